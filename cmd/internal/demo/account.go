@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// account is what the simulator itself knows of the start of an engine, at the moment at which the engine sized its KV
-// cache. No program of the project reads it: it is what their figures are held against.
+// account is the ground truth of one engine start: the memory of the simulated machine at the moment at which the
+// engine sized its KV cache. No program of the project reads it: their figures are compared with it.
 type account struct {
 	arm string
 	at  time.Time // on the machine's clock
-	// freeBytes is what CUDA called free, kvBytes what the engine took of it for its KV cache, and occupiedWithoutKVBytes all
-	// of the pool that was not free.
+	// freeBytes is MemFree, kvBytes the part of it that the engine took for its KV cache, and occupiedWithoutKVBytes
+	// the pool minus freeBytes.
 	freeBytes, kvBytes, occupiedWithoutKVBytes int64
 	cachedBytes                                map[string]int64 // page cache by file
 	// shmemBytes is the engine's shared memory, deviceBytes its weights and workspaces, pinnedBytes its tier in the host's
@@ -20,7 +20,7 @@ type account struct {
 	shmemBytes, deviceBytes, pinnedBytes int64
 }
 
-// accounts are those of all starts, in order.
+// accounts returns the accounts of all starts, in order.
 func (s *stage) accounts() []account {
 	s.inference.accounting.Lock()
 	defer s.inference.accounting.Unlock()
@@ -31,7 +31,7 @@ func (s *stage) accounts() []account {
 	return all
 }
 
-// note keeps the account of a start whose engine sizes its KV cache now, and says what it finds free.
+// note records the account of a start whose engine sizes its KV cache now, and returns the free bytes that it finds.
 func (i *inference) note() (freeBytes int64) {
 	memory, has := i.host.Truth(), i.process.Status()
 	a := account{

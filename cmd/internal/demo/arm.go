@@ -5,36 +5,37 @@ import (
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
-// arm is one way to run the engine on the machine. What differs between arms is what differs on a real machine: the
-// cgroup and its limits, what is read before the engine is there, shared memory. No figure of a run is in it.
+// arm is one way to run the engine on the machine. Arms differ in what differs on a real machine: the cgroup and its
+// limits, the files that are read before the engine starts, shared memory. It has no figure of a run.
 type arm struct {
 	name   string
 	cgroup string
 	limits hostsim.Limits
 	// layers and weights are trees of files that are read through the page cache while the arm starts, in this order.
-	// No layers: "".
+	// An arm without layers has "".
 	layers, weights string
 	shmemBytes      int64
-	// dropsCaches empties the page cache before the arm starts, as people do who want arms to begin alike. Without
-	// it an arm finds what the one before it has read.
+	// dropsCaches empties the page cache before the arm starts, so that arms begin alike. Without it an arm finds the
+	// files that the arm before it has read.
 	dropsCaches bool
 }
 
-// Files of the machine, each a tree that is read as one. A container has its weights in a volume of its own, a copy, as
-// where a model cache is mounted: the kernel does not know that they are those of the native arm.
+// Files of the machine, each a tree that is read as one file. A container has its weights in a volume of its own, a
+// copy, as a mounted model cache is: the kernel cannot see that they equal those of the native arm.
 const (
 	weightsFile          = "/models/" + modelName
 	containerWeightsFile = "/var/lib/docker/volumes/model-cache/_data/" + modelName
 	imageFile            = "/var/lib/docker/overlay2/simulated-engine"
 	homeFile             = "/home/spark"
 
-	// imageBytes is what a start reads of the layers of an image with CUDA, PyTorch and an engine, which are larger than that.
+	// imageBytes is the part that a start reads of the layers of an image with CUDA, PyTorch and an engine. The layers
+	// are larger.
 	imageBytes = 8 * gib
 	// homeBytes is what the desktop reads and writes.
 	homeBytes = 2 * gib
 )
 
-// userScope is where a program runs that somebody has started from a shell.
+// userScope is the cgroup of a program that a user has started from a shell.
 const userScope = "/user.slice/user-1000.slice/session-3.scope"
 
 // dockerScope is a cgroup as Docker with systemd names it; digits make containers differ.
@@ -48,7 +49,7 @@ func nativeArm() arm {
 	return arm{name: metric.ArmNative, cgroup: userScope, weights: weightsFile}
 }
 
-// containerArm runs it by Docker with a limit, which the memory of the GPU is not counted by.
+// containerArm runs it with Docker and a memory limit. The limit does not count GPU memory.
 func containerArm() arm {
 	return arm{
 		name: metric.ArmContainer, cgroup: dockerScope("51300001"),

@@ -12,8 +12,8 @@ import (
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
-// lively has somebody work at the machine until ctx ends: a desktop that takes now more and now less, reads files and
-// writes some. So no two runs find it quite the same, as on a machine that people use.
+// lively simulates a user of the machine until ctx ends: a desktop that takes more memory or less over time, reads
+// files and writes some. So no two runs find the machine quite the same, as on a machine that people use.
 func (s *stage) lively(ctx context.Context, seed uint64) error {
 	desktop, err := s.host.Start(hostsim.Program{Comm: "code", Cgroup: "/user.slice/user-1000.slice/session-2.scope", Threads: 30})
 	if err != nil {
@@ -37,11 +37,12 @@ func (s *stage) lively(ctx context.Context, seed uint64) error {
 	return nil
 }
 
-// chatPause is the time between two questions of the people who use the engine while nothing is measured.
+// chatPause is the time between two requests of the users of the engine while no run is measured.
 const chatPause = 3 * time.Second
 
-// chatting asks the engine something now and then until ctx ends. There are few conversations, which go on: what was
-// said before is found in the engine's cache. It is nobody's measurement, and whether it is answered is not looked at.
+// chatting sends the engine a request at intervals until ctx ends. It continues a small number of conversations, so
+// earlier turns are in the engine's prefix cache. These requests belong to no measurement, and their answers are
+// ignored.
 func chatting(ctx context.Context, engineURL string) {
 	client := &http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()
@@ -52,7 +53,7 @@ func chatting(ctx context.Context, engineURL string) {
 			"messages": []map[string]string{{"role": "user", "content": strings.Repeat("Tell me about "+topics[i%len(topics)]+". ", 40)}},
 		})
 		if err != nil {
-			return // of our own constants
+			return // made from our own constants
 		}
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, engineURL+"/v1/chat/completions", strings.NewReader(string(body)))
 		if err != nil {

@@ -17,15 +17,16 @@ import (
 //go:embed plan.yaml.tmpl
 var planTemplate string
 
-// planTexts is what the plans of the campaigns differ by, and where this demo has its machines.
+// planTexts holds the values in which the plans of the campaigns differ, and the addresses of the machines of this
+// demo.
 type planTexts struct {
 	Title, Name, Host, Order, Model string
-	See                             []string // what to look for, in lines of a comment
-	Program, Stage                  string   // what stands for the engine, and where it asks for its arm
+	See                             []string // figures to look for, in lines of a comment
+	Program, Stage                  string   // the program that starts in place of the engine, and the URL where it asks for its arm
 	Engine, Telemetry               string   // URLs
 	Arms                            []string
 	Drops                           bool
-	Requests                        int // of a run
+	Requests                        int // in each run
 	InputTokens, OutputTokens       int
 	Iterations, Slots               int
 	Seed                            uint64
@@ -34,7 +35,7 @@ type planTexts struct {
 	Interval, OfMachine             time.Duration
 }
 
-// planOf is the plan file of a campaign on a machine whose arms are begun at an address.
+// planOf returns the plan file of a campaign on a machine whose arms are started through stageURL.
 func planOf(c *shownCampaign, m *machine, stageURL string, sampling time.Duration, o showOptions) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -56,7 +57,7 @@ func planOf(c *shownCampaign, m *machine, stageURL string, sampling time.Duratio
 	return text.Bytes(), err
 }
 
-// see is what a reader should look for in the runs.
+// see returns the figures that a reader should look for in the runs.
 func (c *shownCampaign) see() []string {
 	switch {
 	case c.dropsCaches:
@@ -78,7 +79,7 @@ func (c *shownCampaign) see() []string {
 	}
 }
 
-// quoted is a text in quotes as YAML has it, of which JSON is a part.
+// quoted returns a text in quotes of YAML, of which JSON is a subset.
 func quoted(text string) (string, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)

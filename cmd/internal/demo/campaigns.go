@@ -17,13 +17,13 @@ import (
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
-// The orders of campaigns, as plans have them.
+// The orders of campaigns, as in plans.
 const (
 	orderBlocks = "sequential"
 	orderABBA   = "abba"
 )
 
-// campaignsOf are the campaigns of a demo: each differs from the one before it in one thing.
+// campaignsOf returns the campaigns of a demo: each differs from the one before it in one setting.
 func campaignsOf(o showOptions) []*shownCampaign {
 	campaigns := []*shownCampaign{
 		{name: "blocks", host: "spark-blocks", order: orderBlocks, title: "As published: all native runs first, then all in the container"},
@@ -36,13 +36,13 @@ func campaignsOf(o showOptions) []*shownCampaign {
 	return campaigns
 }
 
-// Files of a campaign beside its folder.
+// Files of a campaign, next to its folder.
 const (
 	comparisonSuffix = "-comparison"
 	logSuffix        = ".log"
 )
 
-// campaign makes a campaign, then compares its arms. What cannot be had of it is told in c.problem.
+// campaign runs a campaign, then compares its arms. c.problem has the reason why something of it is missing.
 func (s *showing) campaign(ctx context.Context, c *shownCampaign, m *machine) {
 	if err := s.makeCampaign(ctx, c, m); err != nil {
 		c.problem = err.Error()
@@ -74,19 +74,19 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 	switch {
 	case said != "":
 		return errors.New(said)
-	case ctx.Err() != nil: // what is not there is known to be cut off
+	case ctx.Err() != nil: // the reason for what is missing is the interrupt
 		return nil
 	}
 	return compared
 }
 
-// compareArms compares what runs there are.
+// compareArms compares the runs that exist.
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
 	args := []string{"compare", c.dir, "--by", "arm", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--json", "--html", page}
 	c.commands = append(c.commands, args)
 	var printed bytes.Buffer
-	// Not ended by an interrupt: it takes no time, and says what there is to say of the runs until then.
+	// An interrupt does not end it: it is short, and compares the runs that were finished until then.
 	if code, said := s.load(context.Background(), c.name, args, &printed); code != exitDone {
 		return errors.New(said)
 	}
@@ -97,7 +97,7 @@ func (s *showing) compareArms(c *shownCampaign) error {
 	return os.WriteFile(c.comparisonFile, printed.Bytes(), 0o644)
 }
 
-// load runs uma-load, with what it says in a log of that name, and returns its exit code and its last complaint.
+// load runs uma-load with its messages in a log of that name, and returns its exit code and its last error line.
 func (s *showing) load(ctx context.Context, log string, args []string, stdout io.Writer) (code int, said string) {
 	file, err := os.OpenFile(filepath.Join(s.folder, log+logSuffix), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *showing) load(ctx context.Context, log string, args []string, stdout io
 // tailWriter keeps the end of what is written to it.
 type tailWriter struct{ kept []byte }
 
-// mostKept is more than a line has that uma-load complains with.
+// mostKept is longer, in bytes, than any error line of uma-load.
 const mostKept = 16 << 10
 
 func (t *tailWriter) Write(text []byte) (int, error) {
@@ -123,16 +123,16 @@ func (t *tailWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// line is the last line.
+// line returns the last line.
 func (t *tailWriter) line() string {
 	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
 	return strings.TrimPrefix(lines[len(lines)-1], "uma-load: ")
 }
 
-// lookEvery is the time between two looks for runs that have been finished.
+// lookEvery is the time between two checks for finished runs.
 const lookEvery = 250 * time.Millisecond
 
-// watch tells of every run of a campaign as it is finished. What it returns looks for the last time.
+// watch reports every run of a campaign as it is finished. The returned stop checks a last time.
 func (s *showing) watch(c *shownCampaign) (stop func()) {
 	seen := map[string]bool{}
 	look := func() {
@@ -158,18 +158,18 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 	}
 }
 
-// runsOf are the finished runs of a campaign that were not seen yet, in the order of their start.
+// runsOf returns the finished runs of a campaign that are not in seen, in the order of their start.
 func runsOf(dir string, seen map[string]bool) []runindex.Run {
 	paths, err := runindex.Find([]string{dir})
 	if err != nil {
-		return nil // there is none yet
+		return nil // no run yet
 	}
 	var fresh []runindex.Run
 	for _, path := range paths {
 		if seen[path] {
 			continue
 		}
-		if r, err := runindex.Open(path); err == nil { // else it goes on
+		if r, err := runindex.Open(path); err == nil { // an error means that the run is not finished
 			seen[path] = true
 			fresh = append(fresh, r)
 		}

@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// control lets the processes of a campaign have arms on the machines of a running demo. A process asks for an arm and
-// keeps the question open: as long as it does, the arm is up. Whatever ends the process ends the arm, and what ends
-// the demo ends the process, since its question is then over.
+// control starts arms on the machines of a running demo for the processes of a campaign. A process requests an arm and
+// keeps the request open: the arm is up for as long. When the process ends, the arm ends; when the demo ends, the
+// request ends, and so does the process.
 type control struct {
-	// secret is in the address, so that only who was told it begins anything.
+	// secret is part of the address, so that only clients that were given it can start an arm.
 	secret string
 	seed   uint64
-	seats  map[string]*seat // by the name of the machine; not changed once it serves
+	seats  map[string]*seat // by the name of the machine; constant once it serves
 }
 
 // seat is a machine on which at most one arm is up.
 type seat struct {
 	stage *stage
-	taken chan struct{} // has room for one: whoever has put something in has the machine
+	taken chan struct{} // a semaphore of one: the sender has the machine
 
 	mu     sync.Mutex
-	starts uint64 // so many engines were started
+	starts uint64 // engines started so far
 }
 
 func newControl(seed uint64, machines []*machine) *control {
@@ -36,13 +36,13 @@ func newControl(seed uint64, machines []*machine) *control {
 	return c
 }
 
-// path is where a machine is controlled.
+// path is the path at which a machine is controlled.
 func (c *control) path(machine string) string { return "/" + c.secret + "/" + machine }
 
-// dropCaches is the parameter that asks for an empty page cache before the start.
+// dropCaches is the query parameter that requests an empty page cache before the start.
 const dropCaches = "drop_caches"
 
-// handler answers POST MACHINE/ARM by holding that arm until the one who asks goes, and GET MACHINE once no arm is up.
+// handler answers POST MACHINE/ARM by holding that arm until the client disconnects, and GET MACHINE once no arm is up.
 func (c *control) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /"+c.secret+"/{machine}/{arm}", c.hold)
@@ -60,7 +60,7 @@ func (c *control) hold(w http.ResponseWriter, r *http.Request) {
 	a.dropsCaches = r.URL.Query().Has(dropCaches)
 	release, err := seat.take(r.Context())
 	if err != nil {
-		return // the one who asked has gone
+		return // the client has disconnected
 	}
 	defer release()
 	defer seat.stage.end()
@@ -96,14 +96,14 @@ func (s *seat) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// close has every machine for itself from now on: whoever had an arm up has ended it then.
+// close takes all machines for good. It returns once all arms that were up have ended.
 func (c *control) close() {
 	for _, s := range c.seats {
 		_, _ = s.take(context.Background()) // never released
 	}
 }
 
-// next is the number of this start: engines differ by it in the times of their steps.
+// next returns the number of this start. It seeds the step times of the engine, so that starts differ.
 func (s *seat) next() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *seat) next() uint64 {
 	return s.starts
 }
 
-// armNamed is the arm of a name.
+// armNamed returns the arm with that name.
 func armNamed(name string) (arm, error) {
 	for _, a := range []arm{nativeArm(), containerArm()} {
 		if a.name == name {
@@ -121,5 +121,5 @@ func armNamed(name string) (arm, error) {
 	return arm{}, fmt.Errorf("%q is none of native, container", name)
 }
 
-// errGone is why a process of a campaign ends though nobody asked it to.
+// errGone is the reason why a process of a campaign ends without a signal.
 var errGone = errors.New("the demo has ended this arm, or has ended itself")

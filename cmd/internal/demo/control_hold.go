@@ -18,15 +18,15 @@ type armOptions struct {
 	dropCaches  bool
 }
 
-// Bounds of asking the demo.
+// Limits of a request to the demo.
 const (
 	mostComplaint = 4 << 10
-	// leaving is how long a process that is told to end waits until its arm is down.
+	// leaving is how long a process that receives a signal waits until its arm is down.
 	leaving = 10 * time.Second
 )
 
-// holdArm is the process of an arm, as a campaign starts it: it has the running demo begin the arm on one of its
-// machines, stays as long as the arm is to be up, and ends when the arm is down.
+// holdArm is the process of an arm, as a campaign starts it: it requests the arm from the running demo, runs while the
+// arm is up, and ends when the arm is down.
 func (p Program) holdArm(ctx context.Context, o armOptions) int {
 	at, err := url.Parse(o.stage)
 	if err != nil || at.Scheme != "http" || at.Host == "" {
@@ -47,7 +47,7 @@ func (p Program) holdArm(ctx context.Context, o armOptions) int {
 	return exitDone
 }
 
-// hold has the arm up until ctx is done or the demo ends it.
+// hold keeps the arm up until ctx is done or the demo ends it.
 func hold(ctx context.Context, client *http.Client, at *url.URL, o armOptions, up func()) error {
 	target := at.JoinPath(o.name)
 	if o.dropCaches {
@@ -62,7 +62,7 @@ func hold(ctx context.Context, client *http.Client, at *url.URL, o armOptions, u
 		return complaint(response)
 	}
 	up()
-	_, _ = io.Copy(io.Discard, response.Body) // it has nothing, and ends when the arm does
+	_, _ = io.Copy(io.Discard, response.Body) // the body is empty, and ends when the arm does
 	return nil
 }
 
@@ -86,12 +86,12 @@ func ask(ctx context.Context, client *http.Client, method string, at *url.URL) (
 	}
 	response, err := client.Do(request)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // the address has the secret
+		err = wrapped.Err // the URL in the error contains the secret
 	}
 	return response, err
 }
 
 func complaint(response *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, mostComplaint)) // as much of it as there is
+	text, _ := io.ReadAll(io.LimitReader(response.Body, mostComplaint)) // a part of the text is enough
 	return fmt.Errorf("the demo answers %s: %s", response.Status, strings.TrimSpace(string(text)))
 }

@@ -1,9 +1,9 @@
-// Package demo runs the whole of umascope on one machine, with no GPU and no Docker.
+// Package demo runs the whole of umascope on one machine without a GPU and without Docker.
 //
-// What it runs is simulated: stages, each a DGX Spark with an engine in one arm or another. What looks at them is
-// real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes campaigns
-// and trials on five stages at once and writes one page of it; a simulation keeps one stage in use for dashboards
-// and alerts.
+// The hosts are simulated: each stage is a DGX Spark with an engine in one of the arms. The programs that measure them
+// are real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes
+// campaigns and trials on five stages at once and writes one page about them; a simulation keeps one stage in use for
+// dashboards and alerts.
 package demo
 
 import (
@@ -20,7 +20,7 @@ const (
 	exitFailed = 1
 	exitInput  = 2
 
-	// exitInvalid is uma-load's: the run finished but must not be used.
+	// exitInvalid is the exit code of uma-load for a run that finished and is invalid.
 	exitInvalid = 3
 )
 
@@ -29,13 +29,13 @@ const reportName = "report.html"
 // Program is one invocation of uma-demo.
 type Program struct {
 	Stdout, Stderr io.Writer
-	// Load is uma-load, told what to do by its arguments: its exit code comes back. The main hands it in, so
-	// that the demo stands beside the load generator and not on it.
+	// Load is uma-load: it takes the arguments and returns the exit code. The main passes it in, so that the demo does
+	// not import the load generator.
 	Load func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
-// Run does what the arguments say and returns the exit code. When ctx ends, the load drains, the
-// page of what is there is still written, and everything that was started is stopped.
+// Run executes the command line and returns the exit code. When ctx ends, the load drains, Run still writes the page of
+// what was made so far, and stops everything that it started.
 func (p Program) Run(ctx context.Context, args []string) int {
 	line, err := parse(args, p.Stdout)
 	switch {
@@ -58,7 +58,7 @@ func (p Program) fail(code int, err error) int {
 	return code
 }
 
-// cause is an error without the path that the message names already.
+// cause returns an error without the path, for messages that name the path already.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -9,16 +9,15 @@ import (
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
-// event is something that goes wrong on the machine so that an alert tells of it. It ends with the machine as it was,
-// however early ctx ends.
+// event is a fault of the machine that makes an alert fire. It leaves the machine as it was, however early ctx ends.
 type event struct {
 	name string
-	// alert is the one that must fire; others may.
+	// alert is the one that must fire; further alerts may fire too.
 	alert string
 	play  func(context.Context, *stage) error
 }
 
-// events are those of the programme, in turn.
+// events returns the events of the programme, in turn.
 func events() []event {
 	return []event{
 		{"a process of a container is killed at its memory limit", "ContainerOOMKill", killAtLimit},
@@ -27,8 +26,8 @@ func events() []event {
 	}
 }
 
-// killAtLimit has a worker of a container want more than its limit. The container stays, and with it the count of what
-// was killed in it.
+// killAtLimit makes a worker of a container allocate more than the limit of the container. The container stays, and
+// with it the count of OOM kills.
 func killAtLimit(ctx context.Context, s *stage) error {
 	scope := dockerScope("51300002")
 	if err := s.host.SetLimits(scope, hostsim.Limits{MaxBytes: 2 * gib}); err != nil {
@@ -45,7 +44,7 @@ func killAtLimit(ctx context.Context, s *stage) error {
 		return err
 	}
 	defer worker.Stop()
-	// An increase needs the count from before it, and afterwards time to be seen.
+	// An increase needs a sample of the count before the kill, and time to be scraped after it.
 	for _, want := range []int64{gib, gib, 3 * gib, gib} {
 		worker.Demand(hostsim.Demand{AnonBytes: want, CPUs: 1})
 		if err := s.wait(ctx, 15*time.Second); err != nil {
@@ -55,10 +54,11 @@ func killAtLimit(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// hardlyAny is how much memory is left: less than half of what the critical alert calls low.
+// hardlyAny is the available memory at the end, in bytes: less than half of the threshold of the critical alert.
 const hardlyAny = 2 * gib
 
-// useMemoryUp has a process take memory until hardly any is left, for as long as the alert asks for and to be seen.
+// useMemoryUp makes a process take memory until hardlyAny is left, for as long as the alert requires and a scrape
+// needs.
 func useMemoryUp(ctx context.Context, s *stage) error {
 	hog, err := s.host.Start(hostsim.Program{Comm: "notebook", Cgroup: userScope, Threads: 4})
 	if err != nil {
@@ -78,34 +78,34 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// Heat: how long it takes until the GPU is above 92 degrees and has stayed there for a minute that was seen, and until
-// it is as warm again as a run finds it.
+// Heat: the time until the GPU is above 92 degrees Celsius and a minute of that was scraped, and the time until it is
+// back at the temperature that runs start with.
 const (
 	heating = 420 * time.Second
 	cooling = 3 * time.Minute
-	// unseenYet is how much longer it stays hot, again and again, until the heat was seen.
+	// unseenYet is the step by which the heat is prolonged until it was scraped.
 	unseenYet = 30 * time.Second
 )
 
-// The rooms of the machine.
+// The ambient temperatures of the machine.
 const (
 	hotRoom   = 60
 	usualRoom = 25
 )
 
-// heatUp puts the machine into a hot room and has everything in it work, but for the engine: runs that are made
-// meanwhile would be invalid, and so there are none.
+// heatUp puts the machine into a hot room and puts load on all parts of it except the engine: a run that is made
+// meanwhile would be invalid, so none is made.
 func heatUp(ctx context.Context, s *stage) error {
-	// Who looks here is a Prometheus somewhere, at a clock that goes no faster than its own.
+	// The observer is a Prometheus on the wall clock, which needs no check.
 	if err := heat(ctx, s, func() bool { return true }); err != nil {
 		return err
 	}
 	return s.wait(ctx, cooling)
 }
 
-// heat is heatUp until the room is as usual again. Where the clock is fast, a computer that is busy elsewhere for half a
-// second takes a minute away from whoever looks at the machine: it stays hot until the heat was seen, for at most as
-// long again.
+// heat is heatUp until the room is back to normal. Where the clock of the machine is fast, half a second in which the
+// computer is busy elsewhere skips a minute of scrapes: the machine stays hot until seen reports true, for at most
+// twice the time.
 func heat(ctx context.Context, s *stage, seen func() bool) error {
 	furnace, err := s.host.Start(hostsim.Program{Comm: "gpu-burn", Cgroup: userScope, Threads: 20})
 	if err != nil {
@@ -126,7 +126,7 @@ func heat(ctx context.Context, s *stage, seen func() bool) error {
 	return err
 }
 
-// availableBytes is what the machine's kernel calls available.
+// availableBytes returns MemAvailable of the machine.
 func (s *stage) availableBytes() (int64, error) {
 	memory, err := hostfs.ReadMeminfo(s.seen.Proc)
 	if err != nil {

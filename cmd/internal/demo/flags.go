@@ -17,23 +17,23 @@ import (
 type showOptions struct {
 	out  string
 	seed uint64
-	// quick makes less of everything, serve keeps it open at listen until an interrupt; explicit says that listen was
-	// asked for.
+	// quick makes a smaller demo. serve keeps it open at listen until an interrupt. explicit reports that the command
+	// line set listen.
 	quick, serve bool
 	listen       string
 	explicit     bool
 	allowHosts   []string
 }
 
-// defaultShowAddress is where the demo is kept open.
+// defaultShowAddress is the address of a demo that is kept open.
 const defaultShowAddress = "127.0.0.1:10423"
 
 const defaultHealthURL = "http://" + exporter.DefaultAddress + healthyPath
 
-// commandLine is what was asked for.
+// commandLine is the parsed command line.
 type commandLine struct {
 	command  string
-	ended    bool // help or version was printed: nothing else is to be done
+	ended    bool // help or version was printed: the program ends
 	show     showOptions
 	simulate simulateOptions
 	arm      armOptions
@@ -59,7 +59,7 @@ func parse(args []string, stdout io.Writer) (l commandLine, err error) {
 	return l, l.check()
 }
 
-// application is what the program accepts.
+// application returns the flags and commands that the program accepts.
 func (l *commandLine) application() *kingpin.Application {
 	app := kingpin.New("uma-demo", about)
 	guide().Apply(app)
@@ -99,7 +99,7 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 	c.Flag("seed", "Seed of machine, engine and load.").Default("1").Uint64Var(&o.seed)
 }
 
-// check refuses values that have no meaning.
+// check rejects values without a meaning.
 func (l commandLine) check() error {
 	o := l.simulate
 	switch {

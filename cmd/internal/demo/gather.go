@@ -12,13 +12,14 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// writeReport writes the page of a demo, whole or not.
+// writeReport writes the page of a demo: the whole file, or none on an error.
 func (p Program) writeReport(ctx context.Context, s *shown) error {
 	page := s.page(ctx)
 	return rundir.Folder(s.out).Write(reportName, func(w io.Writer) error { return story.Write(w, page) })
 }
 
-// page is what the page tells. What cannot be read is said there, and keeps nothing else from being told.
+// page returns the content of the page. A part that cannot be read has the reason in its place, and the other parts
+// stay.
 func (s *shown) page(ctx context.Context) story.Page {
 	page := story.Page{
 		Made: story.Made{
@@ -37,7 +38,7 @@ func (s *shown) page(ctx context.Context) story.Page {
 	return page
 }
 
-// command is how the demo is made again.
+// command returns the command line that repeats the demo.
 func (s *shown) command() string {
 	command := fmt.Sprintf("uma-demo --seed %d", s.options.seed)
 	if s.options.quick {
@@ -46,7 +47,7 @@ func (s *shown) command() string {
 	return command
 }
 
-// link leads from the page to a file or a folder of the demo. Outside of its folder there is nothing to lead to.
+// link links from the page to a file or a folder of the demo. A path outside of its folder gets no link.
 func (s *shown) link(text, path string) story.Link {
 	relative, err := filepath.Rel(s.out, path)
 	if path == "" || err != nil || !filepath.IsLocal(relative) {
@@ -55,7 +56,7 @@ func (s *shown) link(text, path string) story.Link {
 	return story.Link{Text: text, Address: "./" + filepath.ToSlash(relative)}
 }
 
-// typed is a command line as a person types it.
+// typed returns a command line as it is typed in a shell.
 func typed(args []string) string {
 	words := []string{"uma-load"}
 	for _, arg := range args {
@@ -67,7 +68,7 @@ func typed(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// campaignPage is a campaign as the page tells it.
+// campaignPage returns the content of a campaign for the page.
 func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 	page := story.Campaign{
 		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Links: []story.Link{
@@ -87,7 +88,7 @@ func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
 	return page
 }
 
-// absent is why something is missing; empty if nothing is.
+// absent returns the reason why something is missing; empty if it is there.
 func (s *shown) absent(there bool) string {
 	switch {
 	case !there && s.interrupted:
@@ -95,10 +96,10 @@ func (s *shown) absent(there bool) string {
 	case s.interrupted:
 		return "the demo was ended early, and this is what there was until then"
 	}
-	return "" // of what is not there, the page itself says so
+	return "" // the page itself has a text for a missing part
 }
 
-// label is what a campaign is called in figures.
+// label returns the name of a campaign in figures.
 func (c *shownCampaign) label() string {
 	switch {
 	case c.order == orderBlocks:
@@ -109,7 +110,7 @@ func (c *shownCampaign) label() string {
 	return "ABBA"
 }
 
-// made is how the runs of a campaign were made, in a sentence.
+// made describes in a sentence how the runs of a campaign were made.
 func (c *shownCampaign) made() string {
 	cache := "what a run has read stays in the page cache for the next ones"
 	if c.dropsCaches {
@@ -118,7 +119,7 @@ func (c *shownCampaign) made() string {
 	return fmt.Sprintf("On %s, %d runs of each arm; %s.", c.host, c.iterations, cache)
 }
 
-// cachedFiles are the files that starts read, as the page calls them, in the order in which it shows them.
+// cachedFiles returns the files that starts read, with their names on the page, in the order of the page.
 func cachedFiles() []struct{ file, name string } {
 	return []struct{ file, name string }{
 		{weightsFile, "weights, as native reads them"},
@@ -128,7 +129,7 @@ func cachedFiles() []struct{ file, name string } {
 	}
 }
 
-// page is an account as the page tells it.
+// page returns the content of an account for the page.
 func (a account) page() story.Start {
 	start := story.Start{Arm: a.arm, At: a.at, OccupiedWithoutKVBytes: float64(a.occupiedWithoutKVBytes), KVBytes: float64(a.kvBytes)}
 	rest, others := a.occupiedWithoutKVBytes, int64(0)

@@ -15,10 +15,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// around is how much of the machine's time is shown before and after what was done to it.
+// around is the time of the machine that is shown before and after an event.
 const around = time.Minute
 
-// heat is what alerts said, with the curves of the machine that something was done to.
+// heat returns the alerts that fired, and the curves of the machine that had the events.
 func (s *shown) heat(ctx context.Context) story.Heat {
 	page := story.Heat{Host: trialsHost}
 	for _, e := range s.events {
@@ -46,14 +46,14 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	for _, c := range []struct {
 		family      metric.Definer
 		title, unit string
-		per         float64 // of the series' unit
+		per         float64 // in the unit of the series
 	}{
 		{metric.GPUTemperatureCelsius, "GPU temperature", "°C", 1},
 		{metric.GPUSMClockHertz, "GPU clock", "GHz", 1e9},
 		{metric.GPUPowerWatts, "GPU power", "W", 1},
 	} {
-		// Prometheus takes a value for five minutes old for the present one. A curve with such ones would go on where nobody
-		// has looked.
+		// Prometheus takes a value of up to five minutes ago for the present one. With such values a curve would
+		// continue where no scrape succeeded.
 		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.host, 3*step)
 		series, err := s.ask(ctx, query, event.from.Add(-around), until.Add(around))
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	return page
 }
 
-// subject tells apart what an alert is about, of a machine that has several: a collector, a drive, a container.
+// subject returns what an alert is about, on a machine that has several of them: a collector, a drive, a container.
 func subject(labels map[string]string) string {
 	common := []string{"alertname", "severity", string(metric.LabelHost), string(metric.LabelJob), string(metric.LabelMode), string(metric.LabelUUID)}
 	var parts []string
@@ -83,15 +83,16 @@ func subject(labels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// finest is the step in which the timeline is asked, on the clocks of the machines: there is nothing between two scrapes.
+// finest returns the step of queries to the timeline, on the clocks of the machines: the scrape interval, since there
+// are no samples between two scrapes.
 func (s *shown) finest() time.Duration { return paceOf(s.options).rhythm.scraped }
 
-// ask asks the timeline. A demo that was ended is told of all the same.
+// ask queries the timeline. It works after an interrupt too, so that an interrupted demo has its figures.
 func (s *shown) ask(ctx context.Context, query string, from, to time.Time) ([]timeline.Series, error) {
 	return s.timeline.Range(context.WithoutCancel(ctx), query, from, to, s.finest())
 }
 
-// runbookAddresses are those of all alerts.
+// runbookAddresses returns the addresses of the runbook entries of all alerts.
 func runbookAddresses() map[string]string {
 	addresses := map[string]string{}
 	for _, group := range alerts.Groups() {
@@ -102,7 +103,8 @@ func runbookAddresses() map[string]string {
 	return addresses
 }
 
-// limits sets what a limit counts beside the GPU memory of its container, when that was the most.
+// limits compares, for each container, the bytes that count towards its limit with its GPU-held memory, at the moment
+// at which the latter was largest.
 func (s *shown) limits(ctx context.Context) story.Limits {
 	var page story.Limits
 	if s.timeline == nil {
@@ -112,7 +114,7 @@ func (s *shown) limits(ctx context.Context) story.Limits {
 	scope := containerArm().cgroup
 	for _, c := range s.campaigns {
 		at := func(family metric.Definer) (map[time.Time]float64, error) {
-			// A cgroup has several processes with GPU memory, or one.
+			// A cgroup has one process or more with GPU memory.
 			query := fmt.Sprintf("sum by (%s) (%s{%s=%q,%s=%q})", metric.LabelCgroup, family.Def().Name, metric.LabelHost, c.host, metric.LabelCgroup, scope)
 			series, err := s.ask(ctx, query, s.machineBegun, s.machineEnded)
 			values := map[time.Time]float64{}
@@ -142,7 +144,8 @@ func (s *shown) limits(ctx context.Context) story.Limits {
 	return page
 }
 
-// fullest is the moment at which most was held, of those at which the other was seen too; the first of several.
+// fullest returns the moment at which held was largest, among those at which charged has a sample too; the first of
+// several.
 func fullest(held, charged map[time.Time]float64) (moment time.Time, found bool) {
 	var moments []time.Time
 	for at := range held {

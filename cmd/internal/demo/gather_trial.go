@@ -18,8 +18,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// openTrial reads what a trial has left; nil if that is nothing. A fault is what the trial says itself, or why nothing can
-// be read.
+// openTrial reads the run folder of a trial; run is nil without one. fault is the trial's own fault, or the reason why
+// the folder cannot be read.
 func openTrial(t *shownTrial) (run *runindex.Run, fault string) {
 	if t.folder == "" {
 		return nil, t.problem
@@ -31,7 +31,7 @@ func openTrial(t *shownTrial) (run *runindex.Run, fault string) {
 	return &r, t.problem
 }
 
-// sound is the trial whose engine is as it should be; nil without one.
+// sound returns the trial whose engine has no fault; nil without one.
 func (s *shown) sound() *shownTrial {
 	for _, t := range s.trials {
 		if !t.wrongKV {
@@ -41,7 +41,7 @@ func (s *shown) sound() *shownTrial {
 	return nil
 }
 
-// rehydration is what the trial of the drive shows.
+// rehydration returns the content of the section on KV blocks from the drive.
 func (s *shown) rehydration() story.Rehydration {
 	t := s.sound()
 	if t == nil {
@@ -65,7 +65,8 @@ func (s *shown) rehydration() story.Rehydration {
 	return page
 }
 
-// absentTrial is why a trial has left nothing. One that was finished lacks nothing, whatever was ended later.
+// absentTrial returns the reason why a trial has left no run. For a finished trial it is empty, whatever was
+// interrupted later.
 func (s *shown) absentTrial(t *shownTrial) string {
 	if t.folder != "" && t.exit != notMade {
 		return ""
@@ -88,14 +89,15 @@ func signalPage(signal evidence.Signal) story.Signal {
 	return page
 }
 
-// firstPhases and againPhases begin the names of phases with one request in flight: in the others, requests wait for
-// each other and not for the cache.
+// firstPhases and againPhases begin the names of phases with one request in flight: in phases with more, requests wait
+// for each other and not for the cache.
 const (
 	firstPhases = "warm_"
 	againPhases = "replay_"
 )
 
-// passesOf are the times to the first token of phases that send the same prompts, by where their KV cache came from.
+// passesOf returns the times to first token of the phases that send the same prompts, by where their KV cache came
+// from.
 func passesOf(r *runindex.Run) ([]story.Pass, error) {
 	type phase struct {
 		seconds        []float64
@@ -134,10 +136,10 @@ func passesOf(r *runindex.Run) ([]story.Pass, error) {
 	return passes, nil
 }
 
-// mostlyCached is the share of tokens from which on a phase counts as one that was brought back.
+// mostlyCached is the share of cached tokens from which a phase counts as a prefix-cache hit.
 const mostlyCached = 0.5
 
-// origin says where the KV cache of a phase came from, by the answers and by the counters of its block manager.
+// origin returns where the KV cache of a phase came from, by the answers and by the counters of its block manager.
 func origin(cached float64, log *telemetry.Log, phase string) string {
 	switch {
 	case cached < mostlyCached:
@@ -150,8 +152,8 @@ func origin(cached float64, log *telemetry.Log, phase string) string {
 	return "still on the device"
 }
 
-// onboarded is how many blocks came up from a tier in a phase. The summary of a run has no counters of a simulated
-// machine by phase, since it judges nothing by them: the telemetry has.
+// onboarded returns how many blocks were moved up from a tier in a phase. It reads the telemetry: the summary of a run
+// has no counters of a simulated machine by phase, since it judges nothing by them.
 func onboarded(log *telemetry.Log, phase, tier string) (blocks float64) {
 	for _, source := range log.Sources {
 		for _, series := range source.Find(metric.KVBMBlocksTotal) {
@@ -168,10 +170,11 @@ func onboarded(log *telemetry.Log, phase, tier string) (blocks float64) {
 	return blocks
 }
 
-// outputs are the answers of all trials: of a sound engine and of one that brings back something else.
+// outputs returns the answers of all trials: those of the engine without a fault and those of the engine that returns
+// wrong blocks.
 func (s *shown) outputs() story.Outputs {
 	var page story.Outputs
-	for _, t := range slices.Backward(s.trials) { // what was caught first
+	for _, t := range slices.Backward(s.trials) { // the faulty engine first
 		page.Runs = append(page.Runs, s.judged(t))
 		if len(t.command) > 0 {
 			page.Commands = append(page.Commands, typed(t.command))
@@ -195,7 +198,7 @@ func (s *shown) judged(t *shownTrial) story.Judged {
 	return j
 }
 
-// differing are the prompts that were answered otherwise when they came again.
+// differing returns the prompts whose second answer differs from the first.
 func differing(r *runindex.Run) ([]story.Example, error) {
 	outputs, err := rundir.OpenOutputs(r.Path(rundir.OutputsFile))
 	if err != nil {

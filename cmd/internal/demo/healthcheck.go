@@ -12,8 +12,8 @@ import (
 
 const healthcheckTimeout = 3 * time.Second
 
-// healthcheck asks a health page, for containers without curl. Redirects are not followed and no proxy is used: only
-// the page that was named can answer for itself.
+// healthcheck requests a health page, for containers without curl. It follows no redirects and uses no proxy: the
+// answer must come from the page that was named.
 func (p Program) healthcheck(ctx context.Context, address string) int {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {

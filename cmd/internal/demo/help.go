@@ -4,7 +4,7 @@ import "github.com/umascope/umascope/cmd/terminal"
 
 const about = `Shows what umascope finds on a DGX Spark, without one: five are simulated, with their engines, on a fast clock. Exporter, load generator, campaigns, comparisons and alert rules are the real ones. No GPU, no Docker, nothing installed, nothing left running.`
 
-// guide is what --help says beside verbs and flags.
+// guide is the part of --help around commands and flags.
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{

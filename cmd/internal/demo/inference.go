@@ -13,22 +13,22 @@ import (
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-// It is looked every so often whether the machine has done something, and it has taken up a demand after so long on its
-// clock.
+// lookPause is the interval, in wall time, at which the state of the machine is checked. takenUp is the time on its
+// clock after which a new demand is in effect.
 const (
 	lookPause = 10 * time.Millisecond
 	takenUp   = 300 * time.Millisecond
 )
 
-// inference is the engine on the machine. It is started anew for every arm.
+// inference is the engine on the machine. Each arm starts a new one.
 type inference struct {
 	host    *hostsim.Host
-	speed   float64                    // of the host's clock, by which weights are loaded
-	current atomic.Pointer[sim.Engine] // nil: nobody answers in its place
+	speed   float64                    // of the host's clock, which is the clock of loading weights
+	current atomic.Pointer[sim.Engine] // nil: no engine, no answers
 
 	process *hostsim.Process
 	arm     arm
-	awaited int64              // how much of the GPU's memory the engine was given before it went on
+	awaited int64              // GPU memory, in bytes, that the engine had been given before it went on
 	stop    context.CancelFunc // nil: no engine
 	running sync.WaitGroup
 
@@ -41,7 +41,7 @@ type inference struct {
 
 // begin starts the engine in the cgroup of an arm and returns when it loads its weights.
 func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
-	if a.limits != (hostsim.Limits{}) { // which go with the last process of the scope
+	if a.limits != (hostsim.Limits{}) { // they end with the last process of the scope
 		if err := i.host.SetLimits(a.cgroup, a.limits); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
 	running, stop := context.WithCancel(context.Background())
 	config := engineConfig(o)
 	config.Memory.LoadBytesPerSecond *= i.speed
-	config.KV.FreeBytes = i.note // it has been given all else by then
+	config.KV.FreeBytes = i.note // by then it has been given all other memory
 	config.OnUse = func(use sim.Use) { i.follow(running, use) }
 	engine, err := sim.New(config)
 	if err != nil {
@@ -70,7 +70,7 @@ func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
 	}
 	i.process, i.arm, i.awaited, i.read, i.written = process, a, 0, tierTraffic{}, tierTraffic{}
 	i.stop = stop
-	i.running.Go(func() { _ = engine.Run(running) }) // whether it serves is seen from outside
+	i.running.Go(func() { _ = engine.Run(running) }) // clients see whether it serves
 	i.current.Store(engine)
 	return nil
 }
@@ -91,11 +91,11 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 	}
 }
 
-// follow makes the process want what the engine uses, and waits until the machine has given it what it needs before it
-// goes on: its weights, and later its KV cache. The engine makes one report at a time.
+// follow sets the demand of the process to what the engine uses, and waits until the machine has given it what it needs
+// to go on: its weights, and later its KV cache. The engine makes one report at a time.
 func (i *inference) follow(ctx context.Context, use sim.Use) {
 	demand := i.demandOf(use)
-	if moved, err := hostfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // else it was killed
+	if moved, err := hostfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // an error means that the process was killed
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = use.DiskReadBytes, use.DiskWrittenBytes
 		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)
 		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.Written, i.speed)
@@ -107,7 +107,7 @@ func (i *inference) follow(ctx context.Context, use sim.Use) {
 	}
 }
 
-// demandOf is what the process wants of the machine for what the engine uses.
+// demandOf returns the demand on the machine for what the engine uses.
 func (i *inference) demandOf(use sim.Use) hostsim.Demand {
 	grown := min(use.PromptTokens, grownTokens)
 	return hostsim.Demand{
@@ -115,12 +115,12 @@ func (i *inference) demandOf(use sim.Use) hostsim.Demand {
 		PinnedBytes: hostTier, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
 		AnonBytes: startHeap + grown*heapBytes/grownTokens,
 		BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
-		// The machine reads a file once for as long as a process goes on to want it.
+		// The machine reads a file once while the demand of a process lasts.
 		Read: hostsim.FileTransfer{File: i.arm.weights, BytesPerSecond: loadRate},
 	}
 }
 
-// given waits until the process has what it wants, or will not get it.
+// given waits until the process has what it demands, or cannot get it any more.
 func (i *inference) given(ctx context.Context, want hostsim.Demand) {
 	for asked := i.host.Now(); ; {
 		has := i.process.Status()
@@ -137,7 +137,7 @@ func (i *inference) given(ctx context.Context, want hostsim.Demand) {
 	}
 }
 
-// end ends the engine and its process, if there is one.
+// end stops the engine and its process, if there is one.
 func (i *inference) end() {
 	if i.stop == nil {
 		return
@@ -149,7 +149,7 @@ func (i *inference) end() {
 	i.stop = nil
 }
 
-// serve answers by the engine that is there.
+// serve answers with the handler of the current engine.
 func (i *inference) serve(of func(*sim.Engine) http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if engine := i.current.Load(); engine != nil {
@@ -160,8 +160,8 @@ func (i *inference) serve(of func(*sim.Engine) http.Handler) http.Handler {
 	})
 }
 
-// engineHandler is the engine's server: what clients ask, and its page of metrics.
+// engineHandler serves the API of the engine and its metrics page.
 func (s *stage) engineHandler() http.Handler { return s.inference.serve((*sim.Engine).Handler) }
 
-// kvbmHandler is the page of its KV block manager.
+// kvbmHandler serves the metrics page of its KV block manager.
 func (s *stage) kvbmHandler() http.Handler { return s.inference.serve((*sim.Engine).KVBMHandler) }

@@ -14,17 +14,17 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
-// addresses are where the pages of a simulation are asked for from the same machine.
+// addresses are the addresses of the pages of a simulation, as seen from the same machine.
 type addresses struct{ exporter, engine, kvbm string }
 
 // servers serve until they are closed.
 type servers struct {
-	allowHosts []string // by which pages may be asked for beside the loopback
+	allowHosts []string // hosts besides the loopback that requests may name
 	open       []*http.Server
 	running    sync.WaitGroup
 }
 
-// listen opens an address that a flag names, and says at which it can be asked from here.
+// listen opens the address of a flag, and returns the address at which this machine reaches it.
 func listen(flag, address string) (listener net.Listener, at string, err error) {
 	listener, err = net.Listen("tcp", address)
 	if err != nil {
@@ -45,7 +45,7 @@ func listenHere() (listener net.Listener, at string, err error) {
 // portsTried is how many ports after a default one are tried.
 const portsTried = 100
 
-// listenOrNext is listen for a default address, which gives way to the next free port.
+// listenOrNext is listen for a default address: if its port is taken, it takes the next free one.
 func listenOrNext(flag, address string) (listener net.Listener, at string, err error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -66,7 +66,8 @@ func listenOrNext(flag, address string) (listener net.Listener, at string, err e
 	return nil, "", refused(flag, address, err)
 }
 
-// refused says at which flag an address could not be opened. The error names the address a second time.
+// refused returns an error that names the flag whose address could not be opened. It leaves out the address that the
+// error repeats.
 func refused(flag, address string, err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		err = op.Err
@@ -80,7 +81,7 @@ func refused(flag, address string, err error) error {
 	return fmt.Errorf("--%s %s: %w", flag, address, err)
 }
 
-// listening says at which address a listener can be asked from here.
+// listening returns the address at which this machine reaches a listener.
 func listening(listener net.Listener) (net.Listener, string, error) {
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
@@ -93,7 +94,7 @@ func listening(listener net.Listener) (net.Listener, string, error) {
 	return listener, net.JoinHostPort(host, port), nil
 }
 
-// mostConnections is how many a server has open at once. Answers of an engine may take as long as they will.
+// mostConnections is how many connections a server has open at once. Answers of an engine have no time limit.
 const mostConnections = 1024
 
 func (s *servers) serve(listener net.Listener, handler http.Handler) {
@@ -102,7 +103,7 @@ func (s *servers) serve(listener net.Listener, handler http.Handler) {
 	s.running.Go(func() { _ = server.Serve(limited) }) // ends with ErrServerClosed
 }
 
-// close lets pages that are being made be finished, for a moment.
+// close lets requests in flight finish, for a short time.
 func (s *servers) close() {
 	limited, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -15,14 +15,14 @@ import (
 
 const gib = 1 << 30
 
-// pagePath is where the simulated engine and KVBM have their metrics.
+// pagePath is the path of the metrics of the simulated engine and of KVBM.
 const pagePath = "/metrics"
 
-// stage is a simulated DGX Spark that serves a simulated engine, seen by the project's exporter. The machine wants
-// what the engine uses, and the engine sizes its KV cache by what the machine has left: what an arm does to the one
-// shows in the other by that way and no other.
+// stage is a simulated DGX Spark with a simulated engine, observed by the project's exporter. The memory demand of the
+// machine follows the engine, and the engine sizes its KV cache by the free memory of the machine: this is the only way
+// by which an arm affects the other figures.
 //
-// Arms are begun one after the other. All else may be called at any time.
+// Arms are started one after the other. All other methods are safe for concurrent use.
 type stage struct {
 	host      *hostsim.Host
 	speed     float64
@@ -34,20 +34,20 @@ type stage struct {
 	running sync.WaitGroup
 }
 
-// stageSettings say what a stage is.
+// stageSettings configure a stage.
 type stageSettings struct {
 	seed uint64
-	// speed is how many times as fast as the wall clock that of the machine goes.
+	// speed is the ratio of the machine's clock to the wall clock.
 	speed float64
-	// enginePage and kvbmPage are the URLs at which the exporter reads them; whoever has the stage serves
+	// enginePage and kvbmPage are the URLs at which the exporter reads them; the owner of the stage serves
 	// engineHandler and kvbmHandler there.
 	enginePage, kvbmPage string
 }
 
-// On the machine for an hour before anybody looks: what it did when it was switched on is past then.
+// uptime of the machine at the first scrape: the work of booting is over by then.
 const uptime = time.Hour
 
-// openStage starts the machine. Nothing serves yet, and no engine is there.
+// openStage starts the machine, without servers and without an engine.
 func openStage(settings stageSettings) (*stage, error) {
 	sources, err := sourcesAt(settings.enginePage, settings.kvbmPage)
 	if err != nil {
@@ -67,7 +67,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	host.Advance(uptime)
 	s := &stage{host: host, speed: settings.speed, seen: host.Collect()}
 	s.inference.host, s.inference.proc, s.inference.speed = host, s.seen.Proc, settings.speed
-	s.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
+	s.seen.HTTP = endpoint.Transport() // requests to the engine, which is not a file of the machine
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
 	}})
@@ -81,7 +81,8 @@ func openStage(settings stageSettings) (*stage, error) {
 	return s, nil
 }
 
-// sourcesAt are the pages that the exporter reads. KVBM does not say how large its blocks are.
+// sourcesAt returns the pages that the exporter reads. KVBM does not report the size of its blocks, so that it is
+// given.
 func sourcesAt(enginePage, kvbmPage string) (collector.SourceOptions, error) {
 	engine, err := endpoint.Parse(enginePage)
 	if err != nil {
@@ -94,10 +95,10 @@ func sourcesAt(enginePage, kvbmPage string) (collector.SourceOptions, error) {
 	}, err
 }
 
-// exporterHandler serves the machine as uma-exporter does.
+// exporterHandler serves the metrics of the machine as uma-exporter does.
 func (s *stage) exporterHandler() http.Handler { return s.exporter.Handler() }
 
-// begin ends the engine that is there and starts one for an arm. It returns when the engine loads its weights.
+// begin ends the current engine and starts one for an arm. It returns when the engine loads its weights.
 func (s *stage) begin(ctx context.Context, a arm, o engineOptions) error {
 	s.end()
 	if a.dropsCaches {
@@ -107,15 +108,15 @@ func (s *stage) begin(ctx context.Context, a arm, o engineOptions) error {
 	return s.inference.begin(ctx, a, o)
 }
 
-// end ends the engine, if there is one. The machine stays, with all that it has in its page cache.
+// end stops the engine, if there is one. The machine goes on, with its page cache.
 func (s *stage) end() { s.inference.end() }
 
-// wait lets so much time pass on the machine's clock.
+// wait returns after d on the machine's clock.
 func (s *stage) wait(ctx context.Context, d time.Duration) error {
 	return pause(ctx, time.Duration(float64(d)/s.speed))
 }
 
-// close ends everything.
+// close stops the engine, the exporter and the machine.
 func (s *stage) close() {
 	s.inference.end()
 	s.stop()
@@ -123,7 +124,7 @@ func (s *stage) close() {
 	s.seen.GPU.Close()
 }
 
-// pause waits, or says why it did not.
+// pause waits for d of wall time, or returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -2,9 +2,9 @@ package demo
 
 import "github.com/umascope/umascope/loadgen/sim"
 
-// The engine serves a model of 33 billion parameters, simulated: 21.5 GiB of weights in a little less than six bits, 60
-// layers of 52 heads of 128 values, none of them shared. Its KV cache in 16 bits takes 1560 KiB a token, so that what a
-// short run asks fills the memory and pushes blocks out to the drive.
+// The engine serves a simulated model of 33 billion parameters: 21.5 GiB of weights in a little less than six bits, 60
+// layers of 52 heads of 128 values, no heads shared. Its 16-bit KV cache takes 1560 KiB per token, so that the prompts
+// of a short run fill the memory and push blocks out to the drive.
 const (
 	modelName     = "simulated-33b"
 	weightBytes   = 43 * gib / 2
@@ -14,26 +14,27 @@ const (
 	contextTokens = 4096
 )
 
-// What the engine takes of the machine's memory, in any arm.
+// Memory that the engine takes, in any arm.
 const (
-	// overheadBytes are there with the weights: CUDA's context, kernels, graphs.
+	// overheadBytes are taken with the weights: CUDA's context, kernels, graphs.
 	overheadBytes = 4 * gib
-	// startHeap is that of its processes when it starts.
+	// startHeap is the heap of its processes when it starts.
 	startHeap = 3 * gib
-	// kvShare of what CUDA calls free then becomes the KV cache, as in the published runs.
+	// kvShare is the share of free memory that becomes the KV cache, as in the published runs.
 	kvShare = 0.9
 
-	// workspaceBytes of the GPU and heapBytes are what it takes once it serves: buffers for the shapes that come, caches of
-	// allocators, heaps of its processes. They have grown to that after so many tokens of prompts, and stay until it ends.
+	// workspaceBytes of the GPU and heapBytes are the growth while it serves: buffers for the shapes that come, caches
+	// of allocators, heaps of its processes. They reach these sizes after grownTokens of prompts, and stay until it
+	// ends.
 	//
-	// A tenth of what was free is left for it, which is less. The kernel makes up for it with the page cache that was
-	// not used for longest: that is why what one arm has left in it decays from run to run of the other.
+	// A tenth of the free memory is left for them, which is less. The kernel makes room by evicting the page cache that
+	// was not used for longest: this is why the page cache that one arm leaves decays from run to run of the other.
 	workspaceBytes = 2 * gib
 	heapBytes      = 3 * gib
 	grownTokens    = 4096
 )
 
-// Tiers of the KV cache. The one in the host's memory is pinned before anything is sized, as by KVBM's workers.
+// Tiers of the KV cache. The tier in the host's memory is pinned before any other size is chosen, as by KVBM's workers.
 const (
 	hostTier = 8 * gib
 	diskTier = 128 * gib
@@ -44,19 +45,19 @@ const (
 const (
 	loadRate  = 4 * gib // bytes per second
 	imageRate = 5 * gib
-	// A prompt is computed at 6.5 GB of KV cache a second and brought back from the drive at 12.5: nearly twice as fast,
-	// and within what the drive of a machine on the wall clock can write and read.
+	// A prompt is computed at 6.5 GB of KV cache a second and read back from the drive at 12.5 GB: nearly twice as
+	// fast, and within the write and read rates of the drive of a machine on the wall clock.
 	prefillRate = 4096 // tokens per second
 	driveRate   = 12.5e9
 )
 
-// engineOptions are what may differ from one start of an engine to the next, whatever the arm.
+// engineOptions are the options in which starts of an engine may differ within one arm.
 type engineOptions struct {
-	seed   uint64 // makes the times of its steps differ
+	seed   uint64 // of the step times
 	faults sim.Faults
 }
 
-// engineConfig is the engine of every arm.
+// engineConfig returns the configuration of the engine, the same in every arm.
 func engineConfig(o engineOptions) sim.Config {
 	c := sim.Default()
 	c.Model, c.Seed, c.Faults = modelName, o.seed, o.faults

@@ -4,9 +4,9 @@ import "github.com/umascope/umascope/exporter/metric"
 
 // turn is one run of the programme, by its number from 0 on.
 //
-// Every scenario has blocks of native, container, container, native, so that what changes with time cannot pass for a
-// difference between the arms. The scenarios take turns, one with the arms the other way round: two runs that
-// follow each other differ in both, and a quarter of an hour has every arm and every scenario.
+// Every scenario has blocks of native, container, container, native, so that drift cancels. The scenarios take turns,
+// one of them with the arms the other way round: two runs in sequence differ in both, and a quarter of an hour has
+// every arm and every scenario.
 type turn struct {
 	number   int
 	scenario string
@@ -19,10 +19,11 @@ const (
 	scenarioEviction = "eviction_replay"
 )
 
-// cycle is how many turns have one whole block of each scenario; half of it has a run of each arm of each.
+// cycle is the number of turns with one whole block of each scenario; half of it has a run of each arm of each
+// scenario.
 const cycle = 8
 
-// turnOf is the turn of a number.
+// turnOf returns the turn with a number.
 func turnOf(number int) turn {
 	t := turn{number: number, scenario: scenarioStandard, arm: nativeArm()}
 	place := number % cycle / 2 // in the block of its scenario
@@ -34,13 +35,14 @@ func turnOf(number int) turn {
 	if inContainer {
 		t.arm = containerArm()
 	}
-	// People who compare arms that share a machine have them begin alike; what becomes of those who do not is shown elsewhere.
+	// Arms that share a machine must begin alike to be compared; the campaigns of the demo show the effect of not doing
+	// so.
 	t.arm.dropsCaches = true
 	return t
 }
 
-// compares says whether the arms are compared after a turn: when each has as many runs of a scenario as the other.
+// compares reports whether the arms are compared after a turn: when each has as many runs of a scenario as the other.
 func (t turn) compares() bool { return t.number%(cycle/2) == cycle/2-1 }
 
-// baselineArm is the arm that the others are held against.
+// baselineArm is the arm with which the others are compared.
 const baselineArm = metric.ArmNative

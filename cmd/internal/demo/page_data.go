@@ -8,18 +8,18 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// shown is what one start of the demo has made, and all that its page tells of. What an interrupt has kept from being
-// made is not there: a nil comparison, an exit code that is notMade.
+// shown is the result of one start of the demo, and the only input of its page. A part that an interrupt has prevented
+// is absent: a nil comparison, the exit code notMade.
 type shown struct {
-	// out is the folder that was asked for, in which the page of the newest demo lies. folder is that of this start in
-	// it: everything else is below it.
+	// out is the folder that the flag names, with the page of the newest demo. folder is the folder of this start in
+	// it, and contains all other files.
 	out, folder string
 	options     showOptions
-	// speed is how many times as fast as the wall clock those of the machines go.
+	// speed is the ratio of the machines' clocks to the wall clock.
 	speed float64
 
-	// begun and ended are by the wall clock, on which latencies are. machineBegun and machineEnded are by the clocks
-	// of the machines, which go together: all samples of machines, alerts and accounts are on it.
+	// begun and ended are on the wall clock, as latencies are. machineBegun and machineEnded are on the clocks of the
+	// machines, which run together: all samples of machines, alerts and accounts are on it.
 	begun, ended               time.Time
 	machineBegun, machineEnded time.Time
 
@@ -27,68 +27,68 @@ type shown struct {
 	trials    []*shownTrial
 	events    []shownEvent
 
-	// timeline has the samples of all machines, firings what the rules have found in them. Nil where it could not be
-	// opened.
+	// timeline has the samples of all machines, firings the alerts that the rules have fired on them. Nil where it
+	// could not be opened.
 	timeline *timeline.Store
 	firings  []timeline.Firing
 
-	// interrupted says that it was ended before everything was made. problems are what went wrong, a line each.
+	// interrupted reports that an interrupt came before everything was made. problems are the errors, a line each.
 	interrupted bool
 	problems    []string
 	noting      sync.Mutex // guards problems while the demo runs
 }
 
-// notMade is the exit code of what has not come about.
+// notMade is the exit code of a step that did not run.
 const notMade = -1
 
 // shownCampaign is a campaign on a machine of its own.
 type shownCampaign struct {
-	name, title string // title is what differs from the other campaigns, in a few words
+	name, title string // title is the difference from the other campaigns, in a few words
 	host        string // the machine
 	order       string // as in the plan
 	dropsCaches bool   // before every start
-	iterations  int    // of each arm
+	iterations  int    // per arm
 
 	// plan is the plan file and dir the folder with the runs.
 	plan, dir string
-	// commands are the command lines of uma-load that it was made with, without the program.
+	// commands are the uma-load command lines of the campaign, without the program.
 	commands [][]string
-	// exit is that of campaign run.
+	// exit is the exit code of campaign run.
 	exit int
 
-	// comparison is what compare --json says, page the file that compare --html has written; comparisonFile has the
-	// JSON. Nil and empty where there is none.
+	// comparison is the result of compare --json, page the file of compare --html; comparisonFile has the JSON. Nil and
+	// empty where there is none.
 	comparison           *compare.Comparison
 	comparisonFile, page string
-	// accounts are the simulator's own, a start each.
+	// accounts are the ground truth of the simulator, one per start.
 	accounts []account
-	// invalid are the runs that enter no figure.
+	// invalid are the runs that are in no figure.
 	invalid []shownInvalid
-	problem string // why something of it is missing, a line
+	problem string // the reason why a part is missing, in one line
 }
 
-// shownInvalid is a run that uma-load calls invalid.
+// shownInvalid is a run that uma-load reports as invalid.
 type shownInvalid struct {
 	run, arm, why string
 }
 
-// shownTrial is a single run with an expectation.
+// shownTrial is a single run with an expected result.
 type shownTrial struct {
 	name, title string
 	host        string
-	// folder is that of the run.
+	// folder is the run folder.
 	folder string
 	// command is the command line of uma-load, without the program.
 	command []string
-	// exit is uma-load's exit code, wanted what it has to be.
+	// exit is uma-load's exit code, wanted the expected one.
 	exit, wanted int
-	// wrongKV says that blocks which come back from the drive hold something else than what was stored.
+	// wrongKV makes blocks that come back from the drive differ from the blocks that were stored.
 	wrongKV bool
 	problem string
 }
 
-// shownEvent is something that was done to a machine, by its clock.
+// shownEvent is an event on a machine, on the machine's clock.
 type shownEvent struct {
 	name, alert, host string
-	from, until       time.Time // until is zero if it was cut off
+	from, until       time.Time // until is zero if it was interrupted
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
-// teller says what happens, a line each, to whoever waits. Lines come from all machines.
+// teller prints the progress, a line for each event of any machine.
 type teller struct {
 	began time.Time
 
@@ -26,21 +26,21 @@ type teller struct {
 	out io.Writer
 }
 
-// line says something of a machine.
+// line prints a line about a machine.
 func (t *teller) line(host, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, "%4.0f s  %-12s  %s\n", time.Since(t.began).Seconds(), host, fmt.Sprintf(format, args...))
 }
 
-// say says something of all.
+// say prints a line about the whole demo.
 func (t *teller) say(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, format, args...)
 }
 
-// introduce says what is simulated, what will be made and on which clock, before any figure appears.
+// introduce prints what is simulated, what will be made and on which clock, before any figure appears.
 func (t *teller) introduce(s *showing) {
 	pace, busy := paceOf(s.options), ""
 	if s.sampling > 2*shortestSampling {
@@ -67,7 +67,7 @@ It takes about %v%s. Ctrl-C ends it at any time.
 `, s.speed, pace.about, busy)
 }
 
-// run tells of a run of a campaign that is finished.
+// run prints a finished run of a campaign.
 func (t *teller) run(c *shownCampaign, r runindex.Run) {
 	what := "no figures"
 	switch memory := r.Summary.Memory; {
@@ -79,7 +79,7 @@ func (t *teller) run(c *shownCampaign, r runindex.Run) {
 	t.line(c.host, "run %s of %d  %-9s  %s", r.Summary.Labels["slot"], 2*c.iterations, r.Summary.Labels["arm"], what)
 }
 
-// trial tells of a trial that came out as it should.
+// trial prints a trial with the expected result.
 func (t *teller) trial(one *shownTrial, r runindex.Run) {
 	if one.wrongKV {
 		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
@@ -89,13 +89,13 @@ func (t *teller) trial(one *shownTrial, r runindex.Run) {
 		gradeText(r.Summary.Signals.SSDRehydrate), gradeText(r.Summary.Signals.OutputMatch))
 }
 
-// gradeText is a grade in words.
+// gradeText returns a grade in words.
 func gradeText(s evidence.Signal) string { return strings.ReplaceAll(string(s.Grade), "_", " ") }
 
-// problem tells what went wrong on a machine.
+// problem prints an error on a machine.
 func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) }
 
-// verdict says what came of it, in a few lines.
+// verdict prints the results in a few lines.
 func (t *teller) verdict(s *shown) {
 	t.say("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
@@ -110,7 +110,7 @@ func (t *teller) verdict(s *shown) {
 	}
 }
 
-// caught says whether the alert of an event has told of it.
+// caught describes whether the alert of an event has fired.
 func (s *shown) caught(e shownEvent) string {
 	for _, f := range s.firings {
 		if f.Alert == e.alert && f.Labels[string(metric.LabelHost)] == e.host && f.From.After(e.from) {
@@ -123,7 +123,7 @@ func (s *shown) caught(e shownEvent) string {
 	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
 }
 
-// otherAlerts are the names of those that fired besides.
+// otherAlerts returns the names of the other alerts that fired.
 func (s *shown) otherAlerts() []string {
 	names := map[string]bool{}
 	for _, f := range s.firings {
@@ -135,7 +135,7 @@ func (s *shown) otherAlerts() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// design is how a campaign was made, in a few words.
+// design describes how a campaign was made, in a few words.
 func (c *shownCampaign) design() string {
 	order := "native first, then container"
 	if c.order == orderABBA {
@@ -147,7 +147,7 @@ func (c *shownCampaign) design() string {
 	return order
 }
 
-// difference is what the comparison says of the memory occupied without KV cache, in its own words.
+// difference returns the result of the comparison for the memory occupied without KV cache, in the comparison's words.
 func (c *shownCampaign) difference() string {
 	m, ok := c.metric(compare.MemoryOccupiedWithoutKV)
 	switch {
@@ -159,7 +159,7 @@ func (c *shownCampaign) difference() string {
 	return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, comparison.VerdictText(m))
 }
 
-// metric is a metric of the one pair of arms that the comparison has.
+// metric returns a metric of the only pair of arms in the comparison.
 func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
 	if c.comparison == nil {
 		return compare.Metrics{}, false
@@ -176,7 +176,7 @@ func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
 	return compare.Metrics{}, false
 }
 
-// where ends the demo with what to look at and what to do next.
+// where prints, at the end of the demo, which pages to open and what to do next.
 func (t *teller) where(s *shown) {
 	t.say(`
 report       %s

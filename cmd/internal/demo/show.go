@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// showing is a demo that runs: what it has made so far, and what it is made with.
+// showing is a running demo: its results so far, and its machines and servers.
 type showing struct {
 	*shown
 	program Program
@@ -25,18 +25,18 @@ type showing struct {
 	chronicle *chronicle
 	control   *control
 	controlAt string
-	open      net.Listener // with --serve, where it is kept open
+	open      net.Listener // with --serve, its listener
 	openAt    string
 	servers   servers
-	live      context.CancelFunc // ends what goes on at the machines
-	// stopWriting ends the writing of the chronicle, and waits for it.
+	live      context.CancelFunc // stops the work on the machines
+	// stopWriting stops the scrapes and rules of the chronicle, and waits for them.
 	stopWriting func()
-	running     sync.WaitGroup // what goes on until then
-	reported    atomic.Bool    // the page of this demo is there
+	running     sync.WaitGroup // the work until then
+	reported    atomic.Bool    // the page of this demo is written
 	sampling    time.Duration  // between two samples of telemetry
 }
 
-// show makes everything at the same time, tells of it and writes the page.
+// show runs all campaigns and trials at the same time, prints the progress and writes the page.
 func (p Program) show(ctx context.Context, o showOptions) int {
 	s, err := p.open(ctx, o)
 	if err != nil {
@@ -53,12 +53,12 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 	return code
 }
 
-// open makes everything that can fail for what the command line says.
+// open opens everything that can fail because of the command line.
 func (p Program) open(ctx context.Context, o showOptions) (*showing, error) {
 	s := &showing{program: p, shown: &shown{options: o, speed: paceOf(o).speed, begun: time.Now()}}
 	s.tell = &teller{out: p.Stdout, began: s.begun}
 	s.campaigns, s.trials = campaignsOf(o), trialsOf()
-	err := s.listenOpen() // first: what is refused leaves no folder behind
+	err := s.listenOpen() // first, so that an error leaves no folder
 	if err == nil {
 		err = s.makeFolder()
 	}
@@ -72,7 +72,7 @@ func (p Program) open(ctx context.Context, o showOptions) (*showing, error) {
 	return s, nil
 }
 
-// makeFolder makes a folder for this start below the one that was asked for. What lies there already stays.
+// makeFolder makes a folder for this start in the one that the flag names. Files that are there already stay.
 func (s *showing) makeFolder() (err error) {
 	if s.out, err = filepath.Abs(s.options.out); err == nil {
 		err = os.MkdirAll(s.out, 0o755)
@@ -86,7 +86,7 @@ func (s *showing) makeFolder() (err error) {
 		if err = os.Mkdir(s.folder, 0o755); !errors.Is(err, os.ErrExist) {
 			break
 		}
-		err = nil // another demo that has begun in the same second
+		err = nil // another demo has started in the same second
 	}
 	if err != nil {
 		return fmt.Errorf("--out %s: %w: name a folder that you may write to", s.options.out, cause(err))
@@ -94,7 +94,7 @@ func (s *showing) makeFolder() (err error) {
 	return nil
 }
 
-// start starts the machines, and what their arms are begun by.
+// start starts the machines and the control server of their arms.
 func (s *showing) start(ctx context.Context) error {
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.live = stop
@@ -138,7 +138,7 @@ func (s *showing) start(ctx context.Context) error {
 	return s.findSampling(ctx)
 }
 
-// findSampling looks how long pages take while all machines go on and are looked at.
+// findSampling measures how long pages take while all machines run and are scraped.
 func (s *showing) findSampling(ctx context.Context) error {
 	var slowest time.Duration
 	for _, m := range s.machines {
@@ -152,10 +152,10 @@ func (s *showing) findSampling(ctx context.Context) error {
 	return nil
 }
 
-// timelineFolder has the samples of all machines. A Prometheus can be started on it.
+// timelineFolder has the samples of all machines. A Prometheus can open it as its data.
 const timelineFolder = "timeline"
 
-// write has the chronicle written until what it returns is called.
+// write runs the chronicle until stop is called.
 func (s *showing) write(ctx context.Context) (stop func()) {
 	writing, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -166,12 +166,12 @@ func (s *showing) write(ctx context.Context) (stop func()) {
 	}
 }
 
-// controlURL is where the arms of a machine are begun.
+// controlURL is the URL that starts the arms of a machine.
 func (s *showing) controlURL(m *machine) string {
 	return "http://" + s.controlAt + s.control.path(m.name)
 }
 
-// perform makes the campaigns and the trials, each on its machine, and returns when all are over.
+// perform runs the campaigns and the trials, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {
 	var making sync.WaitGroup
 	for i, c := range s.campaigns {
@@ -185,23 +185,23 @@ func (s *showing) perform(ctx context.Context) {
 	s.interrupted = ctx.Err() != nil
 }
 
-// problem notes what went wrong.
+// problem records an error.
 func (s *showing) problem(what string) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.problems = append(s.problems, what)
 }
 
-// noted are the problems up to now: some goes on while the page is written, and may have its own.
+// noted returns the problems up to now: the work that goes on while the page is written may add more.
 func (s *shown) noted() []string {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	return slices.Clone(s.problems)
 }
 
-// conclude writes the page and says what came of it all, in an exit code too.
+// conclude writes the page, prints the results and returns the exit code.
 func (s *showing) conclude(ctx context.Context) int {
-	s.stopWriting() // rules that are late on a busy machine would hold up the rest
+	s.stopWriting() // late rules on a busy machine would delay the rest
 	s.firings = s.chronicle.firings()
 	for _, c := range s.campaigns {
 		s.missing(c.name, c.problem)
@@ -224,7 +224,7 @@ func (s *showing) conclude(ctx context.Context) int {
 	return exitDone
 }
 
-// problemText is what went wrong first, and how much else did.
+// problemText returns the first problem and the number of the others.
 func problemText(problems []string) string {
 	more := ""
 	if n := len(problems) - 1; n > 0 {
@@ -233,8 +233,8 @@ func problemText(problems []string) string {
 	return problems[0] + more
 }
 
-// full is an error of a disk that is full in words that say what to do. Any other stays as it is. What was written by others
-// is told by text alone.
+// full replaces the error of a full disk with one that says what to do, and returns every other error as it is. An
+// error that another program has written is recognised by its text.
 func full(out string, err error) error {
 	for _, reason := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, reason) || strings.Contains(err.Error(), reason.Error()) {
@@ -244,20 +244,20 @@ func full(out string, err error) error {
 	return err
 }
 
-// missing notes why something is not there.
+// missing records the reason why something is missing.
 func (s *showing) missing(what, why string) {
 	if why != "" {
 		s.problem(what + ": " + why)
 	}
 }
 
-// close ends everything: first whoever asks for something, then what was asked, then the machines.
+// close stops the clients first, then the servers, then the machines.
 func (s *showing) close() {
 	if s.live != nil {
 		s.live()
 	}
 	if s.open != nil {
-		s.open.Close() // a second time, if it was served
+		s.open.Close() // closes it a second time, if it was served
 	}
 	s.servers.close()
 	if s.control != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter"
 )
 
-// shownProcesses is how many GPU processes of a simulated machine are shown one by one.
+// shownProcesses is how many GPU processes of a simulated machine have series of their own.
 const shownProcesses = 20
 
 // machine is a simulated Spark whose pages are served on free ports of the loopback.
@@ -50,7 +50,7 @@ func openMachine(ctx context.Context, name string, seed uint64, speed float64, s
 	for i, handler := range []http.Handler{m.stage.exporterHandler(), m.stage.engineHandler(), m.stage.kvbmHandler()} {
 		s.serve(open[i], handler)
 	}
-	open = nil // they are the servers' now
+	open = nil // owned by the servers now
 	return m, nil
 }
 
@@ -60,10 +60,10 @@ func (m *machine) exporterURL() string {
 
 func (m *machine) engineURL() string { return "http://" + m.at.engine }
 
-// looks is how many pages are asked for to see how long they take.
+// looks is the number of pages that are requested to measure how long they take.
 const looks = 5
 
-// slowestPage is how long the slowest of some pages of the exporter took.
+// slowestPage returns how long the slowest of some pages of the exporter took.
 func (m *machine) slowestPage(ctx context.Context) (slowest time.Duration, err error) {
 	client := &http.Client{Transport: &http.Transport{Proxy: nil}}
 	defer client.CloseIdleConnections()
@@ -87,7 +87,7 @@ func (m *machine) slowestPage(ctx context.Context) (slowest time.Duration, err e
 	return slowest, nil
 }
 
-// armUp is the arm whose engine is there, or was there last.
+// armUp returns the arm of the current engine, or of the last one.
 func (m *machine) armUp() string {
 	if m.stage.inference.current.Load() == nil {
 		return "none"

@@ -14,10 +14,10 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// listenAddress is the flag of what is kept open.
+// listenAddress is the flag for the address of a demo that is kept open.
 const listenAddress = "web.listen-address"
 
-// listenOpen opens the address of --serve: the one that was asked for, or one near the default one.
+// listenOpen opens the address of --serve: the one of the flag, or the default one or a port near it.
 func (s *showing) listenOpen() (err error) {
 	if !s.options.serve {
 		return nil
@@ -35,8 +35,8 @@ func (s *showing) listenOpen() (err error) {
 	return nil
 }
 
-// keepOpen serves what there is of the demo, from its first second on: an index, the report once it is there, all files,
-// and the dashboards over the machines' clocks.
+// keepOpen serves the demo from its first second on: an index, the report once it is written, all files, and the
+// dashboards over the machines' clocks.
 func (s *showing) keepOpen() error {
 	handler, err := s.openHandler(s.openAt)
 	if err == nil {
@@ -60,12 +60,12 @@ func (s *showing) openHandler(at string) (http.Handler, error) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Refresh", "5") // seconds
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-		_, _ = w.Write(page.Bytes()) // to whom it may concern
+		_, _ = w.Write(page.Bytes()) // an error means that the client has gone
 	})
 	name := filepath.Base(s.folder)
 	files := http.FileServer(http.Dir(s.folder))
 	mux.HandleFunc("GET /"+reportName, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, filepath.Join(s.out, reportName)) })
-	mux.Handle("GET /"+name+"/", http.StripPrefix("/"+name, files)) // where the links of the report lead
+	mux.Handle("GET /"+name+"/", http.StripPrefix("/"+name, files)) // the links of the report lead there
 	mux.Handle("GET /files/", http.RedirectHandler("/"+name+"/", http.StatusFound))
 	mux.Handle("/prometheus/", http.StripPrefix("/prometheus", s.timeline.Handler()))
 	for _, path := range []string{"GET /d/", "GET /render/", "GET /assets/"} {
@@ -75,7 +75,7 @@ func (s *showing) openHandler(at string) (http.Handler, error) {
 	return mux, nil
 }
 
-// dashboards are the generated ones, drawn over what the timeline has.
+// dashboards returns the generated dashboards, drawn from the timeline.
 func (s *showing) dashboards(at string) (http.Handler, error) {
 	folder := filepath.Join(s.folder, "dashboards")
 	files, err := dashboards.Files()
@@ -95,7 +95,7 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 	})
 }
 
-// openView is what the index tells.
+// openView is the content of the index.
 type openView struct {
 	Speed         float64
 	Now           string
@@ -107,7 +107,7 @@ type openView struct {
 
 type openMachineView struct{ Name, Arm, Available, Exporter, Engine, KVBM string }
 
-// document is the index as a page.
+// document returns the index as a page.
 func (v openView) document() render.Document {
 	d := render.Document{Title: "umascope demo, simulated"}
 	d.Add(render.Notice(render.Note, render.Strong("All of it is simulated: no figure is of a real machine."),
@@ -150,7 +150,7 @@ func (s *showing) openView() openView {
 	return v
 }
 
-// stay keeps everything open until ctx ends, with an engine on every machine that somebody uses.
+// stay keeps everything open until ctx ends, with an engine that serves requests on every machine.
 func (s *showing) stay(ctx context.Context) {
 	for i, m := range s.machines {
 		a := nativeArm()
@@ -158,7 +158,7 @@ func (s *showing) stay(ctx context.Context) {
 			a = containerArm()
 		}
 		if err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed}); err != nil {
-			return // it was interrupted, or the machine shows none
+			return // an interrupt, or the machine has no engine
 		}
 		s.running.Go(func() { chatting(ctx, m.engineURL()) })
 	}

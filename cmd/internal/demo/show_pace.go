@@ -2,22 +2,22 @@ package demo
 
 import "time"
 
-// showPace is how much of everything there is, and how fast the clocks of the machines go.
+// showPace is the size of the demo, and the speed of the machines' clocks.
 type showPace struct {
 	speed  float64
 	rhythm rhythm
-	// iterations is how many runs an arm has in a campaign; a run has so many requests, each with so many tokens to read
-	// and to write.
+	// iterations is the number of runs of an arm in a campaign; requests is per run, inputTokens and outputTokens are
+	// per request.
 	iterations, requests, inputTokens, outputTokens int
-	// A trial sends so many prompts again, of which so many tokens are answered.
+	// A trial sends trialRequests prompts again, each with trialOutput tokens of answer.
 	trialRequests, trialOutput int
-	// about is how long it all takes on two cores, for who waits.
+	// about is the expected time of the demo on two cores, in wall time.
 	about time.Duration
 }
 
-// paceOf is how much is shown. The quick demo has just enough runs for an order, and no more.
+// paceOf returns the size of a demo. The quick demo has the smallest number of runs that an order needs.
 //
-// Every run has so many tokens of prompts that the engine has grown to all that it takes, see grownTokens.
+// The prompts of every run have enough tokens for the engine to reach its full size, see grownTokens.
 func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
@@ -31,27 +31,27 @@ func paceOf(o showOptions) showPace {
 	}
 }
 
-// Between two samples of telemetry there is such a time by the wall clock. A page that takes longer is a sample lost, and
-// every phase of a run waits for some.
+// Limits of the interval between two samples of telemetry, in wall time. A page that takes longer than the interval
+// loses a sample, and every phase of a run needs several samples.
 const (
 	shortestSampling = 200 * time.Millisecond
-	longestSampling  = time.Second // uma-load's own, where nobody is in a hurry
+	longestSampling  = time.Second // the default of uma-load
 )
 
-// samplingFor is the time between two samples where the slowest of some pages took so long: with all that will run beside
-// it, others take several times that.
+// samplingFor returns the interval between two samples where slowest is the time of the slowest of some pages. With the
+// work that will run at the same time, pages take several times as long.
 func samplingFor(slowest time.Duration) time.Duration {
 	return min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
 }
 
-// ofMachine is how much of the machines' time passes meanwhile.
+// ofMachine returns the time on the machines' clocks that passes in a wall time.
 func (p showPace) ofMachine(wall time.Duration) time.Duration {
 	return time.Duration(float64(wall) * p.speed)
 }
 
-// laptopValidity are the limits of uma-load's rules that are wider here, since client, engines and machines share what may
-// be a busy laptop: how late the client may be, and how many samples may be lost. Samples at the borders of phases, which
-// the figures of memory are from, must all be there as ever.
+// laptopValidity returns the validity limits that are wider here than uma-load's defaults, since client, engines and
+// machines share one computer that may be a busy laptop: the lag of the client and the share of lost samples. Samples
+// at the borders of phases, which memory figures are computed from, are required as usual.
 func laptopValidity() []string {
 	return []string{"client_lag=100ms", "client_stall=1s", "telemetry_lost=25%"}
 }

@@ -13,15 +13,17 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// shelved is how often finished runs are looked at, by the machines' clocks: as often as the rules on them are evaluated.
+// shelved is the interval, on the machines' clocks, at which finished runs are scraped: that at which the rules on them
+// are evaluated.
 const shelved = time.Minute
 
-// resultsHost is the machine of the page of finished runs. What it tells of has the name of the machine that was measured.
+// resultsHost is the machine of the page of finished runs. The series on the page have the name of the machine that was
+// measured.
 const resultsHost = "uma-demo"
 
-// keepResults has uma-load serve the runs as they are finished, and keeps that page as the stack's Prometheus does: so rules
-// on finished runs judge those of the demo, and dashboards show them. It lasts as long as ctx; once wanted has ended, a second
-// interrupt may cut it before that, which is no problem.
+// keepResults makes uma-load serve the runs as they are finished, and scrapes that page as the stack's Prometheus does:
+// so rules on finished runs apply to those of the demo, and dashboards show them. It runs as long as ctx; once wanted
+// has ended, a second interrupt may end it before that, which is no problem.
 func (s *showing) keepResults(ctx, wanted context.Context) error {
 	listener, at, err := listenHere()
 	if err != nil {
@@ -32,7 +34,7 @@ func (s *showing) keepResults(ctx, wanted context.Context) error {
 	}
 	s.running.Go(func() {
 		args := []string{"serve", "--runs", s.folder, "--web.listen-address", at, "--log-level", "warn"}
-		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until it is ended
+		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until ctx ends
 			s.problem("finished runs are not served: " + said)
 		}
 	})
@@ -64,13 +66,13 @@ func awaitPage(ctx context.Context, address string) error {
 	}
 }
 
-// takeResults takes the page of finished runs again and again.
+// takeResults scrapes the page of finished runs at intervals.
 func (s *showing) takeResults(ctx context.Context, page http.Handler) {
 	clock := s.machines[0].stage
 	target := timeline.Target{Handler: page, Path: pagePath, Job: metric.JobResults, Host: resultsHost, HonorLabels: true}
 	for last := (time.Time{}); ctx.Err() == nil; _ = clock.wait(ctx, shelved) { // the loop ends with ctx
 		now := clock.host.Now().Truncate(time.Millisecond)
-		if now.After(last) { // else this machine is so busy that the clock was not moved on
+		if now.After(last) { // an equal time means that this machine is too busy to advance the clock
 			last = now
 			s.chronicle.note(ctx, "finished runs", s.timeline.Scrape(ctx, target, now))
 		}

@@ -24,7 +24,7 @@ type simulateOptions struct {
 	allowHosts                   []string
 }
 
-// simulation is a stage that is always in use: runs one after the other, and now and then something that goes wrong.
+// simulation is a stage that is always in use: run after run, with an event at intervals.
 type simulation struct {
 	program Program
 	options simulateOptions
@@ -35,16 +35,16 @@ type simulation struct {
 	servers servers
 	at      addresses
 
-	// trouble is why the last run has not come about, and what the health page says.
+	// trouble is the reason why the last run failed, for the health page.
 	trouble   atomic.Pointer[string]
-	events    int       // counts them
-	nextEvent time.Time // when the next one is due
+	events    int       // events so far
+	nextEvent time.Time // the time of the next one
 }
 
-// healthyPath is that of the exporter's health page, which here knows of the runs too.
+// healthyPath is that of the exporter's health page, which here also reports failed runs.
 const healthyPath = "/-/healthy"
 
-// simulate runs until ctx ends. The run in flight then ends as uma-load ends it.
+// simulate runs until ctx ends. The run in flight then drains as on an interrupt of uma-load.
 func (p Program) simulate(ctx context.Context, o simulateOptions) int {
 	return p.newSimulation(o, usualPace(o.every)).run(ctx)
 }
@@ -65,13 +65,13 @@ func (s *simulation) run(ctx context.Context) int {
 	}
 	s.log.Info("simulated, all of it: no figure here is of a real machine", "host", s.options.host, "exporter", s.exporterURL(),
 		"engine", "http://"+s.at.engine, "kvbm", "http://"+s.at.kvbm+pagePath, "runs", s.options.runs, "first_turn", first)
-	s.events = first // so that one that is started again and again does not play the same event every time
+	s.events = first // so that a simulation that is restarted often does not play the same event every time
 	s.perform(ctx, first)
 	s.log.Info("ended")
 	return exitDone
 }
 
-// open makes everything that can fail for what the command line says, and serves.
+// open opens everything that can fail because of the command line, and serves.
 func (s *simulation) open() (firstTurn int, err error) {
 	if s.options.runs, err = filepath.Abs(s.options.runs); err != nil {
 		return 0, err
@@ -130,7 +130,7 @@ func (s *simulation) listenAll() ([]net.Listener, error) {
 	return open, nil
 }
 
-// checkLoadAddress finds out now whether the live page of runs can be served: each run opens it anew.
+// checkLoadAddress checks at the start that the live page of runs can be served: each run opens its address anew.
 func (s *simulation) checkLoadAddress() error {
 	listener, _, err := listen("load.listen-address", s.options.load)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *simulation) exporterURL() string {
 	return "http://" + s.at.exporter + exporter.DefaultTelemetryPath
 }
 
-// exporterHandler is the exporter, whose health page is red while runs do not come about.
+// exporterHandler serves the exporter; its health page fails while runs fail.
 func (s *simulation) exporterHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.stage.exporterHandler())

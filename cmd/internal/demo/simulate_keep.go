@@ -16,8 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
-// keptComparisons is how many saved comparisons are kept. All of them are of the same runs, so that older ones are
-// worth no more than to show how verdicts came about.
+// keptComparisons is how many saved comparisons are kept. All of them are of the same runs: older ones only show how
+// verdicts came about.
 const keptComparisons = 12
 
 // compare compares the arms over all runs that are kept.
@@ -29,9 +29,9 @@ func (s *simulation) compare(ctx context.Context) error {
 	return nil
 }
 
-// nextTurn is the number of the turn to go on with: the one after the last that was finished, or that one again if
-// it was interrupted. What cannot be read is passed by, as prune does; a run of somebody else is an error, since it
-// would be removed some day.
+// nextTurn returns the number of the turn to go on with: the one after the last finished turn, or the same turn if it
+// was interrupted. It skips folders that it cannot read, as prune does; a run without a turn label is an error, since
+// prune would remove it some day.
 func nextTurn(runs string) (number int, err error) {
 	found, err := runindex.Find([]string{runs})
 	if errors.Is(err, runindex.ErrNoRun) {
@@ -56,7 +56,8 @@ func nextTurn(runs string) (number int, err error) {
 	return number, nil
 }
 
-// tidy removes runs and comparisons that are older than those that are kept, and none while there is a run of somebody else.
+// tidy removes runs and comparisons older than those to keep. It removes none while a run is there that the simulation
+// did not make.
 func (s *simulation) tidy(ctx context.Context) error {
 	if _, err := nextTurn(s.options.runs); err != nil {
 		return err
@@ -68,8 +69,7 @@ func (s *simulation) tidy(ctx context.Context) error {
 	return tidyComparisons(filepath.Join(s.options.runs, promexport.ComparisonsFolder), keptComparisons)
 }
 
-// tidyComparisons keeps the newest comparisons of the arms. Their names begin with the time; what else lies there is
-// somebody else's.
+// tidyComparisons keeps the newest comparisons of the arms. Their names begin with the time; other files stay.
 func tidyComparisons(dir string, keep int) error {
 	entries, err := os.ReadDir(dir) // in order of names
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func tidyComparisons(dir string, keep int) error {
 	return err
 }
 
-// checkRuns makes sure that runs can be written.
+// checkRuns checks that runs can be written.
 func checkRuns(runs string) error {
 	err := os.MkdirAll(runs, 0o755)
 	if err == nil {

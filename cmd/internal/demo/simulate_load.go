@@ -16,10 +16,10 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// turnLabel is the label of a run that says which turn of the programme it was.
+// turnLabel is the label of a run that has the number of its turn in the programme.
 const turnLabel = "turn"
 
-// runArguments is the uma-load command line of a turn, such as a person could give.
+// runArguments returns the uma-load command line of a turn, in the form that a user would type.
 func (s *simulation) runArguments(t turn, run string) []string {
 	args := []string{
 		"run", "--url", "http://" + s.at.engine, "--engine", "vllm", "--wait-ready", "60s", "--ready-consecutive", "1",
@@ -35,18 +35,18 @@ func (s *simulation) runArguments(t turn, run string) []string {
 	return append(args, s.pace.load(t.scenario)...)
 }
 
-// drainTime is how long requests in flight may go on when the run ends early: less than what Docker gives a container
-// to stop, with time to write the report after it.
+// drainTime is how long requests in flight may go on when the run ends early: less than the time that Docker gives a
+// container to stop, minus the time to write the report.
 const drainTime = 4 * time.Second
 
-// pace is how long things take; a test makes it shorter.
+// pace is the timing of a simulation; a test makes it shorter.
 type pace struct {
 	every time.Duration
-	// load are the sizes of a scenario, as flags of uma-load.
+	// load returns the sizes of a scenario, as flags of uma-load.
 	load func(scenario string) []string
-	// eventsEvery is how long after the beginning of an event the next one comes.
+	// eventsEvery is the time from the beginning of an event to the next one.
 	eventsEvery time.Duration
-	// speed is that of the machine's clock.
+	// speed is the ratio of the machine's clock to the wall clock.
 	speed float64
 }
 
@@ -56,19 +56,19 @@ func usualPace(every time.Duration) pace {
 }
 
 func usualLoad(scenario string) []string {
-	// Client, engine and machine share what may be a laptop, and no figure here is of a real machine: what the client
-	// may lag is wider than where somebody measures. The report says so.
+	// Client, engine and machine share one computer that may be a laptop, and no figure here is of a real machine: so
+	// the client may lag by more than in a real measurement. The report shows the limits.
 	args := []string{"--validity", "client_lag=50ms", "--validity", "client_stall=500ms"}
 	if scenario == scenarioEviction {
 		return append(args, evictionLoad()...)
 	}
-	return append(args, // as many requests as the 99th percentile of a run needs
+	return append(args, // the number of requests that the 99th percentile of a run needs
 		"--warmup", "8", "--arrival", "poisson", "--rate", "8", "--duration", "40s",
 		"--input-tokens", "32:384", "--output-tokens", "16:64", "--slo", "ttft=500ms,tpot=100ms")
 }
 
-// evictionLoad are the sizes of the scenario that shows whether the drive gives blocks back: in any arm the second set is
-// larger than what the engine has room for, 46 GiB, at 1.5 GiB of KV cache a prompt. The same work for all.
+// evictionLoad returns the sizes of the scenario that shows whether the drive returns blocks: in any arm the second set
+// is larger than the KV cache of the engine, 46 GiB, at 1.5 GiB of KV cache a prompt. Both arms do the same work.
 func evictionLoad() []string {
 	return []string{
 		"--warmup", "4", "--output-tokens", "16", "--ignore-eos", "--input-tokens", "1000",
@@ -79,15 +79,15 @@ func evictionLoad() []string {
 	}
 }
 
-// result is what came of a run.
+// result is the outcome of a run.
 type result struct {
 	run, folder string
-	// verdict is valid, invalid or interrupted; of a run that has not come about it is failed, and why says what uma-load
-	// says of it, in one line.
+	// verdict is valid, invalid or interrupted, or failed for a run that uma-load could not make; why is then
+	// uma-load's error, in one line.
 	verdict, why string
 }
 
-// Verdicts beside those of uma-load.
+// Verdicts in addition to those of uma-load.
 const (
 	verdictValid       = "valid"
 	verdictInvalid     = "invalid"
@@ -95,7 +95,7 @@ const (
 	verdictFailed      = "failed"
 )
 
-// measure makes the run of a turn. When ctx ends it drains, and its folder is complete all the same.
+// measure makes the run of a turn. When ctx ends it drains, and its folder is still complete.
 func (s *simulation) measure(ctx context.Context, t turn) result {
 	r := result{run: rundir.NewID(time.Now(), t.arm.name)}
 	r.folder = filepath.Join(s.options.runs, r.run)
@@ -118,7 +118,7 @@ func (s *simulation) measure(ctx context.Context, t turn) result {
 	return r
 }
 
-// reasons says in a line why a run is invalid.
+// reasons returns in a line why a run is invalid.
 func reasons(s summary.Summary) string {
 	var all []string
 	for _, reason := range s.InvalidReasons {
@@ -127,7 +127,7 @@ func reasons(s summary.Summary) string {
 	return strings.Join(all, "; ")
 }
 
-// load runs uma-load and returns its exit code and the last line that it complains with.
+// load runs uma-load and returns its exit code and its last error line.
 func (s *simulation) load(ctx context.Context, args []string) (code int, said string) {
 	var complaints bytes.Buffer
 	code = s.program.Load(ctx, args, io.Discard, &complaints)

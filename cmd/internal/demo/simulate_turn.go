@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// perform goes through the programme from a turn on until ctx ends. The first cycle of an empty folder has no pauses, so
-// that there is something to compare before anybody has lost patience.
+// perform runs the programme from a turn on until ctx ends. The first cycle of an empty folder has no pauses, so that
+// the first comparison comes early.
 func (s *simulation) perform(ctx context.Context, first int) {
 	for number := first; ctx.Err() == nil; {
 		t, began := turnOf(number), time.Now()
 		switch s.take(ctx, t) {
 		case verdictInterrupted:
 			return
-		case verdictFailed: // the turn is taken again: a turn left out would make one arm come more often
+		case verdictFailed: // the turn is repeated: without it one arm would have more runs
 			s.rest(ctx, began.Add(s.pace.every))
 			continue
 		}
@@ -25,7 +25,7 @@ func (s *simulation) perform(ctx context.Context, first int) {
 	}
 }
 
-// take makes the run of a turn and tells what came of it.
+// take makes the run of a turn and prints its result.
 func (s *simulation) take(ctx context.Context, t turn) string {
 	if err := s.stage.begin(ctx, t.arm, engineOptions{seed: s.options.seed + uint64(t.number)}); err != nil {
 		if ctx.Err() != nil {
@@ -52,10 +52,10 @@ func (s *simulation) take(ctx context.Context, t turn) string {
 	return r.verdict
 }
 
-// inTrouble makes the health page red.
+// inTrouble makes the health page fail.
 func (s *simulation) inTrouble(why string) { s.trouble.Store(&why) }
 
-// keepHouse compares the arms where that is due, and removes what is too old.
+// keepHouse compares the arms when it is due, and removes old runs and comparisons.
 func (s *simulation) keepHouse(ctx context.Context, t turn) {
 	if t.compares() && ctx.Err() == nil {
 		if err := s.compare(ctx); err != nil {
@@ -87,12 +87,12 @@ func (s *simulation) eventIfDue(ctx context.Context) {
 	s.log.Info("event ends", "what", e.name)
 }
 
-// rest waits for a time while people use the engine.
+// rest waits for a time while users send the engine requests.
 func (s *simulation) rest(ctx context.Context, until time.Time) {
-	_ = s.whileChatting(ctx, func() error { return pause(ctx, time.Until(until)) }) // who calls looks at ctx
+	_ = s.whileChatting(ctx, func() error { return pause(ctx, time.Until(until)) }) // the caller checks ctx
 }
 
-// whileChatting does something while people use the engine.
+// whileChatting calls a function while users send the engine requests.
 func (s *simulation) whileChatting(ctx context.Context, what func() error) error {
 	chat, stop := context.WithCancel(ctx)
 	done := make(chan struct{})

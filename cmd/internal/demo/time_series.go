@@ -14,36 +14,36 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// rhythm is how often, by the machines' clocks, they are scraped and rules are evaluated.
+// rhythm has the scrape interval and the evaluation interval of rules, on the machines' clocks.
 type rhythm struct{ scraped, judged time.Duration }
 
-// usualRhythm scrapes as the stack's Prometheus does. That evaluates rules at every scrape; on a clock that is forty times
-// as fast it takes half a core.
+// usualRhythm scrapes as often as the stack's Prometheus. The stack evaluates rules at every scrape; on a clock that is
+// forty times as fast this takes half a core, so rules are evaluated less often here.
 func usualRhythm() rhythm { return rhythm{scraped: 5 * time.Second, judged: 15 * time.Second} }
 
-// hastyRhythm is for a clock that is so fast that pages and rules would take most of two cores. No rule looks back less
-// than a minute.
+// hastyRhythm is for a clock on which pages and rules would take most of two cores. No rule looks back less than a
+// minute.
 func hastyRhythm() rhythm { return rhythm{scraped: 10 * time.Second, judged: 30 * time.Second} }
 
-// chronicle keeps what the exporters of machines say, at the machines' own time, and has the rules judge it there.
+// chronicle scrapes the exporters of the machines at the machines' own time, and evaluates the rules on the samples.
 //
-// Scraping and judging do not wait for each other. A scrape that is late is a sample that is not there; rules may be
-// late without harm, since they are evaluated at times of the machines, whenever that is done.
+// Scrapes and evaluations do not wait for each other. A late scrape is a missing sample; late rules are harmless, since
+// they are evaluated for times of the machines, whenever that happens.
 type chronicle struct {
 	store    *timeline.Store
 	machines []*machine
 	speed    float64
 	rhythm   rhythm
-	problem  func(string) // is told what goes wrong, once each
+	problem  func(string) // receives each error once
 
-	taken map[string]time.Time // when a machine was scraped last, by its name; of scrape
+	taken map[string]time.Time // time of the last scrape by machine; owned by scrape
 
 	mu      sync.Mutex
-	reached time.Time // all machines were scraped at it, or later
+	reached time.Time // the time up to which all machines are scraped
 	told    map[string]bool
 }
 
-// openChronicle makes one in a folder that is not there yet. Nothing is kept before it runs.
+// openChronicle makes one in a folder that does not exist yet. It scrapes nothing before it runs.
 func openChronicle(folder string, machines []*machine, speed float64, r rhythm, problem func(string)) (*chronicle, error) {
 	rules, err := shippedRules()
 	if err != nil {
@@ -56,7 +56,7 @@ func openChronicle(folder string, machines []*machine, speed float64, r rhythm, 
 	return &chronicle{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
 }
 
-// shippedRules are the rules as they are shipped, and none besides.
+// shippedRules returns the shipped rules only.
 func shippedRules() ([]timeline.RuleFile, error) {
 	files, err := alerts.Files()
 	if err != nil {
@@ -64,7 +64,7 @@ func shippedRules() ([]timeline.RuleFile, error) {
 	}
 	var rules []timeline.RuleFile
 	for _, file := range files {
-		if strings.HasSuffix(file.Name, ".yaml") { // the others are Alertmanager's and the runbook
+		if strings.HasSuffix(file.Name, ".yaml") { // the other files are Alertmanager's and the runbook
 			rules = append(rules, timeline.RuleFile{Name: file.Name, Content: file.Content})
 		}
 	}
@@ -79,8 +79,8 @@ func (c *chronicle) run(ctx context.Context) {
 	running.Wait()
 }
 
-// repeat does something again and again, so often by the clocks of the machines. What takes longer lets the next time
-// pass, as Prometheus does.
+// repeat calls a function at an interval on the clocks of the machines. A call that takes longer skips the next time,
+// as in Prometheus.
 func (c *chronicle) repeat(ctx context.Context, interval time.Duration, what func(context.Context)) {
 	ticker := time.NewTicker(time.Duration(float64(interval) / c.speed))
 	defer ticker.Stop()
@@ -94,13 +94,13 @@ func (c *chronicle) repeat(ctx context.Context, interval time.Duration, what fun
 	}
 }
 
-// scrape takes the pages of all machines at once, each at the time of its clock.
+// scrape scrapes all machines at once, each at the time of its clock.
 func (c *chronicle) scrape(ctx context.Context) {
 	var taking sync.WaitGroup
 	times := make([]time.Time, len(c.machines))
 	for i, m := range c.machines {
 		times[i] = m.stage.host.Now().Truncate(time.Millisecond) // samples have no finer time
-		if !times[i].After(c.taken[m.name]) {                    // its clock was not moved on: this machine is busy
+		if !times[i].After(c.taken[m.name]) {                    // the clock was not advanced: this machine is busy
 			continue
 		}
 		c.taken[m.name] = times[i]
@@ -116,7 +116,7 @@ func (c *chronicle) scrape(ctx context.Context) {
 	c.reached = slices.MinFunc(times, time.Time.Compare)
 }
 
-// judge has the rules evaluated up to the time that all machines have reached.
+// judge evaluates the rules up to the time that all machines have reached.
 func (c *chronicle) judge(ctx context.Context) {
 	c.mu.Lock()
 	reached := c.reached
@@ -126,7 +126,7 @@ func (c *chronicle) judge(ctx context.Context) {
 	}
 }
 
-// note tells of what has gone wrong with something, unless it is known, or the end that was asked for.
+// note reports an error, unless it was reported before or is the end of ctx.
 func (c *chronicle) note(ctx context.Context, of string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -136,15 +136,15 @@ func (c *chronicle) note(ctx context.Context, of string, err error) {
 	c.told[of] = true
 	c.mu.Unlock()
 	if !again {
-		first, _, _ := strings.Cut(err.Error(), "\n") // of several rules one is enough
+		first, _, _ := strings.Cut(err.Error(), "\n") // of several failed rules the first is enough
 		c.problem("timeline: " + first)
 	}
 }
 
-// catchUp is how long rules that are late are waited for: an interrupt must not wait long.
+// catchUp is how long late rules are waited for: an interrupt must not wait long.
 const catchUp = 2 * time.Second
 
-// firings are the alerts up to now. That rules are evaluated at all, which one shows by firing always, is no news here.
+// firings returns the alerts up to now, without the alert that always fires to show that rules are evaluated.
 func (c *chronicle) firings() []timeline.Firing {
 	ctx, cancel := context.WithTimeout(context.Background(), catchUp)
 	defer cancel()
@@ -152,12 +152,12 @@ func (c *chronicle) firings() []timeline.Firing {
 	return slices.DeleteFunc(c.store.Firings(), func(f timeline.Firing) bool { return f.Severity == string(alerts.None) })
 }
 
-// fires says whether an alert has fired for a machine, as far as rules were evaluated.
+// fires reports whether an alert has fired for a machine, as far as rules were evaluated.
 func (c *chronicle) fires(alert, machine string) bool {
 	return slices.ContainsFunc(c.store.Firings(), func(f timeline.Firing) bool {
 		return f.Alert == alert && f.Labels[string(metric.LabelHost)] == machine
 	})
 }
 
-// close ends the store; nobody may run any more.
+// close ends the store; run must have returned.
 func (c *chronicle) close() error { return c.store.Close() }

@@ -2,16 +2,18 @@ package demo
 
 import "time"
 
-// tierTraffic is what the engine says that it moves to or from its tier on the drive, which the machine has to move.
-// Reports come at uneven times: a rate alone would lose some of it, or move it twice.
+// tierTraffic computes the rate of the drive traffic of the machine from the bytes that the engine reports to have
+// moved to or from its tier. Reports come at uneven times: a rate alone would lose some of the bytes, or move them
+// twice.
 type tierTraffic struct {
-	before uint64 // what the process had moved before the engine moved anything
+	before uint64 // bytes of the process before the first of the engine
 }
 
-// settling is in what time the machine makes up for what it owes: two reports, so that it goes on evenly.
+// settling is the wall time in which the machine catches up with the engine: two reports, so that the rate is even.
 const settling = 200 * time.Millisecond
 
-// owed is the rate at which the machine comes to what the engine has moved, from what the process has.
+// owed returns the rate, in bytes per second of the machine's clock, at which the machine catches up with the bytes of
+// the engine, given the bytes of the process.
 func (t *tierTraffic) owed(engine int64, process uint64, speed float64) (bytesPerSecond int64) {
 	if engine == 0 {
 		t.before = process

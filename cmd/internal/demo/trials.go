@@ -17,14 +17,14 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// trialsHost is the machine that everything is tried on which is no campaign, and faultyHost that whose engine gives wrong
-// blocks back: a machine of its own, so that it takes no longer.
+// trialsHost is the machine of the trials and events that belong to no campaign. faultyHost has the engine that returns
+// wrong blocks: a machine of its own, so that the demo takes no longer.
 const (
 	trialsHost = "spark-trials"
 	faultyHost = "spark-faulty"
 )
 
-// trialsOf are the single runs of a demo: the second is the first with a fault.
+// trialsOf returns the single runs of a demo: the second is the first with a fault.
 func trialsOf() []*shownTrial {
 	return []*shownTrial{
 		{name: "rehydrate", host: trialsHost, exit: notMade, wanted: exitDone, title: "KV blocks go to the drive and come back"},
@@ -32,7 +32,7 @@ func trialsOf() []*shownTrial {
 	}
 }
 
-// tryAll makes a trial and, on the machine of the first, the event after it: what is measured in a hot room is invalid.
+// tryAll makes a trial and, on the first machine, the event after it: a measurement in a hot room is invalid.
 func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
 	if err := s.try(ctx, t, m); err != nil && ctx.Err() == nil {
 		t.problem = err.Error()
@@ -41,7 +41,7 @@ func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
 	if m.name != trialsHost || ctx.Err() != nil {
 		return
 	}
-	// What makes the heat needs memory too, and so the engine finds no more in the page cache than it reads itself.
+	// The heat needs memory too, so the engine finds no more in the page cache than it reads itself.
 	a := containerArm()
 	a.dropsCaches = true
 	err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed})
@@ -53,10 +53,10 @@ func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
 	}
 }
 
-// attempts is how often a trial is made: one that is invalid for what a busy machine does to it shows nothing.
+// attempts is how often a trial is made: one that is invalid because the computer is busy shows nothing.
 const attempts = 2
 
-// try makes the run of a trial until it has come out as it should.
+// try repeats the run of a trial until it has the expected result, at most attempts times.
 func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 	seed := s.options.seed
 	var err error
@@ -88,17 +88,18 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 	return err
 }
 
-// fill leaves in the page cache what a start of the native arm reads.
+// fill leaves in the page cache the files that a start of the native arm reads.
 func (s *stage) fill(ctx context.Context, seed uint64) error {
 	before := len(s.accounts())
 	err := s.begin(ctx, nativeArm(), engineOptions{seed: seed})
-	for err == nil && len(s.accounts()) == before { // it has read all by when it sizes its KV cache
+	for err == nil && len(s.accounts()) == before { // the start has read all files when it sizes its KV cache
 		err = pause(ctx, lookPause)
 	}
 	return err
 }
 
-// judge says whether a trial has come out as it should: valid and with the proof that it is for, or invalid for wrong answers.
+// judge returns an error unless a trial has the expected result: valid and with the evidence that it is for, or invalid
+// for wrong answers.
 func (t *shownTrial) judge(r runindex.Run) error {
 	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason summary.Reason) bool { return reason.Code == summary.CodeOutputMismatch })
 	switch {
@@ -112,7 +113,7 @@ func (t *shownTrial) judge(r runindex.Run) error {
 	return nil
 }
 
-// trialArguments is the command line of a trial, such as a person could give.
+// trialArguments returns the command line of a trial, in the form that a user would type.
 func (s *showing) trialArguments(m *machine, name string) []string {
 	args := []string{
 		"run", "--url", m.engineURL(), "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
@@ -125,11 +126,11 @@ func (s *showing) trialArguments(m *machine, name string) []string {
 	return append(args, trialLoad(paceOf(s.options))...)
 }
 
-// trialPressure is how many prompts of a thousand tokens, with 1.5 GiB of KV cache each, push others out of the engine and of
-// the tier above the drive: after a start of the native arm the container finds little free, see fill.
+// trialPressure is how many prompts of a thousand tokens, with 1.5 GiB of KV cache each, evict others from the engine
+// and from the tier above the drive: after a start of the native arm the container finds little free memory, see fill.
 const trialPressure = 13
 
-// trialLoad are the sizes of a trial.
+// trialLoad returns the sizes of a trial.
 func trialLoad(pace showPace) []string {
 	args := []string{
 		"--warmup", "1", "--output-tokens", strconv.Itoa(pace.trialOutput), "--ignore-eos", "--input-tokens", "1000",
@@ -145,7 +146,7 @@ func trialLoad(pace showPace) []string {
 	return args
 }
 
-// heatUp puts the machine into a hot room until an alert tells of it, and lets it cool down for a while.
+// heatUp puts the machine into a hot room until an alert fires, and then lets it cool down.
 func (s *showing) heatUp(ctx context.Context, m *machine) error {
 	for _, e := range events() {
 		if e.alert != heatAlert {
@@ -156,7 +157,7 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 		err := heat(ctx, m.stage, func() bool { return s.chronicle.fires(heatAlert, m.name) })
 		if err == nil {
 			shown.until = m.stage.host.Now()
-			err = m.stage.wait(ctx, around) // no run comes after it: as long as the page shows
+			err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event
 		}
 		s.events = append(s.events, shown)
 		return err
@@ -164,5 +165,5 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 	return fmt.Errorf("no event is of the alert %s", heatAlert)
 }
 
-// heatAlert is the one that tells of a hot GPU.
+// heatAlert is the alert on a hot GPU.
 const heatAlert = "GPUHot"

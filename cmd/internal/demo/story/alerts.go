@@ -9,18 +9,19 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// fired is what alerts said.
+// fired has the tables of alerts.
 type fired struct {
 	Heat
 	Figure *chart.Figure
-	// Machines has what an alert said of a machine in one row, however often it did.
+	// Machines has all firings of an alert on one machine in one row.
 	Machines render.Table
-	// Firings has each by itself where that says more than Machines. Information are those that need no action.
+	// Firings has one row per firing, where that shows more than Machines. Information has the alerts that need no
+	// action.
 	Firings, Information render.Table
 	Runbooks             []Link
 }
 
-// informational is the severity of alerts that nobody has to act on.
+// informational is the severity of alerts that need no action.
 const informational = "info"
 
 func newHeat(h Heat) fired {
@@ -81,8 +82,8 @@ func over(until time.Time) string {
 	return clock(until)
 }
 
-// byMachine are the firings of an alert of one severity on one machine together, in the order in which the first of each came:
-// those that look at runs fire again for every run.
+// byMachine groups firings by alert, severity and machine, in the order of the first of each group: alerts on runs fire
+// again for every run.
 func byMachine(firings []Firing) [][]Firing {
 	var rows [][]Firing
 	for _, f := range firings {
@@ -107,7 +108,7 @@ func earliest(firings []Firing, of func(Firing) time.Time) time.Time {
 	return least
 }
 
-// latest is when the last of them was over; zero while one fires still.
+// latest returns when the last of them was over; zero while one still fires.
 func latest(firings []Firing) time.Time {
 	most := firings[0].Until
 	for _, f := range firings {

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// answer is what one design says.
+// answer is the result of one design.
 type answer struct {
 	Campaign
 	Order          []render.Span
@@ -20,7 +20,7 @@ type answer struct {
 	Warnings, More []compare.Warning
 }
 
-// finding is a metric of the comparison, beside what the simulator knows of it.
+// finding is a metric of the comparison with its ground truth.
 type finding struct {
 	Title, Difference, Interval, Means string
 	Verdict                            string
@@ -107,7 +107,7 @@ func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 	unit := compare.Unit(m.Unit)
 	f.Verdict, f.Tone = comparison.VerdictText(m), verdictTone(m)
 	f.Interval = interval(unit, m.CI95)
-	if m.HolmP != nil { // by which the verdict goes beside the interval
+	if m.HolmP != nil { // the p value that gives the verdict, next to the interval
 		f.Interval += fmt.Sprintf(", p %.2g as one of all metrics (Holm)", *m.HolmP)
 	}
 	if m.Difference != nil {

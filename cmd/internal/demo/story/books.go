@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// run is a run of a campaign in the order of time, with the start of its engine in the simulator's books.
+// run is a run of a campaign in the order of time, with the start of its engine in the ground truth.
 type run struct {
 	compare.RunRef
 	arm     string
@@ -17,8 +17,8 @@ type run struct {
 	start   *Start
 }
 
-// runsOf are the runs of a campaign in the order of time. They have their starts if there is one for each, of the same
-// arm: a run that did not come about, or one whose start is not known, would have all others tell of a wrong one.
+// runsOf returns the runs of a campaign in the order of time. They have their starts if there is one for each, of the
+// same arm: after a run that failed, or one whose start is missing, all later runs would have the start of another run.
 func runsOf(c Campaign) (runs []run, booked bool) {
 	s, there := stratum(c)
 	if !there {
@@ -45,7 +45,7 @@ func runsOf(c Campaign) (runs []run, booked bool) {
 	return runs, booked
 }
 
-// stratum is the one that a campaign of the demo has.
+// stratum returns the only stratum of a campaign of the demo.
 func stratum(c Campaign) (compare.Stratum, bool) {
 	if c.Comparison == nil || len(c.Comparison.Strata) == 0 {
 		return compare.Stratum{}, false
@@ -53,7 +53,7 @@ func stratum(c Campaign) (compare.Stratum, bool) {
 	return c.Comparison.Strata[0], true
 }
 
-// pairOf is the one that it has.
+// pairOf returns its only pair of arms.
 func pairOf(c Campaign) (compare.Pair, bool) {
 	s, there := stratum(c)
 	if !there || len(s.Pairs) == 0 {
@@ -62,7 +62,7 @@ func pairOf(c Campaign) (compare.Pair, bool) {
 	return s.Pairs[0], true
 }
 
-// find is a metric of a pair, whoever says it: measured before an engine's own word.
+// find returns a metric of a pair from its best source: measured before reported by the engine.
 func find(p compare.Pair, name string) *compare.Metrics {
 	var found *compare.Metrics
 	for i := range p.Metrics {
@@ -73,7 +73,7 @@ func find(p compare.Pair, name string) *compare.Metrics {
 	return found
 }
 
-// valueOf is the figure of a run, of the same source as the metric that is compared.
+// valueOf returns the figure of a run, of the same source as the metric that is compared.
 func valueOf(s compare.Stratum, r run, m *compare.Metrics) *float64 {
 	if m == nil || r.invalid {
 		return nil
@@ -86,14 +86,15 @@ func valueOf(s compare.Stratum, r run, m *compare.Metrics) *float64 {
 	return nil
 }
 
-// books is what the simulator knows of the difference that a comparison has found: the same runs, by its own figures.
+// books is the ground truth of a difference that a comparison has found: the same runs, by the simulator's figures.
 type books struct {
 	difference float64
-	a, b       int  // starts of each arm
-	all        bool // of all starts, since they cannot be told apart by runs
+	a, b       int  // number of starts of each arm
+	all        bool // over all starts, since runs cannot be matched with starts
 }
 
-// booksOf is of b less a, by the starts of the runs that have a figure of the metric; nil without starts of both.
+// booksOf returns the ground truth of b minus a, over the starts of the runs that have a figure of the metric; nil
+// unless both arms have starts.
 func booksOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *books {
 	runs, booked := runsOf(c)
 	s, _ := stratum(c)
@@ -131,7 +132,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// says tells the books beside an interval, and whether that holds them.
+// says describes the ground truth next to an interval; the tone shows whether the interval contains it.
 func (b *books) says(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
 		return "The simulator’s books: none of both arms.", render.Note
@@ -151,14 +152,14 @@ func (b *books) says(unit compare.Unit, ci *compare.Interval) (text string, tone
 	}
 }
 
-// row is a part of the books in the mean of the starts of each arm.
+// row is a part of the ground truth, as the mean over the starts of each arm.
 type row struct {
 	name string
 	a, b float64
 	n    int
 }
 
-// parts are those of all starts, the means by arm, in the order in which starts name them.
+// parts returns the parts of all starts, as means by arm, in the order of the starts.
 func parts(c Campaign, p compare.Pair) (rows []row) {
 	values := map[string]map[string][]float64{}
 	var names []string

@@ -9,13 +9,14 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// partClasses are the colours of files. They begin where those of the arms do not matter.
+// partClasses are the colours of files. They begin with colours that differ from those of the arms.
 var partClasses = [...]string{"c5", "c4", "c2", "c7", "c3", "c6"}
 
-// cached is a file that lay in the page cache, with its colour.
+// cached is a file in the page cache, with its colour.
 type cached struct{ name, class string }
 
-// cachedFiles are the files of all starts, in the order in which they are named, without those that never lay there.
+// cachedFiles returns the files of all starts, in the order of the starts, without those that were never in the page
+// cache.
 func cachedFiles(campaigns []Campaign) (files []cached) {
 	var names []string
 	largest := map[string]float64{}
@@ -37,7 +38,7 @@ func cachedFiles(campaigns []Campaign) (files []cached) {
 	return files
 }
 
-// cacheFigure draws what of each file was in the page cache when the engine of each start sized its KV cache; nil
+// cacheFigure draws how much of each file was in the page cache when the engine of each start sized its KV cache; nil
 // without any start.
 func cacheFigure(campaigns []Campaign) *chart.Figure {
 	var all []Campaign

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// firstFigure draws the time to the first token of every request by where its KV cache came from; nil without any.
+// firstFigure draws the time to first token of every request by where its KV cache came from; nil without any.
 func firstFigure(passes []Pass) *chart.Figure {
 	lo, hi := math.Inf(1), 0.0
 	var with []Pass
@@ -51,7 +51,7 @@ func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string)
 		}
 		class := armClasses[i%len(armClasses)]
 		for k, v := range p.Seconds {
-			// Marks of one time would hide each other: they lie in five rows.
+			// Marks with the same time would hide each other, so they are drawn in five rows.
 			f.Mark(i, class+" run", f.PX(v), y+float64(k%5-2)*3, fmt.Sprintf("%s: %s", p.Name, chart.FormatSeconds(v)))
 		}
 		middle := median(p.Seconds)
@@ -65,7 +65,7 @@ func drawFirst(passes []Pass, x chart.Axis, width, height float64, label string)
 	return f.Drawing
 }
 
-// median is that of some values, of which there is one at least.
+// median returns the median of at least one value.
 func median(x []float64) float64 {
 	sorted := slices.Sorted(slices.Values(x))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2

@@ -9,15 +9,15 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// Heights of the frames of the figure of heat, and of a row of it.
+// Heights of the frames of the heat figure and of a row of it, in pixels.
 const (
 	curveHeight, curveGap = 104, 30
-	axisHeight            = 44 // of what stands below the last of them
+	axisHeight            = 44 // room below the last frame for its axis
 	barHeight             = 26
 )
 
-// heatFigure draws curves of one machine below each other on one axis of time, and below them each alert that fired
-// there and asks for something: light while it was pending, full while it fired. Nil without any curve.
+// heatFigure draws the curves of one machine below each other on one time axis, and below them each alert that fired
+// there and needs action: light while it was pending, full while it fired. Nil without any curve.
 func heatFigure(h Heat) *chart.Figure {
 	from, to, n := spanOf(h.Curves)
 	if n == 0 {
@@ -49,7 +49,7 @@ func heatFigure(h Heat) *chart.Figure {
 	return &drawn
 }
 
-// spanOf is from the first to the last sample of some curves.
+// spanOf returns the times of the first and the last sample of some curves.
 func spanOf(curves []Curve) (from, to time.Time, n int) {
 	for _, c := range curves {
 		for _, p := range c.Points {
@@ -82,7 +82,7 @@ func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float
 	room := max(0.08*(hi-lo), 0.01*math.Abs(hi), 1e-9)
 	lo, hi = max(0, lo-room), hi+room
 	y := chart.Axis{}
-	for n := 3; len(y.Ticks) < 2 && n < 24; n *= 2 { // one tick gives no measure
+	for n := 3; len(y.Ticks) < 2 && n < 24; n *= 2 { // one tick alone gives no scale
 		y = chart.Linear("", lo, hi, 1, n).Between(lo, hi)
 	}
 	f := chart.NewFrameIn(chart.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
@@ -91,10 +91,10 @@ func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float
 	return f
 }
 
-// farApart is how many times the usual distance of two samples is a gap.
+// farApart is the multiple of the usual distance of two samples from which on a distance is a gap.
 const farApart = 3
 
-// broken cuts points where samples are missing.
+// broken splits points at missing samples.
 func broken(points []Point, from time.Time) (runs [][]chart.Place) {
 	var apart []time.Duration
 	for i := 1; i < len(points); i++ {
@@ -120,7 +120,7 @@ func eventsOf(h Heat) (own []Event) {
 	return own
 }
 
-// drawBars draws events and alerts as bars over the time of a frame.
+// drawBars draws events and alerts as bars on the time axis of a frame.
 func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top float64) {
 	at := func(t time.Time) float64 {
 		if t.IsZero() || t.After(to) {
@@ -135,7 +135,7 @@ func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top 
 	}
 	name := func(text string, begin time.Time) {
 		left, wide := at(begin), chart.LetterWidth*float64(len([]rune(text)))
-		if left+wide > f.Right { // beside its bar there is no room
+		if left+wide > f.Right { // no room to the right of its bar
 			f.Text("row strong", f.Right, top+9, "end", chart.Shorten(text, f.Right-f.Left))
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// moments are when ledgers are compared, with their colour on the pages of comparisons.
+// moments are the moments at which ledgers are compared, with their colours on the pages of comparisons.
 var moments = [...]struct {
 	name, class string
 	of          func(compare.LedgerDelta) map[string]float64
@@ -21,13 +21,14 @@ var moments = [...]struct {
 	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
 }
 
-// leastLedger is how many bytes a line must differ by somewhere to be shown for itself; otherLines are the others.
+// leastLedger is the difference, in bytes, that a line must reach somewhere to have a row of its own; otherLines is the
+// row of the rest.
 const (
 	leastLedger = 256 << 20
 	otherLines  = "other lines"
 )
 
-// compared are the campaigns with a ledger of both arms.
+// compared returns the campaigns with a ledger of both arms.
 func compared(campaigns []Campaign) (with []Campaign) {
 	for _, c := range campaigns {
 		if p, there := pairOf(c); there && len(p.LedgerDifference.Start)+len(p.LedgerDifference.Ready)+len(p.LedgerDifference.Peak) > 0 {
@@ -37,8 +38,8 @@ func compared(campaigns []Campaign) (with []Campaign) {
 	return with
 }
 
-// ledgerLines are the lines that differ anywhere, in the order of the vocabulary, and otherLines if there are any: together
-// they add up to the difference of the pools.
+// ledgerLines returns the lines that differ anywhere, in the order of the vocabulary, and otherLines if there are any:
+// together they add up to the difference of the pools.
 func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
 	largest := map[string]float64{}
 	for _, c := range campaigns {
@@ -69,7 +70,7 @@ func ledgerLines(campaigns []Campaign) (names []string, lo, hi float64) {
 	return names, lo, hi
 }
 
-// differenceOf is that of a line at a moment; of otherLines the sum of those that are not among the names.
+// differenceOf returns the difference of a line at a moment; for otherLines the sum of the lines that are not in names.
 func differenceOf(delta map[string]float64, line string, names []string) (bytes float64, seen bool) {
 	if line != otherLines {
 		bytes, seen = delta[line]
@@ -83,8 +84,8 @@ func differenceOf(delta map[string]float64, line string, names []string) (bytes 
 	return bytes, seen
 }
 
-// ledgerFigure draws by how much the arms differ in each line of the ledger; nil where no ledger was observed, or none
-// differs.
+// ledgerFigure draws by how much the arms differ in each line of the ledger; nil without a ledger or without a
+// difference.
 func ledgerFigure(campaigns []Campaign) *chart.Figure {
 	all := compared(campaigns)
 	names, lo, hi := ledgerLines(all)
@@ -114,10 +115,10 @@ func ledgerFigure(campaigns []Campaign) *chart.Figure {
 	return &drawn
 }
 
-// ledgerNames is the room for the names of lines beside the first frame.
+// ledgerNames is the room for the names of lines to the left of the first frame, in pixels.
 const ledgerNames = 130
 
-// ledgerSides are sides of which the first has room for names, where they stand beside each other.
+// ledgerSides returns sides of which the first has room for names, where they are next to each other.
 func ledgerSides(width, height float64, n int) []side {
 	all := sides(width, height, n)
 	if width < wide {
@@ -137,7 +138,7 @@ func ledgerSides(width, height float64, n int) []side {
 func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, height float64, label string) *chart.Frame {
 	p, _ := pairOf(c)
 	within := width - where.margins.Left - where.margins.Right
-	room := 0.16 * (hi - lo) // for what is written beside the bars
+	room := 0.16 * (hi - lo) // room for the figures next to the bars
 	low, high := lo, hi
 	if lo < 0 {
 		low -= room

@@ -13,7 +13,7 @@ import (
 // armClasses are the colours of arms, the baseline first: those of the pages of comparisons.
 var armClasses = [...]string{"c0", "c4", "c1", "c3"}
 
-// armClass is the colour and the form of an arm.
+// armClass returns the colour and the shape of an arm.
 func armClass(c Campaign, arm string) (class string, form int) {
 	if c.Comparison != nil {
 		form = max(0, slices.Index(c.Comparison.Arms, arm))
@@ -21,11 +21,11 @@ func armClass(c Campaign, arm string) (class string, form int) {
 	return armClasses[form%len(armClasses)], form
 }
 
-// strip is the runs of a campaign as a figure shows them.
+// strip has the runs of a campaign as a figure shows them.
 type strip struct {
 	campaign Campaign
 	runs     []run
-	values   []*float64 // nil of a run without a figure
+	values   []*float64 // nil for a run without a figure
 }
 
 func (s strip) n() (n int) {
@@ -37,7 +37,7 @@ func (s strip) n() (n int) {
 	return n
 }
 
-// strips are the runs of all campaigns that have been compared in a metric.
+// strips returns the runs of all campaigns that have a comparison of the metric.
 func strips(campaigns []Campaign, metric string) []strip {
 	var all []strip
 	for _, c := range campaigns {
@@ -94,7 +94,8 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figu
 	return &drawn
 }
 
-// memoryAxis spans figures of memory with room for what is written at them. It does not begin at 0, and says so.
+// memoryAxis returns an axis over figures of memory with room for labels. It does not begin at 0, and its title shows
+// that.
 func memoryAxis(lo, hi float64) chart.Axis {
 	room := max(0.12*(hi-lo), 1<<30)
 	a := chart.Linear("GiB, not from 0", max(0, lo-room), hi+1.4*room, 1./(1<<30), 5)
@@ -126,7 +127,7 @@ func (s strip) draw(where side, width, height float64, y chart.Axis, label strin
 	return f
 }
 
-// threads join the runs of an arm that follow each other: between them nothing else has run.
+// threads connects consecutive runs of an arm: no other run is between them.
 func (s strip) threads(f *chart.Frame) {
 	for i := 1; i < len(s.runs); i++ {
 		if s.values[i-1] == nil || s.values[i] == nil || s.runs[i-1].arm != s.runs[i].arm {
@@ -137,7 +138,7 @@ func (s strip) threads(f *chart.Frame) {
 	}
 }
 
-// crosses says what a cross is, if there is one.
+// crosses explains what a cross is, if there is one.
 func crosses(all []strip) string {
 	for _, s := range all {
 		if s.n() < len(s.runs) {

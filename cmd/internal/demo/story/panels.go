@@ -4,24 +4,24 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// wide is from which width on frames stand beside each other, and no longer below.
+// wide is the width, in pixels, from which frames are placed next to each other, and below each other if narrower.
 const wide = 700
 
-// Room around frames that share a drawing.
+// Room around frames that share a drawing, in pixels.
 const (
 	panelLeft, panelRight, panelGap = 46, 10, 26
 	panelTop, panelBottom           = 44, 42
 )
 
-// side is where a frame of several stands.
+// side is the place of a frame in a drawing with several.
 type side struct {
 	margins chart.Margins
-	// first and last say whether it bears the title of the vertical axis, and of the horizontal one.
+	// first reports whether the frame has the title of the vertical axis, last that of the horizontal one.
 	first, last bool
-	beside      bool // with another to its left, so that it needs no numbers
+	beside      bool // a frame to its left has the numbers of the axis
 }
 
-// sides shares a drawing among n frames: beside each other if it is wide, else one below the other.
+// sides divides a drawing among n frames: next to each other if it is wide, else one below the other.
 func sides(width, height float64, n int) []side {
 	var all []side
 	for i := range n {
@@ -45,7 +45,7 @@ func sides(width, height float64, n int) []side {
 	return all
 }
 
-// frame draws the axes of a side; a title that another side bears is left out.
+// frame draws the axes of a side, without the titles that another side has.
 func (s side) frame(width, height float64, x, y chart.Axis, label string) *chart.Frame {
 	if !s.first {
 		y.Title = ""
@@ -62,7 +62,7 @@ func (s side) frame(width, height float64, x, y chart.Axis, label string) *chart
 	return chart.NewFrameIn(s.margins, width, height, x, y, label)
 }
 
-// gather puts the frames of a drawing together. Texts without a letter are those of titles that were left out.
+// gather combines the frames of a drawing. It drops texts without a letter: they are titles that were left out.
 func gather(width, height float64, label string, frames []*chart.Frame) *chart.Drawing {
 	d := &chart.Drawing{Width: width, Height: height, Label: label}
 	for _, f := range frames {
@@ -75,8 +75,8 @@ func gather(width, height float64, label string, frames []*chart.Frame) *chart.D
 	return d
 }
 
-// labels writes figures at the marks of a frame, from left to right. One that would run into the one before it is left
-// out: the mark tells it when it is pointed at.
+// labels writes figures at the marks of a frame, from left to right. It leaves out a figure that would overlap the one
+// before it: the tooltip of the mark shows it.
 type labels struct{ end float64 }
 
 func (l *labels) text(f *chart.Frame, x, y float64, text string) {

@@ -24,7 +24,7 @@ func rehydration(r Rehydration) []render.Block {
 		render.Details{Summary: "Witnesses of what was written to the SSD", Blocks: []render.Block{witnessTable(r.Stored)}}, commands(r.Commands), links(r.Links))
 }
 
-// outputs is the section on answers from a cache that was made wrong.
+// outputs is the section on answers from a cache with wrong blocks.
 func outputs(o Outputs) []render.Block {
 	cards := render.Group{Class: "cards"}
 	for _, r := range o.Runs {
@@ -37,7 +37,7 @@ func outputs(o Outputs) []render.Block {
 	}
 }
 
-// witnessTable lists what a signal rests on.
+// witnessTable lists the observations of a signal.
 func witnessTable(s Signal) render.Table {
 	g := render.Table{Header: []string{"witness", "seen", "if it holds", "agrees"}}
 	for _, w := range s.Witnesses {
@@ -60,14 +60,14 @@ func passTable(passes []Pass) render.Table {
 	return g
 }
 
-// judged is what was found in a run whose answers were compared.
+// judged is the result for a run whose answers were compared.
 type judged struct {
 	Judged
 	Found, Grade, Says string
 	Tone               render.Tone
 }
 
-// mostExamples is how many prompts are shown, and mostLetters how much of an answer.
+// mostExamples is how many prompts are shown, and mostLetters how many letters of an answer.
 const (
 	mostExamples = 2
 	mostLetters  = 160
@@ -124,7 +124,7 @@ func quoted(tone render.Tone, answer string) render.Paragraph {
 	return render.Paragraph{Class: "quoted", Tone: tone, Spans: []render.Span{{Text: excerpt(answer), Style: "quote"}}}
 }
 
-// excerpt is the beginning of an answer, in one line.
+// excerpt returns the beginning of an answer, in one line.
 func excerpt(text string) string {
 	letters := []rune(strings.Join(strings.Fields(text), " "))
 	if len(letters) <= mostLetters {

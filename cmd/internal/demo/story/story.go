@@ -1,7 +1,7 @@
-// Package story is the page of the demo: what was done, what came of it, what is known of it beside, and what it does
-// not show. It is told plain data and judges nothing: verdicts are those of a comparison, grades those of a run.
+// Package story writes the page of the demo: what was done, the results, the ground truth next to them, and the limits
+// of what it shows. Its input is plain data. It judges nothing: verdicts come from a comparison, grades from a run.
 //
-// A section that has nothing to show stays, and says what is missing.
+// A section without content stays, and gives the reason.
 package story
 
 import (
@@ -15,43 +15,43 @@ import (
 // Write writes one self-contained page: no script, nothing loaded from elsewhere.
 func Write(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
 
-// Page is all that is told. Its zero value is a page that says that nothing is there.
+// Page is the content of the page. Its zero value gives a page in which every section is missing.
 type Page struct {
 	Made Made
-	// Problems are what went wrong while it was made, a line each.
+	// Problems are the errors of the demo, a line each.
 	Problems    []string
 	Campaigns   []Campaign
 	Limits      Limits
 	Rehydration Rehydration
 	Outputs     Outputs
 	Heat        Heat
-	// Links are to what else there is, such as the folder of everything.
+	// Links are to the other results, such as the folder of all files.
 	Links []Link
 }
 
-// Made says how the page came about.
+// Made describes how the page was made.
 type Made struct {
 	Command string // as it was typed
 	Seed    uint64
-	// Begun and Ended are by the wall clock, MachineBegun and MachineEnded by those of the machines, which go Speed
-	// times as fast.
+	// Begun and Ended are on the wall clock, MachineBegun and MachineEnded on the clocks of the machines, which are
+	// Speed times as fast.
 	Begun, Ended               time.Time
 	MachineBegun, MachineEnded time.Time
 	Speed                      float64
 	Quick                      bool
-	// Partial says that it was ended before everything was made.
+	// Partial reports that an interrupt came before everything was made.
 	Partial bool
 }
 
-// Link leads to something beside the page. An empty address is none.
+// Link is a link from the page. Without an address it is left out.
 type Link struct{ Text, Address string }
 
-// Section is what parts of the page have in common.
+// Section has the fields that all parts of the page share.
 type Section struct {
-	// Absent is why there is nothing, or less than there should be; empty if nothing is known to be missing. Fault is what
-	// is not as it should be.
+	// Absent is the reason why content is missing; empty if the section is complete. Fault is a result that differs
+	// from the expected one.
 	Absent, Fault string
-	// Commands are how uma-load was called.
+	// Commands are the uma-load command lines.
 	Commands []string
 	Links    []Link
 }
@@ -59,78 +59,79 @@ type Section struct {
 // Campaign is one design of the same experiment.
 type Campaign struct {
 	Section
-	Name string // in figures: short
-	// Title says what it is, Design in a sentence how its runs were made.
+	Name string // in figures: a short one
+	// Title is the setting that differs, Design a sentence on how the runs were made.
 	Title, Design string
 	Comparison    *compare.Comparison
-	// Starts are the simulator's own books, in the order of time.
+	// Starts are the ground truth of the simulator, in the order of time.
 	Starts  []Start
 	Invalid []Invalid
 }
 
-// Start is what the simulator knows of one start of an engine, when the engine sized its KV cache.
+// Start is the ground truth of one start of an engine, when the engine sized its KV cache.
 type Start struct {
 	Arm                             string
 	At                              time.Time // on the machine's clock
 	OccupiedWithoutKVBytes, KVBytes float64
-	// Cached is the page cache by file, Other what else was in use, by what it is.
+	// Cached is the page cache by file, Other the rest of occupied memory, by kind.
 	Cached, Other []Part
 }
 
-// Part is one part of what was in use. Its name is the same in all starts.
+// Part is one part of occupied memory. Its name is the same in all starts.
 type Part struct {
 	Name  string
 	Bytes float64
 }
 
-// Invalid is a run that enters no figure.
+// Invalid is a run that is in no figure.
 type Invalid struct{ Run, Arm, Why string }
 
-// Limits are what limits of containers saw of the memory that their engines used.
+// Limits compares the limits of containers with the memory of their engines.
 type Limits struct {
 	Section
 	Containers []Container
 }
 
-// Container is a container when its engine served.
+// Container is the memory of a container while its engine served.
 type Container struct {
 	Host, Cgroup string
 	At           time.Time // on the machine's clock
-	// LimitBytes is what may be charged, ChargedBytes what was, and HeldBytes the GPU memory that its processes held.
+	// LimitBytes is the memory limit, ChargedBytes the memory that counts towards it, and HeldBytes the GPU-held memory
+	// of its processes.
 	LimitBytes, ChargedBytes, HeldBytes float64
 }
 
-// Rehydration is what a run shows of KV blocks that came back from a drive.
+// Rehydration has the results of a run on KV blocks that came back from a drive.
 type Rehydration struct {
 	Section
 	Run               string
 	Rehydrate, Stored Signal
-	// Passes are the times to the first token, wall time, by where the KV cache of the prompts came from.
+	// Passes are the times to first token, in wall time, by where the KV cache of the prompts came from.
 	Passes []Pass
 }
 
-// Signal is a graded statement with what it rests on.
+// Signal is a graded statement with its observations.
 type Signal struct {
 	Grade, Reason string
 	Witnesses     []Witness
 }
 
-// Witness is a figure of a signal, with the range that it must be in if the statement holds. Lowest and Highest are
-// infinite where there is no such end.
+// Witness is an observation of a signal, with the range that it must be in if the statement holds. Lowest or Highest is
+// infinite where the range has no such end.
 type Witness struct {
 	Name, Unit             string
 	Value, Lowest, Highest float64
 	Agrees                 bool
 }
 
-// Pass is one pass over some prompts.
+// Pass is one pass over a set of prompts.
 type Pass struct {
 	Name    string
 	Run     string
-	Seconds []float64 // a request each
+	Seconds []float64 // one per request
 }
 
-// Outputs is what became of the answers where the cache was right and where it was made wrong.
+// Outputs has the comparisons of answers, of the engine with a correct cache and of the one with a faulty cache.
 type Outputs struct {
 	Section
 	Runs []Judged
@@ -139,31 +140,31 @@ type Outputs struct {
 // Judged is a run whose answers were compared.
 type Judged struct {
 	Run, Title string
-	// Wrong says that the simulator was told to bring back something else than was stored.
+	// Wrong reports that the simulator returned other blocks than were stored, on purpose.
 	Wrong bool
-	// Match is the signal of the run, Exit its exit code and Wanted what it has to be.
+	// Match is the signal of the run, Exit its exit code and Wanted the expected one.
 	Match        Signal
 	Exit, Wanted int
 	Valid        bool
 	Examples     []Example
 	Links        []Link
 
-	Absent, Fault string // as of a section
+	Absent, Fault string // as in a Section
 }
 
-// Example is a prompt that was answered in two ways.
+// Example is a prompt with two different answers.
 type Example struct {
 	Prompt         int // its number
 	Expected, Seen string
 }
 
-// Heat is what alerts said, on the clocks of the machines.
+// Heat has the alerts, on the clocks of the machines.
 type Heat struct {
 	Section
 	// Host is the machine of the curves.
 	Host   string
 	Curves []Curve
-	// Events are what was done to machines on purpose.
+	// Events are the faults that were made on purpose.
 	Events []Event
 	// Firings are all alerts of all machines.
 	Firings []Firing
@@ -181,16 +182,16 @@ type Point struct {
 	Value float64
 }
 
-// Event was done to a machine on purpose. Until is zero if it was cut off.
+// Event is a fault that was made on purpose. Until is zero if it was interrupted.
 type Event struct {
 	Name, Alert, Host string
 	From, Until       time.Time
 }
 
-// Firing is an alert that fired. Until is zero if it fires still.
+// Firing is an alert that fired. Until is zero if it still fires.
 type Firing struct {
 	Alert, Severity, Host, Summary string
-	About                          string // what of the machine, if it has several
+	About                          string // which part of the machine, if it has several
 	Runbook                        string // its address
 	Pending, From, Until           time.Time
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// notReached is the reason why a section is empty if none is given.
+// notReached is the default reason why a section is empty.
 const notReached = "the demo did not come to it"
 
-// missing is why a section has nothing to show, or less than it should.
+// missing returns the reason why a section has no content, or less than it should; empty if it is complete.
 func missing(s Section, there bool) string {
 	if s.Absent == "" && s.Fault == "" && !there {
 		return notReached
@@ -21,7 +21,7 @@ func missing(s Section, there bool) string {
 	return s.Absent
 }
 
-// absent and fault are notices; of an empty reason there is none.
+// absent and fault are notices; an empty reason gives none.
 func absent(reason string) render.Paragraph {
 	if reason == "" {
 		return render.Paragraph{}
@@ -38,7 +38,7 @@ func fault(what string) render.Paragraph {
 
 func text(s string) render.Paragraph { return render.P(render.Plain(s)) }
 
-// links are those that have an address.
+// links returns the links that have an address.
 func links(all []Link) render.List {
 	l := render.List{Class: "links"}
 	for _, link := range all {
@@ -49,7 +49,7 @@ func links(all []Link) render.List {
 	return l
 }
 
-// commands made a part of the page.
+// commands returns the command lines as a part of the page.
 func commands(all []string) render.Details {
 	var l render.List
 	for _, c := range all {
@@ -62,7 +62,7 @@ func commands(all []string) render.Details {
 	return render.Details{Summary: fmt.Sprintf("How it was made: %d %s", len(all), name), Blocks: []render.Block{l}}
 }
 
-// drawn are the figures that there are.
+// drawn returns the figures that are not nil.
 func drawn(figures ...*chart.Figure) render.Figures {
 	var all render.Figures
 	for _, f := range figures {
@@ -73,7 +73,7 @@ func drawn(figures ...*chart.Figure) render.Figures {
 	return all
 }
 
-// section is a heading with what its figures are counted on.
+// section is a heading with the clocks of its figures.
 func section(id, text string, clocks ...string) render.Heading {
 	h := render.H2(text)
 	h.ID = id
@@ -141,14 +141,14 @@ func question(p Page) []render.Block {
 	}
 }
 
-// moral is what follows from the headline.
+// moral returns the conclusion from the headline.
 func moral(campaigns []Campaign) string {
 	return "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
 		baselineItself(campaigns) +
 		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
 }
 
-// lead says what is on which axis of time, and what it is worth.
+// lead describes which figures are on which clock, and their limits.
 func lead(m Made) string {
 	speed := "a clock of their own, faster than the wall clock"
 	if m.Speed > 0 {
@@ -179,7 +179,7 @@ func made(m Made) []render.Fact {
 	return facts
 }
 
-// notices are what a reader has to know of the page as a whole.
+// notices are remarks on the page as a whole.
 func notices(p Page) []string {
 	var all []string
 	if p.Made.Partial {
@@ -194,7 +194,7 @@ func notices(p Page) []string {
 	return all
 }
 
-// headline sets the answers of all campaigns beside each other.
+// headline summarises the answers of all campaigns in one paragraph.
 func headline(campaigns []Campaign) string {
 	var answers []string
 	for _, c := range campaigns {
@@ -212,8 +212,8 @@ func headline(campaigns []Campaign) string {
 	return "The same two arms differ by " + strings.Join(answers[:len(answers)-1], ", ") + " and " + answers[len(answers)-1] + "."
 }
 
-// baselineItself sets the baseline's own means beside each other: nothing was changed in that arm, and so what differs is what
-// its starts found. It is empty unless two campaigns have one.
+// baselineItself compares the means of the baseline between campaigns: that arm is the same in all, so that a
+// difference comes from the state of the machine at its starts. It is empty unless two campaigns have the baseline.
 func baselineItself(campaigns []Campaign) string {
 	var name string
 	var means []string
@@ -234,7 +234,7 @@ func baselineItself(campaigns []Campaign) string {
 		": this measure is also one of what the runs before have read. "
 }
 
-// not is what the page must not be taken for.
+// not lists what the page does not show.
 func not(p Page) []string {
 	all := []string{
 		"It is simulated. Sizes were chosen so that the first design comes near to the published figures; that it can says that this cause is possible, and no more.",
@@ -250,7 +250,7 @@ func not(p Page) []string {
 	return all
 }
 
-// invalid lists the runs that enter no figure.
+// invalid lists the runs that are in no figure.
 func invalid(campaigns []Campaign) render.Table {
 	t := render.Table{Header: []string{"run", "arm", "campaign", "why"}, Words: []int{1, 2, 3}}
 	for _, c := range campaigns {

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// where is the section on what the memory went to.
+// where is the section on what occupies the memory.
 func where(p Page) []render.Block {
 	ledger, cache := ledgerFigure(p.Campaigns), cacheFigure(p.Campaigns)
 	limits := limitsTable(p.Limits)
@@ -54,7 +54,7 @@ func ledgerTable(campaigns []Campaign) render.Table {
 	return g
 }
 
-// partsTable has the simulator's books by arm.
+// partsTable has the ground truth by arm.
 func partsTable(campaigns []Campaign) render.Table {
 	g := render.Table{Header: []string{"what occupied it", "campaign", "baseline", "other arm", "difference", "n"}, Words: []int{1}}
 	for _, c := range campaigns {
@@ -70,7 +70,7 @@ func partsTable(campaigns []Campaign) render.Table {
 	return g
 }
 
-// limitsTable sets what a limit counts beside what its container holds.
+// limitsTable shows the memory that counts towards a limit next to the GPU-held memory of the container.
 func limitsTable(l Limits) render.Table {
 	g := render.Table{Header: []string{"machine", "container", "machine clock", "limit", "charged", "GPU memory, not charged", "both"}, Words: []int{1}}
 	for _, c := range l.Containers {
@@ -87,10 +87,10 @@ func limitsTable(l Limits) render.Table {
 	return g
 }
 
-// longestCgroup is how many letters of a cgroup are shown; that of a container is a number of 64.
+// longestCgroup is how many letters of a cgroup are shown; a container ID has 64.
 const longestCgroup = 40
 
-// middleOut shortens a name by its middle: both ends tell names apart.
+// middleOut shortens a name in its middle, since names differ at both ends.
 func middleOut(name string) string {
 	letters := []rune(name)
 	if len(letters) <= longestCgroup {

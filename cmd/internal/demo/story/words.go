@@ -19,7 +19,7 @@ func signed(unit compare.Unit, v float64) string {
 	return strings.Replace(unit.Text(v), "-", "−", 1)
 }
 
-// short is an amount of memory in GiB with a digit after the point, for figures and where many stand together.
+// short formats bytes in GiB with one decimal, for figures and dense tables.
 func short(bytes float64) string { return fmt.Sprintf("%.1f", bytes/(1<<30)+0) }
 
 func shortSigned(bytes float64) string {
@@ -33,7 +33,7 @@ func shortSigned(bytes float64) string {
 	return "+" + text
 }
 
-// interval is that of a difference, in the unit of its figures.
+// interval formats the confidence interval of a difference, in the unit of its figures.
 func interval(unit compare.Unit, ci *compare.Interval) string {
 	if ci == nil {
 		return "no interval"
@@ -41,7 +41,7 @@ func interval(unit compare.Unit, ci *compare.Interval) string {
 	return fmt.Sprintf("95 %% CI %s to %s", signed(unit, ci[0]), signed(unit, ci[1]))
 }
 
-// verdictTone colours a verdict.
+// verdictTone returns the colour of a verdict.
 func verdictTone(m compare.Metrics) render.Tone {
 	switch {
 	case m.Confounded:
@@ -54,7 +54,7 @@ func verdictTone(m compare.Metrics) render.Tone {
 	return render.Note
 }
 
-// gradeTone colours a grade. What is contradicted is no fault of the page: it was found.
+// gradeTone returns the colour of a grade. "contradicted" is not an error colour: it is a finding.
 func gradeTone(grade string) render.Tone {
 	switch grade {
 	case "proven":
@@ -65,7 +65,7 @@ func gradeTone(grade string) render.Tone {
 	return render.Note
 }
 
-// gradeWords is a grade with what keeps it from being a better one.
+// gradeWords returns a grade with the reason why it is not a better one.
 func gradeWords(s Signal) string {
 	if s.Grade == "" {
 		return "not known"
@@ -77,7 +77,7 @@ func gradeWords(s Signal) string {
 	return text
 }
 
-// witnessWords is in words what figures of signals are, by their names.
+// witnessWords returns the description of an observation of a signal by its name.
 func witnessWords(name string) string {
 	words := map[string]string{
 		"kvbm_blocks_from_disk":           "KVBM: blocks brought back from the drive",
@@ -104,7 +104,7 @@ func witnessWords(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// amount is a figure of a witness with its unit.
+// amount formats a figure of an observation with its unit.
 func amount(v float64, unit string) string {
 	switch unit {
 	case "bytes":
@@ -117,7 +117,7 @@ func amount(v float64, unit string) string {
 	return strings.TrimSpace(chart.Number(v) + " " + unit)
 }
 
-// expected is the range that a witness must be in.
+// expected formats the range of an observation.
 func expected(w Witness) string {
 	low, high := math.IsInf(w.Lowest, -1), math.IsInf(w.Highest, 1)
 	switch {
@@ -133,7 +133,7 @@ func expected(w Witness) string {
 	return end(w.Lowest, w.Unit) + " to " + end(w.Highest, w.Unit)
 }
 
-// end is one of a range: what is counted is not named again.
+// end formats one end of a range. It does not repeat the noun of a count.
 func end(v float64, unit string) string {
 	if unit == "bytes" || unit == "seconds" || unit == "probability" {
 		return amount(v, unit)
@@ -148,7 +148,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// duration is a time that has passed, as people say it.
+// duration formats a duration in words.
 func duration(d time.Duration) string {
 	d = d.Round(time.Second)
 	if d < time.Minute {
@@ -160,7 +160,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// clock is a time of day of a machine.
+// clock formats a time of day on a machine's clock.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return chart.None
@@ -168,12 +168,12 @@ func clock(t time.Time) string {
 	return t.UTC().Format("15:04:05")
 }
 
-// ofOrder are the codes of warnings that say what the order of runs does.
+// ofOrder reports whether a warning code is about the order of runs.
 func ofOrder(code string) bool {
 	return slices.Contains([]string{compare.CodeBlockedOrder, compare.CodeFirstAfterSwitch, compare.CodeDrift, compare.CodeOrderEffect}, code)
 }
 
-// warnings are those of a comparison and of what is in it, each once. Those of the order come first.
+// warnings returns those of a comparison and of its parts, each once. Those on the order come first.
 func warnings(c Campaign) []compare.Warning {
 	if c.Comparison == nil {
 		return nil

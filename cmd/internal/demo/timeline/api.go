@@ -19,13 +19,13 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// formLimit is how many bytes of a question are read.
+// formLimit is the largest size of a request form, in bytes.
 const formLimit = 1 << 20
 
-// Handler answers as the part of Prometheus' HTTP API does that dashboards are drawn with: instant queries, queries
-// over some time, and the values of labels. Prometheus' own handler would bring OpenTelemetry's collector, an OpenAPI
-// library and some hundred other packages into the demo; it also takes the wall clock's time where none is given, which
-// is no time of a simulation. Here that is the newest time of the store.
+// Handler answers the part of Prometheus' HTTP API that dashboards use: instant queries, range queries and label
+// values. Prometheus' own handler would bring OpenTelemetry's collector, an OpenAPI library and some hundred other
+// packages into the demo; it also takes the time of the wall clock for a query without a time, which is not a time of
+// the simulation. Here the default is the newest time of the store.
 func (s *Store) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -36,7 +36,7 @@ func (s *Store) Handler() http.Handler {
 	return mux
 }
 
-// reply is the frame of every answer.
+// reply is the envelope of every answer.
 type reply struct {
 	Status    string   `json:"status"`
 	Data      any      `json:"data,omitempty"`
@@ -52,10 +52,10 @@ type found struct {
 	Result parser.Value     `json:"result"`
 }
 
-// badQuestion is an error of whoever asks.
+// badQuestion is an error of the client.
 type badQuestion struct{ error }
 
-// answering makes a handler of what answers a question.
+// answering makes a handler of a function that answers a request.
 func (s *Store) answering(answer func(ctx context.Context, r *http.Request) (reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, status := reply{}, http.StatusOK
@@ -80,11 +80,11 @@ func (s *Store) answering(answer func(ctx context.Context, r *http.Request) (rep
 			body, status = []byte(`{"status":"error","errorType":"internal","error":"the answer cannot be written"}`), http.StatusInternalServerError
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // who asked may have gone
+		_, _ = w.Write(body) // an error means that the client has gone
 	}
 }
 
-// within answers in the time that the question gives, and that every question has.
+// within answers within the timeout of the request, which the timeout of the store limits.
 func (s *Store) within(r *http.Request, answer func(ctx context.Context, r *http.Request) (reply, error)) (reply, error) {
 	limit := queryTimeout
 	if text := r.Form.Get("timeout"); text != "" {
@@ -99,7 +99,7 @@ func (s *Store) within(r *http.Request, answer func(ctx context.Context, r *http
 	return answer(ctx, r)
 }
 
-// failure is the answer to a question that has none, with the kinds and codes of Prometheus.
+// failure returns the answer for an error, with the kinds and codes of Prometheus.
 func failure(err error) (reply, int) {
 	kind, status := "execution", http.StatusUnprocessableEntity
 	var bad badQuestion
@@ -111,7 +111,7 @@ func failure(err error) (reply, int) {
 	case errors.As(err, &slow), errors.Is(err, context.DeadlineExceeded):
 		kind, status = "timeout", http.StatusServiceUnavailable
 	case errors.As(err, &canceled), errors.Is(err, context.Canceled):
-		kind, status = "canceled", 499 // as Prometheus and others say of a client that has gone
+		kind, status = "canceled", 499 // the code that Prometheus uses for a client that has gone
 	case errors.Is(err, errClosed):
 		kind, status = "unavailable", http.StatusServiceUnavailable
 	}
@@ -157,7 +157,8 @@ func (s *Store) queryRange(ctx context.Context, r *http.Request) (reply, error) 
 	return s.result(ctx, query, text)
 }
 
-// result runs a query. What it finds is written before the query is closed, which gives its memory to the next one.
+// result runs a query. It encodes the result before it closes the query, since closing gives the memory to the next
+// one.
 func (s *Store) result(ctx context.Context, query promql.Query, text string) (reply, error) {
 	result := query.Exec(ctx)
 	if result.Err != nil {
@@ -171,7 +172,7 @@ func (s *Store) result(ctx context.Context, query promql.Query, text string) (re
 	return reply{Data: json.RawMessage(data), Warnings: warnings, Infos: infos}, nil
 }
 
-// listed makes an empty list of what has found nothing, which would be written as null.
+// listed replaces a nil result by an empty list, which JSON would encode as null.
 func listed(value parser.Value) parser.Value {
 	switch v := value.(type) {
 	case promql.Vector:
@@ -213,14 +214,14 @@ func (s *Store) labelValues(ctx context.Context, r *http.Request) (reply, error)
 			return reply{}, err
 		}
 		for _, value := range some {
-			values = append(values, strings.Clone(value)) // it is the querier's memory
+			values = append(values, strings.Clone(value)) // a copy: the memory belongs to the querier
 		}
 	}
 	slices.Sort(values)
 	return reply{Data: slices.Compact(values)}, nil
 }
 
-// readTime reads a time in seconds, or as RFC 3339 writes it.
+// readTime reads a time in seconds or in RFC 3339; otherwise is the default.
 func readTime(form url.Values, name string, otherwise time.Time) (time.Time, error) {
 	text := form.Get(name)
 	if text == "" {
@@ -242,7 +243,7 @@ func readTime(form url.Values, name string, otherwise time.Time) (time.Time, err
 	return at, nil
 }
 
-// readDuration reads a number of seconds, or a duration as PromQL writes it.
+// readDuration reads a number of seconds, or a duration in the form of PromQL.
 func readDuration(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		if math.IsNaN(seconds) || math.Abs(seconds) > float64(math.MaxInt64/int64(time.Second)) {

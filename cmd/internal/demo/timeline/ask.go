@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// Series is the answer to a question over some time.
+// Series is a series of the result of a range query.
 type Series struct {
 	Labels map[string]string
 	Points []Point
@@ -21,10 +21,10 @@ type Point struct {
 	Value float64
 }
 
-// mostPoints is how many points a series of an answer may have, as Prometheus bounds it.
+// mostPoints is the limit of points per series of a result, the same as Prometheus'.
 const mostPoints = 11_000
 
-// checkRange says why some time cannot be asked for.
+// checkRange returns an error for a range that cannot be queried.
 func checkRange(from, to time.Time, step time.Duration) error {
 	switch {
 	case step < time.Millisecond:
@@ -37,7 +37,7 @@ func checkRange(from, to time.Time, step time.Duration) error {
 	return nil
 }
 
-// Range asks for values over some time, both ends included. A native histogram has no one value: ask for a quantile.
+// Range queries values over a range, both ends included. A native histogram has no single value: query a quantile.
 func (s *Store) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]Series, error) {
 	done, err := s.use()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 )
 
-// accepted is the form in which Prometheus asks for pages first: the only one with native histograms.
+// accepted is the first format in Prometheus' Accept header: the only one with native histograms.
 const accepted = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,text/plain;version=0.0.4;q=0.3"
 
-// pageLimit is how many bytes a page may have, and sampleLimit how many samples, as in the stack's Prometheus.
+// pageLimit is the limit of bytes of a page, and sampleLimit that of samples, as in the stack's Prometheus.
 const (
 	pageLimit   = 32 << 20
 	sampleLimit = 200_000
 )
 
-// sample is what a page says of one series: a number or a native histogram.
+// sample is the value of one series of a page: a number or a native histogram.
 type sample struct {
 	series    labels.Labels
 	value     float64
@@ -30,7 +30,7 @@ type sample struct {
 	fractions *histogram.FloatHistogram
 }
 
-// fetch asks a handler for its page, within this process.
+// fetch requests the page of a handler, within this process.
 func fetch(ctx context.Context, handler http.Handler, path string) (page []byte, contentType string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func fetch(ctx context.Context, handler http.Handler, path string) (page []byte,
 	return answer.body.Bytes(), answer.header.Get("Content-Type"), nil
 }
 
-// answer keeps what a handler writes.
+// answer records the response of a handler.
 type answer struct {
 	header http.Header
 	status int
@@ -76,8 +76,8 @@ func (a *answer) Write(part []byte) (int, error) {
 	return a.body.Write(part)
 }
 
-// read parses a page. Of a histogram that has both forms the native one is taken, as the stack's Prometheus does.
-// Times that a page gives itself are left out: the time of a scrape is the machine's, and the caller has it.
+// read parses a page. Of a histogram in both forms it takes the native one, as the stack's Prometheus does. It ignores
+// timestamps on the page: the time of a scrape is the machine's, and the caller has it.
 func read(page []byte, contentType string, symbols *labels.SymbolTable) ([]sample, error) {
 	parser, err := textparse.New(page, contentType, symbols, textparse.ParserOptions{FallbackContentType: "text/plain"})
 	if parser == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// rulebook is the rules and what they have found.
+// rulebook has the rules and the alerts that have fired.
 type rulebook struct {
 	evaluating sync.Mutex
 	groups     []*group // in the order of their files
@@ -30,13 +30,13 @@ type rulebook struct {
 	firings map[string]*Firing
 }
 
-// group is a group of rules that is evaluated at due, and every interval from then on.
+// group is a group of rules. due is the time of its next evaluation.
 type group struct {
 	*rules.Group
 	due time.Time
 }
 
-// loader reads rules out of memory, with what Prometheus reads its files with. It remembers the order of groups.
+// loader reads rules from memory with Prometheus' parser. It records the order of groups.
 type loader struct {
 	files  map[string][]byte
 	parser parser.Parser
@@ -44,7 +44,7 @@ type loader struct {
 	order  []string
 }
 
-// Load reads the file of a name.
+// Load reads the file with that name.
 func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
 	groups, errs := rulefmt.Parse(l.files[name], ignoreUnknown, scheme, l.parser, l.log)
 	if len(errs) > 0 {
@@ -59,7 +59,7 @@ func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationSc
 // Parse reads an expression.
 func (l *loader) Parse(expression string) (parser.Expr, error) { return l.parser.ParseExpr(expression) }
 
-// readRules makes the groups of all files. Prometheus' manager makes them; its clock is not started.
+// readRules returns the groups of all files. Prometheus' manager makes them; its loop is not started.
 func readRules(config Config, s *Store) ([]*group, error) {
 	load := &loader{files: map[string][]byte{}, parser: s.parser, log: config.Log}
 	manager := rules.NewManager(&rules.ManagerOptions{
@@ -81,32 +81,32 @@ func readRules(config Config, s *Store) ([]*group, error) {
 	var all []*group
 	for _, key := range load.order {
 		for _, alerting := range made[key].AlertingRules() {
-			alerting.SetRestored(true) // a simulation has no past whose alerts could still be pending
+			alerting.SetRestored(true) // a simulation has no earlier alerts that could still be pending
 		}
 		all = append(all, &group{Group: made[key]})
 	}
 	return all, nil
 }
 
-// appendable gives rules a way to write: the database comes later than they do.
+// appendable lets rules be made before the database that they write to.
 type appendable struct{ *Store }
 
-// Appender begins what one rule writes.
+// Appender returns an appender for the results of one rule.
 func (a appendable) Appender(ctx context.Context) storage.Appender { return a.database.Appender(ctx) }
 
-// instant answers rules and the queries in their texts.
+// instant runs the queries of rules and of their templates.
 func (s *Store) instant(ctx context.Context, expression string, at time.Time) (promql.Vector, error) {
 	return rules.EngineQueryFunc(s.engine, s.database)(ctx, expression, at)
 }
 
-// Evaluate evaluates the rules up to a time: every group from the first time that is given here on, once an interval,
-// and all groups in the order of time. A rule that fails is an error, and the others are evaluated nevertheless.
+// Evaluate evaluates the rules up to a time: every group from the first time that is passed, once an interval, and all
+// groups in the order of time. It returns the error of a rule that fails, and still evaluates the others.
 //
-// Whoever comes late finds the same, because the samples of then are there. What would have been evaluated more than an
-// hour before is left out: that was a pause, and not a delay.
+// A late evaluation gives the same result, because the samples of its time are stored. Evaluations that are due more
+// than an hour before the time are skipped: such a gap is a pause, not a delay.
 //
-// Rules see what was scraped up to the time of their evaluation. Of several machines that time is the one of the
-// machine that is furthest behind, or rules judge by old samples of it.
+// Rules see the samples up to the time of their evaluation. With several machines pass the time of the machine that is
+// furthest behind, or rules would judge old samples of it.
 func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
 	done, err := s.use()
 	if err != nil {
@@ -137,10 +137,10 @@ func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
 	return errors.Join(failed...)
 }
 
-// mostBehind is how late an evaluation is made up for.
+// mostBehind is the largest delay after which an evaluation is still made.
 const mostBehind = time.Hour
 
-// begin sets when the group is due first, and leaves out what nobody waits for any more.
+// begin sets when the group is due first, and skips evaluations that are too late.
 func (g *group) begin(at time.Time) {
 	if g.due.IsZero() {
 		g.due = at
@@ -150,7 +150,7 @@ func (g *group) begin(at time.Time) {
 	}
 }
 
-// next is the group that is due first until a time, nil if none is.
+// next returns the group that is due first up to a time, nil if there is none.
 func (b *rulebook) next(until time.Time) *group {
 	var first *group
 	for _, g := range b.groups {
@@ -161,20 +161,20 @@ func (b *rulebook) next(until time.Time) *group {
 	return first
 }
 
-// Firing is an alert from when it fired.
+// Firing is one firing of an alert.
 type Firing struct {
 	Alert, Severity string
 	Labels          map[string]string
-	// Pending is when its condition began to hold, From when it fired, Until when it was over: zero if it fires still.
+	// Pending is when its condition began to hold, From when it fired, Until when it was over: zero if it still fires.
 	Pending, From, Until time.Time
-	// Summary and Description are what it said when it fired.
+	// Summary and Description are its annotations at the time it fired.
 	Summary, Description string
 }
 
-// mostFirings bounds what a simulation without end remembers; the oldest go.
+// mostFirings limits the memory of a simulation that does not end; the oldest are dropped.
 const mostFirings = 10_000
 
-// notify is told of alerts that fire, and of those that are over, at every evaluation.
+// notify receives, at every evaluation, the alerts that fire and those that are over.
 func (s *Store) notify(_ context.Context, expression string, alerts ...*rules.Alert) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *Store) notify(_ context.Context, expression string, alerts ...*rules.Al
 	s.rules.forget()
 }
 
-// forget drops the oldest firings where there are too many, a tenth at a time.
+// forget drops the oldest firings when there are too many, a tenth at a time.
 func (b *rulebook) forget() {
 	if len(b.firings) <= mostFirings {
 		return
@@ -208,7 +208,7 @@ func (b *rulebook) forget() {
 	}
 }
 
-// Firings are all alerts that have fired so far, in the order of time.
+// Firings returns all alerts that have fired so far, in the order of time.
 func (s *Store) Firings() []Firing {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()

@@ -25,13 +25,13 @@ type Target struct {
 
 func (t Target) String() string { return t.Job + " of " + t.Host }
 
-// labels are those of the job. There is always an instance in Prometheus; here it is the machine.
+// labels returns the labels of the job. In Prometheus they always have an instance; here it is the machine.
 func (t Target) labels() []labels.Label {
 	return []labels.Label{{Name: model.JobLabel, Value: t.Job}, {Name: "host", Value: t.Host}, {Name: model.InstanceLabel, Value: t.Host}}
 }
 
-// label gives a series of the page the labels of the job. A label of the page that must give way is kept under
-// another name, as Prometheus keeps it.
+// label adds the labels of the job to a series of the page. A label of the page that conflicts is renamed, as in
+// Prometheus.
 func (t Target) label(own labels.Labels) labels.Labels {
 	built := labels.NewBuilder(own)
 	for _, l := range t.labels() {
@@ -50,12 +50,12 @@ func (t Target) label(own labels.Labels) labels.Labels {
 	return built.Labels()
 }
 
-// up is the series that says whether a target has answered.
+// up returns the series that reports whether a target has answered.
 func (t Target) up() labels.Labels {
 	return labels.New(append(t.labels(), labels.Label{Name: model.MetricNameLabel, Value: "up"})...)
 }
 
-// taken is what the last scrape of a target has left.
+// taken is the state that the last scrape of a target has left.
 type taken struct {
 	mu      sync.Mutex
 	at      time.Time
@@ -63,14 +63,15 @@ type taken struct {
 	symbols *labels.SymbolTable
 }
 
-// known is a series that the last scrape has had.
+// known is a series of the last scrape.
 type known struct {
 	labels labels.Labels
 	ref    storage.SeriesRef
 }
 
-// Scrape takes a page at a time, as Prometheus does: series that are gone end there, and up says whether the target has
-// answered. A target that does not, or whose page cannot be read whole, is an error, and of that page nothing is kept.
+// Scrape scrapes a page at a time, as Prometheus does: series that are gone end there, and up reports whether the
+// target has answered. A target without an answer, or with a page that cannot be read whole, is an error, and no sample
+// of that page is kept.
 func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 	done, err := s.use()
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 	}
 	samples, err := s.page(ctx, from, last)
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", from, ctx.Err()) // the target may be well: nothing is said of it
+		return fmt.Errorf("%s: %w", from, ctx.Err()) // canceled: the target may be up, so that no sample is stored
 	}
 	if err == nil {
 		err = s.keep(ctx, from, last, samples, at)
@@ -99,10 +100,10 @@ func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 	return fmt.Errorf("%s: %w", from, err)
 }
 
-// clock writes a time of a machine so that scrapes can be told apart.
+// clock formats a time of a machine in the resolution of scrapes.
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// last finds what is known of a target.
+// last returns the state of a target.
 func (s *Store) last(from Target) *taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,7 @@ func (s *Store) last(from Target) *taken {
 	return s.taken[key]
 }
 
-// page fetches and reads.
+// page fetches and parses a page.
 func (s *Store) page(ctx context.Context, from Target, last *taken) ([]sample, error) {
 	page, contentType, err := fetch(ctx, from.Handler, from.Path)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *Store) lose(ctx context.Context, from Target, last *taken, at time.Time
 	return s.finish(s.database.Appender(context.WithoutCancel(ctx)), from, last, nil, 0, at)
 }
 
-// finish ends the series that are no longer there, says whether the target is up, and commits.
+// finish ends the series that are gone, appends the sample of up, and commits.
 func (s *Store) finish(appender storage.Appender, from Target, last *taken, series map[string]known, up float64, at time.Time) error {
 	gone := math.Float64frombits(value.StaleNaN)
 	for name, was := range last.series {

@@ -1,8 +1,8 @@
-// Package timeline is the part of a Prometheus that a simulation needs: pages are scraped, rules are evaluated and
-// questions are answered at times that the caller gives. A simulated machine has a clock of its own, so nothing here
-// asks the wall clock for the time of a sample, of an evaluation or of an answer.
+// Package timeline is the part of a Prometheus that a simulation needs: it scrapes pages, evaluates rules and answers
+// queries at times that the caller passes. A simulated machine has a clock of its own, so this package never uses the
+// wall clock as the time of a sample, of an evaluation or of an answer.
 //
-// Storage, query engine, rules and the reading of pages are Prometheus' own.
+// Storage, query engine, rules and the parsing of pages are Prometheus' own.
 package timeline
 
 import (
@@ -21,25 +21,25 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Config is what a store is made of.
+// Config configures a store.
 type Config struct {
-	// Dir is where samples are kept. It is made, and must hold nothing yet: samples of two simulations do not mix.
+	// Dir is the folder of the samples. It is created, and must be empty: samples of two simulations do not mix.
 	Dir string
-	// Rules are files of rules; those that are due at one time are evaluated in this order.
+	// Rules are files of rules; those that are due at the same time are evaluated in this order.
 	Rules []RuleFile
-	// Interval is how often groups of rules are evaluated that do not say it themselves, 0 for 15 s.
+	// Interval is the default evaluation interval of groups, 0 for 15 s.
 	Interval time.Duration
-	// Log is told what Prometheus' own parts have to say, nil for nobody.
+	// Log receives the messages of Prometheus' parts; nil discards them.
 	Log *slog.Logger
 }
 
-// RuleFile is a file of rules as Prometheus reads it.
+// RuleFile is a file of rules in the format of Prometheus.
 type RuleFile struct {
 	Name    string
 	Content []byte
 }
 
-// Bounds of what is kept and of what a question may cost. Days of a simulation at forty times the speed are months.
+// Limits of what is kept and of the cost of a query. Days of a simulation at forty times the speed are months.
 const (
 	retention     = 14 * 24 * time.Hour
 	mostBytes     = 512 << 20
@@ -49,12 +49,12 @@ const (
 	usualInterval = 15 * time.Second
 )
 
-// Store keeps samples and what the rules have found in them. All of it may be called at any time and at once.
+// Store keeps samples, and the alerts that rules have fired on them. It is safe for concurrent use.
 //
-// Clocks of machines need not agree: samples are kept by series, and every series is of one machine. A machine may be
-// up to an hour behind the one that is furthest; its samples from before that are refused, and that is an error.
+// Clocks of machines may differ: samples are kept by series, and every series is of one machine. A machine may be up to
+// an hour behind the one that is furthest; older samples are rejected with an error.
 type Store struct {
-	// life is held for reading by whoever uses the store, so that Close waits for them.
+	// life is held for reading by every call, so that Close waits for them.
 	life   sync.RWMutex
 	closed bool
 
@@ -63,12 +63,12 @@ type Store struct {
 	parser   parser.Parser
 
 	mu    sync.Mutex
-	taken map[string]*taken // what was scraped last, by target
+	taken map[string]*taken // state of the last scrape, by target
 
 	rules rulebook
 }
 
-// errClosed is what a store says that is no more.
+// errClosed is the error of every call after Close.
 var errClosed = errors.New("the timeline is closed")
 
 // Open makes an empty store.
@@ -101,7 +101,7 @@ func Open(config Config) (*Store, error) {
 	return s, nil
 }
 
-// emptyFolder makes a folder, or finds it empty.
+// emptyFolder makes a folder, or checks that it is empty.
 func emptyFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("timeline in %s: %w", folder, reason(err))
@@ -116,7 +116,7 @@ func emptyFolder(folder string) error {
 	return nil
 }
 
-// reason is an error without the path that the message names already.
+// reason returns an error without the path, for messages that name the path already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -125,7 +125,7 @@ func reason(err error) error {
 	return err
 }
 
-// use keeps the store from being closed until the function that it gives is called.
+// use keeps the store open until done is called.
 func (s *Store) use() (done func(), err error) {
 	s.life.RLock()
 	if s.closed {
@@ -135,7 +135,7 @@ func (s *Store) use() (done func(), err error) {
 	return s.life.RUnlock, nil
 }
 
-// Newest is the latest time of which there is a sample, zero if there is none. It is the present of the simulation.
+// Newest returns the time of the latest sample, zero if there is none. It is the present of the simulation.
 func (s *Store) Newest() time.Time {
 	newest := s.database.Head().MaxTime()
 	if newest == math.MinInt64 {
@@ -144,8 +144,7 @@ func (s *Store) Newest() time.Time {
 	return model.Time(newest).Time().UTC()
 }
 
-// Close ends the store once whoever uses it has done so. What it has kept stays in its folder, which a Prometheus can
-// be started with.
+// Close ends the store once all calls have returned. Its samples stay in its folder, which a Prometheus can open.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
