@@ -38,5 +38,5 @@ func All() []Definer {
 	return slices.Concat(all...)
 }
 
-// Everything lists every series: umascope's own, what rules record, and those of others.
+// Everything lists every series: umascope's own, those that rules record, and those of other programs.
 func Everything() []Definer { return slices.Concat(All(), Recorded(), Foreign()) }

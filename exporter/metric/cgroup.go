@@ -36,8 +36,8 @@ const (
 	CPUModeSystem = "system"
 )
 
-// Values of LabelEvent on uma_cgroup_memory_events_total beside EventOOMKill: the charge was slowed down, had to
-// give memory back, or found none to give.
+// Values of LabelEvent on uma_cgroup_memory_events_total other than EventOOMKill: the charge was slowed down, had to
+// reclaim memory, or failed.
 const (
 	EventHigh = "high"
 	EventMax  = "max"
@@ -48,7 +48,7 @@ const (
 // they would count twice.
 func perCgroup(more ...Label) SumRule { return SumKeeping(append([]Label{LabelCgroup}, more...)...) }
 
-// Cgroups: containers, pods, slices, and whatever holds GPU memory. All figures of a cgroup contain those of the
+// Cgroups: containers, pods, slices, and all other holders of GPU memory. All figures of a cgroup contain those of the
 // cgroups below it.
 var (
 	CgroupInfo = gauge(Def{Name: "uma_cgroup_info", Unit: Info, Sum: SumNever(), Telemetry: true,

@@ -4,7 +4,7 @@ import "slices"
 
 const comparisonSource = "a saved comparison"
 
-// ofPair are the labels of what is said of a pair of arms, ofComparison of one metric of it.
+// ofPair are the labels of the series of a pair of arms, ofComparison those of one metric of the pair.
 func ofPair(more ...Label) []Label {
 	return slices.Concat([]Label{LabelComparison, LabelBaseline, LabelCandidate, LabelScenario, LabelModel}, more)
 }

@@ -1,6 +1,6 @@
 package metric
 
-// Values of LabelEngine. An engine is known by the names of its series, not by what anybody calls it.
+// Values of LabelEngine. The names of its series identify an engine, not its address.
 const (
 	EngineVLLM        = "vllm"
 	EngineTensorRTLLM = "trtllm"
@@ -10,8 +10,8 @@ const (
 	EngineLMCache     = "lmcache"
 )
 
-// Values of LabelTier on lookups in a prefix cache, beside those of KVBM. A lookup that is answered by
-// several tiers, of which the engine does not tell, is any; one that no tier answers is none.
+// Values of LabelTier on lookups in a prefix cache, in addition to those of KVBM. A lookup that several tiers answered,
+// without a count by tier from the engine, is any; one that no tier answers is none.
 const (
 	TierExternal = "external" // a KV connector or storage backend: KVBM, LMCache
 	TierAny      = "any"
@@ -29,7 +29,7 @@ const (
 	RequestsRunning  = "running"  // in the batch
 	RequestsWaiting  = "waiting"  // for a place in it
 	RequestsPaused   = "paused"   // put off for lack of KV cache, running still
-	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not tell which
+	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not separate them
 )
 
 // Values of LabelDirection on tokens of an engine.
@@ -42,18 +42,18 @@ const (
 const (
 	EngineMemoryWeights = "weights"
 	EngineMemoryGraphs  = "graphs" // captured CUDA graphs
-	EngineMemoryDevice  = "device" // all of the GPU that is not free, whoever holds it
+	EngineMemoryDevice  = "device" // all of the GPU that is not free, whatever process holds it
 	EngineMemoryPinned  = "pinned" // of the host, page-locked
 )
 
 const (
 	enginePage = "page of metrics of the engine"
 
-	// manySources is said of whatever a frontend and the engines behind it both count.
+	// manySources is the help text of values that both a frontend and the engines behind it report.
 	manySources = " A frontend and the engines behind it are sources of their own and count the same."
 )
 
-// Inference engines in one model. All are as the engine tells them; what it does not tell is absent.
+// Inference engines in one model. All values are the engine's own; a value that it does not report is absent.
 var (
 	EngineUp = gauge(Def{Name: "uma_engine_up", Unit: State, Sum: SumNever(), Telemetry: true,
 		Help:   "Whether the page of an engine could be read and is one of a known engine. 0 is a state like any other while the engine is not running.",

@@ -2,7 +2,7 @@ package metric
 
 const vllm = "vLLM 0.11 and later, /metrics"
 
-// Series of others that umascope reads, or that its simulated engine serves under the same name.
+// Series of other programs that umascope reads, or that its simulated engine serves under the same name.
 var (
 	Up = gauge(Def{Name: "up", Unit: State, Labels: []Label{LabelJob}, Sum: SumNever(),
 		Help: "Whether the last scrape of the target worked.", Source: "Prometheus"})
@@ -56,7 +56,7 @@ var (
 	vllmDurationBuckets   = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
-// Foreign lists the series of others.
+// Foreign lists the series of other programs.
 func Foreign() []Definer {
 	return []Definer{
 		Up, Alerts, AlertsForState, VLLMNumRequestsRunning, VLLMNumRequestsWaiting, VLLMKVCacheUsagePerc, VLLMPromptTokensTotal,

@@ -2,12 +2,12 @@ package metric
 
 import "strings"
 
-// Series of inference engines, as they stand on their pages. Engines rename them often: whatever is not
-// on a page is not told.
+// Series of inference engines, under the names on their pages. Engines rename them often: a value that is not on a page
+// is absent.
 
-// vLLM, vllm/v1/metrics/loggers.py, beside those in foreign.go. Those with gpu in the name were renamed in
-// 0.9; external is a KV connector such as KVBM or LMCache. Labels are model_name and engine, the number
-// of a data-parallel replica; cache_config_info, whose labels are its values, has the latter only.
+// vLLM, vllm/v1/metrics/loggers.py, in addition to those in foreign.go. Those with gpu in the name were renamed in 0.9;
+// external is a KV connector such as KVBM or LMCache. Labels are model_name and engine, the number of a data-parallel
+// replica; cache_config_info, whose labels are its values, has the latter only.
 const (
 	ForeignVLLMPrefix           = "vllm:"
 	ForeignVLLMCacheConfigInfo  = "vllm:cache_config_info"
@@ -24,7 +24,7 @@ const (
 
 	ForeignVLLMLabelEngine         = "engine"
 	ForeignVLLMLabelBlocks         = "num_gpu_blocks"
-	ForeignVLLMLabelBlocksOverride = "num_gpu_blocks_override" // None unless set; then the setting of bytes is no size
+	ForeignVLLMLabelBlocksOverride = "num_gpu_blocks_override" // None unless set; with it, the setting in bytes is not the size
 	ForeignVLLMLabelBlockSize      = "block_size"
 	ForeignVLLMLabelTokens         = "kv_cache_size_tokens"  // newer releases
 	ForeignVLLMLabelBytes          = "kv_cache_memory_bytes" // None unless set
@@ -47,8 +47,8 @@ func ForeignVLLMCacheTier(source string) string {
 	return TierOther
 }
 
-// Paths of what engines publish in JSON, and of TensorRT-LLM's page. What it has on its draining path it
-// hands to one reader only.
+// Paths of the JSON that engines publish, and of TensorRT-LLM's page. It serves each entry on its draining path to one
+// reader only.
 const (
 	ForeignVersionPath             = "/version" // vLLM, TensorRT-LLM
 	ForeignTensorRTLLMPagePath     = "/prometheus/metrics"
@@ -95,9 +95,8 @@ func ForeignTensorRTLLMCacheTier(word string) string {
 	return TierOther
 }
 
-// SGLang, python/sglang/srt/observability/metrics_collector.py, 0.5. Gauges have the labels of ranks,
-// counters have not; with priority scheduling a gauge stands there for every priority and without one
-// for all.
+// SGLang, python/sglang/srt/observability/metrics_collector.py, 0.5. Gauges have the labels of ranks, counters do not;
+// with priority scheduling a gauge has a series for every priority and one without priority for all.
 const (
 	ForeignSGLangPrefix           = "sglang:"
 	ForeignSGLangMaxTokens        = "sglang:max_total_num_tokens"
@@ -184,8 +183,8 @@ const (
 	ForeignLlamaCPPKVTokens        = "llamacpp:kv_cache_tokens"
 )
 
-// LMCache, lmcache/observability.py; labels model_name and worker_id. On the page of the engine whose
-// process it shares they stand beside that engine's.
+// LMCache, lmcache/observability.py; labels model_name and worker_id. They are also on the page of the engine whose
+// process it shares.
 const (
 	ForeignLMCachePrefix          = "lmcache:"
 	ForeignLMCacheRequestedTokens = "lmcache:num_requested_tokens_total"
@@ -195,7 +194,7 @@ const (
 	ForeignLMCacheRemoteBytes     = "lmcache:remote_cache_usage"
 )
 
-// ForeignLabelModel is the label of Dynamo and ForeignLabelModelName that of the others for a model.
+// ForeignLabelModel is the label of Dynamo for a model and ForeignLabelModelName that of the other engines.
 const (
 	ForeignLabelModel     = "model"
 	ForeignLabelModelName = "model_name"

@@ -25,7 +25,7 @@ const (
 	ForeignKVBMHitBlocks           = "kvbm_cache_blocks_hit_total"    // by tier
 )
 
-// ForeignKVBMPrefixes are what stands before the names above.
+// ForeignKVBMPrefixes are the prefixes of the names above.
 func ForeignKVBMPrefixes() []string { return []string{"", "dynamo_"} }
 
 // KVBMRoute is a way that KV blocks go. The letters of its name mean different tiers by operation: h2d is

@@ -24,6 +24,5 @@ func ForeignCacheCounters() []string {
 	}
 }
 
-// ForeignExportedPrefix stands before a label of a page whose name we give another meaning, as Prometheus
-// does it.
+// ForeignExportedPrefix is prepended to a label of a page whose name has another meaning here, as Prometheus does it.
 const ForeignExportedPrefix = "exported_"

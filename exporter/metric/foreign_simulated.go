@@ -1,7 +1,7 @@
 package metric
 
-// Series that stand on the pages of engines beside those in foreign_engine.go. Nothing of umascope reads
-// them; its simulated engine serves them, so that a page of it has what a real one has.
+// Series on the pages of engines in addition to those in foreign_engine.go. umascope does not read them; its simulated
+// engine serves them, so that its page is as complete as a real one.
 const (
 	// TensorRT-LLM, tensorrt_llm/metrics/collector.py at 050f80de.
 	ForeignTensorRTLLMFreeBlocks   = "trtllm_kv_cache_free_blocks"

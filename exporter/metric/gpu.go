@@ -2,7 +2,7 @@ package metric
 
 import "slices"
 
-// GPUs, by uuid. Absent is not supported or not readable, as uma_gpu_call_supported says; it is never 0.
+// GPUs, by uuid. Absent is not supported or not readable, as uma_gpu_call_supported shows; it is never 0.
 var (
 	GPUInfo = gauge(Def{Name: "uma_gpu_info", Unit: Info, Telemetry: true, Sum: SumNever(),
 		Help:   "Identity of a GPU and where its memory is: integrated (in the pool), coherent or discrete.",

@@ -23,9 +23,9 @@ type XID struct {
 	Meaning string
 }
 
-// KnownXIDs lists the codes that a person acts on, by code: those of NVIDIA's XID catalogue for data
-// centre GPUs since Ampere (docs.nvidia.com/deploy/xid-errors) whose remedy is more than nothing.
-// Names are those of nverror.h in the open kernel modules, where that has them.
+// KnownXIDs lists the codes that need action, by code: those of NVIDIA's XID catalogue for data centre GPUs since
+// Ampere (docs.nvidia.com/deploy/xid-errors) that have a remedy. Names are those of nverror.h in the open kernel
+// modules, where it has them.
 func KnownXIDs() []XID {
 	return []XID{
 		{13, "graphics engine exception: mostly a fault of the program"},

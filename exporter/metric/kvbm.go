@@ -7,8 +7,8 @@ const (
 	OpOnboard = "onboard"
 )
 
-// Values of LabelTier, LabelFrom and LabelTo: where KV blocks are. TierOther is one that the source names
-// in a word that is not known here.
+// Values of LabelTier, LabelFrom and LabelTo: the place of KV blocks. TierOther is a tier whose name in the source is
+// unknown here.
 const (
 	TierDevice = "device"
 	TierHost   = "host"
@@ -36,7 +36,7 @@ const (
 	kvbmLog  = "log of the engine, line Cache Hit Rates"
 	nixlPage = "NIXL telemetry, /metrics"
 
-	// countedTwice is said of whatever counts the same block on every leg of its way.
+	// countedTwice is the help text of counts that include the same block on every leg of its way.
 	countedTwice = " A block that goes from device by host to disk is counted on both legs."
 )
 

@@ -9,7 +9,7 @@ const (
 	LabelArch           Label = "arch"  // machine architecture, such as aarch64
 	LabelArchitecture   Label = "memory_architecture"
 	LabelArm            Label = "arm"            // arm of an experiment, such as native or container
-	LabelBaseline       Label = "baseline"       // arm that the others of a comparison are held against
+	LabelBaseline       Label = "baseline"       // arm with which the other arms of a comparison are compared
 	LabelBaselineValue  Label = "baseline_value" // what the baseline has of an item
 	LabelCPU            Label = "cpu"
 	LabelCUDAVersion    Label = "cuda_version"

@@ -23,7 +23,7 @@ const (
 	RequestOK        = "ok"
 	RequestHTTP      = "http"      // answered with a status other than 2xx
 	RequestInBand    = "in_band"   // an error inside a stream that began well
-	RequestTruncated = "truncated" // the stream ended without saying so
+	RequestTruncated = "truncated" // the stream ended without an end marker
 	RequestTimeout   = "timeout"
 	RequestCancelled = "cancelled"
 	RequestConnect   = "connect" // no connection, or lost before headers

@@ -1,6 +1,6 @@
 package metric
 
-// GPUNameGB10 matches the value of LabelName of the GPU of a DGX Spark, whoever built the machine around it.
+// GPUNameGB10 matches the value of LabelName of the GPU of a DGX Spark, from every maker of the machine.
 const GPUNameGB10 = `.*\bGB10\b.*`
 
 // LimitShutdown is the value of LabelLimit above which a GPU may switch itself off.
@@ -9,7 +9,7 @@ const LimitShutdown = "shutdown"
 // SensorComposite is the value of LabelSensor of the temperature that the limits of a drive refer to.
 const SensorComposite = "composite"
 
-// Values of LabelCollector of collectors that alerts know.
+// Values of LabelCollector of collectors that alerts use.
 const (
 	CollectorGPU    = "gpu"
 	CollectorEngine = "engine"
@@ -19,30 +19,30 @@ const (
 // CollectorFailed is the value of LabelState of a collector that has not read what there is.
 const CollectorFailed = "failed"
 
-// Phases around a command that is recorded, beside those that every run of a campaign has.
+// Phases around a command that is recorded, in addition to those of every run of a campaign.
 const (
 	PhaseBefore = "before"
 	PhaseAfter  = "after"
 )
 
-// PhasesWithoutEngine lists the phases in which nobody wonders that an engine does not answer: it is not there
-// yet, about to answer, or being stopped.
+// PhasesWithoutEngine lists the phases in which an engine that does not answer is expected: it has not started, is
+// about to answer, or is being stopped.
 func PhasesWithoutEngine() []string {
 	return []string{PhaseBefore, PhaseCooldown, PhaseStart, PhaseLoad, PhaseReady, PhaseStop, PhaseAfter}
 }
 
-// SMARTFailing lists the values of LabelKind with which a controller says that it fails at keeping data. Heat and
-// spare blocks are in series of their own.
+// SMARTFailing lists the values of LabelKind with which a controller reports that it fails to keep data. Heat and spare
+// blocks are in series of their own.
 func SMARTFailing() []string { return []string{"reliability", "read_only", "volatile_backup"} }
 
-// HardwareXIDs lists those of KnownXIDs that a program cannot bring about by a fault of its own: memory that is
-// lost, a link, the power management or the system processor that has failed, a GPU that is gone. After such an
-// error somebody has to look at the machine.
+// HardwareXIDs lists those of KnownXIDs that a program cannot bring about by a fault of its own: memory that is lost, a
+// link, the power management or the system processor that has failed, a GPU that is gone. Such an error needs an
+// inspection of the machine.
 func HardwareXIDs() []uint64 {
 	return []uint64{48, 62, 64, 74, 79, 95, 119, 120, 140, 143, 149, 158, 171, 172, 173}
 }
 
-// ReasonsOfHeat lists the values of LabelReason that say that heat held the clock down.
+// ReasonsOfHeat lists the values of LabelReason for clocks that heat lowered.
 func ReasonsOfHeat() []string { return []string{ReasonSWThermal, ReasonHWThermal} }
 
 var perSource = []Label{LabelHost, LabelRun, LabelSource}

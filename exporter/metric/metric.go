@@ -14,8 +14,8 @@ import (
 // Kind is the Prometheus type of a series.
 type Kind string
 
-// The kinds in use. What goes on is never a summary: quantiles of several processes cannot be added. A
-// run that is over has quantiles of all its requests, and nothing is added to them.
+// The kinds in use. A series that is still growing is never a summary: quantiles of several processes cannot be added.
+// A finished run has quantiles of all its requests, which do not change any more.
 const (
 	KindCounter   Kind = "counter"
 	KindGauge     Kind = "gauge"
@@ -31,19 +31,19 @@ type Def struct {
 	Kind Kind
 	// Unit is the base unit of the value; the name ends with it where the unit has a suffix.
 	Unit Unit
-	// Help says in one or two sentences what the value means. Unit and source are added by HelpText.
+	// Help defines the value in one or two sentences. Unit and source are added by HelpText.
 	Help string
 	// Source names the file, driver call or measurement that the value comes from.
 	Source string
 	// Labels are the label names, in the order in which values are given.
 	Labels []Label
-	// Sum says over which labels a sum means something. The zero value: over all of them.
+	// Sum are the labels over which a sum is meaningful. The zero value: all of them.
 	Sum SumRule
 	// Telemetry marks a series that a load run keeps in its folder.
 	Telemetry bool
 }
 
-// SumRule says which sums over a family mean something.
+// SumRule defines which sums over a family are meaningful.
 type SumRule struct {
 	never bool
 	keep  []Label
@@ -68,7 +68,7 @@ func (r SumRule) Refuses(kept []Label) string {
 	return ""
 }
 
-// sentence is what the help text says about sums.
+// sentence is the part of the help text about sums.
 func (r SumRule) sentence() string {
 	if r.never {
 		return " Do not sum."
@@ -102,7 +102,7 @@ func (d Def) LabelNames() []string {
 	return names
 }
 
-// HasLabel says whether the family carries the label.
+// HasLabel reports whether the family carries the label.
 func (d Def) HasLabel(label Label) bool { return slices.Contains(d.Labels, label) }
 
 // Definer is any of Counter, Gauge, Histogram and Summary.
@@ -120,8 +120,7 @@ type Histogram struct {
 	buckets []float64
 }
 
-// Summary is a family of quantiles of what is over, which the label quantile tells apart, with their
-// number and their sum.
+// Summary is a family of quantiles of finished runs, by the label quantile, with their number and their sum.
 type Summary struct{ def Def }
 
 // Def returns the definition.

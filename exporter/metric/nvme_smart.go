@@ -2,7 +2,7 @@ package metric
 
 const healthLog = "NVMe health log (page 02h)"
 
-// What an NVMe controller says of its own health since it was made, by --collector.nvme.smart.
+// The health log of an NVMe controller since its manufacture, with --collector.nvme.smart.
 var (
 	NVMeSMARTCriticalWarning = gauge(Def{Name: "uma_nvme_smart_critical_warning", Unit: State, Sum: SumNever(),
 		Help:   "Whether the controller warns: spare blocks below the threshold (available_spare), temperature beyond a limit, reliability degraded, read_only, volatile_backup failed, persistent_memory_read_only.",

@@ -5,7 +5,7 @@ import "slices"
 // recordedSource is where recorded series come from.
 const recordedSource = "recording rule"
 
-// Labels of recorded series beside host.
+// Labels of recorded series other than host.
 var (
 	perDrive    = []Label{LabelHost, LabelDevice}
 	perGPU      = []Label{LabelHost, LabelUUID}

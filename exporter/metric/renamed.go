@@ -32,7 +32,7 @@ func RenamedWords() []Renaming {
 	}
 }
 
-// RenamedSeries lists series of finished runs. They are served beside those of today's names for one release.
+// RenamedSeries lists series of finished runs. They are served in addition to those of today's names for one release.
 func RenamedSeries() []Renaming {
 	return []Renaming{
 		{"uma_run_memory_excluding_kv_bytes", RunMemoryOccupiedWithoutKVBytes.def.Name},

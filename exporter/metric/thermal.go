@@ -5,8 +5,7 @@ const (
 	spbm  = "out-of-tree driver spbm of the DGX Spark's power manager"
 )
 
-// Heat, power and clocks outside the GPU and the drives. What a zone of firmware or a rail measures is the
-// maker's naming.
+// Heat, power and clocks outside the GPU and the drives. The maker names the zones of firmware and the rails.
 var (
 	ThermalZoneCelsius = gauge(Def{Name: "uma_thermal_zone_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
 		Help:   "Temperature of a zone. Zones of one type are told apart by number only; no document says which part of a machine each is.",

@@ -108,8 +108,8 @@ const (
 	PhaseStop     = "stop"
 )
 
-// VerdictWorse is the value of LabelVerdict that says that the candidate of a comparison is worse, by more
-// than matters and than chance would make it.
+// VerdictWorse is the value of LabelVerdict of a comparison whose candidate is worse, by more than matters and than
+// chance would make it.
 const VerdictWorse = "worse"
 
 // EventOOMKill is the value of LabelEvent for processes that were killed because memory ran out.
@@ -126,8 +126,8 @@ const (
 	JobEngine   = "engine" // histograms of engines, which no collector hands on
 )
 
-// Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever
-// its figures are shown. A replayed or constructed machine stands still: its counters do not count.
+// Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever its figures are
+// shown. The counters of a replayed or constructed machine do not move.
 const (
 	ModeLive        = "live"
 	ModeReplay      = "replay"

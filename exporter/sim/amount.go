@@ -1,7 +1,7 @@
 package sim
 
-// pageBytes is the page of the simulated kernel. All memory is counted in pages, so that every figure
-// that is shown of it agrees with the others to the byte.
+// pageBytes is the page size of the simulated kernel. All memory is counted in pages, so that all figures shown agree
+// to the byte.
 const (
 	pageBytes = 4096
 	pageKiB   = pageBytes / 1024
@@ -17,7 +17,7 @@ func pages(bytes int64) int64 {
 	return (min(max(bytes, 0), maxBytes) + pageBytes - 1) / pageBytes
 }
 
-// kind is a sort of memory, or what is counted of it, as memory.stat tells them apart.
+// kind is a kind of memory, or a count, as memory.stat lists them.
 type kind int
 
 const (
@@ -36,7 +36,7 @@ const (
 	kernelOther // charged kernel memory that memory.stat names nowhere: managed memory and page tables of the GPU
 	sock
 
-	// The kinds up to here add up to what is charged; those that follow say more about it, or count.
+	// The kinds up to here add up to what is charged; those that follow break it down further, or count.
 	fileDirty
 	fileMapped
 	swapped

@@ -2,15 +2,15 @@ package sim
 
 import "strconv"
 
-// linkBytesPerSecond is what the link carries each way: 200 Gb/s. What of it a ConnectX-7 of a DGX Spark reaches
-// behind its PCIe lanes depends on how it is used, which this model knows nothing of.
+// linkBytesPerSecond is what the link carries each way: 200 Gb/s. How much of it a ConnectX-7 of a DGX Spark reaches
+// behind its PCIe lanes depends on its use, which this model leaves out.
 const linkBytesPerSecond = 200e9 / 8
 
 // cable is the ConnectX port that leads to another machine, in bytes since boot. Every byte of RDMA is in
 // the counters of the port, and none in those of its network interface.
 type cable struct{ received, transmitted int64 }
 
-// moveRDMA moves what processes send and receive. Who comes first, and so gets what the link can do, changes from
+// moveRDMA moves what processes send and receive. The process that is first, and so gets the full link, changes from
 // tick to tick, as with files.
 func (m *machine) moveRDMA() {
 	if !m.config.Cable {
@@ -35,8 +35,8 @@ func moveOver(total *int64, bytesPerSecond int64, carry *int64, room int64) int6
 	return n
 }
 
-// files are the port and its interface, under the names that a DGX Spark gives them. The cable is the only
-// thing that this machine has on a network, so that the interface itself stands still.
+// files are the port and its interface, under the names that a DGX Spark gives them. The cable is this machine's only
+// network link, so the counters of the interface itself do not move.
 func (c *cable) files(sys *node) {
 	const (
 		function  = "devices/pci0000:00/0000:00:00.0/0000:01:00.1"

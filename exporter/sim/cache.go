@@ -9,12 +9,12 @@ type file struct {
 	own   bool // of the machine at rest
 }
 
-// extent is the part of a file in the page cache that is charged to one group: the one that touched it
-// first. Extents stand in the cache in order of their last use.
+// extent is the part of a file in the page cache that is charged to one group: the group that touched it first. The
+// cache lists extents in order of their last use.
 type extent struct {
 	file  *file
 	group *group
-	// pages are resident; active of them have been used again, dirty of the others differ from the disk.
+	// pages are resident; active of them have been used again; of the rest, dirty pages differ from the disk.
 	pages, active, dirty int64
 	dirtySince           int64 // tick
 	slab                 int64 // pages of the index that finds them
@@ -40,8 +40,9 @@ func (m *machine) begin(f *file) pass {
 	return p
 }
 
-// hits is how many of the next n pages are in the cache. Those ahead are taken to lie evenly; reclaim may have been
-// quicker, and so may others who read the same file: no more can be missing than the file has beyond what is resident.
+// hits is how many of the next n pages are in the cache. The cached pages ahead are assumed to lie evenly; reclaim may
+// have been quicker, and so may other readers of the same file: at most the non-resident pages of the file can be
+// missing.
 func (m *machine) hits(p *pass, n int64) int64 {
 	if p.remaining == 0 {
 		return 0
@@ -98,7 +99,7 @@ func (m *machine) touch(f *file, n int64) {
 // other cache, the pages pass through without staying.
 func (m *machine) fill(f *file, g *group, n int64) (e *extent, kept bool) {
 	if n == 0 && !slices.ContainsFunc(m.cache, func(e *extent) bool { return e.file == f && e.group == g }) {
-		return nil, false // all of it is in the cache already, charged to others
+		return nil, false // all of it is in the cache already, charged to other groups
 	}
 	index := n / cachePagesPerSlabPage
 	if _, ok := m.take(taking{group: g, charged: n + index}); !ok {
@@ -196,7 +197,7 @@ func (m *machine) writeBackOld() {
 	}
 }
 
-// writeBack writes pages of an extent, for which its group stands.
+// writeBack writes pages of an extent, on behalf of its group.
 func (m *machine) writeBack(e *extent, n int64) {
 	if n <= 0 {
 		return

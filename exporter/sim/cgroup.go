@@ -10,8 +10,8 @@ import (
 // noLimit is memory.max and memory.high of a cgroup that has none.
 const noLimit = -1
 
-// group is a cgroup. What it counts is of itself and everything below it, as in the kernel, and
-// outlives what was below: page cache of a container that has ended stays charged to the slice above.
+// group is a cgroup. Its counts include everything below it, as in the kernel, and outlive it: page cache of a
+// container that has ended stays charged to the slice above.
 type group struct {
 	path     string
 	parent   *group // nil for the root
@@ -63,7 +63,7 @@ func (g *group) addAll(change *amounts) {
 	}
 }
 
-// holds says whether the other group is this one or below it.
+// holds reports whether the other group is this one or below it.
 func (g *group) holds(other *group) bool {
 	for at := other; at != nil; at = at.parent {
 		if at == g {
@@ -128,8 +128,8 @@ func groupCost() *amounts {
 	return &amounts{percpu: cpus / 2, slabUnreclaimable: 24}
 }
 
-// leave is called when a process has left a group. As systemd does, a scope that is empty is removed. What is
-// still charged to it, its page cache, stays with the groups above.
+// leave is called when a process has left a group. As systemd does, it removes an empty scope. Page cache that is still
+// charged to the scope stays with the groups above.
 func (m *machine) leave(g *group) {
 	g.processes--
 	if g.processes > 0 || g.parent == nil || !strings.HasSuffix(g.path, ".scope") || len(g.children) > 0 {

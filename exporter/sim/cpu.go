@@ -17,7 +17,7 @@ type cpuTimes struct {
 	milliCPUs                                int64 // in use in the last tick
 }
 
-// runCPUs shares the CPUs out. Who wants more than there are waits.
+// runCPUs divides the CPUs among processes. Demand beyond them waits.
 func (m *machine) runCPUs() {
 	const most = cpus * 1000
 	wanted := int64(backgroundMilliCPUs) + m.jitter(backgroundMilliCPUs/3)
@@ -46,7 +46,7 @@ func (m *machine) runCPUs() {
 	m.root.stallFor(cpuTime, tickMicroseconds*m.cpu.milliCPUs/most/50, 0)
 }
 
-// computed is what the kernel tells of the root of the cgroups.
+// computed is what the kernel reports of the root of the cgroups.
 func (c *cpuTimes) computed() computed {
 	return computed{user: c.user, system: c.system + c.irq + c.softIRQ}
 }

@@ -2,12 +2,11 @@ package sim
 
 import "math"
 
-// Demand is what a process wants, in plain numbers. It takes effect at the next tenth of a second of the
-// host's clock, as far as the machine can. Numbers below zero, and those that are none, count as zero;
-// ratios end at 1.
+// Demand is the load of a process, in plain numbers. It takes effect at the next tenth of a second of the host's clock,
+// as far as the machine can serve it. Negative numbers, NaN and infinity count as zero; ratios are capped at 1.
 type Demand struct {
-	// DeviceBytes is memory of cudaMalloc. It is charged to no cgroup and listed by the driver; the page
-	// tables of the GPU for it, 2 MiB a GiB, are charged. What a CUDA context needs is part of it.
+	// DeviceBytes is memory of cudaMalloc. It is charged to no cgroup and listed by the driver; the page tables of the
+	// GPU for it, 2 MiB a GiB, are charged. It includes what a CUDA context needs.
 	DeviceBytes int64
 	// PinnedBytes is memory of cudaMallocHost; see PinnedRule.
 	PinnedBytes int64
@@ -33,7 +32,7 @@ type Demand struct {
 	RDMAReceiveBytesPerSecond, RDMATransmitBytesPerSecond int64
 }
 
-// FileTransfer is a sequential pass over a file that the host knows (Host.AddFile).
+// FileTransfer is a sequential pass over a file of the host (Host.AddFile).
 type FileTransfer struct {
 	File           string
 	BytesPerSecond int64
@@ -82,13 +81,13 @@ func bounded(n int64) int64 { return min(max(n, 0), maxBytes) }
 
 // Status is what has become of a process.
 type Status struct {
-	// Alive is false once it has been stopped or killed; Killed says that it was for lack of memory.
+	// Alive is false once it has been stopped or killed; Killed reports that it was for lack of memory.
 	Alive, Killed bool
 	// DeviceBytes, PinnedBytes, ManagedBytes, AnonBytes and ShmemBytes are what it holds now. Anonymous memory that is
 	// swapped out is in SwappedBytes instead.
 	DeviceBytes, PinnedBytes, ManagedBytes, AnonBytes, ShmemBytes, SwappedBytes int64
-	// Refusals counts the allocations of the driver that failed. One that fails is refused whole,
-	// without anybody being killed, and not tried again until the demand is another.
+	// Refusals counts the allocations of the driver that failed. A failed allocation is refused whole, without an OOM
+	// kill, and is tried again only after the demand has changed.
 	Refusals int64
 	// ReadLeftBytes and WriteLeftBytes are what is left of the passes over the files.
 	ReadLeftBytes, WriteLeftBytes int64

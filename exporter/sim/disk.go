@@ -12,7 +12,7 @@ const (
 // requestBytes is the size of a request: sequential traffic is cut into pieces of 1 MiB.
 const requestBytes = 1 << 20
 
-// What a request costs. A drive of a DGX Spark moved 1261 requests of 1 MiB a second in about 0.71 ms each and was
+// The cost of a request. A drive of a DGX Spark moved 1261 requests of 1 MiB a second in about 0.71 ms each and was
 // busy for 58 % of the time; see flow.time.
 const (
 	requestNanoseconds       = 80_000

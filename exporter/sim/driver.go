@@ -4,8 +4,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// driver answers as the driver of a GB10 does, by what owners report of each call; those that nobody has seen
-// at work answer NOT_SUPPORTED, as in the constructed hosts.
+// driver answers as the driver of a GB10 does, by owners' reports of each call; calls without a report of success
+// answer NOT_SUPPORTED, as in the constructed hosts.
 type driver struct{ host *Host }
 
 // Init succeeds.
@@ -45,8 +45,8 @@ func systemAnswer(call nvml.Call) func(*machine) nvml.Value {
 	return nil
 }
 
-// deviceAnswer is how a call is answered, nil for those that are not supported. Reasons for the clock read 0 under
-// load although the clock is lowered for power; the times tell.
+// deviceAnswer is the answer to a call, nil for those that are not supported. Reasons for the clock read 0 under load
+// although the clock is lowered for power; the times show it.
 func deviceAnswer(call nvml.Call) func(*machine) nvml.Value {
 	switch call {
 	case nvml.CallUUID:
@@ -69,7 +69,7 @@ func deviceAnswer(call nvml.Call) func(*machine) nvml.Value {
 	return stateAnswer(call)
 }
 
-// stateAnswer is for calls that tell what the device is doing.
+// stateAnswer answers the calls that report the activity of the device.
 func stateAnswer(call nvml.Call) func(*machine) nvml.Value {
 	switch call {
 	case nvml.CallTemperature:
@@ -96,7 +96,7 @@ func stateAnswer(call nvml.Call) func(*machine) nvml.Value {
 	return nil
 }
 
-// idleBit is the only reason that is given for a clock: that nothing is to be done.
+// idleBit is the only reason given for a clock: the GPU is idle.
 func (g *gpu) idleBit() uint64 {
 	if g.clock == clockRest {
 		return 1
@@ -114,7 +114,7 @@ func (g *gpu) fields() nvml.Value {
 	return v
 }
 
-// processList lists who holds memory of the device: clients of the display, or all others.
+// processList lists the processes that hold memory of the device: clients of the display, or all others.
 func (m *machine) processList(graphics bool) nvml.Value {
 	list := []nvml.Process{}
 	for _, p := range m.processes {

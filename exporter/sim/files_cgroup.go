@@ -108,7 +108,7 @@ func (g *group) eventsText() string {
 		g.events.high, g.events.max, g.events.oom, g.events.oomKill)
 }
 
-// text is io.stat; a group that has moved nothing has no line.
+// text is io.stat; a group without I/O has no line.
 func (c *diskCounts) text() string {
 	if *c == (diskCounts{}) {
 		return ""

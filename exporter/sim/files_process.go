@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// directFlag is O_DIRECT on arm64, as fdinfo shows it beside read and write (O_RDWR) and O_CLOEXEC.
+// directFlag is O_DIRECT on arm64, as fdinfo shows it together with O_RDWR (read and write) and O_CLOEXEC.
 const (
 	plainFlags  = 0o2000002
 	directFlags = 0o2200002

@@ -66,7 +66,7 @@ func wholeKelvin(milliCelsius int64) int64 {
 	return (milliCelsius+zero+500)/1000*1000 - zero
 }
 
-// zoneFiles are the ACPI thermal zones. No report tells trip points of them.
+// zoneFiles are the ACPI thermal zones. Owners' reports show no trip points of them.
 func (m *machine) zoneFiles(sys *node) {
 	for zone := range int64(thermalZones) {
 		name := fmt.Sprintf("thermal_zone%d", zone)

@@ -1,10 +1,9 @@
 package sim
 
-// The buddy allocator, as far as it shows: how much of the free memory is in blocks of 2 MiB and more,
-// and how much is scattered between pages in use. What is used up scatters what is left within a
-// second; the kernel puts it together again slowly. Free memory comes to rest with a scattered
-// share of the square of the share in use: 1.3 GiB of 108 GiB on an idle machine, and all but 700 MiB of
-// 6.7 GiB after a model has loaded, near what units report.
+// The buddy allocator, as far as it shows: how much of the free memory is in blocks of 2 MiB and more, and how much is
+// scattered between pages in use. Allocation scatters the remaining free memory within a second; the kernel compacts it
+// again slowly. Free memory settles with a scattered share of the square of the share in use: 1.3 GiB of 108 GiB on an
+// idle machine, and all but 700 MiB of 6.7 GiB after a model has loaded, near what owners of the machine report.
 
 // hugeOrder is the order of blocks of 2 MiB, the first that counts as contiguous, and maxOrder the largest.
 const (
@@ -21,14 +20,14 @@ const (
 	scatteredReclaim = 6
 )
 
-// scatterSeconds is how slowly the kernel mends, as a time constant.
+// scatterSeconds is the time constant of the kernel's compaction.
 const scatterSeconds = 300
 
 // contiguous is the free memory in large blocks.
 func (m *machine) contiguous() int64 { return m.free - m.scattered }
 
-// takeFree takes free pages: small ones out of the scattered ones first, large blocks out of the others.
-// Where large blocks run out the kernel stops to compact, which fails the more the less is free.
+// takeFree takes free pages: small ones out of the scattered ones first, large blocks out of the others. Where large
+// blocks run out the kernel stalls to compact, which fails more often the less memory is free.
 func (m *machine) takeFree(n int64, large bool) {
 	if short := n - m.contiguous(); large && short > 0 {
 		blocks := (short + hugePages - 1) / hugePages

@@ -5,7 +5,7 @@ package sim
 const (
 	clockMegahertz = 13
 	clockRest      = 16  // 208 MHz
-	clockReady     = 185 // 2405 MHz: a process has a context, nothing runs
+	clockReady     = 185 // 2405 MHz: a process has a context, no kernel runs
 	clockBoost     = 194 // 2522 MHz
 	clockMax       = 231 // 3003 MHz, which no load reaches
 	clockFault     = 50  // 650 MHz
@@ -18,8 +18,8 @@ const (
 	powerFault    = 16_000
 	leakPerKelvin = 60 // more for every kelvin above 40 degrees
 
-	// The temperatures at which the clock is lowered, in microkelvin above 0 degrees. Nobody has published them
-	// for this part: throttling by software was seen at 91 to 92 degrees, none at 86.
+	// The temperatures at which the clock is lowered, in microkelvin above 0 degrees. There is no published value for
+	// this part: throttling by software was seen at 91 to 92 degrees, none at 86.
 	throttleAt     = 87_000_000
 	throttleHardAt = 94_000_000
 )
@@ -151,8 +151,8 @@ func (h *heat) throttle(g *gpu) {
 	}
 }
 
-// zoneMillidegrees is the temperature of an ACPI zone. What the seven of them measure is not known; they follow the
-// package at a distance.
+// zoneMillidegrees is the temperature of an ACPI zone. The places that the seven zones measure are unknown; here they
+// follow the package at a distance.
 func (m *machine) zoneMillidegrees(zone int64) int64 {
 	offsets := [thermalZones]int64{1900, 2600, 1300, 3500, 900, 2200, 3100}
 	cpu := m.cpu.milliCPUs * 5 / 2 / 10 // 0.1 K a watt

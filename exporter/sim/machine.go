@@ -15,15 +15,15 @@ const (
 	tickMicroseconds = int64(tick / time.Microsecond)
 )
 
-// machine is the whole state of a host, and knows nothing of locks. Everything in it is a whole number: pages,
-// bytes, microseconds, millionths of a degree. So it comes out the same on every processor.
+// machine is the whole state of a host, without locks. Everything in it is a whole number: pages, bytes, microseconds,
+// millionths of a degree. So the results are the same on every processor.
 type machine struct {
 	config Config
 	ticks  int64 // since boot
 	noise  *rand.PCG
 
 	pool, free, scattered int64 // pages
-	driverPages           int64 // of processes, charged to nobody
+	driverPages           int64 // of processes, charged to no cgroup
 	pooled, poolLimit     int64 // pages that the driver keeps, and may keep
 	swapTotal             int64
 	marks                 marks
@@ -100,7 +100,7 @@ func (m *machine) adopt(p *process) {
 	}
 }
 
-// passOver begins a pass over a file by name; one that is not known has nothing to pass over.
+// passOver begins a pass over a file by name; for an unknown name the pass is empty.
 func (m *machine) passOver(name string) pass {
 	for _, f := range m.files {
 		if f.name == name {
@@ -110,8 +110,8 @@ func (m *machine) passOver(name string) pass {
 	return pass{}
 }
 
-// moveFiles moves what processes read and write. Who comes first, and so gets what the drive can do, changes
-// from tick to tick.
+// moveFiles moves what processes read and write. The process that is first, and so gets the full drive, changes from
+// tick to tick.
 func (m *machine) moveFiles() {
 	for i := range m.processes {
 		p := m.processes[(int(m.ticks)+i)%len(m.processes)]
@@ -176,7 +176,7 @@ func (m *machine) writeFile(p *process) {
 // dirtyShare is the part of what is available that may be dirty before writers wait (dirty_ratio, 20 %).
 const dirtyShare = 5
 
-// moveDirectly moves what passes by the page cache, up to the most that the process wants of it.
+// moveDirectly moves I/O that bypasses the page cache, up to the most that the process wants of it.
 func (m *machine) moveDirectly(p *process, op operation) {
 	moved, calls := &p.io.read, &p.io.readCalls
 	direct, most := &p.direct.read, p.want.mostRead

@@ -43,8 +43,8 @@ type taking struct {
 	large bool
 }
 
-// take takes memory out of what is free, after reclaiming what is needed for it. On failure nothing has
-// been taken, and limit is the group whose limit stands in the way, nil if the machine has no more.
+// take takes free memory, after reclaiming as much as it needs. On failure it has taken none, and limit is the group
+// whose limit is reached, nil if the machine has no more.
 func (m *machine) take(t taking) (limit *group, ok bool) {
 	for at := t.group; at != nil && t.charged > 0; at = at.parent {
 		if !m.makeRoom(at, t.charged) {
@@ -102,8 +102,8 @@ func (m *machine) give(g *group, what *amounts, scatteredEighths int64) {
 	m.giveFree(what.charged(), scatteredEighths)
 }
 
-// giveDriver returns driver pages. Drivers from 590 on keep some of them in pools of their own: neither
-// free nor anybody's, until the machine runs short.
+// giveDriver returns driver pages. Drivers from 590 on keep some of them in pools of their own: neither free nor held
+// by a process, until the machine runs short.
 func (m *machine) giveDriver(n int64) {
 	kept := min(n, max(0, m.poolLimit-m.pooled))
 	m.pooled += kept

@@ -27,7 +27,7 @@ type process struct {
 	adopted *Demand // the demand that want is
 	want    want
 	held    [holdings]int64 // pages; of kernelShare threads
-	refused [holdings]int64 // what the driver would not give, 0 for nothing
+	refused [holdings]int64 // what the driver refused, 0 for none
 	swapped int64
 
 	alive, killed    bool
@@ -53,8 +53,8 @@ const (
 	transfers
 )
 
-// cost is what n pages of a holding are accounted as: charged to the cgroup by kind, or the driver's own, which
-// is charged to nobody. A kernel counts page tables at 8 bytes a page, and the GPU's likewise.
+// cost is what n pages of a holding are accounted as: charged to the cgroup by kind, or the driver's own, which is
+// charged to no cgroup. A kernel counts page tables at 8 bytes a page, and the GPU's likewise.
 func (m *machine) cost(h holding, n int64) (charged amounts, driver int64) {
 	tables := (n + entriesPerTable - 1) / entriesPerTable
 	switch h {
@@ -87,7 +87,7 @@ const (
 	stackPages      = 4 // of a thread in the kernel, on arm64
 )
 
-// resize grows or shrinks a holding to n pages. On failure nothing changes.
+// resize grows or shrinks a holding to n pages. A failure leaves it unchanged.
 func (m *machine) resize(p *process, h holding, n int64) (limit *group, ok bool) {
 	by := n - p.held[h]
 	charged, driver := m.change(p, h, by)
@@ -141,8 +141,8 @@ func (m *machine) shrink(p *process) {
 	}
 }
 
-// grow takes what is wanted. Memory of the driver that is not there is refused, and its owner told; for other memory
-// somebody is killed.
+// grow takes the demanded memory. If driver memory is short, the allocation fails and its owner gets the error; for
+// other memory the kernel kills a process.
 func (m *machine) grow(p *process) {
 	for h := device; h <= managed; h++ {
 		n := p.want.held[h]
@@ -178,8 +178,9 @@ func (m *machine) mustGrow(p *process, h holding) {
 	}
 }
 
-// killLargest is the kernel's killer: within a group that is at its limit, or of all processes the one with the most
-// memory that the kernel knows of. Memory of the GPU does not count, so the victim may be innocent.
+// killLargest is the kernel's OOM killer: within a group that is at its limit, or of all processes, it kills the
+// process with the most memory that the kernel charges. Memory of the GPU does not count, so the victim may be
+// innocent.
 func (m *machine) killLargest(within *group) {
 	var victim *process
 	for _, p := range m.processes {
@@ -193,8 +194,8 @@ func (m *machine) killLargest(within *group) {
 	m.end(victim)
 }
 
-// badness is resident memory, swap and page tables (oom_badness in mm/oom_kill.c). Memory that a process wants and has not
-// got counts too: a real one would have touched it page by page until there was no more.
+// badness is resident memory, swap and page tables (oom_badness in mm/oom_kill.c). Memory that a process demands and
+// has not got counts too: a real one would have touched it page by page until the memory ran out.
 func (m *machine) badness(p *process) int64 {
 	resident := p.resident(m)
 	anonymous := max(resident.anon+p.swapped, p.want.held[anon])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a DGX Spark is at rest, near what owners report: MemTotal as captured, 113 GiB available.
+// A DGX Spark at rest, near what owners report: MemTotal as captured, 113 GiB available.
 const (
 	poolKiB = 127_600_748
 	// uptime is how long the machine has been up when it is made.
@@ -17,7 +17,7 @@ const (
 	// unnamedPages is memory that no field of meminfo counts and no process holds: firmware buffers of the GPU, rings
 	// of the network cards, free lists of the CPUs.
 	unnamedPages = 286_720
-	// blockDevices is the file that stands for the page cache of block devices, which meminfo calls Buffers.
+	// blockDevices is the file for the page cache of block devices, which meminfo calls Buffers.
 	blockDevices = "(block devices)"
 	// firstPID is that of the first process that a caller starts.
 	firstPID = 6330
@@ -53,7 +53,7 @@ func services() []service {
 	}
 }
 
-// newMachine is a machine at rest whose clock stands at uptime.
+// newMachine is a machine at rest with the clock at uptime.
 func newMachine(config Config) (*machine, error) {
 	if config.DriverVersion == "" {
 		config.DriverVersion = "580.142"

@@ -1,24 +1,23 @@
 // Package sim is a simulated DGX Spark: a host as file systems and driver answers that follow a Demand of plain
 // numbers, on a clock of its own.
 //
-// All files of procfs, sysfs and the cgroup tree, and all answers of the driver, are made from one state, so
-// that they agree to the byte: cgroups add up to those above them, the drive's counters to those of
-// cgroups and processes, and the pool to what is charged, held by the driver and free. What the state
-// does with a demand follows rules that are documented of the machine, its driver and Linux 6.17:
+// All files of procfs, sysfs and the cgroup tree, and all answers of the driver, are generated from one state, so that
+// they agree to the byte: cgroups add up to those above them, the drive's counters to those of cgroups and processes,
+// and the pool to what is charged, held by the driver and free. The state follows a demand by documented rules of the
+// machine, its driver and Linux 6.17:
 //
 //   - memory of cudaMalloc is charged to no cgroup, so no limit stops it; the driver lists it by process
 //   - memory is reclaimed in the kernel's order: page cache used once, the driver's pools, page cache
-//     in use, dirty pages, swap; then the driver is refused, and for others somebody is killed. By generations
+//     in use, dirty pages, swap; then the driver is refused, and for other memory a process is killed. By generations
 //     (Config.Generations) it is the page cache that was not used for longest, however often before
-//   - page cache is charged to who touched it first and outlives him: a container that has ended leaves what it
-//     read, which the next engine finds missing in what CUDA calls free
+//   - page cache is charged to the cgroup that touched it first and outlives it: a container that has ended leaves
+//     what it read, which the next engine finds missing in what CUDA calls free
 //   - under load the clock is lowered for power as a rule, for heat when it is too hot
 //
-// Where a rule is not known for this machine the documentation of the constant or setting says so. A
-// simulated host proves nothing about a real one; everything that is read from it is labelled.
+// Where a rule is unverified for this machine the documentation of the constant or setting notes it. A simulated host
+// is no evidence about a real one; everything that is read from it is labelled.
 //
-// The same seed, demands and steps give the same bytes, on every processor. Nothing in the package looks at
-// the wall clock but Host.Run.
+// The same seed, demands and steps give the same bytes, on every processor. Only Host.Run reads the wall clock.
 package sim
 
 import (
@@ -39,8 +38,8 @@ import (
 type PinnedRule int
 
 const (
-	// PinnedIsDriverMemory is what the source of the driver says of devices without memory of their own: pages of the
-	// driver, charged to nobody, listed for the process, and in its RssFile.
+	// PinnedIsDriverMemory follows the source of the driver for devices without memory of their own: pages of the
+	// driver, charged to no cgroup, listed for the process, and in its RssFile.
 	PinnedIsDriverMemory PinnedRule = iota
 	// PinnedIsSharedMemory is what was measured on an H200: charged as shmem, and not listed.
 	PinnedIsSharedMemory
@@ -50,11 +49,11 @@ const (
 type Config struct {
 	// Seed decides the small irregularities, and the UUID of the GPU.
 	Seed uint64
-	// Start is the moment at which the clock stands, the beginning of 2026 if zero. The machine was
-	// booted two hours before.
+	// Start is the time of the clock at creation, the beginning of 2026 if zero. The machine was booted two hours
+	// before.
 	Start time.Time
-	// DriverVersion is 580.142 if empty. From 590 on the driver keeps up to PoolLimitBytes of the device memory that
-	// is freed, 16 GiB if 0; how much a real one keeps at most is not known.
+	// DriverVersion is 580.142 if empty. From 590 on the driver keeps up to PoolLimitBytes of the device memory that is
+	// freed, 16 GiB if 0; the limit of a real driver is unknown.
 	DriverVersion  string
 	PoolLimitBytes int64
 	Pinned         PinnedRule
@@ -104,8 +103,8 @@ func (h *Host) Now() time.Time {
 	return h.start.Add(h.elapsed)
 }
 
-// Advance moves the clock on, and with it everything that takes time. In which steps that is done makes no
-// difference. Whoever reads meanwhile waits.
+// Advance moves the clock on, and with it everything that takes time. The result does not depend on the size of the
+// steps. Readers wait meanwhile.
 func (h *Host) Advance(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,8 +150,8 @@ type Program struct {
 	OpenFiles []OpenFile
 }
 
-// OpenFile is an open file: Target is what its link in /proc/<pid>/fd says, such as
-// "/tmp/dynamo-kvbm-disk-cache-x (deleted)".
+// OpenFile is an open file: Target is the text of its link in /proc/<pid>/fd, such as "/tmp/dynamo-kvbm-disk-cache-x
+// (deleted)".
 type OpenFile struct {
 	Target string
 	Bytes  int64
@@ -168,7 +167,7 @@ type Process struct {
 	demand atomic.Pointer[Demand]
 }
 
-// Start starts a process, which wants nothing yet beyond what it needs to be there.
+// Start starts a process, which at first demands only what it needs to exist.
 func (h *Host) Start(program Program) (*Process, error) {
 	program.Threads = max(program.Threads, 1)
 	switch {
@@ -200,7 +199,7 @@ func checkCgroup(name string) error {
 	return nil
 }
 
-// Demand says what the process wants from now on. It does not wait for anything.
+// Demand sets the demand of the process from now on. It does not block.
 func (p *Process) Demand(d Demand) { p.demand.Store(&d) }
 
 // Status is what has become of the process.
@@ -261,7 +260,7 @@ func (h *Host) Sync() {
 	h.machine.sync()
 }
 
-// DropCaches is what echo 3 > /proc/sys/vm/drop_caches does: page cache that is clean and mapped by nobody goes.
+// DropCaches does what echo 3 > /proc/sys/vm/drop_caches does: it drops page cache that is clean and not mapped.
 func (h *Host) DropCaches() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -304,8 +303,8 @@ func (h *Host) CUDAFreeBytes() int64 {
 	return h.machine.free * pageBytes
 }
 
-// Collect is the machine for an exporter, as it is whenever something of it is read. The clock stands still
-// while a file is made or a call answered, not between two; see Snapshot. The caller closes the GPU reader.
+// Collect returns the machine for an exporter, with its state at each read. The clock stops while a file is generated
+// or a call answered, but not between two reads; see Snapshot. The caller closes the GPU reader.
 func (h *Host) Collect() collector.Host {
 	return collector.Host{
 		Proc: view{h, procfs}, Sys: view{h, sysfs}, Cgroup: view{h, cgroupfs}, PageSize: pageBytes,
@@ -329,7 +328,7 @@ func (h *Host) cacheResident(_ context.Context, name string) (uint64, error) {
 	defer h.mu.RUnlock()
 	bytes, known := h.machine.residentBytes(name)
 	if !known {
-		return 0, &fs.PathError{Op: "page cache", Path: name, Err: fs.ErrNotExist} // as of a real machine: no fault of who asks
+		return 0, &fs.PathError{Op: "page cache", Path: name, Err: fs.ErrNotExist} // as of a real machine: the caller is not at fault
 	}
 	return bytes, nil
 }

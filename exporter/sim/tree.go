@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// node is a file, a directory or a link of procfs, sysfs or the cgroup tree. It is not archive's tree because
-// what is in a file here is made when it is read, and because every link is known to lead somewhere or
-// nowhere when it is made.
+// node is a file, a directory or a link of procfs, sysfs or the cgroup tree. It is separate from package snapshot's
+// tree because files here are generated on read, and because the target of every link is decided when the link is made.
 type node struct {
 	name     string
 	text     func() string    // of a file
 	children map[string]*node // of a directory
-	target   string           // of a link, as it says
+	target   string           // of a link, as its text
 	end      *node            // of a link, where it leads; nil for nowhere
 	size     int64            // of a file that is only described
 }
@@ -154,8 +153,8 @@ func (v view) find(operation, name string, follow bool) (*node, error) {
 	return n, nil
 }
 
-// ReadFile returns the text of a file, made while the clock stands still. A file whose process or group has gone
-// since the directory was read is not there.
+// ReadFile returns the text of a file, generated while the clock is stopped. A file whose process or group has gone
+// since the directory was read does not exist.
 func (v view) ReadFile(name string) ([]byte, error) {
 	v.host.mu.RLock()
 	defer v.host.mu.RUnlock()
@@ -199,7 +198,7 @@ func (v view) describe(operation, name string, follow bool) (fs.FileInfo, error)
 	return info{path.Base(name), n}, nil
 }
 
-// ReadLink returns what a link says.
+// ReadLink returns the text of a link.
 func (v view) ReadLink(name string) (string, error) {
 	v.host.mu.RLock()
 	defer v.host.mu.RUnlock()

@@ -1,11 +1,11 @@
 package sim
 
-// Truth is what the model knows and a machine does not show: what an analysis of the machine should find.
+// Truth is the ground truth of the model, which a machine does not show: what an analysis of the machine should find.
 type Truth struct {
 	// PoolBytes is the memory of the machine, FreeBytes what CUDA calls free of it.
 	PoolBytes, FreeBytes int64
-	// UnattributedBytes is what the ledger cannot name: buffers of firmware and cards, the driver's pools, memory
-	// of sockets and of vmalloc. Under PinnedIsSharedMemory too nothing is in two lines.
+	// UnattributedBytes is what the ledger cannot attribute: buffers of firmware and cards, the driver's pools, memory
+	// of sockets and of vmalloc. Under PinnedIsSharedMemory, too, each byte is in one line only.
 	UnattributedBytes int64
 	// PooledBytes is device memory that was freed and that the driver keeps; part of UnattributedBytes.
 	PooledBytes int64
@@ -21,7 +21,7 @@ type Truth struct {
 	CachedBytes map[string]int64
 }
 
-// Truth returns what the model knows now.
+// Truth returns the ground truth now.
 func (h *Host) Truth() Truth {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

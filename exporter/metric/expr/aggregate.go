@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Grouping says which labels an aggregation keeps.
+// Grouping defines which labels an aggregation keeps.
 type Grouping struct {
 	without bool
 	labels  []metric.Label
@@ -35,7 +35,7 @@ func (g Grouping) text() string {
 	return word + " (" + list(g.labels) + ")"
 }
 
-// Sum adds up. It is refused where the vocabulary says that the sum means nothing.
+// Sum adds up. It is refused if the vocabulary defines the sum as meaningless.
 func (e Expr) Sum(g Grouping) Expr {
 	if e.percentile {
 		e = e.refused("", "percentiles cannot be summed")

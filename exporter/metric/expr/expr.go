@@ -1,10 +1,9 @@
 // Package expr builds PromQL from the vocabulary and remembers which series it used.
 //
-// What the vocabulary knows is checked while an expression is built: Rate takes only a
-// Counter and HistogramQuantile only a Histogram, so their misuse does not compile; labels
-// that a series does not have, sums that mean nothing and arithmetic on different units are
-// refused. A refusal does not interrupt building: it stays in the expression and Err returns
-// it, so that a panel or a rule is written as one expression and checked once.
+// The vocabulary is checked while an expression is built: Rate takes only a Counter and HistogramQuantile only a
+// Histogram, so their misuse does not compile; labels that a series does not have, meaningless sums and arithmetic on
+// different units are refused. A refusal does not interrupt building: it stays in the expression and Err returns it, so
+// that a panel or a rule is written as one expression and checked once.
 package expr
 
 import (
@@ -24,13 +23,13 @@ type Expr struct {
 	loose      bool           // has to be put in parentheses as an operand
 	labels     []metric.Label // that its series can carry
 	addends    []addend       // what a sum over it adds up
-	percentile bool           // its values are percentiles: their mean is nobody's percentile
+	percentile bool           // its values are percentiles: their mean is not a percentile
 	unit       Unit
 	err        error
 }
 
-// part is a piece of the text: a selector, or what stands between selectors. Selectors are kept
-// apart so that the series in use are known and Offset reaches each of them.
+// part is a piece of the text: a selector, or the text between selectors. Selectors are kept apart so that the series
+// in use can be listed and Offset reaches each of them.
 type part struct {
 	text     string
 	selector *selector
@@ -44,8 +43,7 @@ type addend struct {
 	settled []metric.Label
 }
 
-// RefusedError says what was refused, of which series, and over which label, "" if it is about
-// no single one.
+// RefusedError is a refused use: of which series, and over which label, "" if it does not concern a single one.
 type RefusedError struct {
 	Metric string
 	Label  metric.Label
@@ -89,8 +87,7 @@ func (e Expr) Metrics() []metric.Def {
 	return used
 }
 
-// Err is why the expression must not be used, nil if nothing speaks against it. Refused uses of
-// the vocabulary are *RefusedError.
+// Err is why the expression must not be used, nil if it may be. Refused uses of the vocabulary are *RefusedError.
 func (e Expr) Err() error {
 	if len(e.parts) == 0 {
 		return errors.Join(e.err, errEmpty)
@@ -103,7 +100,7 @@ var errEmpty = errors.New("empty expression")
 // Unit is the unit of the values.
 func (e Expr) Unit() Unit { return e.unit }
 
-// HasLabel says whether the series of the expression can carry the label.
+// HasLabel reports whether the series of the expression can carry the label.
 func (e Expr) HasLabel(label metric.Label) bool { return slices.Contains(e.labels, label) }
 
 // Labels are those that the series of the expression can carry.
@@ -138,7 +135,7 @@ func (e Expr) wrapped(before, after string) Expr {
 	return e
 }
 
-// operand is the expression as it stands beside an operator.
+// operand is the expression as an operand of an operator.
 func (e Expr) operand() []part {
 	if e.loose {
 		return e.wrapped("(", ")").parts

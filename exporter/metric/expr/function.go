@@ -48,7 +48,7 @@ func One() Expr {
 	return Expr{parts: []part{{text: "vector(1)"}}, unit: Unit{Base: metric.State}, addends: []addend{{family: "vector(1)", rule: metric.SumNever()}}}
 }
 
-// Age is how many seconds ago the times are that a series tells.
+// Age is how many seconds ago the times in the values of a series are.
 func (e Expr) Age() Expr {
 	if e.unit != (Unit{Base: metric.Timestamp}) {
 		e = e.refused("", "an age is of a time, not of %s", e.unit)

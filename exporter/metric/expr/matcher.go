@@ -47,10 +47,10 @@ func anyOf(values []string) string {
 // text writes the matcher; strconv.Quote's escapes are those of a PromQL string.
 func (m Matcher) text() string { return string(m.label) + m.operator + strconv.Quote(m.value) }
 
-// regex says whether the value is a regular expression.
+// regex reports whether the value is a regular expression.
 func (m Matcher) regex() bool { return strings.HasSuffix(m.operator, "~") }
 
-// check says what is wrong with the value.
+// check returns the fault of the value.
 func (m Matcher) check() error {
 	if !utf8.ValidString(m.value) {
 		return fmt.Errorf("value %q of a matcher is not UTF-8", m.value)

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Matching says which series of two sides belong together. The zero value: those with equal labels.
+// Matching defines which series of two sides match. The zero value: those with equal labels.
 type Matching struct {
 	word   string // on, ignoring or ""
 	labels []metric.Label

@@ -14,8 +14,8 @@ import (
 // Window is the length of time that a range function looks back.
 type Window string
 
-// RateInterval is Grafana's window that fits the scrape interval and the width of the panel; it
-// means nothing in a rule.
+// RateInterval is Grafana's window that fits the scrape interval and the width of the panel; it has no meaning in a
+// rule.
 const RateInterval Window = "$__rate_interval"
 
 // Over is a window of fixed length.
@@ -117,8 +117,8 @@ func (e Expr) Offset(d time.Duration) Expr {
 	return e
 }
 
-// OffsetBy is the expression as it was as many seconds ago as a variable of the dashboard says, in every
-// selector. The variable may be negative.
+// OffsetBy is the expression as it was as many seconds ago as a variable of the dashboard holds, in every selector. The
+// variable may be negative.
 func (e Expr) OffsetBy(variable string) Expr {
 	e.parts = slices.Clone(e.parts)
 	for i, p := range e.parts {

@@ -2,8 +2,7 @@ package expr
 
 import "github.com/umascope/umascope/exporter/metric"
 
-// In says what the unit is of series whose unit is that of the metric they are about, where matchers keep
-// metrics of that unit only.
+// In sets the unit of series with the unit OfMetric, for matchers that keep metrics of that unit only.
 func (e Expr) In(unit metric.Unit) Expr {
 	if e.unit != (Unit{Base: metric.OfMetric}) {
 		e = e.refused("", "is in %s, not in the unit of a metric", e.unit)
@@ -12,8 +11,8 @@ func (e Expr) In(unit metric.Unit) Expr {
 	return e
 }
 
-// OrZero is the expression, or 0 where it has no series. It is of one series without labels: beside others the
-// 0 would always stand.
+// OrZero is the expression, or 0 where it has no series. Use it for one series without labels: with several series the
+// 0 would always be added.
 func (e Expr) OrZero() Expr {
 	if e.scalar {
 		e = e.failed(errScalar("or"))

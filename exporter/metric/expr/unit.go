@@ -20,11 +20,11 @@ func (u Unit) String() string {
 	}
 }
 
-// known says whether anything is known about the unit.
+// known reports whether the unit has been set.
 func (u Unit) known() bool { return u.Base != "" }
 
-// marks says whether the values are 1 by definition, so that a product with them only selects
-// series or lends labels.
+// marks reports whether the values are 1 by definition, so that a product with them only selects series or lends
+// labels.
 func (u Unit) marks() bool {
 	return !u.PerSecond && (u.Base == metric.State || u.Base == metric.Info)
 }

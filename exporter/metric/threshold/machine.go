@@ -10,16 +10,16 @@ type Machine struct {
 	ThrottledWarning, ThrottledCritical float64
 	// MarginCelsius is how near a GPU may come to a limit that the driver gives (contract).
 	MarginCelsius float64
-	// GB10WarningCelsius and GB10CriticalCelsius are for GB10, of which no limit is known: 83 to 86 C are seen in
+	// GB10WarningCelsius and GB10CriticalCelsius are for GB10, which has no published limit: 83 to 86 C are seen in
 	// normal load, throttling from 91 to 92 C (field reports).
 	GB10WarningCelsius, GB10CriticalCelsius float64
 	// PowerCappedRatio bounds the share of time in which the power cap holds the clock down. Normal under load on
 	// GB10.
 	PowerCappedRatio float64
-	// BusyRatio is the utilisation above which a GPU is said to work.
+	// BusyRatio is the utilisation above which a GPU counts as busy.
 	BusyRatio float64
-	// StuckHertz and StuckWatts tell a GB10 that works from one whose power delivery has failed: that one works at
-	// 500 to 850 MHz and 14 to 18 W, a sound one at 2400 MHz and 59 to 78 W (field reports).
+	// StuckHertz and StuckWatts separate a busy GB10 from one whose power delivery has failed: that one works at 500 to
+	// 850 MHz and 14 to 18 W, a sound one at 2400 MHz and 59 to 78 W (field reports).
 	StuckHertz, StuckWatts float64
 	// SlowShare is the share of its usual power below which a working GPU is in a slow state (contract; seen: 15
 	// to 20 W in place of 31 to 36 W at the same clock).

@@ -4,8 +4,8 @@ import "time"
 
 // Containers are the numbers of alerts about containers.
 type Containers struct {
-	// UncoveredRatio bounds the share of a container's memory that its limit does not count. Our own
-	// choice: below a tenth the limit still says about how much the container takes.
+	// UncoveredRatio is the limit of the share of a container's memory that its limit does not count. It is our own
+	// choice: below a tenth the limit still shows about how much the container takes.
 	UncoveredRatio float64
 	// OverheadShare and OverheadBytes bound together how much more memory a run in a container
 	// occupies without KV cache than native ones: a share of what they occupy, and bytes, so that neither a small

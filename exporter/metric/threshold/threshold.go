@@ -29,7 +29,7 @@ func (f Floor) Expr(matchers ...expr.Matcher) expr.Expr {
 	return pool.Times(expr.Number(f.Share)).ClampMax(f.Bytes)
 }
 
-// String says the bound in words.
+// String returns the bound in words.
 func (f Floor) String() string {
 	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", Bytes(f.Bytes), Decimal(f.Share*100))
 }
