@@ -2,6 +2,7 @@ package summary
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -58,8 +59,35 @@ func (m *Memory) readBefore(old map[string]json.RawMessage, kv *KV) error {
 		sum := *m.OccupiedWithoutKV + *kv.CapacityBytes + *free // occupied without KV cache is the pool less the others
 		pool = &sum
 	}
-	m.Pool, m.AvailableMin, m.OccupiedPeak = pool, less(pool, m.UnavailablePeak), less(pool, m.CUDAFreeMin)
+	m.setPool(pool)
 	return nil
+}
+
+// setPool sets the pool and what follows from it and from the figures of SchemaBefore.
+func (m *Memory) setPool(pool *float64) {
+	m.Pool, m.AvailableMin, m.OccupiedPeak = pool, less(pool, m.UnavailablePeak), less(pool, m.CUDAFreeMin)
+}
+
+// readPools reads pools that a summary of SchemaBefore does not have from the telemetry of its run. Without telemetry that
+// can be read they stay unknown, and the summary is read all the same.
+func (r *Run) readPools() {
+	memories := []*Memory{r.Summary.Memory}
+	for _, machine := range r.Summary.Machines {
+		memories = append(memories, machine.Memory)
+	}
+	memories = slices.DeleteFunc(memories, func(m *Memory) bool { return m == nil || m.Pool != nil })
+	if len(memories) == 0 {
+		return
+	}
+	log, err := r.Telemetry()
+	if err != nil || log == nil {
+		return
+	}
+	for _, m := range memories {
+		if source := log.Source(m.Source); source != nil {
+			m.setPool((&reading{source: source}).pool())
+		}
+	}
 }
 
 // pool is the sum of the lines at the first moment that has all; nil without one. The line unattributed is the last

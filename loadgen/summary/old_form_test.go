@@ -1,7 +1,10 @@
 package summary
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,8 +22,18 @@ const memoryBefore = `{"source":"s","mode":"live","excluding_kv_bytes":50,"used_
 // opened is a finished run with this summary.json.
 func opened(t *testing.T, summary string) (Summary, error) {
 	t.Helper()
+	return openedBeside(t, summary, nil)
+}
+
+// openedBeside is a finished run with this summary.json and telemetry; without a file of it if it is nil.
+func openedBeside(t *testing.T, summary string, telemetry []byte) (Summary, error) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{rundir.ManifestFile: `{"schema":"umascope.manifest/1","run":"r"}`, rundir.SummaryFile: summary} {
+	files := map[string]string{rundir.ManifestFile: `{"schema":"umascope.manifest/1","run":"r"}`, rundir.SummaryFile: summary}
+	if telemetry != nil {
+		files[rundir.TelemetryFile] = string(telemetry)
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -82,6 +95,41 @@ func TestASummaryOfTheFormBeforeKeepsWhatIsNotKnownAbsent(t *testing.T) {
 	}
 	if s, err := opened(t, `{"schema":"umascope.summary/1","run":"r"}`); err != nil || s.Memory != nil {
 		t.Errorf("%+v, %v", s.Memory, err)
+	}
+}
+
+// A limit of series dropped lines of the ledger of early runs, and never the pool.
+func TestThePoolOfASummaryOfTheFormBeforeIsReadFromTelemetry(t *testing.T) {
+	const lost = `{"schema":"umascope.summary/1","run":"r","memory":{"source":"s","mode":"live","used_peak_bytes":65,"cuda_free_min_bytes":8,"ledger_at":{"ready":{"free":10}}}}`
+	const head = `{"schema":"umascope.telemetry/1","interval_ns":1000,"series_per_source":1,"sources":[{"name":"other","url":"http://h:1/metrics"},{"name":"s","url":"http://h:2/metrics"}]}
+{"series":{"source":0,"name":"uma_memory_pool_bytes"}}
+{"sample":{"source":0,"at_ns":5,"index":[0],"values":[7]}}
+`
+	for name, c := range map[string]struct {
+		telemetry                 string
+		pool, available, occupied *float64
+	}{
+		"read":       {head + `{"series":{"source":1,"name":"uma_memory_pool_bytes"}}` + "\n" + `{"sample":{"source":1,"at_ns":6,"index":[0],"values":[100]}}` + "\n{\"end\":true}\n", ptr(100.0), ptr(35.0), ptr(92.0)},
+		"of another": {head + "{\"end\":true}\n", nil, nil, nil},
+		"damaged":    {"{", nil, nil, nil},
+	} {
+		var zipped bytes.Buffer
+		z := gzip.NewWriter(&zipped)
+		if _, err := io.WriteString(z, c.telemetry); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openedBeside(t, lost, zipped.Bytes())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, want := []*float64{s.Memory.Pool, s.Memory.AvailableMin, s.Memory.OccupiedPeak}, []*float64{c.pool, c.available, c.occupied}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v", name, s.Memory)
+		}
 	}
 }
 

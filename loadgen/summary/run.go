@@ -78,6 +78,7 @@ func (r *Run) open() error {
 		return err
 	}
 	r.Summary.Made = cmp.Or(r.Summary.Made, madeOf(r.Manifest)) // which summaries of earlier programs lack
+	r.readPools()
 	if r.isShare() {
 		return ErrShare
 	}
