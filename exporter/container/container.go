@@ -1,9 +1,8 @@
-// Package container tells from the path of a cgroup what it is: the container of some runtime, a pod, a
-// unit of systemd or something else. It reads nothing: a path is all that is needed, because
-// runtimes write the id of a container into it.
+// Package container identifies a cgroup by its path: the container of some runtime, a pod, a unit of systemd or
+// something else. It reads no files: the path is enough, because runtimes write the id of a container into it.
 //
-// What people call a container is not in the path. It comes from a list that somebody gives: the
-// answer of a Docker-compatible API, or a file.
+// The name of a container is not in the path. It comes from a configured list: the answer of a Docker-compatible API,
+// or a file.
 package container
 
 import (
@@ -12,10 +11,10 @@ import (
 	"strings"
 )
 
-// Kind says what a cgroup is.
+// Kind is the kind of a cgroup.
 type Kind string
 
-// The kinds. A slice, service or scope is a unit of systemd that is nothing more special.
+// The kinds. A slice, service or scope is a unit of systemd that is no other kind.
 const (
 	Container Kind = "container"
 	Pod       Kind = "pod"
@@ -33,15 +32,15 @@ const (
 	runtimePodman     = "podman"
 	runtimeLXC        = "lxc"
 	runtimeNspawn     = "systemd-nspawn"
-	// runtimeMachined is whoever registered a machine with systemd: nspawn or a virtual machine monitor.
+	// runtimeMachined is any program that registers a machine with systemd: nspawn or a virtual machine monitor.
 	runtimeMachined = "systemd-machined"
 )
 
-// Identity is what the path of a cgroup says of it. What it does not say is "".
+// Identity is what the path of a cgroup contains. A missing part is "".
 type Identity struct {
 	Kind Kind
-	// Runtime made the container or pod. It is unknown where a path has nothing but an id, as
-	// Kubernetes makes them with the driver cgroupfs.
+	// Runtime made the container or pod. It is unknown where a path has only an id, as Kubernetes makes them with the
+	// driver cgroupfs.
 	Runtime string
 	// ID of a container: 64 hexadecimal digits. LXC and systemd give names instead.
 	ID, Name string
@@ -50,9 +49,9 @@ type Identity struct {
 	PodUID string
 }
 
-// Identify looks at a cgroup path such as /system.slice/docker-<id>.scope. The last component says
-// what the cgroup is; of a container in a container it is the inner one's. A cgroup that a container
-// has made for itself below its own is no container.
+// Identify parses a cgroup path such as /system.slice/docker-<id>.scope. The last component decides the kind; a
+// container in a container has the inner one's id. A cgroup that a container has made for itself below its own is no
+// container.
 func Identify(cgroup string) Identity {
 	above, name := split(cgroup)
 	_, parent := split(above)
@@ -166,7 +165,7 @@ func podAround(cgroup string) string {
 	return ""
 }
 
-// podOf is the UID of a pod by the name of its cgroup, and the runtime if that tells it:
+// podOf returns the UID of a pod by the name of its cgroup, and the runtime if the name contains it:
 //
 //	kubepods-burstable-pod1f1b8e4c_7d3a_4b0e_9c55_0a6f2d9f8f11.slice  driver systemd; kind puts kubelet- before it
 //	pod1f1b8e4c-7d3a-4b0e-9c55-0a6f2d9f8f11                           driver cgroupfs
@@ -201,7 +200,7 @@ const (
 
 func isID(text string) bool { return len(text) == idDigits && isHex(text) }
 
-// isUID says whether a text is a UUID or the hash that stands for one.
+// isUID reports whether a text is a UUID or the hash of a static pod.
 func isUID(text string) bool {
 	digits := strings.ReplaceAll(text, "-", "")
 	return len(digits) == hashDigits && isHex(digits) && (len(text) == hashDigits || len(text) == hashDigits+4 &&

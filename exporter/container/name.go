@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Name is what people call a container. What is not known is "".
+// Name is the name of a container in a list. An unknown part is "".
 type Name struct {
 	Container string `json:"container"`
 	Image     string `json:"image"`
@@ -18,7 +18,7 @@ type Name struct {
 	Pod       string `json:"pod"`
 	PodUID    string `json:"pod_uid"`
 	Namespace string `json:"namespace"`
-	// Sandbox marks the container that does nothing but hold the namespaces of a pod (pause).
+	// Sandbox marks the container that only holds the namespaces of a pod (pause).
 	Sandbox bool `json:"sandbox"`
 }
 
@@ -42,7 +42,7 @@ const (
 	typeSandbox    = "podsandbox"
 )
 
-// Name is what the list says of the container: within Kubernetes the name that the pod gives it.
+// Name is the name of the container in the list: within Kubernetes the name that the pod gives it.
 func (l Listed) Name() Name {
 	name := Name{
 		Container: l.Labels[labelContainer], Image: l.Image, Pod: l.Labels[labelPod],
@@ -92,16 +92,15 @@ func (n Names) Of(id string) (Name, bool) {
 
 var errNames = errors.New("must be a JSON object by container id, JSON lines with an id, or lines of id and name")
 
-// ParseNames reads a file that names containers, in any of these forms; ids have 64 digits or their
-// first 12.
+// ParseNames reads a file that names containers, in any of these forms; ids have 64 digits or their first 12.
 //
 //	{"3f2a…": {"container": "vllm", "image": "vllm/vllm-openai:v0.11", "pod": "", "namespace": ""}}
 //	{"id": "3f2a…", "container": "vllm"}
 //	3f2a… vllm vllm/vllm-openai:v0.11
 //
-// The second and third have a line for every container; docker ps --no-trunc --format '{{.ID}} {{.Names}}
-// {{.Image}}' prints the third. Empty lines and those that begin with # count for nothing there. Errors
-// say where the file is wrong and give no names: half a file would rename half of the containers.
+// The second and third have a line for every container; docker ps --no-trunc --format '{{.ID}} {{.Names}} {{.Image}}'
+// prints the third. There, empty lines and lines that begin with # are skipped. An error names the faulty place and
+// returns no names: half a file would rename half of the containers.
 func ParseNames(text []byte) (Names, error) {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
 		return parseJSONNames(trimmed)

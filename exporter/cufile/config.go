@@ -1,5 +1,5 @@
-// Package cufile knows NVIDIA's library for GPUDirect Storage from outside: what its configuration and its log
-// say, and by which way it moves data, judged from what can be seen of a process. It reads no files itself.
+// Package cufile observes NVIDIA's library for GPUDirect Storage from outside: it parses its configuration and its log,
+// and derives from what is visible of a process by which way the library moves data. It reads no files itself.
 package cufile
 
 import (
@@ -15,14 +15,14 @@ import (
 const DefaultConfigPath = "/etc/cufile.json"
 
 // Config holds the settings of a cufile.json that decide how data moves, by their path in the file, such as
-// properties.allow_compat_mode. What the file does not say is not in it; the library has defaults for that, which
+// properties.allow_compat_mode. Settings that the file lacks are missing; the library has defaults for them, which
 // differ by version.
 type Config struct {
 	Switches map[string]bool
 	// Bytes are sizes. Their names have lost the _kb at the end.
 	Bytes  map[string]uint64
 	Counts map[string]uint64
-	// LogDirectory is where logs go, "" where that is not said.
+	// LogDirectory is the directory of the logs, "" if not set.
 	LogDirectory string
 }
 
@@ -106,8 +106,7 @@ func whole(value any) (uint64, bool) {
 	return uint64(max(integer, 0)), err == nil && integer >= 0
 }
 
-// withoutComments puts blanks in the place of comments, of both kinds that C has, so that errors still tell the
-// right offset.
+// withoutComments replaces both kinds of C comments with blanks, so that errors still have the right offset.
 func withoutComments(text []byte) []byte {
 	plain := bytes.Clone(text)
 	for at := 0; at < len(plain); {

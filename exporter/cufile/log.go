@@ -38,22 +38,22 @@ func ParseLogLine(line string) (entry Entry, ok bool) {
 
 // Marks are what a process's log gives away of how its data moves.
 type Marks struct {
-	// CompatDriver says that the library as a whole fell back to POSIX reads and writes, CompatHandle that it
-	// did for some file. Both are notices: a log at the usual level, ERROR, does not have them.
+	// CompatDriver reports that the library as a whole fell back to POSIX reads and writes, CompatHandle that it did
+	// for some file. Both are notices: a log at the usual level, ERROR, does not have them.
 	CompatDriver, CompatHandle bool
-	// PeerToPeer says that a transfer went by the kernel's peer-to-peer DMA. It is written at level TRACE; the
+	// PeerToPeer reports that a transfer went by the kernel's peer-to-peer DMA. It is written at level TRACE; the
 	// wording is that of cuFile 1.15, as users report it.
 	PeerToPeer bool
 }
 
-// Add takes in what a message tells.
+// Add adds the evidence of a message.
 func (m *Marks) Add(message string) {
 	m.CompatDriver = m.CompatDriver || strings.Contains(message, "running in compatible mode")
 	m.CompatHandle = m.CompatHandle || strings.Contains(message, "using cuFile posix read/write with compat mode enabled")
 	m.PeerToPeer = m.PeerToPeer || strings.Contains(message, "p2p mode: 1 compat: 0")
 }
 
-// Join takes in what another log of the process tells.
+// Join adds the evidence of another log of the process.
 func (m *Marks) Join(other Marks) {
 	m.CompatDriver = m.CompatDriver || other.CompatDriver
 	m.CompatHandle = m.CompatHandle || other.CompatHandle
@@ -63,5 +63,5 @@ func (m *Marks) Join(other Marks) {
 // logName is what the library calls its logs: cufile.log, or since 1.15 cufile_<pid>_<time>.log.
 var logName = regexp.MustCompile(`^cufile(_[\w.:-]*)?\.log$`)
 
-// IsLogName says whether a file, by its name without directories, is a log of cuFile.
+// IsLogName reports whether a file, by its name without directories, is a log of cuFile.
 func IsLogName(name string) bool { return logName.MatchString(name) }

@@ -19,28 +19,28 @@ func Modes() []Mode { return []Mode{Absent, Posix, Compat, NVFS, P2PDMA, Unknown
 // Evidence is what can be seen of a process from outside. Nothing in it proves that data has moved; that it moved
 // through nvidia-fs, only the counters of that do.
 type Evidence struct {
-	// Inspected says that mappings and descriptors could be read, all of them.
+	// Inspected reports that all mappings and descriptors could be read.
 	Inspected bool
-	// Loaded says that the library is mapped. That alone means little: PyTorch brings it along.
+	// Loaded reports that the library is mapped. That alone is weak evidence: PyTorch loads it too.
 	Loaded bool
-	// RDMALoaded says that its half for network file systems is mapped, by which data can move too.
+	// RDMALoaded reports that its half for network file systems is mapped, by which data can move too.
 	RDMALoaded bool
-	// NvidiaFS says that a device of nvidia-fs is open.
+	// NvidiaFS reports that a device of nvidia-fs is open.
 	NvidiaFS bool
-	// DirectFile says that a file is open with O_DIRECT, TwinFile that one is open both with it and
-	// without, as cuFile does in compat mode: the one for aligned requests, the other for the rest.
+	// DirectFile reports that a file is open with O_DIRECT, TwinFile that one is open both with it and without, as
+	// cuFile does in compat mode: the one for aligned requests, the other for the rest.
 	DirectFile, TwinFile bool
-	// LogOpen says that a log of cuFile is open.
+	// LogOpen reports that a log of cuFile is open.
 	LogOpen bool
 	Log     Marks
-	// ForcedCompat says that environment or configuration demand compat mode. ConfigUnknown says that
-	// there is a configuration and it could not be read; CompatForbidden that it forbids compat mode.
+	// ForcedCompat reports that environment or configuration demand compat mode, ConfigUnknown that there is a
+	// configuration that could not be read, and CompatForbidden that it forbids compat mode.
 	ForcedCompat, ConfigUnknown, CompatForbidden bool
-	// PeerMemory says that a GPU of the host offers memory to peer-to-peer DMA, or that nobody knows.
+	// PeerMemory reports that a GPU of the host offers memory to peer-to-peer DMA, or that this is unknown.
 	PeerMemory bool
 }
 
-// used says whether anything shows that the library is not only mapped but at work.
+// used reports whether there is any sign that the library is at work and not only mapped.
 func (e Evidence) used() bool {
 	return e.NvidiaFS || e.LogOpen || e.TwinFile || e.Log != Marks{}
 }
@@ -83,7 +83,7 @@ func (e Evidence) Judge() Verdict {
 	return Verdict{Compat, "no_other_way"}
 }
 
-// contradictory says that signs of several ways are there.
+// contradictory reports that there are signs of several ways.
 func (e Evidence) contradictory() bool {
 	ways := 0
 	for _, sign := range []bool{e.NvidiaFS, e.Log.PeerToPeer, e.Log.CompatDriver || e.Log.CompatHandle} {

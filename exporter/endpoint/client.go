@@ -24,20 +24,20 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// ErrUnreachable is wrapped when nobody listens at an endpoint: the connection was refused, the name is
-// not known, or there was no connection when time was up. The program behind it is not running, which
-// is a state of its own; one that answers, but wrongly, is in trouble.
+// ErrUnreachable is wrapped when no server listens at an endpoint: the connection was refused, the name does not
+// resolve, or there was no connection when time was up. The program behind it is not running, which is a state of its
+// own; a program that answers wrongly is in trouble.
 var ErrUnreachable = errors.New("unreachable")
 
-// ErrNotPage is wrapped by the error of Page when an answer says of itself that it is something else.
+// ErrNotPage is wrapped by the error of Page when the content type of an answer is not that of a page.
 var ErrNotPage = errors.New("no page of metrics")
 
-// ErrNotFound is wrapped when a server answers that it has nothing at an address (status 404).
+// ErrNotFound is wrapped when a server answers with status 404.
 var ErrNotFound = errors.New("answered with status 404")
 
-// Transport returns a connection pool for a Client on a live machine. It keeps a connection to each
-// endpoint open between collections. It uses no proxy: endpoints are on this machine or beside it, and an
-// HTTP_PROXY meant for downloads would send their passwords elsewhere.
+// Transport returns a connection pool for a Client on a live machine. It keeps a connection to each endpoint open
+// between collections. It uses no proxy: endpoints are on this machine or near it, and an HTTP_PROXY meant for
+// downloads would send their passwords elsewhere.
 func Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
@@ -154,8 +154,7 @@ func mediaType(header string) (string, error) {
 	return name, nil
 }
 
-// readBounded reads a body of at most maxBodyBytes, counted after decompression. It asks for no more
-// than one byte above that.
+// readBounded reads a body of at most maxBodyBytes, counted after decompression. It reads at most one byte beyond that.
 func readBounded(body io.Reader, announced int64) ([]byte, error) {
 	if announced > maxBodyBytes {
 		return nil, fmt.Errorf("answers with %d bytes, more than %d", announced, maxBodyBytes)
@@ -182,7 +181,7 @@ func traceConnection(ctx context.Context, connected *atomic.Bool) context.Contex
 	})
 }
 
-// unreachable tells whether a request failed because there was nobody to send it to.
+// unreachable reports whether a request failed because no server listens.
 func unreachable(ctx context.Context, err error, connected bool) error {
 	switch {
 	case errors.Is(err, ErrUnreachable):
@@ -195,8 +194,8 @@ func unreachable(ctx context.Context, err error, connected bool) error {
 	return err
 }
 
-// isNobodyThere tells that the other side is missing from what goes wrong on this side, such as running out
-// of descriptors, which must not pass for an engine that is not running.
+// isNobodyThere separates a missing server from faults of this side, such as running out of descriptors, which must not
+// pass for an engine that is not running.
 func isNobodyThere(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {

@@ -1,12 +1,11 @@
-// Package endpoint fetches what other programs publish about themselves over HTTP: pages of metrics, in
-// the text format of Prometheus or OpenMetrics, and JSON.
+// Package endpoint fetches what other programs publish about themselves over HTTP: pages of metrics, in the text format
+// of Prometheus or OpenMetrics, and JSON.
 //
-// Nothing that an endpoint says is trusted. It may hang, drip, redirect, send without end or send
-// nonsense: every answer is bounded in time by the caller's context, and in bytes and series by this
-// package; redirects are not followed, because they would lead to an address that nobody named.
-// Whatever goes wrong costs that endpoint only.
+// Endpoints are not trusted. They may hang, drip, redirect, send without end or send garbage: every answer is bounded
+// in time by the caller's context, and in bytes and series by this package; redirects are not followed, because they
+// would lead to an address that is not configured. A fault affects that endpoint only.
 //
-// The package knows nothing of what the metrics mean.
+// The package does not interpret the metrics.
 package endpoint
 
 import (
@@ -17,7 +16,7 @@ import (
 	"strings"
 )
 
-// defaultPath is where metrics are unless the URL says otherwise.
+// defaultPath is the path of metrics for a URL without path.
 const defaultPath = "/metrics"
 
 // Endpoint is an address that answers with metrics.
@@ -30,9 +29,9 @@ type Endpoint struct {
 
 var errNotURL = errors.New("must be a URL such as http://127.0.0.1:6880/metrics")
 
-// Parse reads an address such as http://127.0.0.1:6880. Its path is /metrics where the URL has none.
-// User and password are sent as basic authentication; query parameters are sent too. Errors repeat
-// nothing of the text, part of which may be a password.
+// Parse parses an address such as http://127.0.0.1:6880. Its path is /metrics where the URL has none. User and password
+// are sent as basic authentication; query parameters are sent too. Errors do not repeat the text, part of which may be
+// a password.
 func Parse(raw string) (*Endpoint, error) {
 	parsed, err := url.Parse(raw)
 	if err != nil || parsed.Hostname() == "" {
@@ -68,8 +67,8 @@ func portOf(parsed *url.URL) (string, error) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// at is the address of another path of the same server, with the same query: a router such as that of
-// llama.cpp wants to know the model everywhere.
+// at returns the address of another path of the same server, with the same query: a router such as that of llama.cpp
+// needs the model in every request.
 func (e *Endpoint) at(path string) *url.URL {
 	there := *e.URL
 	there.Path, there.RawPath = path, ""

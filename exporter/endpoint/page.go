@@ -18,9 +18,9 @@ import (
 
 // Page is a parsed page of metrics. Its zero value is an empty one.
 //
-// Series are found by the name that they have on the page. Of a histogram or summary called x there
-// are x_sum and x_count. Values that are not finite numbers are left out, and so are the series ending
-// in _created that some client libraries add. A series that stands twice counts once.
+// Series are found by their name on the page. A histogram or summary x has x_sum and x_count. Values that are not
+// finite numbers are left out, and so are the series ending in _created that some client libraries add. A duplicate
+// series counts once.
 type Page struct {
 	series     map[string][]Series
 	histograms map[string][]Histogram
@@ -53,7 +53,7 @@ type Label struct{ Name, Value string }
 //	kvbm_matched_tokens 117248
 func ParsePage(text []byte) (Page, error) { return parsePage(context.Background(), text, false) }
 
-// Has says whether the page has a series whose name begins with prefix.
+// Has reports whether the page has a series whose name begins with prefix.
 func (p Page) Has(prefix string) bool {
 	for name := range p.series {
 		if strings.HasPrefix(name, prefix) {
@@ -95,8 +95,7 @@ func (p Page) Series(name string, match ...Label) []Series {
 	return found
 }
 
-// Value returns the only value that a name has with these labels. It is not known where there is none
-// and where there are several.
+// Value returns the only value that a name has with these labels. It is unknown if there is none or several.
 func (p Page) Value(name string, match ...Label) (value float64, known bool) {
 	found := p.Series(name, match...)
 	if len(found) != 1 {
@@ -105,7 +104,7 @@ func (p Page) Value(name string, match ...Label) (value float64, known bool) {
 	return found[0].Value, true
 }
 
-// Sum adds up the values that a name has with these labels. It is not known where there is none.
+// Sum adds up the values that a name has with these labels. It is unknown if there is none.
 func (p Page) Sum(name string, match ...Label) (sum float64, known bool) {
 	found := p.Series(name, match...)
 	for _, one := range found {
@@ -129,8 +128,8 @@ func matches(labels map[string]string, match []Label) bool {
 	return !slices.ContainsFunc(match, func(l Label) bool { return labels[l.Name] != l.Value })
 }
 
-// parsePage parses text that has been bounded and made plain. The parser looks at ctx whenever it wants
-// more text, so that no page keeps it busy beyond the deadline.
+// parsePage parses text that has been bounded and made plain. The parser checks ctx whenever it needs more text, so
+// that a page cannot keep it busy beyond the deadline.
 func parsePage(ctx context.Context, text []byte, open bool) (Page, error) {
 	plain, err := asTextFormat(text, open)
 	if err != nil {
@@ -176,7 +175,7 @@ func labelsOf(one *dto.Metric) map[string]string {
 	return labels
 }
 
-// keyOf tells label sets apart; 0xff stands in no valid UTF-8 text.
+// keyOf returns a unique key of a label set; 0xff occurs in no valid UTF-8 text.
 func keyOf(labels map[string]string) string {
 	var key strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -225,7 +224,7 @@ func (p *Page) addHistogram(name string, labels map[string]string, from *dto.His
 	}
 }
 
-// sound says whether the counts are those of a distribution: finite, and never falling.
+// sound reports whether the counts are those of a distribution: finite, and never falling.
 func (h Histogram) sound() bool {
 	last := 0.0
 	for i, bucket := range h.Buckets {

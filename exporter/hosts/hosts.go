@@ -1,8 +1,8 @@
-// Package hosts holds whole machines for demonstrations and tests: recorded ones, and ones put
-// together by hand where no recording exists yet. The exporter that people install does not link it.
+// Package hosts holds whole machines for demonstrations and tests: recorded ones, and constructed ones where no
+// recording exists yet. The exporter that people install does not link it.
 //
-// A machine is one file beside this one (see package archive); adding a file adds a machine to
-// every test that goes through Names.
+// A machine is one file in this folder (see package snapshot); adding a file adds a machine to every test that goes
+// through Names.
 package hosts
 
 import (
@@ -33,7 +33,7 @@ func Names() []string {
 	return paths
 }
 
-// Read reads the archive of a host.
+// Read reads the snapshot of a host.
 func Read(name string) (*snapshot.Archive, error) {
 	data, err := archives.ReadFile(name + suffix)
 	if err != nil {
@@ -62,8 +62,7 @@ func Open(name string) (collector.Host, error) {
 	return host, nil
 }
 
-// Options are the settings under which the host shows all it has. A host that cannot be opened has nothing
-// to show.
+// Options are the settings under which the host shows all it has. For a host that cannot be opened they are empty.
 func Options(name string) collector.Options {
 	options := collector.Options{ProcessLimit: 20, PCIeThroughput: true}
 	if a, err := Read(name); err == nil {

@@ -73,7 +73,7 @@ type Input struct {
 	MemFree, AnonPages, Buffers, Cached, Shmem, SwapCached, SReclaimable, SUnreclaim,
 	KernelStack, PageTables, SecPageTables, Percpu, Hugetlb Amount
 
-	// GPUProcess is what the driver says that processes hold, where that is memory of the pool.
+	// GPUProcess is the memory of the pool that processes hold according to the driver.
 	GPUProcess Amount
 	// Managed is the kernel memory of all cgroups that is of no named kind.
 	Managed Amount
@@ -84,8 +84,8 @@ type Input struct {
 // Line is one line of the ledger.
 type Line struct {
 	Name string
-	// Bytes is signed: unattributed and managed are differences of figures that are not read in one
-	// moment. It is 0 and means nothing when the line is not Known.
+	// Bytes is signed: unattributed and managed are differences of figures of different moments. It is 0 and has no
+	// meaning when the line is not Known.
 	Bytes int64
 	Known bool
 }
@@ -127,7 +127,7 @@ func (in Input) Lines() []Line {
 	return lines
 }
 
-// BySize returns the lines with the largest first, and those that are not known last: a table of one moment.
+// BySize returns the lines with the largest first and the unknown ones last: a table of one moment.
 func BySize(lines []Line) []Line {
 	return slices.SortedStableFunc(slices.Values(lines), func(a, b Line) int {
 		switch {

@@ -24,14 +24,15 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// The files of a folder. Those that serve name the others by names without a folder, so that it can be moved.
+// The files of a folder. The files for serving refer to the others by names without a folder, so that the folder can be
+// moved.
 const (
 	CertificateFile = "certificate.pem"
 	KeyFile         = "key.pem"
 	PasswordFile    = "password"
-	// ServeFile is for --web.config.file of whoever serves a page.
+	// ServeFile is for --web.config.file of the program that serves a page.
 	ServeFile = "web.yml"
-	// ReadFile is for --http.config.file of whoever reads it; Prometheus takes the same keys in a scrape job.
+	// ReadFile is for --http.config.file of the program that reads it; Prometheus takes the same keys in a scrape job.
 	ReadFile = "client.yml"
 )
 
@@ -44,10 +45,10 @@ const (
 	serialBits    = 128
 )
 
-// ErrThere says that a folder has been made before: its password is in use somewhere.
+// ErrThere reports that the folder exists already: its password is in use somewhere.
 var ErrThere = errors.New("exists already; remove it first to make new ones")
 
-// ErrName says that something is neither the name of a machine nor an address.
+// ErrName reports that a text is neither the name of a machine nor an address.
 var ErrName = errors.New("neither the name of a machine nor an address")
 
 // hostName is the name of a machine: labels of letters, digits, - and _ with dots between.
@@ -88,7 +89,7 @@ func Folder(path string, names []string, now time.Time) error {
 	})
 }
 
-// certify signs a certificate with its own key: whoever has the file trusts this one and nothing else.
+// certify signs a certificate with its own key: a client that has the file trusts only this certificate.
 func certify(key *ecdsa.PrivateKey, names []string, now time.Time) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), serialBits))
 	if err != nil {

@@ -3,7 +3,7 @@ package sim
 import "math"
 
 // Demand is the load of a process, in plain numbers. It takes effect at the next tenth of a second of the host's clock,
-// as far as the machine can serve it. Negative numbers, NaN and infinity count as zero; ratios are capped at 1.
+// as far as the machine can serve it. Negative numbers and NaN count as zero; ratios are capped at 1.
 type Demand struct {
 	// DeviceBytes is memory of cudaMalloc. It is charged to no cgroup and listed by the driver; the page tables of the
 	// GPU for it, 2 MiB a GiB, are charged. It includes what a CUDA context needs.

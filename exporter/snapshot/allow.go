@@ -8,7 +8,7 @@ type allowed struct {
 	path string
 	// link marks a path whose last component is recorded as the link it is.
 	link bool
-	// content says what masking the content needs.
+	// content is the kind of masking that the content needs.
 	content content
 }
 
@@ -16,13 +16,13 @@ type allowed struct {
 type content int
 
 const (
-	plain       content = iota // nothing: numbers and the kernel's words
+	plain       content = iota // none: numbers and the kernel's words
 	names                      // names of processes
 	cgroupPaths                // /proc/<pid>/cgroup
 )
 
-// allowedProc lists the files of procfs: what the collectors read and nothing else; never a command
-// line, never an environment.
+// allowedProc lists the files of procfs: only those that the collectors read; never a command line, never an
+// environment.
 func allowedProc() []allowed {
 	return []allowed{
 		{path: "meminfo"}, {path: "vmstat"}, {path: "buddyinfo"}, {path: "diskstats"}, {path: "pressure/*"},

@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// cgroupRows lists what is read of cgroups, which is what the collectors show without being asked for
-// more: those that hold GPU memory before the others, and nothing where there is no cgroup v2.
+// cgroupRows lists the cgroups to record, which are those that the collectors show by default: those that hold GPU
+// memory before the others, and none without cgroup v2.
 func cgroupRows(source Source, devices []nvml.Device) []allowed {
 	if _, err := fs.Stat(source.Cgroup, "cgroup.controllers"); err != nil {
 		return nil

@@ -10,9 +10,8 @@ import (
 	"unicode"
 )
 
-// What programs ask devices and the page cache about by system calls is in archives that were put together by
-// hand: the health logs of NVMe controllers in hexadecimal digits, and of files how many bytes are
-// cached.
+// Answers of devices and of the page cache to system calls are only in constructed archives: the health logs of NVMe
+// controllers in hexadecimal digits, and the number of cached bytes of files.
 //
 //	-- smart/nvme0 --
 //	00 48 01 64 0a 02 00 ...
@@ -32,13 +31,13 @@ func (a *Archive) SMARTLog(controller string) ([]byte, error) {
 	return parseHex(text)
 }
 
-// HasSMART says whether there is a health log.
+// HasSMART reports whether there is a health log.
 func (a *Archive) HasSMART() bool {
 	_, err := fs.Stat(a.smart, ".")
 	return err == nil
 }
 
-// CacheResident answers as collect.Host.CacheResident does, of the paths that the archive has.
+// CacheResident answers as collector.Host.CacheResident does, for the paths in the archive.
 func (a *Archive) CacheResident(_ context.Context, path string) (uint64, error) {
 	text, err := fs.ReadFile(a.cached, strings.TrimPrefix(path, "/"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // The same thing becomes the same number everywhere, so that names and paths still match.
 type masker struct {
 	identifiers []identifier
-	hostName    *regexp.Regexp // nil where it is not known
+	hostName    *regexp.Regexp // nil if unknown
 	numbers     map[string]int
 	counts      map[string]int // how many of a kind have been seen
 }
@@ -31,7 +31,7 @@ type identifier struct {
 	mask    func(found string, number int) string
 }
 
-// identifiers lists the shapes, those first that others are part of.
+// identifiers lists the shapes. A shape comes before those that contain it.
 func identifiers() []identifier {
 	const hex = `[0-9a-fA-F]`
 	return []identifier{
@@ -70,8 +70,8 @@ func (m *masker) mask(text string) string {
 	return text
 }
 
-// maskNames masks identifiers and the host's name, which is an ordinary word, in a text that
-// people have a say in: names of processes and cgroups.
+// maskNames masks identifiers and the host's name, which is an ordinary word, in text that people choose: names of
+// processes and cgroups.
 func (m *masker) maskNames(text string) string {
 	if m.hostName != nil {
 		text = m.hostName.ReplaceAllString(text, "host")
@@ -79,8 +79,7 @@ func (m *masker) maskNames(text string) string {
 	return m.mask(text)
 }
 
-// cgroupNames are names of cgroups by their makers' rules: systemd units, container runtimes. Others
-// are somebody's own.
+// cgroupNames are names of cgroups by their makers' rules: systemd units, container runtimes. Other names are private.
 var cgroupNames = regexp.MustCompile(`\.(slice|scope|service|mount|automount|socket|swap|partition)$|` +
 	`^(docker|kubelet|kubepods|besteffort|burstable|libpod_parent|lxc|container|init|runtime|pod[0-9a-fA-F_-]+|` +
 	`((libpod|libpod-payload|crio)-)?[0-9a-fA-F]{64})$`)

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Of a process's table of descriptors a recording holds what tells of KVBM's disk tier, whose file is
-// unlinked once it is open, and of GPUDirect Storage. All else of it is nobody's business.
+// From a process's table of descriptors a recording keeps only the evidence of KVBM's disk tier, whose file is unlinked
+// once it is open, and of GPUDirect Storage. The rest is private.
 
 const (
 	maxDescriptors = 4096 // looked at of one process
 	maxKept        = 16   // recorded of one process
 )
 
-// descriptorPath is where a process's descriptors are in an archive.
+// descriptorPath is the path of a process's descriptors in an archive.
 var descriptorPath = regexp.MustCompile(`^proc/[0-9]+/fd/[0-9]+$`)
 
 func isDescriptor(path string) bool { return descriptorPath.MatchString(path) }
 
-// parseSize reads what an archive says of an open file: its size in bytes.
+// parseSize parses the entry of an open file: its size in bytes.
 //
 //	size: 34359738368
 func parseSize(text string) (uint64, error) {
@@ -37,8 +37,8 @@ func parseSize(text string) (uint64, error) {
 
 func formatSize(size int64) []byte { return fmt.Appendf(nil, "size: %d\n", size) }
 
-// diskTierFiles are the names that KVBM gives the file of its disk tier (Dynamo's block_manager, version 1
-// and 2), and what the kernel says when it has been unlinked.
+// diskTierFiles are the names that KVBM gives the file of its disk tier (Dynamo's block_manager, version 1 and 2), with
+// the kernel's suffix for an unlinked file.
 var diskTierFiles = regexp.MustCompile(`^(dynamo-kvbm-disk-cache-[\w.-]*|kvbm_g3_[\w.-]*\.bin)( \(deleted\))?$`)
 
 // storageDevices are the character devices of nvidia-fs.
@@ -88,8 +88,8 @@ func descriptors(proc fs.FS, directory string) []string {
 	return names
 }
 
-// sizeOf is what an archive says of the open file, nothing if it is no regular one. It is looked at
-// through its descriptor, not opened.
+// sizeOf returns the entry of the open file, empty unless it is a regular file. The size is read through the
+// descriptor, without opening the file.
 func sizeOf(proc fs.FS, name string) []byte {
 	info, err := fs.Stat(proc, name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() < 0 {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// pages answers requests with the entries below http/, such as http/127.0.0.1:6880/metrics: status 200 and
-// the content as it is. A JSON text is one by its first byte. Elsewhere nobody listens. The network
-// cannot be part of a recording, so TLS, queries and other methods make no difference.
+// pages answers requests with the entries below http/, such as http/127.0.0.1:6880/metrics: status 200 and the content
+// as it is. A JSON text is recognized by its first byte. Other addresses refuse the connection. The network cannot be
+// part of a recording, so TLS, queries and other methods make no difference.
 type pages struct{ fsys fs.FS }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,16 +1,16 @@
-// Package snapshot keeps a whole host in one text file: what the collectors read of proc, sys and the
-// cgroup tree, and what the GPU driver answered.
+// Package snapshot keeps a whole host in one text file: what the collectors read from proc, sys and the cgroup tree,
+// and the answers of the GPU driver.
 //
-// The format is txtar (golang.org/x/tools/txtar), because directory trees cannot travel: a module zip
-// refuses the colons of PCI addresses and drops the symbolic links that /sys/class consists of. A
-// link is an entry named "path -> target" without content, but for a process's descriptor, which may say
-// how large the file is that it leads to, since that file can have lost its name:
+// The format is txtar (golang.org/x/tools/txtar), because directory trees cannot travel: a module zip refuses the
+// colons of PCI addresses and drops the symbolic links that /sys/class consists of. A link is an entry named "path ->
+// target" without content. Only the link of a process's descriptor may have the size of its target as content, since
+// that file can have lost its name:
 //
 //	-- proc/6330/fd/188 -> /mnt/dynamo-kvbm-disk-cache-Xa91Qz (deleted) --
 //	size: 34359738368
 //
-// The driver's answers are the entry nvml.jsonl (see nvml.Record), and the lines before the first entry
-// say what the file is:
+// The driver's answers are the entry nvml.jsonl (see nvml.Record), and the lines before the first entry describe the
+// file:
 //
 //	kind: recorded
 //	description: H200, idle
@@ -20,16 +20,15 @@
 //	Notes, up to the first entry.
 //
 // Pages of engines are entries such as http/127.0.0.1:6880/metrics, logs of engines are entries such as
-// log/var/log/dynamo.log, and further lines of the header, which may repeat, say which of them a reader
-// of the host is to be told of:
+// log/var/log/dynamo.log, and further lines of the header, which may repeat, list those that a reader of the host
+// should read:
 //
 //	kvbm_url: http://127.0.0.1:6880/metrics
 //	engine_url: http://127.0.0.1:8081/metrics
 //	kvbm_log: /var/log/dynamo.log
 //	kvbm_bytes_per_block: 4194304
 //
-// Write records a host by an allow-list and masks what identifies it; files made by hand have the
-// kind constructed.
+// Write records a host by an allow-list and masks what identifies it; files made by hand have the kind constructed.
 package snapshot
 
 import (
@@ -47,7 +46,7 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// Kind says where the figures of an archive come from.
+// Kind is the origin of the figures in an archive.
 type Kind string
 
 // The kinds.
@@ -56,7 +55,7 @@ const (
 	Constructed Kind = "constructed" // put together by hand
 )
 
-// Bounds of an archive that is read.
+// Limits of an archive that is read.
 const (
 	MaxBytes   = 8 << 20
 	maxEntries = 16 << 10
@@ -84,13 +83,13 @@ type Archive struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2. They implement
 	// fs.ReadLinkFS, follow links and may be used by several goroutines.
 	Proc, Sys, Cgroup fs.FS
-	// HTTP answers with the pages of the archive. Where it has none nobody listens.
+	// HTTP answers with the pages of the archive. Other addresses refuse the connection.
 	HTTP http.RoundTripper
 	// Logs holds logs by their absolute paths without the leading slash.
 	Logs fs.FS
-	// KVBMURLs and EngineURLs are pages to be read, KVBMLogs paths of logs; some may lead to nothing.
+	// KVBMURLs and EngineURLs are pages to read, KVBMLogs paths of logs; some may be missing.
 	KVBMURLs, EngineURLs, KVBMLogs []string
-	// KVBMBlockBytes is the size of a KV block where pages and logs do not tell it, 0 if nobody knows.
+	// KVBMBlockBytes is the size of a KV block where pages and logs do not report it, 0 if unknown.
 	KVBMBlockBytes uint64
 
 	smart, cached fs.FS // see SMARTLog and CacheResident
@@ -106,7 +105,7 @@ func (a *Archive) Driver() (nvml.Driver, error) {
 	return driver, nil
 }
 
-// Read reads an archive. Errors are of one line and name the entry.
+// Read reads an archive. Errors have one line and name the entry.
 func Read(data []byte) (*Archive, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("an archive may have %d bytes at most", MaxBytes)
@@ -212,7 +211,7 @@ func (a *Archive) set(key, value string) (err error) {
 	return nil
 }
 
-// format is the text of an archive.
+// format returns the text of an archive.
 func (a *Archive) format(files []txtar.File) []byte {
 	var head strings.Builder
 	fmt.Fprintf(&head, "kind: %s\ndescription: %s\npage_size: %d\n", a.Kind, a.Description, a.PageSize)

@@ -11,7 +11,7 @@ const maxSources = 64
 // keyBlockBytes is the key of a header that gives the size of a KV block.
 const keyBlockBytes = "kvbm_bytes_per_block"
 
-// sourceKind is a key of the header that may stand several times, with the list of its values.
+// sourceKind is a repeatable key of the header, with the list of its values.
 type sourceKind struct {
 	key  string
 	list *[]string

@@ -22,10 +22,10 @@ type node struct {
 	data     []byte
 	target   string
 	children map[string]*node
-	// opened is the file that a link of a table of descriptors leads to, whatever its target says: such
-	// a file may have no name any more. Nil for all other links.
+	// opened is the file that a link of a table of descriptors leads to, whatever its target is: such a file may have
+	// no name any more. Nil for all other links.
 	opened *node
-	// size is that of a file of which the archive holds nothing else, in bytes; nil for all others.
+	// size is the size in bytes of a file of which the archive has only the size; nil for all others.
 	size *uint64
 }
 
@@ -219,7 +219,7 @@ func (v view) Lstat(name string) (fs.FileInfo, error) {
 	return n.info(path.Base(name)), nil
 }
 
-// ReadLink returns what a link says.
+// ReadLink returns the text of a link.
 func (v view) ReadLink(name string) (string, error) {
 	n, err := v.find("readlink", name, false)
 	if err == nil && n.target == "" {
@@ -278,7 +278,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
 
-// unreadFile is a file of which the archive holds the size only.
+// unreadFile is a file of which the archive has only the size.
 type unreadFile struct{ info fileInfo }
 
 func (f unreadFile) Stat() (fs.FileInfo, error) { return f.info, nil }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Bounds of an archive that is written. Together with the allow-list they keep a host of several
-// GPUs and some hundred containers below 400 KB.
+// Limits of an archive that is written. Together with the allow-list they keep a host of several GPUs and some hundred
+// containers below 400 KB.
 const (
 	maxFileBytes    = 32 << 10
 	maxMatches      = 64 // of one pattern in one directory
@@ -38,8 +38,8 @@ type walker struct {
 
 func newWalker(m *masker) *walker { return &walker{masker: m, seen: map[string]bool{}} }
 
-// collect records what the rows allow of a file system, as entries below root. What is missing or
-// cannot be read is left out: a recording shows what a reader with these rights sees.
+// collect records what the rows allow of a file system, as entries below root. Files that are missing or cannot be read
+// are left out: a recording shows what a reader with these rights sees.
 func (w *walker) collect(ctx context.Context, fsys fs.FS, root string, rows []allowed) error {
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
@@ -86,8 +86,8 @@ func (v visit) match(at, pattern string) []string {
 	return names[:min(len(names), maxMatches)]
 }
 
-// enter takes a path whose directory is no link: through it if it is a link, into it if there is
-// more of the row's path, and else into the archive.
+// enter takes a path whose directory is no link. It follows the path if it is a link, enters it if there is more of the
+// row's path, and else adds it to the archive.
 func (v visit) enter(at string, rest []string, links int) {
 	if info, err := fs.Lstat(v.fsys, at); err != nil || links == 0 {
 		return
@@ -131,7 +131,7 @@ func (v visit) keepFile(at string) {
 		return
 	}
 	if w := v.walker; w.bytes+len(text) > maxWrittenBytes {
-		w.leftOut++ // before it is masked for nothing
+		w.leftOut++ // before masking work is wasted on it
 		return
 	}
 	masks := map[content]func(string) string{plain: v.masker.mask, names: v.masker.maskNames, cgroupPaths: v.masker.maskProcessCgroups}

@@ -25,7 +25,7 @@ const (
 	driverTimeout = 10 * time.Second
 )
 
-// maxRecordingBytes bounds the driver's answers in an archive.
+// maxRecordingBytes is the maximum size of the driver's answers in an archive.
 const maxRecordingBytes = 128 << 10
 
 // Source is a host to be recorded.
@@ -36,15 +36,15 @@ type Source struct {
 	Driver nvml.Driver
 	// PageSize is that of the host's kernel in bytes.
 	PageSize int
-	// Description says in one line what the host was doing.
+	// Description is one line on what the host was doing.
 	Description string
 	// RecordedWith names the program.
 	RecordedWith string
 }
 
-// Write records a host: first the driver, then at once memory and cgroups, then the rest. It writes
-// only files of the allow-list, masked, and nothing before all has been read. Of a driver that is
-// missing, or hangs half-way, what it answered is recorded; an error means that nothing was written.
+// Write records a host: first the driver, then at once memory and cgroups, then the rest. It writes only files of the
+// allow-list, masked, and only after all have been read. If the driver is missing or hangs half-way, its answers so far
+// are recorded; on an error the output is empty.
 func Write(ctx context.Context, w io.Writer, source Source) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func record(ctx context.Context, source Source) ([]byte, error) {
 	return checked(a.format(entries))
 }
 
-// checked reads an archive back: one that cannot be read is no recording.
+// checked reads an archive back: an archive that cannot be read is no recording.
 func checked(text []byte) ([]byte, error) {
 	if _, err := Read(text); err != nil {
 		return nil, fmt.Errorf("what was recorded cannot be read back: %w", err)
@@ -117,8 +117,7 @@ func checked(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// recordDriver makes one pass over all devices. The error says what the answers do not: why there are
-// no more of them.
+// recordDriver makes one pass over all devices. The error is why the answers end.
 func recordDriver(ctx context.Context, driver nvml.Driver) ([]byte, []nvml.Device, error) {
 	ctx, cancel := context.WithTimeout(ctx, driverTimeout)
 	defer cancel()
