@@ -22,7 +22,7 @@ func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) [
 // was observed, or none differs.
 func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *chart.Figure {
 	f := chart.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
-	folded := l.folded()
+	folded := l.folded(nil)
 	if folded.differ == 0 {
 		return nil
 	}

@@ -57,16 +57,22 @@ func (l ledgers) names() []string {
 	return metric.InLedgerOrder(lines)
 }
 
-// folded has the lines that differ by leastLedger or more at one moment, and the sum of the others as one line.
-func (l ledgers) folded() ledgers {
+// folded has the lines that differ by leastLedger or more at one moment, those that are kept, and the sum of the others as one line.
+func (l ledgers) folded(kept map[string]bool) ledgers {
 	largest := map[string]float64{}
 	for _, m := range moments {
 		for name, bytes := range m.of(l.difference) {
 			largest[name] = max(largest[name], math.Abs(bytes))
 		}
 	}
-	maps.DeleteFunc(largest, func(_ string, bytes float64) bool { return bytes < leastLedger })
-	l.differ = len(largest)
+	l.differ = 0
+	maps.DeleteFunc(largest, func(name string, bytes float64) bool {
+		differs := bytes >= leastLedger
+		if differs {
+			l.differ++
+		}
+		return !differs && !kept[name]
+	})
 	others := len(l.names()) - len(largest)
 	if others < 2 { // one line has a name of its own
 		return l
@@ -94,12 +100,27 @@ func (l ledgers) folded() ledgers {
 	return l
 }
 
+// large are the lines that are at least a hundredth of the pool of an arm at one moment.
+func (l ledgers) large() map[string]bool {
+	large := map[string]bool{}
+	for _, arm := range []compare.Ledger{l.pair.A, l.pair.B} {
+		for _, m := range moments {
+			lines := m.of(compare.LedgerDelta(arm))
+			pool, _ := sum(lines)
+			for name, bytes := range lines {
+				large[name] = large[name] || bytes >= pool/100
+			}
+		}
+	}
+	return large
+}
+
 // ledgerTables have a table for each moment that was observed: the lines of both arms and their difference, GiB, in the
-// order of the vocabulary, and the pool that they add up to. Without all lines those that hardly differ are folded.
+// order of the vocabulary, and the pool that they add up to. Without all lines those that are small and hardly differ are folded.
 func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 	shown := l
 	if !all {
-		shown = l.folded()
+		shown = l.folded(l.large())
 	}
 	var tables []render.Block
 	for _, m := range moments {

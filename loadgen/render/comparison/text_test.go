@@ -202,8 +202,8 @@ func TestATableForProgramsHasWhatTheComparisonHas(t *testing.T) {
 
 // bothLedgers are of a pool of 100 GiB, of which a line is too small to be shown for itself.
 func bothLedgers() compare.Pair {
-	a := map[string]float64{"free": 40 * gib, "page_cache": 30 * gib, "anon": 20 * gib, "percpu": gib, "shmem": 9 * gib, "unattributed": 0}
-	b := map[string]float64{"free": 55 * gib, "page_cache": 10 * gib, "anon": 25 * gib, "percpu": gib, "shmem": 9*gib - 1<<20, "unattributed": 1 << 20}
+	a := map[string]float64{"free": 40 * gib, "page_cache": 30 * gib, "anon": 20 * gib, "percpu": gib / 2, "shmem": 9.5 * gib, "unattributed": 0}
+	b := map[string]float64{"free": 55 * gib, "page_cache": 10 * gib, "anon": 25 * gib, "percpu": gib / 2, "shmem": 9.5*gib - 1<<20, "unattributed": 1 << 20}
 	difference := map[string]float64{}
 	for line := range a {
 		difference[line] = b[line] - a[line]
@@ -216,8 +216,8 @@ func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *te
 	first := [][]string{{"anon", "20.00", "25.00", "+5.00"}, {"page_cache", "30.00", "10.00", "-20.00"}, {"free", "40.00", "55.00", "+15.00"}}
 	pool := []string{"pool", "100.00", "100.00", "0.00"}
 	for all, want := range map[bool][][]string{
-		false: append(slices.Clone(first), []string{"3 other lines", "10.00", "10.00", "0.00"}, pool),
-		true:  {first[0], {"shmem", "9.00", "9.00", "0.00"}, {"percpu", "1.00", "1.00", "0.00"}, {"unattributed", "0.00", "0.00", "0.00"}, first[1], first[2], pool},
+		false: {first[0], {"shmem", "9.50", "9.50", "0.00"}, first[1], first[2], {"2 other lines", "0.50", "0.50", "0.00"}, pool},
+		true:  {first[0], {"shmem", "9.50", "9.50", "0.00"}, {"percpu", "0.50", "0.50", "0.00"}, {"unattributed", "0.00", "0.00", "0.00"}, first[1], first[2], pool},
 	} {
 		tables := ledgerTables(p, ledgersOf(p)[0], all)
 		if len(tables) != 1 {
@@ -247,7 +247,7 @@ func TestTheBarsOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 	for _, more := range []float64{0, 2 * gib} { // the pool of the other arm
 		p := bothLedgers()
 		p.LedgerDifference.Ready["percpu"] += more
-		l := ledgersOf(p)[0].folded()
+		l := ledgersOf(p)[0].folded(nil)
 		drawn := 0.0
 		for _, name := range l.names() {
 			drawn += l.difference.Ready[name]
