@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// captureTimeout bounds one command, mostCaptured what is kept of its output.
+	// captureTimeout is the longest that one command may take, mostCaptured the most of its output that is kept, in
+	// bytes.
 	captureTimeout = 60 * time.Second
 	mostCaptured   = 16 << 20
 )
@@ -33,20 +34,20 @@ func parseCapture(s string) (Capture, error) {
 	return Capture{name, command}, err
 }
 
-// captureName hides the command.
+// captureName returns the name without the command, for records.
 func captureName(s string) string {
 	name, _, _ := strings.Cut(s, "=")
 	return name + "=<redacted>"
 }
 
-// When commands are run.
+// Times at which commands are run.
 const (
 	Before = "before"
 	After  = "after"
 )
 
-// Capture runs the commands one after the other and notes what became of them. One that fails is a
-// fact and not an error; an error is a file that cannot be written.
+// Capture runs the commands one after the other and records their results. A command that fails is recorded and is not
+// an error; an error is a file that cannot be written.
 func (s *Scene) Capture(ctx context.Context, when string) error {
 	for _, c := range s.settings.Captures {
 		one, err := c.run(ctx, s.folder, when)
@@ -58,7 +59,7 @@ func (s *Scene) Capture(ctx context.Context, when string) error {
 	return nil
 }
 
-// run runs the command by a shell, output and errors into one file.
+// run runs the command in a shell and writes stdout and stderr into one file.
 func (c Capture) run(ctx context.Context, f rundir.Folder, when string) (rundir.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
@@ -67,10 +68,10 @@ func (c Capture) run(ctx context.Context, f rundir.Folder, when string) (rundir.
 		return rundir.Capture{}, err
 	}
 	command := exec.CommandContext(ctx, "/bin/sh", "-c", c.command)
-	// What is cut off is all that the shell has started: alone it would leave its programs behind.
+	// A timeout kills the whole process group; killing the shell alone would leave its programs running.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGKILL) }
-	// What the command leaves running must not hold up the run.
+	// A program that the command leaves running must not block the run.
 	command.Stdout, command.Stderr, command.WaitDelay = out, out, time.Second
 	start := time.Now()
 	ran := command.Run()
@@ -79,13 +80,13 @@ func (c Capture) run(ctx context.Context, f rundir.Folder, when string) (rundir.
 		facts.ExitCode = command.ProcessState.ExitCode()
 	}
 	if failed := (*exec.ExitError)(nil); ran != nil && !errors.As(ran, &failed) && facts.ExitCode < 0 {
-		fmt.Fprintf(out, "[%v]\n", ran) // Close tells if that failed
+		fmt.Fprintf(out, "[%v]\n", ran) // Close returns the error if that failed
 	}
 	facts.Cut, err = out.Close()
 	return facts, err
 }
 
-// captureWarnings are the commands that failed.
+// captureWarnings returns a warning for each command that failed.
 func captureWarnings(all []rundir.Capture) []string {
 	var w []string
 	for _, c := range all {

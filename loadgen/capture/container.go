@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// containerTimeout bounds one question to the container engine.
+	// containerTimeout is the longest that one command of the container engine may take.
 	containerTimeout = 20 * time.Second
-	// mostInspected bounds what it may answer, mostLogged what of a log is kept.
+	// mostInspected is the most of an inspection that is read, mostLogged the most of a log that is kept, in bytes.
 	mostInspected = 8 << 20
 	mostLogged    = 64 << 20
 )
@@ -34,13 +34,13 @@ func hostConfigKeys() []string {
 	}
 }
 
-// container is a running container and the program to ask about it.
+// container is a running container and the program that manages it.
 type container struct {
 	tool string
 	name string
 }
 
-// containerName accepts what docker and podman do, so that a name is never an option to them.
+// containerName accepts the names that docker and podman accept, so that a name is never read as an option.
 func containerName(s string) (string, error) {
 	if !regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,255}$`).MatchString(s) {
 		return "", fmt.Errorf("%q is no name or id of a container", s)
@@ -85,17 +85,18 @@ func (c container) inspect(ctx context.Context) (rundir.Container, Process, erro
 	return facts, process, err
 }
 
-// Process is how the engine was started, as its container says. It may hold secrets: it is hashed and never recorded.
+// Process is how the engine was started, from its container's configuration. It may hold secrets: it is hashed and
+// never recorded.
 type Process struct {
 	Argv, Env []string
-	// ImageID is that of the image of its container.
+	// ImageID is the ID of the container's image.
 	ImageID string
-	// Changed are lines of docker diff, such as "C /usr/lib/x.py"; ChangedErr is why there are none.
+	// Changed are lines of docker diff, such as "C /usr/lib/x.py". ChangedErr is the reason if they could not be read.
 	Changed    []string
 	ChangedErr error
 }
 
-// changed lists the files that are not as the image has them.
+// changed lists the files that differ from the image.
 func (c container) changed(ctx context.Context) ([]string, error) {
 	text, err := c.ask(ctx, "diff", c.name)
 	return strings.Split(strings.TrimSpace(string(text)), "\n"), err
@@ -138,7 +139,7 @@ func parseInspected(text []byte) (rundir.Container, Process, error) {
 	return facts, Process{Argv: append([]string{one.Path}, one.Args...), Env: one.Config.Env, ImageID: one.Image}, nil
 }
 
-// image are the names of an image by content, such as vllm/vllm-openai@sha256:9d…, and how many layers it has.
+// image returns the digests of an image, such as vllm/vllm-openai@sha256:9d…, and its number of layers.
 func (c container) image(ctx context.Context, image string) (digests []string, layers int, err error) {
 	if _, err := containerName(strings.TrimPrefix(image, "sha256:")); err != nil {
 		return nil, 0, fmt.Errorf("%s: %q is no id of an image", c.tool, image)
@@ -157,12 +158,12 @@ func (c container) image(ctx context.Context, image string) (digests []string, l
 	return found[0].RepoDigests, len(found[0].RootFS.Layers), nil
 }
 
-// ask runs the tool and returns what it printed.
+// ask runs the tool and returns its output.
 func (c container) ask(ctx context.Context, args ...string) ([]byte, error) {
 	return ask(ctx, c.tool, args...)
 }
 
-// ask runs a program that is over soon and returns what it printed.
+// ask runs a short program and returns its output.
 func ask(ctx context.Context, tool string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
@@ -175,8 +176,7 @@ func ask(ctx context.Context, tool string, args ...string) ([]byte, error) {
 	return printed.kept.Bytes(), nil
 }
 
-// log writes what the container printed in a stretch of time. Output and errors are one stream, as the
-// tool gives them.
+// log writes what the container printed between two times. Stdout and stderr are one stream, as the tool prints them.
 func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, flags ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
@@ -189,8 +189,8 @@ func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, f
 	return nil
 }
 
-// bounded keeps the first bytes of what is written to it. It is no buffer itself: one would read from a
-// pipe without a bound.
+// bounded keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
+// without a bound.
 type bounded struct {
 	kept bytes.Buffer
 	most int
@@ -201,8 +201,8 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// KeepLog keeps the log of the container from the run's start on. A container that is gone meanwhile
-// is told, and makes no run fail that was measured.
+// KeepLog keeps the log of the container from the run's start on. If the container is gone, it adds a warning; a run
+// that was measured does not fail for it.
 func (s *Scene) KeepLog(ctx context.Context) {
 	if s.container == nil || s.manifest.StartedAt.IsZero() {
 		return
@@ -220,11 +220,12 @@ func (s *Scene) KeepLog(ctx context.Context) {
 	}
 }
 
-// mostStart bounds what is read of how the container started.
+// mostStart is the most of the container's start log that is read, in bytes.
 const mostStart = 8 << 20
 
-// StartLog hands on what the container printed between its start and that of the run, in which an
-// engine tells of its memory; of a container that was started for the run, all up to now. False is that there is no container.
+// StartLog writes what the container printed between its start and that of the run: there an engine reports its
+// memory. For a container that was started for the run, it writes everything up to now. It returns false if there is
+// no container.
 func (s *Scene) StartLog(ctx context.Context, out io.Writer) (bool, error) {
 	if s.container == nil || s.manifest.StartedAt.IsZero() {
 		return false, nil
@@ -236,15 +237,15 @@ func (s *Scene) StartLog(ctx context.Context, out io.Writer) (bool, error) {
 	limited := &front{to: out, left: mostStart}
 	err := s.container.log(ctx, limited, s.described.StartedAt, until)
 	if limited.left == 0 {
-		err = nil // the rest was not wanted
+		err = nil // the rest of the log is not needed
 	}
 	return true, err
 }
 
-// errEnough ends a log of which the front is enough.
+// errEnough stops reading a log once enough of it was read.
 var errEnough = errors.New("enough")
 
-// front passes on the first bytes of what is written to it, and wants no more.
+// front passes on the first bytes that are written to it, then returns errEnough.
 type front struct {
 	to   io.Writer
 	left int

@@ -9,8 +9,9 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Elsewhere returns the measured machine if it is not this one, and else an empty text: the first one whose telemetry is asked for
-// if none of them is this one, by its name or by an address that is only here; where none is, that of the server.
+// Elsewhere returns the measured machine, or "" if it is this machine. If an exporter in the settings is on this
+// machine, by the machine's name or by a loopback address, the result is ""; otherwise it is the first exporter's
+// machine or, without exporters, the server's.
 func (s Settings) Elsewhere(here string) string {
 	if len(s.Telemetry) == 0 {
 		if at := s.machine(context.Background()); !at.Here {
@@ -24,12 +25,12 @@ func (s Settings) Elsewhere(here string) string {
 	return s.Telemetry[0].Name
 }
 
-// IsOf says whether an exporter is on this machine, by the machine's name or by an address that is only here.
+// IsOf reports whether an exporter is on this machine, by the machine's name or by a loopback address.
 func IsOf(here string, source telemetry.Source) bool {
 	return source.Name == here || loopback(source.URL)
 }
 
-// loopback says whether a page is on the machine that asks for it.
+// loopback reports whether a page is on the machine that requests it.
 func loopback(address string) bool {
 	page, err := url.Parse(address)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// AccessFlag is the flag of what exporters ask of whoever reads them.
+// AccessFlag is the flag with the file of credentials for exporters.
 const AccessFlag = "telemetry-config"
 
-// Flags declares the flags of what is kept around a load.
+// Flags declares the flags for what is recorded around a load.
 func Flags(set flagvalue.Set, s *Settings) {
 	flagvalue.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. If not given: the one on this machine if the server is here, else the one at port 10420 of the server's host, if it answers.", &s.Telemetry, ParseSource, flagvalue.WithoutQuery)
 	flagvalue.Flag(set, AccessFlag, "TLS and credentials for the exporters that --telemetry names, in the form of promtool's --http.config.file; uma-exporter secure makes one. They must be https then.", "", &s.Access, flagvalue.Text).PlaceHolder("FILE")

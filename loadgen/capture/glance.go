@@ -10,13 +10,13 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// glancePatience is the interval of a glance, of which a page has nine tenths to answer. It is not that of a run: there a page
-// that is late is missed once among many, and here nobody looks again.
+// glancePatience is the interval of a glance. A page has nine tenths of it to answer. It is longer than the interval
+// of a run: a run misses one late sample of many, and a glance has only one.
 const glancePatience = 2 * time.Second
 
-// Glance takes one sample of every source, before the run. The sampler writes files, so this one is
-// written beside the run's and removed at once. A source that hangs costs three times the patience at most: its first
-// sample, that of the border, and one that may be due before the end.
+// Glance takes one sample of every source, before the run. The sampler writes files; these are written next to the
+// run's files and removed at once. A source that hangs takes at most three times glancePatience: for its first sample,
+// the sample at the border, and one that may be due before the end.
 func (s *Scene) Glance(ctx context.Context) (*telemetry.Log, error) {
 	dir, err := os.MkdirTemp("", "uma-load-")
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// exporterPort is where an exporter listens unless it is set up otherwise.
+	// exporterPort is the default port of an exporter.
 	exporterPort = "10420"
 	// unknownMachine is the name of the machine behind a forwarded port.
 	unknownMachine = "unknown"
 )
 
-// machine returns the location of the server under test; that of a load without one is here.
+// machine returns the location of the server under test. A load without a server is on this machine.
 func (s Settings) machine(ctx context.Context) socket.Location {
 	if s.Server == "" {
 		return socket.Location{Here: true}
@@ -26,10 +26,11 @@ func (s Settings) machine(ctx context.Context) socket.Location {
 	return socket.Locate(ctx, s.Server)
 }
 
-// ServerHere reports whether the server under test is on this machine, as far as this machine shows it: see socket.Locate.
+// ServerHere reports whether the server under test is on this machine, as far as this machine can see: see
+// socket.Locate.
 func (s Settings) ServerHere(ctx context.Context) bool { return s.machine(ctx).Here }
 
-// nameOf is the name of a machine that is not this one, in letters, digits, dots, _ and -.
+// nameOf returns the name of another machine, in letters, digits, dots, _ and -.
 func nameOf(at socket.Location) string {
 	if at.Forwarder != "" || at.Host == "" {
 		return unknownMachine
@@ -43,9 +44,9 @@ func nameOf(at socket.Location) string {
 	}, at.Host)
 }
 
-// unnamed returns the exporter that is followed where the settings name none: that of this machine, at the address local, if the
-// server is here, else the one at the port of the server's machine. Without one that answers there is no telemetry, and a
-// line in the log names the flag.
+// unnamed returns the exporter that is followed if the settings name none: this machine's, at the address local, if
+// the server is here, else the one at the port of the server's machine. If it does not answer, there is no telemetry,
+// and a log message names the flag.
 func unnamed(ctx context.Context, at socket.Location, local, port string, log *slog.Logger) ([]telemetry.Source, error) {
 	switch {
 	case at.Forwarder != "":
@@ -64,7 +65,7 @@ func unnamed(ctx context.Context, at socket.Location, local, port string, log *s
 		log.Info("no telemetry: no exporter answers on this machine; --telemetry NAME=URL names one", "tried", local)
 		return nil, nil
 	}
-	// Named after this machine, whatever the label host is: that may be another one.
+	// It has this machine's name. The label host may name another machine.
 	host, err := os.Hostname()
 	return []telemetry.Source{{Name: host, URL: local}}, err
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// redact takes secrets out of a page: those that are named, and what the addresses of the sources hold.
+// redact returns a function that removes secrets from a page: those in the settings, and those in the URLs of the
+// sources.
 func (s *Scene) redact() func(page []byte) []byte {
 	secrets := slices.Clone(s.settings.Secrets)
 	for _, source := range s.Sources {
@@ -16,7 +17,7 @@ func (s *Scene) redact() func(page []byte) []byte {
 	return func(page []byte) []byte { return openai.RedactAnswer(page, secrets) }
 }
 
-// addressSecrets are the values of a URL's query, and its password.
+// addressSecrets returns the values of a URL's query, and its password.
 func addressSecrets(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// ContainerSoftware asks this machine for the versions of Docker, of the runtime that it starts containers by, and of the
-// NVIDIA Container Toolkit. It is nil where none of them answers.
+// ContainerSoftware reads the versions of Docker, of its container runtime and of the NVIDIA Container Toolkit on this
+// machine. It is nil if none of them answers.
 func ContainerSoftware(ctx context.Context) *rundir.ContainerSoftware {
 	var found rundir.ContainerSoftware
 	if text, err := ask(ctx, "docker", "version", "--format", "{{json .}}"); err == nil {
@@ -25,11 +25,11 @@ func ContainerSoftware(ctx context.Context) *rundir.ContainerSoftware {
 	return &found
 }
 
-// parseDockerVersion reads what docker version --format '{{json .}}' prints, such as
+// parseDockerVersion reads the output of docker version --format '{{json .}}', such as
 //
 //	{"Client":{"Version":"28.5.1"},"Server":{"Components":[{"Name":"Engine","Version":"28.5.1"},{"Name":"runc","Version":"1.3.3"}]}}
 //
-// Server is null where the daemon does not answer.
+// Server is null if the daemon does not answer.
 func parseDockerVersion(text []byte) rundir.ContainerSoftware {
 	var said struct {
 		Server *struct {
@@ -49,13 +49,13 @@ func parseDockerVersion(text []byte) rundir.ContainerSoftware {
 	return found
 }
 
-// parseToolkitVersion reads what nvidia-ctk --version prints, such as "NVIDIA Container Toolkit CLI version 1.18.0".
+// parseToolkitVersion reads the output of nvidia-ctk --version, such as "NVIDIA Container Toolkit CLI version 1.18.0".
 func parseToolkitVersion(text []byte) string {
 	_, version, _ := strings.Cut(string(text), " version ")
 	return versionIn(version)
 }
 
-// versionIn is the version that a text begins with; empty if it begins with none.
+// versionIn returns the version at the begin of a text, or "".
 func versionIn(text string) string {
 	return regexp.MustCompile(`^v?[0-9]+(?:\.[0-9]+)+(?:[-+~.][0-9A-Za-z.]{1,24})?`).FindString(strings.TrimSpace(text))
 }

@@ -1,6 +1,6 @@
-// Package capture keeps what happens around a load, whatever the load is: what exporters and engines say
-// on their pages, with a raw page of each at the borders of phases; the container that the engine runs
-// in, with its log; and what commands print before and after.
+// Package capture records what happens around a load of any kind: the pages of exporters and engines, with a raw page
+// of each at the borders of phases; the engine's container, with its log; and the output of commands before and after
+// the load.
 package capture
 
 import (
@@ -18,25 +18,26 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Settings are what to keep.
+// Settings are what to record.
 type Settings struct {
-	// Secrets are what no page of a source may repeat in what is kept of it.
+	// Secrets are removed from every page of a source that is kept.
 	Secrets []string
-	// Telemetry are exporters, which must answer; where there are none, that of the server's machine is followed if it does.
+	// Telemetry are exporters, which must answer. If empty, the exporter on the server's machine is followed if it
+	// answers.
 	Telemetry []telemetry.Source
-	// Server is the address of the server under test; empty is a load without one, on this machine.
+	// Server is the address of the server under test; empty for a load without a server, which runs on this machine.
 	Server string
-	// Access is the file of what these ask of whoever reads them; empty is nothing.
+	// Access is the path of the file with credentials for the exporters; empty means none.
 	Access string
 	// Scrape are pages of engines and KV block managers.
 	Scrape   []telemetry.Source
 	Interval time.Duration
-	// Container is the name of the one that the engine runs in; empty is none.
+	// Container is the name of the container that the engine runs in; empty means none.
 	Container string
 	Captures  []Capture
 }
 
-// Check refuses names that are given twice. Its errors name the flag.
+// Check refuses duplicate names. Its errors name the flag.
 func (s Settings) Check() error {
 	for i, source := range s.Telemetry {
 		if named(s.Telemetry[:i], source.Name) {
@@ -60,18 +61,18 @@ func named(sources []telemetry.Source, name string) bool {
 	return slices.ContainsFunc(sources, func(s telemetry.Source) bool { return s.Name == name })
 }
 
-// Requested says whether telemetry was asked for, so that losing it counts.
+// Requested reports whether the user asked for telemetry, so that its loss counts.
 func (s Settings) Requested() bool { return len(s.Telemetry)+len(s.Scrape) > 0 }
 
-// Scene is what is kept around one load.
+// Scene is what is recorded around one load.
 type Scene struct {
-	// Sources are everything that is followed; none is no telemetry.
+	// Sources are all sources that are followed; empty if there is no telemetry.
 	Sources []telemetry.Source
-	// Spans are the phases that are over.
+	// Spans are the phases that have ended.
 	Spans []rundir.Span
 
 	settings  Settings
-	away      bool // the engine
+	away      bool // the engine is not running
 	container *container
 	described rundir.Container
 	process   Process
@@ -81,8 +82,9 @@ type Scene struct {
 	snapshots *rundir.Snapshots
 }
 
-// Look finds what the settings name, before anything is kept. If they name no exporter, that of the server's machine is followed
-// if it answers: exporter is the page of the one on this machine, and none is looked for if it is empty. Errors name the flag.
+// Look finds everything that the settings name, before anything is recorded. If they name no exporter, it follows the
+// one on the server's machine, if that answers. exporter is the URL of the exporter on this machine; if it is empty,
+// Look searches for none. Errors name the flag.
 func Look(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
 	scene, err := LookAtMachines(ctx, s, exporter, log)
 	if err == nil {
@@ -91,7 +93,8 @@ func Look(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*
 	return scene, err
 }
 
-// LookAtMachines is Look while the engine is not there: nothing is expected of it until LookAtEngine.
+// LookAtMachines is Look while the engine is not running. The engine's sources are not expected to answer until
+// LookAtEngine.
 func LookAtMachines(ctx context.Context, s Settings, exporter string, log *slog.Logger) (*Scene, error) {
 	sources, err := s.sources(ctx, exporter, log)
 	if err != nil {
@@ -100,8 +103,8 @@ func LookAtMachines(ctx context.Context, s Settings, exporter string, log *slog.
 	return &Scene{Sources: sources, settings: s, away: true}, nil
 }
 
-// FollowServer adds the page of metrics of the server under test to the sources, read at the borders of phases, unless
-// --scrape names it. It must come before Follow.
+// FollowServer adds the metrics page of the server under test to the sources, unless --scrape names it. The page is
+// read at the borders of phases. Call it before Follow.
 func (s *Scene) FollowServer(page telemetry.Source) {
 	same := func(other telemetry.Source) bool { return other.Foreign && samePage(other.URL, page.URL) }
 	if slices.ContainsFunc(s.Sources, same) {
@@ -113,10 +116,10 @@ func (s *Scene) FollowServer(page telemetry.Source) {
 	s.Sources = append(s.Sources, page)
 }
 
-// serverPage is the name of the source that the page of the server under test is.
+// serverPage is the source name of the metrics page of the server under test.
 const serverPage = "server"
 
-// samePage compares addresses as they were given; one without a path stands for /metrics.
+// samePage reports whether two URLs name the same page. A URL without a path means /metrics.
 func samePage(one, two string) bool {
 	whole := func(address string) string {
 		page, err := url.Parse(address)
@@ -128,7 +131,7 @@ func samePage(one, two string) bool {
 	return whole(one) == whole(two)
 }
 
-// LookAtEngine finds the container that the engine runs in, and follows its pages from now on.
+// LookAtEngine finds the container that the engine runs in, and follows the engine's pages from now on.
 func (s *Scene) LookAtEngine(ctx context.Context) error {
 	if s.settings.Container != "" {
 		c, facts, process, err := findContainer(ctx, s.settings.Container)
@@ -144,10 +147,10 @@ func (s *Scene) LookAtEngine(ctx context.Context) error {
 	return nil
 }
 
-// Process is how the container was started that the engine runs in; false without one.
+// Process returns how the engine's container was started; false if there is no container.
 func (s *Scene) Process() (Process, bool) { return s.process, s.container != nil }
 
-// EngineGoes ends what is expected of the engine: it is stopped now.
+// EngineGoes marks the engine as stopped. Its sources are no longer expected to answer.
 func (s *Scene) EngineGoes() { s.setAway(true) }
 
 func (s *Scene) setAway(away bool) {
@@ -157,7 +160,7 @@ func (s *Scene) setAway(away bool) {
 	}
 }
 
-// sources returns everything that is to be followed.
+// sources returns all sources to follow.
 func (s Settings) sources(ctx context.Context, exporter string, log *slog.Logger) ([]telemetry.Source, error) {
 	sources, err := s.exporters(ctx, exporter, log)
 	if err != nil {
@@ -189,7 +192,7 @@ func (s Settings) exporters(ctx context.Context, local string, log *slog.Logger)
 	return unnamed(ctx, s.machine(ctx), local, exporterPort, log)
 }
 
-// lacks is what may be missing to read a page that is not for everybody.
+// lacks returns which credentials a protected page may need and the settings do not have.
 func (s Settings) lacks(source telemetry.Source) string {
 	if s.Access != "" || !strings.HasPrefix(source.URL, "https://") {
 		return ""
@@ -197,7 +200,7 @@ func (s Settings) lacks(source telemetry.Source) string {
 	return fmt.Sprintf(" (without --%s no password is sent, and no certificate of one's own is trusted)", AccessFlag)
 }
 
-// Into says which folder everything goes into, and which manifest tells of it.
+// Into sets the folder and the manifest that everything is recorded in.
 func (s *Scene) Into(f rundir.Folder, m *rundir.Manifest) {
 	s.folder, s.manifest = f, m
 	if s.container != nil {
@@ -221,31 +224,31 @@ func (s *Scene) Follow(ctx context.Context, clock func() int64) error {
 	return err
 }
 
-// Enter marks that a phase begins.
+// Enter marks the begin of a phase.
 func (s *Scene) Enter(phase string) {
 	if s.sampler != nil {
 		s.sampler.Mark(phase)
 	}
 }
 
-// Sample has the machines looked at now, where a load begins or ends within its phase.
+// Sample takes a sample of the machines now, where a load begins or ends within its phase.
 func (s *Scene) Sample() {
 	if s.sampler != nil {
 		s.sampler.Sample()
 	}
 }
 
-// Passed notes a phase that is over, at once: a killed run must be readable too.
+// Passed records a phase that has ended, immediately, so that the folder of a killed run can be read.
 func (s *Scene) Passed(span rundir.Span) error {
 	s.Spans = append(s.Spans, span)
 	return s.folder.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: s.Spans})
 }
 
-// bordersSettle is how long a run settles if no page is read between the borders of phases: an engine counts a request
-// a moment after its last byte.
+// bordersSettle is how long a run settles if no page is sampled between the borders of phases. An engine counts a
+// request shortly after its last byte.
 const bordersSettle = 100 * time.Millisecond
 
-// Settle waits for one interval of the telemetry, so that the machine is seen before and after the load.
+// Settle waits for one telemetry interval, so that there are samples before and after the load.
 func (s *Scene) Settle(stop context.Context) {
 	if s.sampler == nil {
 		return
@@ -270,7 +273,8 @@ func (s *Scene) Leave() error {
 	return errors.Join(err, s.snapshots.Close())
 }
 
-// Log reads the telemetry back: what a report shows is what the folder holds. Nil without telemetry.
+// Log reads the telemetry back from the folder, so that a report shows what the folder holds. It is nil without
+// telemetry.
 func (s *Scene) Log() (*telemetry.Log, error) {
 	if s.sampler == nil {
 		return nil, nil
@@ -282,7 +286,7 @@ func (s *Scene) Log() (*telemetry.Log, error) {
 	return log, nil
 }
 
-// Warnings are what could not be kept, as far as it makes no run fail.
+// Warnings returns the recording failures that do not fail the run.
 func (s *Scene) Warnings() []string {
 	w := captureWarnings(s.manifest.Captures)
 	if c := s.manifest.Container; c != nil && c.LogError != "" {

@@ -1,6 +1,6 @@
-// Package executor knows when requests go out: by the clock or slot by slot, phase by phase, and how
-// late the client itself was. It sends jobs that others have made and hands on what came of them;
-// nothing here knows a prompt, a scenario or a file.
+// Package executor sends requests at the right time: by the clock or slot by slot, phase by phase, and measures how
+// late the client itself was. It receives jobs and passes on their results. It does not depend on prompts, scenarios
+// or files.
 package executor
 
 import (
@@ -14,26 +14,25 @@ import (
 
 // Loop sends the jobs of a phase.
 //
-// The jobs come in lanes, most often a single one. A goroutine a lane dispatches, in the order of
-// the plan, and every request has a goroutine of its own. Slots limit how many of a lane are in
-// flight: in a closed loop the slot sets the pace, in an open one it is a cap, and what waits for
-// it keeps its intended start.
+// The jobs come in lanes, most often a single one. One goroutine per lane dispatches in the order of the plan, and
+// every request has a goroutine of its own. Slots limit how many requests of a lane are in flight. In a closed loop
+// the slot sets the pace. In an open loop it is a cap, and a request that waits for a slot keeps its intended start.
 type Loop struct {
 	Clock openai.Clock
-	// Send is the chat client's Do.
+	// Send is the Do method of openai.Client.
 	Send func(context.Context, openai.Request, openai.Clock, func()) openai.Result
 	// Wait returns when the clock reads until, or with an error when the context is done first.
 	Wait func(ctx context.Context, until int64) error
-	// Slots is the most requests in flight of a lane; 0 is no limit.
+	// Slots is the most requests in flight per lane; 0 means no limit.
 	Slots int
-	// Grace is how long requests in flight may go on once dispatching was stopped.
+	// Grace is how long requests in flight may continue after dispatching was stopped.
 	Grace time.Duration
-	// Hold, if there is one, waits for as long as nothing may be sent and reports whether it waited. An
-	// error is that nothing may be sent any more, or that the context is done.
+	// Hold, if not nil, waits while requests may not be sent and reports whether it waited. An error means that no
+	// more requests may be sent, or that the context is done.
 	Hold func(context.Context) (waited bool, err error)
 }
 
-// round is one phase being driven.
+// round is one phase that is being driven.
 type round struct {
 	*Loop
 	phase    Phase
@@ -43,19 +42,19 @@ type round struct {
 	requests sync.WaitGroup
 }
 
-// lane is a row of jobs with slots of its own.
+// lane is a sequence of jobs with slots of its own.
 type lane struct {
 	*round
 	slots *slots // nil without a limit
-	// starts are when the slots become free for the first time, ascending, where they do not all do so at
-	// the start of the phase.
+	// starts are the times at which the slots first become free, ascending, if they do not all become free at the
+	// start of the phase.
 	starts []int64
-	heldNS int64 // until when Hold last waited
+	heldNS int64 // time until which Hold last waited
 }
 
-// Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is
-// done, and returns when nothing is in flight. Requests end on their own; they are cancelled when cut is
-// done, the grace after stop, and the grace after the phase's duration.
+// Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is done. It returns when
+// no request is in flight. Requests end on their own. They are cancelled when cut is done, the grace period after
+// stop, or the grace period after the phase's duration.
 func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, watch Observer) Span {
 	sending, cancel := context.WithCancel(cut)
 	defer cancel()
@@ -69,8 +68,8 @@ func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, wat
 	return Span{Name: p.Name, StartNS: r.start, EndNS: max(r.start, l.Clock())}
 }
 
-// begin waits for the start of a phase that has one, and says when it is. Whoever stops before it finds
-// that out by dispatching nothing.
+// begin waits for the start of the phase, if it has one, and returns it. If stop is done earlier, it returns early,
+// and the dispatcher sends no job.
 func (l *Loop) begin(stop context.Context, p Phase) int64 {
 	if p.StartNS == 0 {
 		return l.Clock()
@@ -79,7 +78,7 @@ func (l *Loop) begin(stop context.Context, p Phase) int64 {
 	return p.StartNS
 }
 
-// lane opens a row of jobs, by its number of all lanes.
+// lane makes the lane with this number, of all lanes.
 func (r *round) lane(number, of int) *lane {
 	stages := r.phase.steps()
 	if len(stages) == 0 {
@@ -102,8 +101,8 @@ func (r *round) lane(number, of int) *lane {
 	return &lane{round: r, slots: newSlots(int(stages[0].Level), most, r.start)}
 }
 
-// rampStarts are the starts of n slots, the first of them number first, when so many slots in all start
-// evenly over a time: the first at once, the last one step before its end.
+// rampStarts returns the start times of n slots, the first of them number first, when all slots start evenly over
+// ramp: the first at once, the last one step before the end of the ramp.
 func rampStarts(start int64, ramp time.Duration, first, n, all int) []int64 {
 	starts := make([]int64, n)
 	for i := range starts {
@@ -112,8 +111,8 @@ func rampStarts(start int64, ramp time.Duration, first, n, all int) []int64 {
 	return starts
 }
 
-// ramp starts the slots one after another, until the phase is over. Each is free from its own start on,
-// so that the client's lag counts from there.
+// ramp starts the slots one after another, until the phase is over. Each slot is free from its own start on, so the
+// client's lag counts from there.
 func (l *lane) ramp(phase context.Context) {
 	for _, at := range l.starts {
 		if l.Wait(phase, at) != nil {
@@ -144,7 +143,7 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 		phase, cancel = context.WithTimeout(stop, l.phase.Limit.Duration)
 		defer cancel()
 	}
-	// Cancelled before they are waited for, or else dispatching would take until the last slot or stage.
+	// Cancel comes before the wait; otherwise dispatching would last until the last slot or stage.
 	var changing sync.WaitGroup
 	defer changing.Wait()
 	defer cancel()
@@ -171,8 +170,7 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 	}
 }
 
-// admit waits until the job is due and a slot is free, and starts it; false when the phase
-// ended first.
+// admit waits until the job is due and a slot is free, and starts it. It returns false if the phase ended first.
 func (l *lane) admit(stop, phase context.Context, j Job) bool {
 	intended := l.start + int64(j.Planned)
 	if l.phase.Process.Open() && l.Wait(phase, intended) != nil {
@@ -198,7 +196,7 @@ func (l *lane) admit(stop, phase context.Context, j Job) bool {
 	return ok
 }
 
-// take gets a slot and says since when it is free.
+// take gets a slot and returns since when it was free.
 func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	if l.slots == nil {
 		return l.start, true
@@ -206,7 +204,7 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	select {
 	case freed = <-l.slots.free:
 		if phase.Err() != nil {
-			l.slots.release(freed) // an arrival that was due may have it yet
+			l.slots.release(freed) // an arrival that was due may still use the slot
 			return 0, false
 		}
 		return freed, !l.over(freed)
@@ -215,8 +213,8 @@ func (l *lane) take(phase context.Context) (freed int64, ok bool) {
 	}
 }
 
-// held waits while nothing may be sent. Until then a request is not eligible: the wait is no lag of the
-// client.
+// held waits while requests may not be sent. The request becomes eligible only afterwards, so the wait does not count
+// as the client's lag.
 func (l *lane) held(ctx context.Context) error {
 	if l.Hold == nil {
 		return nil
@@ -228,15 +226,15 @@ func (l *lane) held(ctx context.Context) error {
 	return err
 }
 
-// giveBack frees a slot that no request has used.
+// giveBack returns a slot that no request has used.
 func (l *lane) giveBack(freed int64) {
 	if l.slots != nil {
 		l.slots.release(freed)
 	}
 }
 
-// over says whether the phase has no part of the given moment. A slot that becomes free in the moment in
-// which the phase ends is no longer one of it, whichever of the two is noticed first.
+// over reports whether a moment is after the end of the phase. A slot that becomes free at the very moment of the end
+// is after it, whichever event is noticed first.
 func (r *round) over(at int64) bool {
 	return r.phase.Limit.Duration > 0 && at-r.start >= int64(r.phase.Limit.Duration)
 }
@@ -252,7 +250,7 @@ func (l *lane) launch(j Job, intended, eligible int64) {
 		if j.Heard != nil {
 			j.Heard(result)
 		}
-		// The slot first: nothing that is done with the result may delay the next request.
+		// Release the slot first: the processing of the result must not delay the next request.
 		if l.slots != nil {
 			l.slots.release(l.ended(result.Record))
 		}
@@ -261,7 +259,7 @@ func (l *lane) launch(j Job, intended, eligible int64) {
 	})
 }
 
-// exchange sends the request, once it is made.
+// exchange makes the request, if needed, and sends it.
 func (l *lane) exchange(j *Job) openai.Result {
 	if j.Speak != nil {
 		if err := j.Speak(j); err != nil {
@@ -271,8 +269,8 @@ func (l *lane) exchange(j *Job) openai.Result {
 	return l.Send(l.sending, j.Request, l.Clock, l.watch.Payload)
 }
 
-// ended is when the server was done with the request. What the client does after that, such as
-// decoding the stream, is its own lag and must not be hidden in front of the next request.
+// ended returns when the server had finished the request. The client's work after that, such as decoding the stream,
+// is its own lag and must show in the next request's lag.
 func (r *round) ended(record openai.Record) int64 {
 	if record.EndNS != nil {
 		return *record.EndNS
@@ -280,7 +278,7 @@ func (r *round) ended(record openai.Record) int64 {
 	return r.Clock()
 }
 
-// finishDue comes to an end with the arrivals that were due when dispatching ended, if it was by a schedule.
+// finishDue handles, in an open loop, the arrivals that were due when dispatching ended.
 func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
 	if !l.phase.Process.Open() {
 		return
@@ -294,10 +292,9 @@ func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
 	}
 }
 
-// late is for an arrival that was due in a phase which is over now. It is sent if only the client was late,
-// as it would have been a moment earlier, and the client's lag shows it. If no slot was free in time, or
-// someone stopped the run, it is recorded as never sent: a backlog that vanished from the figures would make
-// a server that cannot keep up look well.
+// late handles an arrival that was due in a phase that is now over. If only the client was late, the request is sent,
+// and the client's lag shows the delay. If no slot was free in time, or the run was stopped, the request is recorded
+// as never sent: without it, the figures of a server that cannot keep up would look too good.
 func (l *lane) late(stop context.Context, j Job) {
 	intended := l.start + int64(j.Planned)
 	if stop.Err() != nil || l.held(stop) != nil {
@@ -325,7 +322,7 @@ func (l *lane) takeFree() (freed int64, ok bool) {
 	}
 }
 
-// giveUp records an arrival that is not sent, and why.
+// giveUp records an arrival that is not sent, with the reason.
 func (r *round) giveUp(j Job, why string) {
 	r.watch.Started()
 	r.finish(j, openai.Result{Record: openai.Record{
@@ -334,7 +331,7 @@ func (r *round) giveUp(j Job, why string) {
 	}})
 }
 
-// finish adds what the loop knows of the request and hands the result on.
+// finish adds the loop's fields to the record and passes the result on.
 func (r *round) finish(j Job, result openai.Result) {
 	record := &result.Record
 	record.Phase, record.Index = r.phase.Name, j.Index
@@ -344,7 +341,7 @@ func (r *round) finish(j Job, result openai.Result) {
 	r.watch.Ended(j, result)
 }
 
-// drain waits for the requests in flight and cancels them when their time is up.
+// drain waits for the requests in flight and cancels them when the grace period ends.
 func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
 	idle := make(chan struct{})
 	go func() {

@@ -8,15 +8,15 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Phase is a stretch of a run with one arrival process; Limit says when it ends.
+// Phase is a part of a run with one arrival process. Limit sets its end.
 type Phase struct {
 	Name    string
 	Process schedule.Process
 	Limit   schedule.Limit
-	// Slots, if any, are those of this phase instead of the loop's.
+	// Slots, if not 0, replaces the loop's Slots in this phase.
 	Slots int
-	// StartNS is the moment of the clock at which the phase begins and from which its arrivals count,
-	// however late the process wakes; 0 is at once.
+	// StartNS is the time on the clock, in nanoseconds, at which the phase begins. Arrivals count from it, even if the
+	// process wakes late. 0 means at once.
 	StartNS int64
 }
 
@@ -26,13 +26,13 @@ type Job struct {
 	// Planned is the offset from the start of the phase; open loop only.
 	Planned time.Duration
 	Request openai.Request
-	// Speak makes the request when its turn has come, of what was said before; nil if it is made
-	// already.
+	// Speak makes the request when its turn comes, from the conversation so far. It is nil if the request is already
+	// made.
 	Speak func(*Job) error
-	// Heard is told the answer before the next request of the same lane is due; may be nil.
+	// Heard receives the answer before the next request of the same lane is due. It may be nil.
 	Heard func(openai.Result)
 
-	// What the plan says of the request; it goes into its record.
+	// Fields of the plan that are copied into the record of the request.
 	Conversation, Session                    string
 	Turn                                     int
 	PromptSHA256, ParamsSHA256, PrefixSHA256 string
@@ -40,24 +40,24 @@ type Job struct {
 	MaxTokens                                int
 }
 
-// Span is when a phase was, in nanoseconds since the run's start.
+// Span is the time of a phase, in nanoseconds since the run's start.
 type Span struct {
 	Name    string
 	StartNS int64
 	EndNS   int64
 }
 
-// Observer is told what happens to requests. Its functions are called from many goroutines.
+// Observer receives the events of requests. Its functions are called from many goroutines.
 type Observer struct {
-	Started func() // a request goes out
-	Payload func() // a piece of its answer came
+	Started func() // a request is sent
+	Payload func() // a part of its answer arrived
 	Ended   func(Job, openai.Result)
-	// Failed, if there is one, comes before Ended, of a request that did not end ok, and before its slot is
-	// free: what it decides holds for the next request.
+	// Failed, if not nil, is called for a request that did not end ok, before Ended and before its slot is free. So
+	// its decision applies to the next request.
 	Failed func(Job, openai.Result)
 }
 
-// steps are the stages of slots of a closed loop.
+// steps returns the stages of a closed loop's slots.
 func (p Phase) steps() []schedule.Stage {
 	if p.Process.Open() {
 		return nil
@@ -65,13 +65,12 @@ func (p Phase) steps() []schedule.Stage {
 	return p.Process.Stages
 }
 
-// Endless says whether the number of requests shows only while they run: a closed loop that
-// ends by time.
+// Endless reports whether the number of requests is unknown until the phase ends: a closed loop with a time limit.
 func (p Phase) Endless() bool { return !p.Process.Open() && p.Limit.Requests == 0 }
 
-// Planned yields number and planned offset of each request of the phase from the given number on;
-// without end if it is endless. The offset is nil in a closed loop. Arrivals are functions of seed
-// and stream, which keeps those of several phases apart.
+// Planned yields the number and the planned offset of each request of the phase, beginning with the given number. It
+// does not end if the phase is endless. The offset is nil in a closed loop. Arrivals depend only on seed and stream;
+// the stream keeps the arrivals of several phases independent.
 func (p Phase) Planned(first int, seed, stream uint64) iter.Seq2[int, *time.Duration] {
 	return func(yield func(int, *time.Duration) bool) {
 		if p.Process.Open() {

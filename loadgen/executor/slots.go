@@ -2,16 +2,15 @@ package executor
 
 import "sync"
 
-// slots is how many requests may be in flight. A free slot carries the moment at which it became
-// free.
+// slots limits how many requests may be in flight. A free slot carries the time at which it became free.
 type slots struct {
 	free chan int64
 
 	mutex    sync.Mutex
-	retiring int // of those in use: how many do not come back
+	retiring int // slots in use that are removed when they are released
 }
 
-// newSlots makes n slots, free since the given moment, of at most most.
+// newSlots makes n slots, free since the given time. There can be at most most slots.
 func newSlots(n, most int, at int64) *slots {
 	s := &slots{free: make(chan int64, max(n, most))}
 	for range n {
@@ -20,7 +19,7 @@ func newSlots(n, most int, at int64) *slots {
 	return s
 }
 
-// release gives a slot back that became free at the given moment.
+// release returns a slot that became free at the given time.
 func (s *slots) release(at int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -28,11 +27,10 @@ func (s *slots) release(at int64) {
 		s.retiring--
 		return
 	}
-	s.free <- at // never waits: there are no more slots than the channel holds
+	s.free <- at // never blocks: the channel has room for all slots
 }
 
-// resize adds slots, free since the given moment, or takes some away: idle ones at once, others
-// when they are given back.
+// resize adds slots, free since the given time, or removes some: idle ones at once, others when they are released.
 func (s *slots) resize(from, to int, at int64) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// watchInterval is how often the watch asks to be woken.
+// watchInterval is the sleep between two wake-ups of the watch.
 const watchInterval = 5 * time.Millisecond
 
-// Health is how this process fared while it was watched.
+// Health is the health of this process while it was watched.
 type Health struct {
-	// Watched says whether the rest was observed.
+	// Watched is true if the other fields were measured.
 	Watched bool
-	// Stalls are the times in which the process was not scheduled, or was stopped by its own garbage
-	// collector; short ones are left out.
+	// Stalls are the times in which the process was not scheduled or was stopped by its own garbage collector. Short
+	// ones are left out.
 	Stalls []Stall
 	// CPURatio is the process's processor time over wall time times cores, 0 to 1.
 	CPURatio float64
@@ -26,27 +26,25 @@ type Health struct {
 // Stall is one such time, in nanoseconds of the clock.
 type Stall struct{ FromNS, ToNS int64 }
 
-// And is how the client fared in two phases: the stalls of both, and the busier one's share of the
-// cores.
+// And combines the health of two phases: the stalls of both, and the higher CPU ratio.
 func (h Health) And(other Health) Health {
 	return Health{
 		Watched: h.Watched || other.Watched, Stalls: append(h.Stalls, other.Stalls...), CPURatio: max(h.CPURatio, other.CPURatio),
 	}
 }
 
-// Watch notices when this process was not running: a goroutine that wants to wake every
-// few milliseconds and does not was held up by the scheduler, by garbage collection or by the
-// machine, and so was everything that stamps arrivals.
+// Watch detects times in which this process did not run. Its goroutine wakes every few milliseconds; if it wakes late,
+// the scheduler, garbage collection or the machine held it up, and arrivals were stamped late too.
 type Watch struct {
 	clock      openai.Clock
-	shortest   time.Duration // lateness that is noted
+	shortest   time.Duration // lateness that is recorded
 	stop, done chan struct{}
 	stalls     []Stall
 	startNS    int64
 	startCPU   time.Duration
 }
 
-// StartWatch notes every lateness of more than the shortest until End.
+// StartWatch records every lateness above shortest until End.
 func StartWatch(clock openai.Clock, shortest time.Duration) *Watch {
 	w := &Watch{
 		clock: clock, shortest: shortest, stop: make(chan struct{}), done: make(chan struct{}),
@@ -74,7 +72,7 @@ func (w *Watch) run() {
 	}
 }
 
-// End stops the watch and says what it saw.
+// End stops the watch and returns what it measured.
 func (w *Watch) End() Health {
 	close(w.stop)
 	<-w.done
@@ -86,7 +84,7 @@ func (w *Watch) End() Health {
 	return seen
 }
 
-// processTime is the processor time of this process, user and system.
+// processTime returns the CPU time of this process, user and system.
 func processTime() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {

@@ -12,13 +12,12 @@ type Set interface {
 	Flag(name, help string) *kingpin.FlagClause
 }
 
-// value is a flag's value. The flag library's own values do not name the flag in their errors,
-// and one clear line must.
+// value is a flag's value. It exists because the errors of kingpin's own values do not name the flag.
 type value[T any] struct {
 	flag  string
 	into  *T
 	parse func(string) (T, error)
-	// texts are what the value was read from, as it may be shown.
+	// texts are the texts that the value was parsed from, in a form that may be shown.
 	texts []string
 	show  func(string) string
 }
@@ -34,7 +33,7 @@ func (v *value[T]) Set(text string) error {
 	return nil
 }
 
-// String is the text that the value was read from; of a repeated flag, each in brackets.
+// String returns the text that the value was parsed from; for a repeated flag, each text in brackets.
 func (v *value[T]) String() string {
 	if len(v.texts) == 1 {
 		return v.texts[0]
@@ -48,10 +47,10 @@ func (v *value[T]) String() string {
 // list is the value of a flag that may be repeated.
 type list[T any] struct{ value[[]T] }
 
-// IsCumulative tells the flag library that the flag may be repeated.
+// IsCumulative makes kingpin accept the flag several times.
 func (l *list[T]) IsCumulative() bool { return true }
 
-// Flag declares a flag. An empty fallback is no default: the field keeps its zero value.
+// Flag declares a flag. An empty fallback means no default: the field keeps its zero value.
 func Flag[T any](set Set, name, help, fallback string, into *T, parse func(string) (T, error)) *kingpin.FlagClause {
 	clause := set.Flag(name, help)
 	if fallback != "" {
@@ -61,7 +60,7 @@ func Flag[T any](set Set, name, help, fallback string, into *T, parse func(strin
 	return clause
 }
 
-// Flags declares a flag that may be repeated. Show makes what manifests say of a value.
+// Flags declares a flag that may be repeated. show returns the form of a value that manifests record.
 func Flags[T any](set Set, name, help string, into *[]T, parse func(string) (T, error), show func(string) string) *kingpin.FlagClause {
 	clause := set.Flag(name, help)
 	grow := func(text string) ([]T, error) {
@@ -72,7 +71,7 @@ func Flags[T any](set Set, name, help string, into *[]T, parse func(string) (T, 
 	return clause
 }
 
-// AsGiven shows a value as it was given.
+// AsGiven returns a value unchanged.
 func AsGiven(s string) string { return s }
 
 // NameOnly hides the value of NAME:VALUE.
@@ -81,7 +80,7 @@ func NameOnly(s string) string {
 	return name + ":<redacted>"
 }
 
-// WithoutQuery hides the part of an address in which tokens are put.
+// WithoutQuery removes the query of a URL, which may contain tokens.
 func WithoutQuery(s string) string {
 	if i := strings.IndexAny(s, "?#"); i >= 0 {
 		return s[:i]

@@ -1,5 +1,5 @@
-// Package flagvalue reads the values of options: what may be said for a flag, or for a size of a
-// scenario. Every reader returns an error that says what was wanted; whoever asked names the option.
+// Package flagvalue parses the values of flags and of sizes in scenarios. Every parser returns an error that says
+// which values are valid; the caller adds the name of the option.
 package flagvalue
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Text accepts everything.
+// Text accepts any text.
 func Text(s string) (string, error) { return s, nil }
 
 // OneOf accepts the listed words.
@@ -28,7 +28,7 @@ func OneOf[T ~string](words ...T) func(string) (T, error) {
 	}
 }
 
-// Join lists words for a person.
+// Join lists words for an error message.
 func Join[T ~string](words []T) string {
 	plain := make([]string, len(words))
 	for i, word := range words {
@@ -37,7 +37,7 @@ func Join[T ~string](words []T) string {
 	return strings.Join(plain, ", ")
 }
 
-// AtLeast accepts whole numbers from least on.
+// AtLeast accepts whole numbers of at least least.
 func AtLeast(least int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -62,7 +62,7 @@ func Between(least, most int) func(string) (int, error) {
 	}
 }
 
-// Duration accepts durations of 0 or more, in the form of the Go language: 90s, 1m30s.
+// Duration accepts durations of 0 or more in Go's format: 90s, 1m30s.
 func Duration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
@@ -120,7 +120,7 @@ func Positive(s string) (float64, error) {
 	return f, nil
 }
 
-// Unsigned accepts whole numbers from 0 on.
+// Unsigned accepts whole numbers of at least 0.
 func Unsigned(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -147,8 +147,8 @@ func JSONObject(s string) (map[string]any, error) {
 	return object, nil
 }
 
-// Address accepts the URL of an exporter. User info is refused because flags are recorded; a
-// text that cannot be parsed is not repeated for the same reason.
+// Address accepts the URL of an exporter. It refuses user info, because flags are recorded; for the same reason its
+// error does not repeat a text that cannot be parsed.
 func Address(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {
@@ -169,8 +169,8 @@ func Pair(s, separator string, valid func(string) bool) (name, value string, err
 	return name, value, nil
 }
 
-// PlainName says whether a text may be the name of a file, a run or a source: letters, digits, . _ and -,
-// not beginning with a dot, at most 128.
+// PlainName reports whether a text may be the name of a file, a run or a source: letters, digits, . _ and -, not
+// beginning with a dot, at most 128 characters.
 func PlainName(s string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`).MatchString(s)
 }

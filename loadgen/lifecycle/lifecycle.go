@@ -1,5 +1,5 @@
-// Package lifecycle is how the engine of a run is started before the run and stopped after it. A campaign fills it in for each of
-// its runs; a run calls it.
+// Package lifecycle defines how the engine of a run is started before the run and stopped after it. A campaign
+// implements it for each of its runs, and the run calls it.
 package lifecycle
 
 import (
@@ -8,24 +8,26 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Engine starts the engine of a run and stops it, so that what the engine takes while it loads is in the run's own telemetry.
+// Engine starts the engine of a run and stops it, so that the memory that the engine takes while it loads is in the
+// run's own telemetry.
 type Engine struct {
-	// Before gets the machine and the engine ready; enter is called when a phase begins. The context that it returns is
-	// done, with the cause, when the engine is lost.
+	// Before brings the machine to rest and starts the engine. It calls enter when a phase begins. The returned
+	// context is done, with the cause, when the engine is lost.
 	Before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
-	// After stops what Before has started, however far that came; at once when the context is done.
+	// After stops everything that Before has started, even if Before failed. It stops at once when cut is done.
 	After func(cut context.Context)
-	// Facts returns what the manifest records of it, as of now.
+	// Facts returns the manifest's record of the campaign so far.
 	Facts func() *rundir.Campaign
-	// Ran returns what identifies what runs, as far as it is known now; nil where a campaign runs nothing.
+	// Ran returns what identifies the engine's processes, as far as it has been observed; nil if the campaign runs no
+	// process.
 	Ran func() *rundir.Provenance
-	// Starts is whether there is an engine that Before starts or has kept up.
+	// Starts is true if there is an engine that Before starts or has kept up.
 	Starts bool
-	// Logs returns what the processes of the engine that is up write, in the order of their start.
+	// Logs returns the log files of the running engine's processes, in the order of their start.
 	Logs func() []Log
 }
 
-// Log is a file that a process of the engine writes to, from the offset on, in bytes, at which the start of this engine begins.
+// Log is a log file of an engine's process. The log of the current start begins at the offset, in bytes.
 type Log struct {
 	Process, Path string
 	From          int64

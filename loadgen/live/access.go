@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ConfigError says that the file of TLS and passwords cannot be used, and names its flag.
+// ConfigError is a TLS and password file that cannot be used. It names its flag.
 type ConfigError struct {
 	flag, file string
 	err        error
@@ -22,13 +22,13 @@ func (e ConfigError) Error() string { return "--" + e.flag + " " + e.file + ": "
 
 func (e ConfigError) Unwrap() error { return e.err }
 
-// protection is what a file in the form of exporter-toolkit asks of readers.
+// protection is the TLS and authentication that a file in the format of exporter-toolkit requires.
 type protection struct {
-	file string // "" asks for nothing
+	file string // "" requires nothing
 	tls  bool
 }
 
-// protect reads the file, so that what is wrong with it is known before anything is served.
+// protect reads the file, so that its errors show before the page is served.
 func protect(file string) (protection, error) {
 	if file == "" {
 		return protection{}, nil
@@ -50,7 +50,7 @@ func protect(file string) (protection, error) {
 	return protection{file, len(has.TLS) > 0}, nil
 }
 
-// scheme is the one that the page's address begins with.
+// scheme returns the scheme of the page's address.
 func (p protection) scheme() string {
 	if p.tls {
 		return "https"
@@ -58,19 +58,19 @@ func (p protection) scheme() string {
 	return "http"
 }
 
-// serve serves until the server is closed. Readers that are turned away are told to the log, as debugging:
-// on an open network there is no end of them.
+// serve serves until the server is closed. It logs rejected readers at debug level, since an open network has many of
+// them.
 func (p protection) serve(listener net.Listener, server *http.Server, log *slog.Logger) error {
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	if p.file == "" {
 		return server.Serve(listener)
 	}
-	quiet := slog.New(slog.DiscardHandler) // it says where it listens, which is said already
+	quiet := slog.New(slog.DiscardHandler) // it would log its address a second time
 	address, none := []string{listener.Addr().String()}, false
 	return web.Serve(listener, server, &web.FlagConfig{WebListenAddresses: &address, WebSystemdSocket: &none, WebConfigFile: &p.file}, quiet)
 }
 
-// withoutPath drops the path from an error, for a line that names it already.
+// withoutPath removes the path from an error, for a line that already names it.
 func withoutPath(err error) error {
 	if path, is := errors.AsType[*fs.PathError](err); is {
 		return path.Err

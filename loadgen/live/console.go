@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// How often the progress line is written: redrawn on a terminal, a new line elsewhere.
+// Intervals of the progress line: redrawn on a terminal, a new line elsewhere.
 const (
 	redrawInterval = 500 * time.Millisecond
 	lineInterval   = 10 * time.Second
@@ -30,13 +30,13 @@ type Tally struct {
 	started, ended, failed atomic.Int64
 }
 
-// NewTally counts a phase of so many requests, 0 while that is unknown, from a time in nanoseconds since
-// the run's start.
+// NewTally counts a phase of so many requests (0 if the number is unknown) from a time in nanoseconds since the run's
+// start.
 func NewTally(phase executor.Phase, planned int, since int64) *Tally {
 	return &Tally{phase: phase, planned: planned, since: since}
 }
 
-// Observe returns what counts the requests.
+// Observe returns the observer that counts the requests.
 func (t *Tally) Observe() executor.Observer {
 	return executor.Observer{
 		Started: func() { t.started.Add(1) },
@@ -50,7 +50,7 @@ func (t *Tally) Observe() executor.Observer {
 	}
 }
 
-// line is the progress line at a time in nanoseconds since the run's start.
+// line returns the progress line at a time in nanoseconds since the run's start.
 func (t *Tally) line(now int64) string {
 	ended, started, failed := t.ended.Load(), t.started.Load(), t.failed.Load()
 	elapsed := time.Duration(now - t.since)
@@ -66,8 +66,8 @@ func (t *Tally) line(now int64) string {
 		t.phase.Name, ended, total, rate, started-ended, failed, t.left(elapsed, int(ended)))
 }
 
-// left estimates how long the phase goes on: until its duration is over, or until the requests
-// that are missing have ended at the rate so far, whichever comes first.
+// left estimates the remaining time of the phase: until its duration is over, or until the remaining requests have
+// ended at the rate so far, whichever is first.
 func (t *Tally) left(elapsed time.Duration, ended int) string {
 	const unknown = time.Duration(1<<63 - 1)
 	left := unknown
@@ -86,8 +86,8 @@ func (t *Tally) left(elapsed time.Duration, ended int) string {
 	return left.Round(time.Second).String() + " left"
 }
 
-// Console writes messages and one progress line to the same place: on a terminal the line stays
-// below the messages and is redrawn, elsewhere it is a message like any other.
+// Console writes messages and one progress line to the same output. On a terminal the line stays below the messages
+// and is redrawn; elsewhere it is a message like any other.
 type Console struct {
 	out      io.Writer
 	terminal bool

@@ -14,24 +14,25 @@ import (
 
 const healthTimeout = 5 * time.Second
 
-// Health is whom to ask whether a program is alive, and how.
+// Health is the program whose health is checked, and how it is reached.
 type Health struct {
 	Address Address
-	// URL is asked instead of the health page at the address, if it is not empty.
+	// URL, if not empty, replaces the health page at the address.
 	URL string
-	// ConfigFile has TLS and credentials, in the form that promtool has for its --http.config.file.
+	// ConfigFile is the path of a file with TLS settings and credentials, in the format of promtool's
+	// --http.config.file.
 	ConfigFile string
 }
 
-// URLError says that an address is none that can be asked, and names its flag.
+// URLError is a URL that cannot be requested. It names its flag.
 type URLError struct{ err error }
 
 func (e URLError) Error() string { return "--url: " + e.err.Error() }
 
 func (e URLError) Unwrap() error { return e.err }
 
-// Healthcheck asks a program whether it is alive. An AddressError, a URLError or a ConfigError says that
-// nobody can be asked.
+// Healthcheck requests the health page of a program. An AddressError, a URLError or a ConfigError means that the
+// request could not be made.
 func Healthcheck(ctx context.Context, h Health) error {
 	request, name, err := h.request(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func Healthcheck(ctx context.Context, h Health) error {
 	return nil
 }
 
-// request is what is asked, and the name of whom it is asked: without what may be secret.
+// request returns the request and a name for its target without secrets.
 func (h Health) request(ctx context.Context) (request *http.Request, name string, err error) {
 	if h.URL == "" {
 		request, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Address.HostPort+HealthPath, http.NoBody)
@@ -68,7 +69,7 @@ func (h Health) request(ctx context.Context) (request *http.Request, name string
 	}
 	target, err := url.Parse(h.URL)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, "", URLError{errors.New("not an http or https address")} // it is not repeated: it may hold a password
+		return nil, "", URLError{errors.New("not an http or https address")} // the error does not repeat it, since it may hold a password
 	}
 	request, err = http.NewRequestWithContext(ctx, http.MethodGet, h.URL, http.NoBody)
 	if err != nil {
@@ -77,7 +78,8 @@ func (h Health) request(ctx context.Context) (request *http.Request, name string
 	return request, target.Host, nil
 }
 
-// client follows no redirect, whatever the file says: another server's health is no answer.
+// client returns a client that follows no redirect, even if the file allows it: the health of another server is not an
+// answer.
 func (h Health) client() (*http.Client, error) {
 	settings := &config.HTTPClientConfig{}
 	if h.ConfigFile != "" {

@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// HealthPath answers 200 while the program lives.
+	// HealthPath answers 200 while the program runs.
 	HealthPath = "/-/healthy"
-	// nextPorts is how many ports after a default one in use are tried.
+	// nextPorts is how many ports are tried after a default port that is in use.
 	nextPorts = 100
 )
 
 // Address is where live metrics are served.
 type Address struct {
 	HostPort string
-	// Explicit: somebody asked for this one, and no other will do.
+	// Explicit is true if the user chose this address, so that no other is tried.
 	Explicit bool
-	// ConfigFile says what readers need: TLS, passwords; empty is nothing.
+	// ConfigFile is the path of the file with TLS settings and passwords for readers; empty means none.
 	ConfigFile string
-	// AllowHosts are the host names by which pages may be asked for beside those of the loopback.
+	// AllowHosts are the host names that requests may use, in addition to those of the loopback interface.
 	AllowHosts []string
 }
 
-// AddressError says that an address cannot be served on or asked, and names its flag.
+// AddressError is an address that cannot be listened on or requested. It names its flag.
 type AddressError struct{ err error }
 
 func (e AddressError) Error() string { return "--web.listen-address: " + e.err.Error() }
 
 func (e AddressError) Unwrap() error { return e.err }
 
-// listen opens the address of the live metrics. A default address in use is no reason not to
-// run: the next free port is taken and said. An address that somebody asked for is one.
+// listen opens the address of the live metrics. If the default address is in use, it takes the next free port and logs
+// it. If the user chose the address, it fails.
 func listen(a Address, log *slog.Logger) (net.Listener, error) {
 	listener, err := net.Listen("tcp", a.HostPort)
 	if err == nil {
@@ -70,10 +70,11 @@ func listen(a Address, log *slog.Logger) (net.Listener, error) {
 	return nil, AddressError{fmt.Errorf("%s and the %d ports after it are in use", a.HostPort, nextPorts)}
 }
 
-// mostReaders is how many connections the live page has at once. Each has a descriptor of those that a run keeps for itself.
+// mostReaders is the most connections to the live page at once. Each takes one of the file descriptors that a run
+// reserves for itself.
 const mostReaders = 128
 
-// sendTimeout is for a slow reader.
+// sendTimeout is the longest that a slow reader may take.
 const sendTimeout = 30 * time.Second
 
 // serve answers on the listener until the returned function is called.
@@ -82,8 +83,8 @@ func serve(listener net.Listener, handler http.Handler, allowHosts []string, gua
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// It ends with ErrServerClosed; anything else leaves a run without live metrics, which
-		// its scrapers notice, and is no reason to lose the run.
+		// It ends with ErrServerClosed. Any other error leaves the run without live metrics, which its scrapers
+		// notice; the run continues.
 		_ = guard.serve(limited, server, log)
 	}()
 	return func() {

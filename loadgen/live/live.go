@@ -1,5 +1,5 @@
-// Package live shows a run while it lasts: to Prometheus as a page of metrics on a listener of its own, to
-// people as one line of progress and, if they want it, a line for each request.
+// Package live shows a run while it lasts: to Prometheus as a page of metrics on its own listener, to people as one
+// line of progress and, on request, a line for each request.
 package live
 
 import (
@@ -14,30 +14,29 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// mostNativeBuckets bounds a native histogram. Client_golang answers an overflow by coarser
-// buckets or by a reset; 1 us to 1 h at the vocabulary's factor takes a thousand, so neither
-// happens within a run.
+// mostNativeBuckets is the most buckets of a native histogram. On overflow client_golang merges buckets or resets the
+// histogram. The range from 1 us to 1 h takes a thousand buckets at the vocabulary's factor, so no run overflows.
 const mostNativeBuckets = 2000
 
-// Facts are what is known of a run when it begins.
+// Facts are the facts of a run at its begin.
 type Facts struct {
 	Run, Arm, Scenario string
-	// Hosts are the machines that the run measures: an engine may lie on several, and what happens on each is
-	// joined to the run by its name. The first is the one that the run is filed under.
+	// Hosts are the machines that the run measures: an engine may span several, and their series are joined to the run
+	// by these names. The run is filed under the first.
 	Hosts []string
 	// Phases are the names of all phases that the run may enter.
 	Phases []string
-	// Version, Revision and GoVersion are those of this program.
+	// Version, Revision and GoVersion describe this program.
 	Version, Revision, GoVersion string
-	// Streaming: answers come token by token, so that they have a first one.
+	// Streaming is true if answers come token by token, so that they have a first token.
 	Streaming bool
-	// Simulated: the engine says that it is.
+	// Simulated is true if the engine reports that it is simulated.
 	Simulated bool
-	// Good says of a request that ended ok whether it met every objective; nil without objectives.
+	// Good reports whether a request that ended ok met every objective. It is nil without objectives.
 	Good func(openai.Record) bool
 }
 
-// Run is the run as Prometheus sees it while it lasts.
+// Run is the page of a run for Prometheus while the run lasts.
 type Run struct {
 	registry *prometheus.Registry
 	facts    Facts
@@ -48,8 +47,8 @@ type Run struct {
 	inFlight, active, phase, simulated                  *prometheus.GaugeVec
 }
 
-// New registers the series of a run that begins. Counters exist from the start, at 0: a series that
-// appears with its first event has no rate for it.
+// New registers the series of a run that begins. Counters exist from the start, at 0: a counter that appears with its
+// first event has no rate for that event.
 func New(f Facts) *Run {
 	registry := prometheus.NewRegistry()
 	r := &Run{
@@ -79,8 +78,8 @@ func New(f Facts) *Run {
 	return r
 }
 
-// newHistogram makes a histogram with classic and native buckets at once: text scrapes see the
-// former, Prometheus with native histograms switched on the latter.
+// newHistogram makes a histogram with classic and native buckets: text scrapes see the classic ones, Prometheus with
+// native histograms enabled the native ones.
 func newHistogram(r *prometheus.Registry, m metric.Histogram) *prometheus.HistogramVec {
 	d := m.Def()
 	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -114,7 +113,7 @@ func (r *Run) handler() http.Handler {
 	return mux
 }
 
-// Enter says which phase the run is in.
+// Enter sets the phase of the run.
 func (r *Run) Enter(phase string) {
 	for _, host := range r.facts.Hosts {
 		for _, name := range r.facts.Phases {
@@ -123,7 +122,7 @@ func (r *Run) Enter(phase string) {
 	}
 }
 
-// number is a statement as the value of a gauge.
+// number returns 1 for true and 0 for false.
 func number(holds bool) float64 {
 	if holds {
 		return 1
@@ -137,7 +136,7 @@ func (r *Run) Leave() {
 	r.Enter("")
 }
 
-// Observe returns what counts the requests of a phase.
+// Observe returns the observer that counts the requests of a phase.
 func (r *Run) Observe(phase string) executor.Observer {
 	labels := []string{r.facts.Run, phase}
 	for _, status := range openai.Statuses() {
@@ -165,8 +164,8 @@ func (r *Run) Observe(phase string) executor.Observer {
 	}
 }
 
-// goodRequests returns what counts a request that ended ok if it met every objective. Without objectives
-// there is no such series.
+// goodRequests returns a function that counts a request that ended ok if it met every objective. Without objectives
+// the series does not exist.
 func (r *Run) goodRequests(labels []string) func(openai.Record) {
 	if r.facts.Good == nil {
 		return func(openai.Record) {}
@@ -185,7 +184,7 @@ func addTokens(counter prometheus.Counter, tokens *int) {
 	}
 }
 
-// latencies enters the values of a request that ended ok, once, by the contract's definitions.
+// latencies observes the latencies of a request that ended ok, as the contract defines them.
 func (r *Run) latencies(record openai.Record, labels []string) {
 	enter := func(vec *prometheus.HistogramVec, value time.Duration, known bool) {
 		if known {
@@ -198,7 +197,7 @@ func (r *Run) latencies(record openai.Record, labels []string) {
 		value, known = of(openai.FromIntended)
 		enter(scheduled, value, known)
 	}
-	if r.facts.Streaming { // else the arrival of the whole answer would pass for one of its first token
+	if r.facts.Streaming { // without streaming the whole answer arrives at once, and would count as its first token
 		both(r.firstToken, r.scheduledFirstToken, record.TTFT)
 	}
 	both(r.duration, r.scheduledDuration, record.E2E)

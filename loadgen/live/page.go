@@ -9,8 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Page is where live metrics are served: of one run after the other, if there are several, each of
-// which stays until the next is shown.
+// Page serves the live metrics of one run after the other. A run stays on the page until the next is shown.
 type Page struct {
 	listener net.Listener
 	guard    protection
@@ -23,7 +22,7 @@ func OpenPage(a Address, log *slog.Logger) (*Page, error) {
 	return Serve(a, (&Run{registry: prometheus.NewRegistry()}).handler(), log)
 }
 
-// Serve listens, and serves what the handler has. Its error is an AddressError or a ConfigError.
+// Serve listens and serves the handler. Its error is an AddressError or a ConfigError.
 func Serve(a Address, handler http.Handler, log *slog.Logger) (*Page, error) {
 	guard, err := protect(a.ConfigFile)
 	if err != nil {
@@ -39,18 +38,18 @@ func Serve(a Address, handler http.Handler, log *slog.Logger) (*Page, error) {
 	return p, nil
 }
 
-// Show replaces what the page has.
+// Show replaces the run on the page.
 func (p *Page) Show(r *Run) {
 	handler := r.handler()
 	p.shown.Store(&handler)
 }
 
-// URL is where the series are.
+// URL returns the URL of the series.
 func (p *Page) URL() string {
 	return p.guard.scheme() + "://" + p.listener.Addr().String() + "/metrics"
 }
 
-// Close ends the serving. A page that was never opened is closed.
+// Close stops serving. It does nothing on a nil Page.
 func (p *Page) Close() {
 	if p != nil {
 		p.stop()

@@ -11,14 +11,14 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// Verbosity is what is printed of each request, for people who watch. Printing is work for the
-// client: it is not for measuring.
+// Verbosity is what is printed of each request, for people who watch. Printing takes the client time, so it is not for
+// measurements.
 type Verbosity struct {
-	Requests bool // a line for each
-	Content  bool // and what was asked and answered
+	Requests bool // a line for each request
+	Content  bool // and the text of request and answer
 }
 
-// Tell prints what became of a request.
+// Tell prints the result of a request.
 func (v Verbosity) Tell(to io.Writer, j executor.Job, result openai.Result) {
 	if !v.Requests && !v.Content {
 		return
@@ -28,8 +28,8 @@ func (v Verbosity) Tell(to io.Writer, j executor.Job, result openai.Result) {
 	if v.Content {
 		fmt.Fprintf(&text, "  asked: %s\n  answered: %s\n", printable(asked(j.Request.Body)), printable(result.Output))
 	}
-	// One write, so that requests that end at the same moment do not mix their lines.
-	_, _ = io.WriteString(to, text.String()) // a terminal that has gone takes no part of the run with it
+	// One write, so that the lines of requests that end at the same moment do not mix.
+	_, _ = io.WriteString(to, text.String()) // a closed terminal does not affect the run
 }
 
 // requestLine is a request in one line, such as
@@ -62,7 +62,7 @@ func requestLine(r openai.Record) string {
 
 func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }
 
-// asked is what a request says, of a conversation what its last message says.
+// asked returns the text of a request; for a conversation, its last message.
 func asked(body []byte) string {
 	var request struct {
 		Messages []openai.Message `json:"messages"`

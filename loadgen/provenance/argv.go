@@ -8,40 +8,40 @@ import (
 	"strings"
 )
 
-// part is an option, an argument or a variable, with all its values in their order.
+// part is an option, an argument or a variable, with all its values in order.
 type part struct {
 	program, name string
 	values        []string
 	listed        option
 }
 
-// open says whether the values may be kept as they are.
+// open reports whether the values may be kept as they are.
 func (p part) open() bool {
 	return p.listed.form != hidden && !slices.ContainsFunc(p.values, func(v string) bool { return !p.listed.fits(v) })
 }
 
-// line is a command line as it was read.
+// line is a parsed command line.
 type line struct {
 	program     string
 	options     []part
 	environment []part
 }
 
-// readLine reads a command line: what launches the engine, such as sudo, numactl or docker run, then the engine. No shell
-// script is read: bash -c "…" has one option with one value.
+// readLine reads a command line: the launchers of the engine, such as sudo, numactl or docker run, then the engine. It
+// does not read shell scripts: bash -c "…" has one option with one value.
 func readLine(argv []string) line {
 	var l line
 	l.read(argv, "")
 	return l
 }
 
-// read reads words that an image may start an engine by.
+// read reads words with which an image may start an engine.
 func (l *line) read(words []string, image string) {
 	if len(words) == 0 {
 		return
 	}
 	first, behind := path.Base(words[0]), 1
-	if image != "" { // its own program comes before the first word, which may be anything
+	if image != "" { // the image's own program precedes the first word, which may be anything
 		first, behind = "entrypoint", 0
 	}
 	if start, at := containerCommand(words); at > 0 {
@@ -71,7 +71,7 @@ func (l *line) read(words []string, image string) {
 	l.group("", words[behind:], tableOf(enginesOfImage(image)), false)
 }
 
-// group reads the options and arguments of one program. Behind the word env of a launcher, A=b sets a variable.
+// group reads the options and arguments of one program. After the launcher env, A=b sets a variable.
 func (l *line) group(program string, words []string, known table, launches bool) {
 	arguments := 0
 	sets := launches && (program == "env" || slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == "env" }))
@@ -120,18 +120,18 @@ func (l *line) option(program, name, value string, o option) {
 	l.options = add(l.options, part{program: program, name: name, values: []string{value}, listed: o})
 }
 
-// variable adds one of the environment.
+// variable adds a variable of the environment.
 func (l *line) variable(name, value string) {
 	i := slices.IndexFunc(variables(), func(o option) bool { return o.names[0] == name })
 	one := part{name: name, values: []string{value}}
 	if i >= 0 {
 		one.listed = variables()[i]
 	}
-	l.environment = slices.DeleteFunc(l.environment, func(p part) bool { return p.name == name }) // the last one holds
+	l.environment = slices.DeleteFunc(l.environment, func(p part) bool { return p.name == name }) // the last value wins
 	l.environment = append(l.environment, one)
 }
 
-// add adds the values of a part to those that it has already.
+// add appends the values of a part to those that it already has.
 func add(parts []part, one part) []part {
 	i := slices.IndexFunc(parts, func(p part) bool { return p.program == one.program && p.name == one.name })
 	if i < 0 {
@@ -146,18 +146,18 @@ var (
 	longPattern     = regexp.MustCompile(`^--[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$`)
 )
 
-// longestName bounds the name of an option.
+// longestName is the longest name of an option, in bytes.
 const longestName = 64
 
-// optionLike says whether a word is an option and no value: -1 is a number.
+// optionLike reports whether a word is an option and not a value: -1 is a number.
 func optionLike(word string) bool {
 	name, _, _ := split(word, nil)
 	return name != ""
 }
 
-// split parts a word into the name of an option and the value that is attached to it: --a=b, -xb. What follows one letter
-// is a value and no part of the name, which is told, unless the engine is known to have such an option: -ngl. The name
-// is empty of a word that is no option.
+// split splits a word into the name of an option and its attached value: --a=b, -xb. After a single letter the rest is
+// a value, which must not be recorded as a name, unless the engine has an option of that name, such as -ngl. The name
+// is empty if the word is no option.
 func split(word string, known table) (name, value string, attached bool) {
 	if len(word) < 2 || word[0] != '-' {
 		return "", "", false

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// containerCommand finds docker run, exec or create in a command line: where the tool is and where that word; the latter
-// is 0 if it is none. Words before the tool are those of what launches it, such as sudo.
+// containerCommand finds docker run, exec or create in a command line: the position of the tool and the position of
+// that word, which is 0 if there is none. Words before the tool belong to its launcher, such as sudo.
 func containerCommand(words []string) (start, at int) {
 	start = slices.IndexFunc(words, func(word string) bool {
 		return slices.Contains([]string{"docker", "podman", "nerdctl"}, path.Base(word))
@@ -30,8 +30,8 @@ func containerCommand(words []string) (start, at int) {
 	return 0, 0
 }
 
-// containerToggles are the options of docker run, exec and create, and of podman's, that take no value. Of all others the
-// next word is the value, so that the first word that is none is the image or the container.
+// containerToggles are the options of docker and podman run, exec and create that take no value. For all others the
+// next word is the value, so that the first word that is neither is the image or the container.
 func containerToggles() []string {
 	return []string{
 		"-d", "--detach", "-i", "--interactive", "-t", "--tty", "--rm", "--init", "--privileged", "--read-only", "--no-healthcheck", "--oom-kill-disable",
@@ -40,14 +40,14 @@ func containerToggles() []string {
 	}
 }
 
-// container reads the options of a command that runs something in a container, and returns the rest: the image or the
-// container, then what runs in it.
+// container reads the options of a command that runs a program in a container, and returns the remaining words: the
+// image or the container, then the program.
 func (l *line) container(tool string, words []string) []string {
 	l.option(tool, "command", words[0], option{})
 	for i := 1; i < len(words); i++ {
 		word := words[i]
 		if letters := strings.TrimPrefix(word, "-"); len(letters) > 1 && strings.Trim(letters, "ditPq") == "" {
-			for _, letter := range letters { // several in one, as -it
+			for _, letter := range letters { // several in one word, as -it
 				l.option(tool, "-"+string(letter), "", option{})
 			}
 			continue
@@ -75,7 +75,7 @@ func (l *line) container(tool string, words []string) []string {
 			continue
 		}
 		if !set {
-			content = "\x00inherited" // no variable has a byte 0
+			content = "\x00inherited" // a variable's value has no byte 0
 		}
 		l.variable(variable, content)
 	}

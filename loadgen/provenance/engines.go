@@ -19,17 +19,17 @@ const (
 	dynamo   engine = "dynamo"
 )
 
-// form is what the value of an option looks like. A value of another form is hashed: it is not what the option is for.
+// form is the form of an option's value. A value of another form is hashed: it is not a value of this option.
 type form int
 
 const (
-	hidden form = iota // the name is known, the value is never kept
-	number             // with a unit, or several with commas between; or auto
+	hidden form = iota // the name is listed, the value is never kept
+	number             // with a unit, or a list with commas; or auto
 	word               // such as fp8_e4m3
-	toggle             // no value, or on and off
+	toggle             // without a value, or on and off
 )
 
-// option is one that changes what a run measures. The first name stands for all.
+// option is an option that changes what a run measures. The first name is the canonical one.
 type option struct {
 	form  form
 	names []string
@@ -38,8 +38,8 @@ type option struct {
 func of(f form, names ...string) option { return option{f, names} }
 
 // optionsOf lists the options whose values are kept: memory, lengths, KV cache, parallelism, quantization, batching,
-// offloading. Names are as vLLM 0.12, SGLang 0.5, TensorRT-LLM 1.2, llama.cpp of November 2026 and Dynamo 0.7 have them, and
-// their older spellings; - and _ in names are one.
+// offloading. Names are those of vLLM 0.12, SGLang 0.5, TensorRT-LLM 1.2, llama.cpp of November 2026 and Dynamo 0.7,
+// with their older spellings. - and _ in names are equal.
 func optionsOf(e engine) []option {
 	switch e {
 	case vllm:
@@ -100,7 +100,7 @@ func optionsOf(e engine) []option {
 	return nil
 }
 
-// variables lists the environment variables whose values are kept. Their names say whose they are.
+// variables lists the environment variables whose values are kept. Their prefixes name the program that reads them.
 func variables() []option {
 	return []option{
 		of(number, "OLLAMA_CONTEXT_LENGTH"), of(number, "OLLAMA_NUM_PARALLEL"), of(number, "OLLAMA_MAX_LOADED_MODELS"), of(word, "OLLAMA_KV_CACHE_TYPE"),
@@ -117,7 +117,7 @@ func variables() []option {
 	}
 }
 
-// readByEngines says whether an engine, CUDA or what both load reads a variable of that name.
+// readByEngines reports whether an engine, CUDA or a library that both load reads a variable of that name.
 func readByEngines(name string) bool {
 	prefixes := []string{
 		"VLLM_", "SGLANG_", "SGL_", "TRTLLM_", "TLLM_", "LLAMA_", "GGML_", "OLLAMA_", "DYN_", "LMCACHE_", "MOONCAKE_", "NIXL_", "UCX_", "CUFILE_",
@@ -127,8 +127,8 @@ func readByEngines(name string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// enginesOf are those whose program or Python module a word is; none of any other word. The list is closed: what is on it
-// is told.
+// enginesOf returns the engines whose program or Python module a word is; none for any other word. The list is closed:
+// the names on it are recorded.
 func enginesOf(text string) []engine {
 	switch path.Base(text) {
 	case "vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.cli.main":
@@ -153,7 +153,7 @@ func enginesOf(text string) []engine {
 	return nil
 }
 
-// enginesOfImage are those that an image starts by itself, by the last part of its name.
+// enginesOfImage returns the engines that an image starts by default, by the last part of its name.
 func enginesOfImage(image string) []engine {
 	name, _, _ := strings.Cut(image, "@")
 	name = strings.ToLower(path.Base(name))
@@ -173,7 +173,7 @@ func enginesOfImage(image string) []engine {
 	return nil
 }
 
-// table has options by every name.
+// table maps every name of an option to the option.
 type table map[string]option
 
 func tableOf(engines []engine) table {
@@ -188,7 +188,7 @@ func tableOf(engines []engine) table {
 	return t
 }
 
-// spelled is a long name as all spellings of it: engines take - for _.
+// spelled returns the common spelling of a long name: engines accept - for _.
 func spelled(name string) string {
 	if strings.HasPrefix(name, "--") {
 		return "--" + strings.ReplaceAll(name[2:], "_", "-")
@@ -202,7 +202,7 @@ var (
 	togglePattern = regexp.MustCompile(`^(?i:on|off|true|false|auto|0|1)$`)
 )
 
-// fits says whether a value is one that the option is for.
+// fits reports whether a value has the form of the option.
 func (o option) fits(value string) bool {
 	switch o.form {
 	case number:

@@ -10,21 +10,21 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Item is one thing by which runs are told apart, under the name that people read: option --slow of engine.
+// Item is one property that distinguishes runs, with a name for people: option --slow of engine.
 type Item struct {
 	Name string
-	// Value is shown; Hash stands for a value that is not, and is compared.
+	// Value is shown. Hash replaces a value that must not be shown, and is compared.
 	Value, Hash string
-	// Planned says that it follows from the plan alone, before anything is started.
+	// Planned is true if the item follows from the plan alone, before anything is started.
 	Planned bool
-	// Flag says that it is a flag of the run, which the manifest has with its value.
+	// Flag is true for a flag of the run, whose value is in the manifest.
 	Flag bool
 }
 
-// flagPrefix begins the names of parts of a plan that are flags of its runs.
+// flagPrefix is the prefix of the names of a plan's run flags.
 const flagPrefix = "flag --"
 
-// Items lists what identifies a run, in the order in which it is shown.
+// Items lists the items that identify a run, in display order.
 func Items(p rundir.Provenance) []Item {
 	var all []Item
 	for _, process := range p.Processes {
@@ -78,8 +78,8 @@ func item(name string, h rundir.Hashed, planned bool) Item {
 // conditions are the parts of a plan that change how a run is prepared and checked, and not what runs.
 func conditions() []string { return []string{"plan: gates", "plan: checks", "plan: collect"} }
 
-// Changed lists by name what a plan makes otherwise than a run was made: what runs, and the conditions that it is made
-// under. Both are of one key.
+// Changed lists by name what a plan changes against a run that was made: what runs, and the conditions under which it
+// runs. Both arguments must be hashed with the same key.
 func Changed(run, plan rundir.Provenance) (ran, under []string) {
 	planned := func(p rundir.Provenance) map[string]Item {
 		all := map[string]Item{}

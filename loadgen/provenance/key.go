@@ -1,4 +1,4 @@
-// Package provenance identifies what ran without keeping it: command lines, environments, files and plans become keyed
+// Package provenance identifies what ran without keeping it. Command lines, environments, files and plans become keyed
 // hashes that are equal where the values are. Only engine options on a fixed list keep their values.
 package provenance
 
@@ -15,18 +15,19 @@ import (
 	"strings"
 )
 
-// KeyFile is the key, in the folder that run folders lie in. Its name begins with a dot: it is no run, and never published.
+// KeyFile is the file of the key, in the folder that holds run folders. The leading dot marks it as no run, and it is
+// never published.
 const KeyFile = ".umascope-hash-key"
 
 const (
 	keyBytes  = 32
-	hashBytes = 16 // of HMAC-SHA256, that are kept
+	hashBytes = 16 // bytes of the HMAC-SHA256 that are kept
 )
 
-// Key makes hashes that are comparable with those of the same key only.
+// Key makes hashes that can be compared only with hashes of the same key.
 type Key struct{ secret []byte }
 
-// OpenKey reads the key of a folder of runs, or makes one where there is none. Only its owner can read the file.
+// OpenKey reads the key of a folder of runs, or makes one if there is none. Only its owner can read the file.
 func OpenKey(dir string) (Key, error) {
 	path := filepath.Join(dir, KeyFile)
 	key, err := readKey(path)
@@ -36,7 +37,7 @@ func OpenKey(dir string) (Key, error) {
 	if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Key{}, err
 	}
-	return readKey(path) // of two processes that made one, the first wins
+	return readKey(path) // if two processes make a key at once, the first wins
 }
 
 func readKey(path string) (Key, error) {
@@ -58,7 +59,7 @@ func readKey(path string) (Key, error) {
 	return Key{secret}, nil
 }
 
-// makeKey writes a new key in one step. A key that is there stays: the error is then fs.ErrExist.
+// makeKey writes a new key atomically. It does not replace an existing key; the error is then fs.ErrExist.
 func makeKey(path string) error {
 	file, err := os.CreateTemp(filepath.Dir(path), KeyFile+".*") // 0600
 	if err != nil {
@@ -74,10 +75,11 @@ func makeKey(path string) error {
 	return os.Link(file.Name(), path)
 }
 
-// ID names the key without giving it away.
+// ID identifies the key without revealing it.
 func (k Key) ID() string { return k.hash("key id") }
 
-// hash is the keyed hash of fields. None but the last may hold a byte 0, so that no two lists of fields are one text.
+// hash returns the keyed hash of fields. Only the last field may contain a byte 0, so that different lists of fields
+// never give the same text.
 func (k Key) hash(fields ...string) string {
 	mac := hmac.New(sha256.New, k.secret)
 	mac.Write([]byte(strings.Join(fields, "\x00")))

@@ -14,7 +14,7 @@ import (
 func (k Key) Process(name, readFrom string, argv []string, env map[string]string) rundir.RanProcess {
 	l := readLine(argv)
 	for _, variable := range slices.Sorted(maps.Keys(env)) {
-		if !slices.ContainsFunc(l.environment, func(p part) bool { return p.name == variable }) { // what a container is given holds
+		if !slices.ContainsFunc(l.environment, func(p part) bool { return p.name == variable }) { // the value given to the container wins
 			l.variable(variable, env[variable])
 		}
 	}
@@ -23,8 +23,8 @@ func (k Key) Process(name, readFrom string, argv []string, env map[string]string
 	}
 }
 
-// Inherited identifies the variables that engines read of the environment, each NAME=VALUE, that a process has from whoever
-// starts it. A container has none of them.
+// Inherited identifies the variables, as NAME=VALUE, that engines read and that a process inherits from its parent. A
+// process in a container inherits none of them.
 func (k Key) Inherited(argv, environ []string) []rundir.Hashed {
 	if _, at := containerCommand(argv); at > 0 {
 		return nil
@@ -38,7 +38,7 @@ func (k Key) Inherited(argv, environ []string) []rundir.Hashed {
 	return k.hashed("environment", l.environment)
 }
 
-// Variables reads an environment, each NAME=VALUE.
+// Variables reads an environment of NAME=VALUE strings.
 func Variables(environ []string) map[string]string {
 	all := map[string]string{}
 	for _, one := range environ {
@@ -49,7 +49,7 @@ func Variables(environ []string) map[string]string {
 	return all
 }
 
-// Image is the hash of the id of an image.
+// Image returns the hash of an image ID.
 func (k Key) Image(id string) string {
 	if id == "" {
 		return ""
@@ -57,19 +57,19 @@ func (k Key) Image(id string) string {
 	return k.hash("image", id)
 }
 
-// Setting identifies something that has a name by its text.
+// Setting identifies a named setting by its text.
 func (k Key) Setting(name, text string) rundir.Hashed {
 	return rundir.Hashed{Name: name, Hashes: []string{k.hash("setting", name, text)}}
 }
 
-// Part identifies a part of a plan by all that it says.
+// Part identifies a part of a plan by its whole content.
 func (k Key) Part(name string, part any) (rundir.Hashed, error) {
 	text, err := json.Marshal(part)
 	return k.Setting(name, string(text)), err
 }
 
-// ChangedFiles identifies the code and libraries that a container has otherwise than its image: lines of docker diff, such as
-// "C /usr/lib/x.py".
+// ChangedFiles identifies the code and libraries of a container that differ from its image: lines of docker diff, such
+// as "C /usr/lib/x.py".
 func (k Key) ChangedFiles(lines []string) *rundir.ChangedFiles {
 	kept := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !isCode(line) })))
 	changed := &rundir.ChangedFiles{Files: len(kept)}
@@ -79,8 +79,8 @@ func (k Key) ChangedFiles(lines []string) *rundir.ChangedFiles {
 	return changed
 }
 
-// isCode says whether a line of docker diff is of a file that programs are made of. What they write while they run, such
-// as compiled kernels and caches, differs from run to run.
+// isCode reports whether a line of docker diff is about a file of a program. Files that programs write while they run,
+// such as compiled kernels and caches, differ from run to run.
 func isCode(line string) bool {
 	_, path, _ := strings.Cut(line, " ")
 	for _, folder := range []string{"/tmp/", "/var/", "/run/", "/proc/", "/dev/", "/.cache/", "/.triton/", "/__pycache__/"} {
@@ -92,7 +92,7 @@ func isCode(line string) bool {
 	return slices.ContainsFunc(code, func(end string) bool { return strings.HasSuffix(path, end) }) || strings.Contains(path, ".so.")
 }
 
-// hashed keeps the values that may be kept and hashes the others, in the order of program and name.
+// hashed keeps the values that may be kept and hashes the others, ordered by program and name.
 func (k Key) hashed(kind string, parts []part) []rundir.Hashed {
 	var all []rundir.Hashed
 	for _, p := range parts {

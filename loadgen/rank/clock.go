@@ -7,21 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clock is what the kernel says of its wall clock: adjtimex(2), which NTP and PTP daemons feed. What
-// it bounds is how far the requests of two machines may be shifted against each other. Durations are
-// taken on one machine and on its monotonic clock, and do not depend on it.
+// Clock is the state of the wall clock from adjtimex(2), which NTP and PTP daemons feed. Its error bounds how far the
+// requests of two machines may be shifted against each other. Durations come from one machine's monotonic clock and do
+// not depend on it.
 type Clock struct {
-	// Synchronised says that a daemon disciplines the clock. Without it the errors mean nothing.
+	// Synchronised is true if a daemon disciplines the clock. Otherwise the errors have no meaning.
 	Synchronised bool `json:"synchronised"`
-	// MaxErrorSeconds is the kernel's bound of the error, EstimatedErrorSeconds what the daemon thinks
-	// that it is.
+	// MaxErrorSeconds is the kernel's bound of the error, EstimatedErrorSeconds the daemon's estimate.
 	MaxErrorSeconds       float64 `json:"max_error_seconds"`
 	EstimatedErrorSeconds float64 `json:"estimated_error_seconds"`
 }
 
-// ReadClock asks the kernel. A container's seccomp filter may refuse it.
+// ReadClock reads the clock's state from the kernel. A container's seccomp filter may refuse the call.
 func ReadClock() (Clock, error) {
-	var t unix.Timex // no mode: nothing is set
+	var t unix.Timex // mode 0 changes no setting
 	state, err := unix.Adjtimex(&t)
 	if err != nil {
 		return Clock{}, fmt.Errorf("adjtimex: %w", err)
@@ -29,7 +28,7 @@ func ReadClock() (Clock, error) {
 	return clockOf(state, t), nil
 }
 
-// clockOf reads the answer; its errors are in microseconds.
+// clockOf converts the kernel's answer, whose errors are in microseconds.
 func clockOf(state int, t unix.Timex) Clock {
 	return Clock{
 		Synchronised:          state != unix.TIME_ERROR && t.Status&unix.STA_UNSYNC == 0,

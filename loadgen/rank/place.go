@@ -1,8 +1,8 @@
-// Package rank knows which part of a load is a process's own when several share it: its place among
-// them, what of the plan it sends, when all of them begin, and how far its machine's clock may be off.
+// Package rank divides a load among several processes: the rank of each process, the part of the plan that it sends,
+// the common start, and the error of its machine's clock.
 //
-// No process talks to another. Each computes the same plan from the same flags and sends the requests
-// that fall to it, counted from one moment on the wall clock.
+// The processes do not communicate. Each computes the same plan from the same flags and sends its own requests, timed
+// from one moment on the wall clock.
 package rank
 
 import (
@@ -12,30 +12,29 @@ import (
 	"strings"
 )
 
-// MaxWorld bounds how many processes share a load. It is what a Kubernetes Indexed Job may have.
+// MaxWorld is the most processes that share a load, the limit of a Kubernetes Indexed Job.
 const MaxWorld = 100_000
 
-// Place is that of a process among those that share a load. The zero value is that of one that shares
-// it with nobody.
+// Place is the rank of a process among those that share a load. The zero value is a process that sends the whole load.
 type Place struct {
 	// Rank is 0 to World-1.
 	Rank int `json:"rank"`
-	// World is how many processes there are.
+	// World is the number of processes.
 	World int `json:"world"`
-	// Source names the flags or the variables of the environment that said so.
+	// Source names the flags or the environment variables that the rank came from.
 	Source string `json:"source,omitempty"`
 }
 
-// Alone says whether the whole load is this process's.
+// Alone reports whether this process sends the whole load.
 func (p Place) Alone() bool { return p.World <= 1 }
 
-// Takes says whether the request, or the client, with this index is sent by this process: they are dealt
-// out in turn, as cards are. Of an open process this is exact for every distribution of the gaps. A
-// rate of 1/World on every rank would be so for Poisson alone.
+// Takes reports whether this process sends the request, or drives the client, with this index: they are dealt out in
+// turn. For an open process this is exact for every distribution of the gaps. A rate of 1/World on every rank would be
+// exact for Poisson only.
 func (p Place) Takes(index int) bool { return p.Alone() || index%p.World == p.Rank }
 
-// Share is how many of n things fall to this process: n/World, rounded up for the first ranks and down
-// for the others, so that the shares add up to n.
+// Share returns how many of n items this process takes: n/World, rounded up for the first ranks and down for the
+// others, so that the shares add up to n.
 func (p Place) Share(n int) int {
 	if p.Alone() {
 		return n
@@ -43,7 +42,7 @@ func (p Place) Share(n int) int {
 	return (n + p.World - 1 - p.Rank) / p.World
 }
 
-// Run is the name of this process's part of a run, such as ID-rank2of4.
+// Run returns the name of this process's part of a run, such as ID-rank2of4.
 func (p Place) Run(id string) string {
 	if p.Alone() {
 		return id
@@ -51,7 +50,7 @@ func (p Place) Run(id string) string {
 	return fmt.Sprintf("%s-rank%dof%d", id, p.Rank, p.World)
 }
 
-// String is the place in words, with where it is from.
+// String returns the rank in words, with its source.
 func (p Place) String() string {
 	if p.Source == "" {
 		return fmt.Sprintf("rank %d of %d", p.Rank, p.World)
@@ -59,19 +58,19 @@ func (p Place) String() string {
 	return fmt.Sprintf("rank %d of %d, by %s", p.Rank, p.World, p.Source)
 }
 
-// Given is what the command line says of a place; nil is nothing.
+// Given holds the rank and world of the command line; nil if a flag is not given.
 type Given struct{ Rank, World *int }
 
-// launcher is what starts processes and tells each its place in variables of its environment.
+// launcher is a program that starts processes and passes each its rank in environment variables.
 type launcher struct{ rank, world string }
 
-// launchers are in the order in which they are asked: mpirun inside a Slurm allocation leaves Slurm's
-// variables as they are in the allocation's first task, and its own are the ones that count.
+// launchers returns the launchers in the order in which they are tried: mpirun inside a Slurm allocation keeps Slurm's
+// variables of the allocation's first task, and mpirun's own variables are the correct ones.
 //
 //	Open MPI    OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE (docs.open-mpi.org, tuning-apps/environment-var)
 //	MPICH       PMI_RANK, PMI_SIZE (the process manager Hydra, and srun --mpi=pmi2)
 //	Slurm       SLURM_PROCID, SLURM_NTASKS (srun(1), output environment variables)
-//	Kubernetes  JOB_COMPLETION_INDEX of an Indexed Job, which does not say how many there are
+//	Kubernetes  JOB_COMPLETION_INDEX of an Indexed Job, which has no variable for the number of processes
 func launchers() []launcher {
 	return []launcher{
 		{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -81,7 +80,7 @@ func launchers() []launcher {
 	}
 }
 
-// Variables are those of the environment that Find reads.
+// Variables returns the environment variables that Find reads.
 func Variables() []string {
 	var names []string
 	for _, l := range launchers() {
@@ -93,9 +92,9 @@ func Variables() []string {
 	return names
 }
 
-// Find is the place by the flags and, for what they leave open, by the first launcher whose variables
-// are there; without either the process is alone. lookup is os.LookupEnv or stands for it. A rank
-// without a world is refused: to send the whole load once for each process is what nobody means.
+// Find returns the rank from the flags and, for values that they leave open, from the first launcher whose variables
+// are set. Without either, the process sends the whole load. lookup is os.LookupEnv, or a replacement in tests. Find
+// refuses a rank without a world: every process would send the whole load.
 func Find(given Given, lookup func(string) (string, bool)) (Place, error) {
 	if given.Rank != nil && given.World != nil {
 		return Place{*given.Rank, *given.World, "--rank and --world"}.checked()
@@ -114,7 +113,7 @@ func Find(given Given, lookup func(string) (string, bool)) (Place, error) {
 	return Place{World: 1}, nil
 }
 
-// place completes what the command line says by the launcher's variables.
+// place completes the flags with the launcher's variables.
 func (l launcher) place(given Given, lookup func(string) (string, bool)) (Place, error) {
 	rank, rankFrom, err := read(given.Rank, "--rank", l.rank, lookup)
 	if err != nil {
@@ -130,8 +129,7 @@ func (l launcher) place(given Given, lookup func(string) (string, bool)) (Place,
 	return Place{*rank, *world, rankFrom + " and " + worldFrom}.checked()
 }
 
-// read is a number as the flag has it, or else the variable; nil if neither does. The two must not
-// differ: one of them was meant for something else.
+// read returns a number from the flag, or else from the variable; nil if neither is set. It fails if they differ.
 func read(given *int, flag, variable string, lookup func(string) (string, bool)) (value *int, from string, err error) {
 	text, ok := lookup(variable)
 	if variable == "" || !ok || text == "" {
@@ -147,12 +145,12 @@ func read(given *int, flag, variable string, lookup func(string) (string, bool))
 	return &n, variable, nil
 }
 
-// longestQuoted bounds what an error repeats of the environment.
+// longestQuoted is the most of an environment variable that an error repeats, in bytes.
 const longestQuoted = 32
 
 func shortened(text string) string { return text[:min(len(text), longestQuoted)] }
 
-// checked refuses a place that cannot be.
+// checked refuses an impossible rank.
 func (p Place) checked() (Place, error) {
 	switch {
 	case p.World < 1 || p.World > MaxWorld:

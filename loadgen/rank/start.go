@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// MaxAhead bounds how far ahead a start may be. Whoever means more than a day has most likely a wrong
-// clock, zone or unit, and would wait for it.
+// MaxAhead is how far ahead a start may be. A start more than a day ahead most likely comes from a wrong clock, zone
+// or unit.
 const MaxAhead = 24 * time.Hour
 
 // ParseStart reads a moment of the wall clock: RFC 3339, or Unix time in seconds, with up to nine
@@ -29,7 +29,7 @@ func ParseStart(text string) (time.Time, error) {
 	}
 	nanoseconds := int64(0)
 	if pointed {
-		// Digits and not a float: a float64 of the present in seconds is 240 ns coarse.
+		// Parse digits and not a float: a float64 of the present in seconds has a resolution of 240 ns.
 		if nanoseconds, ok = digits(decimals, 9); !ok {
 			return time.Time{}, notAStart(text)
 		}
@@ -44,7 +44,7 @@ func notAStart(text string) error {
 	return fmt.Errorf("%q is neither RFC 3339, such as 2026-11-21T15:04:05Z, nor Unix time in seconds, such as 1795273445", shortened(text))
 }
 
-// digits reads a number of 1 to most digits and nothing else.
+// digits parses a number of 1 to most digits, without a sign.
 func digits(text string, most int) (int64, bool) {
 	if text == "" || len(text) > most || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -53,7 +53,7 @@ func digits(text string, most int) (int64, bool) {
 	return n, err == nil
 }
 
-// CheckStart refuses a start that is over, or too far ahead to be meant.
+// CheckStart refuses a start that has passed, or that is too far ahead.
 func CheckStart(start, now time.Time) error {
 	switch ahead := start.Sub(now); {
 	case ahead <= 0:

@@ -13,29 +13,29 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// lookupTimeout bounds the resolution of a name.
+// lookupTimeout is the longest that the resolution of a name may take.
 const lookupTimeout = 2 * time.Second
 
-// Location is where the socket of a server is, as far as this machine shows it.
+// Location is where the socket of a server is, as far as this machine can see.
 type Location struct {
-	// Here: on this machine.
+	// Here is true if it is on this machine.
 	Here bool
-	// Host is the host of the address: where the server is if it is not here, unless its port is forwarded.
+	// Host is the host of the address. The server is there if it is not here, unless its port is forwarded.
 	Host string
-	// Forwarder is the program on this machine that passes the port on to another machine; empty is none.
+	// Forwarder is the program on this machine that forwards the port to another machine; empty means none.
 	Forwarder string
 }
 
-// Locate returns where the socket of a server is. It is on this machine if the host of the address resolves to loopback and
-// addresses of this machine's interfaces only, and no program that forwards ports elsewhere listens there.
+// Locate returns where the socket of a server is. It is on this machine if the host of the address resolves only to
+// loopback and addresses of this machine's interfaces, and no program that forwards ports elsewhere listens there.
 //
-// What it cannot see counts as this machine: a forwarder that belongs to another user or is protected, whose sockets only root
-// may read; a program that is no forwarder by name, such as a reverse proxy before a server on another machine; and rules of the
-// kernel (DNAT, IPVS), behind which nothing listens. Nothing listens either where a container's port is published by such a
-// rule, or where an engine has not started yet. A port that docker-proxy or another helper publishes is that of a container on this
-// machine.
+// These cases count as this machine, because Locate cannot see them: a forwarder of another user or a protected one,
+// whose sockets only root may read; a program that is not a forwarder by name, such as a reverse proxy for a server on
+// another machine; and kernel rules (DNAT, IPVS), which have no listener. There is no listener either if a container's
+// port is published by such a rule, or if an engine has not started yet. A port that docker-proxy or another helper
+// publishes belongs to a container on this machine.
 func Locate(ctx context.Context, address string) Location {
-	own, _ := net.InterfaceAddrs() // without them, loopback is all that is known of this machine
+	own, _ := net.InterfaceAddrs() // on failure, only loopback counts as this machine
 	return locate(ctx, procfs.DefaultMountPoint, address, own)
 }
 
@@ -64,7 +64,8 @@ func parse(address string) (*url.URL, error) {
 	return url.Parse(address)
 }
 
-// ofThisMachine reports whether an address is loopback, that of any interface (0.0.0.0), or of one of them.
+// ofThisMachine reports whether an address is loopback, that of any interface (0.0.0.0), or an address of an
+// interface.
 func ofThisMachine(address netip.Addr, own []net.Addr) bool {
 	address = address.Unmap().WithZone("")
 	if address.IsLoopback() || address.IsUnspecified() {
@@ -81,7 +82,7 @@ func forwarders() []string {
 	return []string{"ssh", "sshd", "sshd-session", "kubectl", "oc", "socat", "chisel", "frpc", "frps"}
 }
 
-// forwarder returns the name of the program that forwards the port of an address; empty if none is seen to.
+// forwarder returns the name of the program that forwards the port of an address, or "" if none is visible.
 func forwarder(procPath string, u *url.URL, addresses []netip.Addr) string {
 	port, err := strconv.ParseUint(portOf(u), 10, 16)
 	if err != nil {
@@ -89,7 +90,7 @@ func forwarder(procPath string, u *url.URL, addresses []netip.Addr) string {
 	}
 	proc, err := procfs.NewFS(procPath)
 	if err != nil {
-		return "" // no Linux
+		return "" // not Linux
 	}
 	var ips []net.IP
 	for _, a := range addresses {

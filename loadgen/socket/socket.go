@@ -13,8 +13,8 @@ import (
 // tcpListen is the state LISTEN in /proc/net/tcp.
 const tcpListen = 0x0A
 
-// Listener finds the process that listens on a port of loopback or one of these addresses, by the inode of its socket. It fails
-// where nothing listens, and where only root may see the process.
+// Listener finds the process that listens on a port of loopback or of one of these addresses, by the inode of its
+// socket. It fails if no process listens, or if only root may see the process.
 func Listener(proc procfs.FS, port uint64, addresses ...net.IP) (pid int, err error) {
 	inodes := listening(proc, port, addresses)
 	if len(inodes) == 0 {
@@ -27,7 +27,7 @@ func Listener(proc procfs.FS, port uint64, addresses ...net.IP) (pid int, err er
 	for _, process := range processes {
 		targets, err := process.FileDescriptorTargets()
 		if err != nil {
-			continue // another user's, or gone
+			continue // another user's process, or one that has ended
 		}
 		if slices.ContainsFunc(inodes, func(inode uint64) bool { return slices.Contains(targets, fmt.Sprintf("socket:[%d]", inode)) }) {
 			return process.PID, nil
@@ -36,14 +36,14 @@ func Listener(proc procfs.FS, port uint64, addresses ...net.IP) (pid int, err er
 	return 0, errors.New("the process that listens on the server's port cannot be seen")
 }
 
-// listening returns the inodes of the sockets that listen on a port where loopback or one of the addresses reaches them.
+// listening returns the inodes of the sockets that listen on a port of loopback or of one of the addresses.
 func listening(proc procfs.FS, port uint64, addresses []net.IP) []uint64 {
 	var inodes []uint64
 	//lint:ignore SA1019 netlink, which is recommended instead, is one more library for two files that are read twice a run
 	for _, read := range []func() (procfs.NetTCP, error){proc.NetTCP, proc.NetTCP6} {
 		sockets, err := read()
 		if err != nil {
-			continue // a kernel without IPv6 has no such file
+			continue // a kernel without IPv6 does not have the file
 		}
 		for _, s := range sockets {
 			if s.St == tcpListen && s.LocalPort == port && (reachable(s.LocalAddr) || slices.ContainsFunc(addresses, s.LocalAddr.Equal)) {

@@ -1,5 +1,5 @@
-// Package storage knows what a folder lies on: the mount, its file system, and the drives below it.
-// Everything is read from proc and sys; a folder of another process is seen as that process sees it.
+// Package storage finds the storage of a folder: the mount, its file system, and the drives below it. It reads proc
+// and sys only. A folder of another process is resolved as that process sees it.
 package storage
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// machine is where proc and sys are.
+// machine holds the paths of proc and sys.
 type machine struct{ proc, sys string }
 
-// mostDrives bounds the search below a mapped device.
+// mostDrives is the most drives that are searched below a mapped device.
 const mostDrives = 32
 
-// Of says what a folder of this process lies on.
+// Of returns the storage of a folder of this process.
 func Of(dir string) (rundir.Storage, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -32,8 +32,8 @@ func Of(dir string) (rundir.Storage, error) {
 	return machine{"/proc", "/sys"}.of("self", dir)
 }
 
-// OfProcess says what a folder lies on that a process has by that name, which may be in a container.
-// It takes the rights to read that process's links.
+// OfProcess returns the storage of a folder as a process sees it, which may be in a container. It needs permission to
+// read that process's links.
 func OfProcess(pid int, dir string) (rundir.Storage, error) {
 	return machine{"/proc", "/sys"}.of(strconv.Itoa(pid), dir)
 }
@@ -56,8 +56,8 @@ func (m machine) of(process, dir string) (rundir.Storage, error) {
 	return found, nil
 }
 
-// mount is the one that a folder of a process is in: of those whose point is above it the deepest,
-// and of several at one point the last, which hides the others.
+// mount returns the mount that contains a folder of a process: the deepest mount point above it and, of several mounts
+// at one point, the last, which hides the others.
 func (m machine) mount(process, dir string) (*procfs.MountInfo, error) {
 	fs, err := procfs.NewFS(m.proc)
 	if err != nil {
@@ -89,17 +89,17 @@ func (m machine) mount(process, dir string) (*procfs.MountInfo, error) {
 	return deepest, nil
 }
 
-// within says whether a folder is a mount point or below it.
+// within reports whether a folder is a mount point or below it.
 func within(dir, point string) bool {
 	return point == "/" || dir == point || strings.HasPrefix(dir, point+"/")
 }
 
-// unescape undoes how mountinfo writes white space and backslashes: "/mnt/my\040disk".
+// unescape decodes the escapes of mountinfo for white space and backslashes: "/mnt/my\040disk".
 func unescape(text string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(text)
 }
 
-// options are those of the mount and of the file system below it, in order, without doubles.
+// options returns the options of the mount and of its file system, sorted, without duplicates.
 func options(mount *procfs.MountInfo) []string {
 	var all []string
 	for _, set := range []map[string]string{mount.Options, mount.SuperOptions} {
@@ -114,8 +114,8 @@ func options(mount *procfs.MountInfo) []string {
 	return slices.Compact(all)
 }
 
-// drives are the devices that have nothing below them. A file system with a device of its own
-// making, such as btrfs, is on what it was mounted from.
+// drives returns the devices at the bottom. A file system with an anonymous device, such as btrfs, is on the device
+// that it was mounted from.
 func (m machine) drives(mount *procfs.MountInfo) []rundir.Drive {
 	device := path.Join(m.sys, "dev/block", mount.MajorMinorVer)
 	if _, err := os.Stat(device); err != nil {
@@ -132,8 +132,7 @@ func (m machine) drives(mount *procfs.MountInfo) []rundir.Drive {
 	return drives
 }
 
-// bottom adds the whole drives below a device: those that a mapped one is made of, and of a
-// partition the drive that it is a part of.
+// bottom adds the whole drives below a device: the parts of a mapped device and, for a partition, its drive.
 func bottom(device string, found []string) []string {
 	real, err := filepath.EvalSymlinks(device)
 	if err != nil || len(found) >= mostDrives {
@@ -154,21 +153,21 @@ func bottom(device string, found []string) []string {
 	return append(found, real)
 }
 
-// describe reads what sysfs says of a drive. NVMe has the firmware as firmware_rev, SCSI as rev.
+// describe reads the description of a drive from sysfs. NVMe has the firmware as firmware_rev, SCSI as rev.
 func describe(dir string) rundir.Drive {
 	d := rundir.Drive{Device: path.Base(dir), Model: line(dir, "device/model"), Firmware: line(dir, "device/firmware_rev")}
 	if d.Firmware == "" {
 		d.Firmware = line(dir, "device/rev")
 	}
-	// The controller of an NVMe drive is between the drive and its place on the bus.
+	// For an NVMe drive, the controller is between the drive and its place on the bus.
 	d.LinkSpeed, d.LinkWidth = line(dir, "device/device/current_link_speed"), line(dir, "device/device/current_link_width")
 	return d
 }
 
-// longestLine bounds what is taken of a file of sysfs, in bytes.
+// longestLine is the most that is read of a sysfs file, in bytes.
 const longestLine = 256
 
-// line is the text of a file of one line; empty if it cannot be read.
+// line returns the text of a one-line file, or "" if it cannot be read.
 func line(dir, name string) string {
 	text, err := os.ReadFile(path.Join(dir, name))
 	if err != nil {

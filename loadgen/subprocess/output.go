@@ -2,8 +2,8 @@ package subprocess
 
 import "io"
 
-// Output is one stream of a program: passed on, kept, and read. A writer that fails holds up none of
-// the others, and never the program: one whose reader has gone would be ended by it.
+// Output is one stream of a program, with several writers. A writer that fails blocks neither the others nor the
+// program: a program whose output has no reader would be ended by the kernel.
 type Output struct {
 	writers []io.Writer
 }
@@ -11,7 +11,7 @@ type Output struct {
 // NewOutput returns a stream that goes to all writers, in this order.
 func NewOutput(writers ...io.Writer) *Output { return &Output{writers} }
 
-// Write never fails; a writer that has failed gets nothing more.
+// Write never fails. A writer that has failed receives nothing more.
 func (o *Output) Write(text []byte) (int, error) {
 	for i, w := range o.writers {
 		if w == nil {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// serverOptions are the options by which benchmark clients are pointed at a server: vLLM's and SGLang's, genai-bench's, AIPerf's and
-// GuideLLM's.
+// serverOptions are the options that name the server in benchmark clients: those of vLLM and SGLang, genai-bench,
+// AIPerf and GuideLLM.
 func serverOptions() []string {
 	return []string{"--base-url", "--host", "--api-base", "--url", "-u", "--target"}
 }
 
-// ServerAddress returns the address of the server that the arguments of a benchmark name, with or without its scheme; empty if
-// they name none, as of a benchmark that runs its engine itself.
+// ServerAddress returns the server address in the arguments of a benchmark, with or without its scheme. It is empty if
+// they name none, as with a benchmark that runs its engine itself.
 func ServerAddress(args []string) string {
 	for i, arg := range args {
 		name, value, given := strings.Cut(arg, "=")

@@ -1,5 +1,5 @@
-// Package subprocess runs a program as the load of a run: in a process group of its own, so that a signal
-// reaches all of it and only it, with its output passed on as it comes and kept.
+// Package subprocess runs a program as the load of a run. The program has a process group of its own, so that a signal
+// reaches the program and its children only. Its output is passed on as it comes, and kept.
 package subprocess
 
 import (
@@ -16,24 +16,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options say what to run.
+// Options describe the program to run.
 type Options struct {
 	// Args are the program and its arguments. No shell reads them.
 	Args []string
-	// Stdout and Stderr get what the program writes; each is written to by one goroutine. A file is
-	// given to the program itself, which goes on writing into it when we have ended.
+	// Stdout and Stderr receive what the program writes; one goroutine writes to each. If it is a file, the program
+	// gets the file itself and goes on writing into it after this process has ended.
 	Stdout, Stderr io.Writer
-	// Stdin is what the program reads: nothing, if nil. A measured program that waits for a terminal
-	// would be stopped for it.
+	// Stdin is what the program reads; nil means no input. A measured program that reads from a terminal would be
+	// stopped by it.
 	Stdin *os.File
-	// Env is its environment, ours if nil; Dir the folder that it runs in, ours if empty.
+	// Env is its environment (nil: the environment of this process) and Dir its working directory (empty: that of this
+	// process).
 	Env []string
 	Dir string
-	// Session starts it in a session of its own, so that it outlives us and our terminal.
+	// Session starts the program in a session of its own, so that it outlives this process and its terminal.
 	Session bool
 }
 
-// Command is a program that runs.
+// Command is a running program.
 type Command struct {
 	process *exec.Cmd
 	ended   chan struct{}
@@ -42,11 +43,11 @@ type Command struct {
 
 // Exit is how a program ended.
 type Exit struct {
-	// Code is what it returned, or 128 and the signal that ended it, as shells have it.
+	// Code is the exit code, or 128 plus the signal that ended the program, as in shells.
 	Code int
-	// Signal is the name of that signal; empty without one.
+	// Signal is the name of that signal, or empty.
 	Signal string
-	// OutputLeft says that something it started still held its output when it had ended.
+	// OutputLeft is true if a child of the program still held its output open after it had ended.
 	OutputLeft bool
 }
 
@@ -57,11 +58,10 @@ func (e Exit) String() string {
 	return fmt.Sprintf("ended with exit code %d", e.Code)
 }
 
-// outputWait is how long output is waited for after the program has ended: what it left running may
-// hold it for ever.
+// outputWait is how long to wait for output after the program has ended: a child may hold it open for ever.
 const outputWait = 2 * time.Second
 
-// Find says whether there is a program of that name, without running it.
+// Find returns an error unless there is a program of that name. It does not run it.
 func Find(name string) error {
 	_, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
@@ -74,9 +74,9 @@ func Find(name string) error {
 func Start(o Options) (*Command, error) {
 	c := &Command{process: exec.Command(o.Args[0], o.Args[1:]...), ended: make(chan struct{})}
 	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = o.Stdout, o.Stderr, outputWait
-	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: !o.Session, Setsid: o.Session} // a session is a group too
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: !o.Session, Setsid: o.Session} // a session is also a process group
 	c.process.Env, c.process.Dir = environment(o.Env), o.Dir
-	if o.Stdin != nil { // a nil file is no nil reader
+	if o.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		c.process.Stdin = o.Stdin
 	}
 	if err := c.process.Start(); err != nil {
@@ -86,8 +86,8 @@ func Start(o Options) (*Command, error) {
 	return c, nil
 }
 
-// environment is what was given, or ours. Python writes into a pipe or a file by blocks unless it is
-// told not to, and phases would begin when a block is full.
+// environment returns env, or the environment of this process. It switches off the buffer of Python, which otherwise
+// writes to a pipe or a file in blocks, so that phases would begin only when a block is full.
 func environment(env []string) []string {
 	const unbuffered = "PYTHONUNBUFFERED"
 	if env == nil {
@@ -101,11 +101,11 @@ func environment(env []string) []string {
 	return append(slices.Clip(env), unbuffered+"=1")
 }
 
-// NotifyVariable names the environment variable with the address of notices, which has a secret in it.
+// NotifyVariable is the environment variable with the notification URL, which contains a secret.
 const NotifyVariable = "UMA_LOAD_NOTIFY_URL"
 
-// Inherited is our environment without what is meant for us alone: a program that we start may print all
-// that it has, and be kept for it.
+// Inherited returns this process's environment without the variables that are only for this process: a program may
+// print its environment, and its output is kept.
 func Inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(one string) bool { return strings.HasPrefix(one, NotifyVariable+"=") })
 }
@@ -120,20 +120,20 @@ func (c *Command) wait() {
 	close(c.ended)
 }
 
-// Ended is closed once the program has ended and its output has been handed on.
+// Ended is closed once the program has ended and its output has been passed on.
 func (c *Command) Ended() <-chan struct{} { return c.ended }
 
-// Exit is how the program ended; only after Ended.
+// Exit returns how the program ended. Call it only after Ended.
 func (c *Command) Exit() Exit { return c.exit }
 
-// PID is the number of the program's process, and of its group.
+// PID is the process ID of the program, and the ID of its group.
 func (c *Command) PID() int { return c.process.Process.Pid }
 
-// Interrupt asks the program and what it has started to end, as Ctrl-C does.
+// Interrupt sends SIGINT to the program and its children, as Ctrl-C does.
 func (c *Command) Interrupt() { c.signal(unix.SIGINT) }
 
-// Kill ends the program and what it has started.
+// Kill ends the program and its children.
 func (c *Command) Kill() { c.signal(unix.SIGKILL) }
 
-// signal reaches whatever is left of the group; that nothing is left is no error.
+// signal sends a signal to the group. An empty group is not an error.
 func (c *Command) signal(s unix.Signal) { _ = unix.Kill(-c.process.Process.Pid, s) }
