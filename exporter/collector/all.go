@@ -1,6 +1,6 @@
 package collector
 
-// All lists the collectors: the table of contents. A collector that is not here does not exist.
+// All lists the collectors. A collector must be listed here to run.
 func All() []Spec {
 	return []Spec{
 		hostSpec(), memorySpec(), gpuSpec(), cgroupSpec(), processSpec(), kvbmSpec(), engineSpec(), cufileSpec(),

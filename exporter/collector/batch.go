@@ -44,7 +44,7 @@ func (b *Batch) Counter(m metric.Counter, value float64, labels ...string) {
 // Lacks records that the host did not meet the need of this name for the collector.
 func (b *Batch) Lacks(need string) { b.lacking = append(b.lacking, need) }
 
-// Note adds a line for people, which doctor prints.
+// Note adds a line of text, which doctor prints.
 func (b *Batch) Note(text string) { b.notes = append(b.notes, text) }
 
 func (b *Batch) add(def metric.Def, value float64, labels []string) {

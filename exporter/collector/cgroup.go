@@ -19,7 +19,7 @@ const defaultCgroupLimit = 200
 type CgroupOptions struct {
 	// Include adds the cgroups whose path matches to those shown by default. Nil adds none.
 	Include *regexp.Regexp
-	// Limit is how many cgroups are shown, 200 when 0; what is left out is counted.
+	// Limit is the maximum number of cgroups shown, 200 when 0; the others are counted.
 	Limit int
 	// Detail shows every line of memory.stat.
 	Detail bool
@@ -58,17 +58,17 @@ func seesWholeCgroupPaths(host Host) bool {
 	return whole || errors.Is(err, fs.ErrNotExist) || !hostfs.HasNVIDIAModule(host.Sys)
 }
 
-// cgroupCollector keeps what it has learnt of names. The runner never runs a collector twice at a time.
+// cgroupCollector keeps container names between collections. The runner never runs a collector twice at a time.
 type cgroupCollector struct {
 	host    Host
 	options CgroupOptions
 	names   *containerNames
 }
 
-// collect shows the cgroups that there are while it looks. They come and go meanwhile, which is no
-// trouble: one that is gone has no series.
+// collect shows the cgroups that exist while it reads. Cgroups that come and go meanwhile are no error: one that is
+// gone has no series.
 func (c *cgroupCollector) collect(ctx context.Context, sample *Sample, batch *Batch) error {
-	// Asked first, because it reads process lists, meminfo and the top of the tree back to back.
+	// Read first, because it reads process lists, meminfo and the top of the tree back to back.
 	memory, memoryErr := sample.Memory(ctx)
 	held := sample.gpuHeld(ctx, memory, memoryErr)
 	paths, err := hostfs.WalkCgroups(c.host.Cgroup)

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// cgroupEmitter puts cgroups into a batch.
+// cgroupEmitter adds cgroups to a batch.
 type cgroupEmitter struct {
 	batch   *Batch
 	sys     fs.FS
@@ -49,8 +49,8 @@ func (e *cgroupEmitter) emit(c cgroupReading) {
 		if pressure.Some != nil {
 			e.batch.Counter(metric.CgroupPressureWaitingSecondsTotal, *pressure.Some, c.path, resource)
 		}
-		// Unlike that of the whole machine, the stall time of a cgroup for cpu is defined: time in
-		// which its quota kept all of it from running.
+		// The stall time of a whole machine for cpu is undefined; that of a cgroup is defined: time in which its quota
+		// kept all of it from running.
 		if pressure.Full != nil {
 			e.batch.Counter(metric.CgroupPressureStalledSecondsTotal, *pressure.Full, c.path, resource)
 		}
@@ -106,7 +106,7 @@ func (e *cgroupEmitter) emitIO(c cgroupReading) {
 	}
 }
 
-// deviceName is the name of a block device, its number where sysfs has none for it.
+// deviceName returns the name of a block device, its number where sysfs has no name.
 func (e *cgroupEmitter) deviceName(number string) string {
 	name, known := e.devices[number]
 	if !known {
@@ -119,7 +119,7 @@ func (e *cgroupEmitter) deviceName(number string) string {
 	return name
 }
 
-// cgroupGauge is a series that is one amount of a cgroup.
+// cgroupGauge is a series of one amount of a cgroup.
 type cgroupGauge struct {
 	metric metric.Gauge
 	value  func(hostfs.Cgroup) *uint64

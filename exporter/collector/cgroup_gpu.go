@@ -16,14 +16,14 @@ type gpuHeld struct {
 	known bool
 	// direct are the cgroups that directly contain such processes, whether or not the amounts are known.
 	direct map[string]bool
-	// bytes is held by processes in a cgroup and in all below it, over all GPUs; fromPool is what of it
-	// is memory of the pool.
+	// bytes is held by processes in a cgroup and all cgroups below it, over all GPUs; fromPool is the part of it that
+	// is pool memory.
 	bytes, fromPool map[string]uint64
 	// inPool reports that the memory of at least one GPU is pool memory.
 	inPool bool
 }
 
-// gpuHeld sums what the processes of a reading hold, up the tree: a cgroup holds what those in it do.
+// gpuHeld sums the memory that the processes of a reading hold, up the tree: a cgroup holds what its processes hold.
 func (s *Sample) gpuHeld(ctx context.Context, memory MemoryReading, memoryErr error) gpuHeld {
 	held := gpuHeld{direct: map[string]bool{}, bytes: map[string]uint64{}, fromPool: map[string]uint64{}}
 	if memoryErr != nil || s.host.ForeignGPU {

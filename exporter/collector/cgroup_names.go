@@ -29,7 +29,7 @@ func newContainerNames(host Host, options CgroupOptions) *containerNames {
 	return names
 }
 
-// ask brings the names up to date for these cgroups as far as that takes no waiting.
+// ask updates the names of these cgroups as far as it can without waiting.
 func (n *containerNames) ask(candidates []candidate) {
 	if n.file != nil {
 		n.file.read()
@@ -93,7 +93,7 @@ type namesFile struct {
 }
 
 func (f *namesFile) read() {
-	// By the rules for kernel files: a regular file, bounded, never waited for.
+	// The rules for kernel files apply: a regular file, bounded, read without waiting.
 	directory, name := filepath.Split(f.path)
 	text, err := fs.ReadFile(hostfs.Dir(filepath.Clean(directory)), name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *namesFile) read() {
 	}
 }
 
-// reasonOf is an error without the path, which the flag names already.
+// reasonOf returns an error without the path, which the flag already names.
 func reasonOf(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

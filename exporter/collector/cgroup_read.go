@@ -69,12 +69,12 @@ func readCgroup(cgroups fs.FS, one candidate, tops map[string]hostfs.MemoryStat)
 	return cgroupReading{candidate: one, there: true, files: files, stat: stat, err: errors.Join(statErr, err)}
 }
 
-// maxReaders bounds how many cgroups are read at a time. Reading is work of the kernel, not waiting, and
-// most of a measured machine belongs to what is measured.
+// maxReaders is the maximum number of cgroups read at a time. Reading is work of the kernel, not waiting, and most of
+// the CPU time belongs to the load that is measured.
 const maxReaders = 4
 
-// inParallel calls do for 0 to n-1, several at a time, and take with each result, one at a time and in any
-// order. A panic of do is one of the caller, so that it is contained with the collector.
+// inParallel calls do for 0 to n-1, several at a time, and take with each result, one at a time and in any order. A
+// panic of do becomes a panic of the caller, so that it is contained with the collector.
 func inParallel[T any](n int, do func(i int) T, take func(T)) {
 	type result struct {
 		value    T

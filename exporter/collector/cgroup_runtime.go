@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// runtimeTimeout bounds a question to a runtime, answerTimeout how long the page that asked it
-	// waits for the answer. A list of containers takes a runtime some milliseconds; a page without
-	// names is right, only less readable, and the next one has them.
+	// runtimeTimeout is the timeout of a request to a runtime, answerTimeout the time that the page that asked waits
+	// for the answer. A runtime lists its containers in some milliseconds; a page without names is correct, only less
+	// readable, and the next page has them.
 	runtimeTimeout = 5 * time.Second
 	answerTimeout  = 100 * time.Millisecond
 
@@ -40,7 +40,7 @@ type runtimeNames struct {
 	unknown map[string]retry
 	pending chan listing // receives one answer; nil when no request is running
 	fresh   bool         // asked in this collection
-	err     error        // of the last question
+	err     error        // of the last request
 }
 
 // retry is the time of the next request for a container, and the wait after that.
@@ -62,7 +62,7 @@ func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return dialer.DialContext(ctx, "unix", socket)
 			},
-			DisableKeepAlives: true, // hours may pass to the next question
+			DisableKeepAlives: true, // hours may pass until the next request
 		}},
 		known: map[string]container.Name{}, unknown: map[string]retry{},
 	}
@@ -111,10 +111,10 @@ func (r *runtimeNames) await() {
 	}
 }
 
-// take takes an answer that is there.
+// take takes the answer that has arrived.
 func (r *runtimeNames) take() {
 	select {
-	case answer := <-r.pending: // a nil channel never has one
+	case answer := <-r.pending: // a receive from a nil channel never succeeds
 		r.apply(answer)
 	default:
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// candidate is a cgroup that is to be shown if there is room.
+// candidate is a cgroup that is shown if the limit permits.
 type candidate struct {
 	path     string
 	identity container.Identity
 	holdsGPU bool
 }
 
-// candidates are the cgroups worth showing: containers, pods, what is directly below the root, what
-// holds GPU memory, and what was asked for.
+// candidates are the cgroups that may be shown: containers, pods, cgroups directly below the root, holders of GPU
+// memory, and cgroups that the options include.
 func (c *cgroupCollector) candidates(paths []string, held gpuHeld) []candidate {
 	var candidates []candidate
 	for _, path := range paths {
@@ -56,8 +56,8 @@ func (c candidate) rank() int {
 	return 2
 }
 
-// within leaves as many as there is room for, of equal rank those that most is charged to. The order
-// of the tree is kept.
+// within keeps as many cgroups as the limit permits, of equal rank those with the largest charge. The order of the tree
+// is kept.
 func (c *cgroupCollector) within(candidates []candidate) []candidate {
 	limit := cmp.Or(c.options.Limit, defaultCgroupLimit)
 	if len(candidates) <= limit {

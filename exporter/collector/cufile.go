@@ -24,8 +24,8 @@ func cufileSpec() Spec {
 	}
 }
 
-// cufileCollector keeps what it has seen of processes and logs between collections. The runner never runs a
-// collector twice at a time.
+// cufileCollector keeps the evidence of processes and logs between collections. The runner never runs a collector twice
+// at a time.
 type cufileCollector struct {
 	host  Host
 	looks *processLooks[*cufileLook]
@@ -125,7 +125,7 @@ func (c *cufileCollector) emitProcesses(batch *Batch, looks []*cufileLook) {
 // configKey identifies a configuration: each container has its own /etc.
 type configKey struct{ cgroup, path string }
 
-// maxConfigs bounds how many configurations are shown.
+// maxConfigs is the maximum number of configurations shown.
 const maxConfigs = 20
 
 // emitCuFileConfig adds the configuration of a process, once for all processes that share it.

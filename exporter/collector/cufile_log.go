@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// maxLogsOfProcess bounds the logs that are read of a process; the library writes one.
+	// maxLogsOfProcess is the maximum number of logs read per process; the library writes one.
 	maxLogsOfProcess = 2
-	// maxFollowedLogs bounds the logs whose place is kept, those of processes that have ended included: an
-	// engine that is started again goes on in the log that it had. There is room for all that processes have
-	// open, so that the place in none of those is forgotten and its messages counted again.
+	// maxFollowedLogs is the maximum number of logs whose offset is kept, those of processes that have ended included:
+	// an engine that is restarted continues its old log. It covers all logs that processes have open, so that none of
+	// their offsets is forgotten and its messages counted again.
 	maxFollowedLogs = maxLogsOfProcess * maxEngineProcesses
 	// maxMarked is the maximum number of processes counted separately in one log.
 	maxMarked = 256
@@ -55,7 +55,7 @@ func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) cufile.Evidence {
 	return evidence
 }
 
-// follow reads on in a log, nil if it cannot be read. Processes that share one are served from one reading.
+// follow reads the new part of a log, nil if it cannot be read. Processes that share a log share one reading.
 func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 	lines, now, err := hostfs.FollowForeign(proc, pid, name, func(file string) (uint64, bool) {
 		known := l.files[file]
@@ -86,7 +86,7 @@ func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 	return log
 }
 
-// makeRoom forgets the log that has not been read for longest if there are too many.
+// makeRoom forgets the least recently read log if there are too many.
 func (l *cufileLogs) makeRoom() {
 	if len(l.files) < maxFollowedLogs {
 		return

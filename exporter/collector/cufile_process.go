@@ -16,24 +16,23 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// The library and its half for network file systems, by how their files' names begin.
+// The library and its half for network file systems, by the prefix of the file name.
 const (
 	cufileLibrary     = "libcufile.so"
 	cufileRDMALibrary = "libcufile_rdma.so"
 )
 
-// cufileLook is one look into a process.
+// cufileLook is one inspection of a process.
 type cufileLook struct {
 	pid      uint32
 	innerPID uint32 // as its logs have it
 	comm     string
 	cgroup   string
 	evidence cufile.Evidence // without the evidence of logs
-	// configPath is the configuration that the process has, "" if there is none; config is nil if it could
-	// not be read.
+	// configPath is the path of the process's configuration, "" if it has none; config is nil if it could not be read.
 	configPath string
 	config     *cufile.Config
-	// logs are where its logs may be, by its own names.
+	// logs are the possible paths of its logs, as the process names them.
 	logs []string
 }
 
@@ -126,7 +125,7 @@ func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
 	l.evidence.CompatForbidden = said && !allowed
 }
 
-// addLogs finds the logs: those that are open, else where the library would put one.
+// addLogs finds the logs: the open ones, else the path where the library would create one.
 func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[string]string) {
 	named := environ["CUFILE_LOGFILE_PATH"]
 	for _, file := range files {
@@ -149,7 +148,7 @@ func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[st
 	l.logs = []string{absolute(proc, l.pid, named)}
 }
 
-// absolute is a process's name for a file that it has named, relative to where it works.
+// absolute returns a process's path relative to its working directory.
 func absolute(proc fs.FS, pid uint32, name string) string {
 	if path.IsAbs(name) {
 		return name

@@ -22,7 +22,8 @@ func needKernelLog() Need {
 	}
 }
 
-// mostRecords bounds what one collection reads: who floods the log does not hold it up, and the rest is read the next time.
+// mostRecords is the maximum number of records that one collection reads: a flooded log does not delay it, and the rest
+// is read the next time.
 const mostRecords = 20_000
 
 // driverLog counts lines of the driver from the end that the kernel log had when it was opened.
@@ -42,7 +43,7 @@ func newDriverLog(host Host, options Options) *driverLog {
 	return &driverLog{open: host.KernelLog, kinds: map[hostfs.DriverKind]float64{}, xids: map[uint64]float64{}}
 }
 
-// emit reads what is new, without waiting, and adds every count, from 0 on, so that the first line is an increase.
+// emit reads the new records, without waiting, and adds every count, from 0 on, so that the first line is an increase.
 func (d *driverLog) emit(batch *Batch) error {
 	if d == nil {
 		return nil

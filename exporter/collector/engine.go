@@ -26,8 +26,7 @@ func engineSpec() Spec {
 	}
 }
 
-// engines are the sources with what was read of them the time before. The runner never runs a collector twice
-// at a time.
+// engines are the sources with their previous readings. The runner never runs a collector twice at a time.
 type engines struct {
 	client  engine.Client
 	sources *sources
@@ -45,7 +44,7 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 	missed, requested := e.missed, e.requested
 	e.before, e.missed, e.requested = map[string]engine.Reading{}, map[missKey]missCount{}, map[requestedKey]requestedCount{}
 	for _, a := range answers {
-		if !errors.Is(a.Err, endpoint.ErrUnreachable) { // else another engine may listen there next
+		if !errors.Is(a.Err, endpoint.ErrUnreachable) { // otherwise another engine may listen there next
 			e.before[a.Source] = a.Value
 		}
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// maxEngineProcesses bounds the processes that are looked into for an engine.
+// maxEngineProcesses is the maximum number of processes inspected for an engine.
 const maxEngineProcesses = 256
 
 // engineProcesses lists the processes that may belong to an engine: those that hold GPU memory, largest first, then the

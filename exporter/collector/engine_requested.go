@@ -8,18 +8,18 @@ import (
 // requestedKey identifies the counts of a model.
 type requestedKey struct{ source, model string }
 
-// requestedCount makes lookups of counts that an engine takes at the begin and at the end of requests. They belong
-// to the same requests only while none is in flight: between two such moments as many requests must have
-// begun as reported cached tokens. An interval in which a request ended without a report is left out.
+// requestedCount derives lookups from counts that an engine takes at the begin and at the end of requests. They belong
+// to the same requests only while no request is in flight: between two such moments as many requests must have begun as
+// reported cached tokens. An interval in which a request ended without a report is left out.
 type requestedCount struct {
 	at           engine.RequestedTokens // at the last moment without a request in flight
 	hits, misses float64                // of requests up to then
 	known        bool                   // whether there was an interval that counts
 }
 
-// next is the count after another reading.
+// next returns the count after another reading.
 func (c requestedCount) next(now engine.RequestedTokens) requestedCount {
-	if now.Begun < c.at.Begun || now.Reported < c.at.Reported { // the engine began anew
+	if now.Begun < c.at.Begun || now.Reported < c.at.Reported { // the engine restarted
 		c = requestedCount{}
 	}
 	if !now.Idle {

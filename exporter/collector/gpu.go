@@ -57,7 +57,7 @@ func collectGPU(ctx context.Context, sample *Sample, batch *Batch) error {
 	}
 	for i := range snapshot.Devices {
 		d := &snapshot.Devices[i]
-		// A device whose UUID could not be read goes by its index.
+		// A device without readable UUID is identified by its index.
 		d.UUID = cmp.Or(d.UUID, "gpu"+strconv.Itoa(d.Index))
 		batch.Gauge(metric.GPULost, number(d.Return != nvml.Success), d.UUID)
 		emitXIDErrors(batch, *d)
@@ -119,7 +119,7 @@ func emitHung(batch *Batch, d nvml.Device) {
 	}
 }
 
-// gpuGauge is a series that is one number of a device, absent where the device does not give it.
+// gpuGauge is a series of one number of a device, absent where the device does not give it.
 type gpuGauge struct {
 	metric metric.Gauge
 	value  func(nvml.Device) *float64

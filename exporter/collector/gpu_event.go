@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// emitXIDErrors adds every code that a person acts on, from 0 on, so that the first error is an
-// increase; what else the driver reports is one sum.
+// emitXIDErrors adds every code that needs action, from 0 on, so that the first error is an increase; all other codes
+// are one sum.
 func emitXIDErrors(batch *Batch, d nvml.Device) {
 	if d.XIDErrors == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// emitInstances adds the parts of a partitioned GPU. That there are none is a counted 0.
+// emitInstances adds the parts of a partitioned GPU. Their number is a counted 0 if there are none.
 func emitInstances(batch *Batch, d nvml.Device) {
 	if d.MIGEnabled != nil {
 		batch.Gauge(metric.GPUMIGEnabled, number(*d.MIGEnabled), d.UUID)

@@ -10,10 +10,10 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// noGPU is the label value for a machine that has no GPU; without a value the label would be absent.
+// noGPU is the label value for a machine without GPU; with an empty value the label would be absent.
 const noGPU nvml.Architecture = "none"
 
-// hostSpec is the collector of what the machine is.
+// hostSpec is the collector of the machine's identity.
 func hostSpec() Spec {
 	return Spec{
 		Name:    "host",

@@ -27,8 +27,8 @@ func kvbmSpec() Spec {
 	}
 }
 
-// kvbmCollector keeps of a collection how far logs have been read and what was seen of processes. Counts of a source that has begun
-// anew are passed on as they are: to see that it did is the reader's right.
+// kvbmCollector keeps the offsets of logs and the evidence of processes between collections. Counts of a restarted
+// source are passed on as they are: the reader of a counter detects the restart.
 type kvbmCollector struct {
 	host    Host
 	client  endpoint.Client
@@ -40,8 +40,8 @@ type kvbmCollector struct {
 
 var errNotKVBM = errors.New("answers, but has no metric of KVBM or NIXL")
 
-// collect reads pages, logs and descriptors, each of which can be all there is: an engine with a disk tier
-// but without metrics, or the page of one on another machine.
+// collect reads pages, logs and descriptors, each of which can be the only source: an engine with a disk tier but
+// without metrics, or the page of an engine on another machine.
 func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batch) error {
 	targets, listErr := c.sources.now()
 	answers := readSources(ctx, targets.KVBM, c.readPage)
@@ -109,7 +109,7 @@ func (c *kvbmCollector) blockSizes(answers []answer[kvbmPage], logged []loggedKV
 	return sizes
 }
 
-// onlyBlockSize is the size that all logs agree in, 0 if there is none or they do not.
+// onlyBlockSize is the size that all logs agree on, 0 if there is none or they differ.
 func onlyBlockSize(logged []loggedKVBM) uint64 {
 	var only uint64
 	for _, one := range logged {

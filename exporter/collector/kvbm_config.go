@@ -18,8 +18,8 @@ func cacheVariables() map[string]string {
 	return map[string]string{metric.TierHost: "DYN_KVBM_CPU_CACHE_GB", metric.TierDisk: "DYN_KVBM_DISK_CACHE_GB"}
 }
 
-// configuredTiers reads the sizes of tiers, in bytes by tier, that a process was started with. Of one that may not
-// be looked into there are none.
+// configuredTiers reads the configured sizes of a process's tiers, in bytes by tier. A process that may not be
+// inspected has none.
 func configuredTiers(proc fs.FS, pid uint32) map[string]float64 {
 	sizes := map[string]float64{}
 	environ, _ := hostfs.ReadEnviron(proc, pid)

@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// diskFile is a file that a KV block manager keeps blocks in.
+// diskFile is a file in which a KV block manager keeps blocks.
 type diskFile struct {
 	labels []string // of the first process found that has it open: PID, comm, cgroup, path
 	bytes  uint64
@@ -43,7 +43,7 @@ type kvbmProcess struct {
 	comm, cgroup string
 	files        []hostfs.OpenFile // of the disk tier
 	filesErr     error             // why files may be missing
-	// configured are the sizes of tiers that it was started with, in bytes, by tier.
+	// configured are the configured sizes of its tiers, in bytes, by tier.
 	configured map[string]float64
 }
 
@@ -55,14 +55,14 @@ func inspectKVBM(proc fs.FS, pid uint32) kvbmProcess {
 		p.filesErr = fmt.Errorf("descriptors: %w", err)
 	}
 	if len(p.files)+len(p.configured) > 0 {
-		p.comm, _ = hostfs.Comm(proc, pid) // it may have ended since
+		p.comm, _ = hostfs.Comm(proc, pid) // it may have ended meanwhile
 		p.cgroup, _ = hostfs.ProcessCgroup(proc, pid)
 	}
 	return p
 }
 
-// processes looks into those that may belong to an engine. One that may not be looked into is passed over: that
-// is what the collector's need is about.
+// processes inspects the possible processes of an engine. A process that may not be inspected is skipped: the
+// collector's need covers it.
 func (c *kvbmCollector) processes(ctx context.Context, sample *Sample) ([]kvbmProcess, error) {
 	found, hidden, err := c.looks.into(ctx, sample.engineProcesses(ctx))
 	for _, pid := range hidden {
@@ -72,8 +72,7 @@ func (c *kvbmCollector) processes(ctx context.Context, sample *Sample) ([]kvbmPr
 }
 
 // diskFiles lists the files that the processes have open, each once. One can be open several times: cuFile in
-// compatibility mode keeps one descriptor with and one without O_DIRECT, and a process that was forked has
-// those of its parent.
+// compatibility mode keeps one descriptor with and one without O_DIRECT, and a forked process has those of its parent.
 func diskFiles(processes []kvbmProcess) ([]*diskFile, error) {
 	var found []*diskFile
 	var errs []error

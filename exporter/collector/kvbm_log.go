@@ -19,7 +19,7 @@ type kvbmFacts struct {
 	blockBytes uint64
 }
 
-// hitWindow is what the tiers had of the blocks asked for.
+// hitWindow is the number of hits of each tier among the blocks looked up.
 type hitWindow struct {
 	queried uint64
 	hits    map[string]uint64 // by tier
@@ -67,7 +67,7 @@ func (c *kvbmCollector) readLogs(paths []string) ([]loggedKVBM, error) {
 			errs = append(errs, fmt.Errorf("log %s: %w", path, err))
 		}
 	}
-	c.logs = still // what is not named any more, or gone, is forgotten
+	c.logs = still // logs that are no longer configured, or gone, are forgotten
 	return logged, errors.Join(errs...)
 }
 
@@ -109,8 +109,8 @@ func (f *kvbmFacts) take(line string) {
 	}
 }
 
-// parseWindow reads the hits of each tier; nil where they cannot be: more hits than queries, or tiers that
-// were asked for different numbers of blocks.
+// parseWindow reads the hits of each tier, nil if they are inconsistent: more hits than queries, or different numbers
+// of queries by tier.
 func parseWindow(text string) *hitWindow {
 	window := &hitWindow{hits: map[string]uint64{}}
 	for _, rate := range hitRate.FindAllStringSubmatch(text, -1) {

@@ -21,8 +21,7 @@ func (p kvbmPage) series(name string) []endpoint.Series {
 	return nil
 }
 
-// sum is what all series of a name add up to: KVBM writes one without labels, but who joins the pages of
-// several makes several of it.
+// sum adds up all series of a name: KVBM writes one without labels, but a joined page of several managers has several.
 func (p kvbmPage) sum(name string) (sum float64, known bool) {
 	found := p.series(name)
 	for _, one := range found {
@@ -94,7 +93,7 @@ func (p kvbmPage) emitBlocks(batch *Batch, source string, blockBytes float64) {
 	}
 }
 
-// emitV2 translates what version 2 adds.
+// emitV2 translates the additions of version 2.
 func (p kvbmPage) emitV2(batch *Batch, source string) {
 	if hashes, known := p.sum(metric.ForeignKVBMInflightOnboards); known {
 		batch.Gauge(metric.KVBMOnboardsInFlight, hashes, source)

@@ -16,12 +16,12 @@ const (
 	maxLogLine = 64 << 10
 )
 
-// logTail reads a log as it grows. It keeps no file open: one that was removed must not keep its disk
-// space because of a reader.
+// logTail reads a log as it grows. It keeps no file open: a removed log must not keep its disk space because of a
+// reader.
 type logTail struct {
 	info   fs.FileInfo // of the file as it was last, nil before
 	offset int64       // what has been read of it
-	rest   []byte      // a line of which the end is not there yet
+	rest   []byte      // a line whose end has not been written yet
 }
 
 // read hands over the lines that were added since the last call. A file that was replaced or has become shorter is a
@@ -48,8 +48,8 @@ func (t *logTail) read(logs fs.FS, name string, begin func(), line func(string))
 	return t.advance(content, info.Size(), line)
 }
 
-// advance reads up to size, which the file had when it was opened: one that is written faster than it is
-// read must not keep the reader.
+// advance reads up to size, which the file had when it was opened: a log that grows faster than it is read must not
+// hold the reader.
 func (t *logTail) advance(content io.ReaderAt, size int64, line func(string)) error {
 	if t.offset == 0 && size > maxLogTail {
 		if err := t.take(content, maxLogHead, line); err != nil {

@@ -15,10 +15,10 @@ const (
 	// lookupRest is the pause after a lookup, as a multiple of the time that it took: lookups use at most 5 % of a
 	// core, however large a tree of files is.
 	lookupRest = 20
-	// lookupLimit bounds one look that can be interrupted. With it no value is served that is older than five
-	// and a half minutes.
+	// lookupLimit is the timeout of a lookup that can be interrupted. With it every served value is at most five and a
+	// half minutes old.
 	lookupLimit = 15 * time.Second
-	// lookupGrace is what a collection waits for a new value that it could do without. Most come at once.
+	// lookupGrace is how long a collection waits for a new value when it has an old one. Most arrive at once.
 	lookupGrace = 50 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ type lookup[T any] struct {
 	awaited chan struct{} // what the next call of value may wait for
 }
 
-// look is a read that has ended.
+// look is a finished read.
 type look[T any] struct {
 	value T
 	err   error
@@ -44,13 +44,12 @@ type look[T any] struct {
 	took  time.Duration
 }
 
-// restsUntil is when the value is to be looked up again, expires until when it may be served if that
-// takes long.
+// restsUntil is when the next lookup is due, expires until when the value may be served if that takes long.
 func (l *look[T]) restsUntil() time.Time { return l.at.Add(max(lookupInterval, lookupRest*l.took)) }
 func (l *look[T]) expires() time.Time    { return l.restsUntil().Add(lookupInterval) }
 
-// refresh begins a read if one is due. Collections call it for all their lookups before they ask for the first
-// value, so that slow ones do not add up.
+// refresh starts a read if one is due. Collections call it for all their lookups before they read the first value, so
+// that slow ones do not add up.
 func (l *lookup[T]) refresh() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,8 +125,8 @@ func (l *lookup[T]) wait(patience context.Context) {
 	}
 }
 
-// patience is what a collection may wait for first values: a quarter of its time. A program that prints one
-// page and ends would never show them otherwise.
+// patience is how long a collection may wait for first values: a quarter of its time. A program that prints one page
+// and ends would otherwise never show them.
 func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {

@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// memorySpec is the collector of the pool: what it is made of and how short of it the host is.
+// memorySpec is the collector of the pool: its parts and its pressure.
 func memorySpec() Spec {
 	return Spec{
 		Name:    "memory",
@@ -33,7 +33,7 @@ func memorySpec() Spec {
 	}
 }
 
-// collectMemory emits what there is. Only meminfo must be there: kernels are built without the rest.
+// collectMemory emits the available figures. Only meminfo is required: kernels may be built without the rest.
 func collectMemory(ctx context.Context, host Host, sample *Sample, batch *Batch) error {
 	reading, err := sample.Memory(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func meminfoGauges() []meminfoGauge {
 	}
 }
 
-// emitMeminfo emits fields of meminfo, and what CUDA makes of them where the pool is its memory.
+// emitMeminfo emits fields of meminfo, and CUDA's view of them where its memory is the pool.
 func emitMeminfo(batch *Batch, reading MemoryReading) {
 	for _, row := range meminfoGauges() {
 		if bytes, there := reading.Meminfo[row.field]; there {
@@ -157,8 +157,8 @@ func emitVmstat(batch *Batch, vmstat hostfs.Vmstat, pageSize int) {
 	}
 }
 
-// emitPressure leaves out the stall time of cpu: for the whole machine it is not defined, and the
-// kernel writes a constant 0 (Documentation/accounting/psi.rst).
+// emitPressure leaves out the stall time of cpu: it is undefined for the whole machine, and the kernel writes a
+// constant 0 (Documentation/accounting/psi.rst).
 func emitPressure(batch *Batch, proc fs.FS) error {
 	var errs []error
 	for _, resource := range hostfs.PressureResources() {

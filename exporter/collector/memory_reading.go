@@ -13,8 +13,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// MemoryReading is the memory of a host at one moment, or as nearly so as can be: process lists,
-// meminfo and memory.stat are read back to back, before anything else is looked up.
+// MemoryReading is the memory of a host at one moment, as nearly as possible: process lists, meminfo and memory.stat
+// are read back to back, before anything else.
 type MemoryReading struct {
 	Meminfo hostfs.Meminfo
 	// Lines is the ledger. Unknown is the reason for each missing line.
@@ -65,7 +65,7 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 	return reading, nil
 }
 
-// noted keeps why an amount is unknown.
+// noted records why an amount is unknown.
 func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledger.Amount {
 	if err != nil {
 		r.Unknown[line] = err
@@ -74,10 +74,9 @@ func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledg
 	return amount
 }
 
-// meminfoInput takes the ledger's fields from meminfo. A field that this kernel does not have is
-// memory that it does not count: unknown. Two are different. SecPageTables are counted apart
-// since kernel 6.1 and on few machines are any. Hugetlb is impossible on a kernel without huge pages,
-// which has no Hugepagesize either.
+// meminfoInput takes the ledger's fields from meminfo. A field that this kernel lacks is memory that it does not count:
+// unknown. There are two exceptions. SecPageTables are counted separately only since kernel 6.1 and exist on few
+// machines. Hugetlb is impossible on a kernel without huge pages, which has no Hugepagesize either.
 func meminfoInput(m hostfs.Meminfo) ledger.Input {
 	counted := func(field string, otherwise ledger.Amount) ledger.Amount {
 		if bytes, there := m[field]; there {
@@ -147,13 +146,13 @@ func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
 	return device.HeldBytes(), nil
 }
 
-// managedMemory is the kernel memory of all cgroups that is of no named kind: where memory of
-// cudaMallocManaged is charged. Processes in the root cgroup are charged nowhere.
+// managedMemory is the kernel memory of all cgroups that is of no named kind: memory of cudaMallocManaged is charged
+// there. Processes in the root cgroup are not charged.
 //
-// The kernel brings memory.stat up to date when it is read if more than 64 pages for each CPU have changed, and
-// every two seconds otherwise (mem_cgroup_flush_stats in mm/memcontrol.c). By that rule gigabytes that stay in
-// the line for a second after they were freed, as was seen once on an H200, are not an old figure but
-// still charged; that the driver gives them back late is a guess.
+// The kernel brings memory.stat up to date when it is read if more than 64 pages for each CPU have changed, and every
+// two seconds otherwise (mem_cgroup_flush_stats in mm/memcontrol.c). By that rule gigabytes that stay in the line for a
+// second after they were freed, as seen once on an H200, are still charged and not an old figure. The cause, a driver
+// that returns them late, is a guess.
 func managedMemory(tops map[string]hostfs.MemoryStat, err error) (ledger.Amount, error) {
 	if err != nil {
 		return ledger.Unknown(), err

@@ -78,7 +78,7 @@ func emitPort(batch *Batch, p hostfs.InfiniBandPort) {
 	if p.Up != nil {
 		batch.Gauge(metric.InfiniBandPortUp, number(*p.Up), p.Device, p.Port)
 	}
-	if p.BytesPerSecond != nil && p.Up != nil && *p.Up { // of one that is down the driver makes one up
+	if p.BytesPerSecond != nil && p.Up != nil && *p.Up { // the driver invents one for a port that is down
 		batch.Gauge(metric.InfiniBandPortRateBytesPerSecond, *p.BytesPerSecond, p.Device, p.Port)
 	}
 }

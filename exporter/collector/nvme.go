@@ -26,8 +26,8 @@ func nvmeSpec() Spec {
 	}
 }
 
-// collectNVMe reads namespaces, which are whole devices: partitions of them, hidden multipath devices
-// and other disks are not the subject.
+// collectNVMe reads namespaces, which are whole devices: it leaves out partitions of them, hidden multipath devices and
+// other disks.
 func collectNVMe(ctx context.Context, host Host, drives *nvmeDrives, batch *Batch) error {
 	controllers, controllerErr := hostfs.ReadNVMeControllers(host.Sys)
 	drives.refresh(controllers)

@@ -25,9 +25,8 @@ func needNVMeAdmin() Need {
 	}
 }
 
-// nvmeDrives keeps between collections what makes a drive compose its health log, which costs it time and
-// can keep it from sleeping: its temperatures as well as the log itself. The runner never runs a
-// collector twice at a time.
+// nvmeDrives keeps temperatures and health logs between collections. For each the drive composes its health log, which
+// costs it time and can keep it from sleeping. The runner never runs a collector twice at a time.
 type nvmeDrives struct {
 	host   Host
 	smart  bool
@@ -95,7 +94,7 @@ func (d *nvmeDrives) emit(ctx context.Context, batch *Batch, controllers []hostf
 	return errors.Join(errs...)
 }
 
-// health is the log of a drive, nil where it was not asked for, is not there yet or is kept from this program.
+// health is the log of a drive, nil if it is disabled, not read yet or forbidden.
 func (d *nvmeDrives) health(ctx context.Context, drive *nvmeDrive, batch *Batch) (*hostfs.SMARTLog, error) {
 	if !d.smart {
 		return nil, nil
@@ -140,7 +139,7 @@ func emitSMART(batch *Batch, controller string, log hostfs.SMARTLog) {
 	}
 }
 
-// smartRow is a series that is one number of a health log.
+// smartRow is a series of one number of a health log.
 type smartRow[M metric.Gauge | metric.Counter] struct {
 	metric M
 	value  func(hostfs.SMARTLog) float64

@@ -22,7 +22,7 @@ const (
 // States lists them all, for the state set.
 func States() []State { return []State{OK, Absent, Failed} }
 
-// Outcome is what one collector did in one scrape.
+// Outcome is the result of one collector in one scrape.
 type Outcome struct {
 	// Spec is the collector.
 	Spec Spec
@@ -38,7 +38,7 @@ type Outcome struct {
 	Sample *Sample
 	// Met reports for each of Spec.Needs whether the host meets it; nil when the collector ended before it checked.
 	Met []bool
-	// Notes are what the collector has to add for people, one line each.
+	// Notes are further lines of text from the collector.
 	Notes []string
 
 	families []*dto.MetricFamily
@@ -52,8 +52,7 @@ func (o Outcome) Reason() string {
 	return strings.TrimPrefix(o.Err.Error(), ErrAbsent.Error()+": ")
 }
 
-// Unmet lists the needs that the host does not give; none for an absent collector, which would
-// have no use for them.
+// Unmet lists the needs that the host does not meet; none for an absent collector, which would not use them.
 func (o Outcome) Unmet() []Need {
 	if o.State == Absent {
 		return nil
@@ -67,7 +66,7 @@ func (o Outcome) Unmet() []Need {
 	return unmet
 }
 
-// stateOf sorts an error into the three states.
+// stateOf maps an error to one of the three states.
 func stateOf(err error) State {
 	switch {
 	case err == nil:
@@ -79,8 +78,8 @@ func stateOf(err error) State {
 	}
 }
 
-// condition is what is logged when it changes. Digits are masked: a message that counts
-// seconds or bytes would otherwise be news in every scrape.
+// condition is logged when it changes. Digits are masked: otherwise a message that counts seconds or bytes would change
+// in every scrape.
 func (o Outcome) condition() string {
 	var b strings.Builder
 	fmt.Fprint(&b, o.State, " ", o.Err)

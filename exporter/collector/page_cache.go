@@ -58,7 +58,7 @@ func newPageCache(host Host, options Options) *pageCache {
 	return cache
 }
 
-// refresh begins what is due. The rest of the memory is read meanwhile.
+// refresh starts the lookups that are due. The rest of the memory is read meanwhile.
 func (c *pageCache) refresh() {
 	for _, lookup := range c.lookups {
 		lookup.refresh()

@@ -30,8 +30,8 @@ func processSpec() Spec {
 	}
 }
 
-// inspectNeed is the access that collectors need to look into processes of other users. File
-// capabilities do not give it under no-new-privileges, which systemd and container runtimes set.
+// inspectNeed is the access that collectors need to inspect processes of other users. File capabilities do not give it
+// under no-new-privileges, which systemd and container runtimes set.
 func inspectNeed(cost string) Need {
 	return Need{
 		Name: "ptrace",
@@ -47,13 +47,12 @@ type processID struct {
 	start uint64 // in ticks since boot
 }
 
-// processCollector keeps what it must remember of processes between collections. The runner never runs a
-// collector twice at a time.
+// processCollector keeps process state between collections. The runner never runs a collector twice at a time.
 type processCollector struct {
 	host    Host
 	options Options
-	// started is when each began, in seconds since 1970, as worked out when it was first seen: the clock
-	// may be set later, and a process does not begin anew by that.
+	// started is the start time of each process, in seconds since 1970, computed on first sight: a later change of the
+	// clock does not mean a new process.
 	started map[processID]float64
 }
 
@@ -82,7 +81,7 @@ func (c *processCollector) collect(ctx context.Context, sample *Sample, batch *B
 	return errors.Join(errs...)
 }
 
-// startOf is when the process began, in seconds since 1970.
+// startOf returns the start time of the process, in seconds since 1970.
 func (c *processCollector) startOf(p *processReading) (float64, error) {
 	if start, known := c.started[p.id()]; known {
 		return start, nil
@@ -97,7 +96,7 @@ type processReading struct {
 	stat   hostfs.ProcessStat
 	status hostfs.ProcessStatus
 	cgroup string            // "" where the host has no cgroup v2
-	io     *hostfs.ProcessIO // nil where it may not be read
+	io     *hostfs.ProcessIO // nil if not readable
 }
 
 func (p *processReading) id() processID { return processID{p.pid, p.stat.StartTicks} }
@@ -129,7 +128,7 @@ func readProcess(proc fs.FS, pid uint32) (*processReading, error) {
 	return p, unlessHidden(ioErr)
 }
 
-// unlessHidden drops the error of a process that has ended, or that the reader may not look into.
+// unlessHidden drops the error of a process that has ended, or that the reader may not inspect.
 func unlessHidden(err error) error {
 	if hostfs.IsGone(err) || errors.Is(err, fs.ErrPermission) {
 		return nil

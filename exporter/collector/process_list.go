@@ -19,7 +19,7 @@ func (c *processCollector) list(ctx context.Context, sample *Sample) ([]uint32, 
 		return c.limited(holders), err
 	}
 	if errors.Is(err, ErrAbsent) {
-		err = nil // processes that match may be there all the same
+		err = nil // processes that match may still exist
 	}
 	if len(holders) >= c.options.ProcessLimit {
 		return c.limited(holders), err
@@ -53,8 +53,7 @@ func (c *processCollector) holders(ctx context.Context, sample *Sample) ([]uint3
 	return pids, sample.gpuProcessesKnown(ctx)
 }
 
-// matching lists the processes with a name that is asked for and that are not among those listed already,
-// the one with most resident memory first.
+// matching lists further processes with a matching name, the one with most resident memory first.
 func (c *processCollector) matching(ctx context.Context, listed []uint32) ([]uint32, error) {
 	all, err := hostfs.ListProcesses(c.host.Proc)
 	errs := []error{err}
@@ -66,7 +65,7 @@ func (c *processCollector) matching(ctx context.Context, listed []uint32) ([]uin
 		}
 		comm, err := hostfs.Comm(c.host.Proc, pid)
 		if err != nil || !c.options.Processes.Match.MatchString(comm) || slices.Contains(listed, pid) {
-			continue // it has ended, or is none of those
+			continue // it has ended, or does not match
 		}
 		status, err := hostfs.ReadProcessStatus(c.host.Proc, pid)
 		if err == nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// processLookAge is how long what was seen of a process is taken for true. A process has hundreds of descriptors and
-// thousands of mappings, for each of which the kernel holds up the process's own memory calls; engines open
-// files when they start.
+// processLookAge is how long the result of an inspection stays valid. A process has hundreds of descriptors and
+// thousands of mappings, for each of which the kernel delays the process's own memory calls; engines open files when
+// they start.
 const processLookAge = 20 * time.Second
 
-// processLooks looks into processes and remembers what it has seen. T is what a look gives.
+// processLooks inspects processes and keeps the results. T is the result of one inspection.
 type processLooks[T any] struct {
 	host Host
 	look func(pid uint32) T

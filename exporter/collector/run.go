@@ -36,7 +36,7 @@ func (r *Runner) start(together []*collector, sample *Sample, deadline time.Time
 // margin is how long before the deadline of a collection its collectors are asked to end.
 func margin(whole time.Duration) time.Duration { return min(whole/10, 250*time.Millisecond) }
 
-// returned settles a run with what it read.
+// returned settles a run with its result.
 func (r *Runner) returned(one *run, outcome Outcome) {
 	if tell := r.settle(one, outcome, true); tell != nil {
 		tell()
@@ -126,8 +126,8 @@ func (r *Runner) log(outcome Outcome, first bool, lacks []Need) {
 	}
 }
 
-// read runs the collector with a private batch. It looks at the needs here and not in the page,
-// because that reads the host too and may hang or panic like the rest.
+// read runs the collector with a private batch. It checks the needs here and not in the page, because that reads the
+// host too and may hang or panic like the rest.
 func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcome Outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {

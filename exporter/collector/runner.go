@@ -51,7 +51,7 @@ type Runner struct {
 	collectors []*collector // in the order of the specs
 
 	mu       sync.Mutex
-	inFlight map[string]*collection // by names wanted; one that no scrape waits for is not joined
+	inFlight map[string]*collection // by collectors requested; a collection without a waiting scrape is not joined
 }
 
 // collector is a spec at work. Its fields below the blank line are guarded by Runner.mu.
@@ -84,13 +84,13 @@ func (r *run) isSettled() bool {
 	}
 }
 
-// collection is one run of each collector wanted. Those that begin with it read the same sample.
+// collection is one run of each requested collector. Those that start with it read the same sample.
 type collection struct {
-	runs    []*run // parallel to the collectors wanted
+	runs    []*run // parallel to the requested collectors
 	waiting int    // scrapes; guarded by Runner.mu
 }
 
-// NewRunner prepares the collectors of specs for the host.
+// NewRunner creates a runner with the collectors of specs for the host.
 func NewRunner(host Host, options Options, specs []Spec, settings RunnerSettings) *Runner {
 	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
 	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
@@ -166,7 +166,7 @@ func keyOf(wanted []*collector) string {
 	return strings.Join(names, ",")
 }
 
-// join enters the collection that other scrapes of the same collectors wait for, or begins one.
+// join joins the collection that other scrapes of the same collectors wait for, or starts one.
 func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *collection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +184,8 @@ func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *col
 	return fresh
 }
 
-// leave gives the collection up; what is left of it after the last scrape is not shared further,
-// because its values would be older than the scrape that asked.
+// leave leaves the collection; after the last scrape has left it is not shared further, because its values would be
+// older than the next scrape.
 func (r *Runner) leave(key string, shared *collection) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,7 +195,7 @@ func (r *Runner) leave(key string, shared *collection) {
 	}
 }
 
-// deadline of a collection that begins now for a scrape that ends with ctx.
+// deadline returns the deadline of a collection that starts now for a scrape that ends with ctx.
 func (r *Runner) deadline(ctx context.Context) time.Time {
 	now := time.Now()
 	wait := r.settings.Timeout
@@ -205,7 +205,7 @@ func (r *Runner) deadline(ctx context.Context) time.Time {
 	return now.Add(wait)
 }
 
-// page puts together what is ready.
+// page assembles the finished outcomes.
 func (r *Runner) page(shared *collection, wanted []*collector, began time.Time) *Scrape {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -65,9 +65,8 @@ func (s *Sample) ProcessesTrusted() (bool, error) {
 	return hostfs.HostPIDNamespace(s.host.Proc)
 }
 
-// devices are the machine's GPUs with identity and process lists. It waits for them for half of the
-// time left, so that a driver that hangs leaves the other half for what can be read. GPUs of
-// another machine are none of this one's.
+// devices are the machine's GPUs with identity and process lists. It waits for them for half of the remaining time, so
+// that a driver that hangs leaves the other half for the rest. GPUs of another machine are left out.
 func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 	if s.host.ForeignGPU {
 		return nil, nil
@@ -86,7 +85,7 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 		return devices, err
 	}
 	if errors.Is(err, nvml.ErrUnavailable) {
-		// Without the driver no GPU is in use. With it one may be, though this program cannot ask it.
+		// Without the driver no GPU is in use. With it one may be in use, though this program cannot read it.
 		if snapshot, _ := pass.Snapshot(ctx); noGPUExpected(snapshot.Return) && !hostfs.HasNVIDIAModule(s.host.Sys) {
 			return nil, nil
 		}
@@ -94,10 +93,9 @@ func (s *Sample) devices(ctx context.Context) ([]nvml.Device, error) {
 	return devices, err
 }
 
-// architectureOf is where the memory of the machine's GPUs is, "" when it has none or they are another
-// machine's; err is what went wrong when they were listed. Of several GPUs one whose memory is the
-// pool decides, since the ledger depends on that; next one whose memory is a part of it; next one that
-// could be either.
+// architectureOf returns where the memory of the machine's GPUs is, "" when it has none or they belong to another
+// machine; err is the fault of listing them. With several GPUs one whose memory is the pool decides, since the ledger
+// depends on that; next one whose memory is a part of it; next one that could be either.
 func (s *Sample) architectureOf(devices []nvml.Device, err error) nvml.Architecture {
 	switch {
 	case s.host.ForeignGPU:
@@ -128,20 +126,20 @@ type GPUProcess struct {
 	PID  uint32
 	// UsedBytes is nil where the driver does not report it.
 	UsedBytes *uint64
-	// Comm is the process's short name and Cgroup its path, "" if it had ended when they were asked
-	// for, or runs on another machine.
+	// Comm is the process's short name and Cgroup its path, "" if it ended before they were read, or runs on another
+	// machine.
 	Comm, Cgroup string
 }
 
-// gpuProcesses lists who holds GPU memory, those that hold most first. A process that uses several
-// GPUs is in it once for each.
+// gpuProcesses lists the processes that hold GPU memory, largest first. A process that uses several GPUs is in it once
+// for each.
 func (s *Sample) gpuProcesses(devices []nvml.Device) []GPUProcess {
 	var processes []GPUProcess
 	for _, device := range devices {
 		for _, p := range device.Processes {
 			holder := GPUProcess{UUID: device.UUID, GPU: device.Index, PID: p.PID, UsedBytes: p.UsedBytes}
 			if !s.host.ForeignGPU {
-				// A process may end at any time: that its name is gone is no error.
+				// A process may end at any time: a missing name is no error.
 				holder.Comm, _ = hostfs.Comm(s.host.Proc, p.PID)
 				holder.Cgroup, _ = hostfs.ProcessCgroup(s.host.Proc, p.PID)
 			}

@@ -9,11 +9,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Scrape is what one scrape got: the prometheus.Gatherer of one page.
+// Scrape is the result of one scrape: the prometheus.Gatherer of one page.
 type Scrape struct {
 	// Outcomes are in the order of the specs.
 	Outcomes []Outcome
-	// Mode is where the figures come from.
+	// Mode is the origin of the figures.
 	Mode Mode
 
 	build          Build
@@ -28,8 +28,8 @@ func healthMetrics() []metric.Definer {
 	}
 }
 
-// Gather returns what is ready, and the health of every collector, by name. The families are shared
-// with other scrapes of the same collection and must not be changed.
+// Gather returns the finished families, and the health of every collector, by name. The families are shared with other
+// scrapes of the same collection and must not be changed.
 func (s *Scrape) Gather() ([]*dto.MetricFamily, error) {
 	page, err := s.health().close()
 	for _, outcome := range s.Outcomes {

@@ -13,16 +13,16 @@ import (
 	"github.com/umascope/umascope/exporter/endpoint"
 )
 
-// MaxSources is how many sources are read, logs included: each is asked in every collection.
+// MaxSources is the maximum number of sources, logs included: each is read in every collection.
 const MaxSources = 20
 
 // SourceOptions are the addresses where engines and KV block managers publish their metrics, and values that those
 // pages lack.
 type SourceOptions struct {
-	// Targets are the sources that are named once and for all.
+	// Targets are the fixed sources.
 	Targets
-	// TargetsFile names more of them in file_sd form and is read anew in every collection, so that
-	// another engine needs no restart; "" names none.
+	// TargetsFile lists further sources in file_sd form and is read in every collection, so that another engine needs
+	// no restart; "" is none.
 	TargetsFile string
 	// BytesPerBlock is the size of a KV block of a source, in bytes, for sources that do not report it; by source
 	// label, "" is the default for all others.
@@ -31,7 +31,7 @@ type SourceOptions struct {
 	IterationStats bool
 }
 
-// Targets are sources by what reads them.
+// Targets are sources by their collector.
 type Targets struct {
 	// KVBM and Engines are pages of metrics.
 	KVBM, Engines []*endpoint.Endpoint
@@ -39,8 +39,8 @@ type Targets struct {
 	KVBMLogs []string
 }
 
-// Check returns why these sources cannot be read together, nil if they can. The same page may be one of
-// an engine and one of KVBM: where they share a process, older releases have them on one.
+// Check returns why these sources cannot be read together, nil if they can. The same page may belong to an engine and
+// to KVBM: where they share a process, older releases have both on one page.
 func (t Targets) Check() error {
 	if n := len(t.KVBM) + len(t.Engines) + len(t.KVBMLogs); n > MaxSources {
 		return fmt.Errorf("%d sources; at most %d are read", n, MaxSources)
@@ -83,8 +83,8 @@ type answer[T any] struct {
 	Err    error
 }
 
-// Sources get this share of the time that is left, at most longestAnswer: the rest is for what else the
-// collector reads. One that hangs costs its own series and no more than that time.
+// Sources get this share of the remaining time, at most longestAnswer: the rest is for the collector's other reads. A
+// source that hangs costs its own series and no more than that time.
 const longestAnswer = 5 * time.Second
 
 func sourceDeadline(ctx context.Context) (context.Context, context.CancelFunc) {

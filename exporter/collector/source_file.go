@@ -15,9 +15,8 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-// Labels of a group in the targets file that mean something here. Prometheus, which can read the same
-// file, drops labels that begin with two underscores, so that they reach no series. Other labels are
-// those of its jobs and are not used.
+// Labels of a group in the targets file that have a meaning here. Prometheus, which can read the same file, drops
+// labels that begin with two underscores, so that they reach no series. Other labels are for its jobs and are not used.
 const (
 	// TargetCollectorLabel is the collector of the targets of the group: one of the values below.
 	TargetCollectorLabel = "__umascope_collector__"
@@ -36,16 +35,16 @@ const (
 type sources struct {
 	options SourceOptions
 
-	content []byte  // of the targets file as it was parsed last, nil before
+	content []byte  // of the last parsed version of the targets file, nil before
 	listed  Targets // by the last good version of the file
-	good    bool    // there was one
+	good    bool    // there was a good version
 	err     error   // the error of the present version, nil if it has none
 }
 
 func newSources(options SourceOptions) *sources { return &sources{options: options} }
 
-// now returns the sources, good as they are, and what is wrong with the targets file. The last good
-// version of a file holds until there is a better one: a half-written file must not stop a measurement.
+// now returns the sources and the fault of the targets file. The last good version of a file stays in use until there
+// is a better one: a half-written file must not stop a measurement.
 func (s *sources) now() (Targets, error) {
 	if s.options.TargetsFile == "" {
 		return s.options.Targets, s.options.Targets.Check()
@@ -84,8 +83,7 @@ func (s *sources) take(content []byte) error {
 	return nil
 }
 
-// readTargetsFile reads at most what a kernel file may have, of a regular file only: a pipe in its place
-// would be waited for.
+// readTargetsFile reads at most as much as of a kernel file, and only a regular file: a pipe in its place would block.
 func readTargetsFile(path string) ([]byte, error) {
 	content, err := fs.ReadFile(hostfs.Dir(filepath.Dir(path)), filepath.Base(path))
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
@@ -104,8 +102,8 @@ type targetGroup struct {
 //
 //	[{"targets": ["127.0.0.1:6880"], "labels": {"__umascope_collector__": "kvbm"}}]
 //
-// An empty list is a good one; an empty file has been cut. Source of the format: the Prometheus
-// documentation, configuration, file_sd_config.
+// An empty list is valid; an empty file has been truncated. Source of the format: the Prometheus documentation,
+// configuration, file_sd_config.
 func parseTargets(content []byte) (Targets, error) {
 	var groups []targetGroup
 	if err := yaml.Load(content, &groups, yaml.WithKnownFields()); err != nil {

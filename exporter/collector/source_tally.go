@@ -2,21 +2,21 @@ package collector
 
 import "strings"
 
-// Bounds of label values that a source chooses: a page may hold any number of any length.
+// Limits of label values that a source chooses: a page may hold any number of any length.
 const (
 	maxForeignSeries = 64 // of one family, of one source
 	maxForeignWord   = 128
 	otherWord        = "other"
 )
 
-// tally adds up foreign series by the labels that are kept of them. Further label sets than
-// maxForeignSeries are added up in one whose labels are all other.
+// tally adds up series of other programs by a subset of their labels. Label sets beyond maxForeignSeries are added up
+// in one whose labels are all other.
 type tally struct {
 	labels [][]string // in the order in which they came
 	sums   map[string]float64
 }
 
-// tally adds up the series of a name; labels makes the labels that are kept out of those that they have.
+// tally adds up the series of a name; labels derives the kept labels from their labels.
 func (p kvbmPage) tally(name string, labels func(map[string]string) []string) *tally {
 	t := &tally{sums: map[string]float64{}}
 	for _, one := range p.series(name) {

@@ -20,7 +20,7 @@ var ErrAbsent = errors.New("absent")
 // Mode is the origin of the figures.
 type Mode string
 
-// The modes. Figures of different modes are never put on one page.
+// The modes. Figures of different modes are never on one page.
 const (
 	Live        Mode = metric.ModeLive
 	Replay      Mode = metric.ModeReplay
@@ -31,7 +31,7 @@ const (
 // Modes lists them all, for the state set.
 func Modes() []Mode { return []Mode{Live, Replay, Constructed, Simulated} }
 
-// Host is all that differs between a machine, a recording of one and a test.
+// Host is the difference between a machine, a recording of one and a test.
 type Host struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
 	Proc, Sys, Cgroup fs.FS
@@ -46,8 +46,8 @@ type Host struct {
 	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
 	// reaches none.
 	HTTP http.RoundTripper
-	// Logs holds the logs that options name, by their absolute paths without the leading slash. Files in
-	// it implement io.ReaderAt. Nil holds none.
+	// Logs holds the logs that options name, by their absolute paths without the leading slash. Files in it implement
+	// io.ReaderAt. Nil holds none.
 	Logs fs.FS
 	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
 	// the NVMe base specification). Nil where no device can be asked, as of a recording.
@@ -55,10 +55,10 @@ type Host struct {
 	// KernelLog opens the log of the kernel at its present end. The function that it returns gives one record, or hostfs.ErrNoRecord
 	// or hostfs.ErrOverrun, and never waits. Nil where there is no log of this host, as of a recording.
 	KernelLog func() (next func() (string, error), err error)
-	// CacheResident is how much of the file or directory at path is in the page cache, in bytes. Nil
-	// where there is no page cache to ask about.
+	// CacheResident returns how much of the file or directory at path is in the page cache, in bytes. Nil without a
+	// page cache to read.
 	CacheResident func(ctx context.Context, path string) (uint64, error)
-	// Mode is the label that everything read from this host carries.
+	// Mode is the label of everything read from this host.
 	Mode Mode
 	// Now is the clock, nil for the wall clock.
 	Now func() time.Time
@@ -102,13 +102,13 @@ type Need struct {
 
 // Spec describes a collector.
 type Spec struct {
-	// Name is the collector's word everywhere: flag, label, file.
+	// Name is the collector's name everywhere: flag, label, file.
 	Name string
 	// Help is one line for --help and doctor.
 	Help string
 	// Metrics are the families that it may put into a batch; others are refused.
 	Metrics []metric.Definer
-	// Needs is what it needs beyond being started.
+	// Needs are its requirements beyond being started.
 	Needs []Need
 	// Open prepares a collect function for a host.
 	Open func(Host, Options) Collect

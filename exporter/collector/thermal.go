@@ -82,11 +82,11 @@ func emitChip(batch *Batch, name string, chip hostfs.HwmonChip) {
 	}
 }
 
-// cpuStepBack is how far an idle CPU's estimated time may step back. More than that is a CPU that was
-// taken off and put back, whose times begin anew. node_exporter draws the line there too.
+// cpuStepBack is how far an idle CPU's estimated time may step back. A larger step is a CPU that was taken off and put
+// back, whose times restart. node_exporter uses the same limit.
 const cpuStepBack = 3
 
-// cpuTimes keeps the times of the collection before. The runner never runs a collector twice at a time.
+// cpuTimes keeps the times of the previous collection. The runner never runs a collector twice at a time.
 type cpuTimes struct{ last hostfs.CPUSeconds }
 
 // forward keeps a time that stepped back a little at its last value: a reader of a counter takes any step back for a
