@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// sourceBanner says on every page what its figures are of.
+// sourceBanner shows on every page which sources its figures come from.
 func sourceBanner() panel {
 	mode := expr.Select(metric.ExporterMode, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
 	live := []dashboard.DynamicConfigValue{colored(colorGood)}
@@ -20,12 +20,12 @@ func sourceBanner() panel {
 	}, steps(colorDoubt)).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
 }
 
-// firingAlerts are the alerts of the host, on every page.
+// firingAlerts shows the alerts of the host, on every page.
 func firingAlerts() panel {
 	of := func(severity string) query {
 		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
 	}
-	// Info is red nowhere: some of it is always there on some machines.
+	// Severity info is never red: on some machines such alerts always fire.
 	blue := []dashboard.DynamicConfigValue{colored(colorInfo)}
 	orange := []dashboard.DynamicConfigValue{colored(colorDoubt)}
 	return names(subject{

@@ -10,11 +10,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// noComparison is why a panel of a comparison may be empty.
+// noComparison is the text of an empty panel of a comparison.
 const noComparison = "no saved comparison: `uma-load compare --save` keeps one, and `uma-load serve` shows it"
 
-// comparePage shows what a saved comparison says of two arms, whether it may say so, the runs that it rests on,
-// and two runs one over the other.
+// comparePage shows the result of a saved comparison for two arms, whether its verdicts are valid, its runs, and two
+// runs one over the other.
 func comparePage() page {
 	return page{
 		name:  comparePageName,
@@ -54,7 +54,7 @@ func compareVariables() []variable {
 	}
 }
 
-// shift is by how many seconds run A has to be moved to begin with run B; 0 where one of them is not known.
+// shift is the number of seconds by which run A has to be moved to begin with run B; 0 if a start is missing.
 func shift() expr.Expr {
 	started := func(run expr.Matcher) expr.Expr {
 		return expr.Select(metric.RunStartTimestampSeconds, run).Max(expr.By())
@@ -62,26 +62,26 @@ func shift() expr.Expr {
 	return started(isRunB()).Minus(started(isRunA())).OffsetBy(laterName).OrZero()
 }
 
-// isRunA and isRunB keep what belongs to one of the two runs.
+// isRunA and isRunB match the series of one of the two runs.
 func isRunA() expr.Matcher { return expr.Is(metric.LabelRun, "$run_a") }
 func isRunB() expr.Matcher { return expr.Is(metric.LabelRun, "$run_b") }
 
-// inComparison keeps what the chosen comparison says, ofPair what it says of the chosen candidate.
+// inComparison matches the series of the chosen comparison, ofPair those of the chosen candidate in it.
 func inComparison() expr.Matcher { return expr.Is(metric.LabelComparison, "$comparison") }
 func ofPair(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(d, append([]expr.Matcher{inComparison(), expr.Is(metric.LabelCandidate, "$candidate")}, matchers...)...)
 }
 
-// ofBaseline and ofCandidate keep one arm of the pair.
+// ofBaseline and ofCandidate match one arm of the pair.
 func ofBaseline() expr.Matcher  { return expr.Is(metric.LabelArm, "$baseline") }
 func ofCandidate() expr.Matcher { return expr.Is(metric.LabelArm, "$candidate") }
 
-// stratumLabels tell the parts of a comparison apart that are compared each for itself.
+// stratumLabels are the labels of strata: the parts of a comparison that are compared separately.
 func stratumLabels(further ...metric.Label) []metric.Label {
 	return slices.Concat(further, []metric.Label{metric.LabelModel, metric.LabelScenario})
 }
 
-// stratumKeys are their columns, behind others.
+// stratumKeys are their columns, after others.
 func stratumKeys(before ...key) []key {
 	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(90)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(80)})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// ofHistory is a figure of the runs that were chosen for the tables.
+// ofHistory is a figure of the runs that are chosen for the tables.
 func ofHistory(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(d, append([]expr.Matcher{chosenRuns()}, matchers...)...).Max(expr.By(metric.LabelRun))
 }
@@ -18,8 +18,8 @@ func onThisHost(e expr.Expr) expr.Expr {
 	return e.And(expr.Select(metric.RunInfo, onHost()), expr.On(metric.LabelRun))
 }
 
-// ofArm keeps figures of runs of an arm of the comparison: of those that have the arm as the value of the label
-// that the comparison is by, which need not be called arm.
+// ofArm keeps figures of the runs of an arm: those that have the arm as the value of the label that the comparison is
+// by, which may be another label than arm.
 func ofArm(e expr.Expr, arm string) expr.Expr {
 	by := expr.Select(metric.ComparisonInfo, inComparison()).Copied(metric.LabelComparedBy, "(.+)", metric.LabelName, "$1")
 	labelled := expr.Select(metric.RunLabel, chosenRuns(), expr.Is(metric.LabelValue, arm))

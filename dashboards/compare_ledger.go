@@ -10,7 +10,7 @@ func whenReady(run expr.Matcher, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(metric.RunLedgerBytes, append([]expr.Matcher{run, expr.Is(metric.LabelMoment, metric.MomentReady)}, matchers...)...)
 }
 
-// lineOfTwo is a line of the ledgers of both runs, which are told apart by their part and not by their names.
+// lineOfTwo is a line of the ledgers of both runs, as run A and run B instead of by name.
 func lineOfTwo(line string) expr.Expr {
 	is, perRun := expr.Is(metric.LabelLine, line), expr.By(metric.LabelRun)
 	a := whenReady(isRunA(), is).Max(perRun).Labelled(metric.LabelRun, "A (baseline)")

@@ -2,10 +2,10 @@ package dashboards
 
 import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
-// path is where a cell leads to, one of several.
+// path is one of several links of a cell.
 type path struct{ title, address string }
 
-// pathsFrom makes the cells of a column lead to several addresses.
+// pathsFrom links the cells of a column to several addresses.
 func pathsFrom(paths ...path) dashboard.DynamicConfigValue {
 	var links []map[string]any
 	for _, p := range paths {
@@ -14,13 +14,13 @@ func pathsFrom(paths ...path) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "links", Value: links}
 }
 
-// addressOfCandidate is the address of the comparison in which the run that a cell names is B, in the time in
-// which it ran: that of the curves.
+// addressOfCandidate is the address of the comparison with the run of a cell as run B, in the time range of that run,
+// which is that of the curves.
 func addressOfCandidate(start, end string) string {
 	return "/d/" + tag + "-" + comparePageName + during(start, end) + "&var-run_b=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}"
 }
 
-// Addresses of the page of comparisons from itself: what was chosen stays but for one run.
+// Addresses of the page of comparisons from itself: they change one run and keep the other choices.
 const (
 	keepComparison   = "&${comparison:queryparam}&${candidate:queryparam}&${datasource:queryparam}&${host:queryparam}"
 	addressOfOtherA  = "/d/" + tag + "-" + comparePageName + "?${__url_time_range}&var-run_a=${__value.raw:percentencode}&${run_b:queryparam}" + keepComparison
@@ -28,7 +28,7 @@ const (
 	beginningOfOther = "/d/" + tag + "-" + comparePageName
 )
 
-// addressOfOtherB chooses another B, and the time in which it ran.
+// addressOfOtherB chooses another run B, and its time range.
 func addressOfOtherB(start, end string) string {
 	return beginningOfOther + during(start, end) + runBKeepingRunA
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// notLive marks the model of runs of a simulated engine, or of a machine that was not live.
+// notLive marks the model of runs with a simulated engine, or on a machine that was not live.
 const notLive = " (not live)"
 
 // infoOf is the model of each run of an arm.
@@ -16,7 +16,7 @@ func infoOf(arm string) expr.Expr {
 	return ofArm(expr.Select(metric.RunInfo, onHost()).Max(expr.By(metric.LabelRun, metric.LabelModel)), arm)
 }
 
-// modelsOf lends the runs of an arm their model; of those that are not live its name says so.
+// modelsOf gives the runs of an arm the label of their model; the name of a model marks runs that are not live.
 func modelsOf(arm string) expr.Expr {
 	info := infoOf(arm)
 	elsewhere := expr.Select(metric.RunTelemetryMode, chosenRuns(), expr.IsNot(metric.LabelMode, metric.ModeLive)).
@@ -26,7 +26,7 @@ func modelsOf(arm string) expr.Expr {
 		Or(info.And(unreal, expr.On(metric.LabelRun)).Copied(metric.LabelModel, "(.*)", metric.LabelModel, "$1"+notLive))
 }
 
-// ofBothArms names the bars of models by their arm too.
+// ofBothArms adds the arm to the names of the bars of models.
 func ofBothArms(of func(arm string) expr.Expr) expr.Expr {
 	called := func(arm, name string) expr.Expr {
 		return of(arm).Copied(metric.LabelModel, "(.*)", metric.LabelModel, "$1, "+name)
@@ -42,7 +42,8 @@ func meanByModel(e expr.Expr, arm string) expr.Expr {
 		Avg(expr.By(metric.LabelModel))
 }
 
-// poolWhenReady are the lines that add up to the pool when the engine of a run answers. A run of which one is not known has none.
+// poolWhenReady are the lines that add up to the pool when the engine of a run answers. A run with a missing line has
+// none.
 func poolWhenReady(of func(expr.Expr) expr.Expr) []figure {
 	same := expr.On(metric.LabelRun)
 	without, cache := ofHistory(metric.RunMemoryOccupiedWithoutKVBytes), ofHistory(metric.RunKVCapacityBytes)
@@ -54,7 +55,7 @@ func poolWhenReady(of func(expr.Expr) expr.Expr) []figure {
 	}
 }
 
-// Colours of what is occupied when an engine is ready.
+// Colours of occupied memory when an engine is ready.
 const (
 	colorWithoutKV = "dark-blue"
 	colorOfKV      = "dark-green"
@@ -81,12 +82,12 @@ func memoryByModel() panel {
 	}).Stacking(common.StackingModeNormal)
 }
 
-// wordOfEngines is the mean of what engines said of themselves in the runs of an arm, by model.
+// wordOfEngines is the mean of what engines reported in the runs of an arm, by model.
 func wordOfEngines(metrics, arm string) expr.Expr {
 	return ofPair(metric.ComparisonMean, expr.Matches(metric.LabelMetric, metrics), expr.Is(metric.LabelArm, arm)).Max(expr.By(metric.LabelModel)).In(metric.Bytes)
 }
 
-// byWordOfEngines are what engines say that they hold, and the rest of the pool where a run of the arm has one.
+// byWordOfEngines are the bytes that engines report to hold, and the rest of the pool where a run of the arm has one.
 func byWordOfEngines() []figure {
 	const before, cache = "engine_reported_(memory_occupied_without_kv|peak)_bytes", "engine_reported_kv(_capacity)?_bytes"
 	model := expr.On(metric.LabelModel)

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// inspectable lets people open cells whose text is longer than their column.
+// inspectable lets users open cells whose text is longer than their column.
 func inspectable() dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "custom.inspect", Value: true}
 }
@@ -26,7 +26,7 @@ func orderShades() []shade {
 	}
 }
 
-// differing is how many items the arms differ in, of those that are known.
+// differing is the number of items in which the arms differ, among those that were recorded.
 func differing() expr.Expr {
 	each := stratumLabels()
 	items := ofPair(metric.ComparisonFairnessDiffers).Max(expr.By(stratumLabels(metric.LabelItem)...))

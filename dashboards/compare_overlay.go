@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// moved says how the curves of two runs lie over each other.
+// moved describes how the curves of two runs are laid over each other.
 const moved = " Run B is as it was stored; run A, dashed, is moved to begin with it. Two runs are no verdict."
 
 // curve is a figure over time that both runs have.
@@ -22,8 +22,8 @@ func ofHost(e expr.Expr) func(expr.Matcher) expr.Expr {
 	return func(run expr.Matcher) expr.Expr { return e.DuringRuns(run) }
 }
 
-// overlay lays the curves of run A over those of run B: the same figure in the same colour, A dashed. Every
-// selector of A is moved, also that of the run itself, or nothing would meet.
+// overlay draws the curves of run A over those of run B: the same figure in the same colour, A dashed. Every selector
+// of A is moved, also that of the run itself, or the join would be empty.
 func overlay(s subject, curves ...curve) *timeseries.PanelBuilder {
 	s.means += moved
 	s.noData = "one of the runs is not chosen, or " + noCurves

@@ -7,10 +7,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// addressOfComparison chooses another comparison on its page; candidate and runs are chosen anew.
+// addressOfComparison chooses another comparison on its page; candidate and runs get their defaults.
 const addressOfComparison = "/d/" + tag + "-" + comparePageName + "?${__url_time_range}&var-comparison=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}"
 
-// worthShades are what the figures of a run may be used for, in words and colours.
+// worthShades are the run qualities, in words and colours.
 func worthShades() []shade {
 	return []shade{
 		{"decision", "for decisions", colorGood},
@@ -19,8 +19,8 @@ func worthShades() []shade {
 	}
 }
 
-// runsOfPair are the runs of both arms of the pair, those that were left out too, with the labels that say
-// what each is worth.
+// runsOfPair are the runs of both arms of the pair, including those that were left out, with the labels of their
+// quality.
 func runsOfPair() expr.Expr {
 	each := expr.By(stratumLabels(metric.LabelRun, metric.LabelArm, metric.LabelGrade, metric.LabelDetail)...)
 	of := func(arm expr.Matcher) expr.Expr {
@@ -29,7 +29,7 @@ func runsOfPair() expr.Expr {
 	return of(ofBaseline()).Or(of(ofCandidate()))
 }
 
-// timesOfPair are times of the runs of both arms, of those that are shown and were chosen for the tables.
+// timesOfPair are times of the runs of both arms, of those that are in the tables.
 func timesOfPair(d metric.Definer) expr.Expr {
 	return ofHistory(d).And(runsOfPair(), expr.On(metric.LabelRun)).Milliseconds()
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// confounded is what a verdict says when time explains it as well.
+// confounded is appended to a verdict that drift over time explains as well.
 const confounded = ", confounded with time"
 
-// verdictShades are what can be said of a metric, in words and colours. Whatever is confounded with time has one
-// colour, and another than if it were not: it is no finding, better or worse.
+// verdictShades are the verdicts on a metric, in words and colours. All verdicts that are confounded with time have one
+// colour, different from the other verdicts: they are no finding, better or worse.
 func verdictShades() []shade {
 	plain := []shade{
 		{"equivalent", "equivalent", colorNeutral},
@@ -31,8 +31,8 @@ func verdictShades() []shade {
 	return all
 }
 
-// verdicts are those of the pair, one for every metric and stratum; of those that are confounded with time the
-// label says so.
+// verdicts are those of the pair, one for every metric and stratum; the label marks those that are confounded with
+// time.
 func verdicts(of expr.Matcher) expr.Expr {
 	each := stratumLabels(metric.LabelMetric)
 	said := ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
@@ -41,10 +41,10 @@ func verdicts(of expr.Matcher) expr.Expr {
 	return said.Unless(doubtful, expr.On(each...)).Or(marked)
 }
 
-// verdictTable is what a comparison says of metrics of one unit; without one, of all others.
+// verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.
 func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel {
 	each := expr.By(stratumLabels(metric.LabelMetric)...)
-	// The label of the verdict is lent to a figure that every line has.
+	// The label of the verdict is joined to a figure that every line has.
 	decides := ofPair(metric.ComparisonPrimary, of).Max(each).
 		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
@@ -82,8 +82,8 @@ func verdictMeans(of expr.Matcher, unit metric.Unit) []figure {
 	}
 }
 
-// verdictRatios are the ratio and its interval. Bytes are compared by their difference: no interval of a
-// ratio is ever worked out.
+// verdictRatios are the ratio and its interval. Bytes are compared by their difference: the interval of their ratio is
+// never computed.
 func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
 	all := []figure{
 		verdictFigure("Ratio", metric.ComparisonRatio, unit, of),
@@ -96,8 +96,8 @@ func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
 	return all
 }
 
-// verdictDifferences are the difference and its interval, where the verdict rests on it and not on the ratio. A
-// latency does where it is 0 in a run, such as the wait of a queue that was empty.
+// verdictDifferences are the difference and its interval, where the verdict is based on the difference and not on the
+// ratio. That is so for a latency that is 0 in a run, such as the wait in an empty queue.
 func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 	all := []figure{
 		verdictFigure("Difference", metric.ComparisonDifference, unit, of),
@@ -114,7 +114,7 @@ func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 	return all
 }
 
-// yesOrNo writes 0 and 1 as words, with a colour where it is so.
+// yesOrNo shows 0 and 1 as no and yes, with a colour for yes.
 func yesOrNo(color string) []dashboard.DynamicConfigValue {
 	return textCells(shade{"0", "no", "transparent"}, shade{"1", "yes", color})
 }

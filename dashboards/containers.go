@@ -17,13 +17,14 @@ const (
 	noProcess     = "no process uses the GPU or is named by --process"
 )
 
-// blind is said wherever a limit or a charge is shown.
+// blind is shown next to every limit and charge.
 const blind = "Memory that a GPU process holds is charged to no cgroup: limits do not stop it, and `docker stats` does not show it."
 
-// containersPageName is what others link to.
+// containersPageName is the target of links from other pages.
 const containersPageName = "containers"
 
-// containersPage shows which container, pod or service takes what, and what its limit does not see.
+// containersPage shows how much memory each container, pod or service takes, and the memory that its limit does not
+// count.
 func containersPage() page {
 	return page{
 		name:        containersPageName,
@@ -44,22 +45,22 @@ func containersPage() page {
 	}
 }
 
-// chosenCgroups keeps the chosen cgroups.
+// chosenCgroups matches the chosen cgroups.
 func chosenCgroups() expr.Matcher { return expr.Matches(metric.LabelCgroup, "$cgroup") }
 
-// ofCgroups are the series of the chosen cgroups, named as people know them.
+// ofCgroups are the series of the chosen cgroups, with short names.
 func ofCgroups(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return named(each(d, slices.Concat([]expr.Matcher{chosenCgroups()}, matchers)...))
 }
 
-// cgroupPerSecond is the rate of a counter of the chosen cgroups, named likewise.
+// cgroupPerSecond is the rate of a counter of the chosen cgroups, with short names.
 func cgroupPerSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 	return named(eachPerSecond(c, slices.Concat([]expr.Matcher{chosenCgroups()}, matchers)...))
 }
 
-// named gives series of cgroups a name, in label name: that of the container where a container runtime tells
-// it, with its pod in parentheses; else the end of the path, with the first 12 digits of the id of a container or
-// the first 8 of a pod's.
+// named adds the label name to series of cgroups: the name of the container where a container runtime reports it, with
+// its pod in parentheses; else the end of the path, with the first 12 digits of the ID of a container or the first 8 of
+// a pod's.
 func named(e expr.Expr) expr.Expr {
 	info := expr.Select(metric.CgroupInfo, onHost()).Max(by(metric.LabelCgroup, metric.LabelContainer, metric.LabelPod))
 	return e.Times(info, expr.On(metric.LabelHost, metric.LabelCgroup).GroupLeft(metric.LabelContainer, metric.LabelPod)).

@@ -33,7 +33,7 @@ func limitUsed() panel {
 	}).Min(0).OverrideByRegexp("/^of the soft limit: /", dashed())
 }
 
-// chargeOf is what is charged to each chosen cgroup.
+// chargeOf is the memory that is charged to each chosen cgroup.
 func chargeOf() expr.Expr { return each(metric.CgroupMemoryCurrentBytes, chosenCgroups()) }
 
 func memoryEvents() panel {
@@ -50,7 +50,7 @@ func memoryEvents() panel {
 // chargeKind is a line of memory.stat as a column.
 type chargeKind struct{ kind, title string }
 
-// chargeKindColumns are all kinds, each after what it is a part of.
+// chargeKindColumns are all kinds, each after the kind that contains it.
 func chargeKindColumns() []chargeKind {
 	return []chargeKind{
 		{metric.CgroupKindAnon, "anon"},
@@ -130,5 +130,5 @@ func cgroupSwap() panel {
 	}).Min(0)
 }
 
-// uncovered is from where on a limit is said to miss too much.
+// uncovered is the ratio from which the page marks a limit as one that leaves out too much memory.
 func uncovered() float64 { return threshold.Table().Container.UncoveredRatio }

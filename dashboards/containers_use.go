@@ -5,7 +5,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// noPressure is why a panel of waiting may be empty.
+// noPressure is the text of an empty panel of pressure.
 const noPressure = "this kernel has no pressure stall information for cgroups, or they cannot be read"
 
 func cgroupWaiting() panel {

@@ -14,14 +14,15 @@ const (
 	noRun  = "no run just now"
 )
 
-// inferencePage shows what those who ask see (rate, errors, duration), and beside it what the engine says of itself.
+// inferencePage shows the figures of clients (rate, errors, duration), next to those that the engine reports.
 func inferencePage() page {
 	return page{
 		name:        "inference",
 		title:       "Inference",
 		description: "Requests of the load generator while they go on: how many, how many failed, how long they took on both clocks, and what the engine itself says of them.",
 		variables: []variable{
-			// Runs are those of the host: All is their list and no pattern, because the series of a run do not name its host.
+			// Runs are those of the host: All is their list instead of a pattern, because the series of a run have no
+			// label of its host.
 			choices("runs", "Runs", expr.Select(metric.RunActive, onHost()), metric.LabelRun).AllValue(""),
 			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, chosenRuns()), metric.LabelPhase),
 		},
@@ -37,18 +38,18 @@ func inferencePage() page {
 	}
 }
 
-// ofChosen keeps what is of the chosen phases of the chosen runs.
+// ofChosen matches the chosen phases of the chosen runs.
 func ofChosen(more ...expr.Matcher) []expr.Matcher {
 	return append([]expr.Matcher{chosenRuns(), expr.Matches(metric.LabelPhase, "$phase")}, more...)
 }
 
-// loadPerSecond is the rate of a counter of the load generator. Those of several processes that share a load add
-// up to that of the run.
+// loadPerSecond is the rate of a counter of the load generator. Counters of several processes that share a load add up
+// to that of the run.
 func loadPerSecond(c metric.Counter, keep expr.Grouping, more ...expr.Matcher) expr.Expr {
 	return expr.Rate(c, expr.RateInterval, ofChosen(more...)...).Sum(keep)
 }
 
-// byRun keeps runs apart, of all together none.
+// byRun keeps runs apart; allRuns adds them together.
 func byRun() expr.Grouping { return expr.By(metric.LabelRun) }
 
 func allRuns() expr.Grouping { return expr.By() }

@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// engineTokens are the tokens per second of the engine that counts most: a frontend and the engines behind it
-// count the same.
+// engineTokens are the tokens per second of the engine with the largest count: a frontend and the engines behind it
+// count the same tokens.
 func engineTokens(direction string) expr.Expr {
 	return eachPerSecond(metric.EngineTokensTotal, expr.Is(metric.LabelDirection, direction)).Sum(by(metric.LabelSource)).Max(byHost())
 }
@@ -78,10 +78,10 @@ func vllmQuantile(q float64, h metric.Histogram) expr.Expr {
 	return expr.BucketQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelHost}, onHost())
 }
 
-// coarse is said where both sides of a latency are drawn.
+// coarse is shown where a latency is drawn from both sides.
 const coarse = " The engine's lines (dashed) are as fine as its buckets, and count all who ask it; the client's are of the send clock, of all chosen runs."
 
-// beside are the queries of a latency that client and engine both measure.
+// beside returns the queries of a latency that client and engine both measure.
 func beside(client, engine metric.Histogram) []query {
 	of := func(q float64) expr.Expr {
 		return latency(q, client, nil, ofChosen()...)

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// bothClocks is said of latencies that have two.
+// bothClocks is shown with latencies on two clocks.
 const bothClocks = " Solid lines count from the moment the request was sent; dashed ones from the moment it should have been, which is what a user waited who came then. A request is counted when it has ended, and only if it ended ok."
 
 // Quantiles that are drawn; the median is blue, the slow end orange.
@@ -22,14 +22,14 @@ func loadQuantile(q float64, h metric.Histogram) expr.Expr {
 	return latency(q, h, []metric.Label{metric.LabelRun}, ofChosen()...)
 }
 
-// latency is a quantile of a histogram of the load generator within each step, to the microsecond: of what is
-// exactly 0, such as the wait for a free slot, Prometheus makes 10^-39 s.
+// latency is a quantile of a histogram of the load generator within each step, rounded to a microsecond: for values of
+// exactly 0, such as the wait for a free slot, Prometheus returns 10^-39 s.
 func latency(q float64, h metric.Histogram, by []metric.Label, matchers ...expr.Matcher) expr.Expr {
 	return expr.EitherQuantile(q, h, expr.RateInterval, by, matchers...).Rounded(1e-6)
 }
 
-// heatColumns is how many columns a heat map has at most: each has to hold so many requests that their
-// distribution shows, and our native buckets are 2 % wide.
+// heatColumns is the maximum number of columns of a heat map: each has to have enough requests to show their
+// distribution, and our native buckets are 2 % wide.
 const heatColumns = 60
 
 // loadHeat is a distribution of the load generator over time.
@@ -49,7 +49,7 @@ func quantiles(s subject, dash string) *timeseries.PanelBuilder {
 	return built
 }
 
-// onBothClocks are the queries of a latency that has two.
+// onBothClocks returns the queries of a latency on two clocks.
 func onBothClocks(sent, scheduled metric.Histogram) []query {
 	return []query{
 		{"p50 {{run}}", loadQuantile(median, sent)},

@@ -12,31 +12,30 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// What uma-load serve tells of a run is there from the end of the run on, and of a comparison from when it was saved.
-// Curves are of the time before. A page that shows both, in the time of the run, takes what serve tells from later.
+// uma-load serve exports a run from its end on, and a comparison from when it was saved. Curves are of the time before.
+// A page that shows both, in the time range of the run, reads the series of serve at a later time.
 
-// laterName is the variable that holds by how many seconds: below zero, into what comes after the end of the time
-// range.
+// laterName is the variable with that offset in seconds: below zero, after the end of the time range.
 const laterName = "later"
 
-// How far after the end of the time range serve is looked for, and how closely.
+// How far after the end of the time range series of serve are searched, and in which steps.
 const (
 	latest  = 90 * 24 * time.Hour
 	closely = time.Minute
 )
 
-// later is the variable. Pages that look at what serve tells have it before the others.
+// later returns the variable. Pages with series of serve declare it before the others.
 func later() variable { return worked(laterName, untilServed()) }
 
-// untilServed is the time from when serve was scraped last, within reach, to the end of the time range; 0 if that is
-// now, or serve is gone.
+// untilServed is the time from the last scrape of serve, within reach, to the end of the time range; 0 if that is now,
+// or serve is gone.
 func untilServed() expr.Expr {
 	shown := expr.Is(metric.LabelState, metric.ResultsShown)
 	return expr.LastScraped(metric.ResultsRuns, expr.Over(latest), expr.Over(closely), shown).Offset(-latest).
 		Max(expr.By()).Age().ClampMax(0).OrZero()
 }
 
-// servedList and servedBars show a board of what serve tells, servedLater is a subject of it.
+// servedList and servedBars show a board of series of serve, servedLater is a subject of them.
 func servedList(b board) *table.PanelBuilder { return list(b.later()) }
 
 func servedBars(b board) *barchart.PanelBuilder { return bars(b.later()) }
@@ -57,8 +56,8 @@ func servedLater(s subject) subject {
 	return s
 }
 
-// choiceServed lets one value of a label be chosen, of the series that serve tells of later; choicesServed several.
-// They are asked for by their present values, because Grafana lists the values of a label of the time range only.
+// choiceServed is a variable for one value of a label, of the series that serve exports later; choicesServed for
+// several. They query present values, because Grafana lists the label values of the time range only.
 func choiceServed(name, label string, of expr.Expr, values metric.Label) choosable {
 	return servedValues(choice(name, label, of, values), of, values)
 }

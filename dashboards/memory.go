@@ -14,7 +14,7 @@ const (
 // panel is a panel of whatever type.
 type panel = cog.Builder[dashboard.Panel]
 
-// memoryPage shows where every GiB of the pool is, whether what is left is enough, and who holds it.
+// memoryPage shows where every GiB of the pool is, whether the rest is enough, and which processes hold it.
 func memoryPage() page {
 	return page{
 		name:        "unified-memory",

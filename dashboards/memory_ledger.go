@@ -12,8 +12,8 @@ import (
 // ledgerLine is a line of the ledger as it is drawn.
 type ledgerLine struct{ line, title, color string }
 
-// ledgerLines are drawn from below, in the order of the vocabulary: what processes hold, what the kernel holds, what has
-// no name, what the kernel can reclaim, and free memory on top.
+// ledgerLines are drawn from below, in the order of the vocabulary: memory of processes, memory of the kernel, the
+// unattributed remainder, memory that the kernel can reclaim, and free memory on top.
 func ledgerLines() []ledgerLine {
 	return []ledgerLine{
 		{metric.LineGPUProcess, "GPU processes", "dark-green"},
@@ -54,7 +54,7 @@ func ledger() panel {
 	return built
 }
 
-// byHolder keeps what tells holders of GPU memory apart; a process on several devices is one.
+// byHolder groups by the labels of holders of GPU memory; a process on several devices is one holder.
 func byHolder() expr.Grouping {
 	return expr.By(metric.LabelComm, metric.LabelPID, metric.LabelCgroup)
 }
@@ -74,7 +74,7 @@ func holders() panel {
 		OverrideByName(metric.LineFree, []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))})
 }
 
-// otherOccupied is the line of what no process that is shown holds.
+// placesOfLines are the positions of lines of the ledger in the vocabulary, from 1. An absent line has none.
 const otherOccupied = "other occupied"
 
 // holdings are the holders of GPU memory and the rest of what they hold it of: the pool, or the memory of all GPUs together

@@ -41,7 +41,7 @@ func leftOver() panel {
 		OverrideByName("critical floor", limit("red"))
 }
 
-// blocks are the sizes for which the exporter tells how much memory is free in one piece.
+// blocks are the sizes for which the exporter reports the memory that is free in one piece.
 func blocks() []struct{ bytes, title string } {
 	return []struct{ bytes, title string }{{"65536", "64 KiB"}, {"2097152", "2 MiB"}, {"4194304", "4 MiB"}}
 }

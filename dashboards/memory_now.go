@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// memoryNow is the pool as one bar. It is on every page that answers where memory is.
+// memoryNow is the pool as one bar. It is on every page about memory.
 func memoryNow() panel {
 	return bars(board{
 		title: "Memory now",
@@ -25,8 +25,7 @@ func memoryNow() panel {
 		Legend(legend(common.LegendPlacementRight).Calcs([]string{"lastNotNull"})) // the pool is the last bar
 }
 
-// memoriesNow are the parts of the pool, and of the memory that GPUs have of their own where that is not in the pool, by
-// name: pool, GPU 0, GPU 1.
+// memoriesNow are the parts of the pool, and of GPU memory outside of the pool, by name: pool, GPU 0, GPU 1.
 func memoriesNow() []figure {
 	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
 	ofGPUs := func(e expr.Expr) expr.Expr {

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// Values of metric.LabelArchitecture beside those of metric.ArchitecturesInPool.
+// Values of metric.LabelArchitecture in addition to those of metric.ArchitecturesInPool.
 const (
 	coherentNode     = "coherent_numa"
 	coherentDriver   = "coherent_driver"
@@ -55,7 +55,7 @@ func ledgerNow() panel {
 	})
 }
 
-// pageCacheOf is the page cache that is charged to each cgroup, that of all below it included.
+// pageCacheOf is the page cache that is charged to each cgroup, including all cgroups below it.
 func pageCacheOf() expr.Expr {
 	kind := func(kind string) expr.Expr {
 		return each(metric.CgroupMemoryStatBytes, expr.Is(metric.LabelKind, kind)).Max(by(metric.LabelCgroup))

@@ -7,14 +7,14 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// Names of the pages that the overview leads to, beside those of link.go.
+// Names of the pages that the overview links to, in addition to those of link.go.
 const (
 	memoryPageName    = "unified-memory"
 	storagePageName   = "kv-cache-and-storage"
 	inferencePageName = "inference"
 )
 
-// overviewPage shows the machine in ten seconds, and leads to the other pages.
+// overviewPage shows the state of the machine at a glance, and links to the other pages.
 func overviewPage() page {
 	return page{
 		name:        "overview",
@@ -54,8 +54,7 @@ func alertList() panel {
 	})
 }
 
-// byUrgency are the alerts that fire, in the order in which somebody should look: of a severity's letters critical,
-// info and warning would follow each other.
+// byUrgency are the alerts that fire, in the order of urgency: the alphabet would give critical, info, warning.
 func byUrgency() expr.Expr {
 	as := func(rank float64, severity string) expr.Expr {
 		return firing(expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
@@ -63,7 +62,7 @@ func byUrgency() expr.Expr {
 	return as(1, metric.SeverityCritical).Or(as(2, metric.SeverityWarning)).Or(as(3, metric.SeverityInfo))
 }
 
-// firingSince is since when the condition of each alert that fires holds: of what it is about, the first, because
+// firingSince is the time from which the condition of each alert that fires holds: the first of its series, because
 // others may only be pending.
 func firingSince() expr.Expr {
 	alert := []metric.Label{metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode}
@@ -106,7 +105,7 @@ func busyNow() panel {
 	}).OverrideByName("utilisation", leadingTo(thermalPageName, "Thermal and power"))
 }
 
-// engineAnswers says of each page of an engine whether it answers, and of those that do what is served there.
+// engineAnswers shows for each page of an engine whether it answers, and the model of those that do.
 func engineAnswers() expr.Expr {
 	same := expr.On(metric.LabelSource)
 	up := expr.Select(metric.EngineUp, onHost()).Max(expr.By(metric.LabelSource))

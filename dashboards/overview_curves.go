@@ -15,7 +15,7 @@ type poolPart struct {
 	lines        []string
 }
 
-// poolParts are the lines of the ledger in a few words, from below, in the colours of the ledger.
+// poolParts are the lines of the ledger in groups with short names, from below, in the colours of the ledger.
 func poolParts() []poolPart {
 	return []poolPart{
 		{"held for the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},

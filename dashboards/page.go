@@ -1,8 +1,8 @@
-// Package dashboards holds the Grafana dashboards, one file per dashboard, rendered to
-// committed JSON that is provisioned as it is and never edited in Grafana.
+// Package dashboards holds the Grafana dashboards, one file per dashboard, rendered to committed JSON that is
+// provisioned as it is and never edited in Grafana.
 //
-// The files are in Grafana's classic schema (v1): file provisioning of Grafana 12 and 13 takes
-// it, and does not take the newer one.
+// The files are in Grafana's classic schema (v1): file provisioning of Grafana 12 and 13 accepts it, and does not
+// accept the newer one.
 package dashboards
 
 //lint:file-ignore SA1019 the SDK calls the classic schema deprecated in favour of v2, which Grafana's file provisioning refuses
@@ -23,7 +23,7 @@ const (
 	rowHeight = 1
 )
 
-// tag is on every dashboard; links between them find each other by it.
+// tag is on every dashboard; links between dashboards find them by it.
 const tag = "umascope"
 
 // page is one dashboard.
@@ -33,7 +33,7 @@ type page struct {
 	description string
 	// hosts is the series whose hosts can be chosen; the memory pool of an exporter if it is nil.
 	hosts metric.Definer
-	// variables are those beside data source and host, each after those that its query names.
+	// variables are those after data source and host, each after those that its query refers to.
 	variables []variable
 	// from is how far back the page looks when it is opened, 30 minutes if it is empty.
 	from string
@@ -55,8 +55,8 @@ type tile struct {
 	panel         cog.Builder[dashboard.Panel]
 }
 
-// build renders the page. Places and ids are given here and not by the SDK, which numbers
-// nothing and lets a panel that does not fit run over the edge.
+// build renders the page. It sets positions and ids, since the SDK sets no ids and lets a panel that does not fit run
+// over the edge.
 func (p page) build() (dashboard.Dashboard, error) {
 	built, err := p.frame().Build()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p page) build() (dashboard.Dashboard, error) {
 	return built, nil
 }
 
-// frame is everything but the panels.
+// frame returns the dashboard without its panels.
 func (p page) frame() *dashboard.DashboardBuilder {
 	built := dashboard.NewDashboardBuilder(p.title).
 		Uid(tag+"-"+p.name).

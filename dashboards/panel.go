@@ -18,17 +18,17 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// subject is what a panel shows, whatever it looks like.
+// subject is the content of a panel of any type.
 type subject struct {
 	title string
-	// means says what is shown, wrong what would be wrong with it: together the description.
+	// means describes the figures, wrong the signs of a problem: together the description.
 	means, wrong string
-	// noData says why there may be nothing to show.
+	// noData is the reason why there may be no data.
 	noData  string
 	queries []query
-	// as is the unit where the expressions do not tell it, such as of a quotient of different units.
+	// as is the unit where the expressions have none, such as a quotient of different units.
 	as expr.Unit
-	// perColumn says that every query is a column with a unit of its own.
+	// perColumn reports that every query is a column with a unit of its own.
 	perColumn bool
 }
 
@@ -50,12 +50,12 @@ type furnishable[B any] interface {
 	RecordError(string, error) B
 }
 
-// furnish gives a panel what every panel has.
+// furnish sets the options that every panel has.
 func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.DataqueryBuilder)) B {
 	builder = builder.Title(s.title).
 		Description(s.means + "\n\n**Wrong if** " + s.wrong).
 		Datasource(datasource()).
-		NoValue(strings.ReplaceAll(s.noData, "`", "")) // shown as it is, unlike the description
+		NoValue(strings.ReplaceAll(s.noData, "`", "")) // shown as plain text, unlike the description
 	unit, err := s.unit()
 	if err = errors.Join(err, s.check()); err != nil {
 		builder = builder.RecordError(s.title, err)
@@ -76,13 +76,13 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 // called is the name of a family as descriptions write it.
 func called(d metric.Definer) string { return "`" + d.Def().Name + "`" }
 
-// What panels of some types lack.
+// Errors of incomplete panels.
 var (
 	errOneQuery = errors.New("a heat map shows one distribution")
 	errNoKey    = errors.New("bars need a label to stand for")
 )
 
-// check says what the subject lacks.
+// check returns an error for a missing part of the subject.
 func (s subject) check() error {
 	var problems []error
 	if s.title == "" || s.means == "" || s.wrong == "" || s.noData == "" || len(s.queries) == 0 {
@@ -97,7 +97,7 @@ func (s subject) check() error {
 	return errors.Join(problems...)
 }
 
-// unit is the one unit of all queries, by the vocabulary.
+// unit returns the one unit of all queries, from the vocabulary.
 func (s subject) unit() (string, error) {
 	var found string
 	for _, q := range s.queries {
@@ -116,7 +116,7 @@ func (s subject) unit() (string, error) {
 	return found, nil
 }
 
-// unitOf is the unit of one query: its own, or what the subject says where it has none.
+// unitOf returns the unit of one query: its own, or that of the subject where it has none.
 func (s subject) unitOf(q query) (string, error) {
 	unit := q.expr.Unit()
 	if unit.Base == "" {
@@ -142,13 +142,13 @@ func series(s subject) *timeseries.PanelBuilder {
 // everyField is the pattern of all series or columns of a panel.
 const everyField = "/.*/"
 
-// blank leaves empty what has no value, such as a cell of a table or a figure of the legend. Otherwise Grafana
-// writes there, too, why there is nothing in the whole panel.
+// blank leaves fields without a value empty, such as a cell of a table or a figure of the legend. Otherwise Grafana
+// writes there, too, why the whole panel is empty.
 func blank() []dashboard.DynamicConfigValue {
 	return []dashboard.DynamicConfigValue{{Id: "noValue", Value: ""}}
 }
 
-// lines is a panel of many lines over time: without anything below them, which would hide the others.
+// lines is a panel of many lines over time: without a fill, which would hide the other lines.
 func lines(s subject) *timeseries.PanelBuilder { return series(s).FillOpacity(0) }
 
 // areas is a panel of lines that are stacked into a whole.
@@ -159,8 +159,8 @@ func areas(s subject) *timeseries.PanelBuilder {
 		LineWidth(0)
 }
 
-// number is a panel of present values in large type. It asks for this moment, so that a source
-// that has gone shows nothing instead of its last value.
+// number is a panel of present values in large type. It queries this moment, so that a source that is gone shows no
+// value instead of its last one.
 func number(s subject) *stat.PanelBuilder {
 	return furnish(stat.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Instant() }).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).

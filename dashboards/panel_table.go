@@ -19,9 +19,9 @@ import (
 // board is a table of present values: a line for every combination of the keys, a column for every figure.
 type board struct {
 	title, means, wrong, noData string
-	// keys are the labels that tell lines apart, in the order of their columns.
+	// keys are the labels that identify a line, in the order of their columns.
 	keys []key
-	// figures are the columns after them. A label that only one of them has is a column too, if it is a key.
+	// figures are the columns after them. A key that only one of them has is a column too.
 	figures []figure
 	// sortBy is the title of the column that the lines are sorted by, falling if desc is set.
 	sortBy string
@@ -35,8 +35,7 @@ type key struct {
 	look  []dashboard.DynamicConfigValue
 }
 
-// figure is a column of values; look is how its cells are drawn, as the unit where the expression does not
-// tell it.
+// figure is a column of values; look is how its cells are drawn, and as the unit where the expression has none.
 type figure struct {
 	title string
 	expr  expr.Expr
@@ -53,7 +52,7 @@ func (b board) subject() subject {
 	return s
 }
 
-// field is the name that Grafana gives the values of a query.
+// field returns the name that Grafana gives the values of a query.
 func (b board) field(i int) string {
 	if len(b.figures) == 1 {
 		return "Value"
@@ -61,7 +60,7 @@ func (b board) field(i int) string {
 	return "Value #" + string(rune('A'+i))
 }
 
-// transformations make one table of the answers: lines that agree in all labels that both have become one.
+// transformations merge the answers into one table: lines that agree in all shared labels become one.
 func (b board) transformations() []dashboard.DataTransformerConfig {
 	order, titles, place := map[string]int{}, map[string]string{}, 0
 	column := func(field, title string) {
@@ -80,7 +79,7 @@ func (b board) transformations() []dashboard.DataTransformerConfig {
 	}
 }
 
-// strayLabels says which labels of figures are no keys: Grafana makes columns of them all the same.
+// strayLabels returns an error for labels of figures that are no keys: Grafana would make columns of them.
 func (b board) strayLabels() error {
 	var problems []error
 	for _, f := range b.figures {
@@ -93,7 +92,7 @@ func (b board) strayLabels() error {
 	return errors.Join(problems...)
 }
 
-// columns are the overrides of the columns by their titles.
+// columns returns the overrides of the columns by their titles.
 func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValue, err error) {
 	for _, k := range b.keys {
 		if len(k.look) > 0 {
@@ -111,8 +110,8 @@ func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValu
 	return titles, looks, nil
 }
 
-// leastWidth of a column in pixels, if nothing else says it: with Grafana's own, 150, tables of more than eight
-// columns do not fit a laptop.
+// leastWidth is the default width of a column in pixels: with Grafana's own, 150, tables of more than eight columns do
+// not fit a laptop.
 const leastWidth = 64
 
 // list is the board as a table.

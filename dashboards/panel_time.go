@@ -9,8 +9,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/statetimeline"
 )
 
-// heat is a panel of distributions over time: time across, what was measured upwards, how much of it there
-// was as colour. Its one query is a distribution of package expr.
+// heat is a panel of distributions over time: time on the x axis, the value on the y axis, the count as colour. Its one
+// query is a distribution of package expr.
 func heat(s subject) *heatmap.PanelBuilder {
 	built := furnish(heatmap.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) {
 		q.Range().Format(prometheus.PromQueryFormatHeatmap)
@@ -27,13 +27,13 @@ func heat(s subject) *heatmap.PanelBuilder {
 		CellGap(1).
 		YAxis(heatmap.NewYAxisConfigBuilder().Unit(unit)).
 		CellValues(heatmap.NewCellValuesBuilder().Unit("cps")).
-		// Cividis looks alike to all kinds of colour vision and gets lighter all the way.
+		// Cividis looks alike with all kinds of colour vision, and its lightness rises steadily.
 		Color(heatmap.NewHeatmapColorOptionsBuilder().Mode(heatmap.HeatmapColorModeScheme).Scheme("Cividis").Steps(64).Exponent(0.5).Scale(heatmap.HeatmapColorScaleExponential)).
 		Tooltip(heatmap.NewHeatmapTooltipBuilder().Mode(common.TooltipDisplayModeSingle).YHistogram(false).ShowColorScale(true)).
 		ShowLegend()
 }
 
-// states is a panel of bars over time, a line for every series, coloured and worded by value.
+// states is a panel of bars over time, a line for every series, with colours and words by value.
 func states(s subject, mappings []dashboard.ValueMapping) *statetimeline.PanelBuilder {
 	return furnish(statetimeline.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
 		Mappings(mappings).

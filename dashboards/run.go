@@ -15,8 +15,7 @@ const (
 	noLiveLoad = "Prometheus did not scrape the run's own page (job uma-load), no request has ended in this time, or the time range is another"
 )
 
-// runPage shows one run: what it was of, whether its figures may be used, what they are, and the machine while
-// it lasted.
+// runPage shows one run: its configuration, whether it is valid, its figures, and the machine during the run.
 func runPage() page {
 	return page{
 		name:  runPageName,
@@ -38,7 +37,7 @@ func runPage() page {
 	}
 }
 
-// isRun keeps what belongs to the chosen run.
+// isRun matches the chosen run.
 func isRun() expr.Matcher { return expr.Is(metric.LabelRun, "$run") }
 
 // thisRun is a figure of the chosen run, by further labels.
@@ -46,7 +45,7 @@ func thisRun(d metric.Definer, further ...metric.Label) expr.Expr {
 	return expr.Select(d, isRun()).Max(expr.By(append([]metric.Label{metric.LabelRun}, further...)...))
 }
 
-// holds is what is said of the chosen run, by the labels that say it; by the run where there are none.
+// holds keeps the series of the chosen run whose value is 1, by the labels in said; by the run without any.
 func holds(d metric.Definer, said ...metric.Label) expr.Expr {
 	if len(said) == 0 {
 		return thisRun(d).Equals(expr.Number(1))
@@ -54,7 +53,7 @@ func holds(d metric.Definer, said ...metric.Label) expr.Expr {
 	return expr.Select(d, isRun()).Max(expr.By(said...)).Equals(expr.Number(1))
 }
 
-// unshown leaves a column out of a table whose labels say it all.
+// unshown hides the value column of a table whose content is in the labels.
 func unshown(title string) dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "organize", Options: map[string]any{
 		"excludeByName": map[string]bool{title: true}, "indexByName": map[string]int{}, "renameByName": map[string]string{},

@@ -10,8 +10,8 @@ import (
 // inRun is a figure of the host while the chosen run lasts.
 func inRun(e expr.Expr) expr.Expr { return e.DuringRuns(isRun()) }
 
-// hottest is the temperature of the hottest GPU of the host, drawn the power of all of them, and slowest the
-// clock of the slowest.
+// hottest is the temperature of the hottest GPU of the host, drawn the power of all of them, and slowest the clock of
+// the slowest.
 func hottest() expr.Expr { return one(metric.GPUTemperatureCelsius) }
 func drawn() expr.Expr   { return each(metric.GPUPowerWatts).Sum(byHost()) }
 func slowest() expr.Expr { return expr.Select(metric.GPUSMClockHertz, onHost()).Min(byHost()) }

@@ -110,14 +110,13 @@ func runMemory() panel {
 	})
 }
 
-// fallingBy sorts lines by a column, the last of the alphabet first: *start*, *ready* and *peak* then come in
-// the order of time.
+// fallingBy sorts lines by a column, in reverse alphabetical order: *start*, *ready* and *peak* are then in the order
+// of time.
 func fallingBy(title string) dashboard.DataTransformerConfig {
 	return dashboard.DataTransformerConfig{Id: "sortBy", Options: map[string]any{"sort": []any{map[string]any{"field": title, "desc": true}}}}
 }
 
-// stacked are bars of which every one is the pool, split into the lines of the ledger by the colours that they
-// have over time.
+// stacked are bars that each are the pool, split into the lines of the ledger in the colours that they have over time.
 func stacked(b board, of func(line string) expr.Expr) *barchart.PanelBuilder {
 	for _, l := range ledgerLines() {
 		b.figures = append(b.figures, figure{title: l.title, expr: of(l.line), look: []dashboard.DynamicConfigValue{colored(l.color)}})
@@ -162,7 +161,7 @@ func runLedgerLines() panel {
 	})
 }
 
-// gradeShades are the words of how well something is shown.
+// gradeShades are the grades of evidence, in words and colours.
 func gradeShades() []shade {
 	return []shade{
 		{"proven", "proven", colorGood}, {"consistent", "consistent, not proven", colorNeutral},

@@ -10,16 +10,16 @@ import (
 // newest is how many finished runs a table shows.
 const newest = 12
 
-// noRuns is why a table of finished runs may be empty.
+// noRuns is the text of an empty table of finished runs.
 const noRuns = "no finished run of this host, or `uma-load serve` is not scraped"
 
-// finishedRuns chooses among the finished runs of the host; all unless somebody chooses. It is not the variable
-// of pages about one run: links between pages take variables along by their names.
+// finishedRuns is the variable for finished runs of the host; all by default. It differs from the variable of pages
+// about one run: links between pages pass variables on by name.
 func finishedRuns() variable {
 	return choices("runs", "Finished runs", expr.Select(metric.RunInfo, onHost()), metric.LabelRun)
 }
 
-// chosenRuns keeps the chosen runs.
+// chosenRuns matches the chosen runs.
 func chosenRuns() expr.Matcher { return expr.Matches(metric.LabelRun, "$runs") }
 
 // ofRuns is a figure of the newest of the chosen runs of the host.
@@ -32,7 +32,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return figures.And(latest, expr.On(metric.LabelRun))
 }
 
-// runKeys are the columns that say which run a line is of; the run leads to its page.
+// runKeys are the columns that identify the run of a line; the run links to its page.
 func runKeys() []key {
 	return []key{
 		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(180)}},
@@ -41,8 +41,8 @@ func runKeys() []key {
 	}
 }
 
-// runTimes are the columns of start and end, of which the link to a run takes its time. The start lends the
-// line what the run was of.
+// runTimes are the columns of start and end, from which the link to a run takes its time range. The start has the
+// labels with the configuration of the run.
 func runTimes() []figure {
 	of := []metric.Label{metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel}
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
@@ -53,7 +53,7 @@ func runTimes() []figure {
 	}
 }
 
-// trust are the columns that say whether the figures of a run may be used, and of what they are.
+// trust are the columns on run quality, and on the sources of the figures.
 func trust() []figure {
 	return []figure{
 		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})},

@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// each is a family on the chosen host with all labels of its own and without those of the scrape: two exporters
-// of one host give one line, and sums count nothing twice.
+// each selects a family on the chosen host with all labels of its own and without those of the scrape: two exporters of
+// one host give one line, and sums count each value once.
 func each(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(d, slices.Concat([]expr.Matcher{onHost()}, matchers)...).Max(byOwnLabels(d))
 }
@@ -39,7 +39,7 @@ func by(labels ...metric.Label) expr.Grouping {
 	return expr.By(kept...)
 }
 
-// shareOf is a part of a whole, absent while there is nothing to divide.
+// shareOf is a part divided by a whole, absent while the whole is 0.
 func shareOf(part, whole expr.Expr, m ...expr.Matching) expr.Expr {
 	return part.DividedBy(whole.Above(expr.Number(0)), m...)
 }

@@ -13,8 +13,8 @@ const (
 	noDriveRule = "no such operation within 5 minutes, no NVMe drive, or Prometheus does not evaluate the recording rules"
 )
 
-// storagePage shows whether the KV cache is large enough, where prompts are found again, and whether the SSD was
-// really read for it.
+// storagePage shows whether the KV cache is large enough, which prompts are prefix-cache hits, and whether they were
+// read from the SSD.
 func storagePage() page {
 	return page{
 		name:        "kv-cache-and-storage",
@@ -36,8 +36,8 @@ func storagePage() page {
 	}
 }
 
-// tierColors are the colours of tiers on all pages: what is on the GPU as GPU memory, what is in memory of the
-// CPU as that.
+// tierColors are the colours of tiers on all pages: a tier on the GPU has the colour of GPU memory, a tier in memory of
+// the CPU that of CPU memory.
 func tierColors() map[string]string {
 	return map[string]string{
 		metric.TierDevice: "dark-green", metric.TierHost: "dark-blue", metric.TierDisk: "dark-orange",
@@ -45,8 +45,8 @@ func tierColors() map[string]string {
 	}
 }
 
-// prefixShare is the share of looked-up prompt tokens that a cache had, by engine. A frontend counts what the
-// engines behind it count, so that sources are never added up.
+// prefixShare is the share of prompt tokens looked up that were prefix-cache hits, by engine. A frontend counts the
+// tokens of the engines behind it, so sources are never added up.
 func prefixShare() expr.Expr {
 	tokens := metric.EnginePrefixCacheTokensTotal
 	hits := eachPerSecond(tokens, expr.Is(metric.LabelResult, metric.ResultHit)).Sum(by(metric.LabelSource))

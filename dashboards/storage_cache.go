@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// ofSource names an engine in the legend: where it answers, and what it says it serves.
+// ofSource names an engine in the legend: its source and its model.
 const ofSource = " {{source}} {{model}}"
 
 func kvRoom() panel {
@@ -33,7 +33,7 @@ func kvInUse() panel {
 	}).Min(0).Max(1)
 }
 
-// foundIn are where prompt tokens are found, from below as they are stacked: the fast tiers first.
+// foundIn are the tiers of prefix-cache hits, from below as they are stacked: the fast tiers first.
 func foundIn() []struct{ tier, title string } {
 	return []struct{ tier, title string }{
 		{metric.TierDevice, "on the GPU"},

@@ -9,16 +9,16 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// lettersMislead is said wherever blocks go from tier to tier.
+// lettersMislead is shown with every panel of blocks that move between tiers.
 func lettersMislead() string {
 	return " KVBM's own letters mislead: its `h2d` is host to disk when offloading and host to device when onboarding. Tiers are spelt out here, from " + called(metric.KVBMBlocksTotal) + "; a block that goes by the host to or from the disk is counted on both legs."
 }
 
-// flow is a way of KV blocks as it is drawn.
+// flow is a path of KV blocks, as it is drawn.
 type flow struct{ op, from, to, color string }
 
-// flows are the ways that blocks go, those of one operation in the order in which they are stacked. The colour is
-// that of the slower tier; the way past the host is lighter.
+// flows are the paths of blocks, those of one operation in the order in which they are stacked. The colour is that of
+// the slower tier; the path past the host is lighter.
 func flows() []flow {
 	tiers := tierColors()
 	return []flow{
@@ -33,10 +33,10 @@ func flows() []flow {
 	}
 }
 
-// title is how the way is called.
+// title returns the name of the path.
 func (f flow) title() string { return f.from + " to " + f.to }
 
-// flowing is a panel of the blocks of one operation, stacked by way.
+// flowing is a panel of the blocks of one operation, stacked by path.
 func flowing(op string, s subject) panel {
 	for _, f := range flows() {
 		if f.op == op {
@@ -71,8 +71,8 @@ func onboards() panel {
 	})
 }
 
-// kvbmFromDisk are the bytes per second that the KV block manager says it read from disk. A page counts them on
-// one way or the other, by its version.
+// kvbmFromDisk are the bytes per second that the KV block manager reports to have read from disk. A page counts them on
+// one path or another, by its version.
 func kvbmFromDisk() expr.Expr {
 	return eachPerSecond(metric.KVBMBytesTotal, fromDisk()...).Sum(by(metric.LabelTo)).Max(byHost())
 }
@@ -83,7 +83,7 @@ func fromDisk() []expr.Matcher {
 
 func ofReads() expr.Matcher { return expr.Is(metric.LabelOp, metric.OpRead) }
 
-// withTier keeps what is of a cgroup in which the file of a disk tier is open.
+// withTier keeps the cgroups in which the file of a disk tier is open.
 func withTier(e expr.Expr) expr.Expr {
 	return e.And(each(metric.KVBMDiskFileBytes), expr.On(metric.LabelHost, metric.LabelCgroup))
 }
@@ -111,16 +111,18 @@ func readsOfTier() panel {
 		OverrideByName("drives", append(dashed(), colored("text")))
 }
 
-// agreementWindow evens out that a block is counted when it has arrived and its bytes when they are asked for.
+// agreementWindow levels the delay between the counters: a block is counted when it has arrived, its bytes when they
+// are requested.
 const agreementWindow = 5 * time.Minute
 
-// grown is by how much a counter of the host grew within the window of agreement.
+// grown is the increase of a counter of the host within agreementWindow.
 func grown(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 	on := append([]expr.Matcher{onHost()}, matchers...)
 	return expr.Increase(c, expr.Over(agreementWindow), on...).Max(byOwnLabels(c))
 }
 
-// readForClaimed is what others counted for each byte that the KV block manager says it read from disk.
+// readForClaimed is the bytes that other sources counted for each byte that the KV block manager reports to have read
+// from disk.
 func readForClaimed() []query {
 	claimed := grown(metric.KVBMBytesTotal, fromDisk()...).Sum(by(metric.LabelTo)).Max(byHost())
 	return []query{

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// cufileError is the value of metric.LabelLevel of what a cuFile log calls an error.
+// cufileError is the value of metric.LabelLevel for errors in a cuFile log.
 const cufileError = "ERROR"
 
 func waysToFiles() panel {
@@ -58,7 +58,7 @@ func processesOfFiles() panel {
 }
 
 func transferErrors() panel {
-	// in10m is how often something happened, of the kind that did most often.
+	// in10m is the count of events in 10 minutes, of the most frequent kind.
 	in10m := func(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
 		on := append([]expr.Matcher{onHost()}, matchers...)
 		return expr.Increase(c, expr.Over(10*time.Minute), on...).Max(byHost())

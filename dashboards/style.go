@@ -6,8 +6,8 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// Colours that have a meaning on all pages. People who see no red or green tell them apart, and a word stands
-// beside each.
+// Colours with a meaning on all pages. They differ for people who cannot tell red from green, and each has a word next
+// to it.
 const (
 	colorGood    = "#009E73"
 	colorBad     = "#D55E00"
@@ -25,7 +25,7 @@ func steps(below string, above ...dashboard.Threshold) *dashboard.ThresholdsConf
 		Steps(append([]dashboard.Threshold{{Value: nil, Color: below}}, above...))
 }
 
-// from is a threshold.
+// from returns a threshold.
 func from(value float64, color string) dashboard.Threshold {
 	return dashboard.Threshold{Value: cog.ToPtr(value), Color: color}
 }
@@ -35,7 +35,7 @@ func dashedLine() *common.GraphThresholdsStyleConfigBuilder {
 	return common.NewGraphThresholdsStyleConfigBuilder().Mode(common.GraphThresholdsStyleModeDashed)
 }
 
-// colored gives a series a colour of its own, so that it keeps it when others come and go.
+// colored gives a series a fixed colour, so that it keeps it when other series appear or end.
 func colored(color string) dashboard.DynamicConfigValue {
 	return dashboard.DynamicConfigValue{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdFixed), "fixedColor": color}}
 }
@@ -51,7 +51,7 @@ func limit(color string) []dashboard.DynamicConfigValue {
 	}
 }
 
-// worded shows texts in place of the values 0 and 1.
+// worded shows texts instead of the values 0 and 1.
 func worded(zero, one string) []dashboard.ValueMapping {
 	return []dashboard.ValueMapping{{ValueMap: &dashboard.ValueMap{
 		Type: dashboard.MappingTypeValueToText,
@@ -62,7 +62,7 @@ func worded(zero, one string) []dashboard.ValueMapping {
 	}}}
 }
 
-// dashed draws a series as a dashed line, such as the run that another is held against.
+// dashed draws a series as a dashed line, such as the run of a comparison that is the reference.
 func dashed() []dashboard.DynamicConfigValue {
 	return []dashboard.DynamicConfigValue{{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}}, {Id: "custom.fillOpacity", Value: 0}}
 }

@@ -15,10 +15,10 @@ const (
 	noThermal = "this machine shows none, or no exporter answers"
 )
 
-// thermalPageName is what others link to.
+// thermalPageName is the target of links from other pages.
 const thermalPageName = "thermal-and-power"
 
-// thermalPage shows how hot the machine is, what it does about it, and what that costs.
+// thermalPage shows the temperature of the machine, its throttling, and the performance that is lost.
 func thermalPage() page {
 	return page{
 		name:        thermalPageName,
@@ -38,19 +38,19 @@ func thermalPage() page {
 	}
 }
 
-// numbered lends series of GPUs the number of their GPU, which people know, unlike its UUID.
+// numbered adds to series of GPUs the number of their GPU, which is easier to recognise than its UUID.
 func numbered(e expr.Expr) expr.Expr {
 	info := expr.Select(metric.GPUInfo, onHost()).Max(by(metric.LabelUUID, metric.LabelGPU))
 	return e.Times(info, expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
 }
 
-// clockShare is the clock of each GPU over its highest.
+// clockShare is the clock of each GPU divided by its maximum.
 func clockShare() expr.Expr {
 	return shareOf(each(metric.GPUSMClockHertz), each(metric.GPUSMClockMaxHertz))
 }
 
-// levelOfGB10 is a temperature as a line, on hosts with a GB10: it names no limits, so that the alert has
-// levels of its own for it.
+// levelOfGB10 is a temperature as a line, on hosts with a GB10: it reports no limits, so that the alert has levels of
+// its own for it.
 func levelOfGB10(celsius float64) expr.Expr {
 	limits := each(metric.GPUTemperatureMarginCelsius)
 	unlimited := onGB10(each(metric.GPUTemperatureCelsius)).Unless(limits, expr.On(metric.LabelHost, metric.LabelUUID))
@@ -63,7 +63,7 @@ func onGB10(e expr.Expr) expr.Expr {
 	return e.And(gb10, expr.On(metric.LabelHost, metric.LabelUUID))
 }
 
-// limitsOfGPU are the temperatures at which the margins of the driver would be used up.
+// limitsOfGPU are the temperatures at which the margins of the driver are 0.
 func limitsOfGPU() expr.Expr {
 	temperature := numbered(each(metric.GPUTemperatureCelsius))
 	return each(metric.GPUTemperatureMarginCelsius).Plus(temperature, expr.On(metric.LabelHost, metric.LabelUUID).GroupLeft(metric.LabelGPU))
@@ -137,8 +137,8 @@ func temperatureOfRuns() panel {
 	})
 }
 
-// hottestByRun is the temperature of the hottest GPU, by the runs that last. Here several may last at once, which
-// should not be and has to be seen.
+// hottestByRun is the temperature of the hottest GPU, by active run. Here several runs may be active at once: that is a
+// mistake, and the page has to show it.
 func hottestByRun() expr.Expr {
 	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun, metric.LabelArm))
 	return active.Times(hottest(), expr.On(metric.LabelHost).GroupLeft())

@@ -10,10 +10,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-// heldReason is a reason for which the driver counts the time that the clock was held down.
+// heldReason is a throttle reason for which the driver counts the time.
 type heldReason struct{ reason, title, color string }
 
-// heldReasons are drawn in colours of their own, so that heat is told from power at a glance.
+// heldReasons have colours of their own, so that heat and power are easy to tell apart.
 func heldReasons() []heldReason {
 	return []heldReason{
 		{metric.ReasonHWThermal, "heat (hardware)", colorBad},
@@ -115,11 +115,11 @@ func stuckLow() panel {
 		OverrideByRegexp("/^busy/", dashed())
 }
 
-// overLevel is a value of GB10s over a level of it, cut off at twice the level.
+// overLevel is the value of GB10s divided by a level, cut off at twice the level.
 func overLevel(d metric.Definer, level float64) expr.Expr {
 	value := each(d)
 	return numbered(onGB10(value.DividedBy(value.Clamp(level, level)).ClampMax(2)))
 }
 
-// percent writes a share as people do.
+// percent formats a share as a percentage.
 func percent(share float64) string { return threshold.Decimal(share*100) + " %" }

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// grafanaUnit is Grafana's name of a unit. Bytes are in powers of 1024, as the kernel and CUDA
-// count them; seconds per second are a share of time.
+// grafanaUnit returns Grafana's name of a unit. Bytes are in powers of 1024, as the kernel and CUDA count them; seconds
+// per second are a share of time.
 func grafanaUnit(unit expr.Unit) (string, error) {
 	table := map[expr.Unit]string{
 		{Base: metric.Bytes}:                    units.BytesIEC,
@@ -26,7 +26,7 @@ func grafanaUnit(unit expr.Unit) (string, error) {
 		{Base: metric.Ratio}:                    units.PercentUnit,
 		{Base: metric.Count}:                    units.Short,
 		{Base: metric.Count, PerSecond: true}:   units.CountsPerSecond,
-		{Base: metric.TokensPerSecond}:          "suffix: tokens/s", // Grafana knows no tokens; a suffix is a unit of one's own
+		{Base: metric.TokensPerSecond}:          "suffix: tokens/s", // Grafana has no unit for tokens; a suffix defines a unit
 		{Base: metric.RequestsPerSecond}:        units.RequestsPerSecond,
 		{Base: metric.CountPerSecond}:           units.CountsPerSecond,
 		{Base: metric.Correlation}:              units.NoUnit,

@@ -21,8 +21,7 @@ func datasourceVariable() *dashboard.DatasourceVariableBuilder {
 	return dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus")
 }
 
-// hostVariable chooses one host of those that a series is of: the figures of two machines never add up to
-// one picture.
+// hostVariable chooses one host among those of a series: figures of two machines are never added up.
 func hostVariable(of metric.Definer) *dashboard.QueryVariableBuilder {
 	if of == nil {
 		of = metric.MemoryPoolBytes
@@ -30,7 +29,7 @@ func hostVariable(of metric.Definer) *dashboard.QueryVariableBuilder {
 	return choice("host", "Host", expr.Select(of), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)
 }
 
-// choice lets one value of a label be chosen, of the series that an expression selects.
+// choice is a variable for one value of a label, of the series that an expression selects.
 func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
 	built := queried(name, label, fmt.Sprintf("label_values(%s, %s)", of, values))
 	if err := of.Err(); err != nil {
@@ -42,18 +41,18 @@ func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.Qu
 	return built
 }
 
-// choices lets several values be chosen; all of them if none is. Expressions match it by a pattern.
+// choices is a variable for several values; the default is all. Expressions match it by a pattern.
 func choices(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
 	return choice(name, label, of, values).Multi(true).IncludeAll(true).AllValue(".+").
 		Current(dashboard.VariableOption{Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")}})
 }
 
-// choosable is a variable whose values Prometheus knows.
+// choosable is a variable whose values come from Prometheus.
 type choosable = *dashboard.QueryVariableBuilder
 
-// worked is a variable that nobody chooses: the value of an expression that is one number.
+// worked is a hidden variable: the value of an expression that is one number.
 func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
-	// Grafana writes an answer as labels, value and time; the value is what is kept.
+	// Grafana writes an answer as labels, value and time; the pattern keeps the value.
 	built := queried(name, name, fmt.Sprintf("query_result(%s)", e)).
 		Regex(`/.* ([^\s]+) [0-9.]+$/`).
 		Hide(dashboard.VariableHideHideVariable)
@@ -63,7 +62,7 @@ func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
 	return built
 }
 
-// queried is a variable whose values Prometheus knows, asked for again when the time range changes.
+// queried is a variable whose values come from Prometheus, queried again when the time range changes.
 func queried(name, label, query string) *dashboard.QueryVariableBuilder {
 	return asking(dashboard.NewQueryVariableBuilder(name), query).
 		Label(label).
@@ -71,15 +70,15 @@ func queried(name, label, query string) *dashboard.QueryVariableBuilder {
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged)
 }
 
-// asking gives a variable its question.
+// asking sets the query of a variable.
 func asking(built choosable, query string) choosable {
 	return built.Query(dashboard.StringOrMap{String: &query}).Definition(query)
 }
 
-// onHost keeps what belongs to the chosen host.
+// onHost matches the chosen host.
 func onHost() expr.Matcher { return expr.Is(metric.LabelHost, "$host") }
 
-// byHost drops what depends on the exporter's address.
+// byHost drops the labels that depend on the exporter's address.
 func byHost() expr.Grouping { return expr.By(metric.LabelHost) }
 
 // runAnnotation marks the time of every run on the host.
@@ -90,7 +89,7 @@ func runAnnotation() *dashboard.AnnotationQueryBuilder {
 		TextFormat("arm {{arm}}, scenario {{scenario}}")
 }
 
-// alertAnnotation marks the time in which an alert fires for the host that asks for somebody: some of severity info
+// alertAnnotation marks the time in which an alert that needs action fires for the host: some alerts of severity info
 // fire all the time on some machines.
 func alertAnnotation() *dashboard.AnnotationQueryBuilder {
 	return annotation("Alerts", "red", firing(expr.IsNot(metric.LabelSeverity, metric.SeverityInfo))).
@@ -98,14 +97,14 @@ func alertAnnotation() *dashboard.AnnotationQueryBuilder {
 		TextFormat("{{severity}}, {{mode}} source")
 }
 
-// firing are the alerts that fire for the host; those for Alertmanager only tell people nothing.
+// firing are the alerts that fire for the host, without those that are for Alertmanager only.
 func firing(further ...expr.Matcher) expr.Expr {
 	matchers := append([]expr.Matcher{expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), onHost()}, further...)
 	alerts := expr.Select(metric.Alerts, matchers...)
 	return alerts.Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
 }
 
-// forPeople keeps alerts that somebody should read.
+// forPeople matches alerts that are for people.
 func forPeople() expr.Matcher { return expr.IsNot(metric.LabelSeverity, metric.SeverityNone) }
 
 // annotation marks the times at which an expression has series.
@@ -122,7 +121,7 @@ func annotation(name, color string, e expr.Expr) *dashboard.AnnotationQueryBuild
 	return builder
 }
 
-// otherDashboards leads to the dashboards of the same tag and takes time range and host along.
+// otherDashboards links to the dashboards of the same tag and keeps time range and host.
 func otherDashboards() *dashboard.DashboardLinkBuilder {
 	return dashboard.NewDashboardLinkBuilder("umascope").
 		Type(dashboard.DashboardLinkTypeDashboards).

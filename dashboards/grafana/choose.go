@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// choose is the value that a variable has: that of the address, which counts even if it is no
-// option, else the stored one if it is an option, else the first option (MultiValueVariable in
-// scenes). Without options it is empty, or All where there is one.
+// choose returns the value of a variable: that of the address, even if it is not an option, else the stored one if it
+// is an option, else the first option (MultiValueVariable in scenes). Without options it is empty, or All where there
+// is one.
 func (r Resolved) choose(chosen map[string][]string) []string {
 	asked, said := chosen[r.Name]
 	said = said && len(asked) > 0 && !r.SkipURLSync
@@ -78,7 +78,7 @@ func sortOptions(options []Option, order int) {
 	case sortNone:
 		return
 	default:
-		return // Grafana ignores what it does not know
+		return // Grafana ignores unknown orders
 	}
 	slices.SortStableFunc(options, func(a, b Option) int { return compare(a.Text, b.Text) })
 	if order%2 == 0 {

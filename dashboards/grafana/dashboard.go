@@ -1,10 +1,10 @@
-// Package grafana reads a dashboard file as Grafana reads it: which variables it has and what
-// they may be, which queries its panels send, over which time and in which steps. Tests and the
-// preview use it, so that a query is tried exactly as Grafana would send it.
+// Package grafana reads a dashboard file as Grafana reads it: its variables and their options, the queries of its
+// panels, their time ranges and steps. Tests and the preview use it, so that they send a query exactly as Grafana
+// would.
 //
-// The rules are facts about Grafana 12 and 13, taken from its documentation and its public
-// source; each is named where it is applied. What differs on purpose is said there too. Only
-// the classic schema (v1) and the Prometheus data source are known.
+// The rules are those of Grafana 12 and 13, from its documentation and its public source; each comment names its
+// source, and any difference that is on purpose. The package supports only the classic schema (v1) and the Prometheus
+// data source.
 package grafana
 
 import (
@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// Dashboard is what a dashboard file says, as far as it can be seen.
+// Dashboard is the content of a dashboard file, as far as it is visible.
 type Dashboard struct {
 	UID, Title, Description string
 	Tags                    []string
@@ -21,7 +21,7 @@ type Dashboard struct {
 	From, To string
 	// Refresh is the time between two refreshes as written, "" for none.
 	Refresh string
-	// Panels are all panels from top to bottom, those of collapsed rows included, rows not.
+	// Panels are all panels from top to bottom, including those of collapsed rows, without the rows.
 	Panels []Panel
 	// Rows are the titles between the panels.
 	Rows        []Row
@@ -38,10 +38,10 @@ type Row struct {
 	Collapsed bool
 }
 
-// Place is where a panel is, in grid units: a dashboard is 24 wide.
+// Place is the position and size of a panel, in grid units: a dashboard is 24 wide.
 type Place struct{ X, Y, W, H int }
 
-// Panel is one panel. What only a drawing program needs is kept as it is written.
+// Panel is one panel. Settings that only affect drawing are kept as raw JSON.
 type Panel struct {
 	ID          int
 	Type        string
@@ -54,7 +54,7 @@ type Panel struct {
 	// MaxDataPoints and Interval are the panel's own query options, 0 and "" for none.
 	MaxDataPoints int
 	Interval      string
-	// Repeat is the variable for each of whose values Grafana shows the panel once.
+	// Repeat is a variable: Grafana repeats the panel for each of its values.
 	Repeat          string
 	Links           []Link
 	FieldConfig     json.RawMessage
@@ -70,14 +70,14 @@ type Target struct {
 	// Format is time_series, table or heatmap; "" is time_series.
 	Format         string
 	Instant, Range bool
-	// Interval is the least step of this query, "" for none.
+	// Interval is the minimum step of this query, "" for none.
 	Interval       string
 	IntervalFactor int
 	Hide           bool
 	Datasource     Datasource
 }
 
-// Datasource says who answers; the uid may be a variable.
+// Datasource is the data source of a query; the uid may be a variable.
 type Datasource struct{ Type, UID string }
 
 // Annotation marks times by a query.

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// The questions of a query variable (metric_find_query in Grafana's Prometheus library).
+// The query functions of a query variable (metric_find_query in Grafana's Prometheus library).
 var (
 	labelValues = regexp.MustCompile(`(?s)^label_values\((?:(.+),\s*)?([a-zA-Z_][a-zA-Z0-9_]*)\)\s*$`)
 	queryResult = regexp.MustCompile(`(?s)^query_result\((.+)\)\s*$`)
 	metricNames = regexp.MustCompile(`(?s)^metrics\((.+)\)\s*$`)
 )
 
-// find asks a query variable's question. Its variables are written as in a query of a panel;
-// the interval is the data source's scrape interval.
+// find runs the query of a query variable. Its variables are written as in a query of a panel; the interval is the data
+// source's scrape interval.
 func (s Scope) find(ctx context.Context, v Variable, source Source) ([]string, error) {
 	scrape := s.Scrape
 	if scrape <= 0 {
@@ -45,7 +45,7 @@ func (s Scope) find(ctx context.Context, v Variable, source Source) ([]string, e
 	return nil, fmt.Errorf("%q is no question that is known here: want label_values, query_result or metrics", v.Query)
 }
 
-// metrics lists the metric names in which a regular expression is found.
+// metrics lists the metric names that match a regular expression anywhere.
 func (s Scope) metrics(ctx context.Context, pattern string, source Source) ([]string, error) {
 	compiled, err := regexp.Compile(pattern)
 	if err != nil {
@@ -55,9 +55,9 @@ func (s Scope) metrics(ctx context.Context, pattern string, source Source) ([]st
 	return slices.DeleteFunc(names, func(name string) bool { return !compiled.MatchString(name) }), err
 }
 
-// texts are the lines that Grafana makes of a result, of which the variable's regular
-// expression takes what it wants: a number alone for a scalar, and for every sample of a vector
-// its series, its value and its time in milliseconds. Prometheus gives labels by name.
+// texts are the lines that Grafana makes of a result, to which it applies the variable's regular expression: a number
+// alone for a scalar, and for every sample of a vector its series, its value and its time in milliseconds. Prometheus
+// sorts labels by name.
 func (a Answer) texts() []string {
 	var lines []string
 	for _, sample := range a.Samples {

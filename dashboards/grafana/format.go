@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// format writes the values of a variable in one of Grafana's formats (formatRegistry in its
-// scenes library, "Variable syntax" in its documentation). A format that is not known is
-// written as glob, as Grafana does.
+// format writes the values of a variable in one of Grafana's formats (formatRegistry in its scenes library, "Variable
+// syntax" in its documentation). It writes an unknown format as glob, as Grafana does.
 func (r Resolved) format(name string) string {
 	name, argument, _ := strings.Cut(name, ":")
 	if r.isAll() && r.AllValue != "" {
@@ -48,8 +47,8 @@ func (r Resolved) format(name string) string {
 	return r.glob(values, false)
 }
 
-// formatAllValue writes the text that a dashboard gives for All: as it is, whatever the format,
-// but for those of addresses and people (CustomAllValue in scenes).
+// formatAllValue writes the text that a dashboard gives for All: unchanged in all formats except those of addresses and
+// texts (CustomAllValue in scenes).
 func (r Resolved) formatAllValue(name string) string {
 	switch name {
 	case "text":
@@ -81,7 +80,7 @@ func (r Resolved) formatJSON(values []string) string {
 	return string(out)
 }
 
-// queryParameters writes what an address says of the variable: $__all for All.
+// queryParameters writes the variable as parameters of an address: $__all for All.
 func (r Resolved) queryParameters() string {
 	var parts []string
 	for _, value := range r.Current {
@@ -116,7 +115,7 @@ func alternatives(values []string, escape func(string) string) string {
 
 var (
 	regexSigns      = regexp.MustCompile(`[\\^$*+?.()|\[\]{}/]`) // of JavaScript
-	queryRegexSigns = regexp.MustCompile(`[\\$^*{}\[\]'+?.()|]`) // as the data source has them
+	queryRegexSigns = regexp.MustCompile(`[\\$^*{}\[\]'+?.()|]`) // as in the data source
 )
 
 // escapeRegex is the escaping of the format regex, for a JavaScript expression.
@@ -126,7 +125,7 @@ func escapeRegex(text string) string { return regexSigns.ReplaceAllString(text, 
 // (prometheusSpecialRegexEscape), before the text is written into a quoted string.
 func escapeQueryRegex(text string) string { return queryRegexSigns.ReplaceAllString(text, `\$0`) }
 
-// quoteText writes a text so that it is one inside of the quote. Raw strings know no escaping.
+// quoteText escapes a text for a string in this quote. Raw strings have no escapes.
 func quoteText(text string, quote byte) (string, error) {
 	switch quote {
 	case '"', '\'':

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// defaultScrape is what the data source takes for the scrape interval unless it is told.
+	// defaultScrape is the data source's default of the scrape interval.
 	defaultScrape = 15 * time.Second
-	// mostSteps is the resolution above which Grafana makes a step longer, whatever is asked
-	// for: Prometheus answers no more than 11 000 points a series.
+	// mostSteps is the resolution above which Grafana lengthens a step, whatever the query sets: Prometheus returns no
+	// more than 11 000 points per series.
 	mostSteps = 11000
-	// defaultPoints is the resolution when a panel's width is not known.
+	// defaultPoints is the resolution when the width of a panel is unknown.
 	defaultPoints = 1500
 )
 
-// pace is how a query goes through its range.
+// pace is the timing of a query over its range.
 type pace struct {
 	interval time.Duration // by the width of the panel
 	step     time.Duration // of the query
@@ -49,8 +49,7 @@ func paceOf(window Window, points int, scrape, panelLeast, queryLeast time.Durat
 	return p
 }
 
-// roundInterval rounds to intervals that people read well (RoundInterval in gtime of Grafana's
-// plugin SDK).
+// roundInterval rounds to intervals that are easy to read (RoundInterval in gtime of Grafana's plugin SDK).
 func roundInterval(d time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	for _, bound := range []struct{ upTo, rounded time.Duration }{

@@ -12,8 +12,8 @@ var legendLabel = regexp.MustCompile(`\{\{\s*(.+?)\s*\}\}`)
 // nameLabel is the label in which Prometheus keeps a series' name.
 const nameLabel = "__name__"
 
-// Legend names a series: labels stand in double braces, one that the series lacks is left out.
-// Without a format it is the series as PromQL writes it (metricNameFromLabels in promlib).
+// Legend names a series: labels are in double braces, and a label that the series lacks is left out. Without a format
+// it is the series in PromQL (metricNameFromLabels in promlib).
 func Legend(format string, labels map[string]string) string {
 	if format == "" || format == "__auto" {
 		return seriesName(labels)
@@ -23,8 +23,8 @@ func Legend(format string, labels map[string]string) string {
 	})
 }
 
-// EventText writes the title or text of an annotation; of a label that the series lacks, the
-// name is left standing (renderLegendFormat in Grafana's data library).
+// EventText writes the title or text of an annotation; it replaces a label that the series lacks by the name of the
+// label (renderLegendFormat in Grafana's data library).
 func EventText(format string, labels map[string]string) string {
 	return legendLabel.ReplaceAllStringFunc(format, func(found string) string {
 		name := legendLabel.FindStringSubmatch(found)[1]

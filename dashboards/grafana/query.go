@@ -19,7 +19,7 @@ const annotationStep = time.Minute
 type Query struct {
 	RefID string
 	Expr  string
-	// Instant asks for the moment To, otherwise From to To in steps is asked for.
+	// Instant queries the moment To, otherwise the query is over From to To in steps.
 	Instant  bool
 	From, To time.Time
 	Step     time.Duration
@@ -28,7 +28,7 @@ type Query struct {
 	Format string
 }
 
-// Queries are the requests of a panel that is as many pixels wide as it has room for points.
+// Queries returns the requests of a panel whose width, in pixels, is points.
 func (s Scope) Queries(p Panel, points int) ([]Query, error) {
 	if p.MaxDataPoints > 0 {
 		points = p.MaxDataPoints
@@ -49,8 +49,8 @@ func (s Scope) Queries(p Panel, points int) ([]Query, error) {
 	return queries, errors.Join(problems...)
 }
 
-// target is the request of a query, or its two requests. One that says neither instant nor
-// range is asked over the range (Parse in promlib).
+// target returns the request of a query, or its two requests. The default without instant or range is a range query
+// (Parse in promlib).
 func (s Scope) target(p Panel, t Target, points int) ([]Query, error) {
 	panelLeast, err := s.least(p.Interval)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s Scope) target(p Panel, t Target, points int) ([]Query, error) {
 	return []Query{over}, nil
 }
 
-// least reads a least interval, which may be a variable; the interval itself says nothing more.
+// least reads a minimum interval, which may be a variable; 0 without one, or if it is one of Grafana's own variables.
 func (s Scope) least(text string) (time.Duration, error) {
 	text = s.Written(text)
 	if text == "" || strings.HasPrefix(text, "$__") || strings.HasPrefix(text, "${__") {
@@ -88,7 +88,7 @@ func (s Scope) least(text string) (time.Duration, error) {
 	return ParseInterval(text)
 }
 
-// Annotation is the request of an annotation: over the range, in steps of a minute or its own.
+// Annotation returns the request of an annotation: over the range, in steps of a minute or its own.
 func (s Scope) Annotation(a Annotation) (Query, error) {
 	least, err := s.least(a.Step)
 	if err != nil {
@@ -102,21 +102,19 @@ func (s Scope) Annotation(a Annotation) (Query, error) {
 	return q, err
 }
 
-// query writes an expression and aligns the range with the step, as Grafana does for the sake
-// of Prometheus' caches.
+// query writes an expression and aligns the range with the step, as Grafana does for Prometheus' caches.
 func (s Scope) query(expression string, p pace) (Query, error) {
 	written, err := s.Expr(expression, p.step, p.rate)
 	return Query{Expr: written, From: align(s.Window.From, p.step), To: align(s.Window.To, p.step), Step: p.step}, err
 }
 
-// Expr writes the variables into an expression. A variable that may have several values is
-// escaped for a regular expression, several values are (a|b); any other is not
-// (interpolateQueryExpr in the data source). Where an explicit format is given, it alone counts.
+// Expr writes the variables into an expression. A variable that may have several values is escaped for a regular
+// expression, and several values are (a|b); any other variable is not escaped (interpolateQueryExpr in the data
+// source). An explicit format replaces these rules.
 //
-// A value stays inside of the quotes that it is written into. Grafana escapes for double quotes
-// where its feature toggle prometheusSpecialCharsInLabelValues is on and leaves the quote alone
-// where it is off; here the quote that is open is always escaped. With an explicit format
-// Grafana escapes nothing: a value that would leave its quotes is refused here.
+// A value stays inside the quotes that it is written into. Grafana escapes for double quotes if its feature toggle
+// prometheusSpecialCharsInLabelValues is on, and leaves the quote alone if it is off; here the open quote is always
+// escaped. With an explicit format Grafana escapes nothing: a value that would end its quotes is an error here.
 func (s Scope) Expr(expression string, step, rate time.Duration) (string, error) {
 	p := pace{interval: step, step: step, rate: rate}
 	return replace(expression, func(m mention, at quoting) (string, error) {
@@ -138,7 +136,7 @@ func (s Scope) Expr(expression string, step, rate time.Duration) (string, error)
 	})
 }
 
-// explicit writes a variable in the format that is asked for, if that is safe inside the quote.
+// explicit writes a variable in the format of the reference, if that is safe inside the quote.
 func (r Resolved) explicit(m mention, quote byte) (string, error) {
 	text := r.format(m.format)
 	if quote == 0 || r.isAll() && r.AllValue != "" {

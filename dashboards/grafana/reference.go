@@ -39,8 +39,7 @@ func mentionAt(text string, at []int) mention {
 	}
 }
 
-// replace puts in the place of every reference what with answers for it. With is told what is
-// open where the reference stands.
+// replace replaces every reference by the result of with. It passes the quote that is open at the reference.
 func replace(text string, with func(m mention, at quoting) (string, error)) (string, error) {
 	var out strings.Builder
 	var state quoting
@@ -60,7 +59,7 @@ func replace(text string, with func(m mention, at quoting) (string, error)) (str
 	return out.String(), nil
 }
 
-// quoting reads PromQL and knows which quote is open.
+// quoting scans PromQL and tracks which quote is open.
 type quoting struct {
 	quote   byte // ', " or `, 0 if none
 	escaped bool

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Source answers the questions of variables: a Prometheus over HTTP, or an engine in a test.
+// Source answers the queries of variables: a Prometheus over HTTP, or an engine in a test.
 type Source struct {
-	// LabelValues lists the values of a label in a time range, of the series that the selector
-	// matches, "" for all.
+	// LabelValues lists the values of a label in a time range, among the series that the selector matches, "" for all.
 	LabelValues func(ctx context.Context, label, selector string, window Window) ([]string, error)
 	// Instant evaluates an expression at one time.
 	Instant func(ctx context.Context, expression string, at time.Time) (Answer, error)
@@ -21,7 +20,7 @@ type Source struct {
 
 // Answer is the result of an instant query.
 type Answer struct {
-	// Scalar says that the result is a number and not a vector.
+	// Scalar reports that the result is a number and not a vector.
 	Scalar  bool
 	Samples []Sample
 }
@@ -33,9 +32,9 @@ type Sample struct {
 	Time   time.Time
 }
 
-// Resolve finds the options and values of a dashboard's variables. Those that others are made
-// of come first, else they keep their order, as Grafana updates them. What goes wrong with one
-// is kept with it, and the others are resolved as if it were empty.
+// Resolve finds the options and values of a dashboard's variables. Variables that others refer to come first, else they
+// keep their order, as Grafana updates them. An error of a variable is stored in it, and the others are resolved as if
+// it were empty.
 func Resolve(ctx context.Context, d Dashboard, settings Settings, source Source) Scope {
 	s := Scope{Settings: settings}
 	waiting := slices.Clone(d.Variables)
@@ -58,8 +57,8 @@ func (d Dashboard) position(name string) int {
 	return slices.IndexFunc(d.Variables, func(v Variable) bool { return v.Name == name })
 }
 
-// nextOf is the first variable that waits for no other. Where all wait for one another, it is
-// the first with an error: Grafana would load for ever.
+// nextOf returns the first variable that refers to no unresolved one. In a cycle of references it returns the first
+// with an error: Grafana would load for ever.
 func nextOf(waiting []Variable) (int, error) {
 	for i, v := range waiting {
 		needs := mentions(v.Query + v.Regex + v.Datasource.UID)
@@ -76,7 +75,7 @@ func nextOf(waiting []Variable) (int, error) {
 	return 0, errors.New("it needs a variable that needs it")
 }
 
-// options are the values that a variable may have.
+// options returns the options of a variable.
 func (s Scope) options(ctx context.Context, v Variable, source Source) ([]Option, error) {
 	switch v.Kind {
 	case KindDatasource:
@@ -98,9 +97,9 @@ func (s Scope) options(ctx context.Context, v Variable, source Source) ([]Option
 	return options, nil
 }
 
-// filtered keeps of every text what the variable's regular expression takes: the groups value
-// and text, else the first group, else the whole (metricNamesToVariableValues in scenes). With
-// the flag g every match counts. The expression must be one that Go reads too.
+// filtered applies the variable's regular expression to every text: it takes the groups value and text, else the first
+// group, else the whole match (metricNamesToVariableValues in scenes). With the flag g every match counts. The
+// expression must be valid in Go too.
 func (s Scope) filtered(v Variable, found []string) ([]Option, error) {
 	pattern, every, err := s.pattern(v)
 	if err != nil {
@@ -177,7 +176,7 @@ func either(first, second string) string {
 	return second
 }
 
-// named is what the group of that name took.
+// named returns the match of the group of that name.
 func named(pattern *regexp.Regexp, found [][]string, group string) string {
 	i := pattern.SubexpIndex(group)
 	if i < 0 {

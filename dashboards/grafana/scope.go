@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Settings is what a dashboard is looked at with.
+// Settings are the inputs with which a dashboard is shown.
 type Settings struct {
-	// Source is the uid of the data source that Grafana would take by default.
+	// Source is the uid of Grafana's default data source.
 	Source string
 	// Scrape is the data source's setting "scrape interval", 0 for Grafana's 15 s.
 	Scrape time.Duration
@@ -21,20 +21,20 @@ type Settings struct {
 	Chosen map[string][]string
 }
 
-// Resolved is a variable with the values it may have and those it has.
+// Resolved is a variable with its options and its current values.
 type Resolved struct {
 	Variable
-	// Options are the values it may have; All, where there is one, is not among them.
+	// Options are the possible values, without All.
 	Options []Option
-	// Current are the values it has; All stands for every option.
+	// Current are the current values; All means every option.
 	Current []string
-	// Err says why the options could not be had.
+	// Err is the reason why the options are missing.
 	Err error
 }
 
 func (r Resolved) isAll() bool { return slices.Contains(r.Current, All) }
 
-// values are the values with All replaced by every option.
+// values returns the current values, with All replaced by every option.
 func (r Resolved) values() []string {
 	if !r.isAll() {
 		return r.Current
@@ -46,7 +46,7 @@ func (r Resolved) values() []string {
 	return all
 }
 
-// Text is how the values are shown.
+// Text is the current values as they are shown.
 func (r Resolved) Text() string {
 	if r.isAll() {
 		return allText
@@ -64,13 +64,13 @@ func (r Resolved) Text() string {
 	return strings.Join(shown, " + ")
 }
 
-// Scope is a dashboard's variables with their values, and the time they are looked at.
+// Scope is a dashboard's variables with their values, and the time range.
 type Scope struct {
 	Settings
 	Variables []Resolved
 }
 
-// Err says which variables could not be resolved.
+// Err names the variables that could not be resolved.
 func (s Scope) Err() error {
 	var problems []error
 	for _, v := range s.Variables {
@@ -81,7 +81,7 @@ func (s Scope) Err() error {
 	return errors.Join(problems...)
 }
 
-// Variable finds a variable by its name.
+// Variable returns the variable with that name.
 func (s Scope) Variable(name string) (Resolved, bool) {
 	i := slices.IndexFunc(s.Variables, func(r Resolved) bool { return r.Name == name })
 	if i < 0 {
@@ -90,12 +90,10 @@ func (s Scope) Variable(name string) (Resolved, bool) {
 	return s.Variables[i], true
 }
 
-// Titled writes a title or text that people read: every value as it is shown to them. What is
-// no known variable stays as it is written.
+// Titled fills in a title or text for display: every value as it is shown. Unknown variables stay as they are written.
 func (s Scope) Titled(text string) string { return s.written(text, "text") }
 
-// Written writes a legend or a link; several values become {a,b} unless the text asks for
-// another format.
+// Written fills in a legend or a link; several values become {a,b} unless the text sets another format.
 func (s Scope) Written(text string) string { return s.written(text, "") }
 
 func (s Scope) written(text, format string) string {
@@ -106,12 +104,12 @@ func (s Scope) written(text, format string) string {
 		return s.value(m, pace{}), nil
 	})
 	if err != nil {
-		return text // only the answers of a quoted text have errors
+		return text // only a text in quotes can give an error
 	}
 	return out
 }
 
-// value is what stands for a mention; without quoting. An unknown one stays as it is.
+// value returns the replacement of a mention, without quoting. An unknown one stays as it is.
 func (s Scope) value(m mention, p pace) string {
 	if v, known := s.Variable(m.name); known {
 		return v.format(m.format)
@@ -122,8 +120,8 @@ func (s Scope) value(m mention, p pace) string {
 	return m.written
 }
 
-// builtIn is the value of one of Grafana's own variables ("Global variables" in its
-// documentation). Those of a query's steps are known inside of a query only.
+// builtIn returns the value of one of Grafana's own variables ("Global variables" in its documentation). Those of a
+// query's steps are defined inside a query only.
 func (s Scope) builtIn(m mention, p pace) (string, bool) {
 	length := s.Window.Length()
 	seconds := strconv.FormatInt(int64(length.Round(time.Second)/time.Second), 10)
@@ -173,8 +171,7 @@ func dated(t time.Time, format string) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Address is what an address says of the variables, as Grafana writes it: a link that takes the
-// variables along has it.
+// Address returns the variables as parameters of an address, as Grafana writes them in a link that keeps the variables.
 func (s Scope) Address() url.Values {
 	values := url.Values{}
 	for _, v := range s.Variables {

@@ -17,7 +17,7 @@ const (
 	KindInterval   = "interval"
 )
 
-// All is the value that stands for every option, as it is written into files and addresses.
+// All is the value for every option, as it is written into files and addresses.
 const All = "$__all"
 
 // allText is how that value is shown.
@@ -39,8 +39,8 @@ const (
 // Variable is a variable as declared.
 type Variable struct {
 	Name, Kind, Label, Description string
-	// Query is the question of a query variable, the options of a custom or interval variable,
-	// the value of a constant, the first value of a text box.
+	// Query is the query of a query variable, the options of a custom or interval variable, the value of a constant,
+	// the first value of a text box.
 	Query string
 	Regex string
 	Sort  int
@@ -75,7 +75,7 @@ func (f fileVariable) variable() (Variable, error) {
 	if f.AllValue != nil {
 		v.AllValue = *f.AllValue
 	}
-	if json.Unmarshal(f.Datasource, &v.Datasource) != nil { // older files give a name, which says nothing here
+	if json.Unmarshal(f.Datasource, &v.Datasource) != nil { // older files give a name, which is ignored here
 		v.Datasource = Datasource{}
 	}
 	v.Query = text(f.Query)
@@ -90,7 +90,7 @@ func (f fileVariable) variable() (Variable, error) {
 	return v, fmt.Errorf("variable %q is of the kind %q, which is not known here", v.Name, v.Kind)
 }
 
-// text reads a question: a text, or an object in which the text is called query.
+// text reads a query: a text, or an object in which the text is called query.
 func text(raw json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(raw, &plain) == nil {
@@ -119,7 +119,7 @@ func texts(raw json.RawMessage) []string {
 	return nil
 }
 
-// Option is a value that a variable may have, and how it is shown.
+// Option is a possible value of a variable, with its text for display.
 type Option struct{ Text, Value string }
 
 var (
@@ -127,9 +127,8 @@ var (
 	namedValue = regexp.MustCompile(`^(.+)\s:\s(.+)$`)
 )
 
-// listed reads the options of a custom or interval variable: separated by commas, \, is a comma
-// that does not separate, "text : value" gives a value a name (Grafana's documentation, "Add a
-// custom variable").
+// listed reads the options of a custom or interval variable: separated by commas; \, is a comma that does not separate;
+// "text : value" names a value (Grafana's documentation, "Add a custom variable").
 func listed(query string) []Option {
 	var options []Option
 	for _, item := range listItem.FindAllString(query, -1) {

@@ -35,8 +35,8 @@ var (
 	digits       = regexp.MustCompile(`^\d{1,15}$`)
 )
 
-// ParseTime reads now, now-30m, now-1d+2h, milliseconds since 1970, or an RFC 3339 time. The
-// rounding of Grafana (now/d) is refused: no dashboard of ours needs it.
+// ParseTime reads now, now-30m, now-1d+2h, milliseconds since 1970, or an RFC 3339 time. Grafana's rounding (now/d) is
+// an error: no dashboard of this project uses it.
 func ParseTime(text string, now time.Time) (time.Time, error) {
 	if match := relativeTime.FindStringSubmatch(text); match != nil {
 		return shift(now, match[1])

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// description is what the page needs to know of a dashboard before the answers come.
+// description is the data of a dashboard that the page needs before the answers arrive.
 type description struct {
 	Kind        string       `json:"kind"`
 	UID         string       `json:"uid"`
@@ -61,7 +61,7 @@ type linkOf struct {
 	URL   string `json:"url"`
 }
 
-// describe writes the variables into everything that is shown.
+// describe fills the variables into all visible texts.
 func describe(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) description {
 	out := description{
 		Kind: "dashboard", UID: d.UID, Title: scope.Titled(d.Title), Description: d.Description, From: l.from, To: l.to,
@@ -111,8 +111,8 @@ func describeVariable(v grafana.Resolved) variableOf {
 	return out
 }
 
-// filledIn writes the dashboard's variables into the texts of a panel's settings; what only a
-// cell knows, such as its value in a link, is left to the page.
+// filledIn fills the dashboard's variables into the texts of a panel's settings; references that depend on a cell, such
+// as its value in a link, are left to the page.
 func filledIn(raw json.RawMessage, scope grafana.Scope) json.RawMessage {
 	var tree any
 	if len(raw) == 0 || json.Unmarshal(raw, &tree) != nil {
@@ -141,8 +141,8 @@ func fill(node any, scope grafana.Scope) any {
 	return node
 }
 
-// otherPages are the links of a dashboard: one to every dashboard that shares a tag, or an
-// address; with the time range and the variables where the link says so.
+// otherPages returns the links of a dashboard: one to every dashboard that shares a tag, or an address; with the time
+// range and the variables if the link includes them.
 func otherPages(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) []linkOf {
 	links := []linkOf{}
 	for _, link := range d.Links {
@@ -167,7 +167,7 @@ func otherPages(d grafana.Dashboard, all []grafana.Dashboard, l look, scope graf
 	return links
 }
 
-// shareTag says whether a dashboard has all tags of a link, as Grafana's search asks for them.
+// shareTag reports whether a dashboard has all tags of a link, as in Grafana's search.
 func shareTag(wanted, has []string) bool {
 	return !slices.ContainsFunc(wanted, func(tag string) bool { return !slices.Contains(has, tag) })
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// dashboardLimit is how many bytes a dashboard file may have.
+// dashboardLimit is the maximum size of a dashboard file, in bytes.
 const dashboardLimit = 8 << 20
 
-// readFolder reads every dashboard of a folder, by title. They are read anew for every page, so
-// that a reload shows what was generated since.
+// readFolder reads every dashboard of a folder, sorted by title. The files are read again for every page, so that a
+// reload shows newly generated files.
 func readFolder(folder string) ([]grafana.Dashboard, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

@@ -18,7 +18,7 @@ type frame struct {
 	Series  []series `json:"series"`
 }
 
-// panelAnswer is everything that a panel shows.
+// panelAnswer has all data of a panel.
 type panelAnswer struct {
 	Kind     string   `json:"kind"`
 	ID       int      `json:"id"`
@@ -27,7 +27,7 @@ type panelAnswer struct {
 	Warnings []string `json:"warnings"`
 }
 
-// answerPanel asks a panel's queries. One that fails leaves the others alone, as in Grafana.
+// answerPanel runs a panel's queries. A failed query does not affect the others, as in Grafana.
 func (p *prometheus) answerPanel(ctx context.Context, scope grafana.Scope, panel grafana.Panel, points int) panelAnswer {
 	answer := panelAnswer{Kind: "panel", ID: panel.ID, Frames: []frame{}, Problems: []string{}, Warnings: []string{}}
 	queries, err := scope.Queries(panel, points)
@@ -74,7 +74,7 @@ type eventsAnswer struct {
 	Problems []string `json:"problems"`
 }
 
-// answerEvents asks the annotations that are switched on.
+// answerEvents runs the queries of the annotations that are switched on.
 func (p *prometheus) answerEvents(ctx context.Context, scope grafana.Scope, d grafana.Dashboard) eventsAnswer {
 	answer := eventsAnswer{Kind: "events", Events: []event{}, Problems: []string{}}
 	for _, a := range d.Annotations {
@@ -124,7 +124,7 @@ func marks(a grafana.Annotation, q grafana.Query, found result) []event {
 	return events
 }
 
-// number reads a value as Prometheus writes it; what cannot be read is NaN.
+// number parses a value as Prometheus writes it; it returns NaN for any other text.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

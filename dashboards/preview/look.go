@@ -10,24 +10,24 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// Bounds of what a page may ask for.
+// Limits of the parameters of a page.
 const (
 	leastWidth, mostWidth = 200, 8000
 	gridColumns           = 24
 	longestRange          = 5 * 366 * 24 * time.Hour
 )
 
-// look is what an address asks for: which time, which values of variables, how wide.
+// look has the parameters of an address: time range, values of variables, width.
 type look struct {
 	from, to string // as written
 	window   grafana.Window
 	chosen   map[string][]string
-	// width is that of the page in pixels, columns how many grid columns a line of it has: a
-	// phone shows every panel over the whole width.
+	// width is the width of the page in pixels, columns the number of grid columns in a line of it: a phone shows every
+	// panel over the whole width.
 	width, columns int
 }
 
-// readLook reads an address' parameters; those that are missing are the dashboard's own.
+// readLook reads an address' parameters; missing ones are the dashboard's own.
 func readLook(parameters url.Values, d grafana.Dashboard, now time.Time) (look, error) {
 	l := look{from: d.From, to: d.To, chosen: map[string][]string{}, width: 1200, columns: gridColumns}
 	if from := parameters.Get("from"); from != "" {
@@ -55,7 +55,7 @@ func readLook(parameters url.Values, d grafana.Dashboard, now time.Time) (look, 
 	return l, err
 }
 
-// whole reads a whole number within bounds.
+// whole reads a whole number within limits.
 func whole(parameters url.Values, name string, otherwise, least, most int) (int, error) {
 	text := parameters.Get(name)
 	if text == "" {
@@ -68,7 +68,7 @@ func whole(parameters url.Values, name string, otherwise, least, most int) (int,
 	return n, nil
 }
 
-// points is how many pixels wide a panel is, as Grafana counts points.
+// points returns the width of a panel in pixels, which is Grafana's number of points.
 func (l look) points(p grafana.Panel) int {
 	return l.width * min(p.Place.W, l.columns) / l.columns
 }

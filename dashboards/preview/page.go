@@ -19,7 +19,7 @@ var embedded embed.FS
 func assetServer() http.Handler {
 	assets, err := fs.Sub(embedded, "assets")
 	if err != nil {
-		return http.NotFoundHandler() // the folder is embedded, or the program would not have been built
+		return http.NotFoundHandler() // cannot happen: the folder is embedded
 	}
 	files := http.StripPrefix("/assets/", http.FileServerFS(assets))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func assetServer() http.Handler {
 	})
 }
 
-// shell is what the pages show before their scripts run.
+// shell is the content of the pages before their scripts run.
 type shell struct {
 	Dashboard  grafana.Dashboard
 	Dashboards []grafana.Dashboard
@@ -36,7 +36,7 @@ type shell struct {
 	Problem    string
 }
 
-// page answers with the frame of a dashboard; the script fills it.
+// page serves the frame of a dashboard; the script fills it.
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	d, all, err := s.find(r)
 	if err != nil {
@@ -68,5 +68,5 @@ func (s *server) answer(w http.ResponseWriter, status int, name string, with she
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(page.Bytes()) // a reader that has gone needs no answer
+	_, _ = w.Write(page.Bytes()) // an error means that the reader has gone
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// Bounds of what is taken from Prometheus.
+// Limits of requests to Prometheus.
 const (
-	// answerTimeout is how long one answer may take, from the first byte sent to the last read.
+	// answerTimeout is the time limit of one answer, from the first byte sent to the last read.
 	answerTimeout = 20 * time.Second
-	// answerLimit is how many bytes one answer may have: 11 000 points of some hundred series.
+	// answerLimit is the size limit of one answer, in bytes: 11 000 points of some hundred series.
 	answerLimit = 32 << 20
-	// askedAtOnce is how many questions are under way at once, so that a page full of panels is
-	// no burden on a Prometheus that also scrapes.
+	// askedAtOnce is the number of concurrent queries, so that a page full of panels is no burden on a Prometheus that
+	// also scrapes.
 	askedAtOnce = 4
 )
 
-// prometheus asks one Prometheus over its HTTP API.
+// prometheus queries one Prometheus over its HTTP API.
 type prometheus struct {
 	base    *url.URL
 	client  *http.Client
@@ -35,14 +35,14 @@ type prometheus struct {
 	slots   chan struct{}
 }
 
-// openPrometheus checks the address; nothing is asked yet.
+// openPrometheus checks the address; it sends no request.
 func openPrometheus(address string, timeout time.Duration) (*prometheus, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("%q is no address of a Prometheus: want http://host:port", redacted(address))
 	}
 	client := &http.Client{
-		Timeout: timeout, // of the whole exchange, the body included: a dripping answer ends too
+		Timeout: timeout, // of the whole exchange, including the body: a slow body ends too
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects, which is not followed")
 		},
@@ -50,7 +50,7 @@ func openPrometheus(address string, timeout time.Duration) (*prometheus, error) 
 	return &prometheus{base: base, client: client, timeout: timeout, slots: make(chan struct{}, askedAtOnce)}, nil
 }
 
-// redacted hides what may be a password, also of an address that cannot be read.
+// redacted hides a possible password, also in an address that cannot be parsed.
 func redacted(address string) string {
 	if scheme, rest, found := strings.Cut(address, "://"); found {
 		if at := strings.LastIndex(rest, "@"); at >= 0 {
@@ -60,17 +60,17 @@ func redacted(address string) string {
 	return address
 }
 
-// String is the address as it may be shown.
+// String returns the address without a password.
 func (p *prometheus) String() string { return redacted(p.base.String()) }
 
-// reply is the frame of every answer.
+// reply is the envelope of every answer.
 type reply struct {
 	Status, ErrorType, Error string
 	Warnings, Infos          []string
 	Data                     json.RawMessage
 }
 
-// ask sends a question as a form and reads the reply.
+// ask sends a query as a form and reads the reply.
 func (p *prometheus) ask(ctx context.Context, path string, form url.Values) (reply, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -86,7 +86,7 @@ func (p *prometheus) ask(ctx context.Context, path string, form url.Values) (rep
 	return p.exchange(request)
 }
 
-// get asks where Prometheus takes no form: for the values of labels.
+// get queries endpoints of Prometheus that accept no form: label values.
 func (p *prometheus) get(ctx context.Context, path string, form url.Values) (reply, error) {
 	address := p.base.JoinPath(path)
 	address.RawQuery = form.Encode()
@@ -120,13 +120,13 @@ func (p *prometheus) exchange(request *http.Request) (reply, error) {
 	return r, nil
 }
 
-// silent is the error of a Prometheus that says nothing.
+// silent is the error of a Prometheus that does not answer.
 func (p *prometheus) silent(err error) error {
 	return fmt.Errorf("the Prometheus at %s does not answer: %w", p, cause(err))
 }
 
-// strange is the error of an answer that is not one of Prometheus' programming interface. One that fails may
-// yet come from a Prometheus: from one that is starting, or what stands before it and wants a password.
+// strange is the error of an answer that is not one of Prometheus' HTTP API. A failed answer may still be from a
+// Prometheus: one that is starting, or one behind a proxy that requires a password.
 func (p *prometheus) strange(response *http.Response) error {
 	if response.StatusCode >= http.StatusBadRequest {
 		return fmt.Errorf("the Prometheus at %s answers with %s", p, response.Status)
@@ -134,7 +134,7 @@ func (p *prometheus) strange(response *http.Response) error {
 	return fmt.Errorf("%s answers with %s and is no Prometheus", p, response.Status)
 }
 
-// cause takes the address off an error: it is said once, without a password.
+// cause removes the address from an error: the message has it once, without a password.
 func cause(err error) error {
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
@@ -147,7 +147,7 @@ func cause(err error) error {
 	return err
 }
 
-// source answers the questions of variables.
+// source runs the queries of variables.
 func (p *prometheus) source() grafana.Source {
 	return grafana.Source{LabelValues: p.labelValues, Instant: p.instant}
 }

@@ -16,15 +16,14 @@ type result struct {
 
 // series is one series of an answer, as the page gets it.
 type series struct {
-	// Name is what the legend says, by the query.
+	// Name is the name in the legend, set by the query.
 	Name       string            `json:"name"`
 	Labels     map[string]string `json:"labels"`
 	Points     []point           `json:"points,omitempty"`
 	Histograms []histogram       `json:"histograms,omitempty"`
 }
 
-// point is a value at a time. The value is a text, as Prometheus gives it: NaN and infinities
-// are no numbers in JSON.
+// point is a value at a time. The value is a text, as Prometheus sends it: NaN and infinities are not numbers in JSON.
 type point struct {
 	at    time.Time
 	value string
@@ -67,13 +66,13 @@ func (h *histogram) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// bucket has the bounds of a bucket and what it counts, as texts: bounds may be infinite.
+// bucket has the bounds of a bucket and its count, as texts: bounds may be infinite.
 type bucket struct{ from, to, count string }
 
 // MarshalJSON writes bounds and count.
 func (b bucket) MarshalJSON() ([]byte, error) { return json.Marshal([]string{b.from, b.to, b.count}) }
 
-// UnmarshalJSON reads which bounds belong to it, the bounds and the count.
+// UnmarshalJSON reads which bounds are inclusive, the bounds and the count.
 func (b *bucket) UnmarshalJSON(raw []byte) error {
 	var rule int
 	parts := []any{&rule, &b.from, &b.to, &b.count}

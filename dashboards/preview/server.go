@@ -1,9 +1,8 @@
-// Package preview shows the dashboards to people who have no Grafana: it reads the dashboard
-// files, asks one Prometheus and draws pages. It is a preview and says so: it draws what the
-// dashboards of this project use, and is no substitute for Grafana.
+// Package preview shows the dashboards without a Grafana: it reads the dashboard files, queries one Prometheus and
+// draws pages. It is a preview, and its pages show that: it draws what the dashboards of this project use, and is no
+// substitute for Grafana.
 //
-// It only reads. It talks to the Prometheus that it was told and to nothing else, and the pages
-// load nothing from anywhere else.
+// It only reads. It connects to the configured Prometheus only, and the pages load nothing from other servers.
 package preview
 
 import (
@@ -18,24 +17,24 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// Config is what a preview is made of.
+// Config configures a preview.
 type Config struct {
 	// Folder holds the dashboards' JSON files.
 	Folder string
-	// Prometheus is the address of the Prometheus that is asked.
+	// Prometheus is the address of the Prometheus.
 	Prometheus string
-	// Scrape is the scrape interval that Grafana's data source is told, 0 for Grafana's own 15 s.
+	// Scrape is the scrape interval in the settings of Grafana's data source, 0 for Grafana's default of 15 s.
 	Scrape time.Duration
-	// Timeout is how long one answer of Prometheus may take, 0 for 20 s.
+	// Timeout is the time limit of one answer of Prometheus, 0 for 20 s.
 	Timeout time.Duration
-	// Now is the present of what Prometheus has, nil for that of the wall clock: a simulation has a clock of its own.
+	// Now returns the present of the data in Prometheus, nil for the wall clock: a simulation has a clock of its own.
 	Now func() time.Time
 }
 
-// sourceUID stands for the data source in addresses; the compose stack's Grafana has the same.
+// sourceUID is the data source in addresses; the compose stack's Grafana has the same.
 const sourceUID = "prometheus"
 
-// renderTimeout is how long all answers of one page may take together.
+// renderTimeout is the time limit of all answers of one page together.
 const renderTimeout = 2 * time.Minute
 
 // server shows dashboards.
@@ -45,8 +44,7 @@ type server struct {
 	assets http.Handler
 }
 
-// New makes the handler of a preview. It asks nothing yet: a Prometheus that does not answer is
-// told on the pages.
+// New returns the handler of a preview. It sends no query yet: the pages report a Prometheus that does not answer.
 func New(config Config) (http.Handler, error) {
 	if config.Timeout == 0 {
 		config.Timeout = answerTimeout
@@ -68,12 +66,11 @@ func New(config Config) (http.Handler, error) {
 	return s.guarded(mux), nil
 }
 
-// policy keeps pages from loading anything from elsewhere, from running what is written into
-// them, and from being framed. Styles are set by scripts and never written into pages.
+// policy keeps pages from loading anything from other servers, from running scripts that are written into them, and
+// from being framed. Styles are set by scripts and never written into pages.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guarded sets what every answer says and refuses requests that come from other
-// sites.
+// guarded sets the headers of every answer and rejects requests that come from other sites.
 func (s *server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -90,8 +87,8 @@ func (s *server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// find reads the folder and the dashboard of a request. Files that cannot be read are told
-// only where the dashboard is not found: they may be the one.
+// find reads the folder and the dashboard of a request. It reports files that cannot be read only if the dashboard is
+// not found: one of them may be the dashboard.
 func (s *server) find(r *http.Request) (found grafana.Dashboard, all []grafana.Dashboard, err error) {
 	all, problems := readFolder(s.config.Folder)
 	for _, d := range all {
@@ -102,8 +99,8 @@ func (s *server) find(r *http.Request) (found grafana.Dashboard, all []grafana.D
 	return found, all, errors.Join(errors.New("there is no such dashboard"), problems)
 }
 
-// render answers a page's questions, a line of JSON at a time: first what the dashboard is,
-// then its annotations and its panels as Prometheus answers.
+// render sends the data of a page, a line of JSON at a time: first the description of the dashboard, then its
+// annotations and its panels as Prometheus answers.
 func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	d, all, err := s.find(r)
 	if err != nil {
@@ -130,15 +127,15 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	}{"end"})
 }
 
-// resolve asks for the values of all variables, in the time that one answer may take: where nobody answers, a
-// page need not wait as often as it has variables before it says so.
+// resolve queries the values of all variables, within the time limit of one answer: if Prometheus does not answer, the
+// page reports it after one timeout and not after one for each variable.
 func (s *server) resolve(ctx context.Context, d grafana.Dashboard, settings grafana.Settings) grafana.Scope {
 	limited, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	return grafana.Resolve(limited, d, settings, s.asks.source())
 }
 
-// answerAll asks for everything at once, as far as Prometheus may be asked at once.
+// answerAll runs all queries concurrently, up to askedAtOnce.
 func (s *server) answerAll(ctx context.Context, lines *lineWriter, d grafana.Dashboard, scope grafana.Scope, l look) {
 	var asking sync.WaitGroup
 	asking.Go(func() { lines.write(s.asks.answerEvents(ctx, scope, d)) })
