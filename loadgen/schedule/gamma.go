@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// gamma draws from the gamma distribution with the given shape and scale 1, whose mean is the
-// shape, by the method of Marsaglia and Tsang (ACM Transactions on Mathematical Software 26:3,
-// 2000). The standard library has none, and gonum's takes a source of its own kind: plans would
-// then change with its version.
+// gamma draws from the gamma distribution with the given shape and scale 1, whose mean is the shape, by the method of
+// Marsaglia and Tsang (ACM Transactions on Mathematical Software 26:3, 2000). The standard library has no gamma
+// distribution, and gonum's takes its own type of source: plans would then change with its version.
 func gamma(random *rand.Rand, shape float64) float64 {
 	if shape < 1 {
 		// Their section 6: gamma(a) is gamma(a+1) times a uniform draw to the power of 1/a.

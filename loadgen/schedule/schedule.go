@@ -1,8 +1,8 @@
-// Package schedule says when requests are meant to start: arrival processes as pure,
-// seeded sequences of planned offsets, the same on every machine and in every run.
+// Package schedule computes the intended start times of requests: arrival processes as pure, seeded sequences of
+// planned offsets, the same on every machine and in every run.
 //
-// A planned offset is a moment that the load generator intends, never one that it reached:
-// what a busy server or a slow client adds is measured against it.
+// A planned offset is the intended start, never the actual one: the delay that a busy server or a slow client adds is
+// measured against it.
 package schedule
 
 import (
@@ -24,21 +24,20 @@ const (
 	Closed Arrival = "closed"
 	// Constant starts requests at equal distances, the first one at once.
 	Constant Arrival = "constant"
-	// Poisson starts requests at exponentially distributed distances, the first one included:
-	// the process has no memory, so its start is a moment like any other.
+	// Poisson starts requests at exponentially distributed distances, the first one included: the process has no
+	// memory, so its start is not special.
 	Poisson Arrival = "poisson"
 	// Gamma starts requests at gamma distributed distances: burstier than Poisson below a
 	// burstiness of 1, smoother above it.
 	Gamma Arrival = "gamma"
-	// Recorded starts requests when those of a trace were.
+	// Recorded starts requests at the recorded times of a trace.
 	Recorded Arrival = "trace"
 )
 
-// Arrivals lists the processes, as the flag that chooses one spells them.
+// Arrivals returns the processes, by the names that the flag takes.
 func Arrivals() []Arrival { return []Arrival{Closed, Constant, Poisson, Gamma, Recorded} }
 
-// MaxRatePerSecond bounds the rate: offsets are whole nanoseconds, and no client paces finer
-// than this.
+// MaxRatePerSecond bounds the rate: offsets are whole nanoseconds, and no client paces more finely.
 const MaxRatePerSecond = 1e6
 
 // Bounds of the burstiness. Beyond them nearly all gaps are 0, or all are equal.
@@ -50,8 +49,7 @@ const (
 // Process is an arrival process with its parameters.
 type Process struct {
 	Arrival Arrival `json:"arrival"`
-	// RatePerSecond is the mean number of arrivals a second; with Stages, Closed and Recorded
-	// there is none.
+	// RatePerSecond is the mean number of arrivals a second; 0 with Stages, Closed and Recorded.
 	RatePerSecond float64 `json:"rate_per_second,omitempty"`
 	// Burstiness is the shape of Gamma, as the flag of that name of vllm bench: the coefficient of
 	// variation of the gaps is 1/sqrt(Burstiness), and 1 is Poisson.
@@ -64,21 +62,21 @@ type Process struct {
 	Trace *Trace `json:"trace,omitempty"`
 }
 
-// Open says whether arrivals come by the clock, whatever the server does.
+// Open reports whether arrivals follow the clock, independent of the server.
 func (p Process) Open() bool { return p.Arrival != Closed }
 
-// Limit ends a phase: whichever of its parts is reached first. A zero part does not limit.
+// Limit ends a phase when the first of its parts is reached. A zero part does not limit.
 type Limit struct {
 	Requests int           `json:"requests,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 }
 
-// Within says whether the arrival with this index and offset belongs to the phase.
+// Within reports whether the arrival with this index and offset belongs to the phase.
 func (l Limit) Within(index int, offset time.Duration) bool {
 	return (l.Requests == 0 || index < l.Requests) && (l.Duration == 0 || offset < l.Duration)
 }
 
-// Check refuses what no sequence can be made of.
+// Check returns an error if the parameters do not define a sequence.
 func (p Process) Check() error {
 	if (p.Arrival == Gamma) != (p.Burstiness != 0) {
 		return fmt.Errorf("burstiness belongs to %s, and only to it", Gamma)
@@ -109,7 +107,7 @@ func (p Process) Check() error {
 	}
 }
 
-// checkRate wants a rate or stages of rates.
+// checkRate returns an error unless the process has a rate or stages of rates.
 func (p Process) checkRate() error {
 	if len(p.Stages) > 0 {
 		if p.RatePerSecond != 0 {
@@ -124,9 +122,9 @@ func (p Process) checkRate() error {
 	return nil
 }
 
-// Offsets yields the planned offset of each arrival of an open process from the start of its
-// phase, ascending, until the limit, the end of the stages or of the trace. Equal arguments yield
-// equal sequences. A closed loop has no planned offsets and yields nothing.
+// Offsets yields the planned offset of each arrival of an open process from the start of its phase, ascending, until
+// the limit or the end of the stages or the trace. Equal arguments yield equal sequences. A closed loop has no planned
+// offsets and yields none.
 func (p Process) Offsets(limit Limit, seed, stream uint64) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		if !p.Open() {
@@ -170,12 +168,12 @@ func (p Process) sequence(random *rand.Rand) func(index int) (time.Duration, boo
 	}
 }
 
-// flat is the time of a position under one rate.
+// flat returns the function from a position to its time under one rate.
 func flat(ratePerSecond float64) func(position float64) (time.Duration, bool) {
 	return func(position float64) (time.Duration, bool) { return duration(position / ratePerSecond), true }
 }
 
-// duration rounds to nanoseconds and saturates at the largest duration, some 292 years.
+// duration converts seconds, rounds to nanoseconds and saturates at the largest duration, some 292 years.
 func duration(seconds float64) time.Duration {
 	nanoseconds := math.Round(seconds * float64(time.Second))
 	if nanoseconds >= math.MaxInt64 {

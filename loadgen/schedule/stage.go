@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bounds of stages: a plan is made before the run, whole.
+// Limits of stages: the whole plan is made before the run.
 const (
 	maxStages    = 1000
 	maxStageTime = 365 * 24 * time.Hour
@@ -49,7 +49,7 @@ func ParseStages(text string) ([]Stage, error) {
 	return stages, checkStages(stages, rateLevel)
 }
 
-// TotalTime is how long the stages take together.
+// TotalTime returns the sum of the stages' durations.
 func TotalTime(stages []Stage) time.Duration {
 	var total time.Duration
 	for _, s := range stages {
@@ -58,7 +58,7 @@ func TotalTime(stages []Stage) time.Duration {
 	return total
 }
 
-// rateLevel accepts what can be a rate. The negation catches NaN.
+// rateLevel returns an error if the level cannot be a rate. The negation catches NaN.
 func rateLevel(level float64) error {
 	if !(level >= 0 && level <= MaxRatePerSecond) {
 		return fmt.Errorf("level %v is not from 0 to %.0f", level, MaxRatePerSecond)
@@ -66,7 +66,7 @@ func rateLevel(level float64) error {
 	return nil
 }
 
-// wholeLevel accepts what can be a number of slots.
+// wholeLevel returns an error if the level cannot be a number of slots.
 func wholeLevel(level float64) error {
 	if !(level >= 0 && level <= MaxSlots) || level != math.Trunc(level) {
 		return fmt.Errorf("level %v is not a whole number of slots from 0 to %d", level, MaxSlots)
@@ -95,9 +95,10 @@ func checkStages(stages []Stage, level func(float64) error) error {
 	return nil
 }
 
-// staged is the time of a position under stages of rates, until their end; positions must ascend.
+// staged returns the function from a position to its time under stages of rates, until their end; positions must
+// ascend.
 func staged(stages []Stage) func(position float64) (time.Duration, bool) {
-	var begun time.Duration // of the first stage left
+	var begun time.Duration // start of the first remaining stage
 	var passed float64      // position at that moment
 	return func(position float64) (time.Duration, bool) {
 		for ; len(stages) > 0; stages = stages[1:] {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Bounds of a trace file. It is held in memory: its order is only known at its end.
+// Limits of a trace file. It is held in memory, since its order is complete only at its end.
 const (
 	maxTraceRows  = 4 << 20
 	maxTraceLine  = 4 << 20 // bytes
@@ -25,7 +25,7 @@ const (
 	maxTraceTokens = 1 << 20
 )
 
-// BlockTokens is how many tokens one block of a mooncake trace stands for.
+// BlockTokens is how many tokens one block of a mooncake trace has.
 const BlockTokens = 512
 
 // Formats of traces.
@@ -43,16 +43,15 @@ type Row struct {
 	Offset       time.Duration
 	InputTokens  int
 	OutputTokens int
-	// Blocks name the input's blocks of BlockTokens each, the last one being what is left; two
-	// requests that begin with the same names begin with the same tokens. Nil in traces that do
-	// not say.
+	// Blocks name the input's blocks of BlockTokens each; the last one may be shorter. Two requests that begin with the
+	// same names begin with the same tokens. Nil in traces without block names.
 	Blocks []int64
 }
 
 // Trace is a recorded sequence of requests, by time.
 type Trace struct {
 	Format string `json:"format"`
-	// SHA256 is of the file: which trace it was, whatever it is called.
+	// SHA256 is the hash of the file. It identifies the trace independent of its name.
 	SHA256 string `json:"sha256"`
 	Rows   []Row  `json:"-"`
 }
@@ -71,11 +70,11 @@ func (t *Trace) offset(index int) (time.Duration, bool) {
 	return t.Rows[index].Offset, true
 }
 
-// ReadTrace reads a trace in one of two formats, told apart by the first line. Offsets count from
-// the earliest row. An error names the line.
+// ReadTrace reads a trace in one of two formats, selected by the first line. Offsets count from the earliest row. An
+// error names the line.
 //
-// Mooncake (github.com/kvcache-ai/Mooncake, FAST25-release/traces), one object a line, timestamp
-// in milliseconds, hash_ids optional:
+// Mooncake (github.com/kvcache-ai/Mooncake, FAST25-release/traces), one object a line, timestamp in milliseconds,
+// hash_ids optional:
 //
 //	{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 2353]}
 //
@@ -99,7 +98,7 @@ func ReadTrace(file io.Reader) (*Trace, error) {
 	return t, t.order()
 }
 
-// read takes in all lines.
+// read reads all lines.
 func (t *Trace) read(lines *bufio.Scanner) error {
 	number := 1
 	for ; lines.Scan(); number++ {
@@ -117,7 +116,7 @@ func (t *Trace) read(lines *bufio.Scanner) error {
 	return lines.Err()
 }
 
-// add takes in one line; the first one says the format.
+// add adds one line; the first one selects the format.
 func (t *Trace) add(line []byte) error {
 	switch {
 	case t.Format == "" && line[0] == '{':
@@ -143,7 +142,7 @@ func (t *Trace) add(line []byte) error {
 	return nil
 }
 
-// order sorts the rows by time, equal ones as they stand, and counts from the first.
+// order sorts the rows by time, keeps the order of equal times, and sets offsets from the first.
 func (t *Trace) order() error {
 	slices.SortStableFunc(t.Rows, func(a, b Row) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
 	if err := t.check(); err != nil {
@@ -151,7 +150,7 @@ func (t *Trace) order() error {
 	}
 	first := t.Rows[0].Offset
 	for i := range t.Rows {
-		// An absolute time of another century wraps around; what is left of it is negative or long.
+		// An absolute time of another century wraps around; the remainder is negative or long.
 		if t.Rows[i].Offset -= first; t.Rows[i].Offset < 0 || t.Rows[i].Offset > maxTraceTime {
 			return errors.New("the trace is longer than a year")
 		}
@@ -217,8 +216,8 @@ func parseTime(text string) (time.Time, error) {
 	return at, err
 }
 
-// checked refuses lengths that no request has. An output of 0 tokens is one that ended at once;
-// no server can be asked for that, so it becomes 1.
+// checked refuses impossible lengths. An output of 0 tokens is an answer that ended at once; a server cannot be asked
+// for it, so it becomes 1.
 func (r Row) checked(input, output string) (Row, error) {
 	if r.InputTokens < 1 || r.InputTokens > maxTraceTokens {
 		return Row{}, fmt.Errorf("%s %d is not from 1 to %d", input, r.InputTokens, maxTraceTokens)
@@ -230,14 +229,14 @@ func (r Row) checked(input, output string) (Row, error) {
 	return r, nil
 }
 
-// RepeatedTokens returns of each row how many of its tokens, from the first on, stand in blocks that another row begins
-// with too: at most so many may be found in a prefix cache that had none of them before.
+// RepeatedTokens returns for each row how many of its tokens, from the first on, are in blocks that another row begins
+// with too: at most so many can hit a prefix cache that was empty before.
 func RepeatedTokens(rows []Row) []int {
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
-	// In the order of their blocks, no row has more of its beginning in common with a row than with its neighbours.
+	// Sorted by blocks, the row with the longest common beginning is a neighbor.
 	slices.SortFunc(order, func(a, b int) int { return slices.Compare(rows[a].Blocks, rows[b].Blocks) })
 	repeated := make([]int, len(rows))
 	for at := 1; at < len(order); at++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/common/config"
 )
 
-// Admitted is the sources with what the file says of TLS and credentials, in the form that promtool and
-// Prometheus have for it; no file is none. A source that would get a password unencrypted is refused.
+// Admitted returns the sources with the TLS settings and credentials of the file, which has the format of promtool and
+// Prometheus; an empty name is no file. It refuses a source that would receive a password unencrypted.
 func Admitted(sources []Source, file string) ([]Source, error) {
 	if file == "" {
 		return sources, nil
@@ -35,12 +35,12 @@ func Admitted(sources []Source, file string) ([]Source, error) {
 	return admitted, nil
 }
 
-// clientOf makes a client that is as careful as newClient: it has no proxy unless the file names one, and asks
-// for no compression.
+// clientOf makes a client with the limits of newClient: it has no proxy unless the file names one, and asks for no
+// compression.
 func clientOf(file string) (*http.Client, error) {
 	settings, _, err := config.LoadHTTPConfigFile(file)
 	if path, is := errors.AsType[*fs.PathError](err); is {
-		return nil, path.Err // whoever asked has named the file
+		return nil, path.Err // the caller has named the file
 	}
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "\n", ";"))

@@ -7,9 +7,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// admit returns, by key, the series of a page that are not known yet and are kept: the ledger and what evidence is graded by
-// first, then families of few series, in the order of the vocabulary among equals, up to the room that is left. Each container
-// of a machine has two dozen series, of which few matter to a run. Families of many leave as much of the room as is reserved.
+// admit returns, by key, the new series of a page that are kept, up to the room that is left: first the ledger and the
+// series that evidence is graded by, then families of few series, in the order of the vocabulary among equals. Each
+// container of a machine has two dozen series, few of which matter to a run. Families with many series leave the
+// reserved part of the room free.
 func admit(page []observation, known map[string]int, room, reserved int) map[string]bool {
 	count := map[string]int{}
 	var fresh []observation
@@ -35,7 +36,7 @@ func admit(page []observation, known map[string]int, room, reserved int) map[str
 			left -= reserved
 		}
 		if left <= 0 {
-			continue // of its family there may be too many, of a later one not
+			continue // this family may have too many series, a later one not
 		}
 		admitted[o.key] = true
 	}
@@ -43,14 +44,15 @@ func admit(page []observation, known map[string]int, room, reserved int) map[str
 }
 
 const (
-	// few is how many series a family has at most whose place is not what others wait for. The ledger has 14.
+	// few is the largest number of series of a family that may use reserved room. The ledger has 14.
 	few = 16
-	// engineShare is the part of the room that is kept free for an engine that is not there yet: one in so many. It brings
+	// engineShare is the part of the room that is kept free for an engine that is away: one in so many. An engine has
 	// some fifty series with those of its KV block manager, and its processes a dozen.
 	engineShare = 4
 )
 
-// ledgerAndWitnesses are the families, by name, that the figures of a run and the grades of its evidence rest on.
+// ledgerAndWitnesses returns the names of the families that a run's figures and the grades of its evidence are computed
+// from.
 func ledgerAndWitnesses() map[string]bool {
 	first := map[string]bool{}
 	for _, family := range []metric.Definer{
@@ -69,13 +71,14 @@ func ledgerAndWitnesses() map[string]bool {
 	return first
 }
 
-// ofOne says whether a series is of one cgroup or process. Those wait for an engine that is away: of a machine at rest they are
-// of nobody who matters to the run, and series once begun keep their room, so that the engine's own would find none.
+// ofOne reports whether a series belongs to one cgroup or process. While the engine is away, such series wait: those of
+// an idle machine do not matter to the run, and a series keeps its room once begun, so the engine's own would be
+// dropped.
 func ofOne(o observation) bool {
 	return o.labels[string(metric.LabelCgroup)] != "" || o.labels[string(metric.LabelPID)] != ""
 }
 
-// expectsEngine says whether a page tells of an engine, or a KV block manager, that does not answer yet.
+// expectsEngine reports whether a page shows an engine, or a KV block manager, that does not answer yet.
 func expectsEngine(page []observation) bool {
 	return slices.ContainsFunc(page, func(o observation) bool {
 		return o.value == 0 && (o.name == metric.EngineUp.Def().Name || o.name == metric.KVBMUp.Def().Name)

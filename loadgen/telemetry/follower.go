@@ -15,14 +15,14 @@ import (
 const (
 	// borderQueue is how many phase borders may wait for a slow source.
 	borderQueue = 64
-	// maxDropped bounds what is remembered of series left out: a page may bring new ones for ever.
+	// maxDropped bounds the set of dropped series: a page may add new ones forever.
 	maxDropped = 10_000
 	// maxReason bounds the error texts in the file, in bytes.
 	maxReason = 200
 )
 
-// follower samples one source on a goroutine of its own, so that a source that hangs costs the
-// others nothing. Everything below borders belongs to that goroutine.
+// follower samples one source on its own goroutine, so that a source that hangs does not delay the others. All fields
+// below borders belong to that goroutine.
 type follower struct {
 	index   int
 	source  Source
@@ -32,9 +32,9 @@ type follower struct {
 	room    int // series that this source may have
 	out     *writer
 	borders chan border
-	taken   func()      // is called for every border that was, or could not be, sampled
-	away    func() bool // whether the engine is
-	resting func() bool // whether the page is of an engine that is away
+	taken   func()      // called for every border, sampled or failed
+	away    func() bool // reports whether the engine is away
+	resting func() bool // reports whether the page belongs to an engine that is away
 
 	series  map[string]int // index by key
 	last    map[int]float64
@@ -45,16 +45,16 @@ type follower struct {
 
 // border is the beginning of a phase, waiting for its sample.
 type border struct {
-	index int // of the phase; noPhase is a sample that was asked for at another moment
+	index int // of the phase; noPhase is a sample requested at another moment
 	phase string
 }
 
 const noPhase = -1
 
-// follow samples at once and then every interval until stop is closed or the context ends, and
-// takes the border samples that are still waiting before it returns.
+// follow samples at once and then every interval until stop is closed or the context ends. It takes the waiting border
+// samples before it returns.
 func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
-	// Locked, so that the thread's processor time is ours alone.
+	// Locked, so that the thread's processor time is that of this sampler alone.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := threadTime()
@@ -74,7 +74,7 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 		case b := <-f.borders:
 			f.sampleBorder(ctx, b)
 		case <-timer.C:
-			f.takeBorders(ctx) // they go first: without its border a phase has no figures
+			f.takeBorders(ctx) // first, since a phase without its border has no figures
 			if f.expected() {
 				f.stats.SamplesWanted++
 				if f.sample(ctx, nil) {
@@ -88,11 +88,11 @@ func (f *follower) follow(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// expected says whether samples between borders are due.
+// expected reports whether samples between borders are due.
 func (f *follower) expected() bool { return !f.source.Borders && !f.resting() }
 
-// skip moves due into the future and records the samples that were not taken: the machine was
-// asleep, or a border's sample took too long.
+// skip moves due into the future and records the samples that were missed: the machine was asleep, or a border's sample
+// took too long.
 func (f *follower) skip(due time.Time) time.Time {
 	skipped := 0
 	for now := time.Now(); due.Before(now); due = due.Add(f.options.Interval) {
@@ -105,7 +105,7 @@ func (f *follower) skip(due time.Time) time.Time {
 	return due
 }
 
-// takeBorders takes the samples of all borders that are waiting for theirs.
+// takeBorders takes the samples of all waiting borders.
 func (f *follower) takeBorders(ctx context.Context) {
 	for {
 		select {
@@ -131,11 +131,11 @@ func (f *follower) sampleBorder(ctx context.Context, b border) {
 	}
 }
 
-// borderPatience is how long a page has at least to answer at the border of a phase, whatever the interval: the border has
-// no other sample, and the phase no figures without it.
+// borderPatience is the least time that a page has to answer at the border of a phase, at any interval: the border has
+// no other sample, and without it the phase has no figures.
 const borderPatience = 2 * time.Second
 
-// sample scrapes once and writes what changed, or why nothing came.
+// sample scrapes once and writes the changed values, or the reason of the failure.
 func (f *follower) sample(ctx context.Context, border *border) bool {
 	// Shorter than the interval, so that a source that hangs delays no later sample.
 	patience := f.options.Interval * 9 / 10
@@ -178,7 +178,7 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	for _, o := range observations {
 		index, known := f.series[o.key]
 		if !known && away && ofOne(o) {
-			continue // its turn comes with the engine
+			continue // it is admitted when the engine is there
 		}
 		if !known {
 			if !admitted[o.key] {
@@ -203,7 +203,7 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	return append(lines, line{Sample: &sample})
 }
 
-// admitted are the keys of new series that find room; on most pages there are none.
+// admitted returns the keys of new series that fit; on most pages there are no new series.
 func (f *follower) admitted(observations []observation, away bool) map[string]bool {
 	if len(f.series) == f.room {
 		return nil
@@ -218,7 +218,7 @@ func (f *follower) admitted(observations []observation, away bool) map[string]bo
 	return admit(observations, f.series, f.room-len(f.series), reserved)
 }
 
-// firstDrop says whether a series is left out for the first time.
+// firstDrop reports whether a series is dropped for the first time.
 func (f *follower) firstDrop(key string) bool {
 	if f.dropped[key] || len(f.dropped) == maxDropped {
 		return false
@@ -255,7 +255,7 @@ func shortened(reason string) string {
 	return strings.ToValidUTF8(reason[:maxReason], "")
 }
 
-// threadTime is the processor time of the calling thread.
+// threadTime returns the processor time of the calling thread.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

@@ -17,10 +17,10 @@ import (
 //	# TYPE kvbm_onboard_blocks_d2d counter
 //	kvbm_onboard_blocks_d2d 1042
 //
-// and returns the series whose names begin like theirs, in the order in which these prefixes
-// matter: when the limit is reached, those further down are left out. Of histograms and summaries
-// only sum and count are kept, and not when a counter was made. Each series gets the label source, as everything read from an
-// endpoint; one that the page has of that name is put aside.
+// and returns the series with their name prefixes, in the order of the prefixes' importance: at the limit, the later
+// ones are dropped. Of histograms and summaries it keeps only sum and count, and it drops creation times of counters.
+// Each series gets the label source, like every series read from an endpoint; a label of that name on the page is
+// renamed.
 func parseForeign(page []byte, source string) ([]observation, error) {
 	found, err := families(page)
 	if err != nil {
@@ -41,7 +41,7 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 		var of []observation
 		for _, m := range found[name].GetMetric() {
 			for _, o := range observeForeign(name, m) {
-				// Twice, also where a counter is called like the count of a histogram.
+				// A series may come twice, also if a counter has the name of a histogram's count.
 				if o = from(source, o); !seen[o.key] {
 					seen[o.key] = true
 					o.first = slices.Contains(first, o.name)
@@ -55,15 +55,15 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 	return observations, nil
 }
 
-// tellsCreation says whether a gauge only tells when a counter, a histogram or a summary began to count.
-// Python's client writes one beside each of those: a third of a page of vLLM, which would take the room
-// of series that say something.
+// tellsCreation reports whether a gauge only holds the time at which a counter, a histogram or a summary began to
+// count. Python's client writes such a gauge for each of them: a third of a page of vLLM, which would take the room of
+// useful series.
 func tellsCreation(name string, found map[string]*dto.MetricFamily) bool {
 	of, is := strings.CutSuffix(name, "_created")
 	return is && (found[of] != nil || found[of+"_total"] != nil)
 }
 
-// rankOf is the place of a name's prefix; negative if it is of no engine.
+// rankOf returns the rank of a name's prefix; negative if the name has no engine's prefix.
 func rankOf(name string) int {
 	return slices.IndexFunc(metric.ForeignPagePrefixes(), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
@@ -97,7 +97,7 @@ func observeForeign(name string, m *dto.Metric) []observation {
 	return both
 }
 
-// from completes a series with where it was read.
+// from adds the source to a series.
 func from(source string, o observation) observation {
 	labels := make(map[string]string, len(o.labels)+1)
 	for name, value := range o.labels {
@@ -111,7 +111,7 @@ func from(source string, o observation) observation {
 	return o
 }
 
-// publicSource is host:port/path of an address: what may be told of it.
+// publicSource returns host:port/path of an address: the part without secrets.
 func publicSource(address string) string {
 	page, err := url.Parse(address)
 	if err != nil {

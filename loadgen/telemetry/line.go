@@ -2,9 +2,9 @@ package telemetry
 
 // schema names the format of the file: one JSON object a line, compressed by gzip.
 //
-// The first line is a header. Then, in the order of time, lines that introduce a series, lines
-// with the values that changed since the source's last sample, lines that say why a sample
-// failed, and lines that note a phase. A last line says that the file is complete.
+// The first line is a header. Then follow, in order of time: lines that introduce a series, lines with the values that
+// changed since the source's last sample, lines with the reason of a failed sample, and lines that mark a phase. The
+// last line marks the file as complete.
 const schema = "umascope.telemetry/1"
 
 // header is the first line.
@@ -22,7 +22,7 @@ type headerSource struct {
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// line is any later line; exactly one of its parts is there.
+// line is any later line; exactly one of its parts is set.
 type line struct {
 	Series  *seriesLine  `json:"series,omitempty"`
 	Sample  *sampleLine  `json:"sample,omitempty"`
@@ -37,12 +37,12 @@ type seriesLine struct {
 	Source int               `json:"source"`
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
-	// Counter is what a foreign page says; ours are in the vocabulary.
+	// Counter is the type on an engine's page; the vocabulary has the types of the exporter's series.
 	Counter bool `json:"counter,omitempty"`
 }
 
-// sampleLine holds what changed: series Index[i] now has Values[i], the series in Gone are no
-// longer on the page, all others have the value they had.
+// sampleLine holds the changes: series Index[i] now has Values[i], the series in Gone are no longer on the page, and
+// all others keep their value.
 type sampleLine struct {
 	Source int       `json:"source"`
 	AtNS   int64     `json:"at_ns"` // offset from the run's start at which the scrape was sent
@@ -52,7 +52,7 @@ type sampleLine struct {
 	Gone   []int     `json:"gone,omitempty"`
 }
 
-// gapLine stands for samples that were due and are not there.
+// gapLine marks samples that were due and are missing.
 type gapLine struct {
 	Source  int    `json:"source"`
 	AtNS    int64  `json:"at_ns"`
@@ -60,8 +60,8 @@ type gapLine struct {
 	Reason  string `json:"reason"`
 }
 
-// phaseLine notes that a phase began. Its index, counted from 0, is the Border of the samples
-// that were taken because of it.
+// phaseLine marks the beginning of a phase. Its index, counted from 0, is the Border of the samples that were taken
+// because of it.
 type phaseLine struct {
 	AtNS int64  `json:"at_ns"`
 	Name string `json:"name"`

@@ -8,16 +8,15 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Log is what a telemetry file holds. All offsets are nanoseconds since the run's start.
+// Log is the content of a telemetry file. All offsets are nanoseconds since the run's start.
 type Log struct {
-	// IntervalNS is the time between two samples that was asked for.
+	// IntervalNS is the requested time between two samples.
 	IntervalNS int64
-	// Sources are in the order of the file, never mixed: each is another host, or another kind
-	// of truth about one.
+	// Sources are in the order of the file, never mixed: each is another host, or another kind of page of one host.
 	Sources []*SourceLog
 	// Phases are the phases in the order in which they began.
 	Phases []Phase
-	// Torn says that the file has no end: the run was killed or is still going on.
+	// Torn is true if the file has no end: the run was killed or is still running.
 	Torn bool
 }
 
@@ -27,14 +26,14 @@ type Phase struct {
 	AtNS int64
 }
 
-// SourceLog is what one source said.
+// SourceLog is the telemetry of one source.
 type SourceLog struct {
 	Name string
-	// URL is where the page was, without user and query.
+	// URL is the address of the page, without user and query.
 	URL string
-	// Foreign says that the page is that of an engine or a KV block manager.
+	// Foreign is true if the page belongs to an engine or a KV block manager.
 	Foreign bool
-	// Samples are the offsets at which samples were taken that worked, ascending.
+	// Samples are the offsets of successful samples, ascending.
 	Samples []int64
 	// Gaps are the samples that failed, ascending.
 	Gaps []Gap
@@ -47,7 +46,7 @@ type SourceLog struct {
 	borders  map[int]int64        // offset of the sample taken because phase i began
 }
 
-// Gap is a sample, or several in a row, that should be there and is not.
+// Gap is one missing sample, or several in a row.
 type Gap struct {
 	AtNS    int64
 	Samples int
@@ -58,7 +57,7 @@ type Gap struct {
 type Series struct {
 	Name   string
 	Labels map[string]string
-	// Counter says that a foreign page calls it one.
+	// Counter is true if an engine's page types the series as counter.
 	Counter bool
 
 	source  *SourceLog
@@ -111,8 +110,8 @@ func (l *Log) Windows(source *SourceLog, phase string) []Window {
 	return windows
 }
 
-// Bounded says whether every phase of that name has a window of this source, and there is one: what
-// was counted in some of them is not what was counted in all.
+// Bounded reports whether there is a phase of that name and every such phase has a window of this source: a count over
+// some of them is not the count over all.
 func (l *Log) Bounded(source *SourceLog, phase string) bool {
 	began := 0
 	for _, p := range l.Phases {
@@ -123,8 +122,8 @@ func (l *Log) Bounded(source *SourceLog, phase string) bool {
 	return began > 0 && len(l.Windows(source, phase)) == began
 }
 
-// MissingBorders names the phases whose beginning has no sample of this source. That of an engine is not
-// there in phases before its first.
+// MissingBorders returns the names of the phases whose beginning has no sample of this source. An engine has none in
+// phases before its first sample.
 func (l *Log) MissingBorders(source *SourceLog) []string {
 	var missing []string
 	for i, p := range l.Phases {
@@ -136,11 +135,11 @@ func (l *Log) MissingBorders(source *SourceLog) []string {
 	return missing
 }
 
-// ModeUnknown is the mode of a source that never said.
+// ModeUnknown is the mode of a source that never reported one.
 const ModeUnknown = "unknown"
 
-// Mode says where the figures of the source come from, by the exporter's own word: live, replay,
-// constructed or simulated; "mixed" when that changed on the way, "unknown" when it never said.
+// Mode returns the origin of the source's figures, as the exporter reports it: live, replay, constructed or simulated;
+// "mixed" if it changed during the run, "unknown" if it was never reported.
 func (s *SourceLog) Mode() string {
 	mode := ModeUnknown
 	for _, series := range s.Find(metric.ExporterMode) {
@@ -159,7 +158,7 @@ func (s *Series) everOne() bool {
 	return slices.ContainsFunc(s.changes, func(c change) bool { return !c.gone && c.value == 1 })
 }
 
-// SameMachine says whether two sources show the same GPU: they are two exporters of one machine, or one of its
+// SameMachine reports whether two sources show the same GPU: they are two exporters of one machine, or one of its
 // exporters by two addresses.
 func (s *SourceLog) SameMachine(as *SourceLog) bool {
 	uuid := string(metric.LabelUUID)
@@ -169,7 +168,7 @@ func (s *SourceLog) SameMachine(as *SourceLog) bool {
 	})
 }
 
-// add makes a series one of the source's.
+// add adds a series to the source.
 func (s *SourceLog) add(series *Series) {
 	if s.families == nil {
 		s.families = map[string][]*Series{}
@@ -184,7 +183,7 @@ func (s *SourceLog) Find(family metric.Definer) []*Series {
 	return slices.Clip(s.families[family.Def().Name])
 }
 
-// Key writes the series as PromQL would: name{label="value",...}, labels in order.
+// Key returns the series in PromQL's notation: name{label="value",...}, labels in order.
 func (s *Series) Key() string { return seriesKey(s.Name, s.Labels) }
 
 // Points returns a point for every sample that had the series, in the order of time.
@@ -217,8 +216,8 @@ func (s *Series) Between(fromNS, toNS int64) iter.Seq[Point] {
 	}
 }
 
-// At returns the value in the last sample at or before the offset. There is none when the
-// series was not on that page, when there is no such sample, or when a later one failed.
+// At returns the value in the last sample at or before the offset. It returns false if the series was not on that page,
+// if there is no such sample, or if a later one failed.
 func (s *Series) At(ns int64) (float64, bool) {
 	after := func(n int, at func(int) int64) int {
 		return sort.Search(n, func(i int) bool { return at(i) > ns })
@@ -238,9 +237,8 @@ func (s *Series) At(ns int64) (float64, bool) {
 	return s.changes[last].value, true
 }
 
-// Increase returns how much a counter grew in the window, and whether it was reset on the way:
-// what it had counted between its last sample and a reset is then missing. There is no increase
-// without a value at both ends.
+// Increase returns how much a counter grew in the window, and whether it was reset within it: the increase then lacks
+// the counts between its last sample and the reset. There is no increase without a value at both ends.
 func (s *Series) Increase(w Window) (increase float64, reset, ok bool) {
 	previous, from := s.At(w.FromNS)
 	_, to := s.At(w.ToNS)

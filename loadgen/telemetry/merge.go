@@ -16,27 +16,27 @@ import (
 
 // Part is the telemetry of one of the processes that shared a load.
 type Part struct {
-	// Path is that of its telemetry.jsonl.gz.
+	// Path is the path of its telemetry.jsonl.gz.
 	Path string
-	// ShiftNS is added to its offsets to make them count from the start of the whole.
+	// ShiftNS is added to its offsets, so that they count from the start of the whole run.
 	ShiftNS int64
 }
 
-// Merged says what became of the parts.
+// Merged is the outcome of the merge.
 type Merged struct {
-	// From is, by the name of a source, the index of the part that it was taken from.
+	// From is the index of the part that each source was taken from, by the source's name.
 	From map[string]int
-	// Elsewhere names the sources that another part read at another address.
+	// Elsewhere are the names of the sources that another part read at another address.
 	Elsewhere []string
 	// Torn are the indexes of the parts whose file ends in the middle.
 	Torn []int
 }
 
-// Merge writes one file of the telemetry of several processes. A source is named after the host that it
-// measures: one that several of them followed is taken once, from the part that covers it best, since
-// two samplers of one page would count everything twice. The phases are those of the whole, with the
-// moments at which they began; a border stays the sample that its own process took. Lines are passed on
-// in the order of time, one in memory of each part; of the surveys before it, one part at a time.
+// Merge writes one file from the telemetry of several processes. A source is named after the host that it measures. A
+// source that several processes followed is taken once, from the part that covers it best: two samplers of one page
+// would count everything twice. The phases are those of the whole run, with the moments at which they began; a border
+// stays the sample that its own process took. Lines are written in order of time, with one line of each part in memory;
+// the survey before it reads one part at a time.
 func Merge(path string, parts []Part, phases []Phase) (Merged, error) {
 	m := merger{phases: phases, numbers: map[string]int{}}
 	for i, part := range parts {
@@ -65,7 +65,7 @@ type merger struct {
 	out     *writer
 	written int // phases
 
-	numbers    map[string]int // place of a source in best
+	numbers    map[string]int // index of a source in best
 	best       []coverage
 	intervalNS int64
 	elsewhere  []string
@@ -80,7 +80,7 @@ type coverage struct {
 	samples int
 }
 
-// better puts whole phases first: without its borders a phase has no figures at all.
+// better compares whole phases first: without its borders a phase has no figures at all.
 func (c coverage) better(than coverage) bool {
 	if c.missing != than.missing {
 		return c.missing < than.missing
@@ -88,7 +88,7 @@ func (c coverage) better(than coverage) bool {
 	return c.samples > than.samples
 }
 
-// survey reads a part and remembers the sources that it covers best so far.
+// survey reads a part and keeps the sources that it covers best so far.
 func (m *merger) survey(part int, p Part) error {
 	log, err := Read(p.Path)
 	if err != nil {
@@ -132,7 +132,7 @@ func (m *merger) merged() Merged {
 	return merged
 }
 
-// write passes on the lines of all parts.
+// write writes the lines of all parts.
 func (m *merger) write(parts []Part) error {
 	var open []*partLines
 	defer func() {
@@ -164,7 +164,7 @@ func (m *merger) write(parts []Part) error {
 	}
 }
 
-// earliest is the part whose line is due; nil when all have ended.
+// earliest returns the part whose line is due; nil if all have ended.
 func earliest(parts []*partLines) *partLines {
 	var first *partLines
 	for _, p := range parts {
@@ -193,20 +193,20 @@ func (m *merger) begin(number int, atNS int64) {
 	}
 }
 
-// partLines are the lines of a part that are taken over, one at a time.
+// partLines are the kept lines of a part, one at a time.
 type partLines struct {
 	path    string
 	file    *os.File
 	lines   *bufio.Reader
 	buffer  []byte
 	shiftNS int64
-	sources map[int]int // number here to number in the whole, of those that are taken
+	sources map[int]int // number here to number in the merged file, of the sources that are kept
 	borders map[int]int // the same of phases
-	phases  []Phase     // of the whole
+	phases  []Phase     // of the whole run
 	begun   int         // phases of this part
 
 	line  line
-	atNS  int64 // in the whole; lines without a moment have that of the one before them
+	atNS  int64 // in the whole run; lines without a time have that of the line before them
 	ended bool
 }
 
@@ -237,7 +237,7 @@ func (m *merger) open(number int, part Part) (*partLines, error) {
 
 func (p *partLines) close() { _ = p.file.Close() } // it was only read
 
-// readHeader finds out which sources of the part are taken.
+// readHeader selects the sources of the part that are kept.
 func (p *partLines) readHeader(m *merger, number int) error {
 	text, err := readLine(p.lines, nil)
 	if err != nil {
@@ -255,8 +255,7 @@ func (p *partLines) readHeader(m *merger, number int) error {
 	return nil
 }
 
-// read goes on to the next line that is taken. The survey has read the file before: what is wrong with
-// it was found there.
+// read advances to the next kept line. The survey has read the file before and has reported its errors.
 func (p *partLines) read() error {
 	for {
 		text, err := readLine(p.lines, p.buffer[:0])
@@ -278,11 +277,11 @@ func (p *partLines) read() error {
 	}
 }
 
-// take moves the line into the whole; false if it is not part of it.
+// take converts the line to the whole run; false if it is not part of it.
 func (p *partLines) take() bool {
 	switch l := &p.line; {
 	case l.Phase != nil:
-		// The whole has its own; what counts here is which border is which.
+		// The merged file has its own phase lines; this line only gives the border's number.
 		name := l.Phase.Name
 		if at := slices.IndexFunc(p.phases, func(phase Phase) bool { return phase.Name == name }); at >= 0 {
 			p.borders[p.begun] = at
@@ -302,7 +301,7 @@ func (p *partLines) take() bool {
 	return false
 }
 
-// border is the number of a phase in the whole, nil if the whole does not have it.
+// border returns the number of a phase in the whole run, or nil if the whole run does not have it.
 func (p *partLines) border(own *int) *int {
 	if own == nil {
 		return nil

@@ -20,8 +20,8 @@ const (
 	maxLogBytes = 2 << 30
 )
 
-// Read reads a telemetry.jsonl.gz. A file that ends in the middle, as after a kill, is read as
-// far as it goes and is Torn; anything else that is wrong is an error that names the line.
+// Read reads a telemetry.jsonl.gz. A truncated file, as after a kill, is read up to its end and is Torn; any other
+// fault is an error that names the line.
 func Read(path string) (*Log, error) {
 	file, err := runfile.Open(path)
 	if err != nil {
@@ -82,12 +82,12 @@ func readLine(lines *bufio.Reader, buffer []byte) ([]byte, error) {
 	}
 }
 
-// reader builds a log from lines and refuses what no sampler writes.
+// reader builds a log from lines and refuses lines that no sampler writes.
 type reader struct {
 	log *Log
 }
 
-// emptiness is the error of a file that ends before its header does.
+// emptiness returns the error of a file that ends before its header does.
 func (r *reader) emptiness(lines int) error {
 	if lines == 1 {
 		return errors.New("no header")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// flushInterval is how much of a killed run is lost at most.
+// flushInterval is the longest part of a killed run that is lost.
 const flushInterval = time.Second
 
 // Sampler follows all sources of a run.
@@ -20,22 +20,22 @@ type Sampler struct {
 	followers []*follower
 	stop      chan struct{}
 	running   sync.WaitGroup
-	// resting is set while the engine is not there: nobody expects its pages.
+	// resting is set while the engine is away: its pages are not due then.
 	resting atomic.Bool
 
-	// wait is how long borders are waited for before an engine goes.
+	// wait is the longest wait for borders before an engine stops.
 	wait time.Duration
-	// untaken are borders whose sample of an engine's page is still to come.
+	// untaken counts borders whose sample of an engine's page is still to come.
 	untaken sync.WaitGroup
 
 	mutex   sync.Mutex // guards borders
 	borders int
-	missed  map[*follower][]string // borders that found a full queue
+	missed  map[*follower][]string // borders for which the queue was full
 }
 
-// Start creates the file and begins to sample. It fails on options that cannot work and on a
-// file that cannot be created or exists; a source that does not answer is a gap in the file.
-// Sampling ends with Stop or with the context; the file is complete only after Stop.
+// Start creates the file and begins to sample. It fails on invalid options and on a file that exists or cannot be
+// created; a source that does not answer is a gap in the file. Sampling ends with Stop or with the context; the file is
+// complete only after Stop.
 func Start(ctx context.Context, o Options) (*Sampler, error) {
 	o, err := o.validate()
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Sampler) flush() {
 	}
 }
 
-// Mark notes that a phase begins now and has every source sampled because of it. It does not
-// wait for the answers: the load must not be held up by an exporter.
+// Mark marks the beginning of a phase and makes every source take a sample for it. It does not wait for the answers: an
+// exporter must not delay the load.
 func (s *Sampler) Mark(phase string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -114,9 +114,9 @@ func (s *Sampler) Mark(phase string) {
 	}
 }
 
-// Sample has every exporter sampled now, beside its interval: where a load begins or ends, so that what was counted up to that
-// moment is known. Pages of engines are left alone, since reading them holds requests up. Like Mark it does not wait; without
-// room in the queue of a source the sample is left out.
+// Sample makes every exporter take an additional sample now, at the beginning or end of a load, so that the counts up
+// to that moment are recorded. It skips engines' pages, since reading them delays requests. Like Mark it does not wait;
+// if the queue of a source is full, the sample is dropped.
 func (s *Sampler) Sample() {
 	for _, f := range s.followers {
 		if f.source.Foreign {
@@ -129,9 +129,9 @@ func (s *Sampler) Sample() {
 	}
 }
 
-// Rest says whether the engine is away: until it is there, and once it has been stopped, its pages are
-// neither asked nor missed. Exporters are followed all the time. Before the engine goes, the borders that
-// were marked while it was there get their samples, for an interval at most.
+// Rest sets whether the engine is away. While it is away, before its start and after its stop, its pages are neither
+// read nor counted as missing. Exporters are always followed. Before the engine goes, the borders that were marked
+// while it was there get their samples, for an interval at most.
 func (s *Sampler) Rest(away bool) {
 	if away {
 		s.takeEngineBorders()
@@ -153,9 +153,8 @@ func (s *Sampler) takeEngineBorders() {
 	}
 }
 
-// Stop takes the border samples that are still due, completes the file and says what was
-// sampled. It must be called exactly once, after the last Mark. The error is that of the file:
-// a full disk, for instance.
+// Stop takes the border samples that are still due, completes the file and returns what was sampled. It must be called
+// exactly once, after the last Mark. The error is that of the file: a full disk, for instance.
 func (s *Sampler) Stop() (Stats, error) {
 	close(s.stop)
 	s.running.Wait()
@@ -163,7 +162,7 @@ func (s *Sampler) Stop() (Stats, error) {
 	var stats Stats
 	s.client.CloseIdleConnections()
 	for _, f := range s.followers {
-		f.client.CloseIdleConnections() // one of the source's own
+		f.client.CloseIdleConnections() // a source's own client
 		f.stats.MissingBorders = append(f.stats.MissingBorders, s.missed[f]...)
 		stats.Sources = append(stats.Sources, f.stats)
 		stats.CPUSeconds += f.cpu.Seconds()

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// maxPageBytes bounds one page: what answers may be anything.
+	// maxPageBytes bounds one page: an unexpected server may answer.
 	maxPageBytes = 8 << 20
 	// maxLabelBytes bounds the labels of one series.
 	maxLabelBytes = 1 << 10
@@ -38,14 +38,14 @@ type observation struct {
 	labels map[string]string
 	key    string // name and labels in a canonical form
 	value  float64
-	// counter is what a foreign page says of the series.
+	// counter is the series' type on an engine's page.
 	counter bool
-	// first is set for a series that evidence is graded by, and of the ledger.
+	// first is set for series of the ledger and series that evidence is graded by.
 	first bool
 }
 
-// kept lists the families that a file keeps, in the order of the vocabulary: when the limit is
-// reached, those further down are left out.
+// kept returns the families that a file keeps, in the order of the vocabulary: at the limit, the later ones are
+// dropped.
 func kept() []metric.Def {
 	var defs []metric.Def
 	for _, definer := range metric.All() {
@@ -56,7 +56,7 @@ func kept() []metric.Def {
 	return defs
 }
 
-// newClient is for pages in the same room: no proxy, and no compression, which would cost the
+// newClient returns a client for pages on the local network: no proxy, and no compression, which would cost the
 // measured machine processor time.
 func newClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
@@ -66,8 +66,8 @@ func newClient() *http.Client {
 	}}
 }
 
-// refusingRedirects is a copy of the client that takes a redirect for the answer: the page of
-// another host must not be written down under this one's name.
+// refusingRedirects returns a copy of the client that takes a redirect as the answer: the page of another host must not
+// be recorded under this one's name.
 func refusingRedirects(client *http.Client) *http.Client {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -100,8 +100,8 @@ func fetch(ctx context.Context, client *http.Client, page string) ([]byte, error
 	return body, nil
 }
 
-// announceDeadline tells the exporter how long we wait, as Prometheus does, so that it serves
-// what it has by then instead of nothing.
+// announceDeadline sends the client's timeout to the exporter, as Prometheus does, so that the exporter answers in time
+// with what it has.
 func announceDeadline(ctx context.Context, request *http.Request) {
 	if deadline, ok := ctx.Deadline(); ok {
 		seconds := time.Until(deadline).Seconds()
@@ -109,7 +109,7 @@ func announceDeadline(ctx context.Context, request *http.Request) {
 	}
 }
 
-// withoutURL takes the address off the error of an HTTP client.
+// withoutURL removes the address from the error of an HTTP client.
 func withoutURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -117,7 +117,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// parser is what reads the pages of a source.
+// parser returns the function that reads the pages of a source.
 func parser(source Source) func(page []byte) ([]observation, error) {
 	if source.Foreign {
 		return func(page []byte) ([]observation, error) { return parseForeign(page, publicSource(source.URL)) }
@@ -181,7 +181,7 @@ func observe(name string, m *dto.Metric) (observation, bool) {
 	return observation{name: name, labels: labels, key: seriesKey(name, labels), value: value}, true
 }
 
-// number is the value of a counter, a gauge, or a series without a TYPE line.
+// number returns the value of a counter, a gauge, or a series without a TYPE line.
 func number(m *dto.Metric) (float64, bool) {
 	switch {
 	case m.Gauge != nil:
@@ -195,7 +195,7 @@ func number(m *dto.Metric) (float64, bool) {
 	}
 }
 
-// seriesKey writes a series as PromQL would: name{label="value",...}, labels in order.
+// seriesKey returns a series in PromQL's notation: name{label="value",...}, labels in order.
 func seriesKey(name string, labels map[string]string) string {
 	if len(labels) == 0 {
 		return name
@@ -211,7 +211,7 @@ func seriesKey(name string, labels map[string]string) string {
 	return b.String()
 }
 
-// Probe says whether the source is one of our exporters and answers within two seconds.
+// Probe returns an error unless the source is a umascope exporter that answers within two seconds.
 func Probe(ctx context.Context, source Source) error {
 	page, err := pageURL(source.URL)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package telemetry keeps what exporters say while a run lasts, and reads it back.
+// Package telemetry records exporters' pages during a run, and reads the recording back.
 //
-// A Sampler scrapes one exporter per host and writes the series that the vocabulary marks as
-// telemetry to telemetry.jsonl.gz; Read turns that file into a Log. A sample that failed is
-// recorded as a gap and nothing is ever interpolated: a Log has a value where a sample had one.
+// A Sampler scrapes one exporter per host and writes the series that the vocabulary marks as telemetry to
+// telemetry.jsonl.gz; Read turns that file into a Log. A failed sample is recorded as a gap and values are never
+// interpolated: a Log has a value where a sample had one.
 package telemetry
 
 import (
@@ -15,21 +15,21 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry/sampling"
 )
 
-// Source is one page: that of an exporter, named after the host that it measures, or a foreign one.
+// Source is one page: that of an exporter, named after the host that it measures, or that of an engine.
 type Source struct {
 	Name string
-	// URL is the page to scrape. An empty path stands for /metrics.
+	// URL is the page to scrape. An empty path means /metrics.
 	URL string
-	// Foreign says that the page is that of an engine or a KV block manager: its series are kept
-	// under their own names, and it measures no machine.
+	// Foreign is true if the page belongs to an engine or a KV block manager: its series keep their own names, and it
+	// measures no machine.
 	Foreign bool
-	// Borders: the page is read at the borders of phases only. An engine that makes its page in the process that serves
-	// requests is held up by every reader.
+	// Borders: the page is read only at the borders of phases. An engine that makes its page in the process that serves
+	// requests is delayed by every read.
 	Borders bool
-	// Closed says that the page is not to be read now; nil is that it may be.
+	// Closed reports that the page must not be read now; nil means that it may be.
 	Closed func() bool
-	// Client fetches the page, with what it asks for; nil is that of the options. It is asked for no other
-	// page, so that nobody else is sent its password.
+	// Client fetches the page, with its credentials; nil means the client of the options. It fetches no other page, so
+	// that its password goes to one server only.
 	Client *http.Client
 }
 
@@ -43,15 +43,14 @@ type Options struct {
 	File string
 	// Clock gives nanoseconds since the start of the run, on the clock of requests.jsonl.
 	Clock func() int64
-	// Page is given every page that was sampled because a phase began, as Hide
-	// left it; nil is that nobody wants it. It is called from the goroutines of the sources, a source's next sample waits
-	// for it, and it must not keep the bytes.
+	// Page receives every page that was sampled because a phase began, as Hide left it; nil for none. It is called from
+	// the goroutines of the sources, a source's next sample waits for it, and it must not keep the bytes.
 	Page func(source string, border int, phase string, page []byte)
-	// Hide takes secrets out of a page before it is read; nil leaves it as it came.
+	// Hide removes secrets from a page before it is read; nil leaves the page unchanged.
 	Hide func(page []byte) []byte
-	// Away says that the engine is not there yet, as Rest does later.
+	// Away is true if the engine is not there yet; Rest changes it later.
 	Away bool
-	// Client fetches the pages; nil stands for one of our own. Redirects are never followed.
+	// Client fetches the pages; nil means a new default client. Redirects are never followed.
 	Client *http.Client
 }
 
@@ -62,17 +61,17 @@ const (
 	MaxInterval = 10 * time.Second
 )
 
-// SeriesLimit is how many series a file keeps of one source, a machine or a page beside it: a GB10 has 220, one with fifty
-// containers 2,000. Those that evidence is graded by are kept first; the rest is counted in the file by family.
+// SeriesLimit is how many series a file keeps of one source: a GB10 has 220, one with fifty containers 2,000. Series
+// that evidence is graded by are kept first; the file counts the dropped ones by family.
 const SeriesLimit = 5000
 
-// Stats is what a Sampler did, and SourceStats of one source.
+// Stats are the counts of a Sampler, and SourceStats those of one source.
 type (
 	Stats       = sampling.Stats
 	SourceStats = sampling.SourceStats
 )
 
-// validate checks everything that can be wrong before the first scrape, and completes the URLs.
+// validate checks all options before the first scrape, and completes the URLs.
 func (o Options) validate() (Options, error) {
 	if len(o.Sources) == 0 {
 		return o, errors.New("telemetry: no source")
@@ -101,8 +100,8 @@ func (o Options) validate() (Options, error) {
 	return o, nil
 }
 
-// pageURL checks an exporter's address. The address itself is not repeated in an error when it
-// cannot be parsed: it may hold a password.
+// pageURL checks an exporter's address. An error does not repeat an address that cannot be parsed: it may hold a
+// password.
 func pageURL(address string) (*url.URL, error) {
 	page, err := url.Parse(address)
 	if err != nil {
@@ -117,7 +116,7 @@ func pageURL(address string) (*url.URL, error) {
 	return page, nil
 }
 
-// publicURL is what the file may say of an address: neither user nor query, both may be secret.
+// publicURL returns the address for the file: without user and query, since both may be secret.
 func publicURL(address string) string {
 	page, err := url.Parse(address)
 	if err != nil {

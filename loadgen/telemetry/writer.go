@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// writer appends lines to the compressed file. It is shared by the goroutines of all sources.
-// After the first failed write it writes no more; close says what failed.
+// writer appends lines to the compressed file. The goroutines of all sources share it. After the first failed write it
+// writes no more; close returns that error.
 type writer struct {
 	mutex    sync.Mutex
 	file     *os.File

@@ -1,12 +1,12 @@
-// Package sampling counts what a sampler of telemetry did. It stands apart from telemetry so that the manifest of a run,
-// which has these counts, needs nothing of what reads pages and series.
+// Package sampling counts the samples of a telemetry sampler. It is separate from package telemetry so that the
+// manifest of a run, which has these counts, does not import the code that reads pages and series.
 package sampling
 
-// Stats is what a Sampler did, for the manifest and for judging whether telemetry was lost.
+// Stats are the counts of a Sampler, for the manifest and for detecting lost telemetry.
 type Stats struct {
 	Sources []SourceStats `json:"sources"`
-	// CPUSeconds is the processor time of the sampling threads. Network reads that the HTTP
-	// client does on threads of its own are not in it.
+	// CPUSeconds is the processor time of the sampling threads. It leaves out network reads that the HTTP client does
+	// on its own threads.
 	CPUSeconds float64 `json:"cpu_seconds"`
 	// BytesWritten is the size of the file.
 	BytesWritten int64 `json:"bytes_written"`
@@ -16,10 +16,10 @@ type Stats struct {
 type SourceStats struct {
 	Name    string `json:"name"`
 	Foreign bool   `json:"foreign,omitempty"`
-	// SamplesWanted counts the moments at which a sample was due, SamplesGot those that gave one.
+	// SamplesWanted counts the moments at which a sample was due, SamplesGot the successful ones.
 	SamplesWanted int `json:"samples_wanted"`
 	SamplesGot    int `json:"samples_got"`
-	// MissingBorders names the phases whose first moment has no sample.
+	// MissingBorders are the names of the phases whose first moment has no sample.
 	MissingBorders []string `json:"missing_borders,omitempty"`
 	// SeriesDropped counts series beyond the limit.
 	SeriesDropped int `json:"series_dropped,omitempty"`
