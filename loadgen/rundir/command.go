@@ -1,24 +1,23 @@
 package rundir
 
-// Command is the program that was the load of a recorded run. Its arguments are not here: they may
-// hold keys, and which of them do nobody can tell. What tells runs apart belongs into labels.
+// Command is the program that was the load of a recorded run. Its arguments are left out: they may hold keys, and no
+// rule detects which. Use labels for what distinguishes runs.
 type Command struct {
-	// Program is its name, without the folder that it is in.
+	// Program is its name, without the folder.
 	Program string `json:"program"`
-	// Options are the names of its options in their order, without values, and Arguments how many
-	// arguments it has in all.
+	// Options are the names of its options in order, without values; Arguments is the total number of its arguments.
 	Options   []string `json:"options,omitempty"`
 	Arguments int      `json:"arguments"`
-	// Extractor is what reads its log.
+	// Extractor is the extractor that reads its log.
 	Extractor string `json:"extractor"`
 	Version   string `json:"version,omitempty"` // of the engine or the tool, by its log
 
-	// ExitCode is absent while it runs, and of one that was never started. Signal is what ended it.
+	// ExitCode is absent while the command runs, and if it was never started. Signal is the signal that ended it.
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Signal   string `json:"signal,omitempty"`
-	// Cut names the streams of which not all is kept.
+	// Cut are the names of the streams that were truncated.
 	Cut []string `json:"cut,omitempty"`
-	// Borders are the lines that phases began with.
+	// Borders are the lines at which phases began.
 	Borders []Border `json:"borders,omitempty"`
 }
 
@@ -27,7 +26,7 @@ type Border struct {
 	Phase string `json:"phase"`
 	// From is its stream and number, such as stdout:17.
 	From string `json:"from"`
-	// Text is what was recognised in it; the rest of the line is in the log.
+	// Text is the recognized part of the line; the rest of the line is in the log.
 	Text string `json:"text"`
 }
 

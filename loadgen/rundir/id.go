@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// longestArm bounds the part of a run's name that its arm gives.
+// longestArm bounds the part of a run's name that comes from its arm.
 const longestArm = 40
 
-// NewID names a run by UTC time, arm and a random part: sorted by name, runs are sorted by
-// time, and two that start in the same second are still two.
+// NewID names a run by UTC time, arm and a random part: names sort by time, and two runs that start in the same second
+// have different names.
 func NewID(now time.Time, arm string) string {
 	return id(now, arm, strings.ToLower(rand.Text()[:6]))
 }
 
-// SharedID names a run that several processes share, which none of them tells the others: by its start,
-// its arm and a hash of these and of what else tells runs apart.
+// SharedID names a run that several processes share without communicating the name: by its start, its arm and a hash of
+// these and of further values that distinguish runs.
 func SharedID(start time.Time, arm string, more ...string) string {
 	sum := sha256.New()
 	for _, text := range append([]string{start.UTC().Format(time.RFC3339Nano), arm}, more...) {

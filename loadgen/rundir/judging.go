@@ -2,29 +2,29 @@ package rundir
 
 import "github.com/umascope/umascope/loadgen/evidence"
 
-// Judging is what the figures of a run were judged by beside its records and its telemetry: with it they
-// can be computed again from the folder.
+// Judging has the inputs of a run's validity and figures that are not in its records and its telemetry: with it the
+// figures can be computed again from the folder.
 type Judging struct {
-	// Streaming says whether answers were streamed.
+	// Streaming is true if answers were streamed.
 	Streaming bool `json:"streaming"`
-	// Unmeasured names the phases that enter no figure of the run.
+	// Unmeasured are the names of the phases that enter no figure of the run.
 	Unmeasured []string `json:"unmeasured_phases"`
-	// TelemetryRequested says whether losing telemetry counts.
+	// TelemetryRequested is true if losing telemetry counts against the run.
 	TelemetryRequested bool `json:"telemetry_requested"`
-	// SLO and Validity are the limits, as the flags have them.
+	// SLO and Validity are the limits, in the format of the flags.
 	SLO      string   `json:"slo,omitempty"`
 	Validity []string `json:"validity,omitempty"`
-	// Client and the rest are known at the end of the run only.
+	// Client and the fields below are set at the end of the run.
 	Client ClientHealth  `json:"client"`
 	Model  ModelFindings `json:"model"`
 	KVMode KVFindings    `json:"kv_mode"`
 	Checks CheckFindings `json:"checks,omitzero"`
-	// PrefixReuse is what prompt tokens from a cache are judged by; absent of folders from before it existed.
+	// PrefixReuse has the limits for prompt tokens from a cache; absent in folders from before it existed.
 	PrefixReuse *PrefixReuse `json:"prefix_reuse,omitempty"`
-	// Stopped says why the run ended before its plan did.
+	// Stopped is why the run ended before its plan did.
 	Stopped string `json:"stopped,omitempty"`
-	// Warnings are those that no figure shows. PartWarnings are of the share of a rank alone: a run that is merged
-	// does not have them.
+	// Warnings are those that follow from no figure. PartWarnings concern the share of one rank only: a merged run does
+	// not have them.
 	Warnings     []string `json:"warnings,omitempty"`
 	PartWarnings []string `json:"part_warnings,omitempty"`
 
@@ -32,15 +32,15 @@ type Judging struct {
 	// before this field existed kept the rest in summary.json alone, those of merged runs in the folders of the ranks.
 	Complete bool `json:"complete,omitempty"`
 	// Evidence is graded when the run ends: it needs the outputs, which are not always kept, and pages at moments that
-	// nothing else keeps. It is absent if no scenario asked.
+	// are recorded nowhere else. It is absent if no scenario requested it.
 	Evidence *evidence.Signals `json:"evidence,omitempty"`
-	// Engine is the engine's own word on its memory, read from its log, which is not always in the folder.
+	// Engine is the engine's own report on its memory, read from its log, which is not always in the folder.
 	Engine *EngineReport `json:"engine_reported,omitempty"`
-	// Tool is what a recorded command or another tool reported; absent of a load of our own.
+	// Tool is the report of a recorded command or another tool; absent for uma-load's own load.
 	Tool *ToolReport `json:"tool_reported,omitempty"`
 }
 
-// ClientHealth is how the load generator itself fared while it measured.
+// ClientHealth is how well the load generator itself ran during the measurement.
 type ClientHealth struct {
 	Watched  bool    `json:"watched"`
 	CPURatio float64 `json:"cpu_ratio,omitempty"`
@@ -49,19 +49,19 @@ type ClientHealth struct {
 	PacketStamps bool `json:"packet_stamps,omitempty"`
 }
 
-// Stall is a time in which the load generator did not run, in nanoseconds since the run's start.
+// Stall is an interval in which the load generator did not run, in nanoseconds since the run's start.
 type Stall struct {
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
-	// Rank is of the process that stalled, where several share a load: no other's requests are touched by it.
+	// Rank is the process that stalled, if several share a load: the stall affects only its requests.
 	Rank int `json:"rank,omitempty"`
 }
 
-// ModelFindings is what was found out of the model; a text says what is wrong, and empty is nothing.
+// ModelFindings are the results of the model checks. A text describes a fault; empty means none.
 type ModelFindings struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Checked, Compared and Guarded say what was looked at: the answers' model, the fingerprints of both
-	// ends, failures while the run went on.
+	// Checked, Compared and Guarded are the checks that were made: the answers' model, the fingerprints at both ends,
+	// failures during the run.
 	Checked     bool   `json:"checked"`
 	Compared    bool   `json:"compared"`
 	Guarded     bool   `json:"guarded"`
@@ -71,31 +71,33 @@ type ModelFindings struct {
 	PromptLimit string `json:"prompt_limit,omitempty"`
 }
 
-// KVFindings is which tiers of the KV cache were seen, against those that were expected.
+// KVFindings compares the observed tiers of the KV cache with the expected ones.
 type KVFindings struct {
 	Checked  bool   `json:"checked"`
 	Mismatch string `json:"mismatch,omitempty"`
 }
 
-// PrefixReuse is what prompt tokens that a server answered from a cache are judged by.
+// PrefixReuse has the limits for prompt tokens that a server answered from a cache.
 type PrefixReuse struct {
-	// CommonTokens is the most tokens that prompts of different runs begin with alike: of the chat template, as probes
-	// before the run showed it, and of the opening. Absent where the template's are not known.
+	// CommonTokens is the most tokens that prompts of different runs share at their beginning: those of the chat
+	// template, as probed before the run, and of the opening. Absent if the template's tokens are unknown.
 	CommonTokens *int `json:"common_tokens,omitempty"`
-	// Repeats is why the server may have seen the prompts before the run: a flag, or a prompt file. Empty: they are new.
+	// Repeats is why the server may have seen the prompts before the run: a flag, or a prompt file. Empty if they are
+	// new.
 	Repeats string `json:"repeats,omitempty"`
-	// Engine is what the engine counted over the whole load, if answers report no cached tokens; absent where it has no
-	// such counters.
+	// Engine is the engine's count over the whole load, if answers report no cached tokens; absent if it has no such
+	// counters.
 	Engine *PrefixLookups `json:"engine,omitempty"`
 }
 
-// PrefixLookups are prompt tokens that an engine looked up in its prefix cache, of all clients, and those that it found.
+// PrefixLookups are the prompt tokens of all clients that an engine looked up in its prefix cache, and those that it
+// found there.
 type PrefixLookups struct {
 	Tokens    float64 `json:"tokens"`
 	HitTokens float64 `json:"hit_tokens"`
 }
 
-// CheckFindings is what the checks of a campaign came to; a text says what is wrong, and empty is nothing.
+// CheckFindings are the results of a campaign's checks. A text describes a fault; empty means none.
 type CheckFindings struct {
 	Made   bool   `json:"made"`
 	Failed string `json:"failed,omitempty"`

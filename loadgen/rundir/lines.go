@@ -15,10 +15,10 @@ const flushInterval = 250 * time.Millisecond
 
 // Lines appends values to a file, one JSON object a line.
 //
-// Add only queues: one goroutine encodes each value as it comes, and writes four times a second, so
-// that a slow disk does not hold up the load. Encoding is not left to the same moment: on a client of
-// one core, half a thousand records in a row would keep it from sending for milliseconds. The queue grows
-// while the disk stands still; what it holds is what the run measured, and dropping that is not an option.
+// Add only queues: one goroutine encodes each value as it comes, and writes four times a second, so that a slow disk
+// does not hold up the load. Encoding is not left to the same moment: on a client of one core, half a thousand records
+// in a row would keep it from sending for milliseconds. The queue grows while the disk hangs; it holds measurements,
+// which must not be dropped.
 type Lines struct {
 	path    string
 	file    *os.File
@@ -28,21 +28,20 @@ type Lines struct {
 
 	mutex sync.Mutex
 	queue []any
-	added chan struct{} // holds one when something was added
+	added chan struct{} // holds one element when a value was added
 
 	stop, done chan struct{}
-	unwritten  int // lines since the last time that all were written
+	unwritten  int // lines since the last complete write
 	lost       int
 	err        error
 }
 
-// NewLines creates the file, which must not exist, and starts its writer. failed is told the
-// first error.
+// NewLines creates the file, which must not exist, and starts its writer. failed is called with the first error.
 func NewLines(path string, failed func(error)) (*Lines, error) {
 	return newLines(path, 0o640, failed)
 }
 
-// NewPrivateLines is NewLines of a file that no other user reads.
+// NewPrivateLines is NewLines for a file that other users cannot read.
 func NewPrivateLines(path string, failed func(error)) (*Lines, error) {
 	return newLines(path, 0o600, failed)
 }
@@ -55,7 +54,7 @@ func newLines(path string, mode os.FileMode, failed func(error)) (*Lines, error)
 	return WriteLines(file, failed), nil
 }
 
-// WriteLines starts the writer of a file that is open already; it closes the file in the end.
+// WriteLines starts the writer of a file that is open already; Close closes the file.
 func WriteLines(file *os.File, failed func(error)) *Lines {
 	f := &Lines{
 		path: file.Name(), file: file, buffer: bufio.NewWriterSize(file, 256<<10), failed: failed,
@@ -67,14 +66,14 @@ func WriteLines(file *os.File, failed func(error)) *Lines {
 	return f
 }
 
-// Add queues a value. It must not be changed afterwards.
+// Add queues a value. The caller must not change it afterwards.
 func (f *Lines) Add(value any) {
 	f.mutex.Lock()
 	f.queue = append(f.queue, value)
 	f.mutex.Unlock()
 	select {
 	case f.added <- struct{}{}:
-	default: // the writer has not seen the one before yet
+	default: // the writer has not taken the previous signal yet
 	}
 }
 
@@ -107,8 +106,7 @@ func (f *Lines) run() {
 	}
 }
 
-// encode empties the queue. After an error it only counts: a file with a hole in the middle would
-// pass for a whole one.
+// encode empties the queue. After an error it only counts: a file with a gap in the middle would look complete.
 func (f *Lines) encode() {
 	f.mutex.Lock()
 	queue := f.queue
@@ -125,7 +123,7 @@ func (f *Lines) encode() {
 	}
 }
 
-// write brings what is encoded to the file.
+// write writes the encoded lines to the file.
 func (f *Lines) write() {
 	if f.err == nil {
 		f.fail(f.buffer.Flush())

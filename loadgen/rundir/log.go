@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Log is a file of the folder that something else writes, as much of it as there is room for.
+// Log is a file of the folder that another program fills, truncated to a limit.
 type Log struct {
 	file io.WriteCloser
 	left int64
@@ -16,7 +16,7 @@ type Log struct {
 	err  error
 }
 
-// NewLog makes the file, by its path in the folder, with room for so many bytes.
+// NewLog creates the file, by its path in the folder, with a limit of most bytes.
 func (f Folder) NewLog(name string, most int64) (*Log, error) {
 	path := f.Path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
@@ -29,10 +29,10 @@ func (f Folder) NewLog(name string, most int64) (*Log, error) {
 	return LogTo(file, most), nil
 }
 
-// LogTo is a log that goes to an open file.
+// LogTo returns a log that writes to an open file.
 func LogTo(file io.WriteCloser, most int64) *Log { return &Log{file: file, left: most} }
 
-// Write never fails, so that who writes goes on where the disk is full: Close tells.
+// Write never fails, so that the writing program continues on a full disk; Close returns the error.
 func (l *Log) Write(text []byte) (int, error) {
 	keep := text[:min(int64(len(text)), l.left)]
 	l.cut = l.cut || len(keep) < len(text)
@@ -43,7 +43,7 @@ func (l *Log) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Close completes the file. What found no room is told by its last line and by cut.
+// Close completes the file. cut is true if text was dropped; the last line then reports it too.
 func (l *Log) Close() (cut bool, err error) {
 	if l.cut && l.err == nil {
 		_, l.err = fmt.Fprint(l.file, "\n[cut off: there was no room for the rest]\n")

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry/sampling"
 )
 
-// Names of the forms of files, which they carry as "schema".
+// Schema names of the files, in their member "schema".
 const (
 	ManifestSchema = "umascope.manifest/1"
 	PhasesSchema   = "umascope.phases/1"
@@ -19,11 +19,11 @@ const (
 	StateComplete    = "complete"
 	StateInterrupted = "interrupted"
 	StateFailed      = "failed"
-	StateStopped     = "stopped" // at once, for a reason that makes it invalid
+	StateStopped     = "stopped" // aborted for a reason that makes it invalid
 )
 
-// Manifest is manifest.json: what is needed to repeat the run, and where it happened. It is
-// written before the first request and again at the end.
+// Manifest is manifest.json: what is needed to repeat the run, and where it ran. It is written before the first request
+// and again at the end.
 type Manifest struct {
 	Schema   string            `json:"schema"`
 	Run      string            `json:"run"`
@@ -34,15 +34,15 @@ type Manifest struct {
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 
-	// Rank is of a run that is a part of a larger one, Ranks of one that was merged from such parts. The
-	// client and the flags of a merged run are those of its first rank.
+	// Rank is set for a part of a larger run, Ranks for a run merged from such parts. The client and the flags of a
+	// merged run are those of its first rank.
 	Rank  *Share `json:"rank,omitempty"`
 	Ranks *Ranks `json:"ranks,omitempty"`
 
 	Program Program `json:"program"`
 	// Flags are all flags of the run, given or default; secrets are redacted.
 	Flags map[string]string `json:"flags"`
-	// Seed, Workload and Server are of a load that was ours, Command of one that was not.
+	// Seed, Workload and Server are set for uma-load's own load, Command for another program's.
 	Seed     uint64    `json:"seed,omitzero"`
 	Workload Workload  `json:"workload,omitzero"`
 	Server   Server    `json:"server,omitzero"`
@@ -50,88 +50,88 @@ type Manifest struct {
 	Client   Client    `json:"client"`
 	Machines []Machine `json:"machines,omitempty"`
 	Judging  *Judging  `json:"judging,omitempty"`
-	// Campaign is of a run that a campaign made.
+	// Campaign is set for a run of a campaign.
 	Campaign *Campaign `json:"campaign,omitempty"`
-	// Provenance identifies what ran; absent of runs from before it was recorded.
+	// Provenance identifies the programs that ran; absent in runs from before it was recorded.
 	Provenance *Provenance `json:"provenance,omitempty"`
-	// Containers are the versions of what runs containers on the machine of the engine, if that is this one.
+	// Containers are the versions of the container software on the engine's machine, if that is this one.
 	Containers *ContainerSoftware `json:"container_software,omitempty"`
-	// Imported is of a run that another tool measured: of its client nothing is known.
+	// Imported is set for a run that another tool measured; the state of its client is unknown.
 	Imported *Imported `json:"imported,omitempty"`
-	// Storage is what the run folder lies on, and the disk tier of the KV cache where it can be seen.
+	// Storage is the storage of the run folder, and of the disk tier of the KV cache if it is visible.
 	Storage []Storage `json:"storage,omitempty"`
-	// Git is of the folder that the program was started in, if that is in a repository.
+	// Git is the repository of the folder that the program was started in, if there is one.
 	Git *Git `json:"git,omitempty"`
 	// Container is the one that the engine runs in, if --container names it.
 	Container *Container `json:"container,omitempty"`
-	// Captures are what became of the commands of --capture.
+	// Captures are the outcomes of the commands of --capture.
 	Captures []Capture `json:"captures,omitempty"`
-	// Pages are those of engines and KV block managers that were read too.
+	// Pages are the pages of engines and KV block managers that were also read.
 	Pages []Page `json:"pages,omitempty"`
-	// Telemetry is what the sampler did and cost.
+	// Telemetry is the sampler's counts and cost.
 	Telemetry *sampling.Stats `json:"telemetry,omitempty"`
 }
 
-// TimeZone is that of a machine's clock at one moment.
+// TimeZone is the zone of a machine's clock at one moment.
 type TimeZone struct {
 	// Name is its abbreviation, such as CET.
 	Name          string `json:"name"`
 	OffsetSeconds int    `json:"utc_offset_seconds"` // east of UTC
 }
 
-// Client is the machine that uma-load runs on, and how it fared.
+// Client is the machine that uma-load runs on, and its state during the run.
 type Client struct {
 	Hostname string `json:"hostname"`
 	BootID   string `json:"boot_id,omitempty"`
 	Kernel   string `json:"kernel"`
 	Arch     string `json:"arch"`
 	Cores    int    `json:"cores"`
-	// TimeZone is that of the run's beginning. All moments in files are in UTC.
+	// TimeZone is the zone at the run's beginning. All moments in files are in UTC.
 	TimeZone *TimeZone `json:"time_zone,omitempty"`
-	// Governor is what chooses the processor's clock (cpufreq), PowerProfile the power mode of the
-	// machine (platform_profile of ACPI); absent where the kernel has none.
+	// Governor is the kernel's policy for the processor's clock (cpufreq), PowerProfile the power mode of the machine
+	// (platform_profile of ACPI); absent if the kernel has none.
 	Governor     string  `json:"cpu_governor,omitempty"`
 	PowerProfile string  `json:"power_profile,omitempty"`
 	CPURatio     float64 `json:"cpu_ratio,omitempty"`
 	Stalls       int     `json:"stalls,omitempty"`
-	// ClockStepSeconds is by how much the time of day moved against the clock of the run while that
-	// lasted: it was set, or the machine slept. Offsets are of a clock that nobody sets.
+	// ClockStepSeconds is by how much the time of day moved against the clock of the run during it: it was set, or the
+	// machine slept. Offsets use a clock that is never set.
 	ClockStepSeconds float64 `json:"clock_step_seconds,omitempty"`
 }
 
 // Imported is the file of results that a run was read from.
 type Imported struct {
-	// Format is what the file is, by the name that import takes.
+	// Format is the format of the file, by the name that import takes.
 	Format string `json:"format"`
 	File   string `json:"file"` // without the folder that it is in
 	SHA256 string `json:"sha256"`
-	// Key tells the run from the others of its file, by the tool's own word.
+	// Key distinguishes the run from the others of its file; the tool assigned it.
 	Key string    `json:"key,omitempty"`
 	At  time.Time `json:"at"`
-	// Engine and the temperatures are what the file says of memory and of the GPU.
+	// Engine and the temperatures are the file's figures for memory and for the GPU.
 	Engine       *EngineReport `json:"engine_reported,omitempty"`
 	StartCelsius *float64      `json:"start_celsius,omitempty"`
 	MaxCelsius   *float64      `json:"max_celsius,omitempty"`
 	EndCelsius   *float64      `json:"end_celsius,omitempty"`
-	// EndKnown says that the file would show a run that did not come to its end.
+	// EndKnown is true if the file would show a run that did not finish.
 	EndKnown bool `json:"end_known,omitempty"`
 }
 
 // Git is a state of a repository.
 type Git struct {
 	Commit string `json:"commit"`
-	// Modified says whether files differ from it; absent where that is not known.
+	// Modified is whether files differ from it; absent if unknown.
 	Modified *bool `json:"modified,omitempty"`
 }
 
-// Machine is one that telemetry was read from, by its exporter's word.
+// Machine is a machine that telemetry was read from, as its exporter reports it.
 type Machine struct {
 	Source string              `json:"source"`
 	URL    string              `json:"url"`
 	Mode   string              `json:"mode"`
 	Host   map[string]string   `json:"host,omitempty"`
 	GPUs   []map[string]string `json:"gpus,omitempty"`
-	// GPULimits are what the GPUs are held to.
+	// GPULimits are the limits in force on the GPUs.
 	GPULimits []GPULimit `json:"gpu_limits,omitempty"`
 	// Drives are its NVMe drives.
 	Drives []map[string]string `json:"drives,omitempty"`
@@ -150,7 +150,7 @@ type Page struct {
 	URL    string `json:"url"`
 }
 
-// Program is what wrote the folder: uma-load, as its build recorded itself.
+// Program is the program that wrote the folder: uma-load, with its recorded build information.
 type Program struct {
 	Version   string `json:"version"`
 	Revision  string `json:"revision"`

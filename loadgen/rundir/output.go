@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
-// Outputs finds what the model wrote in outputs.jsonl. It keeps where each line is, not the
-// lines: the texts of a run may be larger than memory.
+// Outputs finds the model's output in outputs.jsonl. It keeps the position of each line, not the lines: the texts of a
+// run may be larger than memory.
 type Outputs struct {
 	file  *os.File
 	lines map[requestKey]extent
@@ -25,8 +25,7 @@ type requestKey struct {
 
 type extent struct{ at, length int64 }
 
-// OpenOutputs reads the file once. One that is not there has no outputs; a torn last line is left
-// out.
+// OpenOutputs reads the file once. A missing file has no outputs; a torn last line is left out.
 func OpenOutputs(path string) (*Outputs, error) {
 	file, err := runfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -65,7 +64,7 @@ func (o *Outputs) index() error {
 	}
 }
 
-// Find reads what a request was answered with; nil if that was not kept.
+// Find reads the answer to a request; nil if it was not kept.
 func (o *Outputs) Find(phase string, index int) (*string, error) {
 	where, ok := o.lines[requestKey{phase, index}]
 	if !ok {

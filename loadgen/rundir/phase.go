@@ -1,13 +1,12 @@
 package rundir
 
-// Phases is phases.json: the phases that are over, in the order in which they began.
+// Phases is phases.json: the finished phases, in the order in which they began.
 type Phases struct {
 	Schema string `json:"schema"`
 	Phases []Span `json:"phases"`
 }
 
-// Phases of a run, in order. Ready and stop have no load: they give telemetry a stretch before
-// and after it.
+// Phases of a run, in order. Ready and stop have no load: they add a stretch of telemetry before and after it.
 const (
 	PhaseReady   = "ready"
 	PhaseWarmup  = "warmup"
@@ -15,7 +14,7 @@ const (
 	PhaseStop    = "stop"
 )
 
-// Span is when a phase was, in nanoseconds since the run's start.
+// Span is the time of a phase, in nanoseconds since the run's start.
 type Span struct {
 	Name    string `json:"name"`
 	StartNS int64  `json:"start_ns"`

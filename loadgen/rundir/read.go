@@ -14,7 +14,7 @@ import (
 // mostBytes bounds a file that is read whole, such as manifest.json: folders come from other machines.
 const mostBytes = 64 << 20
 
-// noManifest is of a folder without a manifest; it is fs.ErrNotExist.
+// noManifest is the error of a folder without a manifest; it is fs.ErrNotExist.
 type noManifest struct{}
 
 func (noManifest) Error() string { return "it is no folder of a run: it has no " + ManifestFile }
@@ -37,7 +37,7 @@ func (f Folder) ReadManifest() (Manifest, error) {
 	return m, nil
 }
 
-// ReadPhases reads phases.json; none without the file.
+// ReadPhases reads phases.json; it returns none if the file is missing.
 func (f Folder) ReadPhases() ([]Span, error) {
 	var file Phases
 	if err := f.ReadJSON(PhasesFile, PhasesSchema, &file, &file.Schema); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,15 +46,15 @@ func (f Folder) ReadPhases() ([]Span, error) {
 	return file.Phases, nil
 }
 
-// ReadJSON reads a file that names its form, in the named member of what it is read into. Fields that are not known,
-// of a newer program, are left out.
+// ReadJSON reads a file whose schema name is in the named member of the target. It ignores unknown fields, which newer
+// programs write.
 func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
 	text, err := readFile(f.Path(name))
 	if err != nil {
 		return err
 	}
 	wrong := json.Unmarshal(text, into)
-	if wrong != nil { // of another form, it is that which is wrong
+	if wrong != nil { // report another schema name rather than the error it causes
 		var head struct {
 			Schema string `json:"schema"`
 		}
@@ -71,7 +71,7 @@ func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
 	return nil
 }
 
-// readFile reads a file up to the bound.
+// readFile reads a file of at most mostBytes.
 func readFile(path string) ([]byte, error) {
 	file, err := runfile.Open(path)
 	if err != nil {

@@ -6,8 +6,8 @@ type ScheduleLine struct {
 	Index int    `json:"index"`
 	// PlannedNS is the intended start from the start of the phase; absent in a closed loop.
 	PlannedNS *int64 `json:"planned_ns,omitempty"`
-	// Client, Conversation and Turn are of a request that goes on with what was said before; its
-	// prompt is then what the user says in this turn.
+	// Client, Conversation and Turn are set for a request that continues a conversation; its prompt is then the user's
+	// message of this turn.
 	Client            *int   `json:"client,omitempty"`
 	Conversation      string `json:"conversation,omitempty"`
 	Turn              int    `json:"turn,omitempty"`
@@ -15,13 +15,13 @@ type ScheduleLine struct {
 	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
 	ParamsSHA256      string `json:"params_sha256"`
 	InputTokensTarget int    `json:"input_tokens_target"`
-	// RepeatedTokensTarget of these, at the prompt's beginning, other requests of the schedule have too, by design: a
-	// prefix cache may answer them.
+	// RepeatedTokensTarget is how many of these tokens, at the prompt's beginning, other requests of the schedule share
+	// by design: a prefix cache may answer them.
 	RepeatedTokensTarget int `json:"repeated_tokens_target,omitempty"`
 	MaxTokens            int `json:"max_tokens"`
 }
 
-// OutputLine is one line of outputs.jsonl: what the model wrote, with --save-outputs.
+// OutputLine is one line of outputs.jsonl: the model's output, with --save-outputs.
 type OutputLine struct {
 	Run    string `json:"run"`
 	Phase  string `json:"phase"`
@@ -29,15 +29,15 @@ type OutputLine struct {
 	Output string `json:"output"`
 }
 
-// PromptLine is one line of prompts.jsonl: what a request asked and what was answered, with --save-prompts. Secrets of
-// request headers are taken out of both.
+// PromptLine is one line of prompts.jsonl: a request's prompt and answer, with --save-prompts. Secrets of request
+// headers are removed from both.
 type PromptLine struct {
 	Run   string `json:"run"`
 	Phase string `json:"phase"`
 	Index int    `json:"index"`
-	// Messages are those of a chat request, Prompt is the text or the token ids of a completion, as they were sent.
+	// Messages are set for a chat request, Prompt (the text or the token ids) for a completion, as sent.
 	Messages any `json:"messages,omitempty"`
 	Prompt   any `json:"prompt,omitempty"`
-	// Answer has reasoning, text and tool fragments in order; empty if nothing came.
+	// Answer has reasoning, text and tool fragments in order; empty without an answer.
 	Answer string `json:"answer"`
 }

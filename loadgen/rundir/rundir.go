@@ -1,9 +1,8 @@
-// Package rundir knows the folder of a run as it lies on disk: which files it has, how they are
-// written so that nobody ever finds half of one, and what stands in those that are JSON.
+// Package rundir defines the folder of a run on disk: its files, how they are written so that a reader never finds half
+// a file, and the content of those that are JSON.
 //
-// What a run is, and how its figures are computed, others know; they meet here, so that whoever
-// reads a folder needs nothing of the code that drove the load. The types of summary.json and of
-// a line of requests.jsonl are not here: summary.Summary and chat.Record.
+// Code that reads a folder imports this package instead of the code that drove the load. The types of summary.json and
+// of a line of requests.jsonl are elsewhere: summary.Summary and openai.Record.
 package rundir
 
 import (
@@ -40,8 +39,7 @@ const (
 	BenchstatFile     = "results.txt"
 )
 
-// Files of the folder of a sweep, which has the folders of its runs too. Its report has the names that
-// a run's has.
+// Files in the folder of a sweep, which also has the folders of its runs. Its report has the same names as a run's.
 const (
 	SweepFile    = "sweep.json"
 	SweepCSVFile = "sweep.csv"
@@ -50,15 +48,15 @@ const (
 // Folders in a run folder.
 const (
 	SnapshotsFolder = "snapshots" // raw pages of telemetry at the borders of phases
-	CapturesFolder  = "captures"  // what commands said before and after the load
-	LogsFolder      = "logs"      // of what ran beside the load
+	CapturesFolder  = "captures"  // output of commands before and after the load
+	LogsFolder      = "logs"      // of programs that ran alongside the load
 )
 
 // Folder is the folder of a run, by its path.
 type Folder string
 
-// New makes the folder of a run below that of all runs, which is made too where there is none. One
-// that exists is another run's and no run writes into it: the error is then fs.ErrExist.
+// New creates the folder of a run below the folder of all runs, and creates that too if it is missing. An existing
+// folder belongs to another run, and no run writes into it: the error is then fs.ErrExist.
 func New(out, run string) (Folder, error) {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return "", err
@@ -70,13 +68,13 @@ func New(out, run string) (Folder, error) {
 	return Folder(path), nil
 }
 
-// Path is where a file of the folder is, by one of the names above.
+// Path returns the path of a file in the folder, by one of the names above.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
-// WriteJSON makes or replaces a file with a value, as Write does.
+// WriteJSON creates or replaces a file with a value, as Write does.
 func (f Folder) WriteJSON(name string, value any) error { return f.Write(name, JSON(value)) }
 
-// JSON renders a value as the files of a run folder have it.
+// JSON renders a value in the format of the files of a run folder.
 func JSON(value any) func(io.Writer) error {
 	return func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
@@ -86,13 +84,14 @@ func JSON(value any) func(io.Writer) error {
 	}
 }
 
-// Write makes or replaces a file as WriteFile does. The owner's group reads it, others do not: runs have prompts and answers.
+// Write creates or replaces a file as WriteFile does. The owner's group can read it, other users cannot: runs have
+// prompts and answers.
 func (f Folder) Write(name string, render func(io.Writer) error) error {
 	return WriteFile(f.Path(name), 0o640, render)
 }
 
-// WriteFile makes or replaces a file in one step: a reader finds the old or the new one, whole, even if the disk fills
-// up or the machine stops in between. The umask does not change the mode.
+// WriteFile creates or replaces a file in one step: a reader finds the old or the new one, whole, even if the disk
+// fills up or the machine stops in between. The umask does not change the mode.
 func WriteFile(path string, mode fs.FileMode, render func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	file, err := os.CreateTemp(filepath.Clean(dir), "."+name+".*")
@@ -100,7 +99,7 @@ func WriteFile(path string, mode fs.FileMode, render func(io.Writer) error) erro
 		return err
 	}
 	defer os.Remove(file.Name())
-	// Through a buffer and not from one: tables of requests are as large as the run.
+	// Through a small buffer, not from a whole one: tables of requests are as large as the run.
 	content := bufio.NewWriterSize(file, 256<<10)
 	err = errors.Join(render(content), content.Flush())
 	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())

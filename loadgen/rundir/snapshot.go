@@ -9,26 +9,25 @@ import (
 	"sync"
 )
 
-// Bounds of the folder: a scenario has tens of phases, and a page some 100 kB before compression.
+// Limits of the folder: a scenario has tens of phases, and a page some 100 kB before compression.
 const (
 	mostSnapshots      = 512
 	mostSnapshotsBytes = 256 << 20 // before compression
 )
 
-// Snapshots keeps the pages of telemetry as they came when a phase began, compressed, as
-// NUMBER-PHASE-SOURCE.prom.gz: what the series that are kept all along leave out. It is used from
-// the goroutines of several sources.
+// Snapshots keeps the raw pages of telemetry from the beginnings of phases, compressed, as NUMBER-PHASE-SOURCE.prom.gz:
+// they have the series that the telemetry file leaves out. It is used from the goroutines of several sources.
 type Snapshots struct {
 	folder string
 
 	mutex sync.Mutex
 	files int
 	bytes int
-	left  int // pages that found no room
+	left  int // pages dropped at the limit
 	err   error
 }
 
-// NewSnapshots makes the folder for them.
+// NewSnapshots creates the folder for them.
 func NewSnapshots(f Folder) (*Snapshots, error) {
 	s := &Snapshots{folder: f.Path(SnapshotsFolder)}
 	return s, os.Mkdir(s.folder, 0o750)
@@ -60,7 +59,7 @@ func writeCompressed(path string, text []byte) error {
 	return errors.Join(err, compress.Close(), file.Close())
 }
 
-// Close says what could not be kept. No page comes after it.
+// Close returns an error if pages could not be kept. No call of Add may follow.
 func (s *Snapshots) Close() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

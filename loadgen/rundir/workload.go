@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/schedule"
 )
 
-// Workload is what was sent. Its hash is that of the schedule and of all that the schedule does not
-// say: runs with the same one were asked the same.
+// Workload is what was sent. Its hash covers the schedule and all rules that are not in the schedule: runs with the
+// same hash sent the same requests.
 type Workload struct {
 	SHA256   string         `json:"sha256"`
 	Sampling Sampling       `json:"sampling"`
@@ -17,15 +17,15 @@ type Workload struct {
 	// Concurrency is the number of slots; 0 is no limit.
 	Concurrency int    `json:"concurrency"`
 	Script      Script `json:"script"`
-	// Pressure is what had to happen to KV caches by their sizes, in words; it was said before the run.
+	// Pressure is the expected effect on the KV caches, computed from their sizes before the run, in words.
 	Pressure     []string       `json:"pressure,omitempty"`
 	OutputTokens prompt.Lengths `json:"output_tokens"`
-	// InputLengths says how the lengths of prompts come about: exact or estimated, and by what.
+	// InputLengths describes the lengths of prompts: exact or estimated, and from which source.
 	InputLengths string       `json:"input_lengths"`
 	Scale        prompt.Scale `json:"token_scale"`
-	// PromptKey is what the first words of prompts come from beside the seed: a hash of the name and the moment of the run,
-	// or of the one that it repeats. Without one, all words come from the seed alone. The hash of the workload leaves these
-	// words out.
+	// PromptKey, with the seed, determines the first words of prompts: a hash of the name and the start of the run, or
+	// of the run that it repeats. Without a key, all words come from the seed alone. The hash of the workload leaves
+	// these words out.
 	PromptKey string `json:"prompt_key,omitempty"`
 	// RepeatOf is the run whose prompts were sent again.
 	RepeatOf string `json:"repeat_of,omitempty"`
@@ -38,8 +38,8 @@ type PlannedPhase struct {
 	Limit   schedule.Limit   `json:"limit"`
 }
 
-// Sampling is what a request asks for beside its prompt. Model and vendor are left out: two arms
-// that differ in them have the same workload.
+// Sampling is what a request asks for apart from its prompt. Model and vendor are left out: two arms that differ in
+// them have the same workload.
 type Sampling struct {
 	Endpoint openai.Endpoint `json:"endpoint"`
 	// Template makes one text of messages: none, llama3 or the hash of a file.
@@ -52,11 +52,11 @@ type Sampling struct {
 	Stop        []string       `json:"stop,omitempty"`
 	Seed        *int64         `json:"seed,omitempty"`
 	Extra       map[string]any `json:"extra,omitempty"`
-	// Salt keeps the request from what the server cached for others, where it knows how to.
+	// Salt separates the request from what the server cached for others, if the server supports it.
 	Salt string `json:"cache_salt,omitempty"`
 }
 
-// Script is what a scenario made of its settings; it is part of the workload's hash.
+// Script is the scenario's content after its settings are applied; it is part of the workload's hash.
 type Script struct {
 	Scenario           string           `json:"scenario"`
 	InputTokens        []prompt.Lengths `json:"input_tokens,omitempty"`
@@ -77,12 +77,12 @@ type PromptSet struct {
 	Prompts     string   `json:"prompts"`
 	Requests    int      `json:"requests"`
 	Concurrency int      `json:"concurrency"`
-	// ReplayConcurrency is that of the phases after the first, if it is another.
+	// ReplayConcurrency is that of the phases after the first, if it differs.
 	ReplayConcurrency int              `json:"replay_concurrency,omitempty"`
 	InputTokens       []prompt.Lengths `json:"input_tokens"`
 }
 
-// Bursts are requests that are due at the same moment, again and again.
+// Bursts are repeated groups of requests that are due at the same moment.
 type Bursts struct {
 	Bursts   int           `json:"bursts"`
 	Requests int           `json:"requests"`

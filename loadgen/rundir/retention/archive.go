@@ -24,9 +24,8 @@ type packed struct {
 	info       fs.FileInfo
 }
 
-// Archive writes folders into a .tar.gz, which tar gives back, each under its own name. It is read again and
-// every file of it held against the one on disk before it gets its name. An archive that exists is not
-// replaced.
+// Archive writes folders into a .tar.gz that tar can unpack, each under its own name. It reads the archive back and
+// compares every file with the one on disk before the archive gets its name. It does not replace an existing archive.
 func Archive(ctx context.Context, folders []string, to string) (files int, err error) {
 	all, err := collect(folders)
 	if err != nil {
@@ -50,7 +49,7 @@ func Archive(ctx context.Context, folders []string, to string) (files int, err e
 	return len(all), publishAs(file.Name(), to)
 }
 
-// modeOf is who may read an archive: nobody but its owner, if a file in it is for its owner alone.
+// modeOf returns the mode of an archive: readable only by its owner if one of its files is.
 func modeOf(all []packed) fs.FileMode {
 	for _, p := range all {
 		if p.info.Mode().Perm()&0o044 == 0 {
@@ -60,10 +59,10 @@ func modeOf(all []packed) fs.FileMode {
 	return 0o640
 }
 
-// publishAs gives a file its name, unless another has it by now.
+// publishAs renames a file, unless the name exists by now.
 func publishAs(temporary, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, temporary, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // a file system that cannot
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // a file system without support for it
 		err = os.Link(temporary, to)
 	}
 	if err != nil {
@@ -126,7 +125,7 @@ func write(ctx context.Context, file io.Writer, all []packed) error {
 	return errors.Join(archive.Close(), compress.Close(), buffer.Flush())
 }
 
-// add puts a file into the archive: of who owned it, nothing.
+// add adds a file to the archive, without its owner.
 func add(archive *tar.Writer, p packed) error {
 	header := &tar.Header{Name: p.name, Mode: int64(p.info.Mode().Perm()), ModTime: p.info.ModTime(), Format: tar.FormatPAX}
 	if p.info.IsDir() {
@@ -146,7 +145,7 @@ func add(archive *tar.Writer, p packed) error {
 	return err
 }
 
-// verify reads an archive back and holds it against the disk.
+// verify reads an archive back and compares it with the disk.
 func verify(ctx context.Context, path string, all []packed) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -179,7 +178,7 @@ func verify(ctx context.Context, path string, all []packed) error {
 	case !errors.Is(err, io.EOF):
 		return err
 	}
-	_, err = io.Copy(io.Discard, plain) // up to its check sum
+	_, err = io.Copy(io.Discard, plain) // through its checksum
 	return err
 }
 
@@ -205,8 +204,8 @@ func same(archived io.Reader, p packed) error {
 	return nil
 }
 
-// Remove takes folders away that were archived. The archive is held against them once more, so that
-// nothing is lost that was written meanwhile.
+// Remove removes archived folders. It compares the archive with them once more, so that files written meanwhile are not
+// lost.
 func Remove(ctx context.Context, folders []string, archive string) error {
 	all, err := collect(folders)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// longest is how much of a name a table shows.
+// longest is how many characters of a name a table shows.
 const longest = 60
 
 // Print lists runs as a table.
@@ -26,7 +26,7 @@ func Print(w io.Writer, all []Entry) error {
 	return err
 }
 
-// PrintChoices lists what goes and what stays, and why.
+// PrintChoices prints which runs are removed and which are kept, and why.
 func PrintChoices(w io.Writer, all []Choice) error {
 	table := render.Table{Header: []string{"", "RUN", "START (UTC)", "SIZE", "WHY"}}
 	var goes int
@@ -47,7 +47,7 @@ func PrintChoices(w io.Writer, all []Choice) error {
 	return err
 }
 
-// cut is a name that others gave, in a table.
+// cut shortens a name of external origin for a table.
 func cut(name string) string {
 	runes := []rune(render.Printable(name))
 	if len(runes) > longest {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Rule says which runs go.
+// Rule selects the runs to remove.
 type Rule struct {
-	// Keep is how many of the newest runs stay; negative is no such rule.
+	// Keep is how many of the newest runs are kept; negative disables the rule.
 	Keep int
-	// OlderThan is how old a run is at least that goes; 0 is no such rule.
+	// OlderThan is the least age of a run that is removed; 0 disables the rule.
 	OlderThan time.Duration
 }
 
-// Choice is what becomes of a run.
+// Choice is the decision about a run.
 type Choice struct {
 	Entry
 	Goes bool
-	// Why it stays, or goes.
+	// Why is the reason that the run is kept or removed.
 	Why string
 }
 
-// Choose says what becomes of each run, the newest first. Both rules have to agree. Runs that have to stay
-// in any case do not count among the newest that are kept.
+// Choose decides about each run, the newest first. Both rules have to agree. Runs that must be kept in any case do not
+// count among the newest.
 func (r Rule) Choose(all []Entry, now time.Time) []Choice {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Or(start(b).Compare(start(a)), cmp.Compare(a.Path, b.Path)) })
@@ -49,7 +49,7 @@ func start(e Entry) time.Time {
 	return *e.StartedAt
 }
 
-// mustStay says why no rule may remove a run.
+// mustStay returns why no rule may remove a run; empty if a rule may.
 func mustStay(e Entry) string {
 	switch {
 	case e.Pinned:
@@ -67,7 +67,7 @@ func mustStay(e Entry) string {
 	}
 }
 
-// goes judges a run that may go, by its place among those.
+// goes decides about a run that may be removed, by its place among such runs.
 func (r Rule) goes(e Entry, place int, now time.Time) (bool, string) {
 	age := now.Sub(start(e))
 	switch {
@@ -82,7 +82,7 @@ func (r Rule) goes(e Entry, place int, now time.Time) (bool, string) {
 	}
 }
 
-// Remove removes a run that goes, unless something was written into it since it was looked at.
+// Remove removes a chosen run, unless a file was written into it since it was examined.
 func (c Choice) Remove(now time.Time) error {
 	again := Entry{Path: c.Path, State: c.State}
 	if err := again.Measure(c.Path, now); err != nil {
@@ -94,7 +94,7 @@ func (c Choice) Remove(now time.Time) error {
 	return remove(c.Path)
 }
 
-// Oldest puts the oldest run first.
+// Oldest sorts the oldest run first.
 func Oldest(all []Entry) []Entry {
 	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Or(start(a).Compare(start(b)), cmp.Compare(a.Path, b.Path)) })
 	return all

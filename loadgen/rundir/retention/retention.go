@@ -1,7 +1,7 @@
-// Package retention keeps the folders of runs: how large they are, which are pinned, which may go, and how they
-// are put away. It removes nothing that a run did not write, and nothing of a run that may still go on.
+// Package retention manages the folders of runs: their size, which are pinned, which may be removed, and how they are
+// archived. It removes only files that a run wrote, and never files of a run that may still be running.
 //
-// What the runs are others read; here a run is a folder with a name and a start.
+// Other packages read the content of runs; here a run is a folder with a name and a start.
 package retention
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// PinFile is in the folder of a run that is kept whatever is pruned.
+// PinFile is in the folder of a run that is never pruned.
 const PinFile = "pinned"
 
-// Quiet is how long nothing was written into the folder of a run until it is taken for one that was killed:
-// a run that goes on writes its telemetry and its requests all along.
+// Quiet is how long the folder of a run must be unchanged before the run counts as killed: a running run writes
+// telemetry and requests all the time.
 const Quiet = time.Hour
 
-// State is what is known of how a run ended.
+// State is how a run ended.
 type State string
 
 // The states.
@@ -44,27 +44,27 @@ type Entry struct {
 	Model     string     `json:"model,omitempty"`
 	Scenario  string     `json:"scenario,omitempty"`
 	State     State      `json:"state"`
-	// Valid is of a run that is finished.
+	// Valid is set for a finished run.
 	Valid  *bool `json:"valid,omitempty"`
 	Bytes  int64 `json:"bytes"`
 	Pinned bool  `json:"pinned,omitempty"`
 	// Group is the folder of a sweep, a campaign or a pack that it belongs to.
 	Group string `json:"group,omitempty"`
-	// Problem is why it cannot be read.
+	// Problem is why the folder cannot be read.
 	Problem string `json:"problem,omitempty"`
 
-	// Foreign are files that no run writes, by their paths in the folder.
+	// Foreign are files that a run does not write, by their paths in the folder.
 	Foreign []string `json:"foreign_files,omitempty"`
 	written time.Time
 }
 
-// Measure adds what the file system says of a folder: its size, whether it is pinned, whose files it has,
-// and, of a run that never said that it ended, whether it may still go on.
+// Measure adds what the file system shows of a folder: its size, whether it is pinned, its foreign files and, for a run
+// without a recorded end, whether it may still be running.
 func (e *Entry) Measure(root string, now time.Time) error {
 	err := filepath.WalkDir(e.Path, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // it went away meanwhile
+				return nil // it was removed meanwhile
 			}
 			return err
 		}
@@ -105,7 +105,7 @@ func (e *Entry) take(path string, entry fs.DirEntry) error {
 	return nil
 }
 
-// ours says whether a run writes such a file, or has such a folder.
+// ours reports whether a run writes a file, or has a folder, of that name.
 func ours(path string, mode fs.FileMode) bool {
 	top, below, deep := strings.Cut(filepath.ToSlash(path), "/")
 	folders := []string{rundir.SnapshotsFolder, rundir.CapturesFolder, rundir.LogsFolder}
@@ -118,12 +118,12 @@ func ours(path string, mode fs.FileMode) bool {
 		return slices.Contains(folders, top) && !strings.Contains(below, "/")
 	}
 	return slices.ContainsFunc(files(), func(name string) bool {
-		// One of a write that was cut off: .NAME.123.
+		// A temporary file of an interrupted write: .NAME.123.
 		return path == name || strings.HasPrefix(path, "."+name+".")
 	})
 }
 
-// files are those of a run's folder.
+// files returns the names of the files in a run's folder.
 func files() []string {
 	return []string{
 		rundir.ManifestFile, rundir.ScheduleFile, rundir.RequestsFile, rundir.OutputsFile, rundir.TelemetryFile, rundir.PhasesFile,
@@ -132,8 +132,7 @@ func files() []string {
 	}
 }
 
-// groupOf is the folder that a run shares with others: the one that it lies in, unless that is the folder of
-// all runs.
+// groupOf returns the folder that a run shares with others: its parent, unless that is the folder of all runs.
 func groupOf(root, path string) string {
 	parent := filepath.Dir(filepath.Clean(path))
 	if parent != filepath.Clean(root) {
@@ -147,10 +146,10 @@ func groupOf(root, path string) string {
 	return ""
 }
 
-// groupFiles tell that a folder is that of a sweep, a campaign or a pack.
+// groupFiles returns the files that mark the folder of a sweep, a campaign or a pack.
 func groupFiles() []string { return []string{rundir.SweepFile, "campaign.json", "pack.json"} }
 
-// Pin keeps a run from being pruned; Unpin lets it.
+// Pin excludes a run from pruning; Unpin includes it again.
 func Pin(path string) error {
 	file, err := os.OpenFile(filepath.Join(path, PinFile), os.O_CREATE|os.O_WRONLY, 0o640)
 	if err != nil {
@@ -159,7 +158,7 @@ func Pin(path string) error {
 	return file.Close()
 }
 
-// Unpin lets a run be pruned again. One that was not pinned is not either.
+// Unpin includes a run in pruning again. It has no effect on a run that is not pinned.
 func Unpin(path string) error {
 	if err := os.Remove(filepath.Join(path, PinFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -167,7 +166,7 @@ func Unpin(path string) error {
 	return nil
 }
 
-// remove takes a folder away: first its name, so that nobody finds half a run.
+// remove removes a folder. It renames it first, so that half a run never has a run's name.
 func remove(path string) error {
 	path = filepath.Clean(path)
 	hidden, err := os.MkdirTemp(filepath.Dir(path), ".removed-*")
