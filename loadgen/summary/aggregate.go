@@ -5,8 +5,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// aggregate collects the records of one phase. What describes a request is kept exactly; values of
-// a chunk go into pools.
+// aggregate collects the records of one phase. It keeps the values of each request exactly; values of chunks go into
+// pools.
 type aggregate struct {
 	settings *settings
 
@@ -14,33 +14,33 @@ type aggregate struct {
 	good     int
 	firstNS  int64 // first dispatch
 	lastNS   int64 // last end
-	spanNS   int64 // time that throughput is counted over, of merged aggregates
+	spanNS   int64 // time that throughput is divided by, for merged aggregates
 
 	sent          samples
 	unsentNS      []int64 // intended starts of requests that were given up before they were sent
 	chunkGap, itl pool
 	sameRead      int
 
-	buffered, bufferable int // requests that arrived in one read, of those that need not have
+	buffered, bufferable int // requests that arrived in one read, of the long enough ones that could have taken several
 	delayed              int // requests with an arrival that the client delayed beyond the limit
 	longestDelay         int64
 	prefix               prefixTokens
-	empty                int // answers that ended ok without any payload
-	guessed              int // answers whose tokens are those of their chunks
-	contradicted         int // answers of more payload chunks than tokens by the server's count
-	resent               int // requests that met a connection which the server had closed
+	empty                int // answers that ended ok without a payload
+	guessed              int // answers whose tokens are counted as chunks
+	contradicted         int // answers with more payload chunks than tokens by the server's count
+	resent               int // requests resent because the server had closed the connection
 	errors               errorCounts
 }
 
-// settings are what records are judged by.
+// settings are the parameters that apply to every record.
 type settings struct {
 	slo       SLO
 	streaming bool
 	stalls    []rundir.Stall
-	stamped   bool // records have the waits of their bytes by the kernel's stamps
-	// longestDelay of an arrival by the client, in seconds, is the limit of client_stall.
+	stamped   bool // records have the waits of their bytes, by the kernel's stamps
+	// longestDelay is the limit of client_stall: the longest delay of an arrival by the client, in seconds.
 	longestDelay float64
-	// commonTokens is how many tokens prompts of different runs begin with alike.
+	// commonTokens is the number of leading tokens that prompts of different runs share.
 	commonTokens int
 }
 
@@ -52,13 +52,13 @@ func newAggregate(s *settings) *aggregate {
 	return a
 }
 
-// add takes a record in.
+// add adds a record.
 func (a *aggregate) add(r openai.Record) {
 	a.requests[r.Status]++
 	a.errors.add(r)
 	if r.DispatchNS == nil {
 		a.unsent(r)
-		return // a backlog that was given up: it counts as what it is, and was never in flight
+		return // a request given up in a backlog: its status is counted, and it was never in flight
 	}
 	s := newSample(r, a.settings.streaming)
 	first := len(a.sent.blocks) == 0
@@ -95,7 +95,7 @@ func (a *aggregate) add(r openai.Record) {
 	}
 }
 
-// lastMoment is the latest thing that happened to a request that was sent: until then it was in flight.
+// lastMoment returns the time of the last event of a request that was sent: until then it was in flight.
 func lastMoment(r openai.Record) int64 {
 	last := *r.DispatchNS
 	for _, event := range []*int64{r.WrittenNS, r.HeadersNS, r.FirstEventNS, r.EndNS, r.BrokenOffNS} {
@@ -125,12 +125,11 @@ func (a *aggregate) addArrivals(r openai.Record) {
 	}
 }
 
-// streamedTokens is from how many tokens on an answer can be expected to arrive in more than
-// one piece.
+// streamedTokens is the number of tokens from which on an answer can be expected to arrive in more than one piece.
 const streamedTokens = 8
 
-// inOneRead says whether the whole answer came in one network read. It is not known of answers
-// that are too short to tell, and without read ids.
+// inOneRead reports whether the whole answer came in one network read. It is unknown for short answers, and without
+// read ids.
 func inOneRead(r openai.Record) (one, known bool) {
 	tokens := len(r.ArrivalsNS)
 	if r.TokensOut != nil {
@@ -142,7 +141,7 @@ func inOneRead(r openai.Record) (one, known bool) {
 	return r.ReadIDs[0] == r.ReadIDs[len(r.ReadIDs)-1], true
 }
 
-// merged adds up phases.
+// merged combines the aggregates of phases.
 func merged(s *settings, parts []*aggregate) *aggregate {
 	if len(parts) == 1 {
 		return parts[0]
@@ -187,7 +186,7 @@ func (a *aggregate) total() int {
 
 func (a *aggregate) failed() int { return a.total() - a.requests[openai.StatusOK] }
 
-// duration is the time that throughput is counted over, in nanoseconds.
+// duration returns the time that throughput is divided by, in nanoseconds.
 func (a *aggregate) duration() int64 {
 	if a.spanNS > 0 {
 		return a.spanNS
@@ -195,10 +194,10 @@ func (a *aggregate) duration() int64 {
 	return a.lastNS - a.firstNS
 }
 
-// perSecond is an amount over the duration; nil without one.
+// perSecond returns an amount divided by the duration; nil without a duration.
 func (a *aggregate) perSecond(amount float64) *float64 { return rate(amount, a.duration()) }
 
-// rate is an amount per second of a time in nanoseconds; nil without one.
+// rate returns an amount per second for a time in nanoseconds; nil if the time is 0.
 func rate(amount float64, ns int64) *float64 {
 	if ns <= 0 {
 		return nil
@@ -218,8 +217,7 @@ func (a *aggregate) throughput() Throughput {
 	return t
 }
 
-// tokensPerSecond is absent when a request has no count: the sum of the others would be less
-// than what was served.
+// tokensPerSecond is absent when a request has no count: the sum of the others would be less than what was served.
 func (a *aggregate) tokensPerSecond(of Quantity) *float64 {
 	counts := a.sent.values(of)
 	if len(counts) == 0 || len(counts) < a.requests[openai.StatusOK] {

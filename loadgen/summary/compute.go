@@ -12,18 +12,18 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Errors of folders whose figures cannot be computed again.
+// Errors for folders whose summary cannot be recomputed.
 var (
-	// ErrNotBegun is of a run that ended before it sent anything.
+	// ErrNotBegun is returned for a run that ended before it sent a request.
 	ErrNotBegun = errors.New("the run never began to send: there is nothing to report")
-	// ErrNoRequests is of a run whose load was not ours.
+	// ErrNoRequests is returned for a run whose load uma-load did not send.
 	ErrNoRequests = errors.New("its load was not ours: there are no requests to compute its figures from")
-	// ErrMerged is of a run made of ranks: what each was judged by is in their folders.
+	// ErrMerged is returned for a run merged from ranks: the settings of each rank are in the folder of that rank.
 	ErrMerged = errors.New("it was merged of ranks: merge them again")
 )
 
-// Compute computes the summary of a run from the other files of its folder. A run that was killed ends with what it
-// wrote last, and is invalid. Its errors begin with the folder.
+// Compute computes the summary of a run from the other files of its folder. A run that was killed ends with its last
+// written record or sample, and is invalid. Its errors begin with the folder.
 func Compute(path string) (Run, error) {
 	r := Run{Folder: rundir.Folder(path)}
 	if err := r.compute(); err != nil {
@@ -51,7 +51,7 @@ func (r *Run) compute() error {
 	return nil
 }
 
-// refuse refuses folders without what a summary is computed from.
+// refuse refuses folders that lack the input of a summary.
 func (r *Run) refuse() error {
 	m, j := r.Manifest, r.Manifest.Judging
 	switch {
@@ -67,7 +67,7 @@ func (r *Run) refuse() error {
 	return nil
 }
 
-// digest computes the summary, and what figures show of the requests.
+// digest computes the summary, and the data of the charts of requests.
 func (r *Run) digest(log *telemetry.Log) error {
 	in, err := r.inputs(log)
 	if err != nil {
@@ -93,10 +93,10 @@ func (r *Run) digest(log *telemetry.Log) error {
 	return nil
 }
 
-// noRecords are the requests of a load that was not ours.
+// noRecords is the empty sequence, for a load that uma-load did not send.
 var noRecords iter.Seq2[openai.Record, error] = func(func(openai.Record, error) bool) {}
 
-// inputs are what the manifest has beside the requests.
+// inputs reads the inputs of a summary from the manifest and other files, apart from the requests.
 func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	m := r.Manifest
 	in = inputs{
@@ -132,12 +132,12 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	return in, err
 }
 
-// killed reports whether the run has no end. That of a merged run is known, whatever became of its ranks.
+// killed reports whether the run has no recorded end. A merged run has one, whatever happened to its ranks.
 func (r *Run) killed() bool {
 	return r.Manifest.State == rundir.StateRunning && r.Manifest.Ranks == nil
 }
 
-// fromWritten takes from summary.json what folders had there alone.
+// fromWritten copies from summary.json the fields that older folders have in that file only.
 func (r *Run) fromWritten(in *inputs) error {
 	s, err := r.written()
 	if errors.Is(err, ErrUnfinished) {
@@ -152,7 +152,7 @@ func (r *Run) fromWritten(in *inputs) error {
 	return err
 }
 
-// bootID is that of the one machine that the load was sent from; empty of ranks on several.
+// bootID returns the boot id of the machine that sent the load; empty for ranks on several machines.
 func bootID(m rundir.Manifest) string {
 	if m.Ranks != nil {
 		for _, p := range m.Ranks.Parts {
@@ -164,7 +164,7 @@ func bootID(m rundir.Manifest) string {
 	return m.Client.BootID
 }
 
-// phases are those that are over, and, of a run that was killed, the one in which it was.
+// phases returns the finished phases and, for a run that was killed, the one that was interrupted.
 func (r *Run) phases() ([]rundir.Span, error) {
 	phases, err := r.ReadPhases()
 	if err != nil {
@@ -176,8 +176,7 @@ func (r *Run) phases() ([]rundir.Span, error) {
 	return r.unfinished(phases)
 }
 
-// unfinished adds the phases of which there are requests and that never came to their end: from the first
-// thing that was due in one to the last that happened.
+// unfinished adds the phases that have requests and no end: from the first intended start to the last event in each.
 func (r *Run) unfinished(phases []rundir.Span) ([]rundir.Span, error) {
 	over := map[string]bool{}
 	for _, p := range phases {

@@ -7,13 +7,13 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Distribution describes n values. A mean of none, a standard deviation of one and a percentile
-// of too few are null.
+// Distribution describes n values. The mean of no values, the standard deviation of one and a percentile of too few are
+// null.
 //
-// Percentiles are Hyndman and Fan's type 7, as NumPy and R have by default; sd is the sample one.
-// A percentile p is given from the smallest n on for which, with 95 % confidence, the values
-// reach beyond the true percentile at all: n >= ln(0.05) / ln(max(p, 1 - p)). That is 5 for
-// p50, 11 for p25 and p75, 29, 59, 299 and 2,995 for p90, p95, p99 and p999.
+// Percentiles are Hyndman and Fan's type 7, the default of NumPy and R; sd is the sample standard deviation. A
+// percentile p is given from the smallest n on for which, with 95 % confidence, the values reach beyond the true
+// percentile: n >= ln(0.05) / ln(max(p, 1 - p)). That is 5 for p50, 11 for p25 and p75, 29, 59, 299 and 2,995 for p90,
+// p95, p99 and p999.
 type Distribution struct {
 	N    int      `json:"n"`
 	Mean *float64 `json:"mean"`
@@ -29,13 +29,13 @@ type Distribution struct {
 	Max  *float64 `json:"max"`
 }
 
-// enough says whether n values support percentile p.
+// enough reports whether n values support percentile p.
 func enough(n int, p float64) bool {
 	return n > 0 && float64(n) >= math.Log(0.05)/math.Log(max(p, 1-p))
 }
 
-// newDistribution describes values given as nanoseconds, or any other integer unit, of which
-// perUnit make one of the unit reported. It returns nil for no values and sorts in place.
+// newDistribution describes integer values, such as nanoseconds; perUnit of them make one reported unit. It returns nil
+// for no values and sorts in place.
 func newDistribution(values []int64, perUnit float64) *Distribution {
 	if len(values) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func newDistribution(values []int64, perUnit float64) *Distribution {
 	return m.describe(perUnit, func(p float64) float64 { return quantile(values, p) })
 }
 
-// quantile is the type-7 quantile of ascending values.
+// quantile returns the type-7 quantile of ascending values.
 func quantile(sorted []int64, p float64) float64 {
 	h := float64(len(sorted)-1) * p
 	low := int(math.Floor(h))
@@ -56,19 +56,19 @@ func quantile(sorted []int64, p float64) float64 {
 	return float64(sorted[low]) + (h-float64(low))*float64(sorted[high]-sorted[low])
 }
 
-// moments are running sums that stay exact enough over any number of values (Welford).
+// moments are running sums that stay accurate over any number of values (Welford).
 type moments struct {
 	n        int64
 	mean, m2 float64
 	min, max int64
 }
 
-// add takes a value that occurred count times.
+// add adds a value that occurred count times.
 func (m *moments) add(value, count int64) {
 	m.merge(moments{n: count, mean: float64(value), min: value, max: value})
 }
 
-// merge takes another set of values in (Chan, Golub and LeVeque).
+// merge adds another set of values (Chan, Golub and LeVeque).
 func (m *moments) merge(o moments) {
 	if o.n == 0 {
 		return
@@ -103,22 +103,22 @@ func (m *moments) describe(perUnit float64, quantile func(p float64) float64) *D
 }
 
 const (
-	// exactPool is how many pooled values are kept as they are, half a megabyte, before an
-	// HdrHistogram takes over: small runs get exact percentiles.
+	// exactPool is the number of pooled values that are kept exactly, half a megabyte, before an HdrHistogram replaces
+	// them: small runs get exact percentiles.
 	exactPool = 1 << 16
-	// hdrHighest and hdrDigits: one hour in nanoseconds, and percentiles within 0.1 %.
+	// hdrHighest and hdrDigits set the range to one hour in nanoseconds, and the error of percentiles to 0.1 %.
 	hdrHighest = 3_600_000_000_000
 	hdrDigits  = 3
 )
 
-// pool collects values of which a run has too many to keep, such as the gaps between chunks.
+// pool collects values that are too many to keep, such as the gaps between chunks.
 type pool struct {
 	moments
 	exact     []int64
 	histogram *hdr.Histogram
 }
 
-// add takes a value that occurred count times; a count that makes no sense is not one.
+// add adds a value that occurred count times; it ignores a count below 1.
 func (p *pool) add(value, count int64) {
 	if count <= 0 {
 		return
@@ -146,8 +146,8 @@ func (p *pool) compact() {
 	p.exact = nil
 }
 
-// record counts a value in the histogram. Values beyond its range count as its end; minimum,
-// maximum, mean and sd are kept apart and stay exact.
+// record counts a value in the histogram. Values beyond its range count at the end of the range; minimum, maximum, mean
+// and sd are kept separately and stay exact.
 func (p *pool) record(value, count int64) {
 	// The only error is a value out of range, which the clamp excludes.
 	_ = p.histogram.RecordValues(min(max(value, 0), hdrHighest), count)
@@ -172,12 +172,12 @@ func (p *pool) distribution() *Distribution {
 	}
 	return p.describe(1e9, func(q float64) float64 {
 		value := p.histogram.ValueAtPercentile(100 * q)
-		// The histogram answers with the end of a bucket, which may lie beyond every value.
+		// The histogram returns the end of a bucket, which may lie beyond every value.
 		return float64(min(max(value, p.min), p.max))
 	})
 }
 
-// each visits the values in ascending order, with how often they occurred.
+// each visits the values in ascending order, with the number of times each occurred.
 func (p *pool) each(visit func(value, count int64)) {
 	if p.histogram == nil {
 		slices.Sort(p.exact)

@@ -9,8 +9,9 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// driverLog is how many lines of the GPU's driver the kernel log got while the run measured, by kind, and of XIDs by code, such as
-// "xid 79", where there were any. Nil where the exporter does not read the log, or a border of the measured time is missing.
+// driverLog returns the number of lines of the GPU driver in the kernel log during the measured phases, by kind, and by
+// code for XIDs, such as "xid 79", if there were any. It is nil where the exporter does not read the log, or a border
+// of the measured time has no sample.
 func (r *reading) driverLog() map[string]float64 {
 	if r.still() || !r.whole || len(r.windows) == 0 {
 		return nil
@@ -33,7 +34,7 @@ func (r *reading) driverLog() map[string]float64 {
 	return lines
 }
 
-// driverLogWarning is empty where the driver wrote nothing, or that is not known.
+// driverLogWarning is empty if the driver wrote no line, or if that is unknown.
 func (m Machine) driverLogWarning() string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(m.DriverLog)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// droppedSeries is a line about the series beyond the limit of each source; empty if there are none. The telemetry file counts
-// them by family.
+// droppedSeries returns a line about the series that the limit of each source dropped; empty if there are none. The
+// telemetry file counts them by family.
 func droppedSeries(log *telemetry.Log) string {
 	if log == nil {
 		return ""

@@ -8,8 +8,9 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// energy is that of all GPUs while the measured phases carried load. The machine is watched for a moment before and after the
-// load of some phases: what it draws in these pauses went into no request. Nil where a part of it is not known.
+// energy returns the energy of all GPUs while the measured phases carried load. Some phases sample the machine for a
+// moment before and after their load: the energy of these pauses served no request. It is nil if a part of it is
+// unknown.
 func (r *reading) energy() *Energy {
 	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
 	e := Energy{Origin: r.Origin}
@@ -31,10 +32,10 @@ func (r *reading) energy() *Energy {
 	return &e
 }
 
-// grownIn is how much a counter grew in a span. Of what was counted between two samples, one within the span and one beside it,
-// the span has its share by time: a run takes a sample where a load begins and ends, so that this is the work of milliseconds;
-// older runs have the samples of their interval alone. Not ok: the samples do not enclose the span, or one beside its ends
-// failed.
+// grownIn returns the growth of a counter in a span. Where one of two samples is within the span and the other outside,
+// the span gets its share of the growth between them by time: a run takes a sample where a load begins and ends, so
+// that this is the work of milliseconds; older runs only have the samples of their interval. It is not ok if the
+// samples do not enclose the span, or if a sample next to one of its ends failed.
 func grownIn(series *telemetry.Series, samples []int64, span rundir.Span) (grown float64, ok bool) {
 	first, exact := slices.BinarySearch(samples, span.StartNS)
 	if !exact {
@@ -53,7 +54,7 @@ func grownIn(series *telemetry.Series, samples []int64, span rundir.Span) (grown
 	return all - before - after, known && alsoKnown
 }
 
-// shareOf is what a counter grew in a part of the time between the sample i and the next, by time.
+// shareOf returns the growth of a counter in a part of the time between sample i and the next, by time.
 func shareOf(series *telemetry.Series, samples []int64, i int, partNS int64) (grown float64, ok bool) {
 	if partNS == 0 {
 		return 0, true
@@ -66,8 +67,8 @@ func shareOf(series *telemetry.Series, samples []int64, i int, partNS int64) (gr
 	return all * float64(partNS) / float64(to-from), ok
 }
 
-// share puts the energy on the tokens that it went into. Only that of the measured host, as it
-// was, did: any other energy over these tokens would be a figure of nothing.
+// share divides the energy by the output tokens, if it is the energy that produced them: that of the measured host,
+// live. The energy of any other source has no relation to these tokens.
 func (e *Energy) share(outputTokens int64) {
 	if e == nil || outputTokens <= 0 {
 		return

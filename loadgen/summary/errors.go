@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// mostErrors bounds the different errors that are counted; a server may write another one each time.
+	// mostErrors bounds the number of different errors that are counted; a server may write a new one each time.
 	mostErrors = 64
-	// shownErrors is how many are printed, the commonest first, and shownErrorBytes how much of each.
+	// shownErrors is the number of errors that are printed, the most frequent first; shownErrorBytes is the length at
+	// which each is cut.
 	shownErrors     = 3
 	shownErrorBytes = 200
 )
 
-// errorCounts counts errors by their words. Those that differ in numbers alone, such as the tokens of a
-// prompt, are one.
+// errorCounts counts errors by their text. Texts that differ in numbers only, such as the tokens of a prompt, count as
+// one.
 type errorCounts map[string]errorCount
 
 type errorCount struct {
-	words string // of the first
+	words string // of the first one
 	n     int
 }
 
-// add counts the error of a record, which has one unless it ended ok.
+// add counts the error of a record; a record that ended ok has none.
 func (c errorCounts) add(r openai.Record) {
 	if r.Status == openai.StatusOK {
 		return
@@ -53,8 +54,8 @@ func (c errorCounts) merge(o errorCounts) {
 	}
 }
 
-// errorWords are the status of a request and its error, which begins with the status where the server
-// answered with one.
+// errorWords returns the status of a request and its error, which begins with the HTTP status where the server answered
+// with one.
 func errorWords(r openai.Record) string {
 	words := openai.Printable(r.Error, shownErrorBytes)
 	switch {
@@ -75,7 +76,7 @@ func withoutNumbers(text string) string {
 	}, text)
 }
 
-// String lists the commonest errors, such as "HTTP 503: no engine (20), timeout: no first token within 10s (1)".
+// String lists the most frequent errors, such as "HTTP 503: no engine (20), timeout: no first token within 10s (1)".
 func (c errorCounts) String() string {
 	all := slices.SortedFunc(maps.Values(c), func(a, b errorCount) int {
 		return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.words, b.words))

@@ -10,27 +10,27 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// Growth is whether memory that should not grow at equal load does: the sign of a leak.
+// Growth reports whether memory that should not grow at equal load does: the sign of a leak.
 type Growth struct {
 	// Quantity is unattributed, the remainder of the ledger, or gpu_held, what processes hold of all GPUs together.
 	Quantity string        `json:"quantity"`
 	Verdict  GrowthVerdict `json:"verdict"`
-	// Reason is why nothing is observable.
+	// Reason is the reason why the growth is not observable.
 	Reason  string `json:"reason,omitempty"`
 	Samples int    `json:"samples"`
-	// BytesPerSecond is the slope by least squares over the measured phase, CI95 its 95 % interval: of as many independent
-	// samples as the autocorrelation leaves.
+	// BytesPerSecond is the slope by least squares over the measured phase; CI95 is its 95 % interval, for the number of
+	// independent samples that the autocorrelation leaves.
 	BytesPerSecond *float64    `json:"bytes_per_second,omitempty"`
 	CI95           *[2]float64 `json:"ci95_bytes_per_second,omitempty"`
-	// Least is the slope from which growth counts: 0.1 % of the pool an hour.
+	// Least is the slope above which memory counts as growing: 0.1 % of the pool an hour.
 	Least *float64 `json:"least_bytes_per_second,omitempty"`
 }
 
 // GrowthVerdict is one of the three below.
 type GrowthVerdict string
 
-// Memory grows where the whole interval lies above the least slope, and the slope of each half of the samples does too: what
-// an engine takes once, at whatever moment, is no growth.
+// Memory grows if the whole interval lies above the least slope, and the slope of each half of the samples does too:
+// memory that an engine takes once, at any moment, is not growth.
 const (
 	Grows               GrowthVerdict = "grows"
 	DoesNotGrow         GrowthVerdict = "does_not_grow"
@@ -38,10 +38,11 @@ const (
 )
 
 const (
-	// leastGrowthSamples and leastGrowthSeconds are what a slope takes.
+	// leastGrowthSamples and leastGrowthSeconds are the minimum for a slope.
 	leastGrowthSamples = 120
 	leastGrowthSeconds = 120
-	// leastGrowthOfPool a second is the slope from which growth counts: on a GB10, 2 MiB a minute, 3 GiB a day.
+	// leastGrowthOfPool, a share of the pool per second, is the slope above which memory counts as growing: on a GB10, 2
+	// MiB a minute, 3 GiB a day.
 	leastGrowthOfPool = 0.001 / 3600
 )
 
@@ -51,12 +52,12 @@ const (
 	growthGPUHeld      = "gpu_held"
 )
 
-// equalLoad is whether the level of load stays the same in a planned phase once its slots have started.
+// equalLoad reports whether the level of load stays the same in a planned phase once its slots have started.
 func equalLoad(p rundir.PlannedPhase) bool {
 	return p.Name == rundir.PhaseMeasure && p.Process.Trace == nil && len(p.Process.Stages) == 0
 }
 
-// growth looks at both quantities; one without a sample is absent.
+// growth evaluates both quantities; one without a sample is absent.
 func (r *reading) growth() []Growth {
 	var all []Growth
 	for _, of := range []struct {
@@ -92,7 +93,7 @@ func (r *reading) growth() []Growth {
 	return all
 }
 
-// judge takes values at moments, in bytes and seconds.
+// judge sets the verdict for values at moments, in bytes and seconds.
 func (g *Growth) judge(moments, values []float64, least float64) {
 	if n, span := len(moments), moments[len(moments)-1]-moments[0]; n < leastGrowthSamples || span < leastGrowthSeconds {
 		g.Reason = fmt.Sprintf("%d samples in %.0f s are too few: it takes %d in %d s", n, span, leastGrowthSamples, leastGrowthSeconds)
@@ -122,7 +123,7 @@ type slopeWithInterval struct {
 	stats.Interval
 }
 
-// slopeOf is the slope of values; that of values which never change is 0.
+// slopeOf returns the slope of values; 0 for values that never change.
 func slopeOf(moments, values []float64) (slopeWithInterval, error) {
 	trend, err := stats.TrendInTime(moments, values)
 	switch {
@@ -134,7 +135,7 @@ func slopeOf(moments, values []float64) (slopeWithInterval, error) {
 	return slopeWithInterval{trend, trend.Interval(.95)}, nil
 }
 
-// Name is the quantity for people.
+// Name returns the quantity for display.
 func (g Growth) Name() string {
 	if g.Quantity == growthGPUHeld {
 		return "GPU-held"
@@ -142,10 +143,10 @@ func (g Growth) Name() string {
 	return g.Quantity
 }
 
-// MiBPerMinute is a slope for people.
+// MiBPerMinute converts a slope for display.
 func MiBPerMinute(bytesPerSecond float64) float64 { return bytesPerSecond * 60 / (1 << 20) }
 
-// warning is empty unless it grows.
+// warning is empty unless the memory grows.
 func (g Growth) warning() string {
 	if g.Verdict != Grows {
 		return ""

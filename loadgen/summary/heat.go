@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Heat counts durations by when they were and how long, so that a run of any length is shown whole. A
-// quarter of an octave is a row, from a microsecond up to more than an hour.
+// Heat counts durations by their time in the run and their length, so that it covers a run of any length. A row is a
+// quarter of an octave; the rows go from a microsecond to more than an hour.
 type Heat struct {
 	Cells [TimelineBins][HeatRows]uint32
 	N     int
@@ -15,7 +15,7 @@ type Heat struct {
 const (
 	heatFirst = 10 // the octave of a microsecond, in nanoseconds
 	heatLast  = 42
-	// HeatRows is how many rows there are.
+	// HeatRows is the number of rows.
 	HeatRows = 4 * (heatLast - heatFirst)
 )
 
@@ -24,7 +24,7 @@ func (h *Heat) add(bin int, ns int64) {
 	h.N++
 }
 
-// heatRow is the row of a duration. What is shorter or longer than the rows is in the last of them.
+// heatRow returns the row of a duration. Durations outside of all rows are in the first or the last row.
 func heatRow(ns int64) int {
 	octave := bits.Len64(uint64(max(1, ns))) - 1
 	if octave < heatFirst {
@@ -33,7 +33,7 @@ func heatRow(ns int64) int {
 	return min(HeatRows-1, 4*(octave-heatFirst)+int(ns>>(octave-2)&3))
 }
 
-// HeatEdge is the lower end of a row, in nanoseconds.
+// HeatEdge returns the lower end of a row, in nanoseconds.
 func HeatEdge(row int) float64 {
 	return math.Ldexp(1+float64(row%4)/4, heatFirst+row/4)
 }

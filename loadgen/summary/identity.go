@@ -1,6 +1,6 @@
 package summary
 
-// The rules that ask what answered: which model, with which KV tiers, and for how long.
+// The rules about what served the requests: which model, with which KV tiers, and for how long.
 
 func judgeModelMismatch(e grounds, _ float64) verdict {
 	return verdict{e.in.Judging.Model.Checked, e.in.Judging.Model.Mismatch}

@@ -8,10 +8,11 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// modeImported stands where the mode of a telemetry source does: nothing was followed.
+// modeImported is the mode in the origin of an imported result, which has no telemetry source.
 const modeImported = "imported"
 
-// addImported adds what a file of another tool says beside its figures, and judges by the tool's own counts.
+// addImported adds the contents of a file of another tool besides its figures, and applies the rules to the tool's own
+// counts.
 func (s *Summary) addImported(m rundir.Imported, in inputs) {
 	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
 	if e := m.Engine; e != nil {

@@ -1,8 +1,8 @@
-// Package summary computes the figures of a run, whether it is valid, and what it proves.
+// Package summary computes the figures of a run, its validity and its evidence.
 //
-// Everything here is a pure function of what the run wrote: nothing measures, nothing is kept, and the same
-// folder gives the same summary. Durations are seconds and amounts are
-// bytes wherever a figure leaves the package. What was not observed is absent, never zero.
+// It is a pure function of the files that the run wrote: it measures nothing, keeps no state, and returns the same
+// summary for the same folder. All figures that leave the package are in seconds and bytes. A value that was not
+// observed is absent, never zero.
 package summary
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// inputs are what a summary is computed from beside the requests.
+// inputs are the inputs of a summary, apart from the requests.
 type inputs struct {
 	Run, Scenario string
 	// Labels has at least arm and host.
@@ -19,33 +19,33 @@ type inputs struct {
 	// WorkloadSHA256 covers prompts, schedule, sampling and lengths.
 	WorkloadSHA256 string
 	BootID         string
-	// Judging is what the run found out of itself. Where the load was a command, Tool is what it reported: there are
-	// no requests then, and nothing is judged by them.
+	// Judging is what the run recorded about itself. Where the load was a command, Tool is the report of the command: the
+	// run has no requests then, and no rule uses them.
 	rundir.Judging
-	// Limits and Objectives are Validity and SLO of Judging as the rules read them.
+	// Limits and Objectives are the parsed Validity and SLO of Judging.
 	Limits     Limits
 	Objectives SLO
 	// Phases are in the order in which they ran.
 	Phases []rundir.Span
-	// Open names the phases whose requests became due by the clock, and not when one before them ended.
+	// Open names the phases whose requests became due by the clock, rather than at the end of an earlier request.
 	Open []string
-	// EqualLoad is whether the measured phase keeps one level of load, RampNS how long that takes to be reached.
+	// EqualLoad is true if the measured phase keeps one level of load; RampNS is the time until that level is reached.
 	EqualLoad bool
 	RampNS    int64
-	// Telemetry is nil when there is none; TelemetryStats is nil when only the file is left.
+	// Telemetry is nil without telemetry; TelemetryStats is nil when only the file is left.
 	Telemetry      *telemetry.Log
 	TelemetryStats *telemetry.Stats
 }
 
-// Model is which model answered.
+// Model is the model that answered.
 type Model struct {
 	ID          string `json:"id"`
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Simulated says that the engine calls itself so.
+	// Simulated is true if the engine reports itself as simulated.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
-// measured lists the phases whose requests count.
+// measured lists the phases whose requests enter the figures.
 func (in inputs) measured() []rundir.Span {
 	var phases []rundir.Span
 	for _, phase := range in.Phases {

@@ -8,9 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// recordLine decodes a line of requests.jsonl. Nearly all of a record are lists of whole numbers,
-// and reading these without reflection makes a report nearly twice as fast: the fields
-// here take the place of the record's own of the same name.
+// recordLine decodes a line of requests.jsonl. Most of a record are lists of integers; decoding these without
+// reflection makes a report nearly twice as fast: the fields here replace the fields of the same name in the record.
 type recordLine struct {
 	openai.Record
 	ArrivalsNS    integers[int64] `json:"arrivals_ns"`
@@ -25,11 +24,11 @@ func decodeRecord(text []byte) (openai.Record, error) {
 	return l.Record, err
 }
 
-// integers is a list of whole numbers, such as [1000123456,20012345].
+// integers is a list of integers, such as [1000123456,20012345].
 type integers[T int | int64] []T
 
-// UnmarshalJSON takes what encoding/json has found to be a JSON value. What is no plain list of
-// plain numbers is left to that package, with its errors.
+// UnmarshalJSON receives a value that encoding/json has found to be valid JSON. It passes anything but a plain list of
+// plain numbers to that package, which also returns the errors.
 func (l *integers[T]) UnmarshalJSON(text []byte) error {
 	if len(text) < 3 || text[0] != '[' || text[len(text)-1] != ']' {
 		return json.Unmarshal(text, (*[]T)(l))
@@ -46,7 +45,7 @@ func (l *integers[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// integer reads a plain whole number that cannot overflow; anything else is not ok.
+// integer reads a plain integer that cannot overflow; any other text is not ok.
 func integer(text []byte) (value int64, ok bool) {
 	digits := text
 	if len(digits) > 0 && digits[0] == '-' {

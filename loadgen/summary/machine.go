@@ -5,32 +5,31 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Machine is what one telemetry source says of the measured phases.
+// Machine has the figures of one telemetry source in the measured phases.
 type Machine struct {
 	Origin
 	Memory  *Memory  `json:"memory,omitempty"`
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
-	// Growth is of memory that should not grow at equal load; absent without samples of it.
+	// Growth is that of memory that should not grow at equal load; absent without samples of it.
 	Growth []Growth `json:"growth,omitempty"`
-	// DriverLog is how many lines of the GPU's driver the kernel log got, by kind, and of XIDs by code; absent without the exporter's
-	// --collector.host.kernel-log.
+	// DriverLog is the number of lines of the GPU driver in the kernel log, by kind, and by code for XIDs; absent without
+	// the exporter's --collector.host.kernel-log.
 	DriverLog map[string]float64 `json:"driver_log_lines,omitempty"`
 	Network   *Network           `json:"network,omitempty"`
 }
 
-// Origin says whose figures these are, and whether they are live, replayed, constructed or
-// simulated.
+// Origin is the source of the figures, and whether they are live, replayed, constructed or simulated.
 type Origin struct {
 	Source string `json:"source"`
 	Mode   string `json:"mode"`
 }
 
-// Live says whether the figures are measurements of a machine as it is now.
+// Live reports whether the figures are measurements of a real machine, read during the run.
 func (o Origin) Live() bool { return o.Mode == metric.ModeLive }
 
-// still says whether the figures are one picture of a machine, in which no time passes.
+// still reports whether the figures are a snapshot of a machine, in which no time passes.
 func (o Origin) still() bool { return o.Mode == metric.ModeReplay || o.Mode == metric.ModeConstructed }
 
 // Memory is in bytes, over the measured phases.
@@ -38,9 +37,9 @@ type Memory struct {
 	Origin
 	// Pool is MemTotal, which the lines of every moment add up to.
 	Pool *float64 `json:"pool_bytes,omitempty"`
-	// OccupiedWithoutKV is pool - MemFree - capacity of the KV cache when the engine was ready and nothing
-	// had been asked of it: what is usually published as the peak. Absent where one of them is
-	// unknown, and where GPU memory is not in the pool.
+	// OccupiedWithoutKV is pool - MemFree - capacity of the KV cache when the engine was ready and before the first
+	// request: the quantity that is usually published as the peak. It is absent where one of them is unknown, and where
+	// GPU memory is not in the pool.
 	OccupiedWithoutKV *float64 `json:"occupied_without_kv_bytes,omitempty"`
 	// OccupiedPeak is the largest pool - MemFree. Page cache counts.
 	OccupiedPeak *float64 `json:"occupied_peak_bytes,omitempty"`
@@ -48,52 +47,51 @@ type Memory struct {
 	// be reclaimed is available.
 	UnavailablePeak *float64 `json:"unavailable_peak_bytes,omitempty"`
 	AvailableMin    *float64 `json:"available_min_bytes,omitempty"`
-	// CUDAFreeMin is the least that CUDA saw as free.
+	// CUDAFreeMin is the smallest free memory that CUDA reported.
 	CUDAFreeMin *float64 `json:"cuda_free_min_bytes,omitempty"`
-	// FreeAtKVSizing is what CUDA saw as free when the engine sized its KV cache. Absent unless the
-	// telemetry covers the loading of the engine and shows the cache being taken.
+	// FreeAtKVSizing is the free memory that CUDA reported when the engine sized its KV cache. It is absent unless the
+	// telemetry covers the loading of the engine and shows the allocation of the cache.
 	FreeAtKVSizing *float64 `json:"free_at_kv_sizing_bytes,omitempty"`
-	// GPUHeldPeak is the most that processes held of all GPUs together.
+	// GPUHeldPeak is the largest GPU-held memory, summed over all GPUs.
 	GPUHeldPeak *float64  `json:"gpu_held_peak_bytes,omitempty"`
 	LedgerAt    *LedgerAt `json:"ledger_at,omitempty"`
-	// EngineReported is the engine's own account, which shares no row with what was measured.
+	// EngineReported has the figures that the engine reported, which share no row with measured ones.
 	EngineReported *rundir.EngineReport `json:"engine_reported,omitempty"`
 }
 
-// KV is the room of the engine's KV cache on the GPU.
+// KV is the capacity of the engine's KV cache on the GPU.
 type KV struct {
 	CapacityBytes  *float64 `json:"capacity_bytes,omitempty"`
 	CapacityTokens *float64 `json:"capacity_tokens,omitempty"`
-	// Source is the engine's page that an exporter read it from.
+	// Source is the metrics page of the engine that the exporter read it from.
 	Source string `json:"source"`
 }
 
-// LedgerAt is the ledger, bytes by line, at three moments: before the engine was started, if the
-// run began that early; when it was ready and nothing had been asked of it; and when least memory
-// was available.
+// LedgerAt is the ledger, bytes by line, at three moments: before the engine was started, if the run began that early;
+// when it was ready and before the first request; and when least memory was available.
 type LedgerAt struct {
 	Start map[string]float64 `json:"start,omitempty"`
 	Ready map[string]float64 `json:"ready,omitempty"`
 	Peak  map[string]float64 `json:"peak,omitempty"`
 }
 
-// Thermal is of the hottest GPU, over the measured phases.
+// Thermal is that of the hottest GPU, over the measured phases.
 type Thermal struct {
 	Origin
 	StartCelsius *float64 `json:"start_celsius,omitempty"`
 	MaxCelsius   *float64 `json:"max_celsius,omitempty"`
 	EndCelsius   *float64 `json:"end_celsius,omitempty"`
-	// WarmupPerformanceState is the fastest state that a GPU was in during the warm-up, of 0, the fastest, to
-	// 15; absent where the driver does not know or there was no warm-up.
+	// WarmupPerformanceState is the fastest performance state of any GPU during the warm-up, from 0, the fastest, to 15;
+	// absent where the driver does not report it or the run had no warm-up.
 	WarmupPerformanceState *float64 `json:"warmup_performance_state,omitempty"`
-	// ThrottleSeconds is by reason, of the GPU that has most of it.
+	// ThrottleSeconds is by reason, for the GPU that has most of it.
 	ThrottleSeconds map[string]float64 `json:"throttle_seconds,omitempty"`
 }
 
-// Energy is of all GPUs together, while the measured phases carried load.
+// Energy is that of all GPUs together, while the measured phases carried load.
 type Energy struct {
 	Origin
 	Joules float64 `json:"joules"`
-	// JoulesPerOutputToken is there for the measured host only, and only if it is the only one.
+	// JoulesPerOutputToken is set for the measured host only, and only if it is the only measured machine.
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// MemoryLine is a part of the pool. Bytes are negative where the parts that were read are more than the pool.
+// MemoryLine is a part of the pool. Bytes are negative where the parts that were read add up to more than the pool.
 type MemoryLine struct {
 	Name  string
 	Bytes float64
@@ -18,7 +18,7 @@ type MemoryLine struct {
 type MemorySplit struct {
 	Moment string
 	Lines  []MemoryLine
-	// Partial says that the pool is not known: how large the rest of it is was not recorded.
+	// Partial is true if the pool is unknown: the size of the rest was not recorded.
 	Partial bool
 }
 
@@ -34,8 +34,8 @@ const (
 	LineNotGPUHeld        = "not GPU-held"
 )
 
-// Splits are the moments that the figures are of, in the order of a run. KV is nil where its size is not known. Where the
-// pool is not known, they have the figures that are, and are partial.
+// Splits returns the memory at each moment that has figures, in the order of a run. KV is nil where its size is
+// unknown. Where the pool is unknown, the splits have the lines that are recorded and are partial.
 func (m *Memory) Splits(kv *KV) []MemorySplit {
 	if m == nil {
 		return nil
@@ -63,7 +63,7 @@ func (m *Memory) Splits(kv *KV) []MemorySplit {
 	return all
 }
 
-// split has these lines and the rest of the pool.
+// split returns these lines and the rest of the pool.
 func (m *Memory) split(moment, rest string, lines ...MemoryLine) MemorySplit {
 	left := *m.Pool
 	for _, line := range lines {
@@ -74,7 +74,7 @@ func (m *Memory) split(moment, rest string, lines ...MemoryLine) MemorySplit {
 	return MemorySplit{Moment: moment, Lines: lines}
 }
 
-// partialSplits are those of a pool that is not known.
+// partialSplits returns the splits of an unknown pool.
 func (m *Memory) partialSplits(kv *KV) []MemorySplit {
 	var all []MemorySplit
 	add := func(moment string, lines ...MemoryLine) {
@@ -103,7 +103,7 @@ func (m *Memory) partialSplits(kv *KV) []MemorySplit {
 	return all
 }
 
-// GPUHeldInPool reports whether GPU-held memory is part of the pool: then it is a line of the ledger.
+// GPUHeldInPool reports whether GPU-held memory is part of the pool: it is a line of the ledger then.
 func (m *Memory) GPUHeldInPool() bool {
 	if m.LedgerAt == nil {
 		return false
@@ -116,7 +116,7 @@ func (m *Memory) GPUHeldInPool() bool {
 	return false
 }
 
-// FreeWhenReady is free memory when the engine was ready; nil where it is not known.
+// FreeWhenReady returns the free memory when the engine was ready; nil where it is unknown.
 func (m *Memory) FreeWhenReady() *float64 {
 	if m.LedgerAt == nil {
 		return nil
@@ -127,11 +127,12 @@ func (m *Memory) FreeWhenReady() *float64 {
 	return nil
 }
 
-// LineNotRecorded is what telemetry kept no line of.
+// LineNotRecorded is the line of the bytes whose ledger lines the telemetry did not keep.
 const LineNotRecorded = "not recorded"
 
-// LedgerLines are the lines of the ledger at a moment, in the order of the vocabulary. They add up to the pool, where that
-// is known: what telemetry kept no line of, a limit of series for instance, is a line of its own.
+// LedgerLines returns the lines of the ledger at a moment, in the order of the vocabulary. They add up to the pool,
+// where that is known: the bytes of lines that telemetry did not keep, because of a series limit for instance, are a
+// line of their own.
 func (m *Memory) LedgerLines(at map[string]float64) []MemoryLine {
 	var lines []MemoryLine
 	sum := 0.0

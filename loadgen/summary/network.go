@@ -12,33 +12,33 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Network is what went between a machine and others in the measured phases. What RDMA moves, as the parts of an
-// engine on two machines do, is in the counters of its port and in those of no interface.
+// Network is the traffic between a machine and others in the measured phases. RDMA traffic, such as that between the
+// parts of an engine on two machines, is in the counters of its port and not in those of any interface.
 type Network struct {
 	Origin
-	// Seconds is how long the measured phases were.
+	// Seconds is the length of the measured phases.
 	Seconds float64 `json:"seconds"`
-	// Ports are interfaces and ports of RDMA that moved something or were in trouble, RDMA first. None is that
-	// all stood still.
+	// Ports are the interfaces and RDMA ports that had traffic or errors, RDMA first. It is empty if all were idle.
 	Ports []Port `json:"ports"`
 
-	// A port of RDMA is up; and what all of them moved is known, which without moving is none of Ports.
+	// rdmaUp is true if an RDMA port is up; rdmaKnown is true if the traffic of all RDMA ports is known, including idle
+	// ones, which are not in Ports.
 	rdmaUp, rdmaKnown bool
 }
 
-// Port is one of them. Bytes that are not known are absent.
+// Port is an interface or a port of RDMA. Unknown bytes are absent.
 type Port struct {
 	Device string `json:"device"`
-	// Port is the number of a port of RDMA; absent of an interface.
+	// Port is the number of an RDMA port; absent for an interface.
 	Port          string   `json:"port,omitempty"`
 	ReceivedBytes *float64 `json:"received_bytes,omitempty"`
 	SentBytes     *float64 `json:"sent_bytes,omitempty"`
-	// Errors are by the kind that the driver calls them; those that did not happen are left out.
+	// Errors are by the driver's name of the kind; kinds without errors are left out.
 	Errors map[string]float64 `json:"errors,omitempty"`
 }
 
-// network is nil where no port was seen, or not over all of the measured time. Its counters are not among those that
-// make a run invalid by falling: no verdict is built on them.
+// network is nil where no port was seen, or not over all of the measured time. A reset of its counters does not make a
+// run invalid: no verdict depends on them.
 func (r *reading) network() *Network {
 	if r.still() || !r.whole {
 		return nil
@@ -94,7 +94,7 @@ func (r *reading) network() *Network {
 func enterReceived(p *Port, _ *telemetry.Series, bytes *float64) { p.ReceivedBytes = bytes }
 func enterSent(p *Port, _ *telemetry.Series, bytes *float64)     { p.SentBytes = bytes }
 
-// enterErrors enters errors by the word of a label, or by a word of ours.
+// enterErrors adds errors under the value of a label, or under the given name.
 func enterErrors(label metric.Label, word string) func(*Port, *telemetry.Series, *float64) {
 	return func(p *Port, s *telemetry.Series, count *float64) {
 		if *count == 0 {
@@ -107,7 +107,7 @@ func enterErrors(label metric.Label, word string) func(*Port, *telemetry.Series,
 	}
 }
 
-// grown is how much a counter grew in the measured phases, without any note of a reset.
+// grown returns the growth of a counter in the measured phases, and records no reset.
 func (r *reading) grown(s *telemetry.Series) (total float64, reset, ok bool) {
 	for _, w := range r.windows {
 		increase, fell, known := s.Increase(w)
@@ -119,7 +119,7 @@ func (r *reading) grown(s *telemetry.Series) (total float64, reset, ok bool) {
 	return total, reset, len(r.windows) > 0
 }
 
-// rdmaUp says whether a port of RDMA could pass data at some moment of the measured phases.
+// rdmaUp reports whether an RDMA port could pass data at some moment of the measured phases.
 func (r *reading) rdmaUp() bool {
 	up := false
 	r.over(func(ns int64) {
@@ -139,7 +139,7 @@ func (p Port) moved() float64 {
 	return total
 }
 
-// Title is a port as people know it.
+// Title returns the name of a port for display.
 func (p Port) Title() string {
 	if p.Port == "" {
 		return p.Device
@@ -147,7 +147,7 @@ func (p Port) Title() string {
 	return "RDMA " + p.Device + "/" + p.Port
 }
 
-// Trouble lists the errors of a port by their kinds.
+// Trouble lists the errors of a port by kind.
 func (p Port) Trouble() string {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(p.Errors)) {
@@ -156,7 +156,7 @@ func (p Port) Trouble() string {
 	return strings.Join(kinds, ", ")
 }
 
-// rdma and interfaces are the bytes of both directions.
+// rdma and interfaces return the bytes of both directions.
 func (n *Network) rdma() float64 { return n.total(func(p Port) bool { return p.Port != "" }) }
 
 func (n *Network) interfaces() float64 { return n.total(func(p Port) bool { return p.Port == "" }) }
@@ -171,8 +171,8 @@ func (n *Network) total(of func(Port) bool) float64 {
 	return total
 }
 
-// troubles say what was lost on ports of RDMA: it is sent anew, and the engine waits. An interface drops what nobody
-// wants all the time.
+// troubles describes the errors on RDMA ports: lost data is sent again, and the engine waits. Drops of an interface are
+// left out: they are normal for unwanted packets.
 func (n *Network) troubles() []string {
 	if n == nil || !n.Live() {
 		return nil

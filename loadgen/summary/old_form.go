@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// UnmarshalJSON reads a summary, one of SchemaBefore by today's names.
+// UnmarshalJSON reads a summary of Schema, or one of SchemaBefore, whose names it replaces by those of Schema.
 func (s *Summary) UnmarshalJSON(text []byte) error {
 	type plain Summary
 	if err := json.Unmarshal(text, (*plain)(s)); err != nil || s.Schema != SchemaBefore {
@@ -35,8 +35,8 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readBefore reads the members that have other names today, and adds those that follow from the others: the lines of
-// the ledger are the pool, or else the three that it is split into when the engine is ready.
+// readBefore reads the members that have other names in Schema, and adds those that follow from others: the lines of
+// the ledger add up to the pool; without a ledger the pool is the sum of the three parts when the engine is ready.
 func (m *Memory) readBefore(old map[string]json.RawMessage, kv *KV) error {
 	if m == nil {
 		return nil
@@ -56,20 +56,20 @@ func (m *Memory) readBefore(old map[string]json.RawMessage, kv *KV) error {
 	}
 	pool := m.LedgerAt.pool()
 	if free := m.FreeWhenReady(); pool == nil && free != nil && m.OccupiedWithoutKV != nil && kv != nil && kv.CapacityBytes != nil {
-		sum := *m.OccupiedWithoutKV + *kv.CapacityBytes + *free // occupied without KV cache is the pool less the others
+		sum := *m.OccupiedWithoutKV + *kv.CapacityBytes + *free // occupied without KV cache is the pool minus the other two
 		pool = &sum
 	}
 	m.setPool(pool)
 	return nil
 }
 
-// setPool sets the pool and what follows from it and from the figures of SchemaBefore.
+// setPool sets the pool and the figures computed from it and from those of SchemaBefore.
 func (m *Memory) setPool(pool *float64) {
 	m.Pool, m.AvailableMin, m.OccupiedPeak = pool, less(pool, m.UnavailablePeak), less(pool, m.CUDAFreeMin)
 }
 
-// readPools reads pools that a summary of SchemaBefore does not have from the telemetry of its run. Without telemetry that
-// can be read they stay unknown, and the summary is read all the same.
+// readPools reads pools that a summary of SchemaBefore does not have from the telemetry of its run. Without
+// readable telemetry they stay unknown; that is not an error.
 func (r *Run) readPools() {
 	memories := []*Memory{r.Summary.Memory}
 	for _, machine := range r.Summary.Machines {
@@ -90,8 +90,8 @@ func (r *Run) readPools() {
 	}
 }
 
-// pool is the sum of the lines at the first moment that has all; nil without one. The line unattributed is the last
-// that a limit of series leaves.
+// pool returns the sum of the lines at the first moment that has all; nil without one. The line unattributed is the
+// last that a series limit drops.
 func (at *LedgerAt) pool() *float64 {
 	if at == nil {
 		return nil
@@ -109,7 +109,7 @@ func (at *LedgerAt) pool() *float64 {
 	return nil
 }
 
-// less is a part of the pool without another; nil if one of them is not known.
+// less returns a part of the pool minus another; nil if one of them is unknown.
 func less(pool, part *float64) *float64 {
 	if pool == nil || part == nil {
 		return nil

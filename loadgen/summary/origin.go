@@ -7,20 +7,20 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Made is when and with what a run was made.
+// Made is when and with which programs a run was made.
 type Made struct {
-	// StartedAt is the moment at which the clock of the run began, in UTC; absent where a file of another tool has none.
+	// StartedAt is the start of the clock of the run, in UTC; absent where a file of another tool has none.
 	StartedAt *time.Time `json:"started_at,omitempty"`
-	// TimeZone is that of the machine that sent the load; absent of runs from before it was kept.
+	// TimeZone is that of the machine that sent the load; absent for runs from before it was recorded.
 	TimeZone *rundir.TimeZone `json:"time_zone,omitempty"`
 	// Program is the uma-load that made the run.
 	Program rundir.Program `json:"program"`
-	// Engine and EngineVersion are as the server named them, or as the log of a command did; absent where neither did.
+	// Engine and EngineVersion are as the server reported them, or as the log of a command did; absent where neither did.
 	Engine        string `json:"engine,omitempty"`
 	EngineVersion string `json:"engine_version,omitempty"`
 }
 
-// madeOf reads it from the manifest.
+// madeOf reads Made from the manifest.
 func madeOf(m rundir.Manifest) *Made {
 	made := Made{TimeZone: m.Client.TimeZone, Program: m.Program, Engine: m.Server.Engine, EngineVersion: m.Server.Version}
 	if !m.StartedAt.IsZero() {
@@ -35,8 +35,8 @@ func madeOf(m rundir.Manifest) *Made {
 	return &made
 }
 
-// Local returns when the run began by the clock of the machine that sent its load, in UTC where its time zone is not known; false
-// where the moment is not known.
+// Local returns the start of the run in the time zone of the machine that sent its load, in UTC where that zone is
+// unknown; false where the start is unknown.
 func (m *Made) Local() (time.Time, bool) {
 	switch {
 	case m == nil || m.StartedAt == nil:

@@ -7,15 +7,16 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a cache. By
-// the engine's counters it has those of all requests: only before and after the whole load are these known to the token.
+// PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a
+// cache. By the engine's counters it covers all requests: these counters are known to the token only before and after
+// the whole load.
 type PrefixCache struct {
 	PromptTokens int64 `json:"prompt_tokens"`
 	HitTokens    int64 `json:"hit_tokens"`
-	// UnplannedHitTokens are those beyond what the schedule repeats, and beyond what prompts of different runs begin with
-	// alike (chat template and opening), summed per request; absent where the template's tokens are not known.
+	// UnplannedHitTokens are the hits beyond what the schedule repeats, and beyond what prompts of different runs share at
+	// their beginning (chat template and opening), summed per request; absent where the template's tokens are unknown.
 	UnplannedHitTokens *int64 `json:"unplanned_hit_tokens,omitempty"`
-	// Source is who counted the hits: the answers, or the engine's counters where answers do not report any.
+	// Source is where the hits were counted: the answers, or the engine's counters where answers do not report any.
 	Source string `json:"source"`
 }
 
@@ -25,7 +26,7 @@ const (
 	hitsOfEngine  = "engine"
 )
 
-// UnplannedRatio is the share of prompt tokens that a cache answered beyond the schedule; nil where it is not known.
+// UnplannedRatio returns the share of prompt tokens that a cache answered beyond the schedule; nil where it is unknown.
 func (c *PrefixCache) UnplannedRatio() *float64 {
 	if c == nil || c.UnplannedHitTokens == nil || c.PromptTokens == 0 {
 		return nil
@@ -38,17 +39,19 @@ func (c *PrefixCache) String() string {
 	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, chart.FormatRatio(*c.UnplannedRatio()))
 }
 
-// prefixTokens adds up the prompt tokens of a phase.
+// prefixTokens sums the prompt tokens of a phase.
 type prefixTokens struct {
 	prompt, hits int64
-	// expected of the prompt tokens may be found in a cache; unplanned of the hits are beyond that, request by request.
+	// expected counts the prompt tokens that may be found in a cache; unplanned counts the hits beyond that, request by
+	// request.
 	expected, unplanned int64
 	counted             int // answers that report cached tokens
-	// history is how many tokens a conversation has had: the next turn sends them again.
+	// history is the number of tokens of each conversation so far: the next turn sends them again.
 	history map[string]int
 }
 
-// add takes the record of a request that ended ok. Common is how many tokens prompts of different runs begin with alike.
+// add adds the record of a request that ended ok. Common is the number of leading tokens that prompts of different runs
+// share.
 func (p *prefixTokens) add(r openai.Record, common int) {
 	if r.TokensIn == nil {
 		return
@@ -66,8 +69,9 @@ func (p *prefixTokens) add(r openai.Record, common int) {
 	}
 }
 
-// expects is how many of a request's prompt tokens may be found in a cache that had none of its run before. What the
-// schedule repeats is a share of the prompt: its lengths may be estimates, which the server counts otherwise.
+// expects returns how many of a request's prompt tokens may be found in a cache that had none of its run before. What
+// the schedule repeats is computed as a share of the prompt: the planned lengths may be estimates that differ from the
+// server's count.
 func (p *prefixTokens) expects(r openai.Record, common int) int {
 	if r.Turn > 1 {
 		if history, known := p.history[conversation(r)]; known {
@@ -81,7 +85,7 @@ func (p *prefixTokens) expects(r openai.Record, common int) int {
 	return common + int(float64(*r.TokensIn)*float64(r.RepeatedTokensTarget)/float64(r.InputTokensTarget))
 }
 
-// keep notes how long a conversation is with the answer.
+// keep records the length of a conversation including the answer.
 func (p *prefixTokens) keep(r openai.Record) {
 	if p.history == nil {
 		p.history = map[string]int{}
@@ -93,7 +97,7 @@ func (p *prefixTokens) keep(r openai.Record) {
 	p.history[conversation(r)] = *r.TokensIn + *r.TokensOut
 }
 
-// conversation names the one that a request belongs to.
+// conversation returns the name of the conversation that a request belongs to.
 func conversation(r openai.Record) string { return r.Session + "/" + r.Conversation }
 
 func (p *prefixTokens) merge(o prefixTokens) {
@@ -104,7 +108,7 @@ func (p *prefixTokens) merge(o prefixTokens) {
 	p.counted += o.counted
 }
 
-// prefix adds up all phases, measured or not.
+// prefix sums all phases, measured or not.
 func (p phaseAggregates) prefix() prefixTokens {
 	var all prefixTokens
 	for _, a := range p.of {
@@ -113,7 +117,7 @@ func (p phaseAggregates) prefix() prefixTokens {
 	return all
 }
 
-// commonTokens is how many tokens prompts of different runs begin with alike; 0 where it is not known.
+// commonTokens returns the number of leading tokens that prompts of different runs share; 0 where it is unknown.
 func (in inputs) commonTokens() int {
 	if in.PrefixReuse == nil || in.PrefixReuse.CommonTokens == nil {
 		return 0
@@ -121,8 +125,8 @@ func (in inputs) commonTokens() int {
 	return *in.PrefixReuse.CommonTokens
 }
 
-// prefixCache is what a cache answered; nil where it was not counted. The engine's counters are of all its clients, so that
-// they are used only if it served no other.
+// prefixCache returns the hits of a prefix cache; nil where they were not counted. The engine's counters cover all its
+// clients, so they are used only if it served no other.
 func (in inputs) prefixCache(phases phaseAggregates, total *aggregate) *PrefixCache {
 	p := total.prefix
 	if in.PrefixReuse == nil || p.prompt == 0 {
@@ -145,14 +149,15 @@ func (in inputs) prefixCache(phases phaseAggregates, total *aggregate) *PrefixCa
 	return c
 }
 
-// How far an engine's count of prompt tokens may be from those of the run, for it to be of the run alone.
+// Limits of the difference between an engine's count of prompt tokens and that of the run; within them the engine
+// served the run alone.
 const (
 	leastCounted = 0.95
 	mostCounted  = 1.01
 )
 
-// engineHits are those that the engine counted, if it counted the requests of the run and no others. What it counted
-// beyond them may all have been found.
+// engineHits returns the hits that the engine counted, if it counted the requests of the run and no others. All tokens
+// that it counted beyond those of the run may have been hits, so they are subtracted.
 func (in inputs) engineHits(sent int64) (hits int64, alone bool) {
 	e := in.PrefixReuse.Engine
 	if e == nil || e.Tokens < leastCounted*float64(sent) || e.Tokens > mostCounted*float64(sent) {
@@ -161,8 +166,8 @@ func (in inputs) engineHits(sent int64) (hits int64, alone bool) {
 	return int64(max(0, e.HitTokens-max(0, e.Tokens-float64(sent)))), true
 }
 
-// judgePrefixReuse finds prompts that the server had seen before the run. Where a flag or a prompt file repeats prompts, that
-// is a caveat.
+// judgePrefixReuse finds prompts that the server had seen before the run. Where a flag or a prompt file repeats
+// prompts, that is a caveat.
 func judgePrefixReuse(e grounds, limit float64) verdict {
 	c, ratio := e.cache, e.cache.UnplannedRatio()
 	switch {
@@ -174,7 +179,7 @@ func judgePrefixReuse(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// repeatedPrompts is the caveat of a run whose prompts the server may have seen, and had.
+// repeatedPrompts returns the caveat of a run whose prompts the server may have seen before, and whether it had.
 func (in inputs) repeatedPrompts(c *PrefixCache) (caveat string, seen bool) {
 	ratio, rule := c.UnplannedRatio(), in.limit(CodePrefixReuse)
 	if ratio == nil || in.PrefixReuse.Repeats == "" || rule == nil || *ratio <= *rule {

@@ -9,16 +9,15 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// reading is one source looked at in the measured phases: what the summary shows and what the
-// rules of validity ask.
+// reading evaluates one source in the measured phases: the figures of the summary and the inputs of the validity rules.
 type reading struct {
 	Machine
 	in      inputs
 	log     *telemetry.Log
 	source  *telemetry.SourceLog
 	windows []telemetry.Window
-	// whole says whether the windows are all of the measured time. What a counter says of less is no
-	// proof that nothing happened, and no figure to divide by what was served in all of it.
+	// whole is true if the windows cover all of the measured time. A counter over less time proves no absence of events,
+	// and its growth cannot be divided by what was served in all of it.
 	whole bool
 
 	windowSeconds float64
@@ -29,15 +28,15 @@ type reading struct {
 	powerSamples  int
 	countersRead  int
 	countersReset []string
-	// kvDiffers names the engines' pages that disagree about the size of the KV cache.
+	// kvDiffers names the pages of engines that disagree about the size of the KV cache.
 	kvDiffers []string
-	// foreign are the processes on the GPU that are not the engine's; foreignKnown says whether
-	// processes could be told apart.
+	// foreign are the processes on the GPU that are not the engine's; foreignKnown is true if processes could be told
+	// apart.
 	foreign      []held
 	foreignKnown bool
 }
 
-// readings looks at every source of the telemetry.
+// readings evaluates every source of the telemetry.
 func readings(in inputs) []*reading {
 	if in.Telemetry == nil {
 		return nil
@@ -45,7 +44,7 @@ func readings(in inputs) []*reading {
 	var all []*reading
 	for _, source := range in.Telemetry.Sources {
 		if source.Foreign {
-			continue // a page of an engine is no machine
+			continue // a page of an engine is not a machine
 		}
 		r := &reading{in: in, log: in.Telemetry, source: source, whole: true}
 		r.Origin = Origin{source.Name, source.Mode()}
@@ -85,8 +84,7 @@ func phaseNames(phases []rundir.Span) []string {
 	return names
 }
 
-// measures says whether a source is that of the measured host: named like the label host, or the only
-// one.
+// measures reports whether a source is that of the measured host: named like the label host, or the only one.
 func (in inputs) measures(source string) bool {
 	machines := 0
 	for _, s := range in.Telemetry.Sources {
@@ -97,7 +95,7 @@ func (in inputs) measures(source string) bool {
 	return machines == 1 || source == in.Labels[string(metric.LabelHost)]
 }
 
-// ofMeasuredHost finds the source of the measured host.
+// ofMeasuredHost returns the source of the measured host.
 func ofMeasuredHost(all []*reading) *reading {
 	for _, r := range all {
 		if r.in.measures(r.source.Name) {
@@ -107,8 +105,9 @@ func ofMeasuredHost(all []*reading) *reading {
 	return nil
 }
 
-// measuredMachines are those that the run is judged by, the measured host first: it, and every other one whose telemetry
-// was asked for, since an engine may lie on several. Those that were only found, and those that are not live, are none.
+// measuredMachines returns the machines whose telemetry decides the validity of the run, the measured host first, then
+// every other one whose telemetry was requested, since an engine may span several. Machines that were only discovered,
+// and sources that are not live, are left out.
 func measuredMachines(in inputs, all []*reading) []*reading {
 	host := ofMeasuredHost(all)
 	if host == nil {
@@ -139,7 +138,7 @@ func (r *reading) over(visit func(ns int64)) {
 	}
 }
 
-// total is the sum of a family's series at a moment; absent when none is there.
+// total returns the sum of a family's series at a moment; absent without any.
 func (r *reading) total(family metric.Definer, ns int64) (float64, bool) {
 	var total float64
 	found := false
@@ -151,7 +150,7 @@ func (r *reading) total(family metric.Definer, ns int64) (float64, bool) {
 	return total, found
 }
 
-// largest is the largest of a family's series at a moment; absent when none is there.
+// largest returns the largest of a family's series at a moment; absent without any.
 func (r *reading) largest(family metric.Definer, ns int64) (float64, bool) {
 	var most *float64
 	for _, series := range r.source.Find(family) {
@@ -165,8 +164,7 @@ func (r *reading) largest(family metric.Definer, ns int64) (float64, bool) {
 	return *most, true
 }
 
-// keepIf replaces the kept value by a larger one (sign 1) or a smaller one (sign -1), and says
-// whether it did.
+// keepIf replaces the kept value by a larger one (sign 1) or a smaller one (sign -1), and reports whether it did.
 func keepIf(kept **float64, v float64, sign int) bool {
 	if *kept != nil && cmp.Compare(v, **kept) != sign {
 		return false
@@ -175,11 +173,11 @@ func keepIf(kept **float64, v float64, sign int) bool {
 	return true
 }
 
-// increase is how much a counter grew in the measured phases. Resets are noted: every counter
-// that is read through here is one that a rule or a figure uses.
+// increase returns the growth of a counter in the measured phases. It records resets: a rule or a figure uses every
+// counter that is read with it.
 func (r *reading) increase(series *telemetry.Series) (float64, bool) {
 	if r.still() {
-		return 0, false // that a picture does not change says nothing of what went on
+		return 0, false // in a snapshot counters do not change, whatever happened during the run
 	}
 	var total float64
 	for _, w := range r.windows {
@@ -206,9 +204,9 @@ func (r *reading) swap() {
 	}
 }
 
-// deltas are the counters of the measured host, if there is one, and of the pages of engines,
-// between the borders of a phase: of a phase that ran several times, in all of them or none. Series of
-// a page have its source among their labels.
+// deltas returns the growth of the counters of the measured host, if there is one, and of the pages of engines, between
+// the borders of a phase; of a phase that ran several times, only if it is known for all of them. Series of a page have
+// its source among their labels.
 func deltas(log *telemetry.Log, host *reading, phase string) map[string]Delta {
 	if log == nil {
 		return nil
@@ -240,7 +238,7 @@ func addDeltas(deltas map[string]Delta, log *telemetry.Log, source *telemetry.So
 	}
 }
 
-// deltaOver adds up windows; there is no sum if one of them has no increase.
+// deltaOver sums the growth over windows; there is no sum if one of them has none.
 func deltaOver(series *telemetry.Series, windows []telemetry.Window) (sum Delta, ok bool) {
 	for _, w := range windows {
 		grown, reset, ok := series.Increase(w)
@@ -252,7 +250,7 @@ func deltaOver(series *telemetry.Series, windows []telemetry.Window) (sum Delta,
 	return sum, true
 }
 
-// counterNames are the names of all counters in the vocabulary.
+// counterNames returns the names of all counters in the vocabulary.
 func counterNames() map[string]bool {
 	names := map[string]bool{}
 	for _, definer := range metric.All() {

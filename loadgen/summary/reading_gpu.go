@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// throttleReasons are the clock events that make a run invalid. Software power capping is not
-// among them: under load it is normal.
+// throttleReasons returns the clock events that make a run invalid. Software power capping is not among them: under
+// load it is normal.
 func throttleReasons() []string {
 	return []string{metric.ReasonHWSlowdown, metric.ReasonHWThermal, metric.ReasonSWThermal, metric.ReasonHWPowerBrake}
 }
@@ -39,14 +39,14 @@ func (r *reading) thermal() *Thermal {
 	return &t
 }
 
-// The phase in which a server warms up, and the slowest performance state of a GPU that works: GeForce
-// cards compute in P2, an idle GB10 is in P8.
+// The phase in which a server warms up, and the slowest performance state of a GPU that works: GeForce cards compute in
+// P2, an idle GB10 is in P8.
 const (
 	phaseWarmup   = "warmup"
 	slowestAtWork = 2
 )
 
-// warmupState is the fastest performance state of any GPU in the warm-up: of several, an engine may use one.
+// warmupState returns the fastest performance state of any GPU in the warm-up: of several GPUs, an engine may use one.
 func (r *reading) warmupState() *float64 {
 	var fastest *float64
 	for _, w := range r.log.Windows(r.source, phaseWarmup) {
@@ -59,13 +59,13 @@ func (r *reading) warmupState() *float64 {
 	return fastest
 }
 
-// asleep says that no GPU was at full speed when measuring began.
+// asleep reports whether all GPUs were below full speed when measuring began.
 func (t *Thermal) asleep() bool {
 	return t != nil && t.WarmupPerformanceState != nil && *t.WarmupPerformanceState > slowestAtWork
 }
 
-// A power-delivery fault of GB10 shows in no flag: the GPU is busy, and neither clocks nor draws
-// power as one that works does.
+// Signs of a power-delivery fault of GB10, which no flag reports: the GPU is busy, but its clock and its power are
+// below those of a GPU that works.
 const (
 	faultUtilization = 0.8
 	faultClockHertz  = 1.4e9
@@ -77,7 +77,7 @@ func (r *reading) power() {
 		r.gb10 = r.gb10 || strings.Contains(info.Labels[string(metric.LabelName)], "GB10")
 	}
 	if !r.gb10 {
-		return // other GPUs may well idle at such figures
+		return // such figures are normal for other GPUs
 	}
 	r.over(func(ns int64) {
 		utilization, a := r.largest(metric.GPUUtilizationRatio, ns)

@@ -8,9 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// kv is the capacity of the KV cache by the engine's page, when the engine was ready. A frontend
-// and the engines behind it tell of the same cache: several pages count once if they agree, and
-// not at all if they do not.
+// kv returns the capacity of the KV cache by the engine's page, when the engine was ready. A frontend and the engines
+// behind it report the same cache: several pages count once if they agree, and not at all if they do not.
 func (r *reading) kv() *KV {
 	ns, ok := r.readyNS()
 	if !ok {
@@ -34,7 +33,7 @@ func (r *reading) kv() *KV {
 	return &KV{CapacityBytes: anyOf(bytes), CapacityTokens: anyOf(tokens), Source: pages[0]}
 }
 
-// bySource sums a family over everything but the page that it comes from.
+// bySource sums a family over all labels except the source page.
 func (r *reading) bySource(family metric.Definer, ns int64) map[string]float64 {
 	sums := map[string]float64{}
 	for _, series := range r.source.Find(family) {
@@ -56,7 +55,7 @@ func anyOf(values map[string]float64) *float64 {
 	return nil
 }
 
-// kvBytes is the capacity in bytes, if it is known.
+// kvBytes returns the capacity in bytes, if it is known.
 func (r *reading) kvBytes() (float64, bool) {
 	if r.KV == nil || r.KV.CapacityBytes == nil {
 		return 0, false
@@ -64,8 +63,8 @@ func (r *reading) kvBytes() (float64, bool) {
 	return *r.KV.CapacityBytes, true
 }
 
-// occupiedWithoutKV is pool - MemFree - KV cache at ready. MemFree is read as CUDA's, which exists only
-// where the KV cache is in the pool at all.
+// occupiedWithoutKV returns pool - MemFree - KV cache at ready. It reads MemFree from CUDA's free memory, which exists
+// only where the KV cache is in the pool.
 func (r *reading) occupiedWithoutKV() *float64 {
 	kv, known := r.kvBytes()
 	ns, ready := r.readyNS()
@@ -81,14 +80,13 @@ func (r *reading) occupiedWithoutKV() *float64 {
 	return &rest
 }
 
-// kvFallTolerance is how far the fall of free memory that is taken for the KV cache may be from
-// its capacity: beside it an engine takes little, but something.
+// kvFallTolerance is the largest relative difference between a fall of free memory and the capacity of the KV cache,
+// for the fall to count as the allocation of the cache: an engine allocates a little else at the same time.
 const kvFallTolerance = 0.1
 
-// freeAtKVSizing looks for the KV cache being taken while the engine loads: a fall of CUDA's free
-// memory, without a rise in between, as large as the cache. The last such fall counts, because
-// weights come first, and the free memory is that from which it begins. A fall that is too large,
-// weights and cache in one, says nothing.
+// freeAtKVSizing searches for the allocation of the KV cache while the engine loads: a fall of CUDA's free memory,
+// without a rise in between, as large as the cache. The last such fall counts, because weights come first; the result
+// is the free memory at its beginning. A fall that is too large, weights and cache in one, gives no result.
 func (r *reading) freeAtKVSizing() *float64 {
 	kv, known := r.kvBytes()
 	if !known || kv <= 0 {
@@ -105,7 +103,7 @@ func (r *reading) freeAtKVSizing() *float64 {
 	return at
 }
 
-// fall is a stretch in which a value only got smaller.
+// fall is a stretch of time in which a value only fell.
 type fall struct{ from, to float64 }
 
 // falls lists the stretches of a window in which CUDA's free memory fell from sample to sample.

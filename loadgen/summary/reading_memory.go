@@ -31,7 +31,7 @@ func (r *reading) memory() *Memory {
 	return &m
 }
 
-// pool is the pool when it was first read; nil without it.
+// pool returns the first sample of the pool; nil without one.
 func (r *reading) pool() *float64 {
 	for _, ns := range r.source.Samples {
 		if pool, ok := r.total(metric.MemoryPoolBytes, ns); ok {
@@ -59,8 +59,8 @@ func (r *reading) ledgerAt(peakNS int64) *LedgerAt {
 	return &at
 }
 
-// startPhase is the phase with whose beginning the engine begins to be started, if the run began that
-// early. What a machine cools down from is not what the engine found there.
+// startPhase returns the phase at whose beginning the engine is started, if the run began that early. An earlier
+// cool-down phase does not count: the memory at its beginning is not what the engine started with.
 func (r *reading) startPhase() (string, bool) {
 	for _, phase := range r.log.Phases {
 		if !starting(phase.Name) {
@@ -73,9 +73,9 @@ func (r *reading) startPhase() (string, bool) {
 	return "", false
 }
 
-// readyNS is the moment at which the engine was ready and nothing had been asked of it: the start
-// of the first phase after those. Where nothing tells the start of an engine from its work, as in a
-// recorded command whose log is not understood, there is no such moment.
+// readyNS returns the moment at which the engine was ready and before the first request: the start of the first phase
+// after the engine's start. Where the start of an engine cannot be separated from its work, as in a recorded command
+// whose log is not understood, there is no such moment.
 func (r *reading) readyNS() (int64, bool) {
 	for i, phase := range r.log.Phases {
 		if starting(phase.Name) || phase.Name == phaseReady {
@@ -89,11 +89,10 @@ func (r *reading) readyNS() (int64, bool) {
 	return 0, false
 }
 
-// phaseReady is the phase in which the engine is ready and nothing is asked of it; its end is
-// the moment that counts.
+// phaseReady is the phase in which the engine is ready and gets no requests; its end is the moment that counts.
 const phaseReady = "ready"
 
-// starting says whether the engine is not there yet in a phase.
+// starting reports whether the engine is still starting in a phase.
 func starting(phase string) bool {
 	return phase == metric.PhaseBefore || phase == metric.PhaseCooldown || phase == metric.PhaseStart || phase == metric.PhaseLoad
 }
@@ -106,7 +105,7 @@ func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
 	return r.ledger(ns)
 }
 
-// startOf is when the source was first sampled in a phase.
+// startOf returns the time of the first sample of the source in a phase.
 func (r *reading) startOf(phase string) (int64, bool) {
 	windows := r.log.Windows(r.source, phase)
 	if len(windows) == 0 {
@@ -115,7 +114,7 @@ func (r *reading) startOf(phase string) (int64, bool) {
 	return windows[0].FromNS, true
 }
 
-// ledgerLine is a line of the ledger at a moment; absent where it is not known.
+// ledgerLine returns a line of the ledger at a moment; absent where it is unknown.
 func (r *reading) ledgerLine(line string, ns int64) (float64, bool) {
 	for _, series := range r.source.Find(metric.MemoryLedgerBytes) {
 		if series.Labels[string(metric.LabelLine)] == line {

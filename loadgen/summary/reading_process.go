@@ -9,15 +9,15 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// held is what one process held of the GPUs at most.
+// held is the most that one process held of the GPUs.
 type held struct {
 	pid, comm, cgroup string
 	bytes             float64
 }
 
-// processes tells the engine's processes on the GPU from others. The engine is whoever holds most
-// over the measured phases, and everything in its cgroup: workers are started by it. A process
-// without a cgroup of its own, as on a host without cgroups, is told apart by its name.
+// processes separates the engine's processes on the GPU from others. The engine is the process that holds most over the
+// measured phases, with all processes in its cgroup: it starts its workers there. A process without a cgroup of its
+// own, as on a host without cgroups, is identified by its name.
 func (r *reading) processes() {
 	all := r.holders()
 	if len(all) == 0 {
@@ -50,7 +50,7 @@ func (p held) String() string {
 	return fmt.Sprintf("%s (%s) held %s", p.comm, p.pid, chart.FormatBytes(p.bytes))
 }
 
-// holders lists the processes on the GPUs of the measured phases, with the most that each held.
+// holders lists the processes on the GPUs in the measured phases, with the most that each held.
 func (r *reading) holders() []held {
 	most := map[held]float64{}
 	r.over(func(ns int64) {

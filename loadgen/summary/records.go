@@ -13,21 +13,21 @@ import (
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
-// maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some
-// 25 bytes, and no answer may make the records of all others unreadable.
+// maxRecordBytes bounds one line of requests.jsonl. The longest answer fits: an arrival takes some 25 bytes, and a
+// single long answer must not make the other records unreadable.
 const maxRecordBytes = 32 * openai.MaxEvents
 
-// ErrTorn comes with the last line of a file that ends in the middle of it, as after a kill.
+// ErrTorn is returned with the last line of a file that ends within the line, as after a kill.
 var ErrTorn = errors.New("the last line is torn")
 
-// Records reads requests.jsonl, one chat.Record a line. A torn last line comes as ErrTorn, any
-// other line that is no record as an error that names it; both end the sequence.
+// Records reads requests.jsonl, one openai.Record a line. A torn last line yields ErrTorn, any other line that is not a
+// record yields an error that names it; both end the sequence.
 func Records(path string) iter.Seq2[openai.Record, error] {
 	return RecordsBy(path, runtime.GOMAXPROCS(0))
 }
 
-// RecordsBy is Records with so many decoders, for a caller who reads many files at once: each decoder
-// holds some batches.
+// RecordsBy is Records with a number of decoders, for a caller who reads many files at once: each decoder holds some
+// batches.
 func RecordsBy(path string, decoders int) iter.Seq2[openai.Record, error] {
 	return func(yield func(openai.Record, error) bool) {
 		file, err := runfile.Open(path)
@@ -47,8 +47,8 @@ func RecordsBy(path string, decoders int) iter.Seq2[openai.Record, error] {
 	}
 }
 
-// decodeRecords yields the records of a file in its order. Lines are decoded in batches on several
-// cores: decoding JSON is nearly all of the work of a summary.
+// decodeRecords yields the records of a file in its order. It decodes batches of lines on several cores: decoding JSON
+// is nearly all of the work of a summary.
 func decodeRecords(file io.Reader, decoders int) iter.Seq2[openai.Record, error] {
 	return func(yield func(openai.Record, error) bool) {
 		p := newPipeline(decoders)
@@ -69,10 +69,10 @@ func decodeRecords(file io.Reader, decoders int) iter.Seq2[openai.Record, error]
 	}
 }
 
-// batchBytes is about how much text one batch has: enough to make handing it over cheap.
+// batchBytes is the approximate amount of text in a batch: enough to make the hand-over cheap.
 const batchBytes = 256 << 10
 
-// batch is a piece of the file: whole lines, and then what became of them.
+// batch is a piece of the file: whole lines, and after decoding their records.
 type batch struct {
 	first   int // number of its first line
 	text    []byte
@@ -82,7 +82,7 @@ type batch struct {
 	decoded chan struct{}
 }
 
-// decode turns the lines into records, up to the first that is none.
+// decode decodes the lines into records, up to the first that is not one.
 func (b *batch) decode() {
 	defer close(b.decoded)
 	b.records = make([]openai.Record, len(b.ends))
@@ -99,8 +99,8 @@ func (b *batch) decode() {
 
 func lineError(number int, err error) error { return fmt.Errorf("line %d: %w", number, err) }
 
-// pipeline hands batches from one reader to several decoders, and keeps their order. Its channels bound
-// how much of the file is in memory.
+// pipeline passes batches from one reader to several decoders, and keeps their order. Its channels bound how much of
+// the file is in memory.
 type pipeline struct {
 	ordered chan *batch
 	work    chan *batch
@@ -127,13 +127,13 @@ func (p *pipeline) start(file io.Reader) {
 	}
 }
 
-// end stops everything and returns when nothing reads the file any more.
+// end stops the pipeline and returns when no goroutine reads the file any more.
 func (p *pipeline) end() {
 	close(p.stop)
 	p.running.Wait()
 }
 
-// read cuts the file into batches until it ends, a line cannot be read, or nobody wants more.
+// read cuts the file into batches until it ends, a line cannot be read, or the pipeline is stopped.
 func (p *pipeline) read(lines *bufio.Reader) {
 	for number := 1; ; {
 		b := &batch{first: number, text: make([]byte, 0, batchBytes+batchBytes/8), decoded: make(chan struct{})}
@@ -162,7 +162,7 @@ func lastEnd(ends []int) int {
 	return ends[len(ends)-1]
 }
 
-// hand passes a batch on; false when nobody wants it.
+// hand passes a batch on; false when the pipeline is stopped.
 func (p *pipeline) hand(b *batch) bool {
 	for _, to := range []chan *batch{p.ordered, p.work} {
 		select {

@@ -2,31 +2,31 @@ package summary
 
 import "github.com/umascope/umascope/loadgen/openai"
 
-// Requests are what figures show of the requests of a run.
+// Requests holds the data of the charts about the requests of a run.
 type Requests struct {
-	total *aggregate // of measured phases
-	// Timeline is of all phases.
+	total *aggregate // of the measured phases
+	// Timeline covers all phases.
 	Timeline *Timeline
 }
 
 // Latency describes the latencies of the measured requests.
 func (r *Requests) Latency() Latency { return r.total.latency() }
 
-// Values are a quantity of the measured requests that ended ok and have it, in nanoseconds.
+// Values returns a quantity of the measured requests that ended ok and have it, in nanoseconds.
 func (r *Requests) Values(of Quantity) []int64 { return r.total.sent.values(of) }
 
-// EachChunkGap visits the gaps between chunks of measured requests in ascending order, in nanoseconds, with how
-// often each occurred.
+// EachChunkGap visits the gaps between chunks of measured requests in ascending order, in nanoseconds, with the number
+// of times each occurred.
 func (r *Requests) EachChunkGap(visit func(value, count int64)) { r.total.chunkGap.each(visit) }
 
-// Quantity is a figure of one request; absent if it has none.
+// Quantity returns a figure of one request; absent if it has none.
 type Quantity func(sample) int64
 
-// TTFT is the time to the first token.
+// TTFT returns the quantity time to first token.
 func TTFT(from openai.Origin) Quantity { return ttft(from) }
 
-// E2E is the duration of a request.
+// E2E returns the quantity duration of a request.
 func E2E(from openai.Origin) Quantity { return e2e(from) }
 
-// TPOT is the time per output token.
+// TPOT returns the quantity time per output token.
 func TPOT() Quantity { return tpot }

@@ -10,20 +10,21 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// grounds is what the rules of validity look at.
+// grounds are the inputs of the validity rules.
 type grounds struct {
 	in    inputs
 	total *aggregate
-	// phases are all that have records, those that are not measured too.
+	// phases are all phases that have records, including those that are not measured.
 	phases phaseAggregates
-	// machines are those that are measured, as their telemetry shows them; none without any. What is wrong with one
-	// is wrong with the run: the others of an engine wait for it.
+	// machines are the measured machines, by their telemetry; empty without any. A fault on one makes the whole run
+	// invalid: the other machines of an engine wait for it.
 	machines []*reading
-	// cache is what a prefix cache answered; nil where it was not counted.
+	// cache has the hits of a prefix cache; nil where they were not counted.
 	cache *PrefixCache
 }
 
-// each asks every measured machine. A rule is known of a run if it is known of each machine that it applies to.
+// each evaluates every measured machine. A rule counts as checked if it could be checked on each machine that it
+// applies to.
 func (e grounds) each(applies func(*reading) bool, look func(*reading) verdict) verdict {
 	var bad []string
 	known, asked := true, false
@@ -45,11 +46,11 @@ func (e grounds) each(applies func(*reading) bool, look func(*reading) verdict) 
 
 func always(*reading) bool { return true }
 
-// lagP99Minimum is how many requests must be above the limit of client_lag, so that one
-// outlier among few does not decide.
+// lagP99Minimum is the number of requests that must be above the limit of client_lag, so that one outlier among few
+// does not decide.
 const lagP99Minimum = 3
 
-// judgeClientLag reads p99 whatever the number of requests: here too much caution is right.
+// judgeClientLag uses p99 for any number of requests: too much caution is right here.
 func judgeClientLag(e grounds, limit float64) verdict {
 	lag, first := e.total.sent.values(clientLag), e.total.sent.values(ttft(openai.FromSend))
 	if len(lag) == 0 {
@@ -75,7 +76,7 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	return verdict{true, bad}
 }
 
-// lateTogether counts the late requests that were to start with their phase, of closed loops.
+// lateTogether counts the late requests of closed loops that were to start with their phase.
 func (e grounds) lateTogether(limit float64) int {
 	starts := map[int64]bool{}
 	for _, phase := range e.in.measured() {
@@ -90,8 +91,8 @@ func (e grounds) lateTogether(limit float64) int {
 	return n
 }
 
-// judgeErrorRate counts every request that did not end ok, also those that were cancelled when
-// the grace after the run was over: leaving them out would leave out the slowest.
+// judgeErrorRate counts every request that did not end ok, including those that were cancelled when the grace period
+// after the run ended: leaving them out would leave out the slowest.
 func judgeErrorRate(e grounds, limit float64) verdict {
 	if e.in.Tool != nil {
 		return verdict{}
@@ -106,8 +107,8 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// judgePhaseFailed looks at all phases: a warm-up or a baseline whose requests all failed leaves nothing to
-// compare with. Requests that were cancelled when the run was stopped are no failures of the server.
+// judgePhaseFailed covers all phases: a warm-up or a baseline whose requests all failed leaves no basis for a
+// comparison. Requests that were cancelled when the run was stopped are not failures of the server.
 func judgePhaseFailed(e grounds, _ float64) verdict {
 	if e.in.Tool != nil {
 		return verdict{}
@@ -122,8 +123,8 @@ func judgePhaseFailed(e grounds, _ float64) verdict {
 	return verdict{true, strings.Join(bad, "; ")}
 }
 
-// judgeNoOutput looks for answers that ended ok and have nothing in them: no latency but that of their end
-// would be known, and requests per second would count them.
+// judgeNoOutput finds answers that ended ok and are empty: their only latency is that of their end, and requests per
+// second would count them.
 func judgeNoOutput(e grounds, limit float64) verdict {
 	if e.in.Tool != nil {
 		return verdict{}
@@ -147,7 +148,7 @@ func judgeTelemetryLost(e grounds, limit float64) verdict {
 	looked := false
 	for _, s := range sources {
 		if s.Foreign && s.SamplesGot == 0 {
-			continue // that of a manager that is switched off; it is warned about
+			continue // the rule of a manager that is switched off; it is warned about
 		}
 		looked = true
 		lost := s.SamplesWanted - s.SamplesGot
@@ -161,7 +162,7 @@ func judgeTelemetryLost(e grounds, limit float64) verdict {
 	return verdict{looked, strings.Join(bad, "; ")}
 }
 
-// telemetryStats is what the sampler counted or, when only its file is left, what that shows.
+// telemetryStats returns the counts of the sampler or, when only its file is left, the counts in the file.
 func telemetryStats(in inputs) []telemetry.SourceStats {
 	if in.TelemetryStats != nil {
 		return in.TelemetryStats.Sources
@@ -196,7 +197,7 @@ func judgeThermalThrottle(e grounds, limit float64) verdict {
 	})
 }
 
-// faultSamples is how many samples a power-delivery fault must show in.
+// faultSamples is the number of samples that must show a power-delivery fault.
 const faultSamples = 3
 
 func judgePowerDeliveryFault(e grounds, limit float64) verdict {
@@ -245,7 +246,7 @@ func judgeStreamBuffered(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// judgeForeignGPUProcess looks at what else held memory of the GPUs while it was measured.
+// judgeForeignGPUProcess finds other processes that held GPU memory during the measured phases.
 func judgeForeignGPUProcess(e grounds, limit float64) verdict {
 	return e.each(always, func(r *reading) verdict {
 		var large []string
@@ -258,11 +259,10 @@ func judgeForeignGPUProcess(e grounds, limit float64) verdict {
 	})
 }
 
-// judgeCheckFailed is what a campaign found out before and after the load.
+// judgeCheckFailed reports the checks of a campaign that failed before or after the load.
 func judgeCheckFailed(e grounds, _ float64) verdict {
 	return verdict{e.in.Checks.Made, e.in.Checks.Failed}
 }
 
-// judgeIncomplete is what keeps a run that was interrupted, or killed, from passing for one that
-// is as long as it should be.
+// judgeIncomplete makes a run invalid that was interrupted or killed: it is shorter than planned.
 func judgeIncomplete(e grounds, _ float64) verdict { return verdict{true, e.in.Stopped} }

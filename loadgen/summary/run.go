@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Run is a run, by its folder.
+// Run is a run, read from its folder.
 type Run struct {
 	rundir.Folder
 	Manifest rundir.Manifest
@@ -23,11 +23,11 @@ type Run struct {
 	log      *telemetry.Log
 }
 
-// What keeps a folder from being a finished run. Neither is damage.
+// Errors for folders without a finished run. Neither of them means damage.
 var (
-	// ErrUnfinished is of a run that goes on, or was killed before its summary was written.
+	// ErrUnfinished is returned for a run that is still going on, or was killed before its summary was written.
 	ErrUnfinished = errors.New("the run has no summary: it goes on or was killed")
-	// ErrShare is of a rank, which has a part of the requests of its run.
+	// ErrShare is returned for a rank, which has a part of the requests of its run.
 	ErrShare = errors.New("the run is one rank's share of a larger one: merge the ranks")
 )
 
@@ -41,7 +41,7 @@ func Open(path string) (Run, error) {
 	return r, nil
 }
 
-// Read reads a run as Open does; the summary of one that was killed is computed.
+// Read reads a run as Open does; it computes the summary of a run that was killed.
 func Read(path string) (Run, error) {
 	r, err := Open(path)
 	if !errors.Is(err, ErrUnfinished) {
@@ -50,7 +50,7 @@ func Read(path string) (Run, error) {
 	return Recompute(path)
 }
 
-// Recompute is Compute for those who want a whole run: it refuses the share of a rank.
+// Recompute is Compute for callers that need a whole run: it refuses the share of a rank.
 func Recompute(path string) (Run, error) {
 	r, err := Compute(path)
 	if err == nil && r.isShare() {
@@ -77,7 +77,7 @@ func (r *Run) open() error {
 	if r.Summary, err = r.written(); err != nil {
 		return err
 	}
-	r.Summary.Made = cmp.Or(r.Summary.Made, madeOf(r.Manifest)) // which summaries of earlier programs lack
+	r.Summary.Made = cmp.Or(r.Summary.Made, madeOf(r.Manifest)) // summaries of older programs lack it
 	r.readPools()
 	if r.isShare() {
 		return ErrShare
@@ -85,7 +85,7 @@ func (r *Run) open() error {
 	return nil
 }
 
-// written is summary.json as it is.
+// written reads summary.json unchanged.
 func (r *Run) written() (Summary, error) {
 	var s Summary
 	switch err := r.ReadJSON(rundir.SummaryFile, Schema, &s, &s.Schema); {
@@ -107,7 +107,7 @@ func (r Run) HasRequests() bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Telemetry is what exporters and engines showed during the run; nil without any. Its errors name the file.
+// Telemetry returns the samples of exporters and engines during the run; nil without any. Its errors name the file.
 func (r Run) Telemetry() (*telemetry.Log, error) {
 	if r.computed {
 		return r.log, nil
@@ -121,8 +121,8 @@ func (r Run) Telemetry() (*telemetry.Log, error) {
 	return telemetry.Read(path)
 }
 
-// Requests are what figures show of its requests; nil of a load that was not ours, and of a folder that no summary
-// can be computed of.
+// Requests returns the data of the charts about its requests; nil for a load that uma-load did not send, and for a
+// folder whose summary cannot be computed.
 func (r Run) Requests() (*Requests, error) {
 	if r.computed {
 		return r.requests, nil

@@ -6,27 +6,27 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// sample is what is kept of a request that was sent: its moments, nanoseconds since the run's
-// start, and its lengths. Ninety bytes instead of a record, so that a million fit, and whatever is
-// asked of the requests of a phase can be asked after the one pass over them.
+// sample is what the summary keeps of a request that was sent: its moments, in nanoseconds since the run's start, and
+// its lengths. It has ninety bytes instead of a record, so that a million fit in memory and every figure of a phase can
+// be computed after one pass over the records.
 type sample struct {
 	intendedNS, eligibleNS, dispatchNS int64
-	// firstNS, visibleNS and lastNS are the first payload, the first that is no reasoning and the
-	// last; absent of what failed.
+	// firstNS, visibleNS and lastNS are the times of the first payload, the first without reasoning and the last; absent
+	// for a failed request.
 	firstNS, visibleNS, lastNS int64
-	// endNS is the last thing that happened to the request.
+	// endNS is the time of the last event of the request.
 	endNS  int64
 	tpotNS int64
-	// tokensIn and tokensOut are absent where nobody counted.
+	// tokensIn and tokensOut are absent where no count exists.
 	tokensIn, tokensOut int64
 	ok                  bool
 }
 
-// absent stands for a moment or an amount that is not there. Both count from 0 up.
+// absent marks a moment or an amount that is missing. Both count from 0 up.
 const absent = int64(-1) << 62
 
-// newSample takes a record of a request that was sent. An answer that was not streamed has a last
-// payload only: that it came is no first token.
+// newSample converts the record of a request that was sent. An answer that was not streamed has a last payload only:
+// its arrival is not a first token.
 func newSample(r openai.Record, streaming bool) sample {
 	s := sample{
 		intendedNS: r.IntendedNS, eligibleNS: moment(r.EligibleNS), dispatchNS: *r.DispatchNS, endNS: lastMoment(r),
@@ -64,7 +64,7 @@ func count(tokens *int) int64 {
 	return int64(*tokens)
 }
 
-// The latencies of a request, by the definitions of chat.Record.
+// The latencies of a request, by the definitions of openai.Record.
 func ttft(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.firstNS) }
 }
@@ -97,11 +97,11 @@ func since(start, end int64) int64 {
 	return end - start
 }
 
-// blockSamples is how many samples are allocated at once: a slice that grows would be copied, and
-// twice as large as what it holds.
+// blockSamples is the number of samples that are allocated at once: a growing slice would be copied, and up to twice as
+// large as its contents.
 const blockSamples = 4096
 
-// samples is a list of samples that grows without copying and joins without copying.
+// samples is a list of samples that grows and joins without copying.
 type samples struct{ blocks [][]sample }
 
 func (l *samples) add(s sample) {
@@ -112,7 +112,7 @@ func (l *samples) add(s sample) {
 	*last = append(*last, s)
 }
 
-// join has the other's samples too; neither may be added to afterwards.
+// join appends the samples of the other list; neither may be added to afterwards.
 func (l *samples) join(o samples) { l.blocks = append(l.blocks, o.blocks...) }
 
 func (l samples) all() iter.Seq[sample] {
@@ -135,7 +135,7 @@ func (l samples) len() int {
 	return n
 }
 
-// values are a figure of all requests that ended ok and have it.
+// values returns a figure of all requests that ended ok and have it.
 func (l samples) values(of Quantity) []int64 {
 	values := make([]int64, 0, l.len())
 	for s := range l.all() {

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// FormatRange writes a range.
+// FormatRange formats a range.
 func FormatRange(r evidence.Range) string {
 	if math.IsInf(r[1], 1) {
 		return "at least " + chart.Digits(r[0])
@@ -20,7 +20,7 @@ func FormatRange(r evidence.Range) string {
 	return chart.Digits(r[0]) + " to " + chart.Digits(r[1])
 }
 
-// judgeOutputMatch invalidates a run whose answers are not those of the model.
+// judgeOutputMatch makes a run invalid whose answers are not those of the model.
 func judgeOutputMatch(e grounds, _ float64) verdict {
 	signal := e.in.signals().OutputMatch
 	switch signal.Grade {
@@ -32,7 +32,7 @@ func judgeOutputMatch(e grounds, _ float64) verdict {
 	return verdict{known: true}
 }
 
-// differing says in figures how outputs differ.
+// differing describes in figures how outputs differ.
 func differing(signal evidence.Signal) string {
 	var parts []string
 	for _, w := range signal.Witnesses {
@@ -54,7 +54,7 @@ func resetSignals(s evidence.Signals) []string {
 	return names
 }
 
-// signals are those of the run; without any nothing is observable.
+// signals returns the signals of the run; in a run without any, none is observable.
 func (in inputs) signals() evidence.Signals {
 	if in.Evidence == nil {
 		return notObservable()

@@ -10,18 +10,17 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// goodRatio is the share of measured requests that must be good for an SLO to be met: the same
-// one per cent that validity allows to fail.
+// goodRatio is the share of measured requests that must be good for an SLO to be met: the same one per cent that
+// validity allows to fail.
 const goodRatio = 0.99
 
 // SLO is a service-level objective: a request is good when it ended ok and none of its
 // latencies is above its limit.
 type SLO []Objective
 
-// Objective is the limit of one latency of a request. First token, first visible output and
-// end count from the intended start, so that a backlog in front of a slow server is not hidden.
-// A request that has no such latency, such as a time per output token of a one-token answer,
-// keeps it.
+// Objective is the limit of one latency of a request. First token, first visible output and end count from the intended
+// start, so that a backlog in front of a slow server is not hidden. A request without such a latency, such as the time
+// per output token of a one-token answer, meets the objective.
 type Objective struct {
 	Latency string
 	Limit   time.Duration
@@ -39,7 +38,7 @@ func objectives() []objective {
 
 type objective struct {
 	name     string
-	streamed bool // whether only an answer that is streamed shows it
+	streamed bool // true if only a streamed answer has it
 	of       func(openai.Record) (time.Duration, bool)
 }
 
@@ -79,7 +78,7 @@ func ParseSLO(text string) (SLO, error) {
 	return slo, nil
 }
 
-// String writes the SLO as ParseSLO reads it.
+// String formats the SLO as ParseSLO reads it.
 func (s SLO) String() string {
 	var parts []string
 	for _, o := range s {
@@ -88,8 +87,8 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
-// NeedsStream names the first latency that only answers show which are streamed; "" if there is none. Of
-// others nobody knows whether they keep it.
+// NeedsStream returns the first objective whose latency only streamed answers have; "" if there is none. For other
+// answers it cannot be evaluated.
 func (s SLO) NeedsStream() string {
 	for _, o := range s {
 		if latency, err := findObjective(o.Latency); err == nil && latency.streamed {
@@ -99,7 +98,7 @@ func (s SLO) NeedsStream() string {
 	return ""
 }
 
-// Good says whether a request ended ok and keeps every objective.
+// Good reports whether a request ended ok and meets every objective.
 func (s SLO) Good(record openai.Record) bool {
 	if record.Status != openai.StatusOK {
 		return false
@@ -116,16 +115,16 @@ func (s SLO) Good(record openai.Record) bool {
 	return true
 }
 
-// Goodput is how much of the load was served within the SLO.
+// Goodput is the part of the load that was served within the SLO.
 type Goodput struct {
 	SLO string `json:"slo"`
-	// Good requests of all measured Requests, failed ones included.
+	// Good counts the good requests among all measured Requests, failed ones included.
 	Good     int     `json:"good"`
 	Requests int     `json:"requests"`
 	Ratio    float64 `json:"ratio"`
-	// RequestsPerSecond is Good over the duration that throughput is counted over.
+	// RequestsPerSecond is Good divided by the duration of Throughput.
 	RequestsPerSecond *float64 `json:"requests_per_second"`
-	// RequiredRatio is the share at which the SLO is met, Met whether it was.
+	// RequiredRatio is the share at which the SLO is met; Met is whether it was reached.
 	RequiredRatio float64 `json:"required_ratio"`
 	Met           bool    `json:"met"`
 }

@@ -16,28 +16,27 @@ const (
 	arrivalsByInferred = "inferred"
 )
 
-// ClientFigures are what the client itself did to the times of a run.
+// ClientFigures are the effects of the client itself on the times of a run.
 type ClientFigures struct {
-	// Arrivals is where it is known from for how long bytes waited in the socket while the client stood
-	// still: kernel, by its stamps of packets, or inferred, an upper limit by the stalls that a timer saw.
+	// Arrivals is the source of the time that bytes waited in the socket while the client was stalled: kernel, by its
+	// stamps of packets, or inferred, an upper limit by the stalls that a timer detected.
 	Arrivals string `json:"arrivals"`
-	// DelayedRequests have an arrival that was delayed by more than the limit of client_stall.
+	// DelayedRequests counts the requests with an arrival that was delayed by more than the limit of client_stall.
 	DelayedRequests int `json:"delayed_requests"`
 	// LongestDelaySeconds is the longest delay of an arrival; waits below a millisecond are not recorded.
 	LongestDelaySeconds float64 `json:"longest_delay_seconds"`
 }
 
-// inferredAfter is for how long after a stall a read may still be one that the stall delayed, where no stamp
-// shows it: the streams of a busy client are read one after another, and the timer that notices stalls
-// wakes every 5 ms.
+// inferredAfter is the time after a stall in which a read may still be delayed by the stall, where there is no stamp:
+// the streams of a busy client are read one after another, and the timer that detects stalls wakes every 5 ms.
 const inferredAfter = 5 * time.Millisecond
 
-// delay is for how long the client let an arrival of a request wait in the socket, at most, in nanoseconds.
+// delay returns the longest time that the client let an arrival of a request wait in the socket, in nanoseconds.
 //
-// The kernel's stamps say it of the last byte of each read. The other events of the same read came
-// earlier, at times that are lost: they are taken as evenly spread since the arrival before, but none waited
-// for longer than the client stood. Without stamps, what arrives right after a stall is taken to have
-// come in at its beginning, or right after the arrival before.
+// The kernel's stamps give it for the last byte of each read. The other events of the same read came earlier, at
+// unrecorded times: they are taken as evenly spread since the arrival before, but none waited for longer than the
+// client was stalled. Without stamps, what arrives right after a stall is taken to have come in at its beginning, or
+// right after the arrival before.
 func (s *settings) delay(r openai.Record) int64 {
 	if s.stamped {
 		return s.stampedDelay(r)
@@ -67,8 +66,8 @@ func (s *settings) stampedDelay(r openai.Record) int64 {
 	return longest
 }
 
-// payloadsOf returns when the payloads of a read arrived, how many they are, and when the one before them
-// did, or the request was sent.
+// payloadsOf returns when the payloads of a read arrived, how many they are, and when the one before them did, or the
+// request was sent.
 func payloadsOf(r openai.Record, read int) (at, before int64, events int) {
 	before = *r.DispatchNS
 	for i, step := range r.ArrivalsNS {
@@ -112,7 +111,7 @@ func (s *settings) inferredDelay(r openai.Record) int64 {
 	return longest
 }
 
-// stallsOf are those of the process that sent a request.
+// stallsOf returns the stalls of the process that sent a request.
 func (s *settings) stallsOf(rank *int) []rundir.Stall {
 	if rank == nil {
 		return s.stalls
@@ -120,7 +119,7 @@ func (s *settings) stallsOf(rank *int) []rundir.Stall {
 	return slices.DeleteFunc(slices.Clone(s.stalls), func(stall rundir.Stall) bool { return stall.Rank != *rank })
 }
 
-// client are the figures of the client; nil if it was not watched.
+// client returns the figures of the client; nil if stalls were not recorded.
 func (in inputs) client(total *aggregate) *ClientFigures {
 	if !in.Client.Watched || in.Tool != nil {
 		return nil

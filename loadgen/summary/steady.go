@@ -6,22 +6,21 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// SteadyState has the figures of a phase without its ramp and its drain: the first requests meet
-// an empty server and the last ones an emptying one, and a short run is mostly that.
+// SteadyState has the figures of a phase without its ramp and its drain: the first requests meet an empty server and
+// the last ones an emptying one, and a short run is mostly that.
 //
-// With c(t) requests in flight at t, the level is the median of c over the phase by time: half of
-// the phase had at least that many. The window goes from the first moment at which c reaches the
-// level to the last moment at which it has it. Nothing in between is cut out, and no other
-// parameter decides. In a closed loop of N requests the level is N unless the drain takes half of
-// the phase.
+// With c(t) requests in flight at t, the level is the median of c over the phase by time: half of the phase had at
+// least that many. The window goes from the first moment at which c reaches the level to the last moment at which it
+// has it. Everything in between counts, and there is no other parameter. In a closed loop of N requests the level is N
+// unless the drain takes half of the phase.
 type SteadyState struct {
 	// Start and End are seconds since the run's start.
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
 	// InFlight is the level.
 	InFlight int `json:"in_flight"`
-	// Requests were dispatched within the window and ended ok: those are in the latencies,
-	// whenever they ended, so that long ones are not left out.
+	// Requests were dispatched within the window and ended ok: the latencies include them, whenever they ended, so that
+	// long ones are not left out.
 	Requests int `json:"requests"`
 	// Throughput counts the requests whose last payload came within the window, the prompts of
 	// those whose first did, and of the output of each request the share of the time from its first
@@ -31,7 +30,7 @@ type SteadyState struct {
 	Latency Latency `json:"latency"`
 }
 
-// steadyState looks at the requests of one phase; nil without any time.
+// steadyState evaluates the requests of one phase; nil for a phase without duration.
 func (a *aggregate) steadyState() *SteadyState {
 	w := steadyWindow(a.sent)
 	if w.toNS <= w.fromNS {
@@ -60,7 +59,7 @@ type window struct {
 
 func (w window) has(ns int64) bool { return ns != absent && ns >= w.fromNS && ns <= w.toNS }
 
-// steadyWindow finds the window. Requests that failed are load as well.
+// steadyWindow finds the window. Requests that failed count as load.
 func steadyWindow(sent samples) window {
 	begins, ends := make([]int64, 0, sent.len()), make([]int64, 0, sent.len())
 	for s := range sent.all() {
@@ -82,8 +81,7 @@ func steadyWindow(sent samples) window {
 	return w
 }
 
-// sweep visits the stretches of time in which the number of requests in flight stays the same.
-// Both lists ascend.
+// sweep visits the stretches of time in which the number of requests in flight stays the same. Both lists ascend.
 func sweep(begins, ends []int64, visit func(inFlight int, fromNS, toNS int64)) {
 	inFlight, next := 0, 0
 	var at int64
@@ -101,7 +99,7 @@ func sweep(begins, ends []int64, visit func(inFlight int, fromNS, toNS int64)) {
 	}
 }
 
-// medianInFlight is the median of the requests in flight, by time.
+// medianInFlight returns the median of the requests in flight, by time.
 func medianInFlight(begins, ends []int64) int {
 	spent := map[int]int64{}
 	var total, sofar int64
@@ -133,10 +131,10 @@ func (l samples) dispatchedIn(w window) samples {
 	return within
 }
 
-// served is what a window got.
+// served counts what was served in a window.
 type served struct {
 	requests, input, output float64
-	// known are false when a request that ended ok has no count.
+	// inputKnown and outputKnown are false when a request that ended ok has no count.
 	inputKnown, outputKnown bool
 }
 
@@ -159,7 +157,7 @@ func (l samples) servedIn(w window) served {
 	return sum
 }
 
-// firstPayload is the last one of an answer that was not streamed.
+// firstPayload returns the last payload for an answer that was not streamed.
 func (s sample) firstPayload() int64 {
 	if s.firstNS == absent {
 		return s.lastNS
@@ -167,7 +165,7 @@ func (s sample) firstPayload() int64 {
 	return s.firstNS
 }
 
-// share is how much of a stretch lies within the window, 0 to 1.
+// share returns how much of a stretch lies within the window, 0 to 1.
 func (w window) share(fromNS, toNS int64) float64 {
 	if fromNS == absent || toNS == absent {
 		return 0

@@ -14,9 +14,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// digest makes the summary of a run and what a page draws of its requests, in one pass over its
-// records. It fails on the first record that cannot be read; a torn last line is left out and
-// warned about.
+// digest computes the summary of a run and the data of its charts, in one pass over its records. It fails on the first
+// record that cannot be read; it drops a torn last line with a warning.
 func digest(in inputs, records iter.Seq2[openai.Record, error]) (Summary, *Requests, error) {
 	phases, err := aggregates(in, records)
 	torn := errors.Is(err, ErrTorn)
@@ -30,8 +29,8 @@ func digest(in inputs, records iter.Seq2[openai.Record, error]) (Summary, *Reque
 func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Summary {
 	machines := readings(in)
 	host := ofMeasuredHost(machines)
-	// What a recording or a constructed machine shows was not caused by this run: it is reported
-	// with its mode, but nothing of the run is judged by it or divided by it.
+	// This run did not cause the figures of a recorded or constructed machine: they are reported with their mode, but no
+	// rule and no ratio of the run uses them.
 	measured := host
 	if host != nil && !host.Live() {
 		measured = nil
@@ -57,7 +56,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 
 	j := judge(grounds{in, total, phases, together, s.PrefixCache}, in.Limits)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
-	s.Warnings = append([]string{}, j.warnings...) // a list, even of none
+	s.Warnings = append([]string{}, j.warnings...) // an empty list rather than null
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
 	if caveat, seen := in.repeatedPrompts(s.PrefixCache); seen {
 		s.Warnings = append(s.Warnings, caveat)
@@ -69,7 +68,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	return s
 }
 
-// heading is the part of the summary that is known beforehand.
+// heading returns the part of the summary that does not depend on the requests.
 func (in inputs) heading() Summary {
 	return Summary{
 		Schema: Schema, Run: in.Run, Scenario: in.Scenario, Labels: maps.Clone(in.Labels),
@@ -77,7 +76,7 @@ func (in inputs) heading() Summary {
 	}
 }
 
-// settings are what every record is judged by.
+// settings returns the parameters that apply to every record.
 func (in inputs) settings() *settings {
 	return &settings{
 		slo: in.Objectives, streaming: in.Streaming,
@@ -85,7 +84,7 @@ func (in inputs) settings() *settings {
 	}
 }
 
-// stallLimit is for how long the client may delay an arrival, in seconds.
+// stallLimit returns the limit of client_stall, in seconds.
 func (in inputs) stallLimit() float64 {
 	if own, given := in.Limits[CodeClientStall]; given && !own.Off {
 		return own.Value
@@ -97,7 +96,7 @@ func (in inputs) stallLimit() float64 {
 	return rule.Limit
 }
 
-// end is when the last phase ended, in seconds.
+// end returns the end of the last phase, in seconds.
 func (in inputs) end() float64 {
 	var end int64
 	for _, phase := range in.Phases {
@@ -130,7 +129,7 @@ func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggreg
 		}
 		a.add(record)
 		if !in.Streaming {
-			record.FirstTokenNS = nil // the arrival of a whole answer is no first token
+			record.FirstTokenNS = nil // the arrival of a whole answer is not a first token
 		}
 		phases.line.add(record)
 	}
@@ -147,8 +146,8 @@ func (p phaseAggregates) measured(in inputs) []*aggregate {
 	return parts
 }
 
-// summaries has the phases of the run and any other that a record names. A phase that ran
-// twice is one entry from its first start to its last end.
+// summaries returns the phases of the run and any other that a record names. A phase that ran twice is one entry from
+// its first start to its last end.
 func (p phaseAggregates) summaries(in inputs, host *reading) map[string]PhaseSummary {
 	all := map[string]PhaseSummary{}
 	for _, phase := range in.Phases {
@@ -186,7 +185,7 @@ func (p phaseAggregates) summary(in inputs, name string) PhaseSummary {
 	return s
 }
 
-// latency is that of requests; nil where they were not ours.
+// latency returns the latencies of requests; nil where uma-load did not send them.
 func (in inputs) latency(a *aggregate) *Latency {
 	if in.Tool != nil {
 		return nil
@@ -204,7 +203,7 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 	}
 }
 
-// setEngine adds what the engine said of itself beside what was measured.
+// setEngine adds the figures that the engine reported to those that were measured.
 func (s *Summary) setEngine(in inputs) {
 	if in.Engine == nil {
 		return
@@ -217,8 +216,7 @@ func (s *Summary) setEngine(in inputs) {
 	s.Memory = &memory
 }
 
-// onlyMeasured is the measured phase, if there is one only that had load: windows of several phases
-// make no window.
+// onlyMeasured returns the measured phase, if only one had load: the windows of several phases do not form one window.
 func (s Summary) onlyMeasured() *PhaseSummary {
 	var only *PhaseSummary
 	for _, phase := range s.Phases {
@@ -233,7 +231,7 @@ func (s Summary) onlyMeasured() *PhaseSummary {
 	return only
 }
 
-// knownTokens is how many output tokens were served; 0 when not every request has a count.
+// knownTokens returns the number of output tokens served; 0 when a request has no count.
 func knownTokens(a *aggregate) int64 {
 	counts := a.sent.values(tokensOut)
 	if len(counts) < a.requests[openai.StatusOK] {
@@ -242,7 +240,7 @@ func knownTokens(a *aggregate) int64 {
 	return sum(counts)
 }
 
-// warnings are what a reader must know and what does not make the run invalid.
+// warnings returns the caveats of a run that do not make it invalid.
 func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) []string {
 	var w []string
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
@@ -285,7 +283,7 @@ func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) 
 	return w
 }
 
-// pageWarnings are of the pages that are no machine's.
+// pageWarnings returns the warnings about pages of engines.
 func (in inputs) pageWarnings() []string {
 	var w []string
 	if in.Telemetry == nil {

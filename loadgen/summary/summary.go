@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, are read too.
+// Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, can be read too.
 const (
 	Schema       = "umascope.summary/2"
 	SchemaBefore = "umascope.summary/1"
@@ -23,24 +23,24 @@ type Summary struct {
 	Model          Model             `json:"model"`
 	WorkloadSHA256 string            `json:"workload_sha256,omitempty"`
 	BootID         string            `json:"boot_id,omitempty"`
-	// Made is when and with what the run was made.
+	// Made is when and with which programs the run was made.
 	Made *Made `json:"made,omitempty"`
 
 	Valid          bool     `json:"valid"`
 	InvalidReasons []Reason `json:"invalid_reasons"`
 	Warnings       []string `json:"warnings"`
-	// Checked lists what validity was really judged on.
+	// Checked lists the checks that validity is based on.
 	Checked []string `json:"checked"`
 
 	Requests   map[openai.Status]int `json:"requests"`
 	Throughput Throughput            `json:"throughput"`
-	// Latency is null where the load was not ours.
+	// Latency is null where uma-load did not send the load.
 	Latency *Latency `json:"latency"`
 	Tokens  Tokens   `json:"tokens"`
 	// PrefixCache is absent where it was not counted.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
 	Goodput     *Goodput     `json:"goodput,omitempty"`
-	// Client is absent where it was not watched.
+	// Client is absent where stalls were not recorded.
 	Client *ClientFigures `json:"client,omitempty"`
 	// SteadyState is that of the measured phase; of several, each has its own under phases.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
@@ -52,32 +52,32 @@ type Summary struct {
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
-	// Growth is of memory that should not grow at equal load; absent without samples of it.
+	// Growth is that of memory that should not grow at equal load; absent without samples of it.
 	Growth []Growth `json:"growth,omitempty"`
-	// Machines has the same of every telemetry source, each by itself: a measured machine and a
-	// constructed one never share a figure.
+	// Machines has the same figures of every telemetry source, each by itself: a measured machine and a constructed one
+	// never share a figure.
 	Machines []Machine `json:"machines,omitempty"`
-	// Together is there where the run measured several machines.
+	// Together is set where the run measured several machines.
 	Together *Together `json:"together,omitempty"`
 
-	// Tool is what a recorded command reported of itself.
+	// Tool is the report of a recorded command.
 	Tool *rundir.ToolReport `json:"tool_reported,omitempty"`
 
 	Signals evidence.Signals        `json:"signals"`
 	Phases  map[string]PhaseSummary `json:"phases"`
 
-	computed []Computed // shown beside the others
+	computed []Computed // figures shown together with the others
 }
 
-// Reason is why a run is invalid.
+// Reason is a reason why a run is invalid.
 type Reason struct {
 	Code   Code   `json:"code"`
 	Detail string `json:"detail"`
 }
 
-// Throughput is of requests that ended ok, over the time from the first dispatch to the last
-// end of any measured request; with several measured phases, over the sum of those times.
-// Tokens are absent when a request that ended ok has no count of them.
+// Throughput is that of requests that ended ok, over the time from the first dispatch to the last end of any measured
+// request; with several measured phases, over the sum of those times. Tokens are absent when a request that ended ok
+// has no count of them.
 type Throughput struct {
 	DurationSeconds       *float64 `json:"duration_seconds"`
 	RequestsPerSecond     *float64 `json:"requests_per_second"`
@@ -85,8 +85,7 @@ type Throughput struct {
 	InputTokensPerSecond  *float64 `json:"input_tokens_per_second"`
 }
 
-// Latency has the latencies, in seconds, of requests that ended ok; absent is what none of
-// them had.
+// Latency has the latencies, in seconds, of requests that ended ok; a latency that none of them had is absent.
 type Latency struct {
 	TTFT       *Clocks       `json:"ttft,omitempty"`
 	TTFO       *Clocks       `json:"ttfo,omitempty"`
@@ -98,8 +97,8 @@ type Latency struct {
 	ClientLag  *Distribution `json:"client_lag,omitempty"`
 }
 
-// Clocks is a latency by where it starts: at the dispatch, and at the intended start. Those
-// between two arrivals have no start and stand under send.
+// Clocks is a latency by where it starts: at the dispatch, and at the intended start. Latencies between two arrivals
+// have no start and are under send.
 type Clocks struct {
 	Send     *Distribution `json:"send,omitempty"`
 	Intended *Distribution `json:"intended,omitempty"`
@@ -113,11 +112,11 @@ type ChunkGap struct {
 	SameRead int `json:"same_read"`
 }
 
-// Tokens has the lengths of requests that ended ok, in tokens by the server's count; where it has none,
-// chunks are counted, and a warning says so.
+// Tokens has the lengths of requests that ended ok, in tokens by the server's count; where it has none, chunks are
+// counted, with a warning.
 type Tokens struct {
-	// InputLengths says how the lengths that prompts were meant to have come about: exact or
-	// estimated, and by what. The distributions are what the server counted.
+	// InputLengths is how the intended lengths of the prompts were computed: exact or estimated, and by what. The
+	// distributions are the server's counts.
 	InputLengths string        `json:"input_lengths,omitempty"`
 	Input        *Distribution `json:"input,omitempty"`
 	Output       *Distribution `json:"output,omitempty"`
@@ -128,27 +127,27 @@ type Tokens struct {
 type PhaseSummary struct {
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
-	// Measured says whether the phase's requests enter the figures of the run.
+	// Measured is true if the phase's requests enter the figures of the run.
 	Measured   bool                  `json:"measured"`
 	Requests   map[openai.Status]int `json:"requests"`
 	Latency    *Latency              `json:"latency"`
 	Throughput Throughput            `json:"throughput"`
-	// SteadyState is there for phases that are measured.
+	// SteadyState is set for phases that are measured.
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
-	// Backlog is there for phases that are measured and whose requests became due by the clock.
+	// Backlog is set for phases that are measured and whose requests became due by the clock.
 	Backlog *Backlog `json:"backlog,omitempty"`
 	// Deltas has the counters of the measured host between the phase's borders.
 	Deltas map[string]Delta `json:"deltas,omitempty"`
 }
 
-// Delta is how much a counter grew in a phase, and whether it was reset meanwhile.
+// Delta is the growth of a counter in a phase, and whether it was reset meanwhile.
 type Delta struct {
 	Delta float64 `json:"delta"`
 	Reset bool    `json:"reset"`
 }
 
-// notObservable is the signals of a run that no witness was asked about: neither KVBM's
-// counters nor a second pass over the same prompts.
+// notObservable returns the signals of a run without any observation: neither KVBM's counters nor a second pass over
+// the same prompts.
 func notObservable() evidence.Signals {
 	absent := evidence.Unseen(evidence.CountersAbsent)
 	return evidence.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent, OutputMatch: evidence.Unseen(evidence.NoBaseline)}
@@ -156,17 +155,17 @@ func notObservable() evidence.Signals {
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-// Computed is a figure that somebody made of others; nil where one of these is not there.
+// Computed is a figure computed from others; nil where one of these is absent.
 type Computed struct {
 	Name  string
 	Value *float64
 }
 
-// With is the summary with figures that are shown beside its own. They are no part of summary.json.
+// With returns the summary with figures that are shown together with its own. They are not part of summary.json.
 func (s Summary) With(computed []Computed) Summary {
 	s.computed = computed
 	return s
 }
 
-// Computed are the figures that With has added.
+// Computed returns the figures that With has added.
 func (s Summary) Computed() []Computed { return s.computed }

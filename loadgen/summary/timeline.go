@@ -2,13 +2,13 @@ package summary
 
 import "github.com/umascope/umascope/loadgen/openai"
 
-// mostDots is how many requests a figure shows one by one; of a longer run it shows one in k.
+// mostDots is the number of requests that a chart shows one by one; of a longer run it shows one in k.
 const mostDots = 1200
 
-// TimelineBins is how finely the load over time is drawn.
+// TimelineBins is the number of bins of the load over time.
 const TimelineBins = 160
 
-// Timeline collects what the figures over time show of the requests, in one pass.
+// Timeline collects the data of the charts over time, in one pass over the requests.
 type Timeline struct {
 	End     float64 // of the run, in seconds
 	Every   int     // one request in this many is kept
@@ -16,13 +16,12 @@ type Timeline struct {
 	Kept    []Sent
 	Running []float64 // requests in flight, mean by bin
 	Tokens  []float64 // output tokens, or chunks, by bin
-	Counted bool      // whether the server counted the tokens of every answer
-	// First, Whole and Gaps are the times to the first token, the durations and the gaps between chunks,
-	// of all requests.
+	Counted bool      // true if the server counted the tokens of every answer
+	// First, Whole and Gaps are the times to the first token, the durations and the gaps between chunks, of all requests.
 	First, Whole, Gaps Heat
 }
 
-// Sent is one request: when, and its latencies, in seconds.
+// Sent is one request: its time and its latencies, in seconds.
 type Sent struct {
 	At, TTFT, E2E float64 // TTFT is negative without one
 	Status        openai.Status
@@ -63,8 +62,7 @@ func (t *Timeline) thin() {
 	t.Every *= 2
 }
 
-// addLoad spreads a request over the bins that it was in flight in, and its tokens over those
-// in which they came.
+// addLoad spreads a request over the bins that it was in flight in, and its tokens over those in which they arrived.
 func (t *Timeline) addLoad(r openai.Record) {
 	if t.End <= 0 {
 		return

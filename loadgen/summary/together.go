@@ -6,18 +6,18 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// Together is what an engine that lies on several machines used of all of them, where one of them alone would tell half of
-// it. Memory is of each machine by itself: what is free on one is no room on the other.
+// Together has the energy of an engine that spans several machines, summed over all of them: each machine alone shows a
+// part of it. Memory stays with each machine: free memory of one is of no use on another.
 type Together struct {
-	// Hosts are the machines that were measured, the one that the run is filed under first.
+	// Hosts are the machines that were measured, the host of the run first.
 	Hosts []string `json:"hosts"`
-	// Joules are of all GPUs of these, over the measured phases; absent unless known of every one, and if two are one
-	// machine under two names.
+	// Joules are those of all GPUs of these machines, over the measured phases; absent unless known for every one, and if
+	// two names are one machine.
 	Joules               *float64 `json:"joules,omitempty"`
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }
 
-// togetherOf is nil of one machine: it is what its figures say.
+// togetherOf is nil for a single machine, whose own figures suffice.
 func togetherOf(machines []*reading, outputTokens int64) *Together {
 	if len(machines) < 2 {
 		return nil
@@ -37,7 +37,7 @@ func togetherOf(machines []*reading, outputTokens int64) *Together {
 	return t
 }
 
-// twice are warnings of machines that were named by two names.
+// twice returns warnings about machines that have two names in the run.
 func twice(machines []*reading) []string {
 	var w []string
 	for i, b := range machines {
@@ -50,8 +50,8 @@ func twice(machines []*reading) []string {
 	return w
 }
 
-// EnergyOfAll is that of all machines that were measured: of the host of the run, or of it and the others together. Nil is not
-// known.
+// EnergyOfAll returns the energy of all machines that were measured: of the host of the run, or of it and the others
+// together. It returns nil where it is unknown.
 func (s Summary) EnergyOfAll() (joules, perOutputToken *float64) {
 	if t := s.Together; t != nil {
 		return t.Joules, t.JoulesPerOutputToken
@@ -62,11 +62,11 @@ func (s Summary) EnergyOfAll() (joules, perOutputToken *float64) {
 	return nil, nil
 }
 
-// unlinkedBytes is from how much traffic on an interface on it is no longer what programs say to find each other.
+// unlinkedBytes is the traffic on an interface that is more than programs need to find each other.
 const unlinkedBytes = 64 << 20
 
-// unlinked warns of machines with an RDMA port that is up and moved nothing, while their interfaces did: the
-// engine then takes the slow way between them.
+// unlinked warns of machines with an RDMA port that is up and had no traffic, while their interfaces had: the engine
+// then uses the slow link between them.
 func unlinked(machines []*reading) []string {
 	var w []string
 	if len(machines) < 2 {

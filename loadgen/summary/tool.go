@@ -5,8 +5,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// EngineOf is what a log that was read says of an engine's memory; nil if it says nothing. What one of
-// several ranks says is not all of what the engine holds.
+// EngineOf returns the memory of an engine by its log; nil if the log has none. The report of one of several ranks does
+// not cover all memory of the engine.
 func EngineOf(log *enginelog.Reading, source string) *rundir.EngineReport {
 	if log.Ranks() > 1 {
 		return nil
@@ -22,8 +22,8 @@ func EngineOf(log *enginelog.Reading, source string) *rundir.EngineReport {
 	return &e
 }
 
-// kv is the capacity of the KV cache by the engine's log, for a machine on which no page tells it. A
-// machine of another time has another cache.
+// kv returns the capacity of the KV cache by the engine's log, for a machine without an engine page. A recorded machine
+// has another cache.
 func (in inputs) kv(r *reading) *KV {
 	e := in.Engine
 	if e == nil || e.KV == nil && e.KVTokens == nil || r.still() || !in.measures(r.source.Name) {

@@ -12,7 +12,7 @@ import (
 // Code names a reason for which a run is invalid.
 type Code string
 
-// The codes that this package judges.
+// The codes that this package checks.
 const (
 	CodeClientLag          Code = "client_lag"
 	CodeClientStall        Code = "client_stall"
@@ -40,17 +40,17 @@ const (
 // Rule is one row of the validity table.
 type Rule struct {
 	Code Code
-	// Check is the word under which the summary lists that the rule was applied.
+	// Check is the name under which the summary lists that the rule was applied.
 	Check string
 	// Unit is that of the limit; Limit is the default.
 	Unit  LimitUnit
 	Limit float64
-	// Says is when a run is invalid, in words; %s stands for the limit.
+	// Says is the condition for an invalid run, in words; %s is replaced by the limit.
 	Says  string
 	judge func(grounds, float64) verdict
 }
 
-// Rules is the validity table. Everything that is not in it is at most a warning.
+// Rules returns the validity table. A finding outside of it is at most a warning.
 func Rules() []Rule {
 	return []Rule{
 		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
@@ -77,7 +77,7 @@ func Rules() []Rule {
 	}
 }
 
-// String is when a run is invalid, in words, by the default limit.
+// String returns the condition for an invalid run, in words, with the default limit.
 func (r Rule) String() string {
 	if r.Unit == LimitNone {
 		return r.Says
@@ -85,7 +85,7 @@ func (r Rule) String() string {
 	return strings.Replace(r.Says, "%s", r.Unit.format(r.Limit), 1)
 }
 
-// limit is the limit that a rule judges by; nil if it is switched off.
+// limit returns the limit of a rule; nil if it is switched off.
 func (in inputs) limit(code Code) *float64 {
 	rule, err := findRule(code)
 	own, given := in.Limits[code]
@@ -98,7 +98,7 @@ func (in inputs) limit(code Code) *float64 {
 	return &rule.Limit
 }
 
-// LimitUnit is how a limit is written.
+// LimitUnit is the unit in which a limit is written.
 type LimitUnit string
 
 // The units of limits. A rule without one can only be switched off.
@@ -109,7 +109,7 @@ const (
 	LimitBytes   LimitUnit = "bytes"
 )
 
-// format writes a limit as ParseLimits reads it.
+// format formats a limit as ParseLimits reads it.
 func (u LimitUnit) format(limit float64) string {
 	switch u {
 	case LimitSeconds:
@@ -163,7 +163,7 @@ func scaled(text, suffix string, factor float64) (float64, error) {
 // Limits are limits other than the defaults.
 type Limits map[Code]Limit
 
-// Judges reports whether a rule is not switched off.
+// Judges reports whether a rule is switched on.
 func (l Limits) Judges(code Code) bool { return !l[code].Off }
 
 // Limit replaces the default of a rule, or switches the rule off.
@@ -210,21 +210,21 @@ func findRule(code Code) (Rule, error) {
 	return Rule{}, fmt.Errorf("%q is none of %s", code, strings.Join(codes, ", "))
 }
 
-// verdict is what a rule says of a run. What is not known was not checked.
+// verdict is the result of a rule for a run. A rule whose input is unknown was not checked.
 type verdict struct {
 	known bool
-	bad   string // what is wrong, with figures; empty is nothing
+	bad   string // what is wrong, with figures; empty if the run passes
 }
 
-// judgement is the whole table applied.
+// judgement is the result of the whole table.
 type judgement struct {
 	reasons  []Reason
 	checked  []string
 	warnings []string
 }
 
-// judge applies every rule. A word is in checked when each rule under it was applied, except
-// those that were switched off, which are warned about.
+// judge applies every rule. A check is listed as checked when each rule under it was applied, except those that were
+// switched off, which are warned about.
 func judge(e grounds, limits Limits) judgement {
 	j := judgement{reasons: []Reason{}, checked: []string{}}
 	unknown := map[string]bool{}

@@ -17,12 +17,12 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Run is a run as it stands in its folder before its summary is computed.
+// Run is the contents of a run folder before its summary is computed.
 type Run struct {
 	Manifest rundir.Manifest
 	Phases   []rundir.Span
 	Records  []openai.Record
-	// Telemetry is the path of a telemetry file; empty is a run without one.
+	// Telemetry is the path of a telemetry file; empty for a run without one.
 	Telemetry string
 }
 
@@ -42,7 +42,7 @@ func New(records ...openai.Record) Run {
 	}
 }
 
-// Example returns a run of that length with a measured and a constructed machine, requests as they come and an SLO.
+// Example returns a run of that length with a measured and a constructed machine, typical requests and an SLO.
 func Example(t *testing.T, total time.Duration) Run {
 	t.Helper()
 	r := New(Loaded(total)...)
@@ -76,7 +76,7 @@ func TwoMachines(t *testing.T, first, second Page, records ...openai.Record) Run
 	return r
 }
 
-// filled is the page with the defaults of what it leaves open.
+// filled returns the page with defaults for unset fields.
 func (p Page) filled() Page {
 	if p.Mode == "" {
 		p.Mode = "live"
@@ -95,8 +95,8 @@ func (r *Run) follow(t *testing.T, total time.Duration, pages map[string]Page, o
 	r.Telemetry, r.Manifest.Telemetry, r.Manifest.Judging.TelemetryRequested = path, &stats, true
 }
 
-// Recorded returns a command of 20 s that was followed from 5 s before: it loads its engine, in which the KV cache
-// is taken at once, and measures.
+// Recorded returns a command of 20 s whose telemetry begins 5 s before: it loads its engine, in which the KV cache is
+// allocated at once, and measures.
 func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 	t.Helper()
 	free, family := LoadingEngine(true), metric.MemoryCUDAFreeBytes.Def().Name
@@ -122,7 +122,7 @@ func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 	return r
 }
 
-// Tool is what a command reported: an engine with a KV cache of 30 GiB, and a throughput.
+// Tool returns the report of a command: an engine with a KV cache of 30 GiB, and a throughput.
 func Tool(values ...enginelog.Value) *rundir.ToolReport {
 	return &rundir.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]enginelog.Value{
 		{Name: enginelog.KVBytes, Unit: enginelog.Bytes, Meaning: "KV cache", Value: 30 * GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},

@@ -1,4 +1,4 @@
-// Package testrun has run folders, requests and telemetry for the tests of what is computed and shown of runs.
+// Package testrun has run folders, requests and telemetry for the tests of code that computes or shows figures of runs.
 package testrun
 
 import (
@@ -26,20 +26,20 @@ import (
 // GiB is in bytes.
 const GiB = float64(1 << 30)
 
-// Page is what an exporter of a GB10 could say after a time under load.
+// Page describes the page of a GB10 exporter after a time under load.
 type Page struct {
 	Mode string
-	// Rest is what the ledger leaves unattributed.
+	// Rest is the unattributed remainder of the ledger, in bytes.
 	Rest func(seconds float64) float64
-	// Extra is appended as it is.
+	// Extra is appended unchanged.
 	Extra string
-	// Per is appended as it says for that time.
+	// Per returns text that is appended at that time.
 	Per func(seconds float64) string
 	// Replace alters the page.
 	Replace *strings.Replacer
-	// Raw replaces all of it.
+	// Raw replaces the whole page.
 	Raw string
-	// Silent says when the exporter does not answer.
+	// Silent reports whether the exporter does not answer at that time.
 	Silent func(seconds float64) bool
 }
 
@@ -87,7 +87,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Sampled is what the real sampler read of pages, on a virtual clock, in phases that begin when they say.
+// Sampled runs the real sampler on pages, on a virtual clock, in phases that begin at their given times.
 func Sampled(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration) *telemetry.Log {
 	t.Helper()
 	path, _ := sample(t, pages, phases, total, slices.Sorted(maps.Keys(pages))...)
@@ -133,11 +133,11 @@ func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total
 	return path, stats
 }
 
-// Rest is a remainder of the ledger that does not change, in bytes.
+// Rest is a constant remainder of the ledger, in bytes.
 func Rest(float64) float64 { return 1.1 * GiB }
 
-// Loaded is a run as they come: requests of a Poisson process on a server that slows down as
-// more of them are running, and a few that fail.
+// Loaded returns the requests of a typical run: a Poisson process on a server that slows down as more of them are
+// running, and a few that fail.
 func Loaded(total time.Duration) []openai.Record {
 	random := rand.New(rand.NewPCG(7, 7))
 	var records []openai.Record
@@ -164,8 +164,8 @@ func Loaded(total time.Duration) []openai.Record {
 
 const ms = int64(time.Millisecond)
 
-// Answered is a request that was sent when it was due and got chunks at these offsets, in
-// milliseconds after its dispatch; one token a chunk, each in a read of its own.
+// Answered is a request that was sent when it was due and got chunks at these offsets, in milliseconds after its
+// dispatch; one token a chunk, each in a read of its own.
 func Answered(index int, dispatchMS int64, chunksMS ...int64) openai.Record {
 	r := openai.Record{
 		Run: "r", Phase: "measure", Index: index, Status: openai.StatusOK, HTTPStatus: 200,
@@ -216,7 +216,7 @@ func Steady(n int) []openai.Record {
 	return records
 }
 
-// JSONLines is the text of a file of records.
+// JSONLines returns the text of a file of records.
 func JSONLines(t testing.TB, records ...openai.Record) string {
 	t.Helper()
 	var b strings.Builder
@@ -228,7 +228,7 @@ func JSONLines(t testing.TB, records ...openai.Record) string {
 	return b.String()
 }
 
-// Altered is steady load in which something was done to the first requests.
+// Altered returns steady load with the first requests altered.
 func Altered(n, first int, alter func(*openai.Record)) []openai.Record {
 	records := Steady(n)
 	for i := range first {
@@ -237,7 +237,7 @@ func Altered(n, first int, alter func(*openai.Record)) []openai.Record {
 	return records
 }
 
-// WithoutOutput is an answer that ended ok and has nothing in it.
+// WithoutOutput makes a record an empty answer that ended ok.
 func WithoutOutput(r *openai.Record) {
 	r.FirstTokenNS, r.FirstVisibleNS, r.ArrivalsNS, r.ArrivalTokens, r.ArrivalKinds, r.ReadIDs = nil, nil, nil, nil, "", nil
 	r.TokensOut, r.OutputChars, r.OutputSHA256 = new(0), 0, ""
@@ -251,8 +251,8 @@ func FailedWith(status openai.Status, text string) func(*openai.Record) {
 	}
 }
 
-// ClosedLoop is n slots that send one request after the other, each of 100 ms and 10 tokens; the
-// last slot gets requests for much longer than the others.
+// ClosedLoop returns n slots that send one request after the other, each of 100 ms and 10 tokens; the last slot gets
+// requests for much longer than the others.
 func ClosedLoop(slots, each, straggling int) []openai.Record {
 	var records []openai.Record
 	for slot := range slots {
@@ -267,7 +267,8 @@ func ClosedLoop(slots, each, straggling int) []openai.Record {
 	return records
 }
 
-// LoadingEngine takes weights, pauses, and takes a KV cache of 30 GiB, in seconds of a run.
+// LoadingEngine returns the free memory, in GiB, at a second of a run in which an engine loads weights, pauses if asked
+// to, and allocates a KV cache of 30 GiB.
 func LoadingEngine(pause bool) func(at float64) float64 {
 	return func(at float64) float64 {
 		weights, kv := min(20, 10*max(0, at-1)), min(30, 15*max(0, at-5))
@@ -278,7 +279,7 @@ func LoadingEngine(pause bool) func(at float64) float64 {
 	}
 }
 
-// Cabled is what a machine says of its ConnectX port and of its office network, in bytes a second.
+// Cabled returns the series of a ConnectX port and of an office network, in bytes a second.
 func Cabled(rdma, office float64, trouble string) func(at float64) string {
 	const port = `device="rocep1s0f1",port="1"`
 	return func(at float64) string {
@@ -297,15 +298,15 @@ func Cabled(rdma, office float64, trouble string) func(at float64) string {
 	}
 }
 
-// Linked is the page of a machine whose ConnectX port is in use.
+// Linked returns the page of a machine whose ConnectX port is in use.
 func Linked() Page { return Page{Per: Cabled(3e9, 1000, "0")} }
 
-// ToolPhases are those of a command that loads an engine and measures.
+// ToolPhases returns the phases of a command that loads an engine and measures.
 func ToolPhases() []telemetry.Phase {
 	return []telemetry.Phase{{Name: "before"}, {Name: "load", AtNS: 5e9}, {Name: "measure", AtNS: 15e9}}
 }
 
-// LongRecord is a request with that many arrivals.
+// LongRecord returns a request with that many arrivals.
 func LongRecord(i, arrivals int) openai.Record {
 	chunks := make([]int64, arrivals)
 	for c := range chunks {
