@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// cleaner takes out of the files of runs what is not told.
+// cleaner removes identities and other private contents from the files of runs.
 type cleaner struct {
 	*scrubber
-	runs  map[string]string // names of runs, by what they were
+	runs  map[string]string // replacement names of runs, by original name
 	taken map[string]bool
 }
 
@@ -22,7 +22,7 @@ func newCleaner(keep []Kind, known []Identity) *cleaner {
 	return &cleaner{newScrubber(newNames(keep), known), map[string]string{}, map[string]bool{}}
 }
 
-// run is the name of a run; what is left of two different ones stays different.
+// run returns the name of a run without its identities; two different runs stay different.
 func (c *cleaner) run(id string) string {
 	if id == "" {
 		return id
@@ -39,7 +39,7 @@ func (c *cleaner) run(id string) string {
 	return name
 }
 
-// plainName may be the name of a folder.
+// plainName returns a text as a folder name: of letters, digits, ., _ and -, at most 120 bytes.
 func plainName(text string) string {
 	name := strings.TrimLeft(regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(text, "-"), ".")
 	if name == "" {
@@ -48,8 +48,8 @@ func plainName(text string) string {
 	return name[:min(len(name), 120)]
 }
 
-// identity is what stands for what says whose machine it was. A path or an identity that is known already
-// by another kind has that name, so that it can be known again.
+// identity returns the replacement of a value that identifies a machine or its owner. A path or an identity that
+// already has a name by another kind keeps that name, so that equal values stay recognizable.
 func (c *cleaner) identity(kind Kind, v string) string {
 	if known, ok := c.kindOf[strings.ToLower(v)]; ok {
 		return c.name(known, c.asKnown(v))
@@ -63,7 +63,7 @@ func (c *cleaner) identity(kind Kind, v string) string {
 	return c.name(kind, v)
 }
 
-// address is a URL, or HOST:PORT/PATH as a source is called.
+// address replaces the host of a URL, or of HOST:PORT/PATH, the name of a source.
 func (c *cleaner) address(v string) string {
 	switch {
 	case v == "" || strings.HasPrefix(v, "/"):
@@ -77,7 +77,7 @@ func (c *cleaner) address(v string) string {
 	return c.hostPort(host)
 }
 
-// image is that of a container, without the registry that it came from.
+// image returns the name of a container image without its registry.
 func (c *cleaner) image(v string) string {
 	parts := imagePattern.FindStringSubmatch(v)
 	if parts == nil || c.keep[KindImage] || sumPattern.MatchString(v) {
@@ -89,7 +89,7 @@ func (c *cleaner) image(v string) string {
 	return c.name(KindAddress, parts[1]) + "/" + c.text(parts[2])
 }
 
-// clean is a value of a JSON file after its rules.
+// clean applies the rules to a value of a JSON file.
 func (c *cleaner) clean(t *table, key string, value any, inherited *rule) (any, bool) {
 	if t == nil {
 		t = &table{}
@@ -129,7 +129,7 @@ func (c *cleaner) object(t *table, members map[string]any, here *rule) map[strin
 	if here != nil && !here.figures {
 		here = nil
 	}
-	// In the order of names: what is found first has the first number.
+	// In the order of names, so that the numbers of replacements do not vary.
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		value := members[key]
 		child, named := t.children[key]
@@ -148,7 +148,7 @@ func (c *cleaner) object(t *table, members map[string]any, here *rule) map[strin
 	return kept
 }
 
-// foreign is what somebody else's JSON says: its figures, and whether its texts are equal.
+// foreign keeps the figures of JSON that another program wrote, and replaces its texts so that equal ones stay equal.
 func (c *cleaner) foreign(_ string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -170,7 +170,7 @@ func (c *cleaner) foreign(_ string, value any) any {
 	}
 }
 
-// setting is of a container: its words are the engine's, its paths are the user's.
+// setting cleans a setting of a container: the words of the engine stay, except identities; paths are replaced.
 func (c *cleaner) setting(_ string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -196,7 +196,7 @@ func (c *cleaner) setting(_ string, value any) any {
 	}
 }
 
-// anything is a text that may be one: a word or a figure stays what it is if nobody's machine is called so.
+// anything keeps a plain figure and replaces any other text, which may be an identity.
 func (c *cleaner) anything(v string) string {
 	if plainFigure.MatchString(v) {
 		return v
@@ -204,7 +204,7 @@ func (c *cleaner) anything(v string) string {
 	return c.identity(KindValue, v)
 }
 
-// json writes a JSON file as its rules leave it.
+// json writes a JSON file after its rules.
 func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
 	decoder := json.NewDecoder(from)
 	decoder.UseNumber()
@@ -219,7 +219,7 @@ func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
 	return encoder.Encode(clean)
 }
 
-// line is a line of a file of lines.
+// line cleans a line of a file of lines.
 func (c *cleaner) line(text []byte, t *table) ([]byte, error) {
 	var out bytes.Buffer
 	decoder := json.NewDecoder(bytes.NewReader(text))

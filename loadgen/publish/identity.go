@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// identities are the names of machines, people and containers that the manifest of a run knows: they are
-// looked for in every text, so that a warning does not tell what a member beside it hides.
+// identities returns the names of machines, people and containers in the manifest of a run. The scrubber replaces them
+// in every text, so that a warning does not show what the member next to it hides.
 func identities(f rundir.Folder) ([]Identity, error) {
 	m, err := manifestOf(f)
 	if err != nil {
@@ -34,7 +34,7 @@ func identities(f rundir.Folder) ([]Identity, error) {
 	}
 	host := func(name string) {
 		add(KindHost, name)
-		// Of spark-1.lab.example the first part is enough to know the machine.
+		// The first part of spark-1.lab.example is enough to identify the machine.
 		if short, _, more := strings.Cut(name, "."); more && !addressLike(name) {
 			add(KindHost, short)
 		}
@@ -88,7 +88,7 @@ func manifestOf(f rundir.Folder) (rundir.Manifest, error) {
 	return m, err
 }
 
-// hostOf is the host of a URL that has a name; addresses are found by their form.
+// hostOf returns the host of a URL that has a name; patterns find addresses.
 func hostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || addressLike(u.Hostname()) {
@@ -101,7 +101,7 @@ func addressLike(name string) bool {
 	return strings.Contains(name, ":") || ipv4Pattern.MatchString(name)
 }
 
-// unusual is a name that is no word: a container may be called engine, which texts are full of.
+// unusual reports whether a name is not a common word: a container may be called engine, which is frequent in texts.
 func unusual(name string) string {
 	if strings.ContainsAny(name, "0123456789-_.") {
 		return name

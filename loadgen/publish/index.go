@@ -10,10 +10,10 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// mostShown is how many figures the page in front has; all of them are files.
+// mostShown is the number of charts on the front page; all charts are files.
 const mostShown = 12
 
-// index is the page in front.
+// index returns the front page.
 func (b *builder) index(figures []comparison.Named) render.Document {
 	d := render.Document{Title: b.Title}
 	d.Add(says("%s", b.abstract()))
@@ -55,7 +55,7 @@ func (b *builder) index(figures []comparison.Named) render.Document {
 	return d
 }
 
-// indexFigures are the first figures, each with the way to its file.
+// indexFigures returns the first charts, each with a link to its file.
 func indexFigures(figures []comparison.Named) []render.Block {
 	if len(figures) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// kindOfLabel is what the values of labels of series are that say whose machine it was. The other labels of
-// the vocabulary say what was measured; those of nobody's vocabulary may say anything.
+// kindOfLabel maps the labels of series whose values identify a machine to their kind. The other labels of the
+// vocabulary describe what was measured; labels outside of the vocabulary may hold anything.
 func kindOfLabel() map[metric.Label]Kind {
 	return map[metric.Label]Kind{
 		metric.LabelHost: KindHost, metric.LabelUUID: KindUUID, metric.LabelMIGUUID: KindUUID,
@@ -20,7 +20,7 @@ func kindOfLabel() map[metric.Label]Kind {
 	}
 }
 
-// vocabulary are all labels of series that are known.
+// vocabulary returns all known labels of series.
 func vocabulary() map[string]bool {
 	known := map[string]bool{"__name__": true}
 	for _, definer := range slices.Concat(metric.All(), metric.Foreign()) {
@@ -31,10 +31,10 @@ func vocabulary() map[string]bool {
 	return known
 }
 
-// secretName is of labels and settings whose value opens a door.
+// secretName matches the names of labels and settings whose values are secrets.
 var secretName = regexp.MustCompile(`(?i)(?:^|[_.-])(?:api_?key|key|token|secret|password|passwd|auth(?:orization)?|cookie|credentials?)$`)
 
-// label is one that a run was given.
+// label cleans a label of a run.
 func (c *cleaner) label(name, value string) string {
 	switch {
 	case name == string(metric.LabelHost):
@@ -48,7 +48,7 @@ func (c *cleaner) label(name, value string) string {
 	}
 }
 
-// seriesLabel is one of a series.
+// seriesLabel cleans a label of a series.
 func (c *cleaner) seriesLabel(name, value string) string {
 	kind, named := kindOfLabel()[metric.Label(name)]
 	switch {
@@ -67,8 +67,8 @@ func (c *cleaner) seriesLabel(name, value string) string {
 	}
 }
 
-// saidFlags are the flags of runs whose values say what was measured and nothing of whose machine it was,
-// as far as a text may be trusted; those of any other flag are told apart and not told.
+// saidFlags returns the flags of runs whose values describe what was measured and do not identify the machine; texts
+// among the values are still scrubbed. The values of other flags are replaced; equal values stay equal.
 func saidFlags() []string {
 	return []string{
 		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
@@ -76,7 +76,7 @@ func saidFlags() []string {
 	}
 }
 
-// hiddenFlags are the other flags of runs that are known. Figures among their values are told all the same.
+// hiddenFlags returns the other known flags of runs. Figures among their values are kept.
 func hiddenFlags() []string {
 	return []string{
 		"api-key-file", "ca-file", "header", "capture", "container", "engine-log", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address", "web.allow-host", "web.config.file", "telemetry-config",
@@ -88,7 +88,7 @@ func hiddenFlags() []string {
 	}
 }
 
-// JudgedFlags are the flags of runs by their names, and whether a pack tells their values, texts too.
+// JudgedFlags returns all known flags of runs by name, and whether a pack shows their values, including texts.
 func JudgedFlags() map[string]bool {
 	judged := map[string]bool{}
 	for _, name := range hiddenFlags() {
@@ -100,7 +100,7 @@ func JudgedFlags() map[string]bool {
 	return judged
 }
 
-// flag is one of the command line that made the run.
+// flag cleans a flag of the command line that made the run.
 func (c *cleaner) flag(name, value string) string {
 	switch {
 	case value == "" || plainFigure.MatchString(value):
@@ -120,7 +120,7 @@ func (c *cleaner) flag(name, value string) string {
 	}
 }
 
-// mounted is what a file system is on: a device, or what another machine lends.
+// mounted cleans the source of a file system: a device, or an export of another machine.
 func (c *cleaner) mounted(_, value string) string {
 	if strings.HasPrefix(value, "/dev/") || !strings.ContainsAny(value, "/:@") {
 		return c.text(value)
@@ -128,7 +128,7 @@ func (c *cleaner) mounted(_, value string) string {
 	return c.identity(KindPath, value)
 }
 
-// mountOption may name folders and machines in its value.
+// mountOption cleans a mount option, whose value may name folders and machines.
 func (c *cleaner) mountOption(_, value string) string {
 	name, of, has := strings.Cut(value, "=")
 	if !has {

@@ -14,13 +14,13 @@ import (
 )
 
 var (
-	// word is what our own words are made of: states, kinds, names of phases.
+	// word matches the words of uma-load: states, kinds, names of phases.
 	word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
-	// letters are the kinds of chunks.
+	// letters matches the kinds of chunks.
 	letters = regexp.MustCompile(`^[a-z]*$`)
 )
 
-// conversations number those of a run: their names may be those of a file that nobody else has.
+// conversations numbers the conversations of a run: their names may come from a private file.
 type conversations map[string]string
 
 func (c conversations) name(what string) string {
@@ -35,8 +35,8 @@ func (c conversations) name(what string) string {
 	return name
 }
 
-// record is a line of requests.jsonl without what was said: neither the server's words nor its names for
-// requests. Sums of prompts stay, so that it can be seen that two arms were asked the same.
+// record removes the contents from a line of requests.jsonl: neither the server's text nor its names for requests
+// remain. Hashes of prompts stay, so that a reader can check that two arms had the same requests.
 func (c *cleaner) record(r *openai.Record, of conversations) {
 	r.Run, r.Conversation, r.Session = c.run(r.Run), of.name(r.Conversation), of.name(r.Session)
 	r.Error, r.ServerRequestID = "", ""
@@ -55,7 +55,7 @@ func (c *cleaner) record(r *openai.Record, of conversations) {
 	}
 }
 
-// scheduled is a line of schedule.jsonl.
+// scheduled cleans a line of schedule.jsonl.
 func (c *cleaner) scheduled(l *rundir.ScheduleLine, of conversations) {
 	l.Phase, l.Conversation = c.word(l.Phase), of.name(l.Conversation)
 	for _, sum := range []*string{&l.PromptSHA256, &l.PrefixSHA256, &l.ParamsSHA256} {
@@ -65,7 +65,7 @@ func (c *cleaner) scheduled(l *rundir.ScheduleLine, of conversations) {
 	}
 }
 
-// word keeps what is one.
+// word scrubs a word; a text that is not a word becomes empty.
 func (c *cleaner) word(text string) string {
 	if !word.MatchString(text) {
 		return ""
@@ -76,7 +76,7 @@ func (c *cleaner) word(text string) string {
 // longestLine bounds a line of requests: a hundred thousand arrivals are a few megabytes.
 const longestLine = 256 << 20
 
-// eachLine passes every line on. The last one of a run that was killed may be torn, and is left out.
+// eachLine passes every line through change. The last line of a run that was killed may be torn, and is dropped.
 func eachLine(from io.Reader, to io.Writer, change func([]byte) ([]byte, error)) error {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	for number := 1; ; number++ {
@@ -96,7 +96,7 @@ func eachLine(from io.Reader, to io.Writer, change func([]byte) ([]byte, error))
 	}
 }
 
-// readLine reads a line with its end; without one it is torn, and the end of the file.
+// readLine reads a line with its end; a line without an end is torn, and the end of the file.
 func readLine(lines *bufio.Reader) ([]byte, error) {
 	var whole []byte
 	for {
@@ -111,7 +111,7 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// typed changes a line of a known type.
+// typed applies change to a line of a known type.
 func typed[T any](change func(*T)) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		var line T

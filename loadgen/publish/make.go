@@ -15,47 +15,47 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Settings say what a pack is made of, and how.
+// Settings are the options of a pack.
 type Settings struct {
-	// Out is the folder of the pack. A pack that is there is replaced.
+	// Out is the folder of the pack. An existing pack is replaced.
 	Out string
-	// Raw takes nothing out; Keep are the kinds of names that are told although the others are not.
+	// Raw removes nothing; Keep are the kinds of identities that stay although the others are replaced.
 	Raw  bool
 	Keep []Kind
-	// With are files of the runs that are left out unless they are asked for.
+	// With are the files of runs that are left out by default.
 	With []Extra
-	// Title, Authors and License are for those who cite it.
+	// Title, Authors and License are for citations.
 	Title   string
 	Authors []string
 	License string
-	// Known are names of this machine and of who works on it.
+	// Known are names of this machine and of its user.
 	Known []Identity
-	// Compare says what is compared; nothing is where there is one arm only. Where it is not said in what
-	// runs have to agree, that is model and scenario, if there are several.
+	// Compare are the options of the comparison; runs of a single arm are not compared. Empty Within selects model and
+	// scenario, if the runs have several.
 	Compare compare.Options
 	Program rundir.Program
 	Now     time.Time
-	// Slots are those of the campaigns that the runs are of, with all runs that were made in them.
+	// Slots are those of the campaigns of the runs, with all runs that were made in them.
 	Slots []Slot
-	// Read reads the runs of folders, as a comparison sees them.
+	// Read reads the runs of folders as input of a comparison.
 	Read func(paths []string) ([]compare.Run, error)
 }
 
-// builder makes one pack, in a folder beside the one where it is to be.
+// builder makes one pack, in a folder next to its final place.
 type builder struct {
 	Settings
 	stage string
 	clean *cleaner
 	pack  Pack
 
-	runs       []compare.Run // as the pack has them
+	runs       []compare.Run // as they are in the pack
 	manifests  []rundir.Manifest
 	comparison *compare.Comparison
-	// uncompared says why there is no comparison.
+	// uncompared is the reason why there is no comparison.
 	uncompared string
 }
 
-// Make makes a pack of the runs of some folders and returns what is in it.
+// Make makes a pack of the runs of some folders and returns its contents.
 func Make(ctx context.Context, sources []rundir.Folder, s Settings) (Pack, error) {
 	if err := CheckOut(s.Out); err != nil {
 		return Pack{}, err
@@ -99,7 +99,7 @@ func (b *builder) build(ctx context.Context, sources []rundir.Folder) error {
 	return b.pack.seal(b.stage)
 }
 
-// learn finds out what is not to be told.
+// learn collects the identities to replace.
 func (b *builder) learn(sources []rundir.Folder) {
 	if b.Raw {
 		return
@@ -108,7 +108,7 @@ func (b *builder) learn(sources []rundir.Folder) {
 	for _, f := range sources {
 		of, err := identities(f)
 		if err != nil {
-			continue // it is damaged, which packRuns finds too
+			continue // the run is damaged; packRuns reports it
 		}
 		known = append(known, of...)
 	}
@@ -117,7 +117,8 @@ func (b *builder) learn(sources []rundir.Folder) {
 	b.Compare.Baseline = b.clean.text(b.Compare.Baseline)
 }
 
-// packRuns puts all runs into the pack and reads them there: what is shown is what the pack says. Damaged ones are left out.
+// packRuns writes all runs into the pack and reads them from there: everything shown comes from the pack. Damaged runs
+// are left out.
 func (b *builder) packRuns(ctx context.Context, sources []rundir.Folder) error {
 	var paths []string
 	for _, f := range sources {
@@ -173,7 +174,7 @@ func (b *builder) compare() error {
 	return b.write(ComparisonFile, func(w io.Writer) error { return comparison.HTML(w, b.Title, c) })
 }
 
-// several are the labels of which the runs have more than one value.
+// several returns the labels of which the runs have more than one value.
 func (b *builder) several(names ...string) []string {
 	several := []string{}
 	for _, name := range names {
@@ -184,7 +185,7 @@ func (b *builder) several(names ...string) []string {
 	return several
 }
 
-// write makes a file of the pack, which everybody reads: a web server has an account of its own.
+// write writes a file of the pack that all users may read: a web server has an account of its own.
 func (b *builder) write(name string, render func(io.Writer) error) error {
 	path := filepath.Join(b.stage, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -1,6 +1,6 @@
 package publish
 
-// manifestRules are of manifest.json.
+// manifestRules are the rules of manifest.json.
 func manifestRules() rules {
 	r := rules{
 		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels, "state": texts, "started_at": moments, "ended_at": moments,
@@ -35,7 +35,7 @@ func ranksRules() rules {
 func clientRules() rules {
 	return rules{
 		"hostname": named(KindHost), "boot_id": named(KindBoot), "kernel": texts, "arch": texts, "cores": figures,
-		"time_zone":    leftOut, // it tells where people are
+		"time_zone":    leftOut, // it shows where the user lives
 		"cpu_governor": texts, "power_profile": texts, "cpu_ratio": figures, "stalls": figures, "clock_step_seconds": figures,
 	}
 }
@@ -68,7 +68,7 @@ func serverRules() rules {
 	return r.below("server")
 }
 
-// engineSetting is one of an engine, by its own names.
+// engineSetting cleans a setting of an engine, by its own names.
 func (c *cleaner) engineSetting(name, value string) string {
 	if secretName.MatchString(name) {
 		return gone
@@ -93,8 +93,8 @@ func judgingRules() rules {
 	}.with(signalRules().below("evidence"), engineReportedRules(), toolReportedRules()).below("judging")
 }
 
-// signalRules are of the grades of evidence, engineReportedRules and toolReportedRules of what an engine and a tool said of
-// themselves: they stand in a manifest and in the summary that is computed from it.
+// signalRules are the rules of evidence grades; engineReportedRules and toolReportedRules those of the reports of an
+// engine and a tool. A manifest has these members, and so does the summary computed from it.
 func signalRules() rules {
 	return rules{"*": figures, "*.grade": texts, "*.reason": texts, "*.witnesses.name": texts, "*.witnesses.unit": texts}
 }
@@ -147,7 +147,7 @@ func campaignRules() rules {
 	}.below("campaign")
 }
 
-// provenanceRules keep names, hashes and the values of listed options: nothing else is there.
+// provenanceRules keep names, hashes and the values of listed options, which are all its contents.
 func provenanceRules() rules {
 	hashed := rules{"program": texts, "name": texts, "values": texts, "hashes": sums}
 	r := rules{"key": sums, "missing": texts}.with(hashed.below("files"), hashed.below("plan"))
@@ -157,7 +157,7 @@ func provenanceRules() rules {
 	return r.below("provenance").with(rules{"docker": version, "containerd": version, "runc": version, "nvidia_container_toolkit": version}.below("container_software"))
 }
 
-// summaryRules are of summary.json.
+// summaryRules are the rules of summary.json.
 func summaryRules() rules {
 	r := rules{
 		"made.started_at": moments, "made.time_zone": leftOut, "made.program.version": version, "made.program.revision": texts, "made.program.go": texts,
@@ -184,12 +184,12 @@ func readingRules() rules {
 	return r
 }
 
-// phasesRules are of phases.json.
+// phasesRules are the rules of phases.json.
 func phasesRules() rules {
 	return rules{"schema": texts, "phases": figures, "phases.name": texts}
 }
 
-// telemetryRules are of a line of telemetry.jsonl.gz.
+// telemetryRules are the rules of a line of telemetry.jsonl.gz.
 func telemetryRules() rules {
 	return rules{
 		"schema": texts, "interval_ns": figures, "series_per_source": figures,

@@ -1,9 +1,9 @@
-// Package publish makes a pack of runs: a folder for static hosting with the runs themselves, the tables and
-// figures of what they show, how they were made, and a sum of every file.
+// Package publish makes a pack of runs: a folder for static hosting with the runs themselves, the tables and charts of
+// their results, the methodology, and a hash of every file.
 //
-// A pack is for everybody, so that nothing enters it that says whose machine it was. What every member of a
-// run's files may say is ruled in tables; what no table names is left out. All that is shown of the runs is
-// computed from what stands in the pack, and so cannot say more than it.
+// A pack is public, so it must not identify the machine or its owner. Tables of rules list which members of a run's
+// files may stay; a member that no table names is left out. Everything shown about the runs is computed from the files
+// in the pack, and so cannot show more than they do.
 package publish
 
 import (
@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Kind is a kind of what is not told. Each is replaced by its name and a number; what was equal stays equal.
+// Kind is a kind of identity that packs hide. Each value is replaced by the name of its kind and a number; equal values
+// stay equal.
 type Kind string
 
 // The kinds.
@@ -27,10 +28,10 @@ const (
 	KindContainer Kind = "container"
 	KindImage     Kind = "image"
 	KindCgroup    Kind = "cgroup"
-	KindValue     Kind = "value" // of a flag, a label or a setting that may be anything
+	KindValue     Kind = "value" // of a flag, a label or a setting that may hold anything
 )
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{KindHost, KindUser, KindPath, KindAddress, KindUUID, KindSerial, KindBoot, KindContainer, KindImage, KindCgroup, KindValue}
 }
@@ -47,14 +48,13 @@ func ParseKind(text string) (Kind, error) {
 	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
 }
 
-// Identity is a name that is known to say whose machine it was.
+// Identity is a name that identifies a machine or its owner.
 type Identity struct {
 	Kind Kind
 	Name string
 }
 
-// names gives every identity a name that says nothing: host-1, host-2. What is equal gets the same one, in
-// all files of a pack.
+// names gives every identity a neutral name: host-1, host-2. Equal identities get the same name in all files of a pack.
 type names struct {
 	keep  map[Kind]bool
 	given map[Kind]map[string]string
@@ -70,7 +70,7 @@ func newNames(keep []Kind) *names {
 	return n
 }
 
-// name is what stands for an identity; nothing stands for nothing.
+// name returns the replacement of an identity; "" for an empty one.
 func (n *names) name(kind Kind, what string) string {
 	if what == "" || n.keep[kind] || n.said[what] {
 		return what

@@ -31,30 +31,30 @@ const (
 	RunsFile        = "runs.csv"
 	SummaryFile     = "summary.csv"
 	DeltasFile      = "deltas.csv"
-	SlotsFile       = "slots.csv" // of campaigns
+	SlotsFile       = "slots.csv" // slots of campaigns
 	MethodologyFile = "methodology.md"
 	CitationFile    = "CITATION.cff"
 	FiguresFolder   = "figures"
 	RunsFolder      = "runs"
 )
 
-// Pack is pack.json: what is in a pack, and what is not.
+// Pack is pack.json: the contents of a pack, and what was left out.
 type Pack struct {
 	Schema    string         `json:"schema"`
 	Title     string         `json:"title"`
 	CreatedAt time.Time      `json:"created_at"`
 	Program   rundir.Program `json:"program"`
-	// Redacted says that what tells whose machine it was is taken out; Kept are the kinds of it that are not.
+	// Redacted is true if values that identify machines or people were removed; Kept are the kinds that were not.
 	Redacted bool   `json:"redacted"`
 	Kept     []Kind `json:"kept,omitempty"`
-	// Simulated says that at least one run was of a simulated engine or machine.
+	// Simulated is true if at least one run had a simulated engine or machine.
 	Simulated bool `json:"simulated,omitempty"`
-	// Runs are the names of the runs, LeftOut the files of runs that are not here.
+	// Runs are the names of the runs, LeftOut the files of runs that the pack does not have.
 	Runs    []string `json:"runs"`
 	LeftOut []string `json:"left_out,omitempty"`
-	// Damaged says of every run that is not here because it is damaged, which it is and why.
+	// Damaged has an error for each run that was left out because it is damaged, with its name and the reason.
 	Damaged []error `json:"-"`
-	// Files are all files but this one, by path.
+	// Files are all files except this one, by path.
 	Files []PackedFile `json:"files"`
 }
 
@@ -68,7 +68,7 @@ type PackedFile struct {
 // mostPackJSON bounds a pack.json.
 const mostPackJSON = 256 << 20
 
-// ReadPack reads the pack.json of a folder. Its error says why the folder is no pack.
+// ReadPack reads the pack.json of a folder. Its error gives the reason why the folder is not a pack.
 func ReadPack(dir string) (Pack, error) {
 	var p Pack
 	file, err := os.Open(filepath.Join(dir, PackFile))
@@ -86,7 +86,7 @@ func ReadPack(dir string) (Pack, error) {
 	return p, nil
 }
 
-// Verify says what of a pack is not as it was made: files that are missing, changed or additional.
+// Verify lists the files of a pack that are missing, changed or additional.
 func Verify(dir string) (Pack, []string, error) {
 	p, err := ReadPack(dir)
 	if err != nil {
@@ -119,8 +119,8 @@ func Verify(dir string) (Pack, []string, error) {
 	return p, problems, nil
 }
 
-// filesOf lists the files below a folder by their paths, with slashes. What is no regular file is one too:
-// nothing else belongs into a pack.
+// filesOf lists the files below a folder by their paths, with slashes. It includes anything that is not a regular file,
+// so that Verify reports it: a pack has only regular files and folders.
 func filesOf(dir string) ([]string, error) {
 	var all []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -135,7 +135,7 @@ func filesOf(dir string) ([]string, error) {
 	return all, err
 }
 
-// packed is a file as pack.json lists it.
+// packed returns a file as pack.json lists it.
 func packed(dir, path string) (PackedFile, error) {
 	full := filepath.Join(dir, filepath.FromSlash(path))
 	if info, err := os.Lstat(full); err != nil || !info.Mode().IsRegular() {
@@ -151,7 +151,8 @@ func packed(dir, path string) (PackedFile, error) {
 	return PackedFile{path, n, hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// CheckOut says why a pack cannot be made there: something else is there already, or in it.
+// CheckOut returns an error if a pack cannot be made at the path: something that is not a pack is there already, or the
+// pack has files that it does not list.
 func CheckOut(out string) error {
 	info, err := os.Lstat(out)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,16 +180,16 @@ func CheckOut(out string) error {
 	return nil
 }
 
-// replace puts a finished folder where a pack is to be; who looks finds the old or the new one.
+// replace moves a finished folder to the place of the pack; readers find the old or the new one at any time.
 func replace(stage, out string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, stage, unix.AT_FDCWD, out, unix.RENAME_EXCHANGE)
 	switch {
 	case err == nil:
-		return os.RemoveAll(stage) // the old one now
+		return os.RemoveAll(stage) // the stage is the old pack now
 	case errors.Is(err, fs.ErrNotExist):
 		return os.Rename(stage, out)
 	}
-	// A file system that cannot exchange: the old one makes way first.
+	// A file system without exchange: move the old pack away first.
 	old := stage + ".old"
 	if err := os.Rename(out, old); err != nil {
 		return err

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// rule is what becomes of a member of a JSON file.
+// rule is how the cleaner treats a member of a JSON file.
 type rule struct {
-	// figures are kept: numbers, statements and null, at any depth. A text among them needs a rule of its own.
+	// figures keeps numbers, booleans and null, at any depth. A text among them needs a rule of its own.
 	figures bool
-	// text is what becomes of a text; nil if a text has no place here. Not kept is what is empty and was not.
+	// text returns the replacement of a text; nil if the member may not be a text. A text that becomes empty is dropped.
 	text func(c *cleaner, key, value string) string
-	// all is of what may be of any form; nothing below it has rules. Nil leaves the member out.
+	// all treats a member of any form; members below it have no rules. A nil result drops the member.
 	all func(c *cleaner, key string, value any) any
 }
 
-// rules are by the path of a member: keys with dots between them, * for any key. The elements of a list
-// have the path of the list. What no rule names is left out.
+// rules are keyed by the path of a member: keys with dots between them, * for any key. The elements of a list have the
+// path of the list. A member without a rule is dropped.
 type rules map[string]rule
 
-// table is rules as they are walked.
+// table is the tree form of rules.
 type table struct {
 	rule     *rule
 	children map[string]*table
@@ -44,7 +44,7 @@ func (r rules) table() *table {
 	return root
 }
 
-// below prefixes the paths of rules. An empty path is that of the prefix itself.
+// below prefixes the paths of rules. An empty path becomes the prefix itself.
 func (r rules) below(prefix string) rules {
 	moved := rules{}
 	for path, one := range r {
@@ -53,7 +53,7 @@ func (r rules) below(prefix string) rules {
 	return moved
 }
 
-// with joins tables.
+// with joins sets of rules.
 func (r rules) with(more ...rules) rules {
 	for _, m := range more {
 		for path, one := range m {
@@ -67,9 +67,9 @@ func (r rules) with(more ...rules) rules {
 var (
 	figures = rule{figures: true}
 	texts   = rule{text: func(c *cleaner, _, v string) string { return c.text(v) }}
-	// withheld is what engines and commands printed, in their own words.
+	// withheld replaces output of engines and commands, in their own words.
 	withheld = rule{text: func(_ *cleaner, _, v string) string { return strings.Repeat(gone, min(1, len(v))) }}
-	// leftOut is what packs do not have.
+	// leftOut drops a member.
 	leftOut = rule{all: func(*cleaner, string, any) any { return nil }}
 	moments = rule{text: moment}
 	sums    = rule{text: sum}
@@ -78,21 +78,21 @@ var (
 	runName = rule{text: func(c *cleaner, _, v string) string { return c.run(v) }}
 	images  = rule{text: func(c *cleaner, _, v string) string { return c.image(v) }}
 	digests = rule{text: digest}
-	// labels are those that a run was given, series those of a series of an exporter or an engine.
+	// labels are the labels of a run, series the labels of a series of an exporter or an engine.
 	labels  = rule{text: (*cleaner).label}
 	series  = rule{text: (*cleaner).seriesLabel}
 	flags   = rule{text: (*cleaner).flag}
 	foreign = rule{all: (*cleaner).foreign}
-	// settings are of a container, by the names of its engine.
+	// settings are the settings of a container, by the names of its engine.
 	settings = rule{all: (*cleaner).setting}
 )
 
-// named is the rule of what says whose machine it was.
+// named returns the rule that replaces identities of a kind.
 func named(kind Kind) rule {
 	return rule{text: func(c *cleaner, _, v string) string { return c.identity(kind, v) }}
 }
 
-// moment keeps what is a time.
+// moment keeps a time.
 func moment(_ *cleaner, _, v string) string {
 	if _, err := time.Parse(time.RFC3339Nano, v); err != nil {
 		return ""
@@ -108,7 +108,7 @@ var (
 	plainFigure    = regexp.MustCompile(`^(?:true|false|inf|(?:-?[0-9]+(?:\.[0-9]+)?(?:ns|us|µs|ms|s|m|h|%)?)+)$`)
 )
 
-// sum keeps what is a hash.
+// sum keeps a hash.
 func sum(c *cleaner, _, v string) string {
 	if sumPattern.MatchString(v) {
 		return v
@@ -116,7 +116,7 @@ func sum(c *cleaner, _, v string) string {
 	return c.text(v)
 }
 
-// versionText keeps what is a version, which may look like an address.
+// versionText keeps a version, which may look like an address.
 func versionText(c *cleaner, _, v string) string {
 	if len(v) < 40 && versionPattern.MatchString(v) {
 		return c.words(v)
@@ -124,7 +124,7 @@ func versionText(c *cleaner, _, v string) string {
 	return c.text(v)
 }
 
-// digest keeps of NAME@sha256:… what it is, and tells nothing of where it lies.
+// digest keeps a hash; of NAME@sha256:… it keeps the digest and the name without its registry.
 func digest(c *cleaner, _, v string) string {
 	at := digestPattern.FindStringSubmatchIndex(v)
 	if at == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
-// Extra is a file, or a folder of files, of a run that is in no pack unless it is asked for: what was said,
-// and what others printed.
+// Extra is a file, or a folder of files, of a run that packs leave out by default: prompts and answers, and output of
+// other programs.
 type Extra string
 
 // The extras.
@@ -31,7 +31,7 @@ const (
 	ExtraSnapshots     Extra = "snapshots"
 )
 
-// Extras lists them.
+// Extras returns all extras.
 func Extras() []Extra {
 	return []Extra{ExtraOutputs, ExtraConversations, ExtraLogs, ExtraCaptures, ExtraSnapshots}
 }
@@ -48,7 +48,7 @@ func ParseExtra(text string) (Extra, error) {
 	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
 }
 
-// extraOf is which extra a file of a run folder is.
+// extraOf returns the extra that a file of a run folder belongs to.
 func extraOf(path string) (Extra, bool) {
 	top, _, _ := strings.Cut(path, "/")
 	extra, is := map[string]Extra{
@@ -58,14 +58,14 @@ func extraOf(path string) (Extra, bool) {
 	return extra, is
 }
 
-// member is a file of a run folder that a pack has, and how its content is changed on the way.
+// member is a file of a run folder that a pack has, with the change to its content.
 type member struct {
 	path   string // with slashes, without .gz
-	packs  bool   // compressed
+	packs  bool   // the pack has it compressed
 	change func(from io.Reader, to io.Writer) error
 }
 
-// members are the files of a run folder that go into a pack, in the order of their paths; the others are
+// members returns the files of a run folder that go into a pack, in the order of their paths, and the files that are
 // left out.
 func (b *builder) members(dir string) (in []member, out []string, err error) {
 	paths, err := filesOf(dir)
@@ -88,7 +88,7 @@ func (b *builder) members(dir string) (in []member, out []string, err error) {
 	return in, out, nil
 }
 
-// member says what becomes of a file of a run.
+// member returns how a file of a run goes into the pack; false if it does not.
 func (b *builder) member(path string, of conversations) (member, bool) {
 	bare := strings.TrimSuffix(path, ".gz")
 	m := member{path: bare, packs: true, change: copied}
@@ -116,7 +116,7 @@ func (b *builder) member(path string, of conversations) (member, bool) {
 	return m, true
 }
 
-// changed is how a file goes into a pack: of one that tells everything, as it is.
+// changed returns the change of a file; in a raw pack the file stays unchanged.
 func (b *builder) changed(how func(io.Reader, io.Writer) error) func(io.Reader, io.Writer) error {
 	if b.Raw {
 		return copied
@@ -137,8 +137,7 @@ func perLine(change func([]byte) ([]byte, error)) func(io.Reader, io.Writer) err
 	return func(from io.Reader, to io.Writer) error { return eachLine(from, to, change) }
 }
 
-// lines are those of a text that has no form of ours: the patterns and the identities that are known are
-// taken out of it, which is all that can be done.
+// lines cleans a text without a format of uma-load: only the patterns and the known identities can be replaced in it.
 func (b *builder) lines(from io.Reader, to io.Writer) error {
 	lines := bufio.NewReaderSize(from, 1<<20)
 	for {
@@ -152,12 +151,13 @@ func (b *builder) lines(from io.Reader, to io.Writer) error {
 	}
 }
 
-// damage is an error in what a run folder holds, and none of the pack that is written.
+// damage is an error in the contents of a run folder, as opposed to an error of writing the pack.
 type damage struct{ error }
 
 func (d *damage) Unwrap() error { return d.error }
 
-// packRun puts a run into the pack, and reads its manifest there. An error that is a damage leaves nothing of it.
+// packRun writes a run into the pack, and reads its manifest from there. After an error that is a damage no file of the
+// run remains.
 func (b *builder) packRun(ctx context.Context, from rundir.Folder) (to rundir.Folder, m rundir.Manifest, err error) {
 	if m, err = manifestOf(from); err != nil {
 		return "", m, &damage{err}
@@ -184,11 +184,11 @@ func (b *builder) packRun(ctx context.Context, from rundir.Folder) (to rundir.Fo
 	return to, m, err
 }
 
-// leaveOut notes files of a run that are not in the pack.
+// leaveOut records files of a run that are not in the pack.
 func (b *builder) leaveOut(paths []string) {
 	for _, path := range paths {
 		top, _, _ := strings.Cut(path, "/")
-		if !b.Raw { // a name of somebody else's
+		if !b.Raw { // the name comes from another program
 			top = b.clean.text(top)
 		}
 		if !slices.Contains(b.pack.LeftOut, top) {
@@ -197,7 +197,7 @@ func (b *builder) leaveOut(paths []string) {
 	}
 }
 
-// packFile writes a file of a run: what is compressed is read so, and whatever is long is written so.
+// packFile writes a file of a run. Compressed files are decompressed for reading; long files are written compressed.
 func (b *builder) packFile(from, to rundir.Folder, m member) error {
 	content, err := open(from.Path(filepath.FromSlash(m.path)))
 	if err != nil {
@@ -226,19 +226,19 @@ func (b *builder) packFile(from, to rundir.Folder, m member) error {
 	return err
 }
 
-// write writes a file of a run. Read is what is wrong with its content, as long as all could be written.
+// write writes a file of a run. Read is the error in its content; err is the error of writing.
 func write(file *os.File, m member, content io.Reader) (read, err error) {
 	buffer := bufio.NewWriterSize(file, 256<<10)
 	if !m.packs {
 		read = m.change(content, buffer)
-		return read, buffer.Flush() // which repeats the error of an earlier write
+		return read, buffer.Flush() // it repeats the error of an earlier write
 	}
 	compress := gzip.NewWriter(buffer)
 	read = m.change(content, compress)
 	return read, errors.Join(compress.Close(), buffer.Flush())
 }
 
-// content is a file as it was before it was compressed.
+// content is the decompressed content of a file.
 type content struct {
 	io.Reader
 	file *os.File
@@ -246,7 +246,7 @@ type content struct {
 
 func (c content) Close() error { return c.file.Close() }
 
-// open opens a file that lies as it is, or compressed.
+// open opens a file that is stored plain or compressed.
 func open(path string) (io.ReadCloser, error) {
 	file, err := runfile.Open(path)
 	if err == nil {
@@ -265,7 +265,7 @@ func open(path string) (io.ReadCloser, error) {
 	return content{tolerant{plain}, file}, nil
 }
 
-// tolerant reads what a run that was killed compressed, up to where it ends.
+// tolerant reads a compressed file of a run that was killed, up to the point where it is cut.
 type tolerant struct{ io.Reader }
 
 func (t tolerant) Read(into []byte) (int, error) {
@@ -276,8 +276,7 @@ func (t tolerant) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// fileName is a path of a run folder without what it tells: snapshots and logs are called after machines
-// and containers.
+// fileName cleans a path in a run folder: snapshots and logs are named after machines and containers.
 func (c *cleaner) fileName(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Patterns of what a text may hold that says whose machine it was, or opens a door. They stand beside the
-// rules by member: a warning or the name of a model may have any of them.
+// Patterns of identities and secrets in texts. They complement the rules by member: a warning or the name of a model
+// may have any of them.
 var (
 	addressPattern = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9+.-]*://(?:[^\s"'<>)\]/@]*@)?(?:\[[0-9A-Fa-f:.]+\])?[^\s"'<>)\]]*`)
 	mailPattern    = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`)
 	homePattern    = regexp.MustCompile(`(/(?:home|Users|var/home)/)([^/\s"':,;]+)`)
 	uuidPattern    = regexp.MustCompile(`(?i)\b(?:(?:GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	macPattern     = regexp.MustCompile(`(?i)\b[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}\b`)
-	// macNamePattern is of interfaces that are named by their address, as those on USB are.
+	// macNamePattern matches interfaces that are named by their address, as those on USB are.
 	macNamePattern = regexp.MustCompile(`\b(?:en|wl|ww)x[0-9a-f]{12}\b`)
 	ipv4Pattern    = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 	ipv6Pattern    = regexp.MustCompile(`(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?:%[a-z0-9]+)?`)
 	hexPattern     = regexp.MustCompile(`\b(?:sha256:)?[0-9a-f]{64}\b`)
 	serialPattern  = regexp.MustCompile(`(?i)(\b(?:serial(?:[ _-]?(?:number|no))?|s/n)\b["']?\s*[:=#]?\s*["']?)([A-Za-z0-9][A-Za-z0-9_-]{4,})`)
-	// secretPattern is of what opens doors: its value is gone, whatever is kept.
+	// secretPattern matches secrets: their values are always removed, whatever Keep lists.
 	secretPattern = regexp.MustCompile(`(?i)(\b(?:authorization|proxy-authorization|x-api-key|api[_-]?key|token|password|passwd|secret|cookie)\b["']?\s*[:=]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;&]+`)
 	bearerPattern = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`)
 	keyPattern    = regexp.MustCompile(`\b(?:sk|hf|ghp|gho|glpat|nvapi|xox[abprs]|AKIA)[-_]?[A-Za-z0-9_-]{12,}`)
@@ -31,20 +31,20 @@ var (
 
 const gone = "(redacted)"
 
-// scrubber takes out of texts what the patterns find, and the identities that are known.
+// scrubber removes the matches of the patterns and the known identities from texts.
 type scrubber struct {
 	*names
 	known  *regexp.Regexp // nil if there are none
-	lower  []string       // the same, to look for quickly
+	lower  []string       // lower-case identities, for a quick search
 	kindOf map[string]Kind
-	// spelled is how an identity was first written, by its lower case.
+	// spelled is the first spelling of an identity, by its lower case.
 	spelled map[string]string
 }
 
-// shortestIdentity is the length from which on a name is looked for in texts: shorter ones are words.
+// shortestIdentity is the length from which on a name is searched in texts: shorter ones are common words.
 const shortestIdentity = 3
 
-// newScrubber knows identities; of several of one name the first counts.
+// newScrubber returns a scrubber of identities; of several with one name the first counts.
 func newScrubber(n *names, known []Identity) *scrubber {
 	s := &scrubber{names: n, kindOf: map[string]Kind{}, spelled: map[string]string{}}
 	var all []string
@@ -58,14 +58,14 @@ func newScrubber(n *names, known []Identity) *scrubber {
 		all = append(all, regexp.QuoteMeta(id.Name))
 	}
 	if len(all) > 0 {
-		// Longer ones first: of spark-1 and spark-1.lab the whole is one identity.
+		// Longer ones first: in spark-1.lab, spark-1.lab is found before spark-1.
 		slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 		s.known = regexp.MustCompile(`(?i)` + strings.Join(all, "|"))
 	}
 	return s
 }
 
-// everybodys are names that say nothing, or that stand for those that do.
+// everybodys reports whether a name identifies no machine, or is a replacement of one that does.
 func everybodys(name string) bool {
 	if slices.Contains(Kinds(), Kind(strings.ToLower(name))) {
 		return true
@@ -78,7 +78,7 @@ func everybodys(name string) bool {
 	return err == nil && (address.IsLoopback() || address.IsUnspecified())
 }
 
-// text is a text without what the patterns find.
+// text returns a text without the matches of the patterns.
 func (s *scrubber) text(text string) string {
 	if text == "" {
 		return text
@@ -91,15 +91,15 @@ func (s *scrubber) text(text string) string {
 	return s.words(text)
 }
 
-// pattern is something to be found in texts.
+// pattern is a pattern with its replacement.
 type pattern struct {
 	what *regexp.Regexp
-	// mayBeIn is quick and says no where there is nothing to be found: of a log that is most of it.
+	// mayBeIn is a quick check that returns false for texts without a match: most of a log.
 	mayBeIn func(text string) bool
 	by      func(s *scrubber, found string) string
 }
 
-// patterns are in an order: what opens doors first, addresses before the hosts in them.
+// patterns are in an order: secrets first, addresses before the hosts in them.
 func patterns() []pattern {
 	return []pattern{
 		{secretPattern, anyOf("auth", "api", "key", "token", "pass", "secret", "cookie"), func(_ *scrubber, found string) string {
@@ -120,7 +120,7 @@ func patterns() []pattern {
 	}
 }
 
-// anyOf says whether a text has one of some words, which are of small letters.
+// anyOf returns a check for texts that have one of some lower-case words.
 func anyOf(words ...string) func(string) bool {
 	return func(text string) bool {
 		lower := strings.ToLower(text)
@@ -132,7 +132,7 @@ func times(sign string, n int) func(string) bool {
 	return func(text string) bool { return strings.Count(text, sign) >= n }
 }
 
-// hexRun says whether there are digits enough in a row for the id of a container.
+// hexRun reports whether a text has enough hexadecimal digits in a row for the id of a container.
 func hexRun(text string) bool {
 	run := 0
 	for i := range len(text) {
@@ -154,7 +154,7 @@ func (s *scrubber) home(found string) string {
 	return parts[1] + s.name(KindUser, parts[2])
 }
 
-// id is that of a container; a sum, of an image or a file, says that it is one.
+// id replaces the id of a container; the hash of an image or a file has a prefix and stays.
 func (s *scrubber) id(found string) string {
 	if strings.HasPrefix(found, "sha256:") {
 		return found
@@ -165,12 +165,12 @@ func (s *scrubber) id(found string) string {
 func (s *scrubber) serial(found string) string {
 	parts := serialPattern.FindStringSubmatch(found)
 	if !strings.ContainsAny(parts[2], "0123456789") {
-		return found // a word
+		return found // a plain word
 	}
 	return parts[1] + s.name(KindSerial, parts[2])
 }
 
-// words is a text without the identities that are known.
+// words returns a text without the known identities.
 func (s *scrubber) words(text string) string {
 	if s.known == nil || !anyOf(s.lower...)(text) {
 		return text
@@ -189,7 +189,7 @@ func (s *scrubber) words(text string) string {
 	return b.String() + text[at:]
 }
 
-// asKnown is the spelling under which an identity has its name: host names are told apart by no case.
+// asKnown returns the spelling under which an identity has its name: host names ignore case.
 func (s *scrubber) asKnown(what string) string {
 	if name, known := s.spelled[strings.ToLower(what)]; known {
 		return name
@@ -197,7 +197,7 @@ func (s *scrubber) asKnown(what string) string {
 	return what
 }
 
-// inWord says whether letters or digits go on before or after: those of another word.
+// inWord reports whether letters or digits go on before or after a match: it is part of another word.
 func inWord(text string, from, to int) bool {
 	letter := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] >= '0' && text[i] <= '9' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
@@ -205,7 +205,7 @@ func inWord(text string, from, to int) bool {
 	return letter(from-1) && letter(from) || letter(to) && letter(to-1)
 }
 
-// ip replaces what is an address; versions and times of day look like some.
+// ip replaces addresses; versions and times of day can look like one.
 func (s *scrubber) ip(text string) string {
 	address, err := netip.ParseAddr(text)
 	if err != nil || address.IsLoopback() || address.IsUnspecified() {
@@ -214,7 +214,7 @@ func (s *scrubber) ip(text string) string {
 	return s.name(KindAddress, text)
 }
 
-// url is an address without user, path and query, which may hold tokens, and with another name for its host.
+// url removes user, path and query, which may hold tokens, from a URL and replaces its host.
 func (s *scrubber) url(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -227,7 +227,7 @@ func (s *scrubber) url(text string) string {
 	return u.Scheme + "://" + s.hostPort(u.Host)
 }
 
-// hostPort names the host; the port is what distinguishes servers of one machine.
+// hostPort replaces the host; the port stays, since it distinguishes servers of one machine.
 func (s *scrubber) hostPort(text string) string {
 	host, port := text, ""
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {

@@ -8,20 +8,20 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Slot is a slot of a campaign with one of its runs, or without any. A pack lists all of them: finished runs alone do not show how many
-// others there were.
+// Slot is a slot of a campaign with one of its runs, or without any. A pack lists all of them: finished runs alone do
+// not show how many others there were.
 type Slot struct {
 	Campaign                 string
 	Number, Iteration, Round int
-	RepeatsRound             int // since a run of that was off; 0 of rounds of the plan
+	RepeatsRound             int // set for a repetition of a run that was off; 0 for rounds of the plan
 	Model, Arm, Scenario     string
-	Attempt                  int // 0 of a slot without a run
+	Attempt                  int // 0 for a slot without a run
 	Run                      string
 	Status                   string
 	Reason                   string
 }
 
-// learnSlots takes out of the slots what is not told.
+// learnSlots replaces the identities in the slots.
 func (b *builder) learnSlots() {
 	if b.Raw {
 		return
@@ -36,7 +36,7 @@ func (b *builder) learnSlots() {
 	}
 }
 
-// slotsTable has a row for each run of each slot.
+// slotsTable returns a table with a row for each run of each slot.
 func (b *builder) slotsTable() render.Sheet {
 	s := render.Sheet{Name: "Slots", Header: []string{"campaign", "slot", "model", "arm", "scenario", "iteration", "round", "repeats_round", "attempt", "run", "status", "reason"}}
 	var rows [][]any
@@ -49,7 +49,7 @@ func (b *builder) slotsTable() render.Sheet {
 	return s
 }
 
-// some is a count; nothing of 0.
+// some formats a count; empty for 0.
 func some(n int) any {
 	if n == 0 {
 		return nil
@@ -57,7 +57,7 @@ func some(n int) any {
 	return n
 }
 
-// tellSlots lists the runs of campaigns that are not finished, with their reasons, by how the others ended.
+// tellSlots counts the slots of campaigns and their runs by status, and lists the unfinished runs with their reasons.
 func (b *builder) tellSlots() []render.Block {
 	if len(b.Slots) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// writeTables writes the tables, in base units. An empty field is a value that is not there.
+// writeTables writes the tables, in base units. A missing value is an empty field.
 func (b *builder) writeTables() error {
 	var slots error
 	if len(b.Slots) > 0 {
@@ -32,7 +32,7 @@ func (b *builder) writeSheet(name string, s render.Sheet) error {
 	return b.write(name, func(w io.Writer) error { return render.CSV(w, s) })
 }
 
-// figure is a metric, apart from what an engine says of it.
+// figure is a metric of one source: measured, or reported by an engine.
 type figure struct {
 	compare.Metric
 	reported bool
@@ -43,7 +43,7 @@ func (f figure) of(r compare.Run) (float64, bool) {
 	return v, known && slices.Contains(r.EngineReported, f.Name) == f.reported
 }
 
-// figures are those that a run has, in the order of the table of metrics.
+// figures returns the figures of any run, in the order of the table of metrics.
 func (b *builder) figures() []figure {
 	var all []figure
 	for _, m := range compare.Table() {
@@ -57,7 +57,7 @@ func (b *builder) figures() []figure {
 	return all
 }
 
-// labelNames are those of all runs that have no column of their own.
+// labelNames returns the labels of all runs that have no column of their own.
 func (b *builder) labelNames() []string {
 	names := map[string]bool{}
 	for _, r := range b.runs {
@@ -71,7 +71,7 @@ func (b *builder) labelNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// runsTable has a row for each run, in the order of time.
+// runsTable returns a table with a row for each run, in the order of time.
 func (b *builder) runsTable() render.Sheet {
 	labels, figures := b.labelNames(), b.figures()
 	s := render.Sheet{Name: "Runs", Header: []string{
@@ -101,7 +101,7 @@ func (b *builder) runsTable() render.Sheet {
 	return s
 }
 
-// column is the heading of a metric; what an engine says of it has one of its own.
+// column returns the heading of a metric; engine-reported values have a column of their own.
 func (f figure) column() string {
 	if f.reported {
 		return f.Name + " (engine reported)"
@@ -123,14 +123,14 @@ func moment8601(at time.Time) any {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// cell is runs that agree in what is named by --within, and in the arm.
+// cell holds runs with the same values of all --within labels and the same arm.
 type cell struct {
 	within []string
 	arm    string
-	runs   []compare.Run // valid ones
+	runs   []compare.Run // the valid ones
 }
 
-// cells are those of the valid runs, in the order in which they began.
+// cells returns the cells of the valid runs, sorted by the --within labels, then in the order in which they began.
 func (b *builder) cells() []cell {
 	var all []cell
 	for i := range b.runs {
@@ -168,7 +168,7 @@ func (b *builder) summaryTable() render.Sheet {
 			}
 			d, err := stats.Describe(values)
 			if err != nil {
-				continue // nothing to describe
+				continue // no values to describe
 			}
 			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.reported, d.N, d.Mean, optional(d.SD), optional(d.PopulationSD), optional(d.CV), d.Median, d.Min, d.Max)
 			var low, high any
@@ -197,7 +197,7 @@ func optional(v *float64) any {
 	return *v
 }
 
-// deltasTable has what differs between an arm (b) and the baseline (a): of the means of each metric, and of
+// deltasTable returns the differences between an arm (b) and the baseline (a): of the means of each metric, and of
 // every pair of runs that was made under the same conditions.
 func (b *builder) deltasTable() render.Sheet {
 	s := render.Sheet{Name: "Deltas"}
@@ -233,7 +233,7 @@ func meansOf(head []any, pair compare.Pair) [][]any {
 	return rows
 }
 
-// pairsOf are the runs that the comparison takes together: one of each arm, of one round and one boot.
+// pairsOf returns the pairs of runs that the comparison uses: one of each arm, of one round and one boot.
 func (b *builder) pairsOf(head []any, stratum compare.Stratum, pair compare.Pair) [][]any {
 	baseline, candidate := b.byPair(stratum.Arms[pair.A]), b.byPair(stratum.Arms[pair.B])
 	var rows [][]any
@@ -258,7 +258,7 @@ func (b *builder) pairsOf(head []any, stratum compare.Stratum, pair compare.Pair
 	return rows
 }
 
-// byPair are the runs of an arm by what pairs them; a name that two of them have pairs neither.
+// byPair returns the runs of an arm by pair label; two runs with the same label are both left out.
 func (b *builder) byPair(arm compare.Arm) map[string]*compare.Run {
 	found, twice := map[string]*compare.Run{}, map[string]bool{}
 	for _, ref := range arm.Runs {
@@ -274,7 +274,7 @@ func (b *builder) byPair(arm compare.Arm) map[string]*compare.Run {
 	return found
 }
 
-// span is when the runs were.
+// span formats the time range of the runs.
 func (b *builder) span() string {
 	if len(b.runs) == 0 {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// writeWords writes what is read by people: the figures, how all was made, how to cite it, and the page.
+// writeWords writes the charts, the methodology, the citation and the front page.
 func (b *builder) writeWords() error {
 	figures, err := b.writeFigures()
 	return errors.Join(err,
@@ -25,7 +25,7 @@ func (b *builder) writeWords() error {
 		b.write(IndexFile, func(w io.Writer) error { return render.HTML(w, b.index(figures)) }))
 }
 
-// writeFigures writes every figure of the comparison as a file.
+// writeFigures writes every chart of the comparison as a file.
 func (b *builder) writeFigures() ([]comparison.Named, error) {
 	if b.comparison == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func (b *builder) writeFigures() ([]comparison.Named, error) {
 	return figures, nil
 }
 
-// citation is CITATION.cff, of the form 1.2.0 (citation-file-format.github.io).
+// citation writes CITATION.cff, version 1.2.0 (citation-file-format.github.io).
 func (b *builder) citation(w io.Writer) error {
 	type author struct {
 		Name string `yaml:"name"`
@@ -64,7 +64,7 @@ func (b *builder) citation(w io.Writer) error {
 	return errors.Join(encoder.Encode(c), encoder.Close())
 }
 
-// authors are never none: the form wants one.
+// authors returns at least one author: the format requires it.
 func (b *builder) authors() []string {
 	if len(b.Authors) == 0 {
 		return []string{"unnamed"}
@@ -84,7 +84,7 @@ func (b *builder) abstract() string {
 	return text
 }
 
-// distinct are the values of something that runs have, in order.
+// distinct returns the distinct values of a field of the runs, in order.
 func (b *builder) distinct(of func(compare.Run) string) []string {
 	found := map[string]bool{}
 	for _, r := range b.runs {
@@ -94,7 +94,7 @@ func (b *builder) distinct(of func(compare.Run) string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// methodology says how the figures came about, by what the runs say of themselves.
+// methodology describes how the figures were measured, by the records of the runs.
 func (b *builder) methodology() render.Document {
 	d := render.Document{Title: b.Title + ": methodology"}
 	d.Add(says("%s Written by the program from what the runs say of themselves.", b.abstract()))
@@ -110,7 +110,7 @@ func (b *builder) methodology() render.Document {
 	return d
 }
 
-// says is a paragraph; what stands between ` in its format is code.
+// says returns a paragraph; text between ` in its format is code.
 func says(format string, args ...any) render.Paragraph {
 	return render.P(spans(format, args...)...)
 }
@@ -128,7 +128,7 @@ func spans(format string, args ...any) []render.Span {
 	return all
 }
 
-// bibtex takes out what a brace could do.
+// bibtex replaces characters that could break a BibTeX entry by spaces.
 func bibtex(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("{}\\`\n\r", r) {
@@ -174,7 +174,7 @@ func (b *builder) tellOrder() []render.Block {
 	return []render.Block{render.H2("Order"), order, comparison.Warnings(b.comparison.Warnings)}
 }
 
-// tellPlan says which plans the runs followed, and whether what had to hold before them did.
+// tellPlan describes the plans of the runs, and the results of the gates before the runs.
 func (b *builder) tellPlan() []render.Block {
 	type gate struct{ name, limit string }
 	plans, gates := map[string]string{}, map[gate]map[string]int{}
@@ -217,7 +217,7 @@ func (b *builder) tellPlan() []render.Block {
 	return []render.Block{render.H2("Plan and gates"), list, held}
 }
 
-// counted lists words by how often they came.
+// counted lists words with their number of occurrences.
 func counted(times map[string]int) string {
 	var all []string
 	for _, what := range slices.Sorted(maps.Keys(times)) {
@@ -226,7 +226,8 @@ func counted(times map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// tellSetting says what ran on what: once what was the same in all runs, then what was not.
+// tellSetting describes the hardware and software of the runs: first the values that are equal in all runs, then those
+// that differ.
 func (b *builder) tellSetting() []render.Block {
 	values := map[string]map[string]int{}
 	var order []string
@@ -261,10 +262,10 @@ func (b *builder) tellSetting() []render.Block {
 	return []render.Block{render.H2("Software, machine and load"), says("Runs and tables were written by %s.", b.programs()), same, differs}
 }
 
-// mostValues is how many different values of a setting are listed.
+// mostValues is the number of different values of a setting that are listed.
 const mostValues = 8
 
-// programs are those that wrote the runs.
+// programs lists the programs that wrote the runs.
 func (b *builder) programs() string {
 	all := map[string]bool{}
 	for _, m := range b.manifests {

@@ -11,7 +11,7 @@ import (
 // modeImported is the mode in the origin of an imported result, which has no telemetry source.
 const modeImported = "imported"
 
-// addImported adds the contents of a file of another tool besides its figures, and applies the rules to the tool's own
+// addImported adds the contents of a file of another tool in addition to its figures, and applies the rules to the tool's own
 // counts.
 func (s *Summary) addImported(m rundir.Imported, in inputs) {
 	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
