@@ -1,8 +1,8 @@
 // Package evidence grades what a run shows of the tiers of a KV cache and of its outputs.
 //
-// Everything here is arithmetic on plain numbers: what was observed goes in, a grade with its reason and
-// its witnesses comes out. A claim is proven only where witnesses that do not depend on each other agree;
-// what cannot be seen is said to be so, and never counts as zero.
+// It is pure: the input is observed numbers, the output is a grade with its reason and its witnesses. A claim is proven
+// only where independent witnesses agree; a claim that cannot be observed has a grade of its own, and never counts as
+// zero.
 package evidence
 
 import (
@@ -11,18 +11,18 @@ import (
 	"math"
 )
 
-// Grade is how far a statement is supported.
+// Grade is the degree of support for a statement.
 type Grade string
 
 // The grades.
 const (
 	Proven        Grade = "proven"       // independent witnesses agree
-	Consistent    Grade = "consistent"   // what was seen fits, but a witness is missing
-	Contradicted  Grade = "contradicted" // a witness says otherwise
+	Consistent    Grade = "consistent"   // the observations fit, but a witness is missing
+	Contradicted  Grade = "contradicted" // a witness disagrees
 	NotObservable Grade = "not_observable"
 )
 
-// Reason is why a grade is not a better one; empty if nothing is missing.
+// Reason is the reason why a grade is not better; empty if no evidence is missing.
 type Reason string
 
 // The reasons.
@@ -39,22 +39,22 @@ const (
 	BytesDisagree    Reason = "bytes_disagree"
 	EndpointGone     Reason = "endpoint_gone"
 
-	// Those of outputs.
-	NoBaseline     Reason = "no_baseline"     // the engine's own drift is not known
-	DriftTooLarge  Reason = "drift_too_large" // the engine differs from itself so often that nothing could stand out
+	// The reasons for outputs.
+	NoBaseline     Reason = "no_baseline"     // the engine's own drift is unknown
+	DriftTooLarge  Reason = "drift_too_large" // the engine differs from itself so often that no difference could be significant
 	OutputsDiffer  Reason = "outputs_differ"
-	TooFewPrompts  Reason = "too_few_prompts"  // more differ than drift explains, or may do so, and too few were compared to be sure
-	ReuseNotProven Reason = "reuse_not_proven" // that the answers came from a cache is not proven
+	TooFewPrompts  Reason = "too_few_prompts"  // more answers differ than drift explains, or may do so, and too few were compared to decide
+	ReuseNotProven Reason = "reuse_not_proven" // it is not proven that the answers came from a cache
 )
 
-// Signal is a graded statement and what it rests on.
+// Signal is a graded statement with its witnesses.
 type Signal struct {
 	Grade     Grade     `json:"grade"`
 	Reason    Reason    `json:"reason"`
 	Witnesses []Witness `json:"witnesses"`
 }
 
-// Witness is one figure that a signal rests on, and what it should be if the statement holds.
+// Witness is one figure behind a signal, and the range that it has if the statement is true.
 type Witness struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -63,17 +63,17 @@ type Witness struct {
 	Agrees   bool    `json:"agrees"`
 }
 
-// Range is from its first to its second number, both included. One that has no upper end is infinite,
-// which JSON has no number for: it is null there.
+// Range holds the lower and the upper bound, both included. A range without an upper bound has infinity, which is null
+// in JSON.
 type Range [2]float64
 
-// Has says whether a value lies in the range.
+// Has reports whether a value is in the range.
 func (r Range) Has(value float64) bool { return value >= r[0] && value <= r[1] }
 
-// atLeast is a range without an upper end.
+// atLeast returns a range without an upper bound.
 func atLeast(value float64) Range { return Range{value, math.Inf(1)} }
 
-// MarshalJSON writes [lo, hi] with null for no end.
+// MarshalJSON writes [lo, hi], with null for an infinite bound.
 func (r Range) MarshalJSON() ([]byte, error) {
 	ends := [2]*float64{}
 	for i := range r {
@@ -99,12 +99,12 @@ func (r *Range) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewWitness makes a witness; it agrees if its value lies in the range.
+// NewWitness returns a witness; it agrees if its value is in the range.
 func NewWitness(name string, value float64, unit string, expected Range) Witness {
 	return Witness{name, value, unit, expected, expected.Has(value)}
 }
 
-// NewSignal makes a signal; its list of witnesses is never null in JSON.
+// NewSignal returns a signal; its list of witnesses is never null in JSON.
 func NewSignal(grade Grade, reason Reason, witnesses ...Witness) Signal {
 	if witnesses == nil {
 		witnesses = []Witness{} // an empty list in JSON, not null
@@ -112,5 +112,5 @@ func NewSignal(grade Grade, reason Reason, witnesses ...Witness) Signal {
 	return Signal{grade, reason, witnesses}
 }
 
-// Unseen is the signal of what nothing was seen of.
+// Unseen returns the signal of a statement that is not observable.
 func Unseen(reason Reason) Signal { return NewSignal(NotObservable, reason) }

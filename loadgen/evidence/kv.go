@@ -1,80 +1,80 @@
 package evidence
 
-// Count is how much a counter grew. The zero value is one that was not seen.
+// Count is the growth of a counter. The zero value is a counter that was not seen.
 type Count struct {
 	Value float64
 	Known bool
-	// Reset: it fell on the way, so that Value is too low by an unknown amount.
+	// Reset is true if the counter fell meanwhile, so that Value is too low by an unknown amount.
 	Reset bool
 }
 
-// Add adds another count; of two that are not both known nothing is.
+// Add adds another count; the sum is known only if both are.
 func (c Count) Add(other Count) Count {
 	return Count{c.Value + other.Value, c.Known && other.Known, c.Reset || other.Reset}
 }
 
-// Tiers says which tiers were on, as far as it is known.
+// Tiers are the tiers that were on, as far as known.
 type Tiers struct {
-	// HostOff and DiskOff: something says that the tier was off.
+	// HostOff and DiskOff are true if there is a sign that the tier was off.
 	HostOff, DiskOff bool
 	DiskFilter       Filter
 }
 
-// Filter is the state of KVBM's disk offload filter, with which blocks go to the disk only when they were
-// wanted twice. It is on unless DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set, and no page tells it.
+// Filter is the state of KVBM's disk offload filter, which sends blocks to the disk only when they were used twice. It
+// is on unless DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set; no metrics page reports it.
 type Filter string
 
-// The states; FilterUnknown is where nobody said it.
+// The states; FilterUnknown applies where the user did not set it.
 const (
 	FilterUnknown Filter = ""
 	FilterOn      Filter = "on"
 	FilterOff     Filter = "off"
 )
 
-// Moved is what KVBM's counters say of a stretch of a run.
+// Moved has the growth of KVBM's counters in a part of a run.
 type Moved struct {
-	// Seen says whether its page had counters at both ends, Gone that it answered at the first only.
+	// Seen is true if the KVBM page had counters at both ends; Gone is true if it answered at the first end only.
 	Seen, Gone bool
-	// FromDisk are blocks read from the disk: onboards from disk to device, or in version 2 to the host.
-	// FromHost are those from host to device that do not come from the disk in the same step. ToDisk are
-	// offloads from host or device to the disk.
+	// FromDisk are blocks read from the disk: onboards from disk to device, or in version 2 to the host. FromHost are
+	// those from host to device that do not come from the disk in the same step. ToDisk are offloads from host or device
+	// to the disk.
 	FromDisk, FromHost, ToDisk Count
 	// MatchedTokens are prompt tokens found below the device.
 	MatchedTokens Count
-	// BlockBytes is the size of a block; 0 is not known.
+	// BlockBytes is the size of a block; 0 if unknown.
 	BlockBytes float64
 }
 
-// Disk is what the machine says of the same stretch, in bytes. Reads and writes are kept apart by who
-// looks at it.
+// Disk has the bytes that the machine counted in the same part of a run, reads and writes separately, by the source of
+// the count.
 type Disk struct {
-	// Process is what the engine's processes had the storage layer do, Cgroup what their cgroup did,
-	// Device what the drives did for everybody. Denied: there are processes that may not be looked into.
+	// Process are the bytes that the engine's processes had the storage layer move, Cgroup those of their cgroup, Device
+	// those of the drives for all processes. Denied is true if some processes could not be read.
 	Process, Cgroup, Device Count
 	Denied                  bool
-	// Own is what the load generator itself did on that drive; it is taken off.
+	// Own are the bytes of the load generator itself on that drive, which are subtracted.
 	Own float64
 }
 
-// Replay is what is known of a stretch in which earlier prompts were sent again, beside the counters.
+// Replay has the conditions of a part of a run that sent earlier prompts again, apart from the counters.
 type Replay struct {
-	// Pressed says whether enough lay between to push the blocks out of the tiers above the disk.
+	// Pressed is true if the traffic in between was enough to push the blocks out of the tiers above the disk.
 	Pressed bool
-	// Cached says that the answers call the prompts cached, on whatever tier.
+	// Cached is true if the answers report the prompts as cached, in any tier.
 	Cached bool
 }
 
-// How far bytes may be from blocks x bytes per block. Processes read in whole blocks but also other files;
-// the drive serves everybody, so that only too little speaks against it.
+// Tolerances between bytes and blocks x bytes per block. Processes read in whole blocks but also other files; the drive
+// serves all processes, so that only too few bytes contradict.
 const (
 	leastShare  = 0.7
 	mostShare   = 1.5
 	deviceShare = 0.95
 )
 
-// SSDRehydrate grades whether KV blocks came back from the SSD in a replay. Host to device proves nothing of
-// the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes. Without
-// KVBM the engine's own count of tokens from its disk tier takes the place of the onboards.
+// SSDRehydrate grades whether KV blocks came back from the SSD in a replay. Onboards from host to device prove no read
+// of the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes. Without
+// KVBM the engine's own count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	if kv.absent() && hits.Disk.Known {
 		return hits.fromDisk(read, tiers, replay)
@@ -88,7 +88,7 @@ func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Si
 	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
 }
 
-// SSDOffload says whether KV blocks were written to the SSD.
+// SSDOffload grades whether KV blocks were written to the SSD.
 func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 	if reason := kv.blind(tiers, kv.ToDisk); reason != "" {
 		return Unseen(reason)
@@ -107,7 +107,7 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, "written", written)
 }
 
-// blind is why nothing can be said by a counter of KVBM's; empty if something can.
+// blind returns the reason why a counter of KVBM shows nothing; empty if it can be used.
 func (kv Moved) blind(tiers Tiers, counter Count) Reason {
 	switch {
 	case counter.Reset:
@@ -122,12 +122,12 @@ func (kv Moved) blind(tiers Tiers, counter Count) Reason {
 	return CountersAbsent
 }
 
-// absent says whether no page of KVBM was seen.
+// absent reports whether no KVBM page was seen.
 func (kv Moved) absent() bool { return !kv.Seen && !kv.Gone && !kv.FromDisk.Reset }
 
-// whyNone is why no block came from the disk. What was matched below the device, and not read from the
-// disk, was in the host, also where KVBM counts no onboards from there (ai-dynamo/dynamo#4549). What the
-// answers call cached, and KVBM did not match, was on the device.
+// whyNone returns the reason why no block came from the disk. Tokens that were matched below the device, and not read
+// from the disk, were in the host tier, even where KVBM counts no onboards from there (ai-dynamo/dynamo#4549). Tokens
+// that the answers report as cached, and KVBM did not match, were on the device.
 func (kv Moved) whyNone(tiers Tiers, replay Replay) Reason {
 	switch {
 	case tiers.DiskOff:
@@ -146,11 +146,11 @@ func (kv Moved) whyNone(tiers Tiers, replay Replay) Reason {
 	return NoMatchedTokens
 }
 
-// blocksWitnesses are the counts of blocks and of what was found.
+// blocksWitnesses returns the counts of blocks and of matched tokens.
 func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
 	all := []Witness{NewWitness(name, blocks.Value, "blocks", atLeast(1))}
 	if kv.FromHost.Known {
-		// Blocks from the host are no evidence of the disk, whatever their number.
+		// Blocks from the host are no evidence of a disk read, whatever their number.
 		all = append(all, NewWitness("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
 	}
 	if kv.MatchedTokens.Known {
@@ -159,7 +159,7 @@ func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
 	return all
 }
 
-// graded holds blocks against bytes.
+// graded compares blocks with bytes.
 func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did string, disk Disk) Signal {
 	if kv.BlockBytes <= 0 {
 		return NewSignal(Consistent, CountersAbsent, witnesses...)
@@ -167,7 +167,8 @@ func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did strin
 	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, witnesses, did, disk)
 }
 
-// gradeBytes holds the bytes by a counter of the KV cache, at least so many, against those of processes and drives.
+// gradeBytes compares the bytes by a counter of the KV cache with those of processes and drives; least is the lower
+// limit of the bytes.
 func gradeBytes(name string, bytes, least float64, witnesses []Witness, did string, disk Disk) Signal {
 	witnesses = append(witnesses, NewWitness(name+"_bytes", bytes, "bytes", atLeast(least)))
 	owner := disk.owners(did, bytes)
@@ -187,8 +188,8 @@ func gradeBytes(name string, bytes, least float64, witnesses []Witness, did stri
 	return NewSignal(Consistent, CountersAbsent, witnesses...)
 }
 
-// owners are the witnesses of whose doing it was. Either is enough: I/O of helper threads and through
-// drivers is sometimes charged to the cgroup alone. One that was reset witnesses nothing.
+// owners returns the witnesses that attribute the bytes to the engine. One of them is enough: I/O of helper threads and
+// through drivers is sometimes charged to the cgroup only. A counter that was reset is left out.
 func (d Disk) owners(did string, bytes float64) []Witness {
 	expected := Range{leastShare * bytes, mostShare * bytes}
 	var all []Witness
@@ -203,7 +204,7 @@ func (d Disk) owners(did string, bytes float64) []Witness {
 	return all
 }
 
-// drives is the witness of the drive; none without it.
+// drives returns the witness of the drive; none without its counter.
 func (d Disk) drives(did string, bytes float64) []Witness {
 	if !d.Device.Known {
 		return nil
@@ -211,8 +212,8 @@ func (d Disk) drives(did string, bytes float64) []Witness {
 	return []Witness{NewWitness("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
 }
 
-// reset says whether a counter that the verdict needs was reset: the drive's, or that of the owner if
-// there is no other.
+// reset reports whether a counter that the verdict needs was reset: the drive's, or the process's or cgroup's if there
+// is no other.
 func (d Disk) reset() bool {
 	intact := func(c Count) bool { return c.Known && !c.Reset }
 	owned := intact(d.Process) || intact(d.Cgroup)

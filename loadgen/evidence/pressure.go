@@ -5,33 +5,33 @@ import (
 	"fmt"
 )
 
-// Room is how much the tiers of a KV cache hold; 0 is not known, or off if that is said.
+// Room has the capacities of the tiers of a KV cache; 0 is unknown, or off if Off has the tier.
 type Room struct {
 	DeviceTokens, HostBytes, DiskBytes float64
-	// TokenBytes is what a token takes in the cache.
+	// TokenBytes is the size of a token in the cache.
 	TokenBytes float64
 	Off        Tiers
 }
 
-// Load is one set of prompts as the cache sees it: tokens with the answers.
+// Load is the size of one set of prompts in the cache: tokens, including the answers.
 type Load struct {
 	Name     string
 	Requests int
 	Tokens   float64
 }
 
-// Forecast is what must happen, in words, from sizes alone.
+// Forecast describes in words what the sizes alone predict.
 type Forecast struct {
-	// Lines say each set and each tier, and what follows.
+	// Lines describe each set and each tier, and the prediction.
 	Lines []string
-	// Warnings are set-ups that hide what is to be seen; Impossible those that cannot show it at all.
+	// Warnings list settings that hide the effect; Impossible lists settings that cannot show it at all.
 	Warnings, Impossible []string
-	// Pressed says whether the second set pushes the first out of the tiers above the disk; not known is
-	// taken for yes, as nothing speaks against it.
+	// Pressed is true if the second set pushes the first out of the tiers above the disk; also if that is unknown, since
+	// there is no sign against it.
 	Pressed bool
 }
 
-// hostTokens and diskTokens are the sizes of the tiers in tokens; 0 is not known, or off.
+// hostTokens and diskTokens return the sizes of the tiers in tokens; 0 if unknown or off.
 func (r Room) hostTokens() float64 { return r.inTokens(r.HostBytes) }
 func (r Room) diskTokens() float64 { return r.inTokens(r.DiskBytes) }
 
@@ -42,9 +42,9 @@ func (r Room) inTokens(bytes float64) float64 {
 	return bytes / r.TokenBytes
 }
 
-// Upper is how many tokens must be sent after a set until nothing of it is above the disk. Tiers are
-// written through, so that what is on the device is in the host too: the larger of both counts. Where no
-// disk is to be reached, it is the device alone. 0 is not known.
+// Upper returns the number of tokens after which none of an earlier set is above the disk. Tiers are written through,
+// so that blocks on the device are in the host too: the larger of both counts. Where no disk is reachable, it is the
+// device alone. It returns 0 if unknown.
 func (r Room) Upper() float64 {
 	if r.Off.DiskOff {
 		return r.DeviceTokens
@@ -52,7 +52,7 @@ func (r Room) Upper() float64 {
 	return max(r.DeviceTokens, r.hostTokens())
 }
 
-// Foretell compares a set and what is sent before it comes again with each tier.
+// Foretell compares a set, and the tokens sent before it is repeated, with each tier.
 func Foretell(first, pressure Load, r Room) Forecast {
 	f := Forecast{Pressed: true}
 	say := func(to *[]string, format string, values ...any) { *to = append(*to, fmt.Sprintf(format, values...)) }
@@ -124,7 +124,7 @@ func (f *Forecast) disk(first, pressure Load, r Room) {
 	}
 }
 
-// size writes tokens, with bytes where they are known.
+// size formats tokens, with bytes where they are known.
 func (r Room) size(tokens float64) string {
 	if r.TokenBytes <= 0 {
 		return fmt.Sprintf("%.0f tokens", tokens)
@@ -132,7 +132,7 @@ func (r Room) size(tokens float64) string {
 	return fmt.Sprintf("%.0f tokens (%.2f GiB)", tokens, tokens*r.TokenBytes/(1<<30))
 }
 
-// Filled is the room with what it does not know taken from another.
+// Filled returns the room with its unknown sizes taken from another.
 func (r Room) Filled(other Room) Room {
 	or := func(own, theirs float64) float64 {
 		if own > 0 {

@@ -1,30 +1,29 @@
 package evidence
 
-// Reused is what is known of prompts that were sent before.
+// Reused has the observations of prompts that were sent again.
 type Reused struct {
-	// Requests is how many were sent again, with PromptTokens tokens that were sent before; 0 tokens are not known.
+	// Requests is the number of requests sent again, with PromptTokens tokens that were sent before; 0 tokens are unknown.
 	Requests     int
 	PromptTokens float64
-	// Cached are the prompt tokens that the answers call cached, Found those that KVBM found below the
-	// device.
+	// Cached are the prompt tokens that the answers report as cached, Found those that KVBM found below the device.
 	Cached, Found Count
-	// Engine is what the engine counted in the same phases, in which SentTokens were sent in all: at least PromptTokens.
+	// Engine has the engine's counts of the same phases, in which SentTokens were sent in all: at least PromptTokens.
 	Engine     Hits
 	SentTokens float64
-	// FirstSeconds and AgainSeconds are the median times to the first token without and with a chance of
-	// a cache; 0 is not known.
+	// FirstSeconds and AgainSeconds are the median times to the first token without and with a possible cache hit; 0 if
+	// unknown.
 	FirstSeconds, AgainSeconds float64
 }
 
 const (
 	// reusedShare is the least share of the prompts' tokens that must come from a cache.
 	reusedShare = 0.5
-	// FasterShare: the first token must come this much earlier at least.
+	// FasterShare: the repeated prompt's time to the first token must be at most this share of the first one's.
 	FasterShare = 0.9
 )
 
-// Reuse says whether prompts that were sent before were answered from a cache. What the server reports alone
-// makes it consistent; that the first token really came earlier, by the client's clock, makes it proven.
+// Reuse grades whether prompts that were sent before were answered from a cache. The server's report alone makes it
+// consistent; a first token that came earlier, by the client's clock, makes it proven.
 func Reuse(r Reused) Signal {
 	if r.Requests == 0 {
 		return Unseen(CountersAbsent)
@@ -48,15 +47,14 @@ func Reuse(r Reused) Signal {
 	case r.Found.Value > 0, r.Engine.known():
 		return NewSignal(NotObservable, CountersAbsent, all...)
 	}
-	// KVBM sees nothing of what is found on the device, so that a small count of its own, or none,
-	// contradicts nothing.
+	// KVBM does not see tokens found on the device, so that a small count of its own, or none, contradicts nothing.
 	return NewSignal(NotObservable, NoMatchedTokens, all...)
 }
 
-// sent is how many tokens the engine had to count.
+// sent returns the number of tokens that the engine had to count.
 func (r Reused) sent() float64 { return max(r.SentTokens, r.PromptTokens) }
 
-// said are the figures of the answers, of the engine's counters and of KVBM's; none where the number of tokens that
+// said returns the figures of the answers, of the engine's counters and of KVBM's; none where the number of tokens that
 // were sent again is unknown.
 func (r Reused) said() []Witness {
 	if r.PromptTokens <= 0 {
@@ -70,13 +68,13 @@ func (r Reused) said() []Witness {
 		all = append(all, r.Engine.NewWitness(r.sent(), reusedShare*r.PromptTokens))
 	}
 	if r.Found.Known && !r.Found.Reset {
-		// More than there are is no less of a find: KVBM also counts for requests that did not end well.
+		// A count above the number of tokens still agrees: KVBM also counts for requests that failed.
 		all = append(all, NewWitness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
 	}
 	return all
 }
 
-// FromCache says whether the answers or the engine's counters call the prompts cached, on whatever tier.
+// FromCache reports whether the answers or the engine's counters report the prompts as cached, in any tier.
 func (r Reused) FromCache() bool {
 	least := reusedShare * r.PromptTokens
 	return least > 0 && (r.Cached.Known && r.Cached.Value >= least || r.Engine.Many(r.sent(), least))

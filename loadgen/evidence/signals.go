@@ -1,6 +1,6 @@
 package evidence
 
-// Signals say what the run proves about KV tiers and outputs.
+// Signals are the evidence of the run about KV tiers and outputs.
 type Signals struct {
 	SSDOffload   Signal `json:"ssd_offload"`
 	SSDRehydrate Signal `json:"ssd_rehydrate"`
@@ -8,7 +8,7 @@ type Signals struct {
 	OutputMatch  Signal `json:"output_match"`
 }
 
-// Named lists them with their names, in the order in which they are shown.
+// Named lists the signals with their names, in the order of display.
 func (s Signals) Named() []NamedSignal {
 	return []NamedSignal{
 		{"ssd_offload", "KV blocks were written to the SSD", s.SSDOffload},
@@ -18,13 +18,13 @@ func (s Signals) Named() []NamedSignal {
 	}
 }
 
-// NamedSignal is a signal with its name in summary.json, and what it says if it is proven.
+// NamedSignal is a signal with its name in summary.json, and its statement in words.
 type NamedSignal struct {
 	Name, Says string
 	Signal
 }
 
-// Asked reports whether a signal was looked for.
+// Asked reports whether any signal was requested: it is observable, or has witnesses.
 func (s Signals) Asked() bool {
 	for _, signal := range s.Named() {
 		if signal.Grade != NotObservable || len(signal.Witnesses) > 0 {

@@ -1,4 +1,4 @@
-// Package drift grades whether answers from a cache are those that were computed.
+// Package drift grades whether answers from a cache equal those that were computed.
 package drift
 
 import (
@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// alpha is how unlikely an excess of diverging outputs must be under the engine's own drift to contradict a match, doubt how
-	// unlikely it may be at most for a match to be consistent.
+	// alpha is the probability under the engine's own drift below which an excess of diverging outputs contradicts a
+	// match; doubt is the probability below which a match is not consistent.
 	alpha, doubt = 0.01, 0.05
-	// mostExcess is the share of prompts that diverge in the replay and not by drift, from which on a match is not consistent: it
-	// must be ruled out with a confidence of 1 - doubt.
+	// mostExcess is the share of prompts that diverge in the replay beyond the drift, from which on a match is not
+	// consistent: it must be ruled out with a confidence of 1 - doubt.
 	mostExcess = 0.5
-	// earlyTokens: rounding needs some tokens until two likely ones are close; a wrong cache does not.
+	// earlyTokens: rounding errors need some tokens until two likely tokens are close; a wrong cache does not.
 	earlyTokens = 8
 )
 
-// Pair is what one prompt was answered in two passes. Tokens is the length of the first answer; without
-// it (0) characters are taken for tokens of four.
+// Pair has the answers to one prompt in two passes. Tokens is the length of the first answer; without it (0) a token
+// counts as four characters.
 type Pair struct {
 	First, Second string
 	Tokens        int
 }
 
-// charactersPerToken is that of English text, in the vocabularies in use.
+// charactersPerToken is that of English text, in common vocabularies.
 const charactersPerToken = 4
 
-// diverges returns the token at which the answers part, counted from 0, estimated from the characters
-// before it: streams say how many tokens there are, not where each begins.
+// diverges returns the token at which the answers differ first, counted from 0. It is estimated from the characters
+// before it: streams report the number of tokens, not where each begins.
 func (p Pair) diverges() (token int, differs bool) {
 	if p.First == p.Second {
 		return 0, false
@@ -48,16 +48,16 @@ func (p Pair) diverges() (token int, differs bool) {
 	return int(float64(common) / float64(len(p.First)) * float64(p.Tokens)), true
 }
 
-// Drift is how often pairs of answers differ.
+// Drift counts how often pairs of answers differ.
 type Drift struct {
 	Pairs, Diverging int
-	// Early diverge before token 8.
+	// Early counts the pairs that diverge before token 8.
 	Early int
-	// Earliest is the first token at which any does; -1 if none.
+	// Earliest is the first token at which any pair diverges; -1 if none does.
 	Earliest int
 }
 
-// Compare counts.
+// Compare counts the diverging pairs.
 func Compare(pairs []Pair) Drift {
 	d := Drift{Pairs: len(pairs), Earliest: -1}
 	for _, p := range pairs {
@@ -116,8 +116,8 @@ func Match(baseline, replayed Drift, computed bool) evidence.Signal {
 	return evidence.NewSignal(evidence.Proven, "", witnesses...)
 }
 
-// excessOf compares the shares of diverging prompts: p is how likely at least so many diverge in the replay by drift alone, most is
-// the largest difference of the shares that fits, the upper end of its interval; 1 for counts that are none.
+// excessOf compares the shares of diverging prompts: p is the probability that at least so many diverge in the replay
+// by drift alone; most is the upper end of the interval of the difference of the shares. Impossible counts give 1.
 func excessOf(baseline, replayed Drift) (p, most float64) {
 	p = stats.FisherExact(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs)
 	_, most, err := stats.ShareDifference(replayed.Diverging, replayed.Pairs, baseline.Diverging, baseline.Pairs, 1-2*doubt)
@@ -127,7 +127,7 @@ func excessOf(baseline, replayed Drift) (p, most float64) {
 	return p, max(most, 0)
 }
 
-// earlyWitness is the divergences before token 8; any number where the baseline has some.
+// earlyWitness counts the divergences before token 8; any number agrees where the baseline has some.
 func earlyWitness(baseline, replayed Drift) evidence.Witness {
 	most := 0.0
 	if baseline.Early > 0 {
@@ -136,7 +136,7 @@ func earlyWitness(baseline, replayed Drift) evidence.Witness {
 	return evidence.NewWitness("replay_diverging_before_token_8", float64(replayed.Early), "prompts", evidence.Range{0, most})
 }
 
-// mostDiverging is the most of so many prompts that may diverge under the baseline's drift.
+// mostDiverging returns the largest number of prompts that may diverge under the baseline's drift.
 func mostDiverging(baseline Drift, pairs int) float64 {
 	for k := pairs; k > 0; k-- {
 		if stats.FisherExact(k, pairs, baseline.Diverging, baseline.Pairs) >= alpha {

@@ -8,16 +8,16 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// counters reads those of a run's telemetry between the borders of phases.
+// counters reads the counters of a run's telemetry between the borders of phases.
 type counters struct {
 	log       *telemetry.Log
-	simulated bool // the engine says that it is, so that a simulated machine may be its own
-	// hosts are the machines that are measured, that of the run first.
+	simulated bool // the engine reports itself as simulated, so that a simulated machine may be its own
+	// hosts are the measured machines, that of the run first.
 	hosts []string
 }
 
-// sources are those that may speak of this run, not those of another time or of none; the measured
-// machines come first.
+// sources returns the sources that observed this run, without replayed or constructed ones; the measured machines come
+// first.
 func (w counters) sources() []*telemetry.SourceLog {
 	var own []*telemetry.SourceLog
 	if w.log == nil {
@@ -41,8 +41,8 @@ func (w counters) rank(source *telemetry.SourceLog) int {
 	return len(w.hosts)
 }
 
-// grown adds up how much the matching series of a source grew in the phases. Gone: one was there when a
-// phase began, and not when it ended.
+// grown sums the growth of the matching series of a source in the phases. Gone is true if a series had a sample when a
+// phase began, and none when it ended.
 func (w counters) grown(source *telemetry.SourceLog, phases []string, match func(*telemetry.Series) bool) (count evidence.Count, gone bool) {
 	windows, whole := w.windows(source, phases)
 	for _, series := range source.Series {
@@ -59,18 +59,18 @@ func (w counters) grown(source *telemetry.SourceLog, phases []string, match func
 			}
 		}
 	}
-	// Half of a count would be held against the whole of another witness.
+	// A partial count must not be compared with the complete one of another witness.
 	count.Known = count.Known && whole && !gone
 	return count, gone
 }
 
-// silent says whether the page did not answer any more in the end.
+// silent reports whether the page did not answer any more at the end.
 func silent(source *telemetry.SourceLog) bool {
 	samples, gaps := source.Samples, source.Gaps
 	return len(gaps) > 0 && len(samples) > 0 && gaps[len(gaps)-1].AtNS > samples[len(samples)-1]
 }
 
-// windows are those of the phases. Not whole: a border has no sample of the source.
+// windows returns the windows of the phases. Whole is false if a border has no sample of the source.
 func (w counters) windows(source *telemetry.SourceLog, phases []string) (windows []telemetry.Window, whole bool) {
 	for _, phase := range phases {
 		windows = append(windows, w.log.Windows(source, phase)...)
@@ -97,12 +97,12 @@ func labelled(family metric.Definer, pairs ...string) func(*telemetry.Series) bo
 	}
 }
 
-// route matches the blocks that went a way, by our exporter's words.
+// route matches the series of blocks on a route, by the exporter's names.
 func route(op, from, to string) func(*telemetry.Series) bool {
 	return labelled(metric.KVBMBlocksTotal, string(metric.LabelOp), op, string(metric.LabelFrom), from, string(metric.LabelTo), to)
 }
 
-// pageRoute matches them by KVBM's own, of which some mean another way by operation.
+// pageRoute matches the series of blocks on a route by KVBM's own names, some of which name another route by operation.
 func pageRoute(op, from, to string) func(*telemetry.Series) bool {
 	routes := metric.KVBMRoutes()
 	i := slices.IndexFunc(routes, func(r metric.KVBMRoute) bool { return r.Op == op && r.From == from && r.To == to })
@@ -118,15 +118,14 @@ func pageSeries(name string) func(*telemetry.Series) bool {
 	}
 }
 
-// vocabulary is by which words a source tells of KVBM.
+// vocabulary holds the series names by which a source reports KVBM.
 type vocabulary struct {
 	route   func(op, from, to string) func(*telemetry.Series) bool
 	matched func(*telemetry.Series) bool
 }
 
-// moved is what KVBM's counters say. The first source that has any is believed: an exporter and a page
-// of --scrape tell of the same blocks. If it is an exporter, so are those of other measured machines that have a
-// page of their own.
+// moved returns the growth of KVBM's counters. The first source that has any counts: an exporter and a page of --scrape
+// report the same blocks. If it is an exporter, those of other measured machines with a page of their own are added.
 func (w counters) moved(phases []string) evidence.Moved {
 	var gone evidence.Moved
 	for _, source := range w.sources() {
@@ -157,12 +156,13 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 	toHost := read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierHost))
 	m.FromDisk = either(read(words.route(metric.OpOnboard, metric.TierDisk, metric.TierDevice)), toHost)
 	m.FromHost = read(words.route(metric.OpOnboard, metric.TierHost, metric.TierDevice))
-	// Version 2, which no release of Dynamo up to 1.6.1 has, brings blocks from the disk by the host, and counts both legs.
+	// Version 2, which no release of Dynamo up to 1.6.1 has, brings blocks from the disk by the host, and counts both
+	// legs.
 	m.FromHost.Value = max(0, m.FromHost.Value-toHost.Value)
 	m.ToDisk = either(read(words.route(metric.OpOffload, metric.TierHost, metric.TierDisk)), read(words.route(metric.OpOffload, metric.TierDevice, metric.TierDisk)))
 	m.MatchedTokens = read(words.matched)
-	// All are of one process: if one counter fell, it began anew, and the others did too, whether that
-	// shows or not. One that was small before may have passed its old value between two samples.
+	// All counters are of one process: if one fell, the process restarted, and the others were reset too, even if that is
+	// not visible. A counter that was small before may have passed its old value between two samples.
 	counts := []*evidence.Count{&m.FromDisk, &m.FromHost, &m.ToDisk, &m.MatchedTokens}
 	if slices.ContainsFunc(counts, func(c *evidence.Count) bool { return c.Reset }) {
 		for _, c := range counts {
@@ -176,12 +176,12 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 	return m
 }
 
-// either adds up counts of which one may not be told, since there is nothing of it.
+// either adds counts of which one may be missing because it had no events.
 func either(a, b evidence.Count) evidence.Count {
 	return evidence.Count{Value: a.Value + b.Value, Known: a.Known || b.Known, Reset: a.Reset || b.Reset}
 }
 
-// blockBytes is the size of a block by the bytes that an exporter worked out; 0 if it did not.
+// blockBytes returns the size of a block by the bytes that an exporter computed; 0 if it did not.
 func blockBytes(source *telemetry.SourceLog) float64 {
 	key := func(s *telemetry.Series) [4]string {
 		l := func(name metric.Label) string { return s.Labels[string(name)] }
@@ -197,10 +197,10 @@ func blockBytes(source *telemetry.SourceLog) float64 {
 	return 0
 }
 
-// processes adds up the I/O of the processes that may have the disk tier open: the one that it is shown
-// for and those in its cgroup, since of several that have it open only the first is shown, and another
-// one may do the reading. Where no tier is open, it is all that are shown, which are those that use a
-// GPU. The cgroups that they are in come with it.
+// processes sums the I/O of the processes that may have the disk tier open: the process that the tier is reported for
+// and those in its cgroup. Of several that have it open the exporter reports only the first, and another one may do the
+// reading. Where no tier is open, it sums all reported processes, which are those that use a GPU. It also returns their
+// cgroups.
 func (w counters) processes(source *telemetry.SourceLog, phases []string, op string) (count evidence.Count, groups []string) {
 	pid := func(s *telemetry.Series) string { return s.Labels[string(metric.LabelPID)] }
 	group := func(s *telemetry.Series) string { return s.Labels[string(metric.LabelCgroup)] }
@@ -225,8 +225,8 @@ func (w counters) processes(source *telemetry.SourceLog, phases []string, op str
 	return count, slices.Compact(groups)
 }
 
-// cgroups is the I/O of these cgroups. A drive may be counted again by what lies on top of it, so that of
-// several devices the one with most counts.
+// cgroups returns the I/O of these cgroups. A device on top of a drive may count the same I/O again, so that of several
+// devices the one with most counts.
 func (w counters) cgroups(source *telemetry.SourceLog, phases []string, op string, groups []string) evidence.Count {
 	var most evidence.Count
 	devices := map[string]bool{}

@@ -10,9 +10,9 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// hits reads what the engine counted in its prefix cache while the phases sent so many prompt tokens. A frontend and the
+// hits reads the engine's counts of its prefix cache while the phases sent so many prompt tokens. A frontend and the
 // workers behind it count the same requests, and each of several workers counts a part: of every page alone, and of the
-// pages together, the count closest to what was sent is the one of this run.
+// pages together, the count closest to the tokens sent is the one of this run.
 func (w counters) hits(phases []string, sent float64) evidence.Hits {
 	var all []evidence.Hits
 	var exported, scraped []evidence.Hits
@@ -44,10 +44,12 @@ func (w counters) hits(phases []string, sent float64) evidence.Hits {
 	return closest(all, sent)
 }
 
-// nearShare is how far a count of looked-up tokens may be from what was sent and still be one of the same requests.
+// nearShare is the largest relative difference between the looked-up tokens and the tokens sent, for both to be of the
+// same requests.
 const nearShare = 0.05
 
-// closest returns the hits whose looked-up tokens are closest to what was sent; of those that are near, one with tiers.
+// closest returns the hits whose looked-up tokens are closest to the tokens sent; of those that are near, one with
+// tiers.
 func closest(all []evidence.Hits, sent float64) evidence.Hits {
 	var best evidence.Hits
 	distance := math.Inf(1)
@@ -83,8 +85,8 @@ type lookup struct {
 	page    string // the label source of an exporter's series; empty on the engine's own page
 }
 
-// counted adds up how much the matching series grew. A series with labels appears with its first count, so that one that
-// was not there at the beginning began at 0; the caller makes sure that the page was.
+// counted sums the growth of the matching series. A series with labels appears with its first count, so that one that
+// was absent at the beginning began at 0; the caller checks that the page was there.
 func (l lookup) counted(match func(*telemetry.Series) bool) evidence.Count {
 	var count evidence.Count
 	for _, series := range l.source.Series {
@@ -125,8 +127,8 @@ func (l lookup) whole(name string) evidence.Count {
 	return l.counted(match)
 }
 
-// byTier adds up the series of a name by the tier that a label of theirs stands for. Where the page has none, nothing is
-// known: an engine that has not found anything yet may have no prefix cache.
+// byTier sums the series of a name by the tier that one of their labels names. Where the page has none, the counts are
+// unknown: an engine without hits so far may have no prefix cache.
 func (l lookup) byTier(name, label string, tierOf func(string) string, also func(*telemetry.Series) bool) evidence.Hits {
 	tiers := map[string]evidence.Count{}
 	for _, s := range l.source.Series {
@@ -157,7 +159,7 @@ func (l lookup) byTier(name, label string, tierOf func(string) string, also func
 
 func every(*telemetry.Series) bool { return true }
 
-// exportedHits are those of an exporter's series.
+// exportedHits reads the hits from an exporter's series.
 func exportedHits(l lookup) evidence.Hits {
 	label := func(name metric.Label, value string) func(*telemetry.Series) bool {
 		return func(s *telemetry.Series) bool { return s.Labels[string(name)] == value }
@@ -168,7 +170,7 @@ func exportedHits(l lookup) evidence.Hits {
 	return h
 }
 
-// lookupPages are the pages of engines on which an exporter read lookups in a prefix cache.
+// lookupPages returns the pages of engines on which an exporter read lookups in a prefix cache.
 func lookupPages(source *telemetry.SourceLog) []string {
 	pages := map[string]bool{}
 	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
@@ -177,7 +179,7 @@ func lookupPages(source *telemetry.SourceLog) []string {
 	return slices.Sorted(maps.Keys(pages))
 }
 
-// foreignHits are those of an engine's own page; false is a page of none.
+// foreignHits reads the hits from an engine's own page; false for any other page.
 func foreignHits(l lookup) (evidence.Hits, bool) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(l.source.Series, func(s *telemetry.Series) bool { return s.Name == name })
@@ -200,14 +202,14 @@ func foreignHits(l lookup) (evidence.Hits, bool) {
 		return h, true
 	case has(metric.ForeignLlamaCPPCachedTokens):
 		h := evidence.Hits{Found: l.whole(metric.ForeignLlamaCPPCachedTokens)}
-		h.Looked = h.Found.Add(l.whole(metric.ForeignLlamaCPPPromptTokens)) // which are those that were computed
+		h.Looked = h.Found.Add(l.whole(metric.ForeignLlamaCPPPromptTokens)) // llama.cpp counts the computed prompt tokens there
 		return h, true
 	}
 	return evidence.Hits{}, false
 }
 
-// vllmHits reads vLLM's page. Its label source is kept under another name, since ours is called so too. Prompt tokens are
-// counted where the prefix cache is off, too.
+// vllmHits reads vLLM's page. Its label source is kept under another name, since the exporter has a label of that name.
+// Prompt tokens are counted where the prefix cache is off, too.
 func vllmHits(l lookup, has func(string) bool) evidence.Hits {
 	h := l.byTier(metric.ForeignVLLMCachedBySource, metric.ForeignExportedPrefix+metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier, every)
 	if !h.Found.Known {
@@ -224,9 +226,9 @@ func vllmHits(l lookup, has func(string) bool) evidence.Hits {
 	return h
 }
 
-// dynamoHits reads the page of Dynamo's frontend. It observes the tokens of a prompt when a request begins, and those
-// that were cached when it ends, if the engine reports them: only where both counted the same number of requests do both
-// sums belong together, and where none was reported nothing is known.
+// dynamoHits reads the page of Dynamo's frontend. It observes the tokens of a prompt when a request begins, and the
+// cached ones when it ends, if the engine reports them: both sums belong together only where both counted the same
+// number of requests, and where none was reported the hits are unknown.
 func dynamoHits(l lookup) evidence.Hits {
 	begun, ended := l.whole(metric.ForeignDynamoInputTokensCount), l.whole(metric.ForeignDynamoCachedTokensCount)
 	if !ended.Known || ended.Value == 0 {

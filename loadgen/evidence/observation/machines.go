@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// disk is what the machines say of reads or writes, the operation in our exporter's words. The first that says anything is
-// believed, unless an engine lies on several: each has its part of every block, and only together are they the
+// disk returns the bytes that the machines read or wrote; the operation has the exporter's name. The first source that
+// has any counts, unless an engine spans several machines: each has its part of every block, and only their sum is the
 // whole.
 func (w counters) disk(phases []string, op string) evidence.Disk {
 	var d evidence.Disk
@@ -40,8 +40,8 @@ func (w counters) disk(phases []string, op string) evidence.Disk {
 	return d
 }
 
-// parts are the measured machines that an engine lies on, by the processes that the exporter shows: those with a GPU, or
-// with a tier of the KV cache open. One under two names is one. None if there are not several.
+// parts returns the measured machines that an engine spans, by the processes that the exporter reports: those with a
+// GPU, or with a tier of the KV cache open. A machine with two names counts once. It returns none for a single machine.
 func (w counters) parts() []*telemetry.SourceLog {
 	var parts []*telemetry.SourceLog
 	for _, source := range w.sources() {
@@ -71,8 +71,8 @@ func (w counters) diskOf(source *telemetry.SourceLog, phases []string, op string
 	return d
 }
 
-// withOthers adds the blocks of other machines to those of the first, where each exporter reads a page of its own: one
-// engine of several has a page, or each of its machines has. A page that both read is of the same blocks.
+// withOthers adds the blocks of other machines to those of the first, where each exporter reads a page of its own: an
+// engine has a page on one of its machines or on each. A page that both read reports the same blocks.
 func (w counters) withOthers(m evidence.Moved, first *telemetry.SourceLog, phases []string, words vocabulary) evidence.Moved {
 	if first.Foreign || !slices.Contains(w.hosts, first.Name) {
 		return m
@@ -90,13 +90,13 @@ func (w counters) withOthers(m evidence.Moved, first *telemetry.SourceLog, phase
 		m.FromDisk, m.FromHost = m.FromDisk.Add(more.FromDisk), m.FromHost.Add(more.FromHost)
 		m.ToDisk, m.MatchedTokens = m.ToDisk.Add(more.ToDisk), either(m.MatchedTokens, more.MatchedTokens)
 		if more.BlockBytes != m.BlockBytes {
-			m.BlockBytes = 0 // a sum of blocks of two sizes is no number of bytes
+			m.BlockBytes = 0 // a sum of blocks of two sizes cannot be converted to bytes
 		}
 	}
 	return m
 }
 
-// pagesOf are the pages of KVBM that an exporter reads.
+// pagesOf returns the KVBM pages that an exporter reads.
 func pagesOf(source *telemetry.SourceLog) []string {
 	var pages []string
 	for _, s := range source.Find(metric.KVBMBlocksTotal) {
@@ -107,7 +107,7 @@ func pagesOf(source *telemetry.SourceLog) []string {
 	return pages
 }
 
-// pageKey tells pages apart. A loopback address is another page on each machine.
+// pageKey identifies a page. A loopback address is another page on each machine.
 func pageKey(source *telemetry.SourceLog, page string) string {
 	address, _, _ := strings.Cut(page, "/")
 	host, _, _ := net.SplitHostPort(address)

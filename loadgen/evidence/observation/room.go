@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Room reads the sizes of the tiers. A frontend and the engines behind it tell of the same cache, so
-// that the largest of several counts, never their sum.
+// Room reads the sizes of the tiers. A frontend and the engines behind it report the same cache, so that the largest of
+// several counts, never their sum.
 func Room(log *telemetry.Log, hosts []string, simulated bool, expect Expectation) evidence.Room {
 	room := evidence.Room{Off: offTiers(SeeTiers(log, simulated), expect)}
 	for _, source := range (counters{log, simulated, hosts}).sources() {
@@ -29,7 +29,7 @@ func Room(log *telemetry.Log, hosts []string, simulated bool, expect Expectation
 				room.DiskBytes = max(room.DiskBytes, highest(s))
 			}
 		}
-		// The file is allocated whole, also where the tier was given as a number of blocks.
+		// The file is allocated as a whole, even where the tier was configured as a number of blocks.
 		room.DiskBytes = max(room.DiskBytes, largestOf(source.Find(metric.KVBMDiskFileBytes)))
 	}
 	return room
@@ -43,8 +43,8 @@ func largestOf(series []*telemetry.Series) float64 {
 	return most
 }
 
-// pageTokenBytes is what a token takes in the KV cache by an engine's own page; 0 is not known. The bytes that vLLM was set to
-// are not those of its cache where the number of blocks was set too.
+// pageTokenBytes returns the size of a token in the KV cache by an engine's own page; 0 if unknown. The bytes that vLLM
+// was configured with are not those of its cache where the number of blocks was set too.
 func pageTokenBytes(source *telemetry.SourceLog) float64 {
 	gigabytes, tokens := 0.0, 0.0
 	for _, s := range source.Series {
@@ -66,8 +66,8 @@ func pageTokenBytes(source *telemetry.SourceLog) float64 {
 	return gigabytes * (1 << 30) / tokens
 }
 
-// dynamoTokens is the KV cache behind a frontend whose router names exactly one worker; its page has the size of one worker's,
-// and that of several is not known.
+// dynamoTokens returns the KV cache behind a frontend whose router names exactly one worker; its page has the size of
+// one worker's cache, and the sum over several is unknown.
 func dynamoTokens(source *telemetry.SourceLog, gauges map[string]float64) float64 {
 	workers := map[[2]string]bool{}
 	for _, s := range source.Series {
@@ -81,8 +81,8 @@ func dynamoTokens(source *telemetry.SourceLog, gauges map[string]float64) float6
 	return gauges[metric.ForeignDynamoModelBlocks] * gauges[metric.ForeignDynamoModelBlockSize]
 }
 
-// pageTokens is what an engine's own page says of its cache, in tokens; 0 if it does not. vLLM writes
-// its configuration into labels, the others have gauges.
+// pageTokens returns the size of the cache by an engine's own page, in tokens; 0 if it has none. vLLM writes its
+// configuration into labels, the others have gauges.
 func pageTokens(source *telemetry.SourceLog) float64 {
 	vllm, gauges := 0.0, map[string]float64{}
 	for _, s := range source.Series {
@@ -102,10 +102,10 @@ func pageTokens(source *telemetry.SourceLog) float64 {
 	return tokens
 }
 
-// mostTokens is far above what any cache holds.
+// mostTokens is far above the size of any cache.
 const mostTokens = 1e15
 
-// labelNumber is the value of a label that is a number above 0; 0 for any other.
+// labelNumber returns the value of a label that is a number above 0; 0 for any other.
 func labelNumber(s *telemetry.Series, label string) float64 {
 	value, err := strconv.ParseFloat(s.Labels[label], 64)
 	if err != nil || !(value > 0 && value <= mostTokens) {
@@ -114,8 +114,8 @@ func labelNumber(s *telemetry.Series, label string) float64 {
 	return value
 }
 
-// offTiers are the tiers that something says are off; an expectation counts where nothing was seen
-// against it, as it is judged by itself.
+// offTiers returns the tiers with a sign that they are off; an expectation counts where no observation contradicts it,
+// since it is checked by itself.
 func offTiers(seen Seen, expect Expectation) evidence.Tiers {
 	return evidence.Tiers{
 		HostOff: seen.host.on == "" && (seen.host.off != "" || expect == Off),

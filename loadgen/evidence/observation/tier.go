@@ -10,17 +10,17 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Expectation is which tiers of a KV block manager a run expects, by the words of --expect; empty is
-// no expectation.
+// Expectation is the set of tiers of a KV block manager that a run expects, by the values of --expect; empty is no
+// expectation.
 type Expectation string
 
-// The expectations, and what else may be seen.
+// The expectations, and other modes that may be observed.
 const (
 	Off     Expectation = "off"
 	CPUOnly Expectation = "cpu_only"
 	CPUDisk Expectation = "cpu_disk"
 
-	diskOnly = "disk_only" // host bypass, which nobody can expect
+	diskOnly = "disk_only" // host bypass, which has no expectation
 )
 
 // ParseExpectation reads kv=off and the like.
@@ -32,8 +32,8 @@ func ParseExpectation(s string) (Expectation, error) {
 	return flagvalue.OneOf(Off, CPUOnly, CPUDisk)(mode)
 }
 
-// tier is what was seen of one tier. It is off only if something says so; that nothing is seen of it
-// is not enough.
+// tier has the observations of one tier. It is off only if there is a sign of that; the absence of activity is not
+// enough.
 type tier struct{ on, off string }
 
 func (t *tier) use(format string, values ...any) {
@@ -48,19 +48,19 @@ func (t *tier) refuse(format string, values ...any) {
 	}
 }
 
-// Seen is what the telemetry of a run shows of KV tiers.
+// Seen has the observations of KV tiers in the telemetry of a run.
 type Seen struct {
 	host, disk tier
-	// external is what shows a tier of which the engine does not say where it is.
+	// external is the sign of a tier whose place the engine does not report.
 	external string
-	// silent: the exporter was told where a KV block manager has its page, and nobody ever listened
-	// there. up: somebody did. That page is off by default, so that silence alone says nothing; looked
-	// says that the exporter could look into processes, where a tier would have shown.
+	// silent is true if the exporter was configured with the page of a KV block manager and the page never answered; up is
+	// true if it did. That page is off by default, so that silence alone proves nothing; looked is true if the exporter
+	// could read processes, where a tier would have shown.
 	silent, up, looked bool
 }
 
-// SeeTiers looks through what the exporters said during the run. A machine of another time or none is not
-// the one that the engine ran on; a simulated one may be that of a simulated engine.
+// SeeTiers reads the telemetry of the run. It skips replayed and constructed machines, since the engine did not run
+// there; a simulated machine may be that of a simulated engine.
 func SeeTiers(log *telemetry.Log, simulatedEngine bool) Seen {
 	var seen Seen
 	if log == nil {
@@ -83,15 +83,15 @@ func SeeTiers(log *telemetry.Log, simulatedEngine bool) Seen {
 			seen.up = seen.up || highest(s) > 0
 			seen.silent = true
 		}
-		// Who may read the I/O of a process may read what it was started with and which files it has open.
+		// A user that may read the I/O of a process may read its environment and its open files.
 		seen.looked = seen.looked || len(source.Find(metric.ProcessIOBytesTotal)) > 0
 	}
 	seen.silent = seen.silent && !seen.up
 	return seen
 }
 
-// configured reads the sizes that engines were started with. Where only that of the host is set, the
-// disk is off: both are from one environment.
+// configured reads the sizes that engines were started with. Where only that of the host is set, the disk is off: both
+// come from one environment.
 func (k *Seen) configured(source *telemetry.SourceLog) {
 	sizes := source.Find(metric.KVBMConfiguredCacheBytes)
 	hostSeen := false
@@ -112,7 +112,7 @@ func (k *Seen) configured(source *telemetry.SourceLog) {
 	}
 }
 
-// moved reads where blocks went, by our exporter's series or KVBM's own.
+// moved reads the routes of blocks, by the exporter's series or KVBM's own.
 func (k *Seen) moved(source *telemetry.SourceLog) {
 	note := func(from, to string) {
 		for _, end := range []string{from, to} {
@@ -144,8 +144,8 @@ func (k *Seen) moved(source *telemetry.SourceLog) {
 	}
 }
 
-// hit reads where engines found what they had computed before: SGLang's hierarchical cache, LMCache,
-// and whatever else is connected to vLLM.
+// hit reads where engines found tokens computed before: SGLang's hierarchical cache, LMCache, and any other connector
+// of vLLM.
 func (k *Seen) hit(source *telemetry.SourceLog) {
 	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
 		if s.Labels[string(metric.LabelResult)] != metric.ResultHit || highest(s) == 0 {
@@ -162,7 +162,7 @@ func (k *Seen) hit(source *telemetry.SourceLog) {
 	}
 }
 
-// highest is the largest value of a series, 0 if it has none.
+// highest returns the largest value of a series, 0 if it has none.
 func highest(s *telemetry.Series) float64 {
 	most := 0.0
 	for p := range s.Points() {
@@ -171,7 +171,7 @@ func highest(s *telemetry.Series) float64 {
 	return most
 }
 
-// mode names what was seen, and why; empty if it cannot be told.
+// mode names the observed mode, and the reason; empty if it is unknown.
 func (k Seen) mode() (mode, because string) {
 	host, disk := k.host, k.disk
 	switch {
@@ -189,8 +189,7 @@ func (k Seen) mode() (mode, because string) {
 	return "", ""
 }
 
-// Judge compares the expectation with what was seen. What was seen of one tier may be enough to
-// refute it.
+// Judge compares the expectation with the observations. An observation of one tier may be enough to refute it.
 func (e Expectation) Judge(seen Seen) rundir.KVFindings {
 	if e == "" {
 		return rundir.KVFindings{}
@@ -207,7 +206,7 @@ func (e Expectation) Judge(seen Seen) rundir.KVFindings {
 	}{
 		{e == Off && seen.host.on != "", "host: " + seen.host.on},
 		{e == Off && seen.external != "", seen.external},
-		// Without a tier there would be nothing to manage, and nobody to listen.
+		// Without a tier there would be no page of a KV block manager.
 		{e == Off && seen.up, "a KV block manager serves its page"},
 		{e != CPUDisk && seen.disk.on != "", "disk: " + seen.disk.on},
 		{e != Off && seen.host.on == "" && seen.host.off != "", "host: " + seen.host.off},
@@ -220,7 +219,7 @@ func (e Expectation) Judge(seen Seen) rundir.KVFindings {
 	return rundir.KVFindings{}
 }
 
-// Warnings says that an expectation could not be checked.
+// Warnings returns a warning if an expectation could not be checked.
 func (e Expectation) Warnings(seen Seen) []string {
 	if e == "" || e.Judge(seen).Checked {
 		return nil

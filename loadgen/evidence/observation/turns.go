@@ -6,7 +6,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 )
 
-// turns is what is known of conversations: a turn sends the prompt and the answer of the turn before it again.
+// turns returns the observations of conversations: a turn sends the prompt and the answer of the turn before it again.
 func (o observed) turns(v *evidence.Verification, m evidence.Moved) evidence.Reused {
 	r := evidence.Reused{Found: m.MatchedTokens, Cached: evidence.Count{Known: true}}
 	type place struct {
@@ -38,14 +38,14 @@ func (o observed) turns(v *evidence.Verification, m evidence.Moved) evidence.Reu
 	}
 	r.Cached.Known = r.Cached.Known && r.Requests > 0
 	r.Engine = o.hits([]string{v.First}, r.SentTokens)
-	// Later prompts are longer: that they are answered later says nothing, that they are answered sooner does.
+	// Later prompts are longer: a later first token proves nothing, an earlier one does.
 	if one, two := middle(first), middle(later); two <= evidence.FasterShare*one {
 		r.FirstSeconds, r.AgainSeconds = one, two
 	}
 	return r
 }
 
-// middle is the median; 0 of none.
+// middle returns the median; 0 for no values.
 func middle(times []float64) float64 {
 	if len(times) == 0 {
 		return 0

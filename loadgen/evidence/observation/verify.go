@@ -1,5 +1,5 @@
-// Package observation finds out what a run proves: it reads the counters in its telemetry and what was answered,
-// and hands both to loadgen/evidence, which grades them.
+// Package observation collects the evidence of a run: it reads the counters in its telemetry and the answers, and
+// passes both to loadgen/evidence, which grades them.
 package observation
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// answered is what is compared of one request.
+// answered is the part of a request that is compared.
 type answered struct {
 	tokensIn, tokensOut int
 	cached              *int
-	template            int // of tokensIn, those of the chat template
-	// conversation and turn, from 1 on, are of a request that goes on with what was said before.
+	template            int // the tokens of the chat template among tokensIn
+	// conversation and turn, from 1 on, are set for a request that continues a conversation.
 	conversation string
 	turn         int
 	first        float64 // seconds to the first token; 0 is unknown
@@ -32,43 +32,43 @@ type answered struct {
 // passes are the requests that ended ok, by phase and number.
 type passes map[string]map[int]answered
 
-// CachedRatio is the share of cached prompt tokens, beside those of the chat template, from which on prompts
-// were not computed.
+// CachedRatio is the share of cached prompt tokens, without those of the chat template, from which on prompts count as
+// not computed.
 const CachedRatio = 0.1
 
-// Run is a run that is over, and what is known of it beside its files.
+// Run is a finished run, with its conditions that are not in its files.
 type Run struct {
 	Folder rundir.Folder
-	// Records are the requests that the folder holds.
+	// Records are the requests in the folder.
 	Records   iter.Seq2[openai.Record, error]
-	Telemetry *telemetry.Log // nil if nobody was asked
-	// Verification is what the scenario compares; nil if it asks for nothing.
+	Telemetry *telemetry.Log // nil without telemetry
+	// Verification selects what the scenario compares; nil for a scenario without.
 	Verification *evidence.Verification
 	Expect       Expectation
-	// Hosts are the measured machines, that of the run first. Own: that is this one, so that the run's files may
-	// lie on its drive.
+	// Hosts are the measured machines, that of the run first. Own is true if that is this machine, so that the run's files
+	// may be on its drive.
 	Hosts []string
 	Own   bool
-	// Simulated: the engine says that it is, so that a simulated machine may be its own.
+	// Simulated is true if the engine reports itself as simulated, so that a simulated machine may be its own.
 	Simulated bool
-	// Streamed: answers came token by token, so that they have a first one.
+	// Streamed is true if answers came token by token, so that they have a first one.
 	Streamed bool
-	// Separable: the server takes the field that keeps the passes of the baseline apart.
+	// Separable is true if the server accepts the field that keeps the passes of the baseline apart.
 	Separable bool
-	// Drawn: answers are drawn without a seed, so that the engine differs from itself.
+	// Drawn is true if answers are sampled without a seed, so that the engine differs from itself.
 	Drawn bool
-	// TemplateTokens is how many tokens the server adds to each prompt; 0 if nobody knows.
+	// TemplateTokens is the number of tokens that the server adds to each prompt; 0 if unknown.
 	TemplateTokens int
 	Log            *slog.Logger
 }
 
-// Found is what a run turned out to be evidence of.
+// Found is the evidence found in a run.
 type Found struct {
-	Signals  *evidence.Signals // nil if its scenario asks for nothing
+	Signals  *evidence.Signals // nil if the scenario has no verification
 	Warnings []string
 }
 
-// Verify grades what the run is evidence of.
+// Verify grades the evidence of the run.
 func (r *Run) Verify() Found {
 	v := r.Verification
 	if v == nil {
@@ -76,7 +76,7 @@ func (r *Run) Verify() Found {
 	}
 	all, err := r.passes()
 	if err != nil {
-		// What the records say otherwise fails for the same reason, and that is the error.
+		// The computation of the summary reads the same records and returns the same error.
 		all = passes{}
 	}
 	w := counters{r.Telemetry, r.Simulated, r.Hosts}
@@ -108,8 +108,8 @@ func (r *Run) Verify() Found {
 	}
 }
 
-// sizeOfBlock is the size of a block of KVBM: as told, as an exporter knows it, or worked out from the
-// tokens that were found in the blocks that came back.
+// sizeOfBlock returns the size of a block of KVBM: as configured, as an exporter reports it, or computed from the
+// tokens in the blocks that came back.
 func sizeOfBlock(v *evidence.Verification, m evidence.Moved) float64 {
 	blocks := m.FromDisk.Value + m.FromHost.Value
 	switch {
@@ -123,7 +123,7 @@ func sizeOfBlock(v *evidence.Verification, m evidence.Moved) float64 {
 	return 0
 }
 
-// passes reads the records back.
+// passes reads the records.
 func (r *Run) passes() (passes, error) {
 	all := passes{}
 	for record, err := range r.Records {
@@ -155,7 +155,7 @@ func answeredBy(record openai.Record, streamed bool, template int) answered {
 	return a
 }
 
-// cached is how many prompt tokens of a phase came from a cache by the answers, which all must say so.
+// cached returns the prompt tokens of a phase that came from a cache by the answers, all of which must report it.
 func (p passes) cached(phase string) (cached evidence.Count, tokens float64) {
 	cached.Known = len(p[phase]) > 0
 	for _, a := range p[phase] {
@@ -169,8 +169,8 @@ func (p passes) cached(phase string) (cached evidence.Count, tokens float64) {
 	return cached, tokens
 }
 
-// fresh says whether a phase was computed and not taken from a cache, but for the chat template, as far as
-// it is known.
+// fresh reports whether a phase was computed rather than taken from a cache, apart from the chat template; known is
+// false where that is not observable.
 func (p passes) fresh(phase string) (fresh, known bool) {
 	cached, tokens := p.cached(phase)
 	template := 0
@@ -180,13 +180,13 @@ func (p passes) fresh(phase string) (fresh, known bool) {
 	return cached.Value <= CachedRatio*tokens+float64(template), cached.Known
 }
 
-// observed is what the answers and the counters of a run show.
+// observed has the answers and the counters of a run.
 type observed struct {
 	passes
 	counters
 }
 
-// fresh is that of the answers, or by the engine's counters where the answers do not report cached tokens.
+// fresh uses the answers, or the engine's counters where the answers do not report cached tokens.
 func (o observed) fresh(phase string) (fresh, known bool) {
 	if fresh, known = o.passes.fresh(phase); known || len(o.passes[phase]) == 0 {
 		return fresh, known
@@ -202,7 +202,7 @@ func (o observed) fresh(phase string) (fresh, known bool) {
 	return fresh, false
 }
 
-// median time to the first token of a phase; 0 if none is known.
+// median returns the median time to the first token of phases; 0 if none is known.
 func (p passes) median(phases ...string) float64 {
 	var times []float64
 	for _, phase := range phases {
@@ -227,16 +227,16 @@ func (o observed) reused(v *evidence.Verification, m evidence.Moved) evidence.Re
 		r.Cached = r.Cached.Add(cached)
 	}
 	r.Engine = o.hits(v.Again, r.PromptTokens)
-	// A first pass that was cached itself is no measure of one that was not.
+	// A first pass that came from a cache is no measure of an uncached one.
 	if fresh, known := o.fresh(v.First); fresh || !known {
 		r.FirstSeconds = o.median(v.First)
 	}
 	return r
 }
 
-// outputMatch compares the answers of each replay with those that were computed, by the drift of the
-// baseline. There is no baseline for answers that were in a batch with others, nor where it, or the
-// first pass, may itself have come from a cache.
+// outputMatch compares the answers of each replay with those that were computed, by the drift of the baseline. Answers
+// of requests that were batched with others have no baseline; the same is true where the baseline, or the first pass,
+// may have come from a cache.
 func (r *Run) outputMatch(all observed) evidence.Signal {
 	v := r.Verification
 	fresh, known := all.fresh(v.First)
@@ -261,7 +261,7 @@ func (r *Run) outputMatch(all observed) evidence.Signal {
 	return match
 }
 
-// computed says whether all phases are known to have been computed.
+// computed reports whether all phases are known to have been computed.
 func (o observed) computed(phases []string) bool {
 	return !slices.ContainsFunc(phases, func(phase string) bool {
 		fresh, known := o.fresh(phase)
@@ -269,8 +269,8 @@ func (o observed) computed(phases []string) bool {
 	})
 }
 
-// uncached says whether the second pass of the baseline was computed again: by the answers' own word, or
-// because the server takes the field that keeps the passes apart.
+// uncached reports whether the second pass of the baseline was computed again: by the report of the answers, or because
+// the server accepts the field that keeps the passes apart.
 func (r *Run) uncached(all observed) bool {
 	fresh, known := all.fresh(r.Verification.Baseline[1])
 	if known {
@@ -279,7 +279,7 @@ func (r *Run) uncached(all observed) bool {
 	return r.Separable
 }
 
-// pairs are the prompts that were answered in both phases.
+// pairs returns the prompts that were answered in both phases.
 func (p passes) pairs(outputs *rundir.Outputs, first, second string) []drift.Pair {
 	var pairs []drift.Pair
 	for index, a := range p[first] {
@@ -295,7 +295,7 @@ func (p passes) pairs(outputs *rundir.Outputs, first, second string) []drift.Pai
 	return pairs
 }
 
-// ownBytes is what this program wrote into the run folder, if that is on the measured machine: it may be
+// ownBytes returns the bytes that uma-load wrote into the run folder, if that is on the measured machine: it may be on
 // the measured drive.
 func (r *Run) ownBytes() float64 {
 	if !r.Own {
@@ -318,7 +318,7 @@ func (r *Run) ownBytes() float64 {
 	return float64(bytes)
 }
 
-// warnings says why answers could not be compared, in words that no reason has.
+// warnings returns why answers could not be compared, where no reason covers it.
 func (r *Run) warnings(all observed) []string {
 	v := r.Verification
 	if v.Turns {
