@@ -1,10 +1,9 @@
-// Package arm knows the processes and files of one way to serve: how they are brought up, whether they
-// are ready and still alive, and how nothing of them is left behind, whatever ended us meanwhile.
+// Package arm starts the processes and files of one way to serve, checks that they are ready and stay alive, and
+// removes all of them afterwards, even after a crash of this program.
 //
-// Processes are started in sessions of their own and write into their logs themselves, so that they do
-// not depend on us. The file arm.json in the folder of the arm says what was started, before it is; what
-// is found there after a crash is told by the start times of processes, the boot of the machine and a
-// mark in their environment, never by a number alone.
+// Each process has a session of its own and writes its log itself, so it does not depend on this program. The file
+// arm.json in the folder of the arm records each process before it is started. After a crash, processes are recognised
+// by their start times, the boot ID of the machine and a mark in their environment, and never by a number alone.
 package arm
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// What a plan that says nothing gets.
+// Defaults for settings that a plan leaves out.
 const (
 	readyTimeout = 10 * time.Minute
 	readyEvery   = 2 * time.Second
@@ -38,26 +37,26 @@ const (
 type Running struct {
 	keeper    *keeper
 	guard     *guard
-	processes []*process // as they were started
+	processes []*process // in the order of their start
 
 	ctx    context.Context
 	lose   context.CancelCauseFunc
-	watch  sync.WaitGroup // those who ask whether processes are alive
+	watch  sync.WaitGroup // goroutines that probe whether processes are alive
 	asking context.CancelFunc
 }
 
-// keeper brings arms up and down. A test has one without root.
+// keeper starts and stops arms. Tests use one without root.
 type keeper struct {
 	dir  string
-	root bool // we are root, and need no sudo
+	root bool // this process is root and needs no sudo
 	log  *slog.Logger
 	lock *os.File
-	// role is what we have the lock for: empty is the owner of the arm.
+	// role is the role of the lock's holder; empty means the owner of the arm.
 	role string
-	// guardian is the command line of guardians; empty starts none.
+	// guardian is the command line of guardians; if empty, none is started.
 	guardian []string
 
-	mutex sync.Mutex // guards the rest: who hears of the end of a process reads it
+	mutex sync.Mutex // guards the fields below, which are read when a process ends
 	state *State     // nil if no arm was ever started here
 }
 
@@ -68,12 +67,12 @@ func newKeeper(dir string, log *slog.Logger) *keeper {
 	return &keeper{dir: dir, root: os.Geteuid() == 0, log: log}
 }
 
-// Up writes the files of an arm, starts its processes one after the other and returns when the last is
-// ready. The texts of spec are filled in. What belongs to this start lies in dir, which is the arm's own
-// and made if it is not there. Whatever fails, also a panic, nothing that was started runs on.
+// Up writes the files of an arm, starts its processes one after the other and returns when the last one is ready. The
+// placeholders in spec are filled in. The state of this start is in dir, which belongs to the arm and is made if
+// needed. If Up fails or panics, it stops everything that it started.
 //
-// When the context ends while the arm is being brought up, that is a failure too; later it ends
-// Running.Context and nothing else: who has an arm must end it by Down, or leave it.
+// If the context ends during Up, that is a failure too. If it ends later, it only ends Running.Context; the caller
+// must still call Down or Leave.
 func Up(ctx context.Context, spec plan.Arm, dir string, log *slog.Logger) (*Running, error) {
 	return newKeeper(dir, log).up(ctx, spec)
 }
@@ -93,8 +92,8 @@ func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
 	r.ctx, r.lose = context.WithCancelCause(ctx)
 	up := false
 	defer func() {
-		if !up { // a panic comes by here too
-			_ = r.Down(context.WithoutCancel(ctx)) // says what it could not end
+		if !up { // a panic ends here too
+			_ = r.Down(context.WithoutCancel(ctx)) // its error names the processes that it could not end
 		}
 	}()
 	var err error
@@ -109,8 +108,8 @@ func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
 	return r, nil
 }
 
-// begin does what comes before the first process: the arm is down, nobody else answers for it, and
-// the state says that it is coming up.
+// begin prepares the start: it checks that the arm is down and that no other server answers its probes, and writes the
+// state.
 func (k *keeper) begin(ctx context.Context, spec plan.Arm) error {
 	if err := k.vacant(ctx, spec); err != nil {
 		return err
@@ -131,10 +130,10 @@ func (k *keeper) begin(ctx context.Context, spec plan.Arm) error {
 	return k.note(func(*State) {})
 }
 
-// ErrUp is why an arm is not started whose last start was not ended.
+// ErrUp is the error of a start when the last start of the arm was not ended.
 var ErrUp = errors.New("is up already")
 
-// vacant says whether an earlier start of the arm has been ended.
+// vacant returns an error unless the last start of the arm was ended.
 func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	left, err := k.leftovers(ctx, spec)
 	if err != nil {
@@ -148,7 +147,7 @@ func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	return nil
 }
 
-// start brings up the files, the clocks and the processes.
+// start writes the files, locks the clocks and starts the processes.
 func (r *Running) start(spec plan.Arm) error {
 	if err := r.keeper.writeFiles(spec.Files); err != nil {
 		return err
@@ -176,7 +175,7 @@ func (r *Running) start(spec plan.Arm) error {
 	return nil
 }
 
-// hear loses the arm when a process ends.
+// hear marks the arm as lost when a process ends.
 func (r *Running) hear(p *process) {
 	<-p.client.Ended()
 	what := p.client.Exit().String()
@@ -186,20 +185,19 @@ func (r *Running) hear(p *process) {
 	r.lose(r.failure(p.started.Name, what))
 }
 
-// Context is done when a process is lost, or the context of Up is; context.Cause is then a *Failure
-// that says which one and how, or why that context was.
+// Context is done when a process is lost, or when the context of Up is done. context.Cause is then a *Failure that
+// names the process and how it ended, or the cause of that context.
 func (r *Running) Context() context.Context { return r.ctx }
 
-// State says what was started, for a manifest: hashes of files, names of options, no values.
+// State returns what was started, for a manifest: hashes of files and names of options, no values.
 func (r *Running) State() State { return r.keeper.seen() }
 
-// Down ends the processes in reverse order and takes away the files that were written. It always ends
-// all of them: a context that is done cuts the patience short, not the ending. An arm that is down
-// already is no error.
+// Down ends the processes in reverse order and removes the files that were written. It always ends all of them: a done
+// context only shortens the time that they get. It is not an error if the arm is down already.
 func (r *Running) Down(ctx context.Context) error {
 	r.unwatch()
-	defer r.guard.dismiss()   // last: until then it ends what we do not come to
-	if r.keeper.lock == nil { // ended or left before: somebody else may have it now
+	defer r.guard.dismiss()   // last: until then the guardian ends what Down does not reach
+	if r.keeper.lock == nil { // ended or left before; another process may hold the arm now
 		if err := r.keeper.open(ctx); err != nil {
 			return err
 		}
@@ -212,27 +210,27 @@ func (r *Running) Down(ctx context.Context) error {
 	return r.keeper.down(ctx, specsByName(specs))
 }
 
-// Leave stops watching the arm and lets it run: Down of this package ends it later, from its folder.
+// Leave stops watching the arm and keeps it up. The function Down ends it later, from its folder.
 func (r *Running) Leave() {
 	r.unwatch()
 	r.keeper.close()
 	r.guard.dismiss()
 }
 
-// errGone is why the context of an arm is done that nobody watches any more.
+// errGone is the cause of the context of an arm that is no longer watched.
 var errGone = errors.New("the arm is not watched any more")
 
 func (r *Running) unwatch() {
-	r.lose(errGone) // what ends from now on is no loss
+	r.lose(errGone) // a process that ends from now on does not count as lost
 	if r.asking != nil {
 		r.asking()
 	}
 	r.watch.Wait()
 }
 
-// Down ends what the folder of an arm says was started, in this or another invocation, as
-// Running.Down does. Without the processes of spec, those that have a command to be stopped by are
-// signalled instead: the state has no commands, since they may hold keys.
+// Down ends the processes that the state in the folder of an arm lists, from this or another invocation, as
+// Running.Down does. If spec lacks a process, its stop command is unknown and it gets a signal instead: the state has
+// no commands, since they may contain keys.
 func Down(ctx context.Context, spec plan.Arm, dir string, log *slog.Logger) error {
 	k := newKeeper(dir, log)
 	if _, err := os.Stat(k.dir); errors.Is(err, os.ErrNotExist) {
@@ -284,10 +282,10 @@ func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error 
 	return errors.Join(errs...)
 }
 
-// Failure is an arm that did not come up, or one of whose processes was lost.
+// Failure is the error of an arm that did not start, or that lost a process.
 type Failure struct {
 	Arm, Process string
-	// What happened, in words.
+	// What describes what happened.
 	What string
 	// Logs are the ends of the logs of all processes that were started.
 	Logs []Tail
@@ -295,10 +293,10 @@ type Failure struct {
 
 func (f *Failure) Error() string { return fmt.Sprintf("arm %s: %s %s", f.Arm, f.Process, f.What) }
 
-// Write prints the ends of the logs, as a terminal may show them.
+// Write prints the ends of the logs, made safe for a terminal.
 func (f *Failure) Write(w io.Writer) error { return WriteTails(w, f.Logs) }
 
-// failure is one of this arm, with what its logs end with.
+// failure returns a Failure of this arm, with the ends of its logs.
 func (r *Running) failure(process, what string) *Failure {
 	state := r.keeper.seen()
 	f := &Failure{Arm: state.Arm, Process: process, What: what}
@@ -312,5 +310,5 @@ func (r *Running) failure(process, what string) *Failure {
 	return f
 }
 
-// signalOf is the signal that a process is asked to end by.
+// signalOf returns the signal that asks a process to end.
 func signalOf(s plan.Stop) string { return cmp.Or(s.Signal, stopSignal) }

@@ -23,7 +23,7 @@ func argvOf(p *plan.Probe) []string {
 	return p.Argv
 }
 
-// runsNamed is the name of the container that a command runs, if it gives it one.
+// runsNamed returns the name of the container that a command runs, if the command names it.
 func runsNamed(argv []string) []string {
 	at := runsContainer(argv)
 	if at == 0 {
@@ -40,13 +40,13 @@ func runsNamed(argv []string) []string {
 	return nil
 }
 
-// detaches says whether a command "run ..." of docker returns while its container runs.
+// detaches reports whether a command "run ..." of docker returns while its container runs.
 func detaches(argv []string) bool {
 	return slices.Contains(argv, "-d") || slices.Contains(argv, "--detach") || slices.Contains(argv, "-itd") || slices.Contains(argv, "-dit")
 }
 
-// Root checks whether what needs root can have it, and returns how. More are programs beside those of the arms, each with
-// its arguments. The error has the line for sudoers.
+// Root checks whether the parts that need root can get it, and returns how. more are programs in addition to those of
+// the arms, each with its arguments. The error contains the line for sudoers.
 func Root(ctx context.Context, arms []plan.Arm, more ...string) (string, error) {
 	return newKeeper("", nil).checkRoot(ctx, arms, more)
 }
@@ -86,7 +86,7 @@ func (k *keeper) checkRoot(ctx context.Context, arms []plan.Arm, more []string) 
 	return "", fmt.Errorf("root is needed, and sudo -n does not give it (%v): add to sudoers: %s ALL=(root) NOPASSWD:SETENV: %s", err, who, strings.Join(slices.Compact(programs), ", "))
 }
 
-// rootPrograms are the programs that sudo has to run for a process, by their paths if they have one here.
+// rootPrograms returns the programs that sudo runs for a process, by path if they are installed here.
 func rootPrograms(p plan.Process) []string {
 	var paths []string
 	names := []string{p.Argv[0]}
@@ -106,7 +106,7 @@ func rootPrograms(p plan.Process) []string {
 	return paths
 }
 
-// validate refuses what cannot be started, or could not be found again.
+// validate refuses processes that cannot be started, or could not be found again.
 func validate(spec plan.Arm) error {
 	for _, file := range spec.Files {
 		if _, err := modeOf(file.Mode); err != nil || file.Path == "" {
@@ -182,7 +182,7 @@ func validateProbe(p *plan.Probe) error {
 	return nil
 }
 
-// plainName is a name that may be that of a file.
+// plainName reports whether a name may be a file name.
 func plainName(s string) bool {
 	return regexp.MustCompile(`^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,127}$`).MatchString(s)
 }

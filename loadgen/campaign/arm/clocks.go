@@ -9,13 +9,14 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// The program of NVIDIA's driver that sets clocks, and its option that resets what --lock-gpu-clocks has set.
+// The program of NVIDIA's driver that sets clocks, and its option that resets the effect of --lock-gpu-clocks.
 const (
 	smi         = "nvidia-smi"
 	resetOption = "--reset-gpu-clocks"
 )
 
-// lockClocks locks the clocks of all GPUs of this machine. The state has it before, so that Down of any process resets them.
+// lockClocks locks the clocks of all GPUs of this machine. It first writes the state, so that Down in any process
+// resets them.
 func (k *keeper) lockClocks(ctx context.Context, clocks *plan.Clocks) error {
 	if clocks == nil {
 		return nil
@@ -25,14 +26,15 @@ func (k *keeper) lockClocks(ctx context.Context, clocks *plan.Clocks) error {
 	}
 	err := k.setClocks(ctx, fmt.Sprintf("--lock-gpu-clocks=%d,%[1]d", clocks.Lock.Megahertz()))
 	if err != nil {
-		// Where clocks cannot be set they cannot be reset either: an arm that waited for that would never be down.
+		// If clocks cannot be set, they cannot be reset either. An arm that waited for the reset would never be down.
 		_ = k.setClocks(context.WithoutCancel(ctx), resetOption)
 		err = errors.Join(fmt.Errorf("clocks.lock: %w", err), k.note(func(s *State) { s.LockedClock = 0 }))
 	}
 	return err
 }
 
-// resetClocks resets the clocks to the default of the driver, if this start of the arm has locked them. A reboot does it too.
+// resetClocks resets the clocks to the driver's default, if this start of the arm locked them. A reboot resets them
+// too.
 func (k *keeper) resetClocks(ctx context.Context) error {
 	if state := k.seen(); state.LockedClock == 0 {
 		return nil
@@ -44,7 +46,8 @@ func (k *keeper) resetClocks(ctx context.Context) error {
 	return k.note(func(s *State) { s.LockedClock = 0 })
 }
 
-// setClocks runs nvidia-smi as root. It ends well where it only warns that a GPU cannot do it.
+// setClocks runs nvidia-smi as root. nvidia-smi exits with 0 even if it only warns that a GPU does not support the
+// option.
 func (k *keeper) setClocks(ctx context.Context, option string) error {
 	args, err := k.smiCommand(option)
 	if err != nil {
@@ -60,7 +63,7 @@ func (k *keeper) setClocks(ctx context.Context, option string) error {
 	return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(strings.SplitN(strings.TrimSpace(printed), "\n", 2)[0]))
 }
 
-// smiCommand is the command line of nvidia-smi as root.
+// smiCommand returns the command line of nvidia-smi as root.
 func (k *keeper) smiCommand(option string) ([]string, error) {
 	path, err := program(smi, "", nil)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ran are the names of the containers that a process there runs and that are still there, by their label.
+// ran returns the names of the existing containers that a process there runs, by their label.
 func (p place) ran(ctx context.Context, s Started, token string) ([]string, error) {
 	if s.Runs == "" {
 		return nil, nil
@@ -20,7 +20,7 @@ func (p place) ran(ctx context.Context, s Started, token string) ([]string, erro
 	return strings.Fields(out), nil
 }
 
-// containers ends the containers that have outlived the command that ran them.
+// containers ends the containers that outlived the command that ran them.
 func (e *ending) containers(ctx context.Context) error {
 	asking := context.WithoutCancel(ctx)
 	names, err := e.place.ran(asking, e.one, e.keeper.state.Token)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// containerRun is what a command "docker run" says before it runs.
+// containerRun is a parsed "docker run" command.
 type containerRun struct {
 	image   string // empty if it is not found
-	pulls   bool   // the tool gets the image if it is not there
+	pulls   bool   // the tool pulls a missing image
 	mounts  []mount
 	command []string // in the container
 }
@@ -26,7 +26,7 @@ func switches() []string {
 	}
 }
 
-// readContainerRun reads the words behind "docker run".
+// readContainerRun reads the words after "docker run".
 func readContainerRun(words []string) containerRun {
 	var run containerRun
 	for i := 0; i < len(words); i++ {
@@ -40,7 +40,7 @@ func readContainerRun(words []string) containerRun {
 		case slices.Contains(switches(), name):
 			continue
 		case joined || strings.HasPrefix(word, "--"):
-		case strings.Trim(word[1:], "ditqP") == "": // switches of one letter
+		case strings.Trim(word[1:], "ditqP") == "": // one-letter switches
 			continue
 		case len(word) > 2: // -p8000:8000
 			name, value, joined = word[:2], word[2:], true
@@ -63,7 +63,7 @@ func (r *containerRun) option(name, value string) {
 	case "-v", "--volume":
 		from, rest, two := strings.Cut(value, ":")
 		to, _, _ := strings.Cut(rest, ":")
-		if two && filepath.IsAbs(from) { // else it is a volume of the tool
+		if two && filepath.IsAbs(from) { // otherwise it is a volume of the tool
 			r.mounts = append(r.mounts, mount{from, to})
 		}
 	case "--mount":
@@ -86,7 +86,7 @@ func (r *containerRun) option(name, value string) {
 	}
 }
 
-// outside is the path of the machine that a path in the container is.
+// outside returns the path on the machine for a path in the container.
 func (r *containerRun) outside(inside string) (string, bool) {
 	best := mount{}
 	for _, m := range r.mounts {
@@ -101,8 +101,8 @@ func (r *containerRun) outside(inside string) (string, bool) {
 	return filepath.Join(best.from, strings.TrimPrefix(inside, best.to)), true
 }
 
-// modelPaths are the absolute paths in a command that are of models: the values of options such as --model-path and
-// --tokenizer, and what follows serve or trtllm-serve.
+// modelPaths returns the absolute paths of models in a command: the values of options such as --model-path and
+// --tokenizer, and the word after serve or trtllm-serve.
 func modelPaths(words []string) []string {
 	var paths []string
 	for i, word := range words {
@@ -117,7 +117,7 @@ func modelPaths(words []string) []string {
 	return paths
 }
 
-// ofModel says whether the word after this one is a model.
+// ofModel reports whether the word after this one is a model.
 func ofModel(word string) bool {
 	if strings.HasPrefix(word, "-") {
 		option := strings.ToLower(word)

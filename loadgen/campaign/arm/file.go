@@ -16,14 +16,14 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// fileMode is that of a file of which the plan says nothing.
+// fileMode is the mode of a file if the plan sets none.
 const fileMode fs.FileMode = 0o640
 
-// mostFile bounds a file that is compared with what would be written in its place.
+// mostFile is the largest existing file that is compared with the new content, in bytes.
 const mostFile = 16 << 20
 
-// writeFiles writes the files of the arm. One that is there already with other content is somebody's
-// and stays as it is: those of earlier starts of the arm were taken away.
+// writeFiles writes the files of the arm. An existing file with other content is not the arm's and stays as it is: files of
+// earlier starts of the arm were removed.
 func (k *keeper) writeFiles(files []plan.File) error {
 	for _, file := range files {
 		err := k.writeFile(file)
@@ -58,7 +58,7 @@ func (k *keeper) writeFile(file plan.File) error {
 	return fmt.Errorf("%s: is there already with other content, and not of this arm: move it away", entry.Path)
 }
 
-// makeFile notes a file before it is there: after a crash in between it is known to be ours.
+// makeFile records a file in the state before it creates it, so that after a crash it is recognised as the arm's.
 func (k *keeper) makeFile(entry Written, content []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(entry.Path), 0o750); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (k *keeper) makeFile(entry Written, content []byte, mode fs.FileMode) error
 	return put(entry.Path, content, mode, os.Link)
 }
 
-// put makes a file in one step, also on a disk that fills up: install is os.Rename, which replaces, or
+// put creates a file atomically, even on a full disk. install is os.Rename, which replaces an existing file, or
 // os.Link, which does not.
 func put(path string, content []byte, mode fs.FileMode, install func(from, to string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
@@ -84,7 +84,7 @@ func put(path string, content []byte, mode fs.FileMode, install func(from, to st
 	return install(file.Name(), path)
 }
 
-// removeFiles takes away what was written. What has been changed since is moved aside, and said to be.
+// removeFiles removes the files that were written. A file that was changed since is moved aside, and logged.
 func (k *keeper) removeFiles() error {
 	var errs []error
 	for _, file := range k.seen().Files {
@@ -111,7 +111,7 @@ func (k *keeper) removeFile(file Written) error {
 	return os.Rename(file.Path, aside)
 }
 
-// hashOf is the hash of a plain file.
+// hashOf returns the hash of a regular file.
 func hashOf(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// modeOf reads an octal mode.
+// modeOf parses an octal mode.
 func modeOf(text string) (fs.FileMode, error) {
 	if text == "" {
 		return fileMode, nil
@@ -146,7 +146,7 @@ func modeOf(text string) (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-// path is a path of the plan: one that is not absolute is below the folder of the arm.
+// path returns a path of the plan; a relative path is below the folder of the arm.
 func (k *keeper) path(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// followEvery is the pause between two looks at logs that are followed.
+// followEvery is the pause between two reads of logs that are followed.
 const followEvery = 200 * time.Millisecond
 
-// Follow prints what comes into logs after their tails were taken, line by line, until the context is
-// done. A line under that of another log has its name above it.
+// Follow prints lines that are added to logs after their tails were taken, until the context is done. When the log
+// changes, its name comes first.
 func Follow(ctx context.Context, w io.Writer, tails []Tail) error {
 	var all []*followed
 	for _, tail := range tails {
@@ -49,14 +49,14 @@ type followed struct {
 	at int64
 }
 
-// next is what has come in whole lines, or in one that has become very long.
+// next returns the new text, up to the last whole line or the end of a very long one.
 func (f *followed) next() (string, error) {
 	file, err := openRegular(f.Log)
 	if file == nil || err != nil {
 		return "", err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() < f.at { // somebody has emptied it
+	if info, err := file.Stat(); err == nil && info.Size() < f.at { // the file was truncated
 		f.at = 0
 	}
 	text, err := io.ReadAll(io.NewSectionReader(file, f.at, mostRead))

@@ -20,41 +20,43 @@ import (
 // guardianLog is the file in LogsFolder that a guardian writes when it stops an arm.
 const guardianLog = "guardian.log"
 
-// guardianRole is the role of the lock while a guardian stops the arm.
+// guardianRole is the role of the lock's holder while a guardian stops the arm.
 const guardianRole = "guardian"
 
-// orphanDelay is the pause of a guardian before it looks for processes: one that its owner was about to execute when it was
-// killed has no mark in its environment yet.
+// orphanDelay is how long a guardian waits before it looks for processes: a process that its owner was about to
+// execute when it was killed does not have the mark in its environment yet.
 const orphanDelay = 50 * time.Millisecond
 
-// guarded is one start of an arm, as its guardian reads it. It holds commands and environments, so it goes through a pipe and
-// never to a file.
+// guarded is one start of an arm, as its guardian reads it. It contains commands and environments, so it is sent
+// through a pipe and never written to a file.
 type guarded struct {
 	Dir       string         `json:"dir"`
 	Token     string         `json:"token"`
 	Processes []plan.Process `json:"processes"`
 }
 
-// guard is the owner's side of a guardian. The kernel closes the pipe when the owner ends, however it ends.
+// guard is the owner's side of a guardian. The kernel closes the pipe when the owner ends for any reason.
 type guard struct {
 	pipe      *os.File
 	dismissed atomic.Bool
 }
 
-// UpGuarded is Up with a guardian: a process in a session of its own that stops the arm when this process is killed. guardian is a
-// command line of a program that calls Guard with its standard input; the folder of the arm is appended, for lists of processes.
+// UpGuarded is Up with a guardian: a process in a session of its own that stops the arm when this process is killed.
+// guardian is the command line of a program that calls Guard with its standard input. The folder of the arm is
+// appended to it, to be visible in lists of processes.
 func UpGuarded(ctx context.Context, spec plan.Arm, dir string, guardian []string, log *slog.Logger) (*Running, error) {
 	k := newKeeper(dir, log)
 	k.guardian = guardian
 	return k.up(ctx, spec)
 }
 
-// startGuardian returns nil if the arm has none.
+// startGuardian starts the guardian. It returns nil if the arm has none.
 func (k *keeper) startGuardian(spec plan.Arm) (*guard, error) {
 	if len(k.guardian) == 0 {
 		return nil, nil
 	}
-	// Both ends are closed on exec: a process of the arm that inherited the write end would keep the guardian from its end of file.
+	// Both ends are closed on exec: if a process of the arm inherited the write end, the guardian would never read end
+	// of file.
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("guardian: %w", err)
@@ -78,7 +80,7 @@ func (k *keeper) startGuardian(spec plan.Arm) (*guard, error) {
 	return g, nil
 }
 
-// dismiss lets the guardian leave without stopping anything.
+// dismiss ends the guardian without stopping the arm.
 func (g *guard) dismiss() {
 	if g == nil || g.dismissed.Swap(true) {
 		return
@@ -87,9 +89,9 @@ func (g *guard) dismiss() {
 	_ = g.pipe.Close()
 }
 
-// Guard is the work of a guardian. It reads from in which start of an arm it guards, and waits. If the file ends before the owner
-// dismisses it, the owner was killed: Guard stops the arm as Down does, and writes what it did to the log of the guardian in the
-// arm's folder. It stops no other start of the arm, and nothing that is down.
+// Guard does the work of a guardian. It reads from in which start of an arm it guards, and waits. If in ends before
+// the owner dismisses the guardian, the owner was killed: then Guard stops the arm as Down does, and logs that to the
+// guardian's log in the arm's folder. It does not stop another start of the arm, or an arm that is down.
 func Guard(ctx context.Context, in io.Reader) error {
 	messages := json.NewDecoder(in)
 	var g guarded
@@ -117,7 +119,7 @@ func Guard(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// stopOrphan stops the start of the arm that g names; stopped is false if another process did.
+// stopOrphan stops the start of the arm that g names. stopped is false if another process did.
 func (k *keeper) stopOrphan(ctx context.Context, g guarded) (stopped bool, err error) {
 	for {
 		state, err := readState(k.dir)
@@ -128,7 +130,7 @@ func (k *keeper) stopOrphan(ctx context.Context, g guarded) (stopped bool, err e
 		if err == nil {
 			break
 		}
-		if _, held := errors.AsType[*lockfile.HeldError](err); !held { // else another process has it, and stops it or is killed in its turn
+		if _, held := errors.AsType[*lockfile.HeldError](err); !held { // otherwise another process holds the arm: it stops the arm, unless it is killed too
 			return false, err
 		}
 	}
@@ -139,12 +141,13 @@ func (k *keeper) stopOrphan(ctx context.Context, g guarded) (stopped bool, err e
 	return true, k.down(ctx, specsByName(g.Processes))
 }
 
-// isUp reports whether a state is that of the guarded start, and not down.
+// isUp reports whether a state is of the guarded start, and not down.
 func (g guarded) isUp(state *State) bool {
 	return state != nil && state.Token == g.Token && state.DownAt == nil
 }
 
-// openGuardianLog opens the log of a guardian. On a full disk the arm is stopped without one.
+// openGuardianLog opens the log of a guardian. On a full disk it returns a logger without a file, and the arm is still
+// stopped.
 func openGuardianLog(dir string) (*slog.Logger, func()) {
 	file, err := os.OpenFile(filepath.Join(dir, LogsFolder, guardianLog), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
 	if err != nil {

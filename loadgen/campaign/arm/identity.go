@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markVariable is in the environment of everything that a process of an arm starts: what has left its
-// group and session, as daemons do, is still found by it.
+// markVariable is in the environment of everything that a process of an arm starts. It identifies processes that have
+// left the group and the session, as daemons do.
 const markVariable = "UMASCOPE_ARM"
 
-// mark tells the descendants of one process of one start from all others. The last stroke keeps one
-// name from being the beginning of another.
+// mark distinguishes the descendants of one process of one start from all others. The last slash keeps one name from
+// being a prefix of another.
 func mark(token, name string) string { return token + "/" + name + "/" }
 
-// Identity is a process: its number, and when it started, since numbers are used again.
+// Identity identifies a process by its ID and its start time, since IDs are reused.
 type Identity struct {
 	PID int `json:"pid"`
-	// Start is in clock ticks since the boot, as the kernel counts it.
+	// Start is in clock ticks since boot, as in /proc/PID/stat.
 	Start uint64 `json:"start_ticks"`
 }
 
-// identify is the process that has the number now.
+// identify returns the identity of the process that has the ID now.
 func identify(pid int) (Identity, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -34,7 +34,7 @@ func identify(pid int) (Identity, error) {
 	return Identity{pid, stat.Starttime}, err
 }
 
-// ended says whether the process is a zombie, or not there.
+// ended reports whether the process is a zombie, or does not exist.
 func (i Identity) ended() bool {
 	p, err := procfs.NewProc(i.PID)
 	if err != nil {
@@ -44,16 +44,16 @@ func (i Identity) ended() bool {
 	return err != nil || over(stat)
 }
 
-// over is of zombies: they have ended, and wait only for their parent to hear of it.
+// over reports whether a process is a zombie: it has ended, and its parent has not waited for it yet.
 func over(stat procfs.ProcStat) bool { return stat.State == "Z" || stat.State == "X" }
 
-// family is what belongs to a process that led a session of its own: its group, its session, those
-// that descend from it and those that carry its mark.
+// family is everything that belongs to a process that leads a session: its group, its session, its descendants and the
+// processes with its mark.
 type family struct {
-	leader Identity // PID 0 if it is not known
+	leader Identity // PID 0 if it is unknown
 	mark   string
-	// seen are members of earlier looks. Of one of root's that has left its session, nothing else tells
-	// us to whom it belongs once its parent has ended.
+	// seen are members that were found earlier. Without it, a root process that left its session could not be
+	// attributed once its parent has ended.
 	seen map[Identity]bool
 }
 
@@ -62,7 +62,7 @@ func newFamily(leader Identity, mark string) family { return family{leader, mark
 // member is a process of a family that has not ended.
 type member struct {
 	Identity
-	grouped bool // is in the group of the leader
+	grouped bool // is in the leader's process group
 	state   string
 }
 
@@ -72,7 +72,7 @@ type relative struct {
 	stat procfs.ProcStat
 }
 
-// members are those that live.
+// members returns the members that are running.
 func (f family) members() ([]member, error) {
 	all, err := f.relatives()
 	if err != nil {
@@ -98,10 +98,10 @@ func (f family) members() ([]member, error) {
 	return members, nil
 }
 
-// relatives are the processes by their number.
+// relatives maps process IDs to processes.
 type relatives map[int]relative
 
-// relatives leaves out what is older than the leader, and us.
+// relatives returns all processes but this one and those older than the leader.
 func (f family) relatives() (relatives, error) {
 	procs, err := procfs.AllProcs()
 	if err != nil {
@@ -111,22 +111,22 @@ func (f family) relatives() (relatives, error) {
 	for _, p := range procs {
 		stat, err := p.Stat()
 		if err != nil || stat.Starttime < f.leader.Start || p.PID == os.Getpid() {
-			continue // has ended meanwhile, or is none of it
+			continue // it has ended meanwhile, or does not belong to the family
 		}
 		all[p.PID] = relative{p, stat}
 	}
 	return all, nil
 }
 
-// reused says whether the number of the leader is another's by now. The kernel gives no number away
-// while a group or session has it, so that the groups of that number are the other's too. One without a
-// process of its number is the leader's, which has ended before those that it started.
+// reused reports whether the leader's ID belongs to another process now. The kernel does not reuse an ID while a group
+// or session has it, so then the groups of that ID belong to the other process too. If no process has the ID, its
+// group is the leader's, which ended before its children.
 func (r relatives) reused(leader Identity) bool {
 	one, there := r[leader.PID]
 	return there && one.stat.Starttime != leader.Start
 }
 
-// addChildren adds what descends from those that were found.
+// addChildren adds the descendants of the processes in found.
 func (r relatives) addChildren(found map[int]bool) {
 	for grown := true; grown; {
 		grown = false
@@ -138,7 +138,7 @@ func (r relatives) addChildren(found map[int]bool) {
 	}
 }
 
-// marked looks for nothing but the mark. Of what we may not read there is nothing to see.
+// marked reports whether the environment contains the mark. It is false if the environment cannot be read.
 func (f family) marked(p procfs.Proc) bool {
 	env, err := p.Environ()
 	if err != nil {
@@ -152,9 +152,10 @@ func (f family) marked(p procfs.Proc) bool {
 	return false
 }
 
-// signal reaches the process and no other that has its number by now; that it has ended is no error.
+// signal signals this process, and never another process that reused its ID. It is not an error if the process has
+// ended.
 func (i Identity) signal(s unix.Signal) error {
-	p, err := os.FindProcess(i.PID) // holds on to it, where the kernel can
+	p, err := os.FindProcess(i.PID) // a pidfd, if the kernel supports it
 	if err != nil {
 		return err
 	}

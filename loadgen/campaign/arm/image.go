@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Images are the ids of the images that processes run in, by process: those of containers. What no tool says is absent.
+// Images returns the image IDs of containers, by process. A process is absent if no tool reports its image.
 func (r *Running) Images(ctx context.Context) map[string]string {
 	images := map[string]string{}
 	state := r.keeper.seen()

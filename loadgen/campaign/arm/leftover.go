@@ -9,25 +9,25 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Kinds of what may be left of an arm.
+// Kinds of leftovers of an arm.
 const (
 	KindProcess   = "process"
 	KindContainer = "container"
 	KindMount     = "mount"
 	KindFile      = "file"
-	KindUnknown   = "unknown" // its place could not be asked
+	KindUnknown   = "unknown" // its machine or container could not be asked
 )
 
-// Leftover is something that an arm left running or standing.
+// Leftover is something that an arm has left behind.
 type Leftover struct {
 	Kind string
 	// Process is the process of the plan that it belongs to; empty for files and mounts.
 	Process string
-	// What names it: numbers of processes and where, a container, a path.
+	// What identifies it: process IDs with their place, a container, or a path.
 	What string
 }
 
-// runs says whether it runs, or may: a file and a mount keep nobody from starting anew.
+// runs reports whether it is running, or may be. Files and mounts do not prevent a new start.
 func (l Leftover) runs() bool { return l.Kind != KindFile && l.Kind != KindMount }
 
 func (l Leftover) String() string {
@@ -37,9 +37,9 @@ func (l Leftover) String() string {
 	return fmt.Sprintf("%s (%s %s)", l.Process, l.Kind, l.What)
 }
 
-// Leftovers says what is left of the last start of an arm that was not brought down, such as that of
-// an invocation that was killed. Nothing is left of one that was. Mounts are those that have come since
-// and that spec names; Down does not take them away.
+// Leftovers returns what is left of the last start of an arm that was not stopped, such as one of an invocation that
+// was killed. It is empty if the arm was stopped. Mounts are those that are new since the start and named in spec;
+// Down does not unmount them.
 func Leftovers(ctx context.Context, spec plan.Arm, dir string) ([]Leftover, error) {
 	state, err := readState(dir)
 	if err != nil || state == nil {
@@ -69,7 +69,7 @@ func (k *keeper) leftovers(ctx context.Context, spec plan.Arm) ([]Leftover, erro
 	return append(left, mounts...), err
 }
 
-// leftOf is what is left of a process. What cannot be asked may be left.
+// leftOf returns what is left of a process. A place that cannot be asked counts as a possible leftover.
 func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 	var left []Leftover
 	unknown := func(err error) {
@@ -103,7 +103,7 @@ func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 	return left
 }
 
-// leftThere asks the place of a process; nothing is left in a container that does not run.
+// leftThere asks the place of a process. A container that is not running has no leftovers.
 func (k *keeper) leftThere(ctx context.Context, one Started) ([]int, error) {
 	p := k.placeOfStarted(one)
 	pids, err := p.leftThere(ctx, k.state.Token, one.Name)
@@ -115,7 +115,8 @@ func (k *keeper) leftThere(ctx context.Context, one Started) ([]int, error) {
 	return pids, err
 }
 
-// mounts are the mount points that were not there before the arm and that it names, or that are in its folder.
+// mounts returns the mount points that did not exist before the arm's start and that spec names or that are in the
+// arm's folder.
 func (k *keeper) mounts(spec plan.Arm) ([]Leftover, error) {
 	if k.state.BootID != k.boot() {
 		return nil, nil
@@ -135,7 +136,7 @@ func (k *keeper) mounts(spec plan.Arm) ([]Leftover, error) {
 	return left, nil
 }
 
-// pathsOf are the paths that the processes of an arm name, wherever they stand in their words.
+// pathsOf returns all paths in the command lines of an arm's processes.
 func pathsOf(spec plan.Arm) []string {
 	var texts []string
 	for _, p := range spec.Processes {

@@ -17,17 +17,17 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// place is where a process runs: here, or in a container, on another machine, or in a container there.
+// place is where a process runs: here, in a container, on another machine, or in a container there.
 type place struct {
 	host, container string
-	tool            string // docker or podman, of a container
-	root            bool   // by sudo
+	tool            string // docker or podman, for a container
+	root            bool   // with sudo
 }
 
-// containerTools are the programs that may have the container, the first that knows it.
+// containerTools are the container engines. The first one that has the container is used.
 func containerTools() []string { return []string{"docker", "podman"} }
 
-// check keeps names from being options to ssh and docker.
+// check refuses names that ssh or docker would read as options.
 func (p place) check() error {
 	name := regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,255}$`)
 	host := regexp.MustCompile(`^([a-zA-Z0-9_][a-zA-Z0-9_.-]*@)?[a-zA-Z0-9:\[][a-zA-Z0-9_.:%\]-]{0,255}$`)
@@ -43,7 +43,7 @@ func (p place) check() error {
 	return nil
 }
 
-// away says whether a shell has to be asked for everything.
+// away reports whether commands have to go through a shell in another place.
 func (p place) away() bool { return p.host != "" || p.container != "" }
 
 func (p place) String() string {
@@ -58,8 +58,8 @@ func (p place) String() string {
 	return "here"
 }
 
-// outer are the words before a command of the machine that the place is on. ssh asks for nothing, and
-// notices when the other side has gone.
+// outer returns the words before a command on the place's machine. ssh asks for no input, and notices when the other
+// side has gone.
 func (p place) outer() []string {
 	var words []string
 	if p.host != "" {
@@ -71,7 +71,7 @@ func (p place) outer() []string {
 	return words
 }
 
-// command is one on the machine that the place is on. What ssh is given a shell reads there.
+// command returns a command on the place's machine. ssh passes it to a shell there.
 func (p place) command(args ...string) []string {
 	if p.host != "" {
 		for i := range args {
@@ -81,8 +81,8 @@ func (p place) command(args ...string) []string {
 	return append(p.outer(), args...)
 }
 
-// shell is the client of a shell there, which reads its script from its input: so neither argument nor
-// environment stands in the command lines of this machine, and nothing is quoted twice.
+// shell returns the command that runs a shell in the place. The shell reads its script from stdin, so arguments and
+// environment do not appear in this machine's command lines, and need quoting only once.
 func (p place) shell() []string {
 	words := p.outer()
 	if p.container != "" {
@@ -92,13 +92,13 @@ func (p place) shell() []string {
 }
 
 const (
-	// placeTimeout bounds a short question to a place.
+	// placeTimeout is the longest that a short command in a place may take.
 	placeTimeout = 30 * time.Second
-	// mostAnswer bounds what is kept of an answer.
+	// mostAnswer is the most output of such a command that is kept, in bytes.
 	mostAnswer = 64 << 10
 )
 
-// find says which tool has the container; it must run.
+// find finds the tool that has the container, which must be running.
 func (p place) find(ctx context.Context) (place, error) {
 	if p.container == "" {
 		return p, nil
@@ -121,7 +121,7 @@ func (p place) find(ctx context.Context) (place, error) {
 	return p, fmt.Errorf("container %s: %w", p.container, errors.Join(errs...))
 }
 
-// running says whether the container runs. One that is not there does not.
+// running reports whether the container is running. A container that does not exist is not running.
 func (p place) running(ctx context.Context) (bool, error) {
 	out, err := ask(ctx, question{args: p.command(p.tool, "inspect", "--type", "container", "--format", "{{.State.Running}}", p.container)})
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such") && !errors.Is(err, exec.ErrNotFound) {
@@ -130,23 +130,23 @@ func (p place) running(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(out) == "true", err
 }
 
-// question is a command that is over soon.
+// question is a short command.
 type question struct {
 	args  []string
 	input string
-	env   []string // ours if nil
+	env   []string // nil: the environment of this process
 	dir   string
 }
 
-// ask runs a command and returns what it printed. An error has the end of its complaint. It leaves
-// nothing running when the context ends.
+// ask runs a command and returns its output. Its error contains the end of stderr. It leaves no process running when
+// the context ends.
 func ask(ctx context.Context, q question) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
 	defer cancel()
 	return askAsLongAs(ctx, q)
 }
 
-// askAsLongAs has no bound but that of the context.
+// askAsLongAs is ask without placeTimeout; only the context limits it.
 func askAsLongAs(ctx context.Context, q question) (string, error) {
 	c := exec.CommandContext(ctx, q.args[0], q.args[1:]...)
 	out, complaint := &bounded{most: mostAnswer}, &bounded{most: mostAnswer}
@@ -165,7 +165,7 @@ func askAsLongAs(ctx context.Context, q question) (string, error) {
 	return out.kept.String(), err
 }
 
-// bounded keeps the beginning of what is written. It is no buffer itself: one would read from a pipe
+// bounded keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
 // without a bound.
 type bounded struct {
 	kept bytes.Buffer
@@ -177,13 +177,14 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// lastLine is the last that says something.
+// lastLine returns the last line that is not empty.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return clean(lines[len(lines)-1])
 }
 
-// environment is ours, less what is for us alone, and what the plan adds, for commands here.
+// environment returns this process's environment without the variables that are only for this process, plus the
+// variables of the plan, for commands here.
 func environment(plan map[string]string, more ...string) []string {
 	env := subprocess.Inherited()
 	for _, key := range slices.Sorted(maps.Keys(plan)) {
@@ -192,7 +193,7 @@ func environment(plan map[string]string, more ...string) []string {
 	return append(env, more...)
 }
 
-// program finds a program as the process would, in the PATH that the plan gives it, if it does: its path.
+// program returns the path of a program as the process would find it, in the PATH that the plan sets, if it sets one.
 func program(name, dir string, env map[string]string) (string, error) {
 	path, own := env["PATH"]
 	switch {

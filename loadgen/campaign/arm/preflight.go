@@ -16,19 +16,19 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Result is how a check of the preflight ended.
+// Result is the result of a preflight check.
 type Result string
 
-// The results of a check.
+// Results of a check.
 const (
 	Passes    Result = "ok"
 	Fails     Result = "fails"
-	Unchecked Result = "not checked" // the machine, or the moment, does not show it
+	Unchecked Result = "not checked" // the machine does not show it, or not now
 )
 
-// Finding is what one check of the preflight found.
+// Finding is the finding of one preflight check.
 type Finding struct {
-	Process string // empty if it is the arm's
+	Process string // empty if it is about the whole arm
 	Check   string // what was checked, such as "program docker"
 	Result  Result
 	Detail  string // what was found, or the reason
@@ -42,32 +42,32 @@ func (f Finding) String() string {
 	return text
 }
 
-// Needs is what an arm needs beside its processes.
+// Needs is what an arm needs in addition to its processes.
 type Needs struct {
-	// Dir is the folder of the arm, which a start makes.
+	// Dir is the folder of the arm, which a start creates.
 	Dir string
-	// ExpectedBytes is the memory that the model needs; 0 if it is not known.
+	// ExpectedBytes is the memory that the model needs; 0 if it is unknown.
 	ExpectedBytes plan.Bytes
-	// URL is where the load goes; empty if the plan does not set it.
+	// URL is the address that the load is sent to; empty if the plan does not set it.
 	URL string
-	// LeftOver says that an earlier invocation left something running, which is ended before the first start.
+	// LeftOver is true if an earlier invocation left processes running. They are ended before the first start.
 	LeftOver bool
 }
 
-// Check checks what an arm needs here and now, without starting anything of it: programs, containers, images, model
-// paths, ports, files, memory, on other machines by ssh.
+// Check checks what an arm needs, without starting any of it: programs, containers, images, model paths, ports, files,
+// memory; on other machines over ssh.
 func Check(ctx context.Context, spec plan.Arm, needs Needs) []Finding {
 	c := &checker{keeper: newKeeper(needs.Dir, nil), needs: needs, hosts: map[string]error{}, addresses: map[string]bool{}}
 	c.check(ctx, spec)
 	return c.findings
 }
 
-// checker collects what is found.
+// checker collects findings.
 type checker struct {
 	keeper    *keeper
 	needs     Needs
-	hosts     map[string]error // by the words that reach them
-	addresses map[string]bool  // of the ports that were looked at
+	hosts     map[string]error // by the words of the command that reaches them
+	addresses map[string]bool  // of the ports that were checked
 	findings  []Finding
 }
 
@@ -98,7 +98,7 @@ func (c *checker) check(ctx context.Context, spec plan.Arm) {
 	if spec.Clocks != nil {
 		c.addErr("", "clocks.lock", spec.Clocks.Lock.String()+" by "+smi, c.keeper.checkClocks(ctx))
 	}
-	runBy := map[string]string{} // processes, by the container that they run
+	runBy := map[string]string{} // process names, by the container that they run
 	for _, p := range spec.Processes {
 		if by := runBy[p.Container]; by != "" {
 			c.add(p.Name, "container "+p.Container, Unchecked, by+" of this arm runs it")
@@ -139,7 +139,7 @@ func (c *checker) memory() {
 	c.add("", "memory", result, detail)
 }
 
-// file looks at a file outside of the folder of the arm, which a start would not replace.
+// file checks a file outside the folder of the arm, which a start would not replace.
 func (c *checker) file(file plan.File) {
 	if file.Optional || !filepath.IsAbs(file.Path) || c.own(file.Path) {
 		return
@@ -158,7 +158,7 @@ func (c *checker) file(file plan.File) {
 	}
 }
 
-// own says whether a path is in the folder of the arm.
+// own reports whether a path is in the folder of the arm.
 func (c *checker) own(path string) bool {
 	return c.needs.Dir != "" && (path == c.needs.Dir || strings.HasPrefix(path, c.needs.Dir+"/"))
 }
@@ -211,7 +211,7 @@ func (c *checker) host(ctx context.Context, process string, where place) bool {
 	return err == nil
 }
 
-// programs reports whether all programs of a process are where it runs.
+// programs reports whether all programs of a process exist where it runs.
 func (c *checker) programs(ctx context.Context, p plan.Process, where place) bool {
 	var names []string
 	for _, argv := range [][]string{p.Argv, argvOf(p.Ready), argvOf(p.Alive), p.Stop.Argv} {
@@ -228,7 +228,7 @@ func (c *checker) programs(ctx context.Context, p plan.Process, where place) boo
 	return found
 }
 
-// findIn is the path of a program where the process runs.
+// findIn returns the path of a program where the process runs.
 func findIn(ctx context.Context, p plan.Process, where place, name string) (string, error) {
 	if !where.away() {
 		return program(name, p.Cwd, p.Env)
@@ -240,7 +240,7 @@ func findIn(ctx context.Context, p plan.Process, where place, name string) (stri
 	return lastLine(out) + ", " + where.String(), nil
 }
 
-// container looks at what a command "docker run" needs: the tool, the image, and the paths that it mounts.
+// container checks what a command "docker run" needs: the tool, the image, and the paths that it mounts.
 func (c *checker) container(ctx context.Context, p plan.Process, where place, at int) {
 	tool := slices.DeleteFunc(slices.Clone(p.Argv[:at]), func(word string) bool { return word == "container" })
 	name := filepath.Base(tool[0])
@@ -274,7 +274,7 @@ func (c *checker) container(ctx context.Context, p plan.Process, where place, at
 	}
 }
 
-// models looks at the paths of models in a command.
+// models checks the paths of models in a command.
 func (c *checker) models(ctx context.Context, p plan.Process, where place) {
 	root := ""
 	switch filepath.Base(p.Argv[0]) {
@@ -293,7 +293,7 @@ func (c *checker) models(ctx context.Context, p plan.Process, where place) {
 	}
 }
 
-// path looks whether a path is there. That of the arm's own folder is made by its start.
+// path checks that a path exists. A path in the arm's own folder is created by its start.
 func (c *checker) path(ctx context.Context, p plan.Process, where place, kind, path string) {
 	if c.own(path) {
 		return

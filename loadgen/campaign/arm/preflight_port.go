@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// port looks whether the address of a ready probe is free.
+// port checks that the address of a ready probe is free.
 func (c *checker) port(ctx context.Context, process, host string, probe plan.Probe) {
 	address := addressOf(host, probe)
 	if address == "" || c.addresses[address] {
@@ -33,15 +33,15 @@ func (c *checker) port(ctx context.Context, process, host string, probe plan.Pro
 		c.add(process, check, Passes, "free")
 	case err != nil:
 		c.add(process, check, Unchecked, inner(err).Error())
-	case probe.URL != "" && askURL(ctx, probe.URL) != nil: // a proxy in front of the process does so
+	case probe.URL != "" && askURL(ctx, probe.URL) != nil: // a proxy in front of the process listens there
 		c.add(process, check, Unchecked, "something listens there and is not ready")
 	default:
 		c.add(process, check, Fails, "something else answers there")
 	}
 }
 
-// server looks at the address that the load goes to. It fails no plan: a router may answer before the arm starts, and a
-// server may come before the first run.
+// server checks the address that the load is sent to. It never fails a plan: a router may answer before the arm
+// starts, and a server may start before the first run.
 func (c *checker) server(ctx context.Context, started bool) {
 	address := addressOf("", plan.Probe{URL: c.needs.URL})
 	if address == "" || c.addresses[address] {
@@ -71,7 +71,7 @@ func dial(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// addressOf is the host and port that a probe asks; empty of one that asks none.
+// addressOf returns the host and port that a probe uses, or "" if it uses none.
 func addressOf(host string, probe plan.Probe) string {
 	if probe.URL == "" {
 		if probe.Port == 0 {

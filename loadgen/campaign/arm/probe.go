@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// askTimeout bounds one question.
+	// askTimeout is the longest that one probe may take.
 	askTimeout = 10 * time.Second
-	// mostBody bounds what is read of a page.
+	// mostBody is the most of a page that is read, in bytes.
 	mostBody = 1 << 20
 )
 
-// errNotYet is of a log that has no such line so far.
+// errNotYet is the result for a log that does not have the line yet.
 var errNotYet = errors.New("no such line yet")
 
-// await waits until a process is ready, and for its delay after that.
+// await waits until a process is ready, and then for its delay.
 func (r *Running) await(p *process) error {
 	if p.spec.Ready != nil {
 		if err := r.awaitProbe(p, *p.spec.Ready); err != nil {
@@ -43,7 +43,7 @@ func (r *Running) await(p *process) error {
 	}
 }
 
-// cause is why the context is done: a process was lost, or we were asked to end.
+// cause returns why the context is done: a process was lost, or this process was asked to end.
 func (r *Running) cause() error {
 	cause := context.Cause(r.ctx)
 	if lost, ok := errors.AsType[*Failure](cause); ok {
@@ -57,7 +57,7 @@ func (r *Running) cause() error {
 func (r *Running) awaitProbe(p *process, probe plan.Probe) error {
 	times, every := cmp.Or(probe.Consecutive, readyTimes), cmp.Or(probe.Every, readyEvery)
 	if probe.Log != "" {
-		times = 1 // what stands in a log stays there
+		times = 1 // a line in a log does not disappear
 	}
 	timeout := cmp.Or(probe.Timeout, readyTimeout)
 	ctx, cancel := context.WithTimeout(r.ctx, timeout)
@@ -67,7 +67,7 @@ func (r *Running) awaitProbe(p *process, probe plan.Probe) error {
 		if err := p.ask(ctx, probe); err == nil {
 			held++
 		} else if held = 0; ctx.Err() == nil || last == nil {
-			last = err // an answer that was cut off says nothing
+			last = err // an answer that was cut off has no result
 		}
 		if held >= times {
 			return nil
@@ -86,7 +86,7 @@ func (r *Running) awaitProbe(p *process, probe plan.Probe) error {
 	}
 }
 
-// watchAlive asks whether processes are alive, until the arm is ended.
+// watchAlive probes whether processes are alive, until the arm is ended.
 func (r *Running) watchAlive() {
 	ctx, cancel := context.WithCancel(r.ctx)
 	r.asking = cancel
@@ -97,7 +97,7 @@ func (r *Running) watchAlive() {
 	}
 }
 
-// watchProbe loses the arm when a process has not answered several times in a row.
+// watchProbe marks the arm as lost when a process has failed its probe several times in a row.
 func (r *Running) watchProbe(ctx context.Context, p *process, probe plan.Probe) {
 	ticker := time.NewTicker(cmp.Or(probe.Every, aliveEvery))
 	defer ticker.Stop()
@@ -121,7 +121,7 @@ func (r *Running) watchProbe(ctx context.Context, p *process, probe plan.Probe) 
 	}
 }
 
-// probeName says what is asked, without the parts of an address that may be keys.
+// probeName returns the target of a probe, without the parts of a URL that may be keys.
 func probeName(p plan.Probe) string {
 	switch {
 	case p.URL != "":
@@ -142,7 +142,7 @@ func plainURL(text string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// ask asks once.
+// ask makes one probe.
 func (p *process) ask(ctx context.Context, probe plan.Probe) error {
 	if probe.Log != "" {
 		return p.askLog(probe.Log)
@@ -156,7 +156,7 @@ func (p *process) ask(ctx context.Context, probe plan.Probe) error {
 	return askNet(ctx, p.spec.Host, probe)
 }
 
-// askNet asks a page or a port.
+// askNet probes a page or a port.
 func askNet(ctx context.Context, host string, probe plan.Probe) error {
 	if probe.URL != "" {
 		return askURL(ctx, probe.URL)
@@ -169,8 +169,8 @@ func askNet(ctx context.Context, host string, probe plan.Probe) error {
 	return conn.Close()
 }
 
-// askURL wants a status of success, and of a list of models one that is not empty: workers of some
-// engines need minutes until their front end has one.
+// askURL wants a status of success and, for a list of models, at least one model: the workers of some engines need
+// minutes until their frontend lists one.
 func askURL(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -208,7 +208,7 @@ func haveModels(body []byte) error {
 	return nil
 }
 
-// inner is what went wrong without the address that it went wrong at, which may hold a key.
+// inner returns an error without the URL, which may contain a key.
 func inner(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
@@ -219,7 +219,7 @@ func inner(err error) error {
 	return err
 }
 
-// askLog looks at what has come into the log since the last time.
+// askLog searches the text that was added to the log since the last call.
 func (p *process) askLog(pattern string) error {
 	if p.log == nil {
 		p.log = &reader{path: p.started.Log, at: p.started.LogFrom, pattern: regexp.MustCompile(pattern)}
@@ -247,8 +247,7 @@ func inside(ctx context.Context, p plan.Process, where place, argv []string) (st
 	return askAsLongAs(ctx, question{args: args, env: environment(p.Env), dir: p.Cwd})
 }
 
-// silent refuses to start an arm that somebody else answers for: its load would go to a server that is
-// none of it.
+// silent refuses to start an arm if another server already answers its probes: the load would go to that server.
 func silent(ctx context.Context, spec plan.Arm) error {
 	for _, p := range spec.Processes {
 		if p.Ready == nil || p.Ready.URL == "" && p.Ready.Port == 0 {

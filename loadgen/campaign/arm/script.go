@@ -14,11 +14,11 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// What runs in a container or on another machine is started, found and ended by a POSIX shell there:
-// images of engines have nothing else in common. To start needs no other program; to find and end needs grep, date, sleep and
-// rm, which are wherever a shell is.
+// A process in a container or on another machine is started, found and ended by a POSIX shell there, the only thing
+// that all engine images have in common. Starting needs no other program. Finding and ending need grep, date, sleep
+// and rm, which exist wherever a shell does.
 
-// quote makes one word of a shell of any text without a NUL.
+// quote quotes any text without a NUL as one shell word.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func quoteAll(words []string) string {
@@ -29,12 +29,13 @@ func quoteAll(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// pidFile is where the shell notes what it becomes, in one of the folders that such places have.
+// pidFile is the file in which the shell records its process, in a folder that such places have.
 func pidFile(token, name string) string { return "umascope-" + token + "-" + name + ".pid" }
 
 const folders = "/tmp /dev/shm /run"
 
-// startScript becomes the program. Before that it notes its number, its group, its start and the boot.
+// startScript records the shell's process ID, its group, its start time and the boot, then replaces the shell by the
+// program.
 const startScript = `set -u
 read -r line </proc/$$/stat
 read -r boot </proc/sys/kernel/random/boot_id
@@ -46,7 +47,7 @@ set -- ${line##*) }
 [ -n "$file" ] && (umask 077; set -C; echo "$$ $3 ${20} $boot" >"$file") || { echo "umascope: no folder for $pidfile" >&2; exit 125; }
 `
 
-// inPlace sets environment and folder.
+// inPlace returns the script lines that set the environment and the working directory.
 func inPlace(env map[string]string, cwd string, more ...string) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(env)) {
@@ -61,19 +62,19 @@ func inPlace(env map[string]string, cwd string, more ...string) string {
 	return b.String()
 }
 
-// scriptOf starts a process.
+// scriptOf returns the script that starts a process.
 func scriptOf(p plan.Process, token string) string {
 	return "pidfile=" + quote(pidFile(token, p.Name)) + "\n" + startScript +
 		inPlace(p.Env, p.Cwd, markVariable+"="+mark(token, p.Name)) + "exec " + quoteAll(p.Argv) + " </dev/null\n"
 }
 
-// commandScript runs a command in the place of a process, as its environment has it.
+// commandScript returns the script that runs a command in the place of a process, with its environment.
 func commandScript(p plan.Process, argv []string) string {
 	return inPlace(p.Env, p.Cwd) + "exec " + quoteAll(argv) + " </dev/null\n"
 }
 
-// leftScript defines left, which prints the numbers of what lives of a process: its group, if its number
-// is not another's by now, and what carries its mark.
+// leftScript defines left, which prints the IDs of a process's running members: its group, if the group's ID was not
+// reused, and the processes with its mark.
 const leftScript = `set -u
 pid= group= start= boot= now=
 for d in ` + folders + `; do
@@ -105,7 +106,8 @@ left() {
 }
 `
 
-// endScript ends what is left: first by the signal, if one is still to be sent, after some seconds by force.
+// endScript ends the members that are left: first with the signal, if one is still to be sent, then after some seconds
+// with SIGKILL.
 const endScript = `pause() { sleep 0.2 2>/dev/null || sleep 1; }
 until_gone() {
 	end=$(($(date +%s) + $1))
@@ -118,15 +120,16 @@ send() { for p in $(left); do kill -s "$1" "$p" 2>/dev/null; done; }
 [ -n "$(left)" ] || for d in ` + folders + `; do rm -f "$d/$pidfile"; done
 `
 
-// answerLine is how the line begins by which the scripts answer: shells of other machines greet.
+// answerLine is the prefix of the line with the scripts' answer. Shells on other machines may print a greeting before
+// it.
 const answerLine = "umascope-left:"
 
-// ahead tells the scripts whom to look for.
+// ahead returns the script lines that name the process to look for.
 func ahead(token, name string) string {
 	return "pidfile=" + quote(pidFile(token, name)) + "\nmark=" + quote(markVariable+"="+mark(token, name)) + "\n" + leftScript
 }
 
-// leftThere are the numbers, as the place counts them, of what lives of a process.
+// leftThere returns the IDs, as the place counts them, of a process's running members.
 func (p place) leftThere(ctx context.Context, token, name string) ([]int, error) {
 	out, err := ask(ctx, question{args: p.shell(), input: ahead(token, name) + "echo \"" + answerLine + " $(left)\"\n"})
 	if err != nil {
@@ -135,14 +138,14 @@ func (p place) leftThere(ctx context.Context, token, name string) ([]int, error)
 	return parseLeft(out)
 }
 
-// ended is what a place says of a process that it was to end.
+// ended is the result of ending a process in a place.
 type ended struct {
-	found  bool  // something of it lived
+	found  bool  // a member was running
 	killed bool  // it had to be killed
-	left   []int // what lives even so
+	left   []int // members that are still running
 }
 
-// endThere ends a process, by a signal if there is one and by force.
+// endThere ends a process, with a signal if one is given, then by force.
 func (p place) endThere(ctx context.Context, token, name, signal string, gently time.Duration) (ended, error) {
 	settings := fmt.Sprintf("signal=%s\ngently=%d\n", quote(strings.TrimPrefix(signal, "SIG")), int(math.Ceil(gently.Seconds())))
 	ctx, cancel := context.WithTimeout(ctx, gently+placeTimeout)
@@ -155,7 +158,7 @@ func (p place) endThere(ctx context.Context, token, name, signal string, gently 
 	return ended{strings.Contains(out, "umascope-found"), strings.Contains(out, "umascope-killed"), left}, err
 }
 
-// parseLeft reads the last answer among what a shell printed.
+// parseLeft reads the last answer in the output of a shell.
 func parseLeft(out string) ([]int, error) {
 	at := strings.LastIndex(out, answerLine)
 	if at < 0 {

@@ -16,17 +16,17 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// process is one that we have started.
+// process is a process that this program started.
 type process struct {
 	spec    plan.Process
 	index   int     // in the state
-	started Started // as it was then
+	started Started // at its start
 	place   place
 	client  *subprocess.Command
 	log     *reader // nil if no probe reads it
 }
 
-// start starts a process. The state has it before it runs, and its number at once after.
+// start starts a process. The state records it before it runs, and its ID immediately afterwards.
 func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error) {
 	where, err := k.placeOf(spec).find(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // the process has its own
+	defer out.Close() // the process has its own descriptor
 	o := subprocess.Options{Stdout: out, Stderr: out, Session: true}
 	if err := k.dress(p, &o); err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 	}
 	leader, err := identify(p.client.PID())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-		<-p.client.Ended() // it is over already: whoever waits for it to be ready says how it ended
+		<-p.client.Ended() // it has ended already; the wait for its readiness reports how
 		return p, nil
 	}
-	if err != nil { // proc is not ours to read
+	if err != nil { // its /proc entry is not readable
 		p.client.Kill()
 		return nil, err
 	}
@@ -64,12 +64,12 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 	return p, k.note(func(s *State) { s.Processes[p.index].Leader = leader })
 }
 
-// placeOf is where the process runs. Root itself needs no sudo.
+// placeOf returns where the process runs. If this process is root, it uses no sudo.
 func (k *keeper) placeOf(p plan.Process) place {
 	return place{host: p.Host, container: p.Container, root: p.Root && (!k.root || p.Host != "")}
 }
 
-// dress makes the command of a process.
+// dress fills in the command of a process.
 func (k *keeper) dress(p *process, o *subprocess.Options) error {
 	spec, token := p.spec, k.state.Token
 	marked := markVariable + "=" + mark(token, spec.Name)
@@ -97,7 +97,7 @@ func (k *keeper) dress(p *process, o *subprocess.Options) error {
 	return nil
 }
 
-// input is a file in memory: the program has it though we have ended.
+// input returns a file in memory, which the program can read even after this process has ended.
 func input(text string) (*os.File, error) {
 	fd, err := unix.MemfdCreate("script", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -114,7 +114,7 @@ func input(text string) (*os.File, error) {
 	return file, nil
 }
 
-// openLog opens the log of a process for appending; its entry in the state says from where on it is ours.
+// openLog opens the log of a process for appending. The state records the length at which this start begins.
 func (k *keeper) openLog(p *process) (*os.File, error) {
 	path := p.spec.Log
 	if path == "" {
@@ -125,7 +125,7 @@ func (k *keeper) openLog(p *process) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, err
 	}
-	// A pipe without a reader would hold us up for ever.
+	// Opening a pipe without a reader would block for ever.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o640)
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
@@ -143,8 +143,8 @@ func (k *keeper) openLog(p *process) (*os.File, error) {
 	return file, nil
 }
 
-// runsContainer is where the word "run" stands in a command of docker or podman that runs a container,
-// and 0 if it is none. Ending that command does not end the container.
+// runsContainer returns the position of the word "run" in a docker or podman command that runs a container, or 0.
+// Ending such a command does not end its container.
 func runsContainer(argv []string) int {
 	if !slices.Contains(containerTools(), filepath.Base(argv[0])) {
 		return 0
@@ -164,5 +164,5 @@ func runsContainer(argv []string) int {
 	return 0
 }
 
-// label is what containers that a process runs are found by.
+// label is the label by which containers of a start are found.
 func label(token string) string { return "umascope.arm=" + token }

@@ -28,27 +28,27 @@ const (
 	lockFile   = "arm.lock"
 )
 
-// StateSchema names the form of arm.json.
+// StateSchema is the schema name of arm.json.
 const StateSchema = "umascope.arm/1"
 
-// mostState bounds what is read of a state.
+// mostState is the most of a state that is read, in bytes.
 const mostState = 1 << 20
 
-// State is what arm.json says: what was started, and how to find it again. It has no values of options
-// and of the environment, which may be keys.
+// State is the content of arm.json: what was started, and how to find it again. It has no values of options or
+// environment variables, since these may be keys.
 type State struct {
 	Schema string `json:"schema"`
 	Arm    string `json:"arm"`
-	// Token is in the mark of everything that this start of the arm has started.
+	// Token is in the mark of every process that this start of the arm has started.
 	Token string `json:"token"`
-	// BootID is the boot of the machine: of another one, nothing is left here.
+	// BootID is the boot ID of the machine. After a reboot, no process is left here.
 	BootID    string    `json:"boot_id"`
 	StartedAt time.Time `json:"started_at"`
-	// DownAt is when it was ended, with nothing left.
+	// DownAt is when the arm was ended completely.
 	DownAt    *time.Time `json:"down_at,omitempty"`
 	Processes []Started  `json:"processes"`
 	Files     []Written  `json:"files,omitempty"`
-	// Mounts are the mount points before the start: those that are there later and not here are its.
+	// Mounts are the mount points before the start. Mount points that are new since then belong to the arm.
 	Mounts []string `json:"mounts,omitempty"`
 	// LockedClock is the clock that the GPUs are locked to, or were about to be; 0 if they are not.
 	LockedClock plan.Hertz `json:"locked_clock_hertz,omitempty"`
@@ -58,7 +58,7 @@ type State struct {
 type Started struct {
 	Name    string `json:"name"`
 	Program string `json:"program"` // without its folder
-	// Options are names of options in their order, Arguments how many arguments there are in all.
+	// Options are the names of options in order. Arguments is the number of all arguments.
 	Options   []string `json:"options,omitempty"`
 	Arguments int      `json:"arguments"`
 	// Env are the names of the variables that the plan sets.
@@ -67,21 +67,21 @@ type Started struct {
 	Tool      string   `json:"tool,omitempty"` // docker or podman
 	Host      string   `json:"host,omitempty"`
 	Root      bool     `json:"root,omitempty"`
-	// Runs is docker or podman if the process runs a container of its own, which carries the token as a label.
+	// Runs is docker or podman if the process runs a container of its own, which has the token as a label.
 	Runs string `json:"runs,omitempty"`
 
-	// Leader is the process here: the program itself, or the client that runs it elsewhere. It is 0
-	// until it is known; what runs is then found by its mark.
+	// Leader is the process here: the program itself, or the client that runs it elsewhere. It is 0 until its ID is
+	// recorded; until then its processes are found by their mark.
 	Leader Identity `json:"leader"`
 	Log    string   `json:"log"`
-	// LogFrom is how long the log was before.
+	// LogFrom is the length of the log before the start, in bytes.
 	LogFrom     int64      `json:"log_from"`
 	StartedAt   time.Time  `json:"started_at"`
 	ReadyAt     *time.Time `json:"ready_at,omitempty"`
 	StoppedAt   *time.Time `json:"stopped_at,omitempty"`
 	Signal      string     `json:"stop_signal"`
 	StopSeconds float64    `json:"stop_seconds"`
-	// StopCommand says that the plan has a command that stops it.
+	// StopCommand is true if the plan has a command that stops the process.
 	StopCommand bool `json:"stop_command,omitempty"`
 }
 
@@ -90,7 +90,7 @@ type Written struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Bytes  int    `json:"bytes"`
-	// Found says that it was there before, with this content; it stays when the arm goes down.
+	// Found is true if the file existed before, with this content. It stays when the arm goes down.
 	Found bool `json:"found,omitempty"`
 }
 
@@ -123,7 +123,7 @@ func mountPoints() ([]string, error) {
 	return slices.Compact(points), nil
 }
 
-// newStarted is a process before it is started.
+// newStarted returns the entry of a process before it is started.
 func newStarted(p plan.Process, where place, log string) Started {
 	return Started{
 		Name: p.Name, Program: filepath.Base(p.Argv[0]), Options: subprocess.OptionNames(p.Argv[1:]), Arguments: len(p.Argv) - 1,
@@ -132,7 +132,7 @@ func newStarted(p plan.Process, where place, log string) Started {
 	}
 }
 
-// spec is what is known of the process without the plan.
+// spec returns the part of the process's plan that the state has.
 func (s *Started) spec() plan.Process {
 	return plan.Process{
 		Name: s.Name, Container: s.Container, Host: s.Host, Root: s.Root,
@@ -140,7 +140,7 @@ func (s *Started) spec() plan.Process {
 	}
 }
 
-// placeOfStarted is where a process runs that was started. Root itself needs no sudo here.
+// placeOfStarted returns where a started process runs. If this process is root, it uses no sudo here.
 func (k *keeper) placeOfStarted(s Started) place {
 	return place{container: s.Container, tool: s.Tool, host: s.Host, root: s.Root && (!k.root || s.Host != "")}
 }
@@ -150,11 +150,12 @@ func (s State) clone() State {
 	return s
 }
 
-// lockTimeout is how long a lock is waited for: one whose holder was killed is free once the kernel has closed its files.
+// lockTimeout is how long to wait for a lock. The lock of a killed holder is free once the kernel has closed its
+// files.
 const lockTimeout = time.Second
 
-// open makes the folder, takes it for us and reads what an earlier start left. While a guardian stops the arm, it waits until that
-// is done or the context is.
+// open makes the folder, locks it and reads the state that an earlier start left. While a guardian stops the arm, it
+// waits for that, or until the context is done.
 func (k *keeper) open(ctx context.Context) error {
 	var err error
 	if k.dir, err = filepath.Abs(k.dir); err != nil {
@@ -173,7 +174,7 @@ func (k *keeper) open(ctx context.Context) error {
 	return nil
 }
 
-// take waits for the lock: a moment for any process, as long as it needs for a guardian.
+// take waits for the lock: lockTimeout for any process, and as long as needed for a guardian.
 func (k *keeper) take(ctx context.Context) (*os.File, error) {
 	for waiting := false; ; waiting = true {
 		file, err := lockfile.Take(filepath.Join(k.dir, lockFile), k.role, lockTimeout)
@@ -187,7 +188,7 @@ func (k *keeper) take(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// read takes the state of the folder, while others may look at the one before it.
+// read reads the state of the folder. Other goroutines may still use the previous one.
 func (k *keeper) read() error {
 	state, err := readState(k.dir)
 	if err != nil {
@@ -199,7 +200,7 @@ func (k *keeper) read() error {
 	return nil
 }
 
-// close lets go of the folder.
+// close releases the lock on the folder.
 func (k *keeper) close() {
 	if k.lock != nil {
 		_ = k.lock.Close()
@@ -229,7 +230,7 @@ func readState(dir string) (*State, error) {
 	return state, nil
 }
 
-// parseState refuses what would make us signal processes that are no arm's.
+// parseState refuses states that could make this program signal processes that do not belong to the arm.
 func parseState(text []byte) (*State, error) {
 	state := &State{}
 	if err := json.Unmarshal(text, state); err != nil {
@@ -267,7 +268,7 @@ func (k *keeper) note(change func(*State)) error {
 	return put(filepath.Join(k.dir, StateFile), append(text, '\n'), 0o640, os.Rename)
 }
 
-// seen is the state as it is now.
+// seen returns the current state.
 func (k *keeper) seen() State {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()

@@ -9,25 +9,25 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Row is a process of an arm as it is now.
+// Row is the current status of a process of an arm.
 type Row struct {
 	Process, Where string
 	PID            int // of the process here, which may be the client of one elsewhere
 	Since          time.Time
 	ReadyAt        *time.Time
-	// State is one of those below, Note what is not as it should be.
+	// State is one of the states below. Note describes a problem.
 	State, Note string
 }
 
 // States of a process.
 const (
 	StateAlive   = "alive"
-	StateEnded   = "ended" // by itself, or killed by somebody
+	StateEnded   = "ended" // on its own, or killed from outside
 	StateStopped = "stopped"
 	StateUnknown = "unknown" // its place could not be asked
 )
 
-// Look says what the processes of an arm do. Those that spec has a probe for are asked. There are none
+// Look returns the status of the processes of an arm. It probes those that have a probe in spec. The result is empty
 // if the arm was never started in the folder.
 func Look(ctx context.Context, spec plan.Arm, dir string) ([]Row, error) {
 	state, err := readState(dir)
@@ -62,7 +62,7 @@ func (k *keeper) look(ctx context.Context, one Started, spec plan.Arm) Row {
 	return row
 }
 
-// lookCloser asks one of which something lives.
+// lookCloser probes a process that has running members.
 func (k *keeper) lookCloser(ctx context.Context, one Started, spec plan.Arm) (state, note string) {
 	if now, err := identify(one.Leader.PID); !k.placeOfStarted(one).away() && (err != nil || now != one.Leader || now.ended()) {
 		return StateEnded, "what it started lives on"
@@ -78,7 +78,7 @@ func (k *keeper) lookCloser(ctx context.Context, one Started, spec plan.Arm) (st
 	return StateAlive, ""
 }
 
-// Tails are the ends of the logs of the processes of an arm, of their last start.
+// Tails returns the ends of the processes' logs, from the last start of the arm.
 func Tails(dir string, lines int) ([]Tail, error) {
 	state, err := readState(dir)
 	if err != nil || state == nil {

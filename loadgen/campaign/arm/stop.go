@@ -18,35 +18,35 @@ import (
 )
 
 const (
-	// killTimeout is how long what was killed may take to be gone: a driver may hold a process.
+	// killTimeout is how long a killed process may take to disappear: a driver may delay it.
 	killTimeout = 10 * time.Second
-	// leastPatience is what a command that stops a process gets even when there is no time.
+	// leastPatience is the least time that a stop command gets, even if the context is done.
 	leastPatience = 5 * time.Second
-	// goneEvery is the pause between two looks.
+	// goneEvery is the pause between two checks.
 	goneEvery = 50 * time.Millisecond
 )
 
-// patience is how long a process may take to end.
+// patience returns how long a process may take to end.
 func patience(s plan.Stop) time.Duration { return cmp.Or(s.Timeout, stopTimeout) }
 
-// inOwnGroup makes the end of a command that of all that it started.
+// inOwnGroup makes the command's cancellation end its whole process group.
 func inOwnGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return unix.Kill(-c.Process.Pid, unix.SIGKILL) }
 }
 
-// stop ends a process: by its command or a signal, and by force when its time is up or the context is
-// done. Nothing of it is left, or the error says what.
+// stop ends a process: with its command or a signal, and by force when its time is up or the context is done. It
+// returns nil if nothing is left, else an error that names what is.
 func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error {
 	ending := &ending{keeper: k, one: one, spec: spec, place: k.placeOfStarted(one), until: time.Now().Add(patience(spec.Stop))}
 	ending.family = newFamily(one.Leader, mark(k.state.Token, one.Name))
 	if k.state.BootID != k.boot() {
 		if one.Host == "" {
-			return nil // the machine was started anew since
+			return nil // the machine was restarted since
 		}
-		ending.family.leader = Identity{} // what has the number now is another's
+		ending.family.leader = Identity{} // the ID was reused by another process
 	}
-	_, _ = ending.family.members() // to have seen them before any of them ends; here says what goes wrong
+	_, _ = ending.family.members() // find the members before any of them ends; here reports the error
 	ending.command(ctx)
 	if !ending.place.away() {
 		return errors.Join(ending.here(ctx), ending.containers(ctx))
@@ -60,7 +60,7 @@ func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error
 	return errors.Join(err, ending.containers(ctx))
 }
 
-// boot is that of the machine now; empty is none that a state has.
+// boot returns the boot ID of the machine, or "", which no state has.
 func (k *keeper) boot() string {
 	id, _ := bootID()
 	return id
@@ -77,7 +77,7 @@ type ending struct {
 	asked  bool // by its command or its shell, so that no signal is needed
 }
 
-// left is how long it may still take.
+// left returns how much longer it may take.
 func (e *ending) left(ctx context.Context) time.Duration {
 	if ctx.Err() != nil {
 		return 0
@@ -85,7 +85,7 @@ func (e *ending) left(ctx context.Context) time.Duration {
 	return max(0, time.Until(e.until))
 }
 
-// command runs the command that stops the process. That it fails is no failure by itself: what counts is what is left.
+// command runs the process's stop command. Its failure alone is no error; the check of what is left decides.
 func (e *ending) command(ctx context.Context) {
 	if len(e.spec.Stop.Argv) == 0 {
 		return
@@ -100,7 +100,7 @@ func (e *ending) command(ctx context.Context) {
 	}
 }
 
-// there ends what runs in a container or on another machine, and says whether something did.
+// there ends the processes in a container or on another machine, and reports whether there were any.
 func (e *ending) there(ctx context.Context) (found bool, err error) {
 	gently, signal := e.left(ctx), signalOf(e.spec.Stop)
 	if e.asked {
@@ -110,7 +110,7 @@ func (e *ending) there(ctx context.Context) (found bool, err error) {
 	end, err := e.place.endThere(ctx, e.keeper.state.Token, e.one.Name, signal, gently)
 	if err != nil {
 		if running, runErr := e.place.running(ctx); e.place.container != "" && runErr == nil && !running {
-			return true, nil // with its container everything in it has ended
+			return true, nil // the end of the container ends everything in it
 		}
 		return false, fmt.Errorf("%s cannot be asked, so it may still run there: %w", e.place, err)
 	}
@@ -124,7 +124,7 @@ func (e *ending) there(ctx context.Context) (found bool, err error) {
 	return end.found, nil
 }
 
-// here ends what runs on this machine.
+// here ends the processes on this machine.
 func (e *ending) here(ctx context.Context) error {
 	members, err := e.family.members()
 	if err != nil || len(members) == 0 {
@@ -135,7 +135,7 @@ func (e *ending) here(ctx context.Context) error {
 	}
 	wait := e.left(ctx)
 	if e.asked && e.place.away() {
-		wait = min(wait, time.Second) // for the client of what has ended
+		wait = min(wait, time.Second) // for the client of a process that has ended
 	}
 	if gone, waitErr := e.gone(ctx, wait); gone || waitErr != nil {
 		return waitErr
@@ -150,7 +150,7 @@ func (e *ending) sayKilled() {
 	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "after", (patience(e.spec.Stop) - time.Until(e.until)).Round(time.Millisecond), "of", signalOf(e.spec.Stop))
 }
 
-// gently sends the signal. The group gets it at once, since a process would take a second one for haste.
+// gently sends the signal. The whole group gets it at once: a process that gets it twice may stop in a hurry.
 func (e *ending) gently(ctx context.Context, members []member) error {
 	s := unix.SignalNum(signalOf(e.spec.Stop))
 	if e.place.root {
@@ -168,8 +168,7 @@ func (e *ending) gently(ctx context.Context, members []member) error {
 	return errors.Join(errs...)
 }
 
-// gentlyAsRoot sends the signal to sudo, which passes it on to what it runs, and then to what has
-// outlived that.
+// gentlyAsRoot sends the signal to sudo, which passes it on to its program, then to the processes that outlive it.
 func (e *ending) gentlyAsRoot(ctx context.Context, s unix.Signal, members []member) error {
 	if slices.ContainsFunc(members, func(m member) bool { return m.Identity == e.one.Leader }) {
 		if err := sudoKill(ctx, s, []int{e.one.Leader.PID}); err != nil {
@@ -189,7 +188,7 @@ func (e *ending) gentlyAsRoot(ctx context.Context, s unix.Signal, members []memb
 	return sudoKill(ctx, s, pids(rest))
 }
 
-// gone waits until nothing is left.
+// gone waits until no process is left.
 func (e *ending) gone(ctx context.Context, wait time.Duration) (bool, error) {
 	until := time.Now().Add(wait)
 	for {
@@ -208,7 +207,7 @@ func (e *ending) gone(ctx context.Context, wait time.Duration) (bool, error) {
 	}
 }
 
-// force kills until nothing is left: what is killed may have started something just before.
+// force kills until no process is left: a killed process may have started another just before.
 func (e *ending) force() error {
 	var errs []error
 	for until := time.Now().Add(killTimeout); ; time.Sleep(goneEvery) {
@@ -234,7 +233,7 @@ func (e *ending) kill(members []member) []error {
 	return errs
 }
 
-// sudoKill signals processes of root. kill fails when one has ended meanwhile, which the next look tells.
+// sudoKill signals processes of root. kill fails if one of them has ended; the next check finds that.
 func sudoKill(ctx context.Context, s unix.Signal, pids []int) error {
 	args := []string{"sudo", "-n", "kill", "-s", strings.TrimPrefix(unix.SignalName(s), "SIG"), "--"}
 	for _, pid := range pids {

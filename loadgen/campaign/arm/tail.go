@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// tailLines is how much of a log is shown when something went wrong.
+	// tailLines is how many lines of a log are shown after a failure.
 	tailLines = 40
-	// mostTail bounds it in bytes, longestLine a line of it.
+	// mostTail is the most of them in bytes, longestLine the longest line.
 	mostTail    = 256 << 10
 	longestLine = 2000
-	// mostRead bounds what is read of a log at once.
+	// mostRead is the most of a log that is read at once, in bytes.
 	mostRead = 4 << 20
 )
 
-// Tail is the end of a log: of what came into it since the process was started.
+// Tail is the end of the part of a log that was written since the process's start.
 type Tail struct {
 	Process string
 	Log     string // the path
 	Lines   []string
-	end     int64 // how long the log was
+	end     int64 // the length of the log
 }
 
 // WriteTails prints the ends of logs, each under its name.
@@ -43,7 +43,7 @@ func WriteTails(w io.Writer, tails []Tail) error {
 	return err
 }
 
-// tail is the end of the log of a process. A log that cannot be read again, such as a device, has none.
+// tail returns the end of a process's log. A log that cannot be read again, such as a device, has none.
 func (s *Started) tail(lines int) (Tail, error) {
 	t := Tail{Process: s.Name, Log: s.Log}
 	file, err := openRegular(s.Log)
@@ -68,7 +68,7 @@ func (s *Started) tail(lines int) (Tail, error) {
 	return t, err
 }
 
-// openRegular opens a plain file; of everything else, and of one that is not there, it has none.
+// openRegular opens a regular file. It returns nil for other kinds of files and for a missing file.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
@@ -80,8 +80,8 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// clean is a line as a terminal may show it. Unlike what is said of servers it keeps its blanks, by
-// which tracebacks are read; of a progress bar, which goes back to its begin, it is the last state.
+// clean makes a line safe for a terminal. Unlike for messages of servers, it keeps spaces, which tracebacks need. Of a
+// progress bar, which uses carriage returns, it keeps the last state.
 func clean(line string) string {
 	line = escapes.ReplaceAllString(strings.ToValidUTF8(line, "\uFFFD"), "")
 	line = strings.TrimRight(line, "\r")
@@ -98,19 +98,19 @@ func clean(line string) string {
 	return strings.TrimRight(line, " \t")
 }
 
-// escapes are the sequences that terminals obey: CSI, OSC and those of two characters.
+// escapes matches the escape sequences of terminals: CSI, OSC and those of two characters.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// reader finds a line in a log that grows.
+// reader searches for a line in a growing log.
 type reader struct {
 	path    string
 	at      int64
-	rest    []byte // of the last line, which has not ended
+	rest    []byte // of the last line, which is incomplete
 	pattern *regexp.Regexp
 	found   bool
 }
 
-// find reads what is new.
+// find reads the new text.
 func (r *reader) find() (bool, error) {
 	if r.found {
 		return true, nil
@@ -119,11 +119,11 @@ func (r *reader) find() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if file == nil { // somebody has removed it
+	if file == nil { // the file was removed
 		return false, fmt.Errorf("%s: %w", r.path, fs.ErrNotExist)
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() < r.at { // somebody has emptied it
+	if info, err := file.Stat(); err == nil && info.Size() < r.at { // the file was truncated
 		r.at, r.rest = 0, nil
 	}
 	for {
@@ -139,7 +139,7 @@ func (r *reader) find() (bool, error) {
 	}
 }
 
-// take looks at all lines, the one that has not ended too: a prompt may never end.
+// take checks all lines, even an incomplete last one: a prompt may never end its line.
 func (r *reader) take(text []byte) {
 	text = append(r.rest, text...)
 	end := bytes.LastIndexByte(text, '\n') + 1

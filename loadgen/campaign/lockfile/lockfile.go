@@ -1,5 +1,5 @@
-// Package lockfile lets one process at a time have a folder. The lock is the kernel's, which releases it however the
-// process ends. The file holds which process has it, and since when.
+// Package lockfile gives one process at a time exclusive use of a folder. It uses a kernel lock, which is released
+// however the process ends. The file records which process holds the lock, and since when.
 package lockfile
 
 import (
@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holder is the process that has a lock.
+// Holder is the process that holds a lock.
 type Holder struct {
 	PID int
-	// Since is when the process took the lock; zero of one that wrote no time.
+	// Since is when the process took the lock; zero if the file has no time.
 	Since time.Time
-	// Role is what the process has the lock for, one word; empty is the usual one.
+	// Role is what the process holds the lock for, in one word; empty means the usual role.
 	Role string
 }
 
-// String is the holder for a person, in local time.
+// String describes the holder for people, in local time.
 func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
@@ -36,19 +36,20 @@ func (h Holder) String() string {
 	return text
 }
 
-// HeldError is why a lock is not taken.
+// HeldError is the error if another process holds the lock.
 type HeldError struct{ Holder Holder }
 
 func (e *HeldError) Error() string { return "in use by " + e.Holder.String() }
 
-// mostText bounds what is read of a lock file.
+// mostText is the most of a lock file that is read, in bytes.
 const mostText = 100
 
-// pause is the time between two tries to take a lock.
+// pause is the time between two attempts to take a lock.
 const pause = 20 * time.Millisecond
 
-// Take takes the lock until the file is closed, for a role of one word or the usual one. It makes the file where there is none. Another
-// process may have the lock for a moment, such as one that calls Find: patience is how long Take waits for it.
+// Take takes the lock until the file is closed, for a role of one word or the usual one. It creates the file if
+// needed. Another process may hold the lock for a moment, such as one that calls Find; patience is how long Take waits
+// for it.
 func Take(path, role string, patience time.Duration) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
@@ -57,13 +58,13 @@ func Take(path, role string, patience time.Duration) (*os.File, error) {
 	if err := lock(file, patience); err != nil {
 		defer file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			holder, _ := read(file) // one that has not written yet is another process
+			holder, _ := read(file) // a process that has not written its line yet is another process
 			return nil, &HeldError{holder}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%d %s %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339), role)) + "\n"
-	if _, err = file.WriteAt([]byte(text), 0); err == nil { // over the text of the last holder, for which a full disk has room
+	if _, err = file.WriteAt([]byte(text), 0); err == nil { // overwrite the last holder's text, which needs no new space on a full disk
 		err = file.Truncate(int64(len(text)))
 	}
 	if err != nil {
@@ -82,7 +83,7 @@ func lock(file *os.File, patience time.Duration) error {
 	}
 }
 
-// Find returns the process that has the lock; the zero Holder if none has.
+// Find returns the process that holds the lock, or the zero Holder if none does.
 func Find(path string) (Holder, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +111,7 @@ func read(file *os.File) (Holder, error) {
 	return parse(string(text))
 }
 
-// parse reads the line "PID TIME ROLE" with the time in RFC 3339, without ROLE, or only "PID".
+// parse reads the line "PID TIME ROLE", where TIME is in RFC 3339. ROLE, or TIME and ROLE, may be missing.
 func parse(text string) (Holder, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	number, rest, timed := strings.Cut(strings.TrimSpace(line), " ")

@@ -1,5 +1,5 @@
-// Package pagecache knows what of files the kernel keeps in memory, and how to take it away before an
-// arm starts: what the last arm read shrinks the memory that the next one finds free.
+// Package pagecache measures which part of files is in the page cache, and evicts it before an arm starts. Otherwise
+// the files that one arm has read reduce the memory that the next one finds free.
 package pagecache
 
 import (
@@ -25,28 +25,28 @@ const (
 	Drop  = "drop"
 )
 
-// Result is what became of the page cache.
+// Result is the result of applying a policy.
 type Result struct {
 	Policy string `json:"policy"`
-	// Files and Bytes are what was looked at; nothing under keep and drop.
+	// Files and Bytes count the files that were examined; 0 for keep and drop.
 	Files int    `json:"files,omitempty"`
 	Bytes uint64 `json:"bytes,omitempty"`
-	// BeforeBytes and AfterBytes are what of them was in memory. They are absent where the kernel does
-	// not tell it to one who may not write the files.
+	// BeforeBytes and AfterBytes are how much of the files was in memory. They are absent if the kernel does not show
+	// that to a user without write access to the files.
 	BeforeBytes *uint64 `json:"resident_before_bytes,omitempty"`
 	AfterBytes  *uint64 `json:"resident_after_bytes,omitempty"`
-	// Unread are files that could not be opened, so that nothing of them was taken away.
+	// Unread counts the files that could not be opened, and so were not evicted.
 	Unread  int     `json:"unread,omitempty"`
 	Seconds float64 `json:"seconds"`
 }
 
-// control is the file that drops all that is clean in the page cache.
+// control is the file that drops all clean pages of the page cache.
 const control = "/proc/sys/vm/drop_caches"
 
-// SudoCommand is what the policy drop needs of sudo.
+// SudoCommand is the command that sudo must allow for the policy drop.
 const SudoCommand = "/usr/bin/tee " + control
 
-// Apply does what the plan says with the page cache. Keep, and no policy, do nothing.
+// Apply applies the plan's page cache policy. keep, and an empty policy, change nothing.
 func Apply(ctx context.Context, p plan.PageCache) (Result, error) {
 	began := time.Now()
 	result, err := apply(ctx, p)
@@ -66,8 +66,8 @@ func apply(ctx context.Context, p plan.PageCache) (Result, error) {
 	return Result{}, fmt.Errorf("page_cache: policy %q is none of keep, evict, drop", p.Policy)
 }
 
-// drop drops the page cache of the whole machine, dentries and inodes with it, after writing what is dirty:
-// what is dirty cannot be dropped.
+// drop drops the page cache of the whole machine, with dentries and inodes. It first syncs, since dirty pages cannot
+// be dropped.
 func drop(ctx context.Context, path string, root bool) error {
 	unix.Sync()
 	const all = "3\n"
@@ -84,7 +84,7 @@ func drop(ctx context.Context, path string, root bool) error {
 	return nil
 }
 
-// evict takes the files at the paths and below them out of the page cache.
+// evict evicts the files at the paths and below them from the page cache.
 func evict(ctx context.Context, paths []string) (Result, error) {
 	result := Result{Policy: Evict}
 	if len(paths) == 0 {
@@ -115,8 +115,7 @@ func evict(ctx context.Context, paths []string) (Result, error) {
 	return result, err
 }
 
-// forget gives the pages of a file back. Dirty ones have to be written before; those that a process
-// has mapped stay.
+// forget evicts the pages of a file. Dirty pages have to be written first; pages that a process has mapped stay.
 func forget(file *os.File) error {
 	if err := unix.Fdatasync(int(file.Fd())); err != nil {
 		return err
@@ -124,8 +123,8 @@ func forget(file *os.File) error {
 	return unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
 
-// Resident is how much of the files at the paths and below them is in memory, and how large they are.
-// It is absent where the kernel does not tell.
+// Resident returns how many bytes of the files at the paths and below them are in memory, and their total size.
+// inMemory is nil if the kernel does not show it.
 func Resident(ctx context.Context, paths []string) (inMemory *uint64, size uint64, err error) {
 	var sum uint64
 	known := true
@@ -146,11 +145,11 @@ func Resident(ctx context.Context, paths []string) (inMemory *uint64, size uint6
 	return &sum, size, nil
 }
 
-// inode is a file, whatever its names.
+// inode identifies a file with any number of names.
 type inode struct{ device, number uint64 }
 
-// walk calls for every plain file at the paths and below them, once. Links to files are followed, since
-// model caches are full of them; links to folders below a path are not.
+// walk calls visit once for every regular file at the paths and below them. It follows links to files, since model
+// caches are full of them, but not links to folders below a path.
 func walk(ctx context.Context, paths []string, visit func(path string, size int64)) error {
 	seen := map[inode]bool{}
 	for _, path := range paths {
@@ -165,7 +164,7 @@ func walk(ctx context.Context, paths []string, visit func(path string, size int6
 			if err != nil && path == root {
 				return fmt.Errorf("page_cache: %w", err)
 			}
-			if err != nil { // a folder that is not ours to read, or has gone meanwhile
+			if err != nil { // the folder is not readable, or was removed meanwhile
 				return nil
 			}
 			info, err := os.Stat(path)

@@ -18,10 +18,10 @@ func identify(info fs.FileInfo) inode {
 	return inode{uint64(stat.Dev), stat.Ino}
 }
 
-// errNotTold is of a file whose pages the kernel shows only to those who may write it.
+// errNotTold is the error for a file whose pages the kernel shows only to users who may write it.
 var errNotTold = errors.New("the kernel does not say what of it is in memory")
 
-// resident is how many bytes of a file are in memory, in whole pages.
+// resident returns how many bytes of a file are in memory, in whole pages.
 func resident(file *os.File, size int64) (uint64, error) {
 	if size == 0 {
 		return 0, nil
@@ -31,17 +31,17 @@ func resident(file *os.File, size int64) (uint64, error) {
 	switch {
 	case err == nil:
 		return stat.Cache * uint64(os.Getpagesize()), nil
-	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP): // before Linux 6.5, and of huge pages
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP): // before Linux 6.5, and for huge pages
 		return mincore(file, size)
 	}
 	return 0, errNotTold
 }
 
-// window is how much is mapped at once.
+// window is how much is mapped at once, in bytes.
 const window = 1 << 30
 
-// mincore asks as older kernels can be asked. To one who may not write the file they answer that all
-// of it is in memory, which is no answer.
+// mincore uses mincore(2), which older kernels have. For a user without write access to the file the kernel reports
+// that all of it is in memory, which is not usable.
 func mincore(file *os.File, size int64) (uint64, error) {
 	if unix.Faccessat(unix.AT_FDCWD, file.Name(), unix.W_OK, unix.AT_EACCESS) != nil {
 		return 0, errNotTold
@@ -55,7 +55,7 @@ func mincore(file *os.File, size int64) (uint64, error) {
 			return 0, err
 		}
 		answer := make([]byte, (length+page-1)/page)
-		// The package that has the other calls has not this one.
+		// The unix package does not have this call.
 		_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mapped[0])), uintptr(length), uintptr(unsafe.Pointer(&answer[0])))
 		if err := unix.Munmap(mapped); err != nil || errno != 0 {
 			return 0, errors.Join(err, errnoError(errno))

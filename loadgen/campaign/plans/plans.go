@@ -1,5 +1,4 @@
-// Package plans has ready plan files of campaigns: whoever wants one prints it, sets its values and
-// runs it.
+// Package plans contains ready plan files of campaigns. Print one, set its values and run it.
 package plans
 
 import (
@@ -17,21 +16,21 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Names are the ready plans, sorted.
+// Names returns the names of the ready plans, sorted.
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		return nil // the root of an embedded folder is always there
+		return nil // the root of an embedded folder always exists
 	}
 	names := make([]string, len(entries))
 	for i, entry := range entries {
 		names[i] = strings.TrimSuffix(entry.Name(), ".yaml")
 	}
-	slices.Sort(names) // files are sorted with what their names end in
+	slices.Sort(names) // ReadDir sorts by names with their extension
 	return names
 }
 
-// Text is a ready plan, as it is written.
+// Text returns the text of a ready plan.
 func Text(name string) ([]byte, error) {
 	text, err := files.ReadFile(name + ".yaml")
 	if err != nil {
@@ -40,7 +39,7 @@ func Text(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Title is what a ready plan says of itself in its first line.
+// Title returns the title in the first line of a ready plan.
 func Title(name string) string {
 	text, err := Text(name)
 	if err != nil {
@@ -51,7 +50,7 @@ func Title(name string) string {
 	return strings.TrimPrefix(lines.Text(), "# ")
 }
 
-// Write lists the ready plans for a person.
+// Write lists the ready plans.
 func Write(w io.Writer) error {
 	var table render.Table
 	for _, name := range Names() {

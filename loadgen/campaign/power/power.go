@@ -1,5 +1,4 @@
-// Package power knows how many runs a campaign takes before it can say something: that two arms are
-// alike, or that they differ.
+// Package power computes how many runs a campaign needs to show that two arms are equivalent, or that they differ.
 package power
 
 import (
@@ -11,47 +10,49 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// Question is what a campaign shall be able to say. All are shares: 0.02 is 2 %.
+// Question is what a campaign should be able to show. All values are shares: 0.02 is 2 %.
 type Question struct {
-	// CV is how much runs of one arm differ: their standard deviation as a share of their mean.
+	// CV is the variation between runs of one arm: their standard deviation as a share of their mean.
 	CV float64
-	// Margin is within which two arms are as good as equal, Difference what shall be found if it is there.
+	// Margin is the largest difference between equivalent arms, Difference the smallest difference that should be
+	// found.
 	Margin, Difference float64
-	// Power is how often it shall succeed, Alpha how often it may say something wrong.
+	// Power is the probability that it succeeds, Alpha the probability of a wrong verdict.
 	Power, Alpha float64
 }
 
-// Answer is what it takes.
+// Answer is the number of runs that the question needs.
 type Answer struct {
 	Question
-	// Deviation is the CV as a standard deviation of logarithms, on which a ratio is compared.
+	// Deviation is the CV as a standard deviation of logarithms, on which ratios are compared.
 	Deviation float64
-	// ToEqual and ToFind are runs of each arm: to show two equal arms equivalent within the margin, and
-	// to find the difference.
+	// ToEqual and ToFind are numbers of runs of each arm: to show that two equal arms are equivalent within the
+	// margin, and to find the difference.
 	ToEqual, ToFind int
-	// Rows are what a number of runs can say.
+	// Rows show what given numbers of runs can detect.
 	Rows []Row
 }
 
-// Row is what a number of runs of each arm can say.
+// Row is what a number of runs of each arm can detect.
 type Row struct {
 	Runs int
-	// Finds is the least difference that is found, Equal the least margin that equal arms are shown
-	// to be within, as shares. Nil is more than any margin that is one.
+	// Finds is the smallest difference that is found, Equal the smallest margin within which equal arms are shown to
+	// be equivalent, as shares. nil means that no margin below 100 % is large enough.
 	Finds, Equal *float64
 }
 
-// Needed is the runs of each arm for either verdict.
+// Needed returns the runs of each arm that both verdicts need.
 func (a *Answer) Needed() int { return max(a.ToEqual, a.ToFind) }
 
-// Balanced is Needed, and even: an order forth and back ends with its way back.
+// Balanced returns Needed as an even number: an ABBA order ends with its second half.
 func (a *Answer) Balanced() int { return a.Needed() + a.Needed()%2 }
 
-// logs is a share as a distance of logarithms. It is that of more: 2 % less is a little farther.
+// logs converts a share to a difference of logarithms, as an increase. A decrease of 2 % is a slightly larger
+// difference.
 func logs(share float64) float64 { return math.Log1p(share) }
 
-// Ask answers a question. A comparison takes ratios as differences of logarithms and so does this: what
-// it says is needed is what a comparison will say is needed.
+// Ask answers a question. It treats ratios as differences of logarithms, as a comparison does, so that both report the
+// same number of needed runs.
 func Ask(q Question) (*Answer, error) {
 	a := &Answer{Question: q, Deviation: math.Sqrt(math.Log1p(q.CV * q.CV))}
 	if !(a.Deviation > 0) {

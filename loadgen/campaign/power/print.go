@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Write writes the answer for a person, with the arithmetic.
+// Write writes the answer for people, with its calculation.
 func (a *Answer) Write(w io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "Runs of each arm, if runs of one arm differ by a CV of %s, at %s power and %s significance:\n\n",
@@ -38,5 +38,5 @@ func orNone(share *float64) string {
 
 func percent(share float64) string { return trim(100*share) + " %" }
 
-// trim is a number without digits that only binary fractions have.
+// trim formats a number without the digits that come only from its binary form.
 func trim(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

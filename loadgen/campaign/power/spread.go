@@ -9,19 +9,20 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// Spread is how much runs of one arm differed.
+// Spread is the variation between runs of one arm.
 type Spread struct {
-	// CV is what is left of the difference between runs within their groups; Low and High are its 95 %
-	// confidence interval: of few runs it is wide.
+	// CV is the variation between runs within their groups. Low and High are its 95 % confidence interval, which is
+	// wide for few runs.
 	CV, Low, High float64
-	// Groups have two runs at least, Freedom is their runs less one for each group.
+	// Groups counts the groups with at least two runs. Freedom is the number of their runs minus the number of groups.
 	Groups, Freedom int
 }
 
-// ErrNoRepeats is of runs of which no two belong together.
+// ErrNoRepeats is the error if no two runs belong to the same group.
 var ErrNoRepeats = errors.New("no two runs of one arm")
 
-// Pool is the spread of the values within their groups. Arms may differ: each is held against its own mean.
+// Pool computes the spread of values within their groups. Groups may have different means: each value is compared with
+// the mean of its own group.
 func Pool(groups [][]float64) (Spread, error) {
 	var s Spread
 	squares := 0.0
