@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is where multicast DNS is spoken.
+// port is the port of multicast DNS.
 const port = 5353
 
-// pauses are how long to wait before asking again: the first packet of a link is often lost, and who was
-// told of may not have been resolved.
+// pauses are how long to wait before asking again: the first packet on a link is often lost, and an announced name may
+// not be resolved yet.
 var pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-// Browse asks on one link until the context is done, and returns what was heard. An error means that the
-// link could not be asked at all.
+// Browse asks on one link until the context is done, and returns the answers. An error means that the link could not be
+// asked at all.
 func Browse(ctx context.Context, link Link) ([]Heard, error) { return browse(ctx, link, port) }
 
 func browse(ctx context.Context, link Link, port int) ([]Heard, error) {
@@ -56,9 +56,9 @@ func browse(ctx context.Context, link Link, port int) ([]Heard, error) {
 	for {
 		select {
 		case packet := <-packets:
-			_ = told.take(packet) // what is not ours or broken tells nothing
+			_ = told.take(packet) // foreign or broken packets are ignored
 		case <-again.C:
-			_ = askAll(sockets, told) // the link may have gone; what it told before is still true
+			_ = askAll(sockets, told) // the link may be down; earlier answers are still valid
 			if round++; round < len(pauses) {
 				again.Reset(pauses[round])
 			}
@@ -86,13 +86,13 @@ func askAll(sockets []socket, told *records) error {
 	return errors.Join(failed...)
 }
 
-// socket is one family's on one link.
+// socket is the socket of one address family on one link.
 type socket struct {
 	conn net.PacketConn
 	send func([]byte) error
 }
 
-// read hands over packets that came from the link, until the socket is closed.
+// read sends packets that came from the link to the channel, until the socket is closed.
 func (s socket) read(ctx context.Context, link Link, packets chan<- []byte) {
 	buffer := make([]byte, largestPacket)
 	for {
@@ -111,7 +111,7 @@ func (s socket) read(ctx context.Context, link Link, packets chan<- []byte) {
 	}
 }
 
-// local tells whether a packet came from a machine on the link: nobody else may answer (RFC 6762, 11).
+// local reports whether a packet came from a machine on the link: only such machines may answer (RFC 6762, 11).
 func local(link Link, from net.Addr) bool {
 	udp, is := from.(*net.UDPAddr)
 	if !is {
@@ -121,7 +121,7 @@ func local(link Link, from net.Addr) bool {
 	return valid && link.Holds(addr.Unmap())
 }
 
-// open makes a socket for each family that the link has addresses of.
+// open makes a socket for each address family of the link.
 func open(ctx context.Context, link Link, port int) ([]socket, error) {
 	var sockets []socket
 	var failed []error
@@ -180,8 +180,8 @@ func open6(ctx context.Context, device *net.Interface, port int) (socket, error)
 	return socket{conn, func(packet []byte) error { _, err := conn.WriteTo(packet, group); return err }}, nil
 }
 
-// listen shares the port with whoever speaks multicast DNS on this machine already. The option keeps out
-// what other programs joined on other links, which would be taken for this link's.
+// listen shares the port with other programs on this machine that use multicast DNS. The socket option excludes packets
+// of groups that other programs joined on other links, which would be taken for this link's.
 func listen(ctx context.Context, network string, group *net.UDPAddr, level, option int) (net.PacketConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var failed error

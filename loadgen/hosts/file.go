@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Format is what is made of the hosts.
+// Format is an output format of the hosts.
 type Format string
 
 // The formats.
@@ -23,24 +23,24 @@ const (
 	JSON       Format = "json"
 )
 
-// Formats lists them.
+// Formats returns all formats.
 func Formats() []Format { return []Format{Table, MPI, Prometheus, JSON} }
 
-// Mark is the first line of a file of ours in that format: a file without it is somebody else's.
+// Mark returns the first line of a file that uma-load wrote in that format; it must not replace a file without it.
 func Mark(f Format) string {
 	return "# Written by uma-load hosts --format " + string(f) + ", which replaces it: keep what is yours in another file."
 }
 
-// ErrForeign is of a file that was not written here.
+// ErrForeign means that another program wrote the file.
 var ErrForeign = errors.New("was not written by uma-load hosts in this format and is left as it is; name another file, or remove it")
 
-// Ours tells whether a file may be replaced: its text begins with the mark of the format, or there is none.
+// Ours reports whether a file may be replaced: its text begins with the mark of the format, or is empty.
 func Ours(text []byte, f Format) bool {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return len(text) == 0 || string(bytes.TrimRight(line, "\r")) == Mark(f)
 }
 
-// Hostfile is the hosts as Open MPI reads them.
+// Hostfile returns the hosts in Open MPI's format.
 func Hostfile(hosts []Host, slots int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, Mark(MPI))
@@ -52,13 +52,13 @@ func Hostfile(hosts []Host, slots int) []byte {
 	return b.Bytes()
 }
 
-// Target is a machine as Prometheus is told of it.
+// Target is a machine in Prometheus's target list.
 type Target struct {
 	Host string
 	At   netip.AddrPort
 }
 
-// Targets are the hosts as Prometheus is told of them.
+// Targets returns the hosts as Prometheus targets.
 func Targets(hosts []Host, port int) []Target {
 	var all []Target
 	for _, h := range hosts {
@@ -69,8 +69,8 @@ func Targets(hosts []Host, port int) []Target {
 	return all
 }
 
-// Discovery is targets as Prometheus reads them from a file (file_sd_configs). Every value is quoted: a
-// host may be called 7 or true.
+// Discovery returns targets in the format of Prometheus's file-based discovery (file_sd_configs). Every value is
+// quoted: a host may be called 7 or true.
 func Discovery(targets []Target) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, Mark(Prometheus))
@@ -83,12 +83,12 @@ func Discovery(targets []Target) []byte {
 	return b.Bytes()
 }
 
-// ParseDiscovery reads what Discovery wrote, though people may have been at it since. An entry such as
+// ParseDiscovery reads the output of Discovery, which people may have edited. An entry such as
 //
 //   - targets: ["192.168.1.20:10420"]
 //     labels: {host: "spark-1"}
 //
-// has one target, an address and a port, and no label but host.
+// has one target (an address and a port) and no label but host.
 func ParseDiscovery(text []byte) ([]Target, error) {
 	var entries []struct {
 		Targets []string          `yaml:"targets"`
@@ -112,8 +112,8 @@ func ParseDiscovery(text []byte) ([]Target, error) {
 	return all, nil
 }
 
-// Keep adds to what was found the targets of the file that are neither found nor replaced, so that a
-// machine that is off does not leave the alerts as well. They are returned by themselves too.
+// Keep adds to the found targets those of the file that are neither found nor replaced, so that a machine that is off
+// stays in the alerts. It also returns these alone.
 func Keep(found, written []Target) (all, kept []Target) {
 	all = slices.Clone(found)
 	for _, w := range written {
@@ -128,7 +128,8 @@ func Keep(found, written []Target) (all, kept []Target) {
 	return all, kept
 }
 
-// LoginLines are the commands that let this machine log in to the others: keys are spread by people.
+// LoginLines returns the commands that let this machine log in to the others; people run them, uma-load distributes no
+// keys.
 func LoginLines(hosts []Host, user string) []string {
 	var lines []string
 	for _, h := range hosts {

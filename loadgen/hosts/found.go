@@ -9,42 +9,42 @@ import (
 	"strings"
 )
 
-// Host is a machine that announces itself, by a name and on addresses that may be written anywhere.
+// Host is a machine that announces itself, by a name and on addresses that may appear in files and output.
 type Host struct {
 	// Name is without .local: the label host of its series.
 	Name string `json:"name"`
-	// Addresses are sorted: fabric first, IPv4 before IPv6, what the network gave before link-local.
+	// Addresses are sorted: fabric first, IPv4 before IPv6, assigned before link-local.
 	Addresses []Address `json:"addresses"`
-	// Port is where it says that ssh listens.
+	// Port is the ssh port that it announces.
 	Port uint16 `json:"ssh_port"`
-	// Self is this machine.
+	// Self is true for this machine.
 	Self bool `json:"self"`
-	// Exporter is what answered at the exporter's port; nil if nobody asked.
+	// Exporter is the answer at the exporter's port; nil if it was not probed.
 	Exporter *Exporter `json:"exporter,omitempty"`
 }
 
-// Address is where a host is, on which link of this machine.
+// Address is an address of a host and the link of this machine that leads to it.
 type Address struct {
 	Addr   netip.Addr `json:"address"`
 	Link   string     `json:"interface"`
 	Fabric bool       `json:"fabric"`
 }
 
-// Refusal is what was heard and is not a host, and why.
+// Refusal is an answer that is not accepted as a host, and why.
 type Refusal struct {
-	// Name is quoted unless it is plain: it may be anything.
+	// Name is quoted unless it is plain: it may hold any bytes.
 	Name string `json:"name"`
 	Why  string `json:"why"`
 }
 
-// NotMeant is why a host is left out that is none of ours to judge.
+// NotMeant is why a host is left out that no pattern selects.
 const NotMeant = "no --match means it"
 
-// plainName is a label that a name of a host may be (RFC 1123). Whatever is one needs no quoting in a
-// shell, a hostfile or on a terminal.
+// plainName matches a label that is valid as a host name (RFC 1123). Such a name needs no quoting in a shell, a
+// hostfile or on a terminal.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
-// nameOf takes the host's name out of a name of multicast DNS.
+// nameOf returns the host's name from a name of multicast DNS.
 func nameOf(told string) (string, error) {
 	name := strings.TrimSuffix(told, ".")
 	const suffix = ".local"
@@ -59,8 +59,8 @@ func nameOf(told string) (string, error) {
 	return name, nil
 }
 
-// Gather makes hosts of what the links heard: those that a pattern means, once each, sorted by name.
-// Others are told with the reason; of those that only match no pattern, that is the reason.
+// Gather makes hosts from the answers on all links: those that a pattern selects, once each, sorted by name. It returns
+// the others with the reason; for hosts that only match no pattern, that is the reason.
 func Gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal) {
 	byName := map[string]*Host{}
 	var refused []Refusal
@@ -104,14 +104,14 @@ func Gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal)
 	return hosts, slices.Compact(refused)
 }
 
-// unfit is why nobody should be sent to an address that was heard on a link.
+// unfit returns why an address from a link must not be used; empty if it may.
 func unfit(addr netip.Addr, link Link) string {
 	switch {
 	case !addr.IsPrivate() && !addr.IsLinkLocalUnicast():
 		return "not a private address"
 	case !link.Holds(addr):
-		// Else an answer could point Prometheus at machines of another network; and the bridge of the other
-		// machine's containers has, here, an address of ours.
+		// Otherwise an answer could point Prometheus at machines of another network; and the bridge of the other
+		// machine's containers has an address of this machine here.
 		return "not of a network of " + link.Name + ", where it was heard"
 	}
 	return ""
@@ -133,7 +133,7 @@ func (h *Host) sort() {
 	})
 }
 
-// first compares two truths: negative if only the second holds.
+// first compares two conditions: negative if only the second holds.
 func first(b, a bool) int {
 	switch {
 	case a == b:
@@ -144,11 +144,11 @@ func first(b, a bool) int {
 	return 1
 }
 
-// reachable tells whether other programs can be given an address: a zone is known to few of them, and
-// means nothing in a container.
+// reachable reports whether other programs can use an address: few of them accept a zone, and a zone has no meaning in
+// a container.
 func (a Address) reachable() bool { return a.Addr.Zone() == "" }
 
-// MPI is the address that ranks and ssh use: of the fabric, if there is one.
+// MPI returns the address for ranks and ssh: of the fabric, if there is one.
 func (h Host) MPI() (netip.Addr, bool) {
 	for _, a := range h.Addresses {
 		if a.reachable() {
@@ -158,8 +158,8 @@ func (h Host) MPI() (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// Target is the address that Prometheus uses: where an exporter answered, else one that is not of the
-// fabric, whose traffic is measured, else any.
+// Target returns the address for Prometheus: where an exporter answered, else one outside the fabric, whose traffic is
+// measured, else any.
 func (h Host) Target() (netip.Addr, bool) {
 	if h.Exporter != nil && h.Exporter.Found {
 		return h.Exporter.Addr, true
@@ -170,7 +170,7 @@ func (h Host) Target() (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// candidates are the addresses that an exporter is looked for at, in this order.
+// candidates returns the addresses to probe for an exporter, in this order.
 func (h Host) candidates() []Address {
 	fit := slices.DeleteFunc(slices.Clone(h.Addresses), func(a Address) bool { return !a.reachable() })
 	slices.SortStableFunc(fit, func(a, b Address) int { return first(!b.Fabric, !a.Fabric) })

@@ -1,15 +1,14 @@
-// Package hosts finds machines that announce ssh by multicast DNS on the networks of this one, and says
-// so in the forms that other programs read: an MPI hostfile, targets for Prometheus, JSON. It believes
-// nobody: a name is a plain host name or it is refused, an address is private and of the network that it
-// was heard on, and what is written is only what was asked for.
+// Package hosts finds machines that announce ssh by multicast DNS on the networks of this machine, and writes them in
+// formats that other programs read: an MPI hostfile, targets for Prometheus, JSON. Answers are untrusted: a name that
+// is not a plain host name is refused, an address must be private and of the network that it came from, and only the
+// requested hosts are written.
 //
-// DGX OS announces _ssh._tcp through Avahi, and NVIDIA's own script looks for just that.
+// DGX OS announces _ssh._tcp through Avahi, and NVIDIA's own script looks for that service.
 //
-// The wire format and the sockets are golang.org/x/net's. Libraries that browse as well were read and
-// not taken (Nov 2026): brutella/dnssd asks once and reports the addresses of the first packet only,
-// hashicorp/mdns keeps one address of a host and listens on one interface, libp2p/zeroconf does not tell
-// interfaces, and pion/mdns asks from a port of its own, whose answers a firewall drops that lets
-// multicast DNS pass.
+// The wire format and the sockets are golang.org/x/net's. Libraries that also browse were examined and not used (Nov
+// 2026): brutella/dnssd asks once and reports the addresses of the first packet only, hashicorp/mdns keeps one address
+// of a host and listens on one interface, libp2p/zeroconf does not report interfaces, and pion/mdns asks from a port of
+// its own, whose answers are dropped by a firewall that lets multicast DNS pass.
 package hosts
 
 import (
@@ -23,7 +22,7 @@ import (
 	"strings"
 )
 
-// Interface is what the kernel says of a network interface.
+// Interface has the kernel's data of a network interface.
 type Interface struct {
 	Name     string
 	Index    int
@@ -31,22 +30,22 @@ type Interface struct {
 	Prefixes []netip.Prefix // its addresses, each with the network it is in
 }
 
-// Link is an interface with what sysfs adds, and whether it leads to other machines.
+// Link is an interface with data from sysfs, and whether it leads to other machines.
 type Link struct {
 	Interface
-	// Driver and RDMA devices are of the hardware; both are empty for what has none, such as a bridge.
+	// Driver and RDMA devices are those of the hardware; both are empty without hardware, as for a bridge.
 	Driver string
 	RDMA   []string
-	// Idle is why nobody is asked there; empty if the link is asked.
+	// Idle is why the link is not asked; empty if it is.
 	Idle string
-	// Minor is true of a link whose silence needs no word: it leads to nobody but this machine.
+	// Minor is true if skipping the link needs no message: it leads only to this machine.
 	Minor bool
 }
 
-// Fabric tells whether this is a ConnectX or another RDMA port: of a Spark, the link to the next Spark.
+// Fabric reports whether this is a ConnectX or another RDMA port: on a Spark, the link to the next Spark.
 func (l Link) Fabric() bool { return strings.HasPrefix(l.Driver, "mlx5") || len(l.RDMA) > 0 }
 
-// String names the link, and its hardware where it matters.
+// String names the link, and its hardware if it matters.
 func (l Link) String() string {
 	if !l.Fabric() {
 		return l.Name
@@ -54,7 +53,7 @@ func (l Link) String() string {
 	return fmt.Sprintf("%s (%s)", l.Name, strings.Join(slices.DeleteFunc(append([]string{l.Driver}, l.RDMA...), func(s string) bool { return s == "" }), ", "))
 }
 
-// Holds tells whether an address is of a network of the link.
+// Holds reports whether an address belongs to a network of the link.
 func (l Link) Holds(addr netip.Addr) bool {
 	addr = addr.WithZone("")
 	if addr.Is6() && addr.IsLinkLocalUnicast() {
@@ -63,12 +62,12 @@ func (l Link) Holds(addr netip.Addr) bool {
 	return slices.ContainsFunc(l.Prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// Own tells whether an address is this machine's.
+// Own reports whether an address is this machine's.
 func (l Link) Own(addr netip.Addr) bool {
 	return slices.ContainsFunc(l.Prefixes, func(p netip.Prefix) bool { return p.Addr() == addr.WithZone("") })
 }
 
-// System lists the interfaces of this machine.
+// System returns the interfaces of this machine.
 func System() ([]Interface, error) {
 	found, err := net.Interfaces()
 	if err != nil {
@@ -78,7 +77,7 @@ func System() ([]Interface, error) {
 	for _, i := range found {
 		addrs, err := i.Addrs()
 		if err != nil {
-			continue // it went away between the two looks
+			continue // it was removed between the two reads
 		}
 		one := Interface{Name: i.Name, Index: i.Index, Flags: i.Flags}
 		for _, addr := range addrs {
@@ -91,8 +90,8 @@ func System() ([]Interface, error) {
 	return all, nil
 }
 
-// Links adds what sysfs, rooted at sys, says of each interface, and sorts them: fabric first, then
-// hardware, then the rest.
+// Links adds data from sysfs, rooted at sys, to each interface, and sorts them: fabric first, then hardware, then the
+// rest.
 func Links(sys fs.FS, interfaces []Interface) []Link {
 	links := make([]Link, 0, len(interfaces))
 	for _, i := range interfaces {
@@ -116,7 +115,7 @@ func Links(sys fs.FS, interfaces []Interface) []Link {
 	return links
 }
 
-// idle is why a link is not asked, and whether that is nothing to speak of.
+// idle returns why a link is not asked, and whether that needs no message.
 func idle(sys fs.FS, dir string, l Link) (why string, minor bool) {
 	hardware := l.Driver != ""
 	switch {
@@ -138,7 +137,7 @@ func idle(sys fs.FS, dir string, l Link) (why string, minor bool) {
 	return "", false
 }
 
-// reachesHardware tells whether a bridge has a port that is a network card.
+// reachesHardware reports whether a bridge has a port that is a network card.
 func reachesHardware(sys fs.FS, dir string) bool {
 	return slices.ContainsFunc(children(sys, path.Join(dir, "brif")), func(port string) bool {
 		return driver(sys, path.Join("class/net", port, "device/uevent")) != ""

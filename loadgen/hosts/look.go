@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Answer is what became of asking a link.
+// Answer is the outcome of asking a link.
 type Answer struct {
 	Link  Link
 	Heard []Heard
 	Err   error
 }
 
-// Choose returns the links to ask: those of the names, or all that lead anywhere. An interface that was
-// named and cannot be asked is an error.
+// Choose returns the links to ask: the named ones, or all that lead to other machines. A named interface that cannot be
+// asked is an error.
 func Choose(links []Link, names []string) ([]Link, error) {
 	var chosen []Link
 	for _, l := range links {
@@ -56,7 +56,7 @@ func idleOf(links []Link) []string {
 	return why
 }
 
-// Ask asks the links for that long, all at once, and returns what each told in their order.
+// Ask asks all links at once for the given time, and returns the answers of each in their order.
 func Ask(ctx context.Context, links []Link, how time.Duration, browse func(context.Context, Link) ([]Heard, error)) []Answer {
 	ctx, cancel := context.WithTimeout(ctx, how)
 	defer cancel()

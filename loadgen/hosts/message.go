@@ -10,29 +10,29 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// service is what Sparks announce.
+// service is the service that Sparks announce.
 const service = "_ssh._tcp.local."
 
-// What one network may tell in one look, so that a hostile one costs neither memory nor time.
+// Limits of the answers from one network in one search, so that a hostile network costs neither memory nor time.
 const (
 	mostInstances = 512
 	mostAddresses = 16
-	mostQuestions = 32 // of names that were told of but not resolved
+	mostQuestions = 32 // of announced names that are not resolved
 	largestPacket = 9000
 )
 
-// cacheFlush is the bit of a record's class by which responders say that it replaces older ones.
+// cacheFlush is the bit of a record's class by which responders mark it as a replacement of older ones.
 const cacheFlush = 1 << 15
 
-// records are what answers told: instances of the service, the host of each, the addresses of a host.
-// Names are compared in lower case, as multicast DNS has it, and kept as they came.
+// records holds the answers: instances of the service, the host of each, the addresses of a host. Names are compared in
+// lower case, as multicast DNS requires, and kept as received.
 type records struct {
-	instances map[string]string       // as it came, by the lower case of it
+	instances map[string]string       // as received, by its lower case
 	hosts     map[string]place        // of an instance
 	addresses map[string][]netip.Addr // of a host
 }
 
-// place is where an instance of the service is, as it came.
+// place is the host and port of an instance of the service, as received.
 type place struct {
 	host string
 	port uint16
@@ -42,10 +42,10 @@ func newRecords() *records {
 	return &records{map[string]string{}, map[string]place{}, map[string][]netip.Addr{}}
 }
 
-// errQuestion is of a packet that tells nothing, because it asks.
+// errQuestion means that a packet is a question, without answers.
 var errQuestion = errors.New("a question")
 
-// take reads a packet. What it tells before it breaks off is taken: responders put what was asked first.
+// take reads a packet. It keeps the records before a fault: responders put the requested ones first.
 func (r *records) take(packet []byte) error {
 	var p dnsmessage.Parser
 	header, err := p.Start(packet)
@@ -78,7 +78,7 @@ func (r *records) take(packet []byte) error {
 	return nil
 }
 
-// takeRecord reads one record, whose header was read.
+// takeRecord reads one record, whose header has been read.
 func (r *records) takeRecord(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, skip func() error) error {
 	if h.Class&^cacheFlush != dnsmessage.ClassINET || h.TTL == 0 { // 0: it is going away
 		return skip()
@@ -131,7 +131,7 @@ func (r *records) addAddress(host string, addr netip.Addr) {
 	r.addresses[host] = append(known, addr)
 }
 
-// questions are the packet that asks for the service, and for what is still missing of what was told of.
+// questions returns the packet that asks for the service, and for the unresolved parts of announced instances.
 func (r *records) questions() ([]byte, error) {
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{})
 	b.EnableCompression()
@@ -142,7 +142,7 @@ func (r *records) questions() ([]byte, error) {
 	ask := func(name string, kind dnsmessage.Type) error {
 		n, err := dnsmessage.NewName(name)
 		if err != nil || asked > mostQuestions {
-			return nil // a name that cannot be asked for is foreign text, and stays unresolved
+			return nil // a name that cannot be asked for stays unresolved
 		}
 		asked++
 		return b.Question(dnsmessage.Question{Name: n, Type: kind, Class: dnsmessage.ClassINET})
@@ -163,16 +163,16 @@ func (r *records) questions() ([]byte, error) {
 	return b.Finish()
 }
 
-// Heard is what one link told of one host.
+// Heard is one host as one link announced it.
 type Heard struct {
 	Link Link
-	// Name is as it came: it has not been judged.
+	// Name is as received, not yet checked.
 	Name  string
 	Addrs []netip.Addr
 	Port  uint16 // of ssh
 }
 
-// heard is what the records say in the end, a host once, sorted by its name.
+// heard returns the hosts in the records, each once, sorted by name.
 func (r *records) heard(link Link) []Heard {
 	byHost := map[string]Heard{}
 	for _, key := range sortedKeys(r.hosts) {

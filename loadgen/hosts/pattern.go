@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Pattern says which names of hosts are meant.
+// Pattern selects names of hosts.
 type Pattern struct {
 	text  string
 	match func(string) bool
 }
 
-// ParsePattern reads a glob such as spark-*, or a regular expression of whole names between slashes such
-// as /spark-[0-9]+/. Either is compared without regard to case, as names of hosts are.
+// ParsePattern reads a glob such as spark-*, or a regular expression of whole names between slashes such as
+// /spark-[0-9]+/. Both ignore case, as host names do.
 func ParsePattern(text string) (Pattern, error) {
 	if inner, is := between(text, "/"); is {
 		e, err := regexp.Compile(`(?i)^(?:` + inner + `)$`)
@@ -33,7 +33,7 @@ func ParsePattern(text string) (Pattern, error) {
 	}}, nil
 }
 
-// String is the pattern as it was given.
+// String returns the pattern's source text.
 func (p Pattern) String() string { return p.text }
 
 func between(text, mark string) (string, bool) {

@@ -21,26 +21,26 @@ import (
 const (
 	// probeTime is how long an exporter has to answer: it is on the same link.
 	probeTime = 2 * time.Second
-	// probesTime is how long all of them have together: a network may name hundreds of hosts on addresses that
-	// swallow what they are asked.
+	// probesTime is the limit for all probes together: a network may announce hundreds of hosts on addresses that drop
+	// requests silently.
 	probesTime = 20 * time.Second
-	// largestPage is more than an exporter's page has.
+	// largestPage is larger than any exporter's page.
 	largestPage = 8 << 20
-	// mostProbes is how many hosts are asked at a time.
+	// mostProbes is how many hosts are probed at a time.
 	mostProbes = 16
 )
 
-// Exporter is what answered where an exporter listens by default.
+// Exporter is the answer at the exporter's default port.
 type Exporter struct {
 	Found bool       `json:"found"`
 	Addr  netip.Addr `json:"address,omitzero"`
-	// Mode is where its figures come from, as it says: live, simulated, ...
+	// Mode is the origin of its figures, as it reports it: live, simulated, ...
 	Mode string `json:"mode,omitempty"`
-	// Why is what answered instead, or that nobody did.
+	// Why is why no exporter was found: another answer, or none.
 	Why string `json:"why,omitempty"`
 }
 
-// Probe looks for an exporter on every host, in place.
+// Probe probes every host for an exporter, and sets the result in place.
 func Probe(ctx context.Context, hosts []Host, port int) {
 	probeThrough(ctx, &http.Transport{Proxy: nil, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}, hosts, port)
 }
@@ -68,8 +68,8 @@ func probeThrough(ctx context.Context, network http.RoundTripper, hosts []Host, 
 	all.Wait()
 }
 
-// probe asks at each address until an exporter answers. What it says of none is of the first address,
-// where one is most likely.
+// probe asks at each address until an exporter answers. If none does, the reason is that of the first address, the most
+// likely one.
 func probe(ctx context.Context, client *http.Client, addresses []Address, port int) *Exporter {
 	none := &Exporter{Why: "no address that other programs can use"}
 	for i, a := range addresses {
@@ -85,7 +85,7 @@ func probe(ctx context.Context, client *http.Client, addresses []Address, port i
 	return none
 }
 
-// ask reads a page until it says that it is an exporter's.
+// ask reads a page until it identifies an exporter.
 func ask(ctx context.Context, client *http.Client, at netip.AddrPort) *Exporter {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -114,7 +114,7 @@ func ask(ctx context.Context, client *http.Client, at netip.AddrPort) *Exporter 
 	return &Exporter{Found: true, Mode: mode}
 }
 
-// recognise reads a page of metrics as far as it has to.
+// recognise reads a page of metrics as far as necessary.
 func recognise(page io.Reader) (is bool, mode string) {
 	lines := bufio.NewScanner(page)
 	lines.Buffer(make([]byte, 64<<10), 1<<20)
@@ -136,7 +136,7 @@ func recognise(page io.Reader) (is bool, mode string) {
 //
 //	mode="live"} 1
 //
-// A mode that is no plain word is nobody's.
+// A mode that is not a plain word is ignored.
 func modeOf(labels string) string {
 	_, rest, found := strings.Cut(labels, string(metric.LabelMode)+`="`)
 	word, _, ends := strings.Cut(rest, `"`)
@@ -146,7 +146,7 @@ func modeOf(labels string) string {
 	return word
 }
 
-// refusal says in a few words why nobody answered, and what to do about it.
+// refusal returns a short reason for a missing answer, and a fix.
 func refusal(at netip.AddrPort, err error) string {
 	timeout, is := errors.AsType[net.Error](err)
 	switch {

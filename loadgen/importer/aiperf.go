@@ -14,14 +14,14 @@ import (
 //	{"schema_version":"1.4","aiperf_version":"0.13.0","benchmark_id":"e1f2b2846013","request_throughput":{"unit":"requests/sec","avg":3.37},
 //	 "time_to_first_token":{"unit":"ms","avg":128.1,"p50":63.4,"std":118.9},"error_summary":[],"start_time":"2026-11-22T09:04:31.522403"}
 //
-// Every metric has its unit beside it. Its inter-token latency is a request's (latency - time to first
-// token) over its tokens but the first: what is called time per output token here. The latency of a
-// request ends with its last content. Requests that failed are in no figure.
+// Every metric includes its unit. Its inter-token latency is a request's (latency - time to first token) over its
+// tokens but the first: time per output token in this project. The latency of a request ends with its last content.
+// Requests that failed are in no figure.
 func aiperf() Format {
 	return Format{Name: "aiperf", Help: "profile_export_aiperf.json of AIPerf 0.13", read: readAIPerf}
 }
 
-// aiperfRun is what is read of the file beside its metrics.
+// aiperfRun has the fields of the file apart from its metrics.
 type aiperfRun struct {
 	SchemaVersion string `json:"schema_version"`
 	Version       string `json:"aiperf_version"`
@@ -51,7 +51,7 @@ type aiperfRun struct {
 	} `json:"input_config"`
 }
 
-// aiperfMetric is a metric; statistics that it has not are absent.
+// aiperfMetric is a metric; statistics that the file lacks are absent.
 type aiperfMetric struct {
 	Unit string   `json:"unit"`
 	Avg  *float64 `json:"avg"`
@@ -66,7 +66,7 @@ type aiperfMetric struct {
 	P99  *float64 `json:"p99"`
 }
 
-// aiperfTime is how it writes a time: in the zone of its machine, which it does not say.
+// aiperfTime is its time format: in the zone of its machine, which the file does not contain.
 const aiperfTime = "2006-01-02T15:04:05.999999999"
 
 func readAIPerf(f *file) ([]Result, error) {
@@ -101,7 +101,7 @@ func readAIPerf(f *file) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// describe takes over what was asked of whom.
+// describe sets labels, settings and target from the file.
 func (run aiperfRun) describe(r *Result) {
 	c := run.Config
 	if len(c.Models.Items) > 0 {
@@ -127,12 +127,12 @@ func (run aiperfRun) describe(r *Result) {
 	}
 }
 
-// aiperfMetrics enters the figures.
+// aiperfMetrics adds the figures.
 func aiperfMetrics(r *Result, members map[string]json.RawMessage) error {
 	for _, of := range []struct {
 		tag  string
 		name enginelog.Name
-		each bool // it is of each request, and has statistics
+		each bool // it is measured for each request, and has statistics
 	}{
 		{"request_throughput", enginelog.RequestsPerSecond, false}, {"output_token_throughput", enginelog.OutputTokensPerSecond, false},
 		{"input_token_throughput", enginelog.InputTokensPerSecond, false}, {"total_token_throughput", enginelog.TotalTokensPerSecond, false},

@@ -12,20 +12,19 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// benchmarkSpark reads analysis/all_benchmark_results.json of brandonrc/benchmark-spark (@f465b5f), runs
-// of trtllm-bench throughput by model and environment:
+// benchmarkSpark reads analysis/all_benchmark_results.json of brandonrc/benchmark-spark (@f465b5f), runs of
+// trtllm-bench throughput by model and environment:
 //
 //	{"models":{"deepseek":{"native":[{"environment":"native","model_name":"deepseek","iteration":10,"timestamp":"20251109_042404",
 //	  "start_temp_celsius":40,"end_temp_celsius":60,"exit_code":0,"throughput":0.9308,"output_throughput":119.1443,"latency":null,"peak_memory":70.05,"kv_cache":44.69}]}}}
 //
-// Its times, temperatures and exit code are those of scripts/run_comprehensive_benchmark.sh, the other
-// figures those of the tool's log: throughput in requests and output_throughput in tokens per second.
-// peak_memory and kv_cache are GiB. The first is the engine's peak while it profiled its memory, before
-// it took its KV cache (VERSIONS.md there: torch and non-torch): with it, kv_cache is 0.9 of what is left
-// of the machine's 119.71 GiB, in all of the published runs. latency is null there, and its unit is not
-// known.
+// Its times, temperatures and exit code are those of scripts/run_comprehensive_benchmark.sh, the other figures those of
+// the tool's log: throughput in requests and output_throughput in tokens per second. peak_memory and kv_cache are GiB.
+// The first is the engine's peak while it profiled its memory, before it took its KV cache (VERSIONS.md there: torch
+// and non-torch): with it, kv_cache is 0.9 of what is left of the machine's 119.71 GiB, in all of the published runs.
+// latency is null there, and its unit is unknown.
 //
-// A run is known by its timestamp. The iteration is a label: it comes several times in a cell.
+// The timestamp identifies a run. The iteration is a label: it occurs several times in a cell.
 func benchmarkSpark() Format {
 	return Format{
 		Name: "benchmark-spark", Help: "all_benchmark_results.json of benchmark-spark: runs of trtllm-bench by model and environment",
@@ -111,7 +110,7 @@ func (run sparkRun) result() (Result, error) {
 	return r, nil
 }
 
-// engineReport is what the engine says of its memory, among the figures; nil if it says nothing.
+// engineReport returns the figures that are the engine's report on its memory; nil if there are none.
 func engineReport(values []enginelog.Value) *rundir.EngineReport {
 	var e rundir.EngineReport
 	for _, v := range values {

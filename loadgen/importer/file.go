@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// Bounds of a file: results have every request in them, what stands beside them is small.
+// Limits of a file: results contain every request; the files next to them are small.
 const (
 	mostBytes       = 512 << 20
 	mostBytesBeside = 64 << 20
@@ -24,7 +24,7 @@ const (
 // file is a file of results.
 type file struct {
 	path   string
-	name   string // without the folder that it is in, fit to print
+	name   string // without the folder that it is in, printable
 	text   []byte
 	sha256 string
 }
@@ -38,10 +38,10 @@ func openFile(path string) (*file, error) {
 	return &file{path, printable(filepath.Base(path), longestLabel), text, hex.EncodeToString(sum[:])}, nil
 }
 
-// base is its name as it is, without the folder.
+// base returns its unchanged name, without the folder.
 func (f *file) base() string { return filepath.Base(f.path) }
 
-// beside reads a file in the same folder; nil if there is none.
+// beside reads a file in the same folder; nil if it does not exist.
 func (f *file) beside(name string) ([]byte, error) {
 	text, err := readFile(filepath.Join(filepath.Dir(f.path), name), mostBytesBeside)
 	if errors.Is(err, os.ErrNotExist) {
@@ -50,7 +50,7 @@ func (f *file) beside(name string) ([]byte, error) {
 	return text, err
 }
 
-// readFile reads a regular file up to a bound: a pipe would be waited for for ever.
+// readFile reads a regular file up to a limit: reading a pipe could block forever.
 func readFile(path string, most int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -69,7 +69,7 @@ func readFile(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(open, most))
 }
 
-// decode reads JSON. What Python writes for numbers that are none is absent.
+// decode reads JSON. Python's NaN and Infinity become absent.
 func decode(text []byte, into any) error {
 	err := json.Unmarshal(withoutNaN(text), into)
 	var wrong *json.UnmarshalTypeError
@@ -84,7 +84,7 @@ func decode(text []byte, into any) error {
 	}
 }
 
-// decodeBoth reads JSON into what is known of it, and by its members.
+// decodeBoth reads JSON into a struct of the expected fields, and by its members.
 func decodeBoth(text []byte, known any, members *map[string]json.RawMessage) error {
 	if err := decode(text, known); err != nil {
 		return err
@@ -99,8 +99,8 @@ func cmpOr(text, otherwise string) string {
 	return printable(text, longestLabel)
 }
 
-// withoutNaN replaces NaN and Infinity, which json.dump of Python writes and JSON has not, by null.
-// Inside of strings they stay.
+// withoutNaN replaces NaN and Infinity, which Python's json.dump writes and JSON lacks, by null. Inside strings they
+// stay.
 func withoutNaN(text []byte) []byte {
 	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) {
 		return text
@@ -127,7 +127,7 @@ func withoutNaN(text []byte) []byte {
 	return clean
 }
 
-// noNumber returns the word for a number that is none at the front of a text.
+// noNumber returns NaN or Infinity at the beginning of a text, as the text spells it.
 func noNumber(text []byte) string {
 	for _, word := range []string{"-Infinity", "Infinity", "NaN"} {
 		if bytes.HasPrefix(text, []byte(word)) {
@@ -137,5 +137,5 @@ func noNumber(text []byte) string {
 	return ""
 }
 
-// printable makes a foreign text fit to print.
+// printable makes a text from a file printable.
 func printable(text string, most int) string { return strings.TrimSpace(openai.Printable(text, most)) }

@@ -9,15 +9,14 @@ import (
 )
 
 // genaiBench reads the file that genai-bench (0.0.3 to 0.0.5) writes of a run of its scenarios, such as
-// D(100,100)_text-to-text_num_concurrency_1_time_60s.json, as loadgen/enginelog does for one that is
-// recorded (genai_bench/metrics/aggregated_metrics_collector.py), and the experiment_metadata.json
-// beside it (genai_bench/protocol.py, ExperimentMetadata):
+// D(100,100)_text-to-text_num_concurrency_1_time_60s.json, as loadgen/enginelog does for one that is recorded
+// (genai_bench/metrics/aggregated_metrics_collector.py), and the experiment_metadata.json next to it
+// (genai_bench/protocol.py, ExperimentMetadata):
 //
 //	{"benchmark_version":"0.0.5","api_model_name":"m","server_engine":"vLLM","server_version":"0.24.0","experiment_folder_name":"vLLM_text-to-text_m_20260922_100000"}
 //
-// The file has no time; its run ended when it was written. Its throughputs are the means over requests
-// where its version says so, and its time per output token is (latency - time to first token) over the
-// tokens but the first.
+// The file has no time; its run ended when it was written. Its throughputs are means over requests in some versions,
+// and its time per output token is (latency - time to first token) over the tokens but the first.
 func genaiBench() Format {
 	return Format{Name: "genai-bench", Help: "file of a run of genai-bench, with the experiment_metadata.json beside it", read: readGenAIBench}
 }
@@ -53,7 +52,7 @@ func readGenAIBench(f *file) ([]Result, error) {
 		Warnings: []string{changedWarning},
 	}
 	for i := range r.Values {
-		r.Values[i].Of = "" // of the one run that this is
+		r.Values[i].Of = "" // of the only run
 	}
 	r.label("shape", a.Scenario)
 	if a.Iteration == "batch_size" {
@@ -67,7 +66,7 @@ func readGenAIBench(f *file) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// keyOr is a text as the name of a label, or another.
+// keyOr returns a text as the name of a label, or the other text.
 func keyOr(text, otherwise string) string {
 	if labelName.MatchString(text) {
 		return text
@@ -75,7 +74,7 @@ func keyOr(text, otherwise string) string {
 	return otherwise
 }
 
-// besideGenAI takes over what is said of the experiment.
+// besideGenAI adds the experiment's metadata.
 func besideGenAI(f *file, r *Result) error {
 	const name = "experiment_metadata.json"
 	text, err := f.beside(name)

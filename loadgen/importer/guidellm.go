@@ -13,10 +13,10 @@ import (
 //	  "backend":{"target":"http://127.0.0.1:8000","model":"m"}},"metrics":{"request_totals":{"successful":6,"errored":0},
 //	  "time_to_first_token_ms":{"successful":{"mean":53.6,"median":56.2,"percentiles":{"p95":61.4}}}},"start_time":1795338219.08,"duration":0.887}]}
 //
-// Figures are those of requests that were successful. request_latency is in seconds, all others of a
-// request in milliseconds. Its time per output token is a request's latency over all of its tokens, the
-// first included; its inter-token latency is what is called time per output token here. A percentile is
-// a value that occurred, not one between two.
+// Figures are those of requests that were successful. request_latency is in seconds, all others of a request in
+// milliseconds. Its time per output token is a request's latency over all of its tokens, the first included; its
+// inter-token latency is time per output token in this project. A percentile is an observed value, without
+// interpolation.
 func guidellm() Format {
 	return Format{Name: "guidellm", Help: "JSON output of GuideLLM 0.8, each benchmark in it a run", read: readGuideLLM}
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Order is what to import, and where to.
+// Order is the files to import and the destination.
 type Order struct {
 	Format Format
 	Files  []string
-	// Out is the folder of run folders. It is made if there is none.
+	// Out is the folder of run folders. It is created if it is missing.
 	Out string
-	// Labels take the place of what a file says.
+	// Labels replace labels from the file.
 	Labels  map[string]string
 	Program rundir.Program
 	Now     time.Time
-	// Show writes what people read into the folder of a run; nil leaves it out.
+	// Show writes the readable pages into the folder of a run; nil leaves them out.
 	Show func(summary.Run) error
 }
 
@@ -39,9 +39,9 @@ type Imported struct {
 	Summary summary.Summary
 }
 
-// Import makes a folder of every run in the files, in the order of their start. All files are read
-// before anything is written, and a failure leaves nothing behind: neither half of a run nor half of
-// the runs. A run that is there already is refused by its name.
+// Import makes a folder of every run in the files, in the order of their start. It reads all files before it writes
+// any, and a failure leaves nothing behind: neither half of a run nor half of the runs. If a run exists already, the
+// error names it.
 func (o Order) Import() ([]Imported, error) {
 	all, err := o.read()
 	if err != nil {
@@ -57,7 +57,7 @@ func (o Order) Import() ([]Imported, error) {
 	return made, nil
 }
 
-// found is a run in a file, by the name that it gets.
+// found is a run in a file, with its new name.
 type found struct {
 	id     string
 	file   *file
@@ -87,7 +87,7 @@ func (o Order) read() ([]found, error) {
 				return nil, fmt.Errorf("%s: it has a second run of %s in the arm %q; the first is in %s", path, printable(r.Key, longestLabel), r.Labels["arm"], first)
 			}
 			runs[one.id] = path
-			f.text = nil // read
+			f.text = nil // no longer needed
 			all = append(all, one)
 		}
 	}
@@ -97,7 +97,7 @@ func (o Order) read() ([]found, error) {
 	return all, nil
 }
 
-// labels returns them for changing. A run without an arm is one of an experiment that has only one.
+// labels returns a copy that may be changed. A run without an arm belongs to an experiment with only one arm.
 func (r *Result) labels() map[string]string {
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
@@ -108,7 +108,7 @@ func (r *Result) labels() map[string]string {
 	return r.Labels
 }
 
-// refuseKnown looks whether a run is there already, under whatever name it was imported.
+// refuseKnown returns an error if a run was imported before, under any name.
 func (o Order) refuseKnown(all []found) error {
 	manifests, err := filepath.Glob(filepath.Join(globQuoted(o.Out), "*", rundir.ManifestFile))
 	if err != nil {
@@ -122,7 +122,7 @@ func (o Order) refuseKnown(all []found) error {
 		}
 		text, err := readFile(path, mostBytesBeside)
 		if err != nil || json.Unmarshal(text, &m) != nil || m.Imported == nil {
-			continue // another run's, and not ours to judge
+			continue // unreadable, or not an imported run
 		}
 		known[m.Imported.SHA256+" "+m.Imported.Key] = m.Run
 	}
@@ -137,12 +137,12 @@ func (o Order) refuseKnown(all []found) error {
 	return nil
 }
 
-// globQuoted lets a path stand for itself in a pattern.
+// globQuoted quotes a path for use in a pattern.
 func globQuoted(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// write makes the folders in one of their own, and moves them to their place when all are whole.
+// write makes the folders in a temporary one, and moves them to their place when all are complete.
 func (o Order) write(all []found) (made []Imported, err error) {
 	if err := os.MkdirAll(o.Out, 0o750); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (o Order) write(all []found) (made []Imported, err error) {
 		err := place(filepath.Join(half, one.id), string(made[i].Folder))
 		if err != nil {
 			for _, before := range made[:i] {
-				err = errors.Join(err, os.RemoveAll(string(before.Folder))) // made a moment ago, by this import
+				err = errors.Join(err, os.RemoveAll(string(before.Folder))) // created a moment ago, by this import
 			}
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (o Order) write(all []found) (made []Imported, err error) {
 	return made, nil
 }
 
-// place moves a folder to where nothing is.
+// place moves a folder to a path that must not exist.
 func place(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("%s: %w", to, fs.ErrExist)

@@ -1,11 +1,10 @@
-// Package importer reads what other benchmarks wrote of their runs and makes run folders of it, which
-// are read like our own.
+// Package importer reads the result files of other benchmarks and makes run folders from them, which are read like
+// uma-load's own.
 //
-// Nothing of such a run was measured here. Every figure stays its tool's word, by the tool's own
-// definition, apart from what is measured; what a file does not say is not there. Each format states
-// the versions of the tool and the code that writes its files, and warns where its words mean something
-// else than ours. Files are somebody else's: bounded, refused as a whole where they are damaged, and
-// every text in them is made fit to print.
+// umascope measured none of it. Every figure is kept as the tool reports it, by the tool's own definition and separate
+// from measured figures; figures that a file lacks are absent. Each format names the versions of the tool and the code
+// that writes its files, and warns where the tool's terms differ from umascope's. Files are untrusted: their size is
+// limited, a damaged file is refused as a whole, and every text in them is made printable.
 package importer
 
 import (
@@ -19,23 +18,23 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Format is a form of results that is understood.
+// Format is a supported format of results.
 type Format struct {
 	Name string
-	// Help says what is read, in a line.
+	// Help describes the files in one line.
 	Help string
 	// read returns the runs of a file, at least one.
 	read func(*file) ([]Result, error)
 }
 
-// Formats lists them in the order of the help.
+// Formats returns the formats in the order of the help.
 func Formats() []Format {
 	return []Format{
 		benchmarkSpark(), trtllmLog(), vllm(), aiperf(), genaiBench(), guidellm(), vllmMultiTurn(), sparkHarness(),
 	}
 }
 
-// Find returns the format of a name.
+// Find returns the format with a name.
 func Find(name string) (Format, error) {
 	var names []string
 	for _, f := range Formats() {
@@ -47,31 +46,32 @@ func Find(name string) (Format, error) {
 	return Format{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
 }
 
-// Result is a run of a foreign tool.
+// Result is a run of another tool.
 type Result struct {
-	// Key tells the run from all others of its tool, by the tool's own word: mostly its time. Namer is who
-	// chose it, if that is not the format: a run of which there are files of two formats is one run.
+	// Key identifies the run among all others of its tool, by the tool's own value: mostly its time. Namer is the tool
+	// that chose the key, if it is not the format's: files of two formats about one run give one run.
 	Key, Namer string
-	// StartedAt orders runs; EndedAt is zero where it is not known.
+	// StartedAt orders runs; EndedAt is zero if it is unknown.
 	StartedAt, EndedAt time.Time
-	// Labels tell arms apart; what the file does not say is not there.
+	// Labels distinguish arms; labels that the file lacks are absent.
 	Labels map[string]string
-	// Settings are those of the tool that decide what it measures.
+	// Settings are the tool's settings that decide what it measures.
 	Settings map[string]string
-	// Program is the tool, Version its own or that of the engine that it ran.
+	// Program is the tool, Version its version or that of the engine that it ran.
 	Program, Version string
-	// Model, Engine and URL are of what answered.
+	// Model, Engine and URL are those of the server.
 	Model, Engine, EngineVersion, URL string
 	ExitCode                          *int
-	// Stopped is why its figures must not be used; empty is nothing. EndKnown says that the file would tell.
+	// Stopped is why its figures must not be used; empty if they may. EndKnown is true if the file would show such a
+	// reason.
 	Stopped  string
 	EndKnown bool
-	// Values are the tool's figures, Memory what the engine says of its own.
+	// Values are the tool's figures, Memory the engine's figures for its own memory.
 	Values []enginelog.Value
 	Memory *rundir.EngineReport
-	// Start, Max and End are temperatures of the GPU, by the tool.
+	// Start, Max and End are temperatures of the GPU, as the tool reports them.
 	StartCelsius, MaxCelsius, EndCelsius *float64
-	// Warnings are where the tool's words mean something else than ours.
+	// Warnings describe where the tool's terms differ from umascope's.
 	Warnings []string
 }
 
@@ -100,22 +100,22 @@ func (r *Result) setting(name, value string) {
 	r.Settings[name] = value
 }
 
-// largest bounds what is taken for a figure: above, whole numbers are no longer exact.
+// largest bounds the figures that are accepted: above it, whole numbers are no longer exact.
 const largest = 1 << 53
 
-// add enters a figure in base units. What is absent, negative or too large is none.
+// add adds a figure in base units. It drops an absent, negative or too large value.
 func (r *Result) add(name enginelog.Name, statistic string, value *float64, factor float64) {
 	if value == nil || !(*value >= 0 && *value*factor <= largest) {
 		return
 	}
 	v := enginelog.NewValue(name, statistic, *value*factor)
 	if v.Unit == enginelog.Bytes {
-		v.Value = math.Round(v.Value) // there is no half of one
+		v.Value = math.Round(v.Value) // a count is a whole number
 	}
 	r.Values = append(r.Values, v)
 }
 
-// Warnings lists what the results say of themselves, each thing once.
+// Warnings returns the warnings of the results, each once.
 func Warnings(results []Result) []string {
 	var all []string
 	for _, r := range results {
@@ -128,5 +128,5 @@ func Warnings(results []Result) []string {
 	return all
 }
 
-// String is the name, as --format takes it.
+// String returns the name, as --format takes it.
 func (f Format) String() string { return f.Name }

@@ -8,17 +8,16 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
-// vllmMultiTurn reads what vLLM's benchmarks/multi_turn/benchmark_serving_multi_turn.py (@00d3953)
-// writes with --stats-json-output, a request an element:
+// vllmMultiTurn reads what vLLM's benchmarks/multi_turn/benchmark_serving_multi_turn.py (@00d3953) writes with
+// --stats-json-output, one request per element:
 //
 //	[{"ttft_ms":110.5,"tpot_ms":49.5,"latency_ms":853.1,"start_time_ms":1234.5,"input_num_turns":1,"input_num_tokens":34,"output_num_tokens":16,
 //	  "output_num_chunks":15,"output_num_first_chunk_tokens":1,"approx_cached_percent":0.0,"conversation_id":"c1","client_id":0}]
 //
-// Only requests that were answered are in it, those of its warm-up step are not. Statistics and
-// throughput are computed here over all of them, percentiles as type 7, as its own table has them without
-// --warmup-percentages. Its latency ends with the stream, not with the last text; its time to first token
-// is less than what was waited if the first chunk has several tokens; tokens are counted by its own
-// tokenizer. Start times are of a clock without a date.
+// It contains only requests that were answered, without those of its warm-up step. Statistics and throughput are
+// computed here over all of them, percentiles as type 7, like its own table without --warmup-percentages. Its latency
+// ends with the stream, not with the last text; its time to first token is less than the real wait if the first chunk
+// has several tokens; tokens are counted by its own tokenizer. Start times are of a clock without a date.
 func vllmMultiTurn() Format {
 	return Format{Name: "vllm-multi-turn", Help: "JSON of vLLM's benchmark_serving_multi_turn.py (--stats-json-output)", read: readMultiTurn}
 }
@@ -53,7 +52,7 @@ func readMultiTurn(f *file) ([]Result, error) {
 		first, last = min(first, *t.Start), max(last, *t.Start+*t.Latency)
 		ttft, latency = append(ttft, *t.TTFT), append(latency, *t.Latency)
 		input, output = append(input, *t.Input), append(output, *t.Output)
-		if t.TPOT != nil && *t.TPOT > 0 { // 0 is of an answer in one piece
+		if t.TPOT != nil && *t.TPOT > 0 { // 0 is an answer in one piece
 			tpot = append(tpot, *t.TPOT)
 		}
 		if t.Client != nil {
@@ -85,7 +84,7 @@ func readMultiTurn(f *file) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// rates are what a number of requests makes over a time.
+// rates adds the rates of a number of requests over a time in seconds.
 func (r *Result) rates(requests int, input, output, seconds float64) {
 	n := float64(requests)
 	r.add(enginelog.Requests, "", &n, 1)

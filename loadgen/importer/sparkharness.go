@@ -26,7 +26,7 @@ func sparkHarness() Format {
 	return Format{Name: "spark-harness", Help: "summary.json of dgx-spark-harness", read: readSparkHarness}
 }
 
-// harnessRun is what is read of it.
+// harnessRun has the fields of the file that are read.
 type harnessRun struct {
 	ID       string                       `json:"run_id"`
 	Created  string                       `json:"created_utc"`
@@ -101,7 +101,7 @@ func readSparkHarness(f *file) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// started is when the first of its phases did.
+// started returns the start of its first phase.
 func (run harnessRun) started() time.Time {
 	var first time.Time
 	for _, window := range run.Windows {
@@ -113,7 +113,7 @@ func (run harnessRun) started() time.Time {
 	return first
 }
 
-// cmpTime is the first of two times that is known.
+// cmpTime returns the first of two times that is set.
 func cmpTime(a, b time.Time) time.Time {
 	if a.IsZero() {
 		return b

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// distribution enters what is usually said of values, in units of which factor makes a base unit.
+// distribution adds the usual statistics of values; factor converts their unit to the base unit.
 func (r *Result) distribution(name enginelog.Name, values []float64, factor float64) {
 	if len(values) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// judging is what the file says of a run, as of a recorded command: nothing of it is measured.
+// judging returns the file's data about a run, as for a recorded command: none of it is measured.
 func (one found) judging(format Format) *rundir.Judging {
 	r := one.result
 	j := &rundir.Judging{
@@ -25,7 +25,7 @@ func (one found) judging(format Format) *rundir.Judging {
 	return j
 }
 
-// imported is where a run comes from, and what its file says beside the figures of its load.
+// imported returns the origin of a run, and the data of its file apart from the figures of its load.
 func (o Order) imported(one found) *rundir.Imported {
 	r := one.result
 	m := &rundir.Imported{
@@ -40,7 +40,7 @@ func (o Order) imported(one found) *rundir.Imported {
 	return m
 }
 
-// fromFile says of figures where they stand.
+// fromFile sets the file as the source of figures.
 func fromFile(values []enginelog.Value, name string) []enginelog.Value {
 	all := slices.Clone(values)
 	for i := range all {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// zoneWarning is of times without a zone.
+// zoneWarning is the warning about times without a zone.
 const zoneWarning = "its times have no zone and are taken for UTC: their order is right as long as the clock was not set"
 
-// timeOf reads a time; without a text it is none.
+// timeOf reads a time; without a text it returns the zero time.
 func timeOf(layout, field, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -41,12 +41,12 @@ func unixTime(field string, seconds *float64) (time.Time, error) {
 	return at, nil
 }
 
-// plausible says whether a run can have been then: JSON has no years of more than four digits, and no
+// plausible reports whether a run can have taken place at that time: JSON has no years of more than four digits, and no
 // model was served before 2000.
 func plausible(at time.Time) bool { return at.Year() >= 2000 && at.Year() <= 9999 }
 
-// changed is when a file was last written: when its run ended, for tools that do not say. A copy of it
-// that does not keep its time moves the run.
+// changed returns when a file was last written: the end of its run, for tools that do not record it. A copy that does
+// not preserve the time moves the run.
 func (f *file) changed() (time.Time, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *file) changed() (time.Time, error) {
 
 const changedWarning = "the file has no time: that of its last change is taken for the end of the run"
 
-// before is so many seconds before a time.
+// before returns the time that is so many seconds earlier.
 func before(end time.Time, seconds *float64) time.Time {
 	if seconds == nil || !(*seconds >= 0 && *seconds < 1e9) {
 		return end
@@ -65,10 +65,10 @@ func before(end time.Time, seconds *float64) time.Time {
 	return end.Add(-time.Duration(*seconds * float64(time.Second)))
 }
 
-// keyOf is the tool's own name of a run, or else its time.
+// keyOf returns the tool's own name of a run, or else its time.
 func keyOf(id, at string) string { return printable(cmp.Or(id, at), longestLabel) }
 
-// plainURL is an address without user, password, query and fragment: keys stand there.
+// plainURL returns an address without user, password, query and fragment: these may hold keys.
 func plainURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -78,7 +78,7 @@ func plainURL(text string) string {
 	return printable(plain.String(), longestLabel)
 }
 
-// labelNumber adds a number as a label if there is one.
+// labelNumber adds a number as a label if it is set.
 func (r *Result) labelNumber(name string, value *float64) {
 	if value != nil {
 		r.label(name, number(*value))

@@ -10,14 +10,14 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
-// trtllmLog reads the log of trtllm-bench (TensorRT-LLM 0.15 to 1.3), as loadgen/enginelog does for one
-// that is recorded. benchmark-spark (@f465b5f, scripts/run_comprehensive_benchmark.sh) writes a log a run
-// and puts beside NAME.log a NAME_metadata.json, which is read too:
+// trtllmLog reads the log of trtllm-bench (TensorRT-LLM 0.15 to 1.3), as loadgen/enginelog does for one that is
+// recorded. benchmark-spark (@f465b5f, scripts/run_comprehensive_benchmark.sh) writes one log per run and a
+// NAME_metadata.json next to NAME.log, which is read too:
 //
 //	{"environment":"native","model_name":"deepseek","iteration":1,"timestamp":"20251109_022626","start_temp_celsius":40,"end_temp_celsius":60,"exit_code":0}
 //
-// Without it a run is known by the first time in its log, such as [11/09/2025-02:27:01], and by the name
-// of the file.
+// Without it, a run is identified by the first time in its log, such as [11/09/2025-02:27:01], and by the name of the
+// file.
 func trtllmLog() Format {
 	return Format{Name: "trtllm-log", Help: "log of trtllm-bench, with the NAME_metadata.json that benchmark-spark puts beside NAME.log", read: readTRTLLMLog}
 }
@@ -49,7 +49,7 @@ func readTRTLLMLog(f *file) ([]Result, error) {
 	if err := besideLog(f, &r); err != nil {
 		return nil, err
 	}
-	if len(r.Values) == 0 && r.ExitCode == nil { // one that failed says nothing
+	if len(r.Values) == 0 && r.ExitCode == nil { // a failed run has no figures
 		return nil, errors.New("no line of it has a figure of TensorRT-LLM")
 	}
 	if r.EndedAt = times.last; r.StartedAt.IsZero() {
@@ -64,7 +64,7 @@ func readTRTLLMLog(f *file) ([]Result, error) {
 	return []Result{r}, nil
 }
 
-// besideLog takes over what benchmark-spark says of the run.
+// besideLog adds benchmark-spark's metadata of the run.
 func besideLog(f *file, r *Result) error {
 	name := strings.TrimSuffix(f.base(), ".log") + "_metadata.json"
 	text, err := f.beside(name)
@@ -88,7 +88,7 @@ func besideLog(f *file, r *Result) error {
 // logTimes are the first and the last time in a log.
 type logTimes struct{ first, last time.Time }
 
-// logTime is as TensorRT-LLM writes it: 11/09/2025-02:27:01.
+// logTime matches TensorRT-LLM's time format: 11/09/2025-02:27:01.
 var logTime = regexp.MustCompile(`^\[(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\]`)
 
 func (t *logTimes) line(text string) {

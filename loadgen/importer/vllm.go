@@ -14,21 +14,21 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
-// vllm reads the files of `vllm bench serve` (--save-result, and --append-result, which has a run a
-// line; vLLM 0.33.0, vllm/benchmarks/serve.py):
+// vllm reads the files of `vllm bench serve` (--save-result, and --append-result, which has one run per line; vLLM
+// 0.33.0, vllm/benchmarks/serve.py):
 //
 //	{"date":"20260922-090431","backend":"openai-chat","model_id":"m","num_prompts":8,"request_rate":"inf","max_concurrency":2,"duration":2.3,
 //	 "completed":8,"failed":0,"request_throughput":3.4,"output_throughput":50.5,"mean_ttft_ms":128.1,"median_ttft_ms":63.4,"p99_ttft_ms":361.1,…}
 //
-// The date is that of the end, in the zone of the client. What --metadata adds stands among the rest: a
-// text under the name of a label becomes one. Time per output token is (latency - time to first token)
-// over the tokens but the first; inter-token latencies are the gaps between chunks, whatever they hold.
-// Throughput and latencies are of requests that succeeded; the duration is of all.
+// The date is that of the end, in the zone of the client. Fields from --metadata are among the others: a text whose
+// name is valid for a label becomes a label. Time per output token is (latency - time to first token) over the tokens
+// but the first; inter-token latencies are the gaps between chunks with any content. Throughput and latencies are of
+// requests that succeeded; the duration is of all.
 func vllm() Format {
 	return Format{Name: "vllm", Help: "results of vllm bench serve (--save-result, --append-result)", read: readVLLM}
 }
 
-// vllmRun is what is read of a run beside its latencies.
+// vllmRun has the fields of a run apart from its latencies.
 type vllmRun struct {
 	Date         string          `json:"date"`
 	Backend      string          `json:"backend"`
@@ -68,7 +68,7 @@ func readVLLM(f *file) ([]Result, error) {
 	return all, nil
 }
 
-// jsonValues are those of a text: the elements of one list, or values one after the other.
+// jsonValues returns the values in a text: the elements of one list, or values one after the other.
 func jsonValues(text []byte) ([]json.RawMessage, error) {
 	var values []json.RawMessage
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
@@ -138,7 +138,7 @@ func vllmResult(text []byte) (Result, error) {
 	return r, err
 }
 
-// failed is how many requests did; older versions do not say it.
+// failed returns how many requests failed; older versions do not report it.
 func (run vllmRun) failed() *float64 {
 	if run.Failed != nil || run.Completed == nil || run.Prompts == nil || *run.Completed > *run.Prompts {
 		return run.Failed
@@ -172,10 +172,10 @@ func vllmLatencies(r *Result, members map[string]json.RawMessage) error {
 
 var labelName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,63}$`)
 
-// secretName is of what is not kept, whatever its user thought.
+// secretName matches names whose values are never kept, even if the user added them.
 var secretName = regexp.MustCompile(`key|secret|password|credential|authorization`)
 
-// vllmMetadata makes labels of what the user added. Nothing that vLLM writes itself is taken for it.
+// vllmMetadata makes labels of the user's fields, and skips all fields that vLLM writes itself.
 func vllmMetadata(r *Result, members map[string]json.RawMessage) {
 	own := []string{
 		"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "request_rate", "ramp_up_strategy",
