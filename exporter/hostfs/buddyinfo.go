@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BuddyZone is the free memory of one zone of one node, as the page allocator keeps it.
+// BuddyZone is the free memory of one zone of one node in the page allocator.
 type BuddyZone struct {
 	Node, Zone string
 	// FreeBlocks is the number of free blocks of 2^order pages, by order.
@@ -19,7 +19,7 @@ func ReadBuddyinfo(proc fs.FS) ([]BuddyZone, error) {
 	return parseFile(proc, "buddyinfo", parseBuddyinfo)
 }
 
-// maxOrders is more than any kernel has: 11 is usual, 14 the most (arm64 with pages of 64 KiB).
+// maxOrders is above the maximum of any kernel: 11 is usual, 14 the most (arm64 with pages of 64 KiB).
 const maxOrders = 32
 
 func parseBuddyinfo(text string) ([]BuddyZone, error) {

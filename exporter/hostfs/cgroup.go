@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ErrNotHostCgroups is wrapped when a directory is not the root of the host's cgroup v2 tree: the
-// host runs cgroup v1, or a cgroup namespace hides all but the part that a container is in.
+// ErrNotHostCgroups is wrapped when a directory is not the root of the host's cgroup v2 tree: the host runs cgroup v1,
+// or a cgroup namespace hides all but a container's own part.
 var ErrNotHostCgroups = errors.New("not the host's cgroup v2 tree")
 
 // MemoryStat holds the memory.stat of a cgroup, its descendants included, by the kernel's names:
@@ -29,10 +29,10 @@ func namedKernelMemory() []string {
 	return []string{"slab", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc", "zswap"}
 }
 
-// KernelOther is the kernel memory charged to the cgroup that is none of the kinds that memory.stat
-// names, in bytes: on a machine with an NVIDIA driver, memory of cudaMallocManaged and the page tables
-// that go with it. It is signed, because the kernel updates the parts in batches and not at once.
-// It is unknown before kernel 5.18, which has no total; a part that is missing is part of the rest.
+// KernelOther returns the kernel memory charged to the cgroup beyond the kinds that memory.stat lists, in bytes: on a
+// machine with an NVIDIA driver, memory of cudaMallocManaged and the page tables that go with it. It is signed, because
+// the kernel updates the parts in batches and not at once. It is unknown before kernel 5.18, which has no total; a
+// missing part is included in the rest.
 func (s MemoryStat) KernelOther() (bytes int64, known bool) {
 	kernel, known := s["kernel"]
 	if !known {
@@ -45,9 +45,8 @@ func (s MemoryStat) KernelOther() (bytes int64, known bool) {
 	return bytes, true
 }
 
-// MemoryStatAmounts are the lines of memory.stat that are amounts (memory_stats in mm/memcontrol.c of Linux
-// 6.12, less those that count events). A line of a later kernel is not among them: it may be
-// either.
+// MemoryStatAmounts are the lines of memory.stat that are amounts (memory_stats in mm/memcontrol.c of Linux 6.12, less
+// those that count events). A line of a later kernel is not in the list: it may be an amount or a count.
 func MemoryStatAmounts() []string {
 	return []string{
 		"anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock", "vmalloc", "shmem",
@@ -57,14 +56,14 @@ func MemoryStatAmounts() []string {
 	}
 }
 
-// ReadMemoryCurrent reads what is charged to a cgroup and its descendants, in bytes.
+// ReadMemoryCurrent reads the charge of a cgroup and its descendants, in bytes.
 func ReadMemoryCurrent(cgroups fs.FS, cgroup string) (uint64, error) {
 	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
 }
 
-// CheckHostCgroups returns ErrNotHostCgroups, with what is there instead, unless cgroups is the
-// root of the host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of
-// cgroup v1 no hierarchy has cgroup.controllers.
+// CheckHostCgroups returns ErrNotHostCgroups, with a description of what is mounted, unless cgroups is the root of the
+// host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of cgroup v1 no hierarchy has
+// cgroup.controllers.
 func CheckHostCgroups(cgroups fs.FS) error {
 	root := displayPath(cgroups, ".")
 	if _, err := fs.Stat(cgroups, "cgroup.controllers"); err != nil {
@@ -90,8 +89,8 @@ func insteadOfCgroup2(cgroups fs.FS) string {
 	return "cgroup v1, or no cgroups at all,"
 }
 
-// ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Everything that is
-// charged to any cgroup is charged to one of them.
+// ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Every charge is part of the charge
+// of one of them.
 func ListTopCgroups(cgroups fs.FS) ([]string, error) {
 	if err := CheckHostCgroups(cgroups); err != nil {
 		return nil, err
@@ -136,11 +135,11 @@ func isGone(cgroups fs.FS, cgroup string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// inCgroup is the name of a file of a cgroup below the root of all.
+// inCgroup returns the name of a file of a cgroup below the root.
 func inCgroup(cgroup, file string) string { return path.Join(strings.TrimPrefix(cgroup, "/"), file) }
 
-// hostCgroupNamespace is where ns/cgroup of a process in the first cgroup namespace leads to
-// (CGROUP_NS_INIT_INO in linux/nsfs.h, 0xEFFFFFFB).
+// hostCgroupNamespace is the link target of ns/cgroup of a process in the first cgroup namespace (CGROUP_NS_INIT_INO in
+// linux/nsfs.h, 0xEFFFFFFB).
 const hostCgroupNamespace = "cgroup:[4026531835]"
 
 // HostCgroupNamespace reports whether /proc/<pid>/cgroup shows the reader whole paths. In its own cgroup namespace it

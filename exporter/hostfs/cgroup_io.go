@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// DeviceIO is what a cgroup and all below it have read from and written to one block device since the
-// cgroup was made.
+// DeviceIO is the I/O of a cgroup and all below it on one block device since the cgroup was made.
 type DeviceIO struct {
 	// Device is the number of the device, such as 259:0.
 	Device                  string
 	Reads, Writes, Discards IOCount
 }
 
-// IOCount is how much was done.
+// IOCount is an amount of I/O in one direction.
 type IOCount struct{ Bytes, Operations uint64 }
 
 // parseIOStat parses io.stat of cgroup v2 (Documentation/admin-guide/cgroup-v2.rst), in the order of its lines:
@@ -29,7 +28,7 @@ type IOCount struct{ Bytes, Operations uint64 }
 func parseIOStat(text string) ([]DeviceIO, error) {
 	var devices []DeviceIO
 	if strings.HasSuffix(text, " ") {
-		// The bare number of the second case: what is before it is whole.
+		// The bare number of the second form: the entry before it is complete.
 		text = text[:strings.LastIndexByte(text, '\n')+1]
 	}
 	err := parseLines(text, func(line string) error {
@@ -70,7 +69,7 @@ func parseDeviceIO(line string) (device DeviceIO, counted bool, err error) {
 
 const unknownDevice = "(unknown)"
 
-// count is where the value of a key belongs, nil for keys that are not read.
+// count returns the field for a key, nil for keys that are not read.
 func (d *DeviceIO) count(key string) *uint64 {
 	switch key {
 	case "rbytes":
@@ -96,8 +95,8 @@ func isDeviceNumber(text string) bool {
 	return isPair && majorErr == nil && minorErr == nil
 }
 
-// BlockDeviceName is the kernel's name of the block device with a number such as 259:0, by the link that sysfs
-// has for it. A device that is gone, or is not shown to the reader, is an error.
+// BlockDeviceName is the kernel's name of the block device with a number such as 259:0, by the link that sysfs has for
+// it. A device that is gone, or hidden from the reader, is an error.
 //
 //	/sys/dev/block/259:0 -> ../../devices/pci0004:00/0004:00:00.0/0004:01:00.0/nvme/nvme0/nvme0n1
 func BlockDeviceName(sys fs.FS, number string) (string, error) {

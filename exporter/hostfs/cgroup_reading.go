@@ -16,16 +16,16 @@ import (
 // memory.high nor the discards of io.stat, gives 0 for a missing file and the largest number for no limit, takes paths
 // of directories only, and depends on eBPF and D-Bus libraries.
 type Cgroup struct {
-	// Current is charged to it now, Peak the most that ever was (kernel 5.19), Swap is in swap.
+	// Current is the present charge, Peak the highest charge so far (kernel 5.19), Swap is in swap.
 	Current, Peak, Swap *uint64
-	// Max is the limit above which something is killed, High that above which it is slowed down. They
-	// are nil where there is no limit, too.
+	// Max is the limit above which the kernel kills, High the limit above which it slows tasks down. They are nil
+	// without a limit, too.
 	Max, High *uint64
-	// Events of memory by the kernel's words: low, high, max, oom, oom_kill and so on.
+	// Events of memory by the kernel's names: low, high, max, oom, oom_kill and so on.
 	Events map[string]uint64
 	// Pressure by resource: cpu, io, memory.
 	Pressure map[string]Pressure
-	// CPU is what its tasks computed, Tasks how many there are, threads counted each.
+	// CPU is the CPU time of its tasks, Tasks their number, counting threads.
 	CPU   CPUTime
 	Tasks *uint64
 	// IO by device. A device without I/O is missing.
@@ -101,7 +101,7 @@ type cgroupReader struct {
 	trouble []error
 }
 
-// readPart reads one file. A file that is missing has the zero value.
+// readPart reads one file. A missing file gives the zero value.
 func readPart[T any](r *cgroupReader, file string, parse func(string) (T, error)) T {
 	part, err := parseFile(r.cgroups, inCgroup(r.cgroup, file), parse)
 	switch {
@@ -119,7 +119,7 @@ func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// parseLimit parses a file that is one amount; nil is no limit.
+// parseLimit parses a file with one amount; nil is no limit.
 //
 //	max
 func parseLimit(text string) (*uint64, error) {

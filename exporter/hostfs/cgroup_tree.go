@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Bounds of a walk over cgroups. Hosts have hundreds; a runaway program can make as many as there is
-// memory, and must not take the exporter with it.
+// Limits of a walk over cgroups. Hosts have hundreds; a runaway program can make as many as memory allows, and must not
+// take the exporter with it.
 const (
 	maxCgroups     = 10_000
 	maxCgroupDepth = 32
 )
 
-// ErrTooManyCgroups is wrapped when a tree is larger than a walk goes.
+// ErrTooManyCgroups is wrapped when a tree exceeds the limits of a walk.
 var ErrTooManyCgroups = errors.New("too many cgroups")
 
 // WalkCgroups lists the cgroups below the root of the host's cgroup v2 tree by path, such as
@@ -94,7 +94,7 @@ func subdirectories(fsys fs.FS, name string) ([]string, error) {
 	return names, nil
 }
 
-// linksOfEmpty is how many links there are to a directory without subdirectories: its name and its dot.
+// linksOfEmpty is the link count of a directory without subdirectories: its name and its dot.
 const linksOfEmpty = 2
 
 // countsSubdirectories says whether the link count of the root fits its number of subdirectories. This is true for

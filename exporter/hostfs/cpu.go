@@ -24,7 +24,7 @@ func cpuModes() []string {
 	return []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 }
 
-// ReadCPUSeconds reads what all CPUs together have spent in each mode since boot, from the first line of
+// ReadCPUSeconds reads the time that all CPUs together have spent in each mode since boot, from the first line of
 // /proc/stat. Times of idle CPUs may go back by a little, since the kernel estimates them.
 //
 //	cpu  695175 24566 168959 1160454 6072 0 2634 2912 0 0

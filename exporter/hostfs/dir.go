@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxFileBytes bounds one file. The longest that is read, diskstats of a host with thousands
-	// of devices, is well below; a file that never ends must not take the exporter's memory.
+	// maxFileBytes is the maximum size of one file. The longest file read, diskstats of a host with thousands of
+	// devices, is well below; an endless file must not take the exporter's memory.
 	maxFileBytes = 1 << 20
 	// firstReadBytes holds nearly every file whole, so that one read call suffices.
 	firstReadBytes = 8 << 10
@@ -50,7 +50,7 @@ func IsProcfs(path string) bool {
 
 func (d dir) join(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
-// path is where name is; names that lead out of the root are refused, links are not.
+// path returns the path of name; names that lead out of the root are refused, links are not.
 func (d dir) path(operation, name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", &fs.PathError{Op: operation, Path: name, Err: fs.ErrInvalid}
@@ -80,7 +80,7 @@ func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
 	return os.ReadDir(path)
 }
 
-// Stat describes what a name leads to.
+// Stat describes the target of a name.
 func (d dir) Stat(name string) (fs.FileInfo, error) {
 	path, err := d.path("stat", name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d dir) ReadLink(name string) (string, error) {
 	return os.Readlink(path)
 }
 
-// Open is there because an fs.FS must have it. A file is read at once, by ReadFile's rules.
+// Open is required by fs.FS. It reads a file at once, by ReadFile's rules.
 func (d dir) Open(name string) (fs.File, error) {
 	path, err := d.path("open", name)
 	if err != nil {
@@ -149,7 +149,7 @@ func readDirectly(path string) ([]byte, error) {
 	if err := mustBeRegular(fd); err != nil {
 		return nil, err
 	}
-	var first [firstReadBytes]byte // on the stack: of hundreds of cgroups thousands of files are read
+	var first [firstReadBytes]byte // on the stack: hundreds of cgroups have thousands of files
 	content := first[:0]
 	for {
 		if cap(content)-len(content) < firstReadBytes/2 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Diskstats is what one block device has done since boot. Times are summed over requests that
-// overlap; the kernel counts them in milliseconds in 32 bits, so they start anew after 2^32 ms.
+// Diskstats are the counts of one block device since boot. Times are summed over requests that overlap; the kernel
+// counts them in milliseconds in 32 bits, so they restart after 2^32 ms.
 type Diskstats struct {
 	Device        string
 	Reads, Writes DiskOperations
@@ -46,8 +46,8 @@ const (
 	columnsAll         = 17
 )
 
-// ReadDiskstats reads /proc/diskstats in the order of its lines: whole devices and partitions. A
-// line has 14, 18 or 20 columns by kernel version; further ones of later kernels are not read.
+// ReadDiskstats reads /proc/diskstats in the order of its lines: whole devices and partitions. A line has 14, 18 or 20
+// columns by kernel version; additional columns of later kernels are not read.
 //
 //	259       0 nvme0n1 1841223 1021 214478132 402911 2213377 1288421 391882744 1902877 0 1187412 2391004 0 0 0 0 98211 85216
 func ReadDiskstats(proc fs.FS) ([]Diskstats, error) {

@@ -15,16 +15,16 @@ import (
 // anything: a pipe, a device, a link that leads out of its container. Such files are read under the root of that
 // process and by rules that exclude these cases.
 
-// maxForeignBytes bounds what is read of a file at a time.
+// maxForeignBytes is the maximum number of bytes read of a file at a time.
 const maxForeignBytes = 1 << 20
 
-// maxForeignLinks bounds the links behind a name; /etc/cufile.json has two, made by update-alternatives.
+// maxForeignLinks is the maximum number of links behind a name; /etc/cufile.json has two, made by update-alternatives.
 const maxForeignLinks = 8
 
-// ReadForeign reads a file by the name that a process has for it, an absolute path under /proc/<pid>/root. It
-// must be a regular file of at most 1 MiB. On the running machine it is opened without leaving that root,
-// without following links of procfs and without waiting (openat2(2), Linux 5.6; on older kernels it is an
-// error, since there is no way that is safe). In a recording it is the file of that name in its tree.
+// ReadForeign reads a file by the name that a process has for it, an absolute path under /proc/<pid>/root. It must be a
+// regular file of at most 1 MiB. On the running machine it is opened without leaving that root, without following links
+// of procfs and without waiting (openat2(2), Linux 5.6; on older kernels, which have no safe way, it is an error). In a
+// recording it is the file of that name in its tree.
 func ReadForeign(proc fs.FS, pid uint32, name string) ([]byte, error) {
 	file, err := openForeign(proc, pid, name)
 	if err != nil {
@@ -44,11 +44,11 @@ func ReadForeign(proc fs.FS, pid uint32, name string) ([]byte, error) {
 	return content, nil
 }
 
-// LogPosition is how far a log has been read.
+// LogPosition is the position up to which a log has been read.
 type LogPosition struct {
 	// File identifies the log, whatever its name.
 	File string
-	// Offset is that of the first byte that has not been read.
+	// Offset is the offset of the first unread byte.
 	Offset uint64
 }
 
@@ -76,8 +76,8 @@ func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (
 	return lines, LogPosition{File: file.id, Offset: offset + uint64(done)}, nil
 }
 
-// wholeLines cuts a piece of a file down to whole lines; its first one is not if it begins within one. read is
-// how much of the piece is done with. A line that fills the piece is given up.
+// wholeLines cuts a piece of a file down to whole lines. The first line is dropped if the piece begins within it. read
+// is how much of the piece is consumed. A line that fills the piece is dropped.
 func wholeLines(piece string, within bool) (lines string, read int) {
 	end := strings.LastIndexByte(piece, '\n') + 1
 	if end == 0 && len(piece) < maxForeignBytes {
@@ -93,7 +93,7 @@ func wholeLines(piece string, within bool) (lines string, read int) {
 	return piece[begin:end], end
 }
 
-// ForeignWorkingDirectory is where a process's relative paths begin, as it names that itself.
+// ForeignWorkingDirectory returns a process's working directory, by the process's own name.
 func ForeignWorkingDirectory(proc fs.FS, pid uint32) (string, error) {
 	directory, err := fs.ReadLink(proc, processFile(pid, "cwd"))
 	if err != nil {
@@ -152,8 +152,9 @@ func recordedFile(name string, content []byte) *foreignFile {
 	}
 }
 
-// openInRoot opens a file for reading below the directory root, which it takes for the root of all paths. Links
-// at the end of a path are read and begun anew with, by the same rules, because the open itself follows none.
+// openInRoot opens a file for reading below the directory root, which it takes for the root of all paths. It reads
+// links at the end of a path and starts again with their target, by the same rules, because the open itself follows no
+// links.
 func openInRoot(root, name string) (int, error) {
 	rootFD, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -207,7 +208,7 @@ func readLinkIn(rootFD int, name string) (string, error) {
 	return string(buffer[:n]), nil
 }
 
-// liveFile makes a file of a descriptor, which it owns from then on.
+// liveFile makes a file of a descriptor and takes ownership of it.
 func liveFile(name string, fd int) (*foreignFile, error) {
 	var stat unix.Stat_t
 	err := mustBeRegular(fd)

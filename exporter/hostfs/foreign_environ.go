@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// EnvironVariables are all that is ever kept of another process's environment.
+// EnvironVariables are the only variables that are kept of another process's environment.
 func EnvironVariables() []string {
 	return []string{
 		"CUFILE_ENV_PATH_JSON", "CUFILE_LOGFILE_PATH", "CUFILE_FORCE_COMPAT_MODE",
@@ -25,8 +25,8 @@ func ReadEnviron(proc fs.FS, pid uint32) (map[string]string, error) {
 	return parseEnviron(string(content)), nil
 }
 
-// parseEnviron reads NAME=value texts that a zero byte ends each; the first of a name counts, as for getenv. One
-// that is not ended was cut, or written over by the process, and is left out.
+// parseEnviron reads NAME=value texts, each ended by a zero byte; the first of a name counts, as for getenv. A text
+// without its end was truncated, or overwritten by the process, and is left out.
 func parseEnviron(text string) map[string]string {
 	wanted := EnvironVariables()
 	kept := map[string]string{}
@@ -38,7 +38,7 @@ func parseEnviron(text string) map[string]string {
 		text = rest
 		name, value, isPair := strings.Cut(pair, "=")
 		if _, twice := kept[name]; isPair && !twice && slices.Contains(wanted, name) {
-			// A copy: the text would keep the rest of the environment in memory.
+			// A copy: a substring would keep the rest of the environment in memory.
 			kept[name] = strings.Clone(value)
 		}
 	}

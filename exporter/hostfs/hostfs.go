@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// errMalformed is what a line is that has not the shape its file's documentation gives it.
+// errMalformed is the error of a line that does not have its documented form.
 var errMalformed = errors.New("malformed")
 
 // sectorBytes is the unit of /proc/diskstats and of block device sizes, whatever the device's logical block size
@@ -41,7 +41,7 @@ func parseFile[T any](fsys fs.FS, name string, parse func(string) (T, error)) (T
 	return parsed, nil
 }
 
-// displayPath is the name of a file for people: the whole path where the root has one.
+// displayPath returns the name of a file for messages: the whole path if the root has one.
 func displayPath(fsys fs.FS, name string) string {
 	if root, ok := fsys.(dir); ok {
 		return root.join(name)
@@ -49,9 +49,8 @@ func displayPath(fsys fs.FS, name string) string {
 	return name
 }
 
-// parseLines calls parse with each line, without its end, until one is not understood. The kernel ends
-// every line of a table; one that is not ended was cut, and what is left of a cut number is
-// another number.
+// parseLines calls parse with each line, without its end, until one fails. The kernel ends every line of a table; a
+// line without end was truncated, and a truncated number is another number.
 func parseLines(text string, parse func(line string) error) error {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -76,7 +75,7 @@ func excerpt(line string) string {
 	return strconv.Quote(line)
 }
 
-// parseKeyed parses lines of a key and a number, the shape of /proc/vmstat and memory.stat:
+// parseKeyed parses lines of a key and a number, as in /proc/vmstat and memory.stat:
 //
 //	pgmajfault 1203
 func parseKeyed(text string) (map[string]uint64, error) {
@@ -98,8 +97,8 @@ func parseKeyed(text string) (map[string]uint64, error) {
 
 func parseUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
 
-// readText reads an attribute that is one line of text, such as a model name, without the blanks
-// that some devices pad it with.
+// readText reads an attribute of one line of text, such as a model name, without the blanks that some devices pad it
+// with.
 func readText(fsys fs.FS, name string) (string, error) {
 	content, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -108,7 +107,7 @@ func readText(fsys fs.FS, name string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// readUint reads an attribute that is one number.
+// readUint reads an attribute of one number.
 func readUint(fsys fs.FS, name string) (uint64, error) {
 	return parseFile(fsys, name, func(text string) (uint64, error) {
 		value, err := parseUint(strings.TrimSpace(text))

@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// HwmonChip is a sensor chip, or what a driver shows as one.
+// HwmonChip is a sensor chip, or a device that a driver shows as one.
 type HwmonChip struct {
 	// Name is the driver's, such as mlx5; Device the address of what it measures, such as
 	// 0000:01:00.0, "" for a chip that belongs to no device.
 	Name, Device string
-	// Temperatures are in degrees Celsius, Powers in watts, Energies in joules since the chip began
-	// to count. PowerLimits are what the chip keeps the power of a sensor to, in watts.
+	// Temperatures are in degrees Celsius, Powers in watts, Energies in joules since the chip began to count.
+	// PowerLimits are the limits that the chip enforces on the power of a sensor, in watts.
 	Temperatures, Powers, PowerLimits, Energies []HwmonReading
-	// SPBM is there for a chip of that driver.
+	// SPBM is set for a chip of that driver.
 	SPBM *SPBMStatus
 
 	entry string // such as hwmon3, numbered in the order of loading
 }
 
-// HwmonReading is one sensor of a chip. Sensor is its label, such as asic, or where the driver gives none, or
-// the same to several, its channel, such as temp1.
+// HwmonReading is one sensor of a chip. Sensor is its label, such as asic. If the driver gives no label, or the same
+// label to several sensors, it is the channel, such as temp1.
 type HwmonReading struct {
 	Sensor string
 	Value  float64
@@ -168,7 +168,7 @@ func tellApart(readings []HwmonReading) {
 	}
 }
 
-// readHwmonValue reads a value in base units; nil is none. A limit of 0 is none that is set.
+// readHwmonValue reads a value in base units; nil is absent. A limit of 0 is not set.
 func readHwmonValue(sys fs.FS, name, kind string) (*float64, error) {
 	if kind == "temp_input" {
 		return readCelsius(sys, name)
@@ -191,8 +191,7 @@ func parseMicro(text string) (float64, error) {
 	return float64(micro) / 1e6, nil
 }
 
-// readSPBM reads the attributes of the driver from the chip, or from its ACPI device, where other readers
-// of it look for them.
+// readSPBM reads the attributes of the driver from the chip, or from its ACPI device, where other tools look for them.
 func readSPBM(sys fs.FS, chip string) (*SPBMStatus, error) {
 	first := func(attribute string) (*uint64, error) {
 		value, err := readUint(sys, chip+"/"+attribute)

@@ -14,15 +14,15 @@ import (
 // no counter of its network interface. Nil is absent.
 type InfiniBandPort struct {
 	Device, Port string // such as mlx5_0 and 1
-	// Interface is the network interface of the same function of the card, "" if there is not just one.
+	// Interface is the network interface of the same function of the card, "" unless there is exactly one.
 	Interface string
 	// Up reports whether the port is in state active.
 	Up *bool
-	// BytesPerSecond is what the link carries each way.
+	// BytesPerSecond is the link's capacity each way.
 	BytesPerSecond *float64
-	// ReceivedBytes and TransmittedBytes are what RDMA moved since the card was reset.
+	// ReceivedBytes and TransmittedBytes are the bytes that RDMA moved since the card was reset.
 	ReceivedBytes, TransmittedBytes *uint64
-	// Errors are counters of trouble, those of infinibandErrors that the port has.
+	// Errors are the error counters of infinibandErrors that the port has.
 	Errors []InfiniBandError
 }
 
@@ -32,9 +32,9 @@ type InfiniBandError struct {
 	Count uint64
 }
 
-// infinibandErrors are the counters of trouble that are read. Those below hw_counters are mlx5's for
-// RoCE: lost, late or unwelcome packets, which the card sends anew. Each file below counters costs a
-// question to the card, so few are read.
+// infinibandErrors are the error counters that are read. Those below hw_counters are mlx5's for RoCE: lost, late or
+// unexpected packets, which the card sends again. Each file below counters costs a request to the card, so few are
+// read.
 func infinibandErrors() []string {
 	return []string{
 		"counters/port_rcv_errors", "counters/port_xmit_discards", "counters/symbol_error", "counters/link_downed",
@@ -75,7 +75,7 @@ func ReadInfiniBandPorts(sys fs.FS) ([]InfiniBandPort, error) {
 	return ports, errors.Join(errs...)
 }
 
-// interfaceOf finds the network interface of the PCI function that the RDMA device is of.
+// interfaceOf finds the network interface of the RDMA device's PCI function.
 func interfaceOf(sys fs.FS, device string) string {
 	entries, err := fs.ReadDir(sys, infinibandClass+"/"+device+"/device/net")
 	if err != nil || len(entries) != 1 {
@@ -131,7 +131,7 @@ func parsePortRate(text string) (*float64, error) {
 	return new(gigabits * 1e9 / 8), nil
 }
 
-// parsePortCounter parses a counter; nil is one that the card does not keep.
+// parsePortCounter parses a counter; nil if the card does not keep it.
 //
 //	N/A (no PMA)
 func parsePortCounter(text string) (*uint64, error) {

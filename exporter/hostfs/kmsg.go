@@ -31,10 +31,10 @@ func ParseKernelRecord(text string) (KernelRecord, error) {
 	return KernelRecord{Facility: int(value >> 3), Level: int(value & 7), Message: message}, nil
 }
 
-// DriverKind is what a line of NVIDIA's driver is about.
+// DriverKind is the subject of a line of NVIDIA's driver.
 type DriverKind string
 
-// The kinds; a line has the first that fits.
+// The kinds; the first that matches a line counts.
 const (
 	DriverXID         DriverKind = "xid"
 	DriverFellOffBus  DriverKind = "fell_off_bus"
@@ -49,13 +49,13 @@ func DriverKinds() []DriverKind {
 	return []DriverKind{DriverXID, DriverFellOffBus, DriverOutOfMemory, DriverInitFailed, DriverAssertion, DriverOther}
 }
 
-// DriverLine is a line of NVIDIA's driver in the kernel log. Nothing of its text is kept: it may name processes.
+// DriverLine is a line of NVIDIA's driver in the kernel log. Its text is dropped: it may name processes.
 type DriverLine struct {
 	Kind DriverKind
 	XID  uint64 // of DriverXID
 }
 
-// warningLevel is the level of printk without one, and of all that the driver prints of errors.
+// warningLevel is printk's default level, and that of all driver messages about errors.
 const warningLevel = 4
 
 // DriverLine returns the subject of a line of the driver's kernel modules; ok is false for all other lines, for lines
@@ -90,7 +90,7 @@ func (r KernelRecord) DriverLine() (DriverLine, bool) {
 	return DriverLine{Kind: DriverOther}, true
 }
 
-// xidOf is the code of a line such as "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, …".
+// xidOf returns the code of a line such as "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, …".
 func xidOf(message string) (uint64, bool) {
 	rest, is := strings.CutPrefix(message, "NVRM: Xid (")
 	if !is {

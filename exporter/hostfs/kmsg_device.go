@@ -7,20 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelLogBytes is more than a record of /dev/kmsg has.
+// kernelLogBytes exceeds the size of any record of /dev/kmsg.
 const kernelLogBytes = 16 << 10
 
 // The ends of reading the kernel log, other than failures.
 var (
 	// ErrNoRecord is returned when there is no further record yet.
 	ErrNoRecord = errors.New("no further record")
-	// ErrOverrun is returned once when records were overwritten before they were read; reading goes on with the oldest.
+	// ErrOverrun is returned once when records were overwritten before they were read; reading continues with the
+	// oldest.
 	ErrOverrun = errors.New("records of the kernel log were overwritten before they were read")
 )
 
-// OpenKernelLog opens /dev/kmsg at its present end. The function that it returns reads one record and never waits. Where
-// kernel.dmesg_restrict is 1, this takes CAP_SYSLOG: the error is fs.ErrPermission else, and fs.ErrNotExist where there is no
-// such device, as in a container. The device stays open as long as the program.
+// OpenKernelLog opens /dev/kmsg at its present end. The returned function reads one record and never waits. With
+// kernel.dmesg_restrict 1 the call requires CAP_SYSLOG: without it the error is fs.ErrPermission. The error is
+// fs.ErrNotExist if there is no such device, as in a container. The device stays open as long as the program.
 func OpenKernelLog() (next func() (string, error), err error) {
 	const path = "/dev/kmsg"
 	fd, err := untilUninterrupted(func() (int, error) {

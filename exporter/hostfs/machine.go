@@ -12,9 +12,8 @@ type Machine struct {
 	Arch            string // as uname -m gives it, such as aarch64
 }
 
-// ReadMachine reads what does not identify the single unit: no serial number, no UUID. Firmware without
-// DMI, as on Jetson, describes itself in a device tree, whose texts end with a zero byte. The
-// architecture is there since kernel 6.1.
+// ReadMachine reads only what many units share: no serial number, no UUID. Firmware without DMI, as on Jetson,
+// describes itself in a device tree, whose texts end with a zero byte. The architecture is available since kernel 6.1.
 //
 //	/sys/class/dmi/id/product_name  NVIDIA_DGX_Spark
 //	/proc/sys/kernel/osrelease      6.17.0-1014-nvidia

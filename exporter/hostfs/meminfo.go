@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Meminfo holds the amounts of /proc/meminfo in bytes, by the kernel's names. A field that the
-// kernel does not have is not in it. The HugePages_ fields, which count pages, are left out:
-// Hugetlb is their memory.
+// Meminfo holds the amounts of /proc/meminfo in bytes, by the kernel's names. A field that the kernel lacks is missing.
+// The HugePages_ fields, which count pages, are left out: Hugetlb is their memory.
 type Meminfo map[string]uint64
 
 // ReadMeminfo reads /proc/meminfo. Without MemTotal it is an error: then it is another file.

@@ -14,12 +14,12 @@ type NetworkInterface struct {
 	Receive, Transmit NetworkTraffic
 	// Up reports whether frames can pass.
 	Up *bool
-	// BytesPerSecond is what the link can carry each way.
+	// BytesPerSecond is the link's capacity each way.
 	BytesPerSecond *float64
 }
 
-// NetworkTraffic is what went one way since the driver was loaded. Dropped frames were fine and lacked
-// room; on the way in, those that found no room in the card are among them, as in /proc/net/dev.
+// NetworkTraffic is the traffic in one direction since the driver was loaded. Dropped frames were intact but lacked
+// room; on receive they include those that found no room in the card, as in /proc/net/dev.
 type NetworkTraffic struct{ Bytes, Errors, Dropped *uint64 }
 
 const netClass = "class/net"
@@ -53,8 +53,7 @@ func HasNetworkHardware(sys fs.FS) bool {
 	return err == nil && len(names) > 0
 }
 
-// listNetworkInterfaces lists the interfaces that are not the kernel's own inventions, which live below
-// devices/virtual.
+// listNetworkInterfaces lists the interfaces that are not virtual; virtual ones are below devices/virtual.
 func listNetworkInterfaces(sys fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(sys, netClass)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// Node is a NUMA node that has an entry of its own, with its part of the machine's memory by the names of
-// /proc/meminfo, in bytes. Memory of a coherent GPU that is onlined is a node without processors. A
-// node may be without memory: then its MemTotal is 0.
+// Node is a NUMA node in sysfs, with its part of the machine's memory by the names of /proc/meminfo, in bytes. Memory
+// of a coherent GPU that is onlined is a node without processors. A node may be without memory: then its MemTotal is 0.
 type Node struct {
 	ID      int
 	Meminfo Meminfo
@@ -57,7 +56,7 @@ func nodeID(directory string) (id int, isNode bool) {
 	return int(number), isNode && err == nil && number <= math.MaxInt32
 }
 
-// parseNodeMeminfo parses the lines of one node, each of which names it.
+// parseNodeMeminfo parses the lines of one node, each of which has its number.
 func parseNodeMeminfo(text string, id int) (Meminfo, error) {
 	prefix := fmt.Sprintf("Node %d ", id)
 	memory := make(Meminfo, strings.Count(text, "\n"))

@@ -16,7 +16,7 @@ type NvidiaFS struct {
 	// Version is the module's, such as 2.28.4, without the last part where only the version file has it. GDSVersion is
 	// that of the release it belongs to, "" where it is not built in.
 	Version, GDSVersion string
-	// Modules are the versions of the storage drivers that have registered with it, by name, such as nvme.
+	// Modules are the versions of the registered storage drivers, by name, such as nvme.
 	Modules map[string]string
 	// RWStats reports whether reads and writes are counted; nil where neither parameter nor statistics show it.
 	RWStats *bool
@@ -26,18 +26,18 @@ type NvidiaFS struct {
 	// Operations, Bytes and Errors are counts since the module was loaded or since its statistics were last reset by a
 	// write, by operation. Reads and writes are there only while they are counted, errors of them always.
 	Operations, Bytes, Errors map[string]uint64
-	// GPUs are those that have registered memory since.
+	// GPUs are those that have registered memory since then.
 	GPUs []NvidiaFSGPU
 }
 
-// NvidiaFSGPU is what a GPU has registered with nvidia-fs.
+// NvidiaFSGPU is the memory that a GPU has registered with nvidia-fs.
 type NvidiaFSGPU struct {
-	UUID            string // as NVML writes it, with GPU- before it
+	UUID            string // as NVML writes it, with the prefix GPU-
 	RegisteredBytes uint64
 }
 
-// ReadNvidiaFS reads /proc/driver/nvidia-fs and the module's parameter. Without the module it gives
-// fs.ErrNotExist. The formats are those of gds-nvidia-fs (nvfs-stat.c, nvfs-proc.c), statistics version 2 to 4.
+// ReadNvidiaFS reads /proc/driver/nvidia-fs and the module's parameter. Without the module it returns fs.ErrNotExist.
+// The formats are those of gds-nvidia-fs (nvfs-stat.c, nvfs-proc.c), statistics version 2 to 4.
 func ReadNvidiaFS(proc, sys fs.FS) (NvidiaFS, error) {
 	const at = "driver/nvidia-fs/"
 	if _, err := fs.Stat(proc, "driver/nvidia-fs"); err != nil {
@@ -147,7 +147,7 @@ func (s *NvidiaFS) addGPU(uuid, text string) error {
 	return nil
 }
 
-// add takes in a line that is no header.
+// add adds a line that is no header.
 func (s *NvidiaFS) add(label, rest string) error {
 	switch label {
 	case "GDS Version":
@@ -178,7 +178,7 @@ func nvidiaFSOperations() map[string]string {
 	}
 }
 
-// count files the numbers of a line under its operation. The line Error has errors of no operation.
+// count adds the numbers of a line to its operation. The line Error has the errors of no particular operation.
 func (s *NvidiaFS) count(label string, numbers map[string]uint64) error {
 	operation, known := nvidiaFSOperations()[label]
 	for key, value := range numbers {

@@ -29,9 +29,8 @@ var (
 	nvmeController = regexp.MustCompile(`^nvme[0-9]+$`)
 )
 
-// ReadNVMeControllers reads /sys/class/nvme, in order of names. A controller that cannot be read
-// whole is among the results with what could be read, and in the error. A machine without NVMe gives
-// fs.ErrNotExist or an empty list.
+// ReadNVMeControllers reads /sys/class/nvme, in order of names. A controller that cannot be read whole is in the
+// results with what could be read, and in the error. A machine without NVMe gives fs.ErrNotExist or an empty list.
 //
 //	class/nvme/nvme0/model         SAMSUNG MZALC4T0HBL1-00B07
 //	class/nvme/nvme0/firmware_rev  NXHB202Q
@@ -80,16 +79,15 @@ func namespaceOf(entry string) string {
 
 // NVMeTemperature is one sensor of a controller, in degrees Celsius. A nil limit is not set.
 type NVMeTemperature struct {
-	// Sensor is composite, sensor_1 and so on; composite is the one that the limits of the
-	// controller refer to.
+	// Sensor is composite, sensor_1 and so on; the limits of the controller apply to composite.
 	Sensor            string
 	Celsius           float64
 	Warning, Critical *float64
 }
 
-// ReadNVMeTemperatures reads the sensors of a controller from its hwmon chip, in millidegrees; none
-// before kernel 5.5. Each call makes the drive compose its SMART log page: not to be
-// done more often than every half minute or so. A sensor that cannot be read is left out and in the error.
+// ReadNVMeTemperatures reads the sensors of a controller from its hwmon chip, in millidegrees; none before kernel 5.5.
+// Each call makes the drive compose its SMART log page: call it at most about every half minute. A sensor that cannot
+// be read is left out and in the error.
 //
 //	class/nvme/nvme0/hwmon3/temp1_label  Composite
 //	class/nvme/nvme0/hwmon3/temp1_input  41850

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrTooLong is wrapped where there is more than is read of one process; what was read comes with it.
+// ErrTooLong is wrapped where a process has more than the limit that is read; what was read is returned with it.
 var ErrTooLong = errors.New("longer than is read")
 
-// maxOpenFiles bounds the descriptors looked at of one process: engines have hundreds, a proxy may have a
+// maxOpenFiles is the maximum number of descriptors read of one process: engines have hundreds, a proxy may have a
 // million.
 const maxOpenFiles = 4096
 
@@ -38,14 +38,14 @@ type OpenFile struct {
 	Device string
 }
 
-// OpenFiles lists what a process has open, from /proc/<pid>/fd:
+// OpenFiles lists the open files of a process, from /proc/<pid>/fd:
 //
 //	188 -> /mnt/nvme/kvbm/dynamo-kvbm-disk-cache-Xa91Qz (deleted)
 //
-// Nothing is opened, which would wait for the other end of a pipe and operate a device: links are read,
-// and what they lead to is looked at. A descriptor that is closed meanwhile is left out. Of a process
-// with very many the first are returned, with ErrTooLong. Without the right to look into another user's
-// process the error is fs.ErrPermission.
+// It reads links and the status of their targets, and opens no file, since that would wait for the other end of a pipe
+// or operate a device. A descriptor that is closed meanwhile is left out. If a process has more than the limit, the
+// first are returned, with ErrTooLong. Without the right to inspect another user's process the error is
+// fs.ErrPermission.
 func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
 	directory := processFile(pid, "fd")
 	names, more, err := listNames(proc, directory, maxOpenFiles)

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of one look at the page cache. A tree that is larger has no figure: part of one would be wrong.
+// Limits of one reading of the page cache. A larger tree has no figure: that of a part would be wrong.
 const (
 	maxCacheFiles = 100_000
-	maxCacheDepth = 32 // directories below each other
+	maxCacheDepth = 32 // nested directories
 )
 
 // ErrCacheHidden is wrapped where the kernel hides how much of a file is cached: it shows it to the owner of the file,
@@ -45,7 +45,7 @@ func CacheResident(ctx context.Context, path string) (uint64, error) {
 	return w.resident, nil
 }
 
-// cacheWalk is one look at a tree.
+// cacheWalk is one reading of a tree.
 type cacheWalk struct {
 	ctx      context.Context
 	maxFiles int
@@ -58,7 +58,7 @@ type cacheWalk struct {
 
 type inode struct{ device, number uint64 }
 
-// visit adds what is open as fd, and closes it.
+// visit adds the file open as fd, and closes it.
 func (w *cacheWalk) visit(fd int, path string, depth int) error {
 	var stat unix.Stat_t
 	err := unix.Fstat(fd, &stat)
@@ -101,7 +101,7 @@ func (w *cacheWalk) addFile(fd int, path string, stat *unix.Stat_t) error {
 	return nil
 }
 
-// addDirectory goes through a directory in the order in which the file system has it.
+// addDirectory walks a directory in the order of the file system.
 func (w *cacheWalk) addDirectory(directory *os.File, path string, stat *unix.Stat_t, depth int) error {
 	switch {
 	case depth == 0:
@@ -125,7 +125,7 @@ func (w *cacheWalk) addDirectory(directory *os.File, path string, stat *unix.Sta
 	}
 }
 
-// addEntry opens regular files and directories only: opening a device does something.
+// addEntry opens only regular files and directories: opening a device has side effects.
 func (w *cacheWalk) addEntry(directory int, path string, entry fs.DirEntry, depth int) error {
 	switch {
 	case entry.Type()&fs.ModeSymlink != 0:

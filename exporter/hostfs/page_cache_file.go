@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts of a file that are looked at by one call, so that a look can be given up in between, and so
-// that mincore's answer of a byte per page stays small.
+// The size of the part of a file that one call reads, so that a reading can be cancelled in between, and so that
+// mincore's answer of a byte per page stays small.
 const (
 	cachestatWindow = 64 << 30
 	mincoreWindow   = 1 << 30
@@ -103,14 +103,14 @@ func mincorePages(fd int, offset int64, length int, resident []byte) (count uint
 // such files.
 const overflowUID = 65534
 
-// mayKnowCache is the kernel's rule (can_do_mincore in mm/mincore.c): the owner, who has CAP_FOWNER, and
-// who could open the file for writing.
+// mayKnowCache is the kernel's rule (can_do_mincore in mm/mincore.c): the owner, a process with CAP_FOWNER, and one
+// that could open the file for writing.
 func mayKnowCache(fd int, stat *unix.Stat_t) bool {
 	switch {
 	case int(stat.Uid) == os.Geteuid(), stat.Uid != overflowUID && HasCapability(unix.CAP_FOWNER):
 		return true
 	}
-	// Before Linux 5.8 an open file cannot be asked about: then the answer is no.
+	// Before Linux 5.8 there is no such check of an open file: then the answer is no.
 	return unix.Faccessat(fd, "", unix.W_OK, unix.AT_EACCESS|unix.AT_EMPTY_PATH) == nil
 }
 

@@ -12,15 +12,15 @@ import (
 // Pressure is the time lost waiting for a resource since boot, in seconds. Nil is absent: irq has no Some line, and cpu
 // had no Full line before kernel 5.13.
 type Pressure struct {
-	// Some is the time in which at least one task waited, Full that in which all did.
+	// Some is the time in which at least one task waited, Full the time in which all did.
 	Some, Full *float64
 }
 
 // PressureResources are the resources for which there may be a file.
 func PressureResources() []string { return []string{"cpu", "io", "irq", "memory"} }
 
-// ReadPressure reads /proc/pressure/<resource>, whose totals are in microseconds. A kernel built
-// without pressure stall information, or started with it turned off, gives fs.ErrNotExist.
+// ReadPressure reads /proc/pressure/<resource>, whose totals are in microseconds. A kernel built without pressure stall
+// information, or started with it turned off, returns fs.ErrNotExist.
 //
 //	some avg10=0.00 avg60=0.12 avg300=0.05 total=10481234
 func ReadPressure(proc fs.FS, resource string) (Pressure, error) {

@@ -24,8 +24,8 @@ func ProcessCgroup(proc fs.FS, pid uint32) (string, error) {
 	return parseFile(proc, processFile(pid, "cgroup"), parseProcessCgroup)
 }
 
-// parseProcessCgroup finds the line of hierarchy 0, which has no controllers. A process whose cgroup
-// has been removed keeps its path with a remark behind it.
+// parseProcessCgroup finds the line of hierarchy 0, which has no controllers. A process whose cgroup has been removed
+// keeps its path with a suffix.
 func parseProcessCgroup(text string) (string, error) {
 	path := ""
 	err := parseLines(text, func(line string) error {

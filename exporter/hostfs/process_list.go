@@ -6,11 +6,9 @@ import (
 	"strconv"
 )
 
-// CgroupProcesses lists the processes in a cgroup itself, not in those below it, from cgroup.procs, in the
-// numbers of the reader's PID namespace. Those of other namespaces, which the kernel lists as 0, are left
-// out. Of a threaded cgroup the file cannot be read.
-//
-//	6330
+// CgroupProcesses lists the processes in a cgroup itself, not in those below it, from cgroup.procs, in the numbers of
+// the reader's PID namespace. Those of other namespaces, which the kernel lists as 0, are left out. The file of a
+// threaded cgroup cannot be read.
 func CgroupProcesses(cgroups fs.FS, cgroup string) ([]uint32, error) {
 	return parseFile(cgroups, inCgroup(cgroup, "cgroup.procs"), parsePIDs)
 }
@@ -35,11 +33,11 @@ func parsePIDs(text string) ([]uint32, error) {
 	return pids, nil
 }
 
-// maxProcesses bounds the processes listed of a machine.
+// maxProcesses is the maximum number of processes listed of a machine.
 const maxProcesses = 1 << 16
 
-// ListProcesses lists the processes that the reader can see, in no order: those with a directory in /proc.
-// Of very many the first are returned, with ErrTooLong.
+// ListProcesses lists the processes that the reader can see, in no order: those with a directory in /proc. Beyond the
+// limit the first are returned, with ErrTooLong.
 func ListProcesses(proc fs.FS) ([]uint32, error) {
 	names, more, err := listNames(proc, ".", maxProcesses)
 	if err != nil {

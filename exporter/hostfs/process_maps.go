@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMapsBytes bounds what is read of a process's mappings: some hundred thousand of them.
+// maxMapsBytes is the maximum number of bytes read of a process's mappings: some hundred thousand mappings.
 const maxMapsBytes = 32 << 20
 
 // MappedLibraries returns which of the files, each given by the prefix of its name, such as libcufile.so, a process has
@@ -36,8 +36,8 @@ func MappedLibraries(proc fs.FS, pid uint32, prefixes ...string) (map[string]boo
 	return found, err
 }
 
-// mappedFile is the path in a line of maps, "" for memory of no file. It is the rest of the line after five
-// fields, and may have blanks in it.
+// mappedFile returns the path in a line of maps, "" for memory without a file. It is the rest of the line after five
+// fields, and may contain blanks.
 func mappedFile(line string) string {
 	for range 5 {
 		_, rest, found := strings.Cut(line, " ")
@@ -103,7 +103,7 @@ func scanDirectly(file string, limit int, visit func(line string) bool) (whole b
 			return true, nil
 		}
 		if kept = copy(buffer, rest); kept == len(buffer) {
-			kept = 0 // no line of the kernel's is that long
+			kept = 0 // no line of the kernel is that long
 		}
 	}
 	return false, nil

@@ -17,14 +17,14 @@ type ProcessStat struct {
 	Comm string
 	// CPUSeconds is the time in user and kernel mode of all its threads, ended ones too.
 	CPUSeconds float64
-	// Threads is how many it has.
+	// Threads is the number of its threads.
 	Threads uint64
 	// StartTicks is the start time, in ticks of 10 ms since boot. It and the PID together identify a process: the
 	// kernel reuses a PID some time after its process has ended.
 	StartTicks uint64
 }
 
-// StartSeconds is when the process began, in seconds since 1970, on a machine booted at bootSeconds.
+// StartSeconds returns the start time of the process, in seconds since 1970, on a machine booted at bootSeconds.
 func (s ProcessStat) StartSeconds(bootSeconds float64) float64 {
 	return bootSeconds + float64(s.StartTicks)/ticksPerSecond
 }
@@ -45,8 +45,8 @@ const (
 	statLast        = 49 // exit_code, the last field since Linux 3.5
 )
 
-// parseProcessStat finds the name between the first and the last parenthesis: it may have blanks,
-// parentheses and ends of lines in it.
+// parseProcessStat finds the name between the first and the last parenthesis: it may contain blanks, parentheses and
+// ends of lines.
 func parseProcessStat(text string) (ProcessStat, error) {
 	opened, closed := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	switch {
@@ -73,16 +73,16 @@ func parseProcessStat(text string) (ProcessStat, error) {
 	}, nil
 }
 
-// ProcessIO is what a process, with the children it has waited for, had done by the storage layer, in bytes:
-// reads that the page cache answered are not in it, O_DIRECT is.
+// ProcessIO is the I/O of a process, with the children it has waited for, at the storage layer, in bytes: reads that
+// the page cache answered are not in it, O_DIRECT is.
 type ProcessIO struct {
 	Read, Written uint64
-	// CancelledWrite is what was counted as written and never was, since the file went away before.
+	// CancelledWrite was counted as written but never was, since the file was removed before.
 	CancelledWrite uint64
 }
 
-// ReadProcessIO reads /proc/<pid>/io (Documentation/filesystems/proc.rst, 3.3). For another user's process
-// without the right to look into it the error is fs.ErrPermission.
+// ReadProcessIO reads /proc/<pid>/io (Documentation/filesystems/proc.rst, 3.3). Without the right to inspect another
+// user's process the error is fs.ErrPermission.
 //
 //	read_bytes: 13221392384
 func ReadProcessIO(proc fs.FS, pid uint32) (ProcessIO, error) {
@@ -113,7 +113,7 @@ func parseProcessIO(text string) (ProcessIO, error) {
 	return io, nil
 }
 
-// ReadBootTime reads when the machine was booted, in seconds since 1970, from /proc/stat.
+// ReadBootTime reads the time of the machine's boot, in seconds since 1970, from /proc/stat.
 //
 //	btime 1779442561
 func ReadBootTime(proc fs.FS) (float64, error) { return parseFile(proc, "stat", parseBootTime) }

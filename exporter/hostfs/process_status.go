@@ -15,8 +15,8 @@ type ProcessStatus struct {
 	// InnerPID is the number of the process in its own PID namespace, as the process writes it into its logs; 0 if
 	// unknown (kernels before 4.1).
 	InnerPID uint32
-	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which
-	// has the host memory in it that CUDA has pinned. Pages that several processes map count for each.
+	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which includes
+	// the host memory that CUDA has pinned. Pages that several processes map count for each.
 	Anon, File, Shmem *uint64
 	// Hugetlb are pages of the huge page pool, which are in none of the other fields.
 	Hugetlb *uint64
@@ -70,8 +70,8 @@ func parseProcessStatus(text string) (ProcessStatus, error) {
 	return status, nil
 }
 
-// setInnerPID takes the last of the numbers that a process has, one for each PID namespace that it is in, from the
-// reader's to its own.
+// setInnerPID takes the last of the process's numbers, one for each PID namespace that it is in, from the reader's to
+// its own.
 func (s *ProcessStatus) setInnerPID(numbers string) error {
 	pid, err := strconv.ParseUint(numbers[strings.LastIndexByte(numbers, '\t')+1:], 10, 32)
 	if err != nil {

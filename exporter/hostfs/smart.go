@@ -15,22 +15,21 @@ const SMARTLogBytes = 512
 type SMARTLog struct {
 	// Warnings holds the critical warnings by kind, each true while it lasts.
 	Warnings map[string]bool
-	// Temperatures are those that the controller reports: composite, sensor_1 to sensor_8. The log has no
-	// limits.
+	// Temperatures are the controller's: composite, sensor_1 to sensor_8. The log has no limits.
 	Temperatures []NVMeTemperature
-	// AvailableSpareRatio is what is left of the spare blocks, SpareThresholdRatio where the
+	// AvailableSpareRatio is the remaining share of the spare blocks, SpareThresholdRatio the share at which the
 	// controller begins to warn. UsedRatio is the maker's estimate of the endurance used up; it may pass 1.
 	AvailableSpareRatio, SpareThresholdRatio, UsedRatio float64
-	// ReadBytes and WrittenBytes are what the host moved, rounded up to units of 512000 bytes;
-	// HostReads and HostWrites its commands.
+	// ReadBytes and WrittenBytes are the bytes that the host moved, rounded up to units of 512000 bytes; HostReads and
+	// HostWrites are its commands.
 	ReadBytes, WrittenBytes, HostReads, HostWrites float64
 	// BusySeconds is the time with commands outstanding, in whole minutes; PowerOnSeconds in whole hours.
 	BusySeconds, PowerOnSeconds                                float64
 	PowerCycles, UnsafeShutdowns, MediaErrors, ErrorLogEntries float64
 	// WarningSeconds and CriticalSeconds are the times above the two limits of temperature, in whole minutes.
 	WarningSeconds, CriticalSeconds float64
-	// Throttling holds, for the light and the heavy throttling that the host can set up, how often
-	// it began and how long it lasted.
+	// Throttling holds, for the light and the heavy throttling that the host can configure, how often it began and how
+	// long it lasted.
 	Throttling [2]Throttling
 }
 
@@ -42,12 +41,12 @@ func SMARTWarnings() []string {
 	return []string{"available_spare", "temperature", "reliability", "read_only", "volatile_backup", "persistent_memory_read_only"}
 }
 
-// Where the fields of the log are (NVM Express Base Specification, SMART / Health Information, log page
-// 02h), in bytes. Numbers are little-endian.
+// The offsets of the fields in the log (NVM Express Base Specification, SMART / Health Information, log page 02h), in
+// bytes. Numbers are little-endian.
 const (
 	smartWarnings       = 0
 	smartComposite      = 1 // 2 bytes, kelvin
-	smartSpare          = 3 // per cent, as the two that follow
+	smartSpare          = 3 // per cent, as are the next two
 	smartSpareThreshold = 4
 	smartUsed           = 5
 	smartReadUnits      = 32 // from here 16 bytes each
@@ -69,8 +68,7 @@ const (
 	smartUnitBytes      = 512 * 1000
 )
 
-// ParseSMARTLog reads log page 02h. The bytes are the controller's: what is not 512 bytes long is another
-// log.
+// ParseSMARTLog parses log page 02h. The bytes come from the controller: an input of another length than 512 bytes is another log.
 func ParseSMARTLog(log []byte) (SMARTLog, error) {
 	if len(log) != SMARTLogBytes {
 		return SMARTLog{}, fmt.Errorf("%w: a health log of %d bytes", errMalformed, len(log))
@@ -96,7 +94,7 @@ func ParseSMARTLog(log []byte) (SMARTLog, error) {
 	return parsed, nil
 }
 
-// smartTemperatures are the composite temperature and the sensors; 0 kelvin is a sensor that is not there.
+// smartTemperatures are the composite temperature and the sensors; 0 kelvin is a missing sensor.
 func smartTemperatures(log []byte) []NVMeTemperature {
 	var temperatures []NVMeTemperature
 	add := func(sensor string, at int) {
@@ -111,13 +109,13 @@ func smartTemperatures(log []byte) []NVMeTemperature {
 	return temperatures
 }
 
-// millikelvinOfZeroCelsius turns a drive's whole kelvin into the figures of the kernel's hwmon driver, which
-// end in .85. (nvme-cli takes 273 away.)
+// millikelvinOfZeroCelsius converts a drive's whole kelvin to the figures of the kernel's hwmon driver, which end in
+// .85. (nvme-cli subtracts 273.)
 const millikelvinOfZeroCelsius = 273_150
 
 func ratio(percent byte) float64 { return float64(percent) / 100 }
 
-// wide is a little-endian number of 16 bytes.
+// wide returns a little-endian number of 16 bytes.
 func wide(bytes []byte) float64 {
 	low, high := binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])
 	return math.Ldexp(float64(high), 64) + float64(low)

@@ -77,7 +77,7 @@ func getHealthLog(fd int) ([]byte, error) {
 		dataBytes: SMARTLogBytes, dword10: nvmeHealthLog | (SMARTLogBytes/4-1)<<16,
 		timeoutMilliseconds: nvmeTimeoutMillis,
 	}
-	// The kernel gets the address as a number, which the garbage collector does not see.
+	// The kernel gets the address as a number, which is invisible to the garbage collector.
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(&log[0])

@@ -18,7 +18,7 @@ type ThermalZone struct {
 	Trips   []ThermalTrip
 }
 
-// ThermalTrip is a temperature at which something happens.
+// ThermalTrip is a temperature that triggers an action.
 type ThermalTrip struct {
 	Trip    string // number
 	Type    string // active, passive, hot or critical

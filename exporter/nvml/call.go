@@ -49,8 +49,7 @@ const (
 	// CallXIDErrors registers for XID events when it is first made; later calls return the counts without entering the
 	// library, so that they work for a lost device, too.
 	CallXIDErrors Call = "nvmlEventSetWait_XID"
-	// CallMIGDevices and CallMIGProcesses go through the parts of a partitioned GPU, with a few library
-	// calls for each.
+	// CallMIGDevices and CallMIGProcesses read the parts of a partitioned GPU, with a few library calls for each.
 	CallMIGDevices   Call = "nvmlDeviceGetMigDeviceHandleByIndex"
 	CallMIGProcesses Call = "nvmlDeviceGetComputeRunningProcesses_MIG"
 
@@ -63,16 +62,16 @@ const (
 	CallPCIeReceive       Call = "nvmlDeviceGetPcieThroughput_RX"
 )
 
-// reading is one row of the table of calls: what is asked, how often, and where the answer goes.
+// reading is one row of the table of calls: the call, its interval, and where the answer goes.
 type reading struct {
 	call Call
 	// symbol must exist in the library before the call may be made: an unbound one ends the process.
 	symbol string
-	// more are the other symbols of a call that is several in the library.
+	// more are the further symbols of a call that makes several library calls.
 	more []string
-	// once marks what cannot change while the library is open.
+	// once marks values that cannot change while the library is open.
 	once bool
-	// every is how long an answer is good for, 0 for this pass only.
+	// every is how long an answer stays valid, 0 for this pass only.
 	every time.Duration
 	// needless reports that the answer would repeat a value that was already read; nil is never.
 	needless func(*draft) bool
@@ -84,15 +83,15 @@ type reading struct {
 	list bool
 }
 
-// marginAge is how long a temperature margin is good for. It costs more than all temperatures, clocks
-// and powers together, and moves no faster than heat does.
+// marginAge is how long a temperature margin stays valid. It costs more than all temperatures, clocks and powers
+// together, and moves no faster than heat does.
 const marginAge = 10 * time.Second
 
 // slowAge is the maximum age of values that change only when an administrator changes them, or that count faults.
 const slowAge = 30 * time.Second
 
-// vitalReadings are made first in every pass: who the device is, who holds its memory, and where
-// that memory is. The memory ledger waits for these alone. All take microseconds.
+// vitalReadings are made first in every pass: the device's identity, the holders of its memory, and where that memory
+// is. The memory ledger waits only for these. All take microseconds.
 func vitalReadings() []reading {
 	return []reading{
 		{call: CallUUID, symbol: "nvmlDeviceGetUUID", once: true, apply: func(d *draft, v Value) { d.UUID = v.Text }},
@@ -153,7 +152,7 @@ func valueReadings() []reading {
 	}
 }
 
-// eventReading is the one call that is answered of a lost device.
+// eventReading is the one call that works for a lost device.
 func eventReading() reading {
 	return reading{call: CallXIDErrors, symbol: "nvmlDeviceRegisterEvents",
 		more:  []string{"nvmlEventSetCreate", "nvmlEventSetWait", "nvmlEventSetFree", "nvmlDeviceGetSupportedEventTypes"},
@@ -169,7 +168,7 @@ func trafficReadings() []reading {
 	}
 }
 
-// table is every call in the order in which they are made.
+// table is every call in calling order.
 type table struct{ vital, values, events []reading }
 
 func newTable(traffic bool) table {

@@ -24,17 +24,17 @@ const (
 	limitShutdown  = "shutdown"  // above it the device may switch itself off
 )
 
-// draft is a device that is being read, with what is needed to work out the rest.
+// draft is a device that is being read, with the values from which the rest is derived.
 type draft struct {
 	Device
 	evidence        Evidence
 	lists           int // process lists of this pass that are read or cannot exist
 	listsRead       int
 	supportedEvents *uint64            // mask of the reasons for clocks that the device supports
-	activeEvents    *uint64            // mask of those in force
-	seenEvents      uint64             // those that were ever in force
+	activeEvents    *uint64            // mask of the reasons in force
+	seenEvents      uint64             // reasons that were ever in force
 	marginCelsius   *float64           // degrees left on the T.Limit scale, which ends at 0
-	marginLimits    map[string]float64 // where on that scale a limit is
+	marginLimits    map[string]float64 // the position of a limit on that scale
 	thresholds      map[string]float64 // absolute degrees by limit, of parts without that scale
 }
 
@@ -69,8 +69,8 @@ func (d *draft) listed() bool { return d.lists == listCount && d.listsRead > 0 }
 
 const listCount = 3
 
-// decideArchitecture classifies once there is something to decide by and then stays with it, as
-// with an override: a call that fails for a moment must not move a device to another class.
+// decideArchitecture classifies the device once there is evidence and then keeps the result, as with an override: a
+// call that fails for a moment must not move a device to another class.
 func (d *draft) decideArchitecture() {
 	if d.Architecture == ArchitectureUnset {
 		d.evidence.Name = d.Name
@@ -165,7 +165,7 @@ func applyUtilization(d *draft, v Value) {
 	}
 }
 
-// applyPerformanceState leaves out 32, the driver's word for "unknown".
+// applyPerformanceState leaves out 32, the driver's value for "unknown".
 func applyPerformanceState(d *draft, v Value) {
 	if v.Number <= 15 {
 		d.PerformanceState = times(v.Number, 1)

@@ -2,10 +2,10 @@ package nvml
 
 import "strconv"
 
-// xidName is how the answer to CallXIDErrors names a code.
+// xidName is the name of a code in the answer to CallXIDErrors.
 func xidName(code uint64) string { return strconv.FormatUint(code, 10) }
 
-// applyXIDErrors takes the counts in; what is no code, as a recording may have it, is passed over.
+// applyXIDErrors applies the counts; entries that are no codes, as a recording may have, are skipped.
 func applyXIDErrors(d *draft, v Value) {
 	d.XIDErrors = make(map[uint64]uint64, len(v.Numbers))
 	for name, count := range v.Numbers {

@@ -2,11 +2,11 @@ package nvml
 
 import "slices"
 
-// maxInstances bounds the instances that are asked for and replayed; the largest GPUs have seven.
+// maxInstances is the maximum number of instances that are read and replayed; the largest GPUs have seven.
 const maxInstances = 64
 
-// applyMIGMode takes in whether the GPU is partitioned (Multi-Instance GPU). It can change while the
-// library is open: since Hopper that takes no reset.
+// applyMIGMode applies whether the GPU is partitioned (Multi-Instance GPU). It can change while the library is open:
+// since Hopper that takes no reset.
 func applyMIGMode(d *draft, v Value) {
 	d.evidence.MIG = v.Number != 0
 	d.MIGEnabled = new(v.Number != 0)
@@ -16,7 +16,7 @@ func applyInstances(d *draft, v Value) {
 	d.Instances, d.InstancesRead = v.Instances, true
 }
 
-// applyInstanceProcesses puts the lists of the instances to the instances that they belong to.
+// applyInstanceProcesses adds the lists of the instances to their instances.
 func applyInstanceProcesses(d *draft, v Value) {
 	instances := slices.Clone(d.Instances)
 	for i := range instances {
@@ -48,7 +48,7 @@ func (d *draft) saysInstances() bool {
 	})
 }
 
-// runs are the processes that run on the instance.
+// runs returns the processes that run on the instance.
 func (i Instance) runs(processes []Process) []Process {
 	var mine []Process
 	for _, p := range processes {
@@ -61,7 +61,7 @@ func (i Instance) runs(processes []Process) []Process {
 
 func notPartitioned(d *draft) bool { return d.MIGEnabled == nil || !*d.MIGEnabled }
 
-// knowsInstanceProcesses spares the lists of single instances where that of the whole GPU suffices.
+// knowsInstanceProcesses reports whether the list of the whole GPU makes the lists of single instances unnecessary.
 func knowsInstanceProcesses(d *draft) bool {
 	return notPartitioned(d) || len(d.Instances) == 0 || d.saysInstances()
 }

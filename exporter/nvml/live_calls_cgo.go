@@ -9,7 +9,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// deviceFunctions holds how each call of the table is made, but for events, which need the library.
+// deviceFunctions holds the library call of each row of the table, except events, which need the library.
 func deviceFunctions() map[Call]func(nvml.Device) (Value, nvml.Return) {
 	return map[Call]func(nvml.Device) (Value, nvml.Return){
 		CallUUID:               text(nvml.Device.GetUUID),
@@ -204,7 +204,7 @@ func fields(list []field) func(nvml.Device) (Value, nvml.Return) {
 	}
 }
 
-// fieldAnswer is what one field was answered with.
+// fieldAnswer is the answer for one field.
 func fieldAnswer(f nvml.FieldValue) (uint64, Return) {
 	if code := Return(f.NvmlReturn); code != Success {
 		return 0, code

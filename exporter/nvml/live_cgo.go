@@ -9,12 +9,11 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Live returns the driver library of this machine. It is loaded when Init is called, so that the
-// program runs on without it.
+// Live returns the driver library of this machine. Init loads it, so that the program also runs without it.
 func Live() Driver { return newLive(nvml.New()) }
 
-// live guards the library: a call made before Init or after Shutdown, or of a function that the
-// installed library lacks, would end the process, so it is answered here instead.
+// live guards the library: a call made before Init or after Shutdown, or of a function that the installed library
+// lacks, would end the process, so live answers it.
 type live struct {
 	library nvml.Interface
 	rows    map[Call]liveRow

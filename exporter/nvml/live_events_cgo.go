@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// listenFor bounds one wait for an event: it cannot be interrupted, and shutting down has to wait
+	// listenFor is the maximum length of one wait for an event: it cannot be interrupted, and shutting down has to wait
 	// for it. An event ends it at once.
 	listenFor = 200 * time.Millisecond
-	// listenGrace is how much longer a wait may take before it counts as one that hangs.
+	// listenGrace is how much longer a wait may take before it counts as hung.
 	listenGrace = 5 * time.Second
 	// maxXIDs is the maximum number of codes counted separately; further codes count as the driver's own "unknown".
 	maxXIDs = 256
@@ -38,15 +38,14 @@ type listeners struct {
 	counts map[string]map[uint64]uint64 // events by UUID and code
 }
 
-// listener is the waiting of one device.
+// listener is the event wait of one device.
 type listener struct {
 	uuid string
 	set  nvml.EventSet
-	stop chan struct{} // closed when it is to end
+	stop chan struct{} // closed to stop the thread
 	done chan struct{} // closed when its thread has ended
 
-	// Guarded by listeners.mu: when the wait under way began, and with which code the last one ended
-	// that ended the listening.
+	// Guarded by listeners.mu: the start of the current wait, and the code of the last wait that ended the listening.
 	since time.Time
 	code  nvml.Return
 }
@@ -55,7 +54,7 @@ func newListeners(library nvml.Interface) *listeners {
 	return &listeners{library: library, open: map[nvml.Device]*listener{}, counts: map[string]map[uint64]uint64{}}
 }
 
-// read is the counts of a device by code, as text. The first time it begins to listen.
+// read returns the counts of a device by code, as text. The first call starts to listen.
 func (l *listeners) read(d nvml.Device) (Value, nvml.Return) {
 	one, code := l.listener(d)
 	if code != nvml.SUCCESS {
@@ -67,12 +66,12 @@ func (l *listeners) read(d nvml.Device) (Value, nvml.Return) {
 		return Value{Numbers: numbers}, nvml.SUCCESS
 	case nvml.ERROR_TIMEOUT: // it is still inside its wait
 	default:
-		l.drop(d, one) // the next time it begins anew
+		l.drop(d, one) // the next call starts again
 	}
 	return Value{}, code
 }
 
-// heardOf is the counts of a listener by code, as text, or why it does not listen.
+// heardOf returns the counts of a listener by code, as text, or why it does not listen.
 func (l *listeners) heardOf(one *listener) (map[string]uint64, nvml.Return) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +90,8 @@ func (l *listeners) heardOf(one *listener) (map[string]uint64, nvml.Return) {
 	return numbers, nvml.SUCCESS
 }
 
-// drop forgets a listener whose thread has ended and frees its set: without the lock, which the other devices
-// need, since that is a call that may hang as well.
+// drop forgets a listener whose thread has ended and frees its set, without the lock: the call may hang as well, and
+// other devices need the lock.
 func (l *listeners) drop(d nvml.Device, one *listener) {
 	l.mu.Lock()
 	delete(l.open, d)
@@ -123,7 +122,7 @@ func (l *listeners) listener(d nvml.Device) (*listener, nvml.Return) {
 	return one, nvml.SUCCESS
 }
 
-// register makes an event set and has the XID events of the device put into it.
+// register makes an event set and registers the XID events of the device in it.
 func (l *listeners) register(d nvml.Device) (*listener, nvml.Return) {
 	uuid, code := d.GetUUID()
 	if code != nvml.SUCCESS {
@@ -149,7 +148,7 @@ func (l *listeners) register(d nvml.Device) (*listener, nvml.Return) {
 
 // listen counts events until it is stopped or a wait fails.
 func (l *listeners) listen(one *listener) {
-	runtime.LockOSThread() // a wait that hangs takes its thread along
+	runtime.LockOSThread() // a wait that hangs keeps its thread
 	defer runtime.UnlockOSThread()
 	defer close(one.done)
 	for l.goesOn(one) {
@@ -170,13 +169,13 @@ func (l *listeners) goesOn(one *listener) bool {
 	return one.code == nvml.SUCCESS
 }
 
-// heard takes in what a wait ended with.
+// heard handles the result of a wait.
 func (l *listeners) heard(one *listener, event nvml.EventData, code nvml.Return) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case code == nvml.ERROR_TIMEOUT:
-		// Nothing has happened.
+		// The wait timed out.
 	case code != nvml.SUCCESS:
 		one.code = code
 	case event.EventType&nvml.EventTypeXidCriticalError != 0:
@@ -196,8 +195,8 @@ func (l *listeners) count(uuid string, xid uint64) {
 	counts[xid]++
 }
 
-// end ends all listening and frees the sets; false if a wait does not return. Then its set is not freed:
-// neither that nor the library may go.
+// end ends all listening and frees the sets; false if a wait does not return. Then its set is not freed: the set and
+// the library must stay.
 func (l *listeners) end() bool {
 	l.mu.Lock()
 	ending := maps.Clone(l.open)
@@ -218,7 +217,7 @@ func (l *listeners) end() bool {
 	return all
 }
 
-// tellToStop may be called again after an end that did not come about.
+// tellToStop may be called again after a shutdown that did not take place.
 func (one *listener) tellToStop() {
 	select {
 	case <-one.stop:

@@ -21,8 +21,8 @@ func linkErrorFields() []field {
 	}
 }
 
-// linkFields reads the PCIe replays and, where there are NVLinks, the errors of those that are up: two
-// calls, however many links there are.
+// linkFields reads the PCIe replays and, if there are NVLinks, the errors of those that are up: two calls, however many
+// links there are.
 func linkFields(d nvml.Device) (Value, nvml.Return) {
 	v, code := fields([]field{
 		{fieldPCIeReplays, nvml.FI_DEV_PCIE_REPLAY_COUNTER},
@@ -34,7 +34,7 @@ func linkFields(d nvml.Device) (Value, nvml.Return) {
 	return v, code
 }
 
-// links reads the first count NVLinks in one call: of each its state and then its counters.
+// links reads the first count NVLinks in one call: for each its state and then its counters.
 func links(d nvml.Device, count int) ([]Link, nvml.Return) {
 	if count == 0 {
 		return nil, nvml.SUCCESS // an empty list of fields would crash go-nvml

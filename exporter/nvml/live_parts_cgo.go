@@ -8,8 +8,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// eachInstance goes through the MIG devices of a GPU. Between the numbers of those that there are some
-// may be unused, hidden from this process, or gone since: these are passed over.
+// eachInstance visits the MIG devices of a GPU. Indices may be unused, hidden from this process, or gone since: these
+// are skipped.
 func eachInstance(read func(nvml.Device, *Instance) nvml.Return) func(nvml.Device) (Value, nvml.Return) {
 	return func(d nvml.Device) (Value, nvml.Return) {
 		count, code := d.GetMaxMigDeviceCount()
@@ -64,7 +64,7 @@ func describeInstance(handle nvml.Device, instance *Instance) nvml.Return {
 	return nvml.SUCCESS
 }
 
-// profileOf is the last part of a name such as "NVIDIA H100 80GB HBM3 MIG 3g.40gb".
+// profileOf returns the last part of a name such as "NVIDIA H100 80GB HBM3 MIG 3g.40gb".
 func profileOf(name string) string {
 	if _, profile, found := strings.Cut(name, " MIG "); found {
 		return profile
@@ -72,7 +72,7 @@ func profileOf(name string) string {
 	return name
 }
 
-// listInstance reads who runs on an instance. Graphics has no part in MIG: one list is all.
+// listInstance lists the processes of an instance. MIG has no graphics: one list is complete.
 func listInstance(handle nvml.Device, instance *Instance) nvml.Return {
 	infos, code := handle.GetComputeRunningProcesses()
 	if code == nvml.SUCCESS {

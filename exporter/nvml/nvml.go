@@ -20,7 +20,7 @@ type Value struct {
 	Number    uint64            `json:"number,omitempty"`
 	Text      string            `json:"text,omitempty"`
 	Numbers   map[string]uint64 `json:"numbers,omitempty"` // several numbers by name: fields of a struct, field values
-	Refused   map[string]Return `json:"refused,omitempty"` // field values that were not given, and why
+	Refused   map[string]Return `json:"refused,omitempty"` // field values that are missing, and why
 	Processes []Process         `json:"processes,omitempty"`
 	Instances []Instance        `json:"instances,omitempty"` // of a partitioned GPU
 	Links     []Link            `json:"links,omitempty"`     // NVLinks that are up
@@ -62,10 +62,10 @@ type Link struct {
 	Errors map[string]uint64 `json:"errors"` // by kind; which kinds there are depends on the generation
 }
 
-// Driver answers calls. Device System is the machine as a whole. Implementations are the live
-// library, a recording and, for tests and demos, a simulated one. Any method may block for ever.
+// Driver answers calls. Device System is the machine as a whole. Implementations are the live library, a recording and,
+// for tests and demos, a simulated one. Any method may block for ever.
 type Driver interface {
-	// Init loads the library; anything but Success means that no other call may be made.
+	// Init loads the library; after any code but Success no other call may be made.
 	Init() Return
 	// DeviceCount is the number of devices.
 	DeviceCount() (int, Return)
@@ -108,7 +108,7 @@ type Device struct {
 	PCIBusID     string
 	VBIOS        string
 	Architecture Architecture
-	// NUMANode is the node that the GPU's memory is onlined as, nil where it is none.
+	// NUMANode is the node that the GPU's memory is onlined as, nil without one.
 	NUMANode *int
 
 	// Processes is the merged process list by PID (a PID in several lists counts once, with its largest value).
@@ -165,11 +165,11 @@ type Device struct {
 	// Supported holds, for every call that was answered, whether the device supports it.
 	// Field values count as calls of their own, such as nvmlDeviceGetFieldValues_energy.
 	Supported map[Call]bool
-	// Errors holds the calls that ought to work here and did not.
+	// Errors holds the calls that are expected to work here and failed.
 	Errors map[Call]Return
 	// Return is Success, or the code with which the device was lost; no other value is read then.
 	Return Return
-	// Hung is the call that has not returned, "" when all have; Since when it was made.
+	// Hung is the call that has not returned, "" when all have; Since is when it was made.
 	Hung  Call
 	Since time.Time
 }

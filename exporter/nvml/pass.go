@@ -15,7 +15,7 @@ var (
 	ErrUnavailable = errors.New("no GPU driver")
 	// ErrHung is wrapped when a call has not returned in time.
 	ErrHung = errors.New("GPU driver hangs")
-	// ErrLost is wrapped when a device is gone; the library is opened anew with back-off.
+	// ErrLost is wrapped when a device is gone; the library is opened again with back-off.
 	ErrLost = errors.New("GPU lost")
 )
 
@@ -29,7 +29,7 @@ type Snapshot struct {
 	Return Return
 }
 
-// Pass is one reading of all devices, under way. Its methods may be called by several goroutines.
+// Pass is one reading of all devices, in progress. Its methods may be called by several goroutines.
 type Pass struct {
 	reader    *Reader
 	beginning *beginning
@@ -58,8 +58,8 @@ func (p *Pass) Processes(ctx context.Context) ([]Device, error) {
 	return devices, errors.Join(errs...)
 }
 
-// Snapshot waits until everything has been read. When ctx runs out first, it returns what there
-// is: the devices that are not done count as hung and are left alone until their call returns.
+// Snapshot waits until all has been read. When ctx ends first, it returns what has been read: the unfinished devices
+// count as hung and are left alone until their call returns.
 func (p *Pass) Snapshot(ctx context.Context) (Snapshot, error) {
 	if err := p.wait(ctx); err != nil {
 		return Snapshot{Return: p.beginning.returned(p.reader)}, err
@@ -124,7 +124,7 @@ func arrived(ctx context.Context, channel <-chan struct{}) error {
 	}
 }
 
-// trouble is why the device could not be read to the end, nil if it could.
+// trouble returns why the device could not be read to the end, nil if it could.
 func (d Device) trouble() error {
 	switch {
 	case d.Hung != "":

@@ -2,19 +2,19 @@ package nvml
 
 import "time"
 
-// read is one pass over one device. All but the channels is guarded by the unit's mutex.
+// read is one pass over one device. Everything except the channels is guarded by the unit's mutex.
 type read struct {
 	unit   *unit
 	listed chan struct{} // closed when process lists and identity are in, or will not come
 	done   chan struct{} // closed when no more will come
 
 	draft draft
-	call  Call // the call that the thread is in, or was in last
+	call  Call // the call that the thread is in, or was last in
 	since time.Time
 	// number counts the calls; overdue is the number of the call for which a caller's wait timed out.
 	number, overdue int
 	listedClosed    bool
-	over            bool // done is closed: what comes later is dropped
+	over            bool // done is closed: later answers are dropped
 }
 
 // device is what has been read so far.
@@ -37,7 +37,7 @@ func (r *read) waitedInVain() Device {
 	return device
 }
 
-// abandon ends the read with what there is: the pass has run out of time.
+// abandon ends the read with what was read: the pass has run out of time.
 func (r *read) abandon() {
 	r.unit.mu.Lock()
 	defer r.unit.mu.Unlock()

@@ -32,9 +32,8 @@ type ReaderOptions struct {
 	PCIeThroughput bool
 }
 
-// Reader reads the devices of a driver. It opens the library when first asked, keeps it open,
-// and opens it anew, with back-off, while it is missing or after a device was lost.
-// Its methods may be called from several goroutines.
+// Reader reads the devices of a driver. It opens the library on first use, keeps it open, and opens it again, with
+// back-off, while it is missing or after a device was lost. Its methods may be called from several goroutines.
 type Reader struct {
 	driver  Driver
 	options ReaderOptions
@@ -57,9 +56,8 @@ type library struct {
 	lost                       bool
 }
 
-// beginning is how a pass begins: with the library open or with waiting until it is.
-// All but the channel is guarded by the reader's mutex until the channel is closed, reads until they
-// are started.
+// beginning is the start of a pass: with the library open or with a wait for it. Everything except the channel is
+// guarded by the reader's mutex until the channel is closed, reads until they are started.
 type beginning struct {
 	done  chan struct{}
 	since time.Time
@@ -71,7 +69,7 @@ type beginning struct {
 	reads   []*read
 }
 
-// NewReader returns a reader that has not touched the driver yet.
+// NewReader returns a reader that has not used the driver yet.
 func NewReader(driver Driver, options ReaderOptions) *Reader {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -79,8 +77,8 @@ func NewReader(driver Driver, options ReaderOptions) *Reader {
 	return &Reader{driver: driver, options: options, table: newTable(options.PCIeThroughput)}
 }
 
-// Read starts a pass over all devices and returns without waiting for any of it. A device that an
-// earlier pass is still reading is shared with it, never asked twice at a time.
+// Read starts a pass over all devices and returns without waiting for it. A device that an earlier pass is still
+// reading is shared with it, so that it has one read at a time.
 func (r *Reader) Read(ctx context.Context) *Pass {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +119,8 @@ func (r *Reader) ended(err error) *beginning {
 
 func (r *Reader) failed(err error) *Pass { return &Pass{reader: r, beginning: r.ended(err)} }
 
-// startLate begins the reads of a pass that had to wait for the library: only when the first waiter is
-// back, since all may have given up by then. Meanwhile the library may have been opened anew: no call may
-// be made in it while it is shut down.
+// startLate starts the reads of a pass that had to wait for the library, when the first waiter returns, since all may
+// have given up by then. Meanwhile the library may have been opened again: it must not be called while it is shut down.
 func (r *Reader) startLate(b *beginning) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +142,7 @@ func (r *Reader) startReads(l *library) []*read {
 	return reads
 }
 
-// open runs in a thread of its own, since each of its calls may hang too. Before is what is opened anew, nil
+// open runs in its own thread, since each of its calls may hang too. Before is the library that is opened again, nil
 // the first time.
 func (r *Reader) open(b *beginning, before *library) {
 	runtime.LockOSThread()
@@ -170,7 +167,7 @@ func (r *Reader) open(b *beginning, before *library) {
 		r.backOff()
 		b.err = fmt.Errorf("%w: %v", ErrUnavailable, code)
 	default:
-		// A driver without devices lists those that come later only when opened anew.
+		// A driver without devices lists devices that are added later only when it is opened again.
 		if b.library = library; len(library.units) == 0 {
 			r.loseLocked(library)
 		}
@@ -178,7 +175,7 @@ func (r *Reader) open(b *beginning, before *library) {
 	close(b.done)
 }
 
-// load opens the library and reads what belongs to no device.
+// load opens the library and reads the values that belong to no device.
 func (r *Reader) load() (*library, Return) {
 	if code := r.driver.Init(); code != Success {
 		return nil, code
@@ -211,10 +208,10 @@ func (l *library) succeed(before *library) {
 	}
 }
 
-// maxDevices bounds what a broken driver or recording can make the reader start.
+// maxDevices is the maximum number of devices that a broken driver or recording can make the reader start.
 const maxDevices = 256
 
-// lose marks the library for being opened anew.
+// lose marks the library to be opened again.
 func (r *Reader) lose(l *library) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +224,7 @@ func (r *Reader) loseLocked(l *library) {
 	}
 	l.lost = true
 	if r.options.Now().Sub(l.opened) > lastRetry {
-		r.delay = 0 // it has worked for long: not the same trouble again
+		r.delay = 0 // it has worked for long: this is a new fault
 	}
 	r.backOff()
 }
@@ -247,8 +244,8 @@ func (l *library) busy() bool {
 	return false
 }
 
-// Close releases the library. It waits a moment for calls under way; while one hangs it leaves the
-// library as it is, since shutting down under a call can end the process.
+// Close releases the library. It waits a moment for calls in progress; while one hangs it leaves the library as it is,
+// since shutting down under a call can end the process.
 func (r *Reader) Close() {
 	r.mu.Lock()
 	l := r.library

@@ -12,11 +12,11 @@ import (
 // formatVersion is the version of the recording format, in line 1.
 const formatVersion = 1
 
-// maxRecordingBytes bounds a recording, written or read: what is beyond is a program that was left
-// recording, not a machine.
+// maxRecordingBytes is the maximum size of a recording, written or read: a longer one comes from a program that was
+// left recording, not from a machine.
 const maxRecordingBytes = 64 << 20
 
-// ErrRecordingFull is the error of a Recorder that has reached its bound and records no more.
+// ErrRecordingFull is the error of a Recorder that has reached its limit and records no more.
 var ErrRecordingFull = errors.New("the recording is full")
 
 // header is line 1 of a recording.
@@ -37,8 +37,8 @@ type entry struct {
 	DurationNanosec int64  `json:"duration_ns"`
 }
 
-// Recorder is a Driver that passes calls on and writes each answer as a line of JSON when it
-// comes; a call that never returns is not in the recording.
+// Recorder is a Driver that passes calls on and writes each answer as a line of JSON when it comes; a call that never
+// returns is not in the recording.
 type Recorder struct {
 	driver Driver
 	writer io.Writer
@@ -53,14 +53,14 @@ type Recorder struct {
 // written when the first call has been answered, since the driver version is in it.
 func Record(driver Driver, w io.Writer) *Recorder { return &Recorder{driver: driver, writer: w} }
 
-// Err is why recording stopped, nil if it has not. The driver works on regardless.
+// Err is why recording stopped, nil if it has not. The driver continues to work.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Init passes Init on and, where it succeeds, reads the driver version for the header.
+// Init passes Init on and, on success, reads the driver version for the header.
 func (r *Recorder) Init() Return {
 	began := time.Now()
 	code := r.driver.Init()

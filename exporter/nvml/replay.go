@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// maxLineBytes bounds one line of a recording; a process list of the 950 entries that the driver
+// maxLineBytes is the maximum length of one line of a recording; a process list of the 950 entries that the driver
 // keeps takes about 60 KiB.
 const maxLineBytes = 1 << 20
 
@@ -42,7 +42,7 @@ func Replay(r io.Reader) (Driver, error) {
 	return p, nil
 }
 
-// question is what an answer belongs to.
+// question is the key of an answer.
 type question struct {
 	device int
 	call   Call
@@ -114,7 +114,7 @@ func strictJSON(line []byte, into any) error {
 	return nil
 }
 
-// next is the answer to a question, the last one over and over.
+// next returns the next answer to a question; the last one repeats.
 func (p *player) next(device int, call Call) (Value, Return) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func (p *player) Init() Return {
 	return code
 }
 
-// Shutdown gives the recorded answer; a recording that ends before it shuts down well.
+// Shutdown gives the recorded answer; without one it answers Success.
 func (p *player) Shutdown() Return {
 	_, code := p.next(System, CallShutdown)
 	if code == NotRecorded {

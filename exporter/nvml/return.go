@@ -7,7 +7,7 @@ type Return int32
 
 // The return codes that this package handles separately.
 const (
-	NotRecorded             Return = -2 // the recording that is replayed does not have the call
+	NotRecorded             Return = -2 // the recording does not contain the call
 	NotBuilt                Return = -1 // this program has no way to call the library
 	Success                 Return = 0
 	Uninitialized           Return = 1

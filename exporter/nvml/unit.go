@@ -12,8 +12,8 @@ import (
 // for ever, since a device in trouble gives it too.
 const reprobeAfter = 10 * time.Minute
 
-// unit is one device while the library is open. At most one goroutine, and so one thread, is
-// inside its calls: a call that does not return holds that one and no other is started.
+// unit is one device while the library is open. At most one goroutine, and so one thread, is inside its calls: a call
+// that does not return holds only that thread, and no other is started.
 type unit struct {
 	index  int
 	driver Driver
@@ -22,7 +22,7 @@ type unit struct {
 	skip   []Call
 
 	mu      sync.Mutex
-	base    draft         // what holds from pass to pass
+	base    draft         // values kept from pass to pass
 	known   map[Call]bool // calls made once that have been answered
 	kept    map[Call]keptValue
 	refused map[Call]refusal
@@ -36,7 +36,7 @@ type refusal struct {
 	at   time.Time
 }
 
-// keptValue is an answer that is good for more than one pass.
+// keptValue is an answer that is valid for more than one pass.
 type keptValue struct {
 	value Value
 	at    time.Time
@@ -87,7 +87,7 @@ func (u *unit) newRead() *read {
 		draft: u.base, call: CallUUID, since: u.now(), overdue: -1}
 }
 
-// runLost reads what a lost device leaves: why it was lost.
+// runLost reads what a lost device still gives: why it was lost.
 func (u *unit) runLost(r *read) {
 	u.ask(r, u.table.events)
 	u.end(r)
@@ -116,7 +116,7 @@ func (u *unit) isLost() bool {
 	return u.lost != Success
 }
 
-// ask makes the calls in turn; false when there is no point in going on.
+// ask makes the calls in turn; false when further calls are useless.
 func (u *unit) ask(r *read, readings []reading) bool {
 	for _, c := range readings {
 		if !u.begin(r, c) {
@@ -163,7 +163,7 @@ func (u *unit) needless(r *read, c reading) bool {
 	return true
 }
 
-// settle takes the answer in; false when the read has been given up or the device is lost.
+// settle applies the answer; false when the read has been given up or the device is lost.
 func (u *unit) settle(r *read, c reading, value Value, code Return) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -201,7 +201,7 @@ func lostBy(c reading, value Value, code Return) Return {
 	return Success
 }
 
-// note puts an answer into the draft, and into the base what will hold for later passes.
+// note applies an answer to the draft, and to the base if it is valid for later passes.
 func (u *unit) note(r *read, c reading, value Value, code Return) {
 	if c.call == CallMemory {
 		r.draft.evidence.Memory = code
@@ -251,7 +251,7 @@ func (u *unit) noteRefusal(r *read, call Call, code Return) {
 	}
 }
 
-// support notes in draft and base, which share the map, whether a call is supported.
+// support records in draft and base, which share the map, whether a call is supported.
 func (u *unit) support(r *read, call Call, supported bool) {
 	if before, known := u.base.Supported[call]; known && before == supported {
 		return
@@ -261,7 +261,7 @@ func (u *unit) support(r *read, call Call, supported bool) {
 	u.base.Supported, r.draft.Supported = changed, changed
 }
 
-// publishLists lets those go on who wait for process lists and identity only.
+// publishLists releases the callers that wait only for process lists and identity.
 func (u *unit) publishLists(r *read) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
