@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// needs are the labels without which an alert would not say what it is about.
+// needs returns the labels that identify the subject of an alert.
 func (a About) needs() []metric.Label {
 	switch a {
 	case AboutRun, AboutLiveRun:
@@ -21,9 +21,9 @@ func (a About) needs() []metric.Label {
 	}
 }
 
-// labelled gives the alert the mode of its source, so that an alert about a machine that is constructed,
-// replayed or simulated cannot be taken for one about a real one. Of a host the modes stand on the left,
-// where several of them on one host are two alerts and not a failed evaluation.
+// labelled adds the mode of its source to the alert, so that an alert about a constructed, replayed or simulated
+// machine cannot be taken for one about a real machine. For a host the modes are on the left side of the join, where
+// several modes of one host give two alerts instead of a failed evaluation.
 func (a About) labelled(e expr.Expr) expr.Expr {
 	host, run := expr.On(metric.LabelHost), expr.On(metric.LabelRun)
 	one := expr.Number(1)
@@ -53,9 +53,9 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 	}
 }
 
-// withOrigin gives series of finished runs the mode of what was measured. An engine that is simulated counts
-// for more than a machine that is not, and of two modes that are said of one run one is taken: what is
-// not live must not pass for it, and a run has one origin.
+// withOrigin adds the mode of the measurement to series of finished runs. A simulated engine takes precedence over a
+// live machine, and of two modes of one run one is taken: a run that is not live must not pass for a live one, and a
+// run has one origin.
 func withOrigin(e expr.Expr) expr.Expr {
 	byRun, run, one := expr.By(metric.LabelRun), expr.On(metric.LabelRun), expr.Number(1)
 	origin := expr.Select(metric.RunSimulated).Equals(one).Max(byRun).Labelled(metric.LabelMode, metric.ModeSimulated)
@@ -68,9 +68,9 @@ func withOrigin(e expr.Expr) expr.Expr {
 	return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
 }
 
-// ofHost gives the series of a host the mode of its source where there are several of them. PromQL has no
-// product of many with many, so a host has one mode here; of several, live counts: better told of a real
-// machine beside a simulated one of its name than not.
+// ofHost adds the mode of the source to the series of a host that has several of them. PromQL has no many-to-many join,
+// so a host has one mode here; of several modes, live is taken: an alert for a simulated machine is better than none
+// for a real machine with the same name.
 func ofHost(e expr.Expr) expr.Expr {
 	host := expr.On(metric.LabelHost)
 	of := func(mode string) expr.Expr {
@@ -84,7 +84,7 @@ func ofHost(e expr.Expr) expr.Expr {
 	return e.Times(source, host.GroupLeft(metric.LabelMode))
 }
 
-// subject begins every description: what the alert is about, and whether it is real.
+// subject begins every description: the subject of the alert, and whether it is real.
 func (a About) subject() string {
 	const mode = `{{ if and $labels.mode (ne $labels.mode "` + metric.ModeLive + `") }} ({{ $labels.mode }} source, no live machine){{ end }}: `
 	switch a {

@@ -1,5 +1,5 @@
-// Package alerts holds the alert rules, one file per subject: expression, threshold, texts and
-// what to do about each, in one value, from which the rule files and the runbook are written.
+// Package alerts holds the alert rules, one file per subject: expression, threshold, texts and actions of each alert in
+// one value. The rule files and the runbook are generated from it.
 package alerts
 
 import (
@@ -11,35 +11,35 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// Severity says how soon a person should look.
+// Severity is how soon a person should act on an alert.
 type Severity string
 
-// The severities in use. One alert can have both: the critical rule then holds only when the
+// The severities in use. One alert can have both warning and critical: the critical rule then holds only when the
 // warning does too.
 const (
 	Critical Severity = metric.SeverityCritical // now
 	Warning  Severity = metric.SeverityWarning  // today
-	Info     Severity = metric.SeverityInfo     // when something else is looked at
-	None     Severity = metric.SeverityNone     // never: it is there for Alertmanager, which mutes others while it fires
+	Info     Severity = metric.SeverityInfo     // with the next routine check
+	None     Severity = metric.SeverityNone     // never: it is for Alertmanager, which mutes others while it fires
 )
 
 // Group is the rules of one subject: one rule file.
 type Group struct {
 	Name string // of the file and the rule group
-	// Every is how often the rules are evaluated, 0 for as often as Prometheus does by itself.
+	// Every is the evaluation interval, 0 for the default of Prometheus.
 	Every time.Duration
 	// Recordings are evaluated before the alerts, which may read them.
 	Recordings []Recording
 	Alerts     []Alert
 }
 
-// Recording keeps the value of an expression as a series of its own.
+// Recording records the value of an expression as a series.
 type Recording struct {
 	As   metric.Gauge // of metric.Recorded
 	Expr expr.Expr
 }
 
-// Alert is one thing that can be wrong.
+// Alert is an alert with all its severities.
 type Alert struct {
 	Name string
 	// Summary is a sentence without templates.
@@ -47,64 +47,64 @@ type Alert struct {
 	// Rules are the severities of the alert, most urgent last.
 	Rules   []Rule
 	Runbook Runbook
-	// About says whose figures the rules read, and with it where their label mode comes from.
+	// About is the source of the figures that the rules read, which also gives their label mode.
 	About About
-	// ExpectedInRuns says that a run on the host brings the state about on purpose: while one lasts,
-	// Alertmanager keeps the warning and what is less to itself.
+	// ExpectedInRuns reports that a run on the host causes the state on purpose: during a run Alertmanager mutes
+	// severities up to warning.
 	ExpectedInRuns bool
-	// Mutes is what Alertmanager keeps to itself while this alert fires.
+	// Mutes selects the alerts that Alertmanager mutes while this alert fires.
 	Mutes Mutes
 }
 
-// Mutes is what an alert keeps from being told, of its own host.
+// Mutes selects muted alerts of the same host.
 type Mutes int
 
-// What an alert can mute.
+// The alerts that an alert can mute.
 const (
 	MutesNothing  Mutes = iota
-	MutesHost           // every other alert about the host: without its exporter none of them is news
-	MutesExpected       // warnings and information that runs bring about on purpose
+	MutesHost           // every other alert about the host: without its exporter none of them is new information
+	MutesExpected       // warnings and information that runs cause on purpose
 )
 
-// About is whose figures an alert reads.
+// About is the source of the figures that an alert reads.
 type About int
 
-// What alerts are about.
+// The sources.
 const (
-	AboutHost       About = iota // the machine as its exporter shows it now: one series per host
+	AboutHost       About = iota // the machine as its exporter reports it now: one series per host
 	AboutPart                    // a part of it: a GPU, a drive, a cgroup; any number of series per host
 	AboutTarget                  // a host whose exporter may be gone: its mode is the last one seen, if any
 	AboutRun                     // a finished run
-	AboutLiveRun                 // a run that goes on, whatever exporter there is
-	AboutComparison              // a saved comparison, of no one host
-	AboutStack                   // the monitoring itself: of no host
+	AboutLiveRun                 // an active run, with any exporter
+	AboutComparison              // a saved comparison, which belongs to no host
+	AboutStack                   // the monitoring itself, which belongs to no host
 )
 
 // Rule is an alert at one severity.
 type Rule struct {
 	Severity Severity
-	// Expr gives one series per host (or run, or comparison) that the rule fires for.
+	// Expr returns one series per host (or run, or comparison) for which the rule fires.
 	Expr expr.Expr
-	// For is how long the expression must hold, KeepFiringFor how long the alert stays after it
-	// has ceased to: against flapping and lost scrapes.
+	// For is how long the expression must hold, KeepFiringFor how long the alert continues after the expression has
+	// ceased to hold: against flapping and lost scrapes.
 	For, KeepFiringFor time.Duration
-	// Description is a template of Prometheus; the host is put before it.
+	// Description is a Prometheus template; the rule file puts the host before it.
 	Description string
 }
 
-// Runbook is what a person needs who has got the alert, in Markdown.
+// Runbook is the help for a person who has received the alert, in Markdown.
 type Runbook struct {
-	Meaning string // what is wrong, and what it is not
-	Check   string // how to see it for oneself
-	Action  string // what to do
+	Meaning string // the fault, and how it differs from similar ones
+	Check   string // how to verify it
+	Action  string // how to fix it
 }
 
-// URL is where the runbook of an alert is published.
+// URL returns the published address of the alert's section in the runbook.
 func (a Alert) URL() string {
 	return "https://github.com/umascope/umascope/blob/main/" + runbookPath + "#" + anchor(a.Name)
 }
 
-// check says what is wrong with an alert.
+// check returns the errors in the definition of an alert.
 func (a Alert) check() error {
 	if len(a.Rules) == 0 || a.Summary == "" || a.Runbook.Meaning == "" || a.Runbook.Check == "" || a.Runbook.Action == "" {
 		return fmt.Errorf("alert %s lacks rules, summary or runbook", a.Name)
@@ -125,7 +125,7 @@ func (a Alert) check() error {
 	return nil
 }
 
-// check says what is wrong with a recording: it must give what its definition says.
+// check returns the errors in the definition of a recording: unit and labels must be those of its metric.
 func (r Recording) check() error {
 	d := r.As.Def()
 	problems := []error{r.Expr.Err()}
@@ -143,7 +143,7 @@ func (r Recording) check() error {
 	return nil
 }
 
-// perSecond is the unit of an expression that a recorded rate has.
+// perSecond returns the unit of the rate of a metric.
 func perSecond(u metric.Unit) expr.Unit {
 	switch u {
 	case metric.CountPerSecond:

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	alertmanagerName = "alertmanager.yml" // Prometheus reads every .yaml here as rules
-	// receiverFile holds the address that people are told at, a secret and nothing else.
+	alertmanagerName = "alertmanager.yml" // Prometheus reads every .yaml file here as rules
+	// receiverFile holds the address of the receiver, a secret, as its only content.
 	receiverFile = "/run/secrets/alert-receiver"
 
 	receiverNone   = "none"
 	receiverPeople = "people"
 )
 
-// How long Alertmanager waits.
+// Alertmanager's waiting times.
 const (
 	groupWait     = 15 * time.Second // for the critical rule of an alert, which mutes its warning
 	groupInterval = 5 * time.Minute
 	repeatState   = 4 * time.Hour
-	// A finished run does not change: to be told of it every four hours teaches to look away. Alertmanager
-	// forgets what it told after five days.
+	// A finished run does not change: a repeat every four hours would make people ignore it. Alertmanager forgets its
+	// notifications after five days.
 	repeatResult = 72 * time.Hour
 )
 
-// The configuration of Alertmanager, as far as we use it; our own structs because its own ones bring its
-// whole server.
+// The configuration of Alertmanager, as far as this project uses it; these structs are our own because Alertmanager's
+// would import its whole server.
 type (
 	routing struct {
 		Route        route     `yaml:"route"`
@@ -75,7 +75,7 @@ func alertmanager(groups []Group) ([]byte, error) {
 	return append([]byte(generated), content...), nil
 }
 
-// alertsOf lists the alerts of all groups.
+// alertsOf returns the alerts of all groups.
 func alertsOf(groups []Group) []Alert {
 	var all []Alert
 	for _, group := range groups {
@@ -84,9 +84,9 @@ func alertsOf(groups []Group) []Alert {
 	return all
 }
 
-// routes says who is told what. Nobody is, unless a route says so: an alert of an unknown severity is another
-// project's, which has routes of its own. A machine that is replayed, constructed or simulated wakes
-// nobody; an alert without a mode is of the monitoring itself, or of something whose mode is not known.
+// routes returns the routing tree. The default is no receiver: an alert of an unknown severity belongs to another
+// project, which has routes of its own. Alerts of replayed, constructed or simulated machines are not sent; an alert
+// without a mode is about the monitoring itself, or about something whose mode is unknown.
 func routes(alerts []Alert) route {
 	toPeople := matchOneOf(metric.LabelSeverity, string(Warning), string(Critical))
 	return route{
@@ -100,23 +100,22 @@ func routes(alerts []Alert) route {
 	}
 }
 
-// repeats says whether people are told of the alert again after days only, because it is about a result.
+// repeats reports whether the alert is repeated after days only, because it is about a result.
 func (a Alert) repeats() bool {
 	told := func(r Rule) bool { return r.Severity == Warning || r.Severity == Critical }
 	return (a.About == AboutRun || a.About == AboutComparison) && slices.ContainsFunc(a.Rules, told)
 }
 
-// inhibitions says what is not told while something else fires. Where a label that must be equal is missing on both
-// sides Alertmanager takes it for equal, so that a source of no host would mute every alert of no host:
-// sources must have one.
+// inhibitions returns the inhibition rules. Alertmanager takes a label in "equal" as equal if it is missing on both
+// sides, so a source without a host would mute every alert without a host: sources must have one.
 func inhibitions(alerts []Alert) []inhibit {
 	hasHost := matchNot(metric.LabelHost, "")
 	lesser := matchOneOf(metric.LabelSeverity, string(Warning), string(Info))
 	rules := []inhibit{{
 		SourceMatchers: []string{match(metric.LabelSeverity, string(Critical)), hasHost},
 		TargetMatchers: []string{lesser},
-		// One host name may be that of a live and of a simulated source, and one GPU or drive be critical beside
-		// another.
+		// A live and a simulated source may have the same host name, and on one host one GPU or drive may be critical
+		// and another not.
 		Equal: labelNames(metric.LabelAlertName, metric.LabelHost, metric.LabelMode, metric.LabelUUID, metric.LabelController),
 	}}
 	for _, source := range alerts {
@@ -134,7 +133,7 @@ func inhibitions(alerts []Alert) []inhibit {
 	return rules
 }
 
-// byWhatIsReal keeps what is simulated from muting what is live: a simulated engine fills no memory and works no GPU.
+// byWhatIsReal keeps simulated alerts from muting live ones: a simulated engine fills no memory and uses no GPU.
 func (i inhibit) byWhatIsReal() []inhibit {
 	actual, simulated := i, i
 	actual.SourceMatchers = append(slices.Clone(i.SourceMatchers), matchNot(metric.LabelMode, metric.ModeSimulated))
@@ -143,7 +142,7 @@ func (i inhibit) byWhatIsReal() []inhibit {
 	return []inhibit{actual, simulated}
 }
 
-// named are the names of alerts, in the order of the groups.
+// named returns the names of the wanted alerts, in the order of the groups.
 func named(alerts []Alert, wanted func(Alert) bool) []string {
 	var names []string
 	for _, a := range alerts {
@@ -158,7 +157,7 @@ func match(label metric.Label, value string) string { return string(label) + `="
 
 func matchNot(label metric.Label, value string) string { return string(label) + `!="` + value + `"` }
 
-// matchOneOf matches values that are words of ours: there is nothing in them to escape.
+// matchOneOf matches values that are constants of this project, which need no escaping.
 func matchOneOf(label metric.Label, values ...string) string {
 	return string(label) + `=~"` + strings.Join(values, "|") + `"`
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-// earlierRuns is how many runs say what is usual in a cell: fewer say nothing, and more reach back to a
-// machine that may have been another one.
+// earlierRuns is the number of runs from which the median of a cell is taken: fewer give no usual value, and more would
+// reach back to a machine that may have been another one.
 const earlierRuns = 5
 
-// cellOfRun are the labels of what runs must have in common to be held against each other. The mode is among
-// them, so that a run of a simulated engine or machine never meets one of a live machine.
+// cellOfRun are the labels that runs must share to be compared. The mode is one of them, so that a run of a simulated
+// engine or machine is never compared with one of a live machine.
 func cellOfRun() []metric.Label {
 	return []metric.Label{metric.LabelHost, metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel, metric.LabelMode}
 }
@@ -23,10 +23,10 @@ func acrossArms() []metric.Label {
 
 func onRun() expr.Matching { return expr.On(metric.LabelRun) }
 
-// figure is a figure of each run, once however many servers show it.
+// figure is a figure of each run, once even if several servers export it.
 func figure(of metric.Gauge) expr.Expr { return expr.Select(of).Max(expr.By(metric.LabelRun)) }
 
-// inCells gives a figure of runs the labels of their cells.
+// inCells adds the labels of their cells to a figure of runs.
 func inCells(of metric.Gauge, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(metric.RunCellInfo, matchers...).Times(figure(of), onRun().GroupLeft())
 }
@@ -36,7 +36,7 @@ func ofNewest(of metric.Gauge, matchers ...expr.Matcher) expr.Expr {
 	return expr.Select(metric.RunNewestInfo, matchers...).Times(figure(of), onRun().GroupLeft())
 }
 
-// validStarts are when the valid runs of all cells started: what medians and the newest are chosen by.
+// validStarts are the start times of the valid runs of all cells: they select the runs of medians and the newest run.
 func validStarts() expr.Expr { return expr.Select(metric.RunValidStartTimestampSeconds) }
 
 // cellInfo is what metric.RunCellInfo records.
@@ -56,8 +56,8 @@ func newestInfo() expr.Expr {
 	return expr.Select(metric.RunCellInfo).And(newest, expr.On(append(cellOfRun(), metric.LabelRun)...))
 }
 
-// medianOf is the median of a figure over the newest runs of each cell among those whose starts are given,
-// absent where they are too few.
+// medianOf is the median of a figure over the newest runs of each cell among those with the given start times, absent
+// with fewer than earlierRuns.
 func medianOf(of metric.Gauge, starts expr.Expr) expr.Expr {
 	byCell, onCell := expr.By(cellOfRun()...), expr.On(cellOfRun()...)
 	last := starts.And(figure(of), onRun()).TopK(earlierRuns, byCell)
@@ -77,13 +77,13 @@ func powerMedian() expr.Expr {
 	return ofSuchHost.Min(expr.By(metric.LabelHost, metric.LabelArm, metric.LabelScenario))
 }
 
-// nativeMedian is the median of a figure over the valid native runs of what a container is held against.
+// nativeMedian is the median of a figure over the valid native runs with which a container is compared.
 func nativeMedian(of metric.Gauge) expr.Expr {
 	native := inCells(of, expr.Is(metric.LabelArm, metric.ArmNative))
 	return native.And(validStarts(), onRun()).Quantile(0.5, expr.By(acrossArms()...))
 }
 
-// whileFresh keeps what is said of runs that are news.
+// whileFresh keeps the figures of runs that are recent.
 func whileFresh(e expr.Expr, t threshold.Thresholds) expr.Expr {
 	started := figure(metric.RunStartTimestampSeconds)
 	return e.And(started.Age().Below(expr.Number(t.Run.Fresh.Seconds())), onRun())

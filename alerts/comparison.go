@@ -11,8 +11,8 @@ func comparisonGroup() Group {
 	return Group{Name: "comparison", Alerts: []Alert{latencyRegression(threshold.Table())}}
 }
 
-// requestMetrics matches the names of metrics of requests: latencies and throughputs that were measured here.
-// What an engine or a tool says of itself begins otherwise, and the whole name is matched.
+// requestMetrics matches the names of metrics of requests: latencies and throughputs that uma-load measured. Names of
+// figures that an engine or a tool reported begin otherwise, and the whole name is matched.
 const requestMetrics = `(time_to_first_token|time_to_first_output|time_per_output_token|inter_token_latency|request_duration|queue_delay)_.*|(steady_|goodput_)?(output_tokens|input_tokens|requests)_per_second`
 
 func latencyRegression(t threshold.Thresholds) Alert {
@@ -20,7 +20,7 @@ func latencyRegression(t threshold.Thresholds) Alert {
 	one := expr.Number(1)
 	worse := expr.Select(metric.ComparisonVerdict, expr.Is(metric.LabelVerdict, metric.VerdictWorse), expr.Matches(metric.LabelMetric, requestMetrics)).
 		Equals(one).Max(expr.By(row...))
-	// By the time of its file: what Prometheus has stored of it has a gap wherever it was away.
+	// By the timestamp of its file: the series in Prometheus has a gap for every time that Prometheus was down.
 	saved := expr.Select(metric.ComparisonSavedTimestampSeconds).Max(expr.By(metric.LabelComparison))
 	news := worse.Unless(saved.Age().AtLeast(expr.Number(t.Run.Fresh.Seconds())), expr.On(metric.LabelComparison))
 	confounded := expr.Select(metric.ComparisonConfounded).Equals(one)

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-// containerGroup is about limits of containers, and what they do not count.
+// containerGroup is about limits of containers, and the memory that they do not count.
 func containerGroup() Group {
 	t := threshold.Table()
 	return Group{Name: "container", Alerts: []Alert{containerLimitUncovered(t), containerOOMKill()}}
@@ -41,7 +41,7 @@ func containerOOMKill() Alert {
 	kills := expr.Increase(metric.CgroupMemoryEventsTotal, expr.Over(10*time.Minute), expr.Is(metric.LabelEvent, metric.EventOOMKill))
 	killed := kills.Max(byCgroup()).Above(expr.Number(0))
 	on := expr.On(metric.LabelHost, metric.LabelCgroup)
-	// A cgroup counts the kills of those below it as well: of a chain only the lowest is named.
+	// The counter of a cgroup includes the kills in the cgroups below it: of a chain only the lowest is named.
 	parents := expr.Select(metric.CgroupInfo).And(killed, on).Max(expr.By(metric.LabelHost, metric.LabelParent))
 	above := parents.Copied(metric.LabelParent, "(.+)", metric.LabelCgroup, "$1")
 	return Alert{

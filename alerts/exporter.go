@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// exporterGroup is about the monitoring itself, and about what it reads over the network.
+// exporterGroup is about the monitoring itself, and about the pages that it reads over the network.
 func exporterGroup() Group {
 	return Group{Name: "exporter",
 		Recordings: []Recording{
@@ -19,11 +19,11 @@ func exporterGroup() Group {
 	}
 }
 
-// ofExporters are the targets that are exporters. Load generators come and go with their runs.
+// ofExporters matches the targets that are exporters. Load generators come and go with their runs.
 func ofExporters() expr.Matcher { return expr.Is(metric.LabelJob, metric.JobExporter) }
 
-// modeSeen remembers what the exporter of a target showed for as long as nobody answers there: a simulated machine
-// that has been away for a week is still none to wake anybody for. Prometheus itself may have been away for a day.
+// modeSeen is the last mode that the exporter of a target reported, while the target does not answer: a simulated
+// machine that has been down for a week still needs no action. Prometheus itself may have been down for a day.
 func modeSeen() expr.Expr {
 	ofModes, host := expr.By(metric.LabelHost, metric.LabelMode), expr.On(metric.LabelHost)
 	now := expr.Select(metric.ExporterMode).Equals(expr.Number(1)).Max(ofModes)
@@ -39,7 +39,7 @@ func exporterDown() Alert {
 		Summary: "Prometheus gets no page from the exporter of a host.",
 		Rules: []Rule{{
 			Severity: Critical, For: 2 * time.Minute, KeepFiringFor: 2 * time.Minute,
-			// Of several exporters of a host one is enough.
+			// One working exporter of a host is enough.
 			Expr:        expr.Select(metric.Up, ofExporters()).Max(byHost()).Equals(expr.Number(0)),
 			Description: "no page of its exporter for 2m. Nothing is known of the host, and no other alert about it can fire.",
 		}},
@@ -72,7 +72,7 @@ func collectorFailing() Alert {
 	inState := expr.Is(metric.LabelState, metric.CollectorFailed)
 	one, by := expr.Number(1), []metric.Label{metric.LabelHost, metric.LabelCollector}
 	failed := expr.Select(metric.CollectorState, inState).Max(expr.By(by...)).Equals(one)
-	// An engine that loads a model may answer with an error for as long as that takes.
+	// An engine that loads a model may answer with an error until it is loaded.
 	ofEngines := expr.OneOf(metric.LabelCollector, metric.CollectorEngine, metric.CollectorKVBM)
 	starting := inPhases(expr.OneOf(metric.LabelPhase, metric.PhasesWithoutEngine()...))
 	excused := expr.Select(metric.CollectorState, inState, ofEngines).And(starting, expr.On(metric.LabelHost))
@@ -92,8 +92,8 @@ func collectorFailing() Alert {
 	}
 }
 
-// answered latches that a page has answered while a run needed it, for as long as the run lasts. PromQL cannot join
-// many pages with many runs, and which page belongs to which of several runs nobody says: hosts with one run count.
+// answered latches that a page has answered while a run needed it, until the run ends. PromQL has no many-to-many join,
+// and no label assigns a page to one of several runs: only hosts with one run count.
 func answered(latch, up metric.Gauge) expr.Expr {
 	ofRun := expr.On(metric.LabelHost, metric.LabelRun)
 	single := activeRuns().And(activeRuns().Count(byHost()).Equals(expr.Number(1)), expr.On(metric.LabelHost))
@@ -104,7 +104,7 @@ func answered(latch, up metric.Gauge) expr.Expr {
 	return now.Max(expr.By(page...)).Or(before.Max(expr.By(page...)), expr.On(page...))
 }
 
-// silent are pages that have answered in the run and no longer do, while it needs them.
+// silent are pages that have answered in the run and no longer do, while the run needs them.
 func silent(latch, up metric.Gauge) expr.Expr {
 	down := expr.Select(up).Max(expr.By(metric.LabelHost, metric.LabelSource)).Equals(expr.Number(0))
 	return expr.Select(latch).And(down, expr.On(metric.LabelHost, metric.LabelSource)).

@@ -23,24 +23,24 @@ func gpuGroup() Group {
 	}
 }
 
-// byGPU reduces to one series per GPU, however many exporters show it.
+// byGPU reduces to one series per GPU, even if several exporters report it.
 func byGPU() expr.Grouping { return expr.By(metric.LabelHost, metric.LabelUUID) }
 
-// onGPU joins what is known of the same GPU.
+// onGPU joins series of the same GPU.
 func onGPU() expr.Matching { return expr.On(metric.LabelHost, metric.LabelUUID) }
 
-// heldDown is the share of the last 5 minutes in which the clock was held down, by the reason that did so longest:
-// reasons can hold at the same time, so that their sum is no share.
+// heldDown is the share of the last 5 minutes in which the clock was throttled, by the reason with the longest time:
+// several reasons can hold at the same time, so that their sum is no share.
 func heldDown(reason expr.Matcher) expr.Expr {
 	return expr.Rate(metric.GPUClockEventSecondsTotal, expr.Over(5*time.Minute), reason).Max(byGPU())
 }
 
-// gb10 are the GPUs of Sparks. They are known by their name, because an integrated GPU can be another.
+// gb10 are the GPUs of Sparks. They are recognised by their name, because other GPUs are integrated too.
 func gb10() expr.Expr {
 	return expr.Select(metric.GPUInfo, expr.Matches(metric.LabelName, metric.GPUNameGB10)).Max(byGPU())
 }
 
-// busy are GPUs that work.
+// busy are GPUs under load.
 func busy(t threshold.Thresholds) expr.Expr {
 	return expr.Select(metric.GPUUtilizationRatio).Max(byGPU()).Above(expr.Number(t.BusyRatio))
 }
@@ -67,8 +67,8 @@ func gpuThermalThrottling(t threshold.Thresholds) Alert {
 	}
 }
 
-// hotter keeps GPUs that are near a limit of the driver's, and GB10 without such a limit that is above a
-// temperature. Its values are temperatures.
+// hotter keeps GPUs that are within a margin of a limit of the driver, and GB10s without such a limit that are above a
+// temperature. Its values are temperatures in degrees Celsius.
 func hotter(margins expr.Expr, margin, celsius float64) expr.Expr {
 	temperature := expr.Select(metric.GPUTemperatureCelsius).Max(byGPU())
 	near := temperature.And(margins.Below(expr.Number(margin)), onGPU())
@@ -138,8 +138,8 @@ func gpuStuckLowPower(t threshold.Thresholds) Alert {
 	}
 }
 
-// gpuSlowState compares with the usual power of the whole host, which is what finished runs tell. Two runs at a
-// time on one host are two alerts.
+// gpuSlowState compares with the usual power of the whole host, which is what finished runs record. Two concurrent runs
+// on one host are two alerts.
 func gpuSlowState(t threshold.Thresholds) Alert {
 	cell := []metric.Label{metric.LabelHost, metric.LabelArm, metric.LabelScenario}
 	power := expr.Select(metric.GPUPowerWatts).Max(byGPU()).Sum(byHost())

@@ -87,8 +87,8 @@ func nvmlCallHung() Alert {
 	}
 }
 
-// nvmlStuck goes by the age of what was last read. That alone would also be the difference of two clocks, so that
-// the time told must have stood still too.
+// nvmlStuck uses the age of the last reading. Its timestamp must also be constant, since a difference between two
+// clocks would give such an age too.
 func nvmlStuck(t threshold.Thresholds) Alert {
 	ofGPUs, onHost := expr.Is(metric.LabelCollector, metric.CollectorGPU), expr.On(metric.LabelHost)
 	one := expr.Number(1)

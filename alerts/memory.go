@@ -30,7 +30,7 @@ func memoryAvailableLow(t threshold.Thresholds) Alert {
 	return Alert{
 		Name:    "MemoryAvailableLow",
 		Summary: "The pool that CPU and GPU share is nearly full.",
-		// An engine fills the pool with its KV cache, as it is told to.
+		// An engine fills the pool with its KV cache, on purpose.
 		ExpectedInRuns: true,
 		Rules: []Rule{
 			{Severity: Warning, Expr: below(t.AvailableWarning), For: time.Minute, KeepFiringFor: 5 * time.Minute,
@@ -77,10 +77,10 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 	return Alert{
 		Name:    "MemoryFillingUp",
 		Summary: "Available memory falls steadily and will soon be gone.",
-		// An engine fills the pool with its KV cache, as it is told to.
+		// An engine fills the pool with its KV cache, on purpose.
 		ExpectedInRuns: true,
 		Rules: []Rule{{
-			// Longer than a fall is seen that has ended.
+			// Longer than the time for which a fall that has ended stays visible.
 			Severity: Warning, For: t.FillingRecent + time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        threshold.InPool(near.And(full, expr.On(metric.LabelHost))),
 			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
@@ -171,7 +171,7 @@ func unattributedMemoryGrowth(t threshold.Thresholds) Alert {
 	growth := expr.Delta(metric.MemoryLedgerBytes, window, expr.Is(metric.LabelLine, metric.LineUnattributed)).Max(byHost())
 	idle := expr.Select(metric.GPUProcesses).Max(byHost()).Equals(expr.Number(0))
 	trusted := expr.Select(metric.GPUProcessListTrusted).Min(byHost()).Equals(expr.Number(1))
-	// A line that becomes unknown moves its bytes into the remainder.
+	// A line that becomes absent moves its bytes into the remainder.
 	steady := expr.Changes(metric.MemoryLedgerLineKnown, window).Max(byHost()).Equals(expr.Number(0))
 	on := expr.On(metric.LabelHost)
 	return Alert{

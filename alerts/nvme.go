@@ -14,8 +14,8 @@ func nvmeGroup() Group {
 	return Group{Name: "nvme", Recordings: nvmeRecordings(t), Alerts: []Alert{nvmeHot(t), nvmeLatency(t), nvmeWear(t), nvmeFailing()}}
 }
 
-// nvmeBaselineGroup keeps what is too dear to be worked out as often as other rules: a week of a series.
-// Its interval is below the 5 minutes for which Prometheus takes a value to be the present one.
+// nvmeBaselineGroup has the recordings that are too expensive for the usual interval: a week of a series. Its interval
+// is below the 5 minutes for which Prometheus takes a value as the present one.
 func nvmeBaselineGroup() Group {
 	t := threshold.Table()
 	const week = 7 * 24 * time.Hour
@@ -26,17 +26,17 @@ func nvmeBaselineGroup() Group {
 	}}
 }
 
-// byDrive reduces to one series per drive. The collector gives whole drives only, no partitions.
+// byDrive reduces to one series per drive. The collector reports whole drives only, no partitions.
 func byDrive() expr.Grouping { return expr.By(metric.LabelHost, metric.LabelDevice) }
 
 func onDrive() expr.Matching { return expr.On(metric.LabelHost, metric.LabelDevice) }
 
-// byController reduces to one series per controller, which is what temperature and health are of.
+// byController reduces to one series per controller, which temperature and health belong to.
 func byController() expr.Grouping { return expr.By(metric.LabelHost, metric.LabelController) }
 
 func onController() expr.Matching { return expr.On(metric.LabelHost, metric.LabelController) }
 
-// nvmeRecordings are the figures that people know from iostat.
+// nvmeRecordings are the figures of iostat.
 func nvmeRecordings(t threshold.Thresholds) []Recording {
 	rate := func(c metric.Counter) expr.Expr { return expr.Rate(c, expr.Over(5*time.Minute)).Max(byDrive()) }
 	mean := func(seconds, operations expr.Expr) expr.Expr {

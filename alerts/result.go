@@ -8,19 +8,19 @@ import (
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-// How alerts about results wait: uma-load serve may be asked while it still reads its folders, and a
-// server that is started anew must not tell of everything again.
+// Waiting times of alerts about results: a scrape may reach uma-load serve while it still reads its folders, and a
+// restart of the server must not repeat all alerts.
 const (
 	resultFor  = time.Minute
 	resultKeep = 10 * time.Minute
 )
 
-// resultGroup is about finished runs. The rules record first what the alerts hold them against.
+// resultGroup is about finished runs. Its recordings are the references of its alerts.
 func resultGroup() Group {
 	t := threshold.Table()
 	return Group{
 		Name: "result",
-		// Results change when a run ends, and to go through 500 of them takes a tenth of a second.
+		// Results change when a run ends, and an evaluation over 500 of them takes a tenth of a second.
 		Every: time.Minute,
 		Recordings: []Recording{
 			{metric.RunCellInfo, cellInfo()},

@@ -33,8 +33,8 @@ func Files() ([]File, error) {
 	return append(files, File{Name: alertmanagerName, Content: routing}, File{Name: runbookName, Content: runbook(Groups())}), nil
 }
 
-// The rule file of Prometheus. These are our own structs because Prometheus' own ones would link
-// its parser into uma-gen; a test reads the files back with Prometheus' code.
+// The rule file of Prometheus. These structs are our own because Prometheus' would link its parser into uma-gen; a test
+// reads the files back with Prometheus' code.
 type (
 	ruleFile struct {
 		Groups []ruleGroup `yaml:"groups"`
@@ -84,7 +84,7 @@ func (g Group) rules() ([]byte, error) {
 	return append([]byte(generated), content...), nil
 }
 
-// of is the rule as the file has it, with what every rule has.
+// of returns the rule as it is in the file, with the fields that every rule has.
 func (r Rule) of(alert Alert) fileRule {
 	return fileRule{
 		Alert:         alert.Name,
@@ -100,7 +100,7 @@ func (r Rule) of(alert Alert) fileRule {
 	}
 }
 
-// duration is a duration as Prometheus writes it, "" for none.
+// duration formats a duration as Prometheus does, "" for none.
 func duration(d time.Duration) string {
 	if d == 0 {
 		return ""

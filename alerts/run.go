@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
-// runGroup is about runs that go on.
+// runGroup is about active runs.
 func runGroup() Group {
 	return Group{Name: "run", Alerts: []Alert{runInProgress(), runStalled(threshold.Table())}}
 }
@@ -23,7 +23,7 @@ func runInProgress() Alert {
 		About:   AboutLiveRun,
 		Mutes:   MutesExpected,
 		Rules: []Rule{{
-			// What a run brings about stays for a while after it, as its alerts do.
+			// The effects of a run last for a while after it, as its alerts do.
 			Severity: None, KeepFiringFor: 15 * time.Minute,
 			Expr:        expr.Select(metric.RunActive).Equals(expr.Number(1)).Max(ofRun()),
 			Description: "the run is in progress, or has just ended.",
@@ -37,9 +37,9 @@ func runInProgress() Alert {
 }
 
 func runStalled(t threshold.Thresholds) Alert {
-	// For half of the time nothing may have ended, and that has to stay so for the other half and a little
-	// more, because an increase does not see the step to the first scrape in its window. The phase must
-	// have begun before the first half: another one may rightly have had no request by then.
+	// For half of the time no request may have ended, and that has to hold for the other half and a little more,
+	// because an increase does not include the step to the first scrape in its window. The phase must have begun before
+	// the first half: a later phase may have had no request by then.
 	half := t.Run.StalledAfter / 2
 	window, one, nothing := expr.Over(half), expr.Number(1), expr.Number(0)
 	asking := expr.Select(metric.RunPhase, expr.NoneOf(metric.LabelPhase, metric.PhasesWithoutEngine()...)).Equals(one).Max(ofRun())

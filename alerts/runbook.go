@@ -27,7 +27,7 @@ Alertmanager. An alert waits as long as its state must hold before it fires, and
 ## Contents
 `
 
-// anchor is the fragment that GitHub gives a heading of one word.
+// anchor returns the fragment that GitHub gives a heading of one word.
 func anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' {
@@ -37,7 +37,7 @@ func anchor(heading string) string {
 	}, strings.ToLower(heading))
 }
 
-// runbook renders the contents by group and severity, and one section per alert with the rules as they are.
+// runbook renders the contents by group and severity, and one section per alert with its rules.
 func runbook(groups []Group) []byte {
 	var b strings.Builder
 	b.WriteString(runbookHead)
@@ -77,7 +77,7 @@ func orDash(d time.Duration) string {
 	return duration(d)
 }
 
-// section renders what a group records, and its alerts.
+// section renders the recordings of a group, and its alerts.
 func (g Group) section(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## %s\n", g.file())
 	if len(g.Recordings) > 0 {
@@ -104,7 +104,7 @@ func (a Alert) section(b *strings.Builder) {
 	}
 }
 
-// told says how this alert differs from others in who is told when.
+// told describes how the notifications of this alert differ from those of others.
 func (a Alert) told() string {
 	switch {
 	case a.Mutes == MutesHost:
@@ -120,7 +120,7 @@ func (a Alert) told() string {
 	}
 }
 
-// lasting says when the rule fires.
+// lasting describes when the rule fires.
 func lasting(rule Rule) string {
 	if rule.For == 0 {
 		return "as soon as this holds"
@@ -128,5 +128,5 @@ func lasting(rule Rule) string {
 	return "when this has held for " + duration(rule.For)
 }
 
-// called is the name of a family as runbooks write it.
+// called formats the name of a family for runbooks.
 func called(d metric.Definer) string { return "`" + d.Def().Name + "`" }

@@ -1,5 +1,5 @@
-// Package terminal is what all programs have in common for the person who types: the page that --help shows, what a
-// refused command line should have been, and output whose reader may have seen enough.
+// Package terminal is the command-line interface that all programs share: the page of --help, corrections for a
+// rejected command line, and output that survives the end of its reader.
 package terminal
 
 import (
@@ -14,15 +14,16 @@ import (
 //go:embed page.txt
 var page string
 
-// Guide is what the page of a program says beside what its flags say of themselves.
+// Guide is the part of a program's help page that is not in the help texts of its flags.
 type Guide struct {
-	// First are the lines that people type first, each with what it does behind a #.
+	// First are the most common command lines, each with a comment behind a #.
 	First []string
-	// Groups are the verbs, by what they are for. One that stands in none is listed after them.
+	// Groups are the verbs, by subject. A verb without a group is listed after them.
 	Groups []Group
-	// Sections name the flags of long pages by subject, by the verb with those above it: a section begins with a flag.
+	// Sections group the flags of long pages by subject, keyed by the full name of the verb: a section begins with a
+	// flag.
 	Sections map[string][]Section
-	// Foot is said last, such as the exit codes.
+	// Foot is the end of the page, such as the exit codes.
 	Foot string
 }
 
@@ -35,7 +36,7 @@ type Group struct {
 // Section begins with a flag.
 type Section struct{ Flag, Title string }
 
-// Apply makes the program's help the guide's. The flags of the library itself are said shorter.
+// Apply sets the guide as the program's help, and shortens the help texts of the library's own flags.
 func (g Guide) Apply(app *kingpin.Application) {
 	app.HelpFlag.Short('h').Help("Show help.")
 	app.UsageTemplate(page).UsageFuncs(template.FuncMap{
@@ -54,9 +55,9 @@ type listed struct {
 	Rows  [][2]string
 }
 
-// groups are the verbs with what they do.
+// groups returns the verbs with their help texts.
 func (g Guide) groups(verbs []*kingpin.CmdModel) []listed {
-	left := slices.DeleteFunc(slices.Clone(verbs), func(v *kingpin.CmdModel) bool { return v.Name == "help" }) // -h tells of itself
+	left := slices.DeleteFunc(slices.Clone(verbs), func(v *kingpin.CmdModel) bool { return v.Name == "help" }) // -h is self-explanatory
 	var all []listed
 	for _, group := range g.Groups {
 		one := listed{Title: group.Title}
@@ -71,7 +72,7 @@ func (g Guide) groups(verbs []*kingpin.CmdModel) []listed {
 	return append(all, listed{"Others", verbRows(left)})
 }
 
-// verbText is where the verb stands in a command line: some programs do without.
+// verbText returns the verb's place in the usage line, marked as optional where a program has a default verb.
 func verbText(app *kingpin.ApplicationModel) string {
 	switch {
 	case len(app.Commands) == 0:
@@ -82,7 +83,7 @@ func verbText(app *kingpin.ApplicationModel) string {
 	return " <verb>"
 }
 
-// below are the verbs of a verb.
+// below returns the sub-verbs of a verb.
 func below(verb *kingpin.CmdModel) [][2]string { return verbRows(verb.Commands) }
 
 func verbRows(verbs []*kingpin.CmdModel) [][2]string {
@@ -95,14 +96,15 @@ func verbRows(verbs []*kingpin.CmdModel) [][2]string {
 	return rows
 }
 
-// summary is the first sentence of a help text, without its full stop.
+// summary returns the first sentence of a help text, without its full stop.
 func summary(help string) string {
 	first, _, _ := strings.Cut(help, "\n")
 	first, _, _ = strings.Cut(first, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
-// sections are the flags of a page. On the page of a verb those of the program are left out, which has them.
+// sections returns the flags of a page. The page of a verb leaves out the flags of the program, which are on the
+// program's page.
 func (g Guide) sections(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) []listed {
 	short := slices.ContainsFunc(flags, func(f *kingpin.FlagModel) bool { return f.Short != 0 && !isProgram(f, verb) })
 	var begins []Section
@@ -127,7 +129,7 @@ func isProgram(flag *kingpin.FlagModel, verb *kingpin.CmdModel) bool {
 	return verb != nil && (flag.Name == "help" || flag.Name == "version")
 }
 
-// flagText is a flag as it is typed, with its default or what it takes.
+// flagText formats a flag as it is typed, with its default or its placeholder.
 func flagText(flag *kingpin.FlagModel, short bool) string {
 	var text strings.Builder
 	switch {
@@ -139,7 +141,7 @@ func flagText(flag *kingpin.FlagModel, short bool) string {
 	switch {
 	case !flag.IsBoolFlag():
 		text.WriteString("--" + flag.Name + "=" + taken(flag))
-	case slices.Equal(flag.Default, []string{"true"}): // what is on is turned off
+	case slices.Equal(flag.Default, []string{"true"}): // a switch that is on by default can only be turned off
 		text.WriteString("--[no-]" + flag.Name)
 	default:
 		text.WriteString("--" + flag.Name)
@@ -150,7 +152,7 @@ func flagText(flag *kingpin.FlagModel, short bool) string {
 	return text.String()
 }
 
-// taken is what stands behind a flag: what it was declared with, its default, or the last word of its name.
+// taken returns the placeholder after a flag: the declared one, its default, or the last word of its name.
 func taken(flag *kingpin.FlagModel) string {
 	if flag.PlaceHolder != "" {
 		return flag.PlaceHolder

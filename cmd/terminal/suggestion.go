@@ -2,8 +2,8 @@ package terminal
 
 import "strings"
 
-// Nearest is the word that was probably meant by another one, empty if none is like it: at most one letter in three
-// is another, missing, too many, or changed places with the next one. Capitals are no difference.
+// Nearest returns the candidate that was probably meant by a word, empty if none is similar: at most one letter in
+// three is different, missing, added, or swapped with the next one. It ignores case.
 func Nearest(word string, known []string) string {
 	typed := []rune(strings.ToLower(word))
 	best, least := "", 1+max(1, len(typed)/3)
@@ -15,7 +15,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the changes that make one word of the other: optimal string alignment.
+// distance counts the edits between two words: optimal string alignment.
 func distance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// Mend says of a command line that the flag library refused what is wrong with it and what to type instead. Errors of
-// values that name their flag stay as they are.
+// Mend explains an error of the flag library: it returns what is wrong with the command line and what to type instead.
+// Errors of values that name their flag stay as they are.
 func Mend(app *kingpin.Application, args []string, err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func Mend(app *kingpin.Application, args []string, err error) error {
 	return m.value(err)
 }
 
-// mending is a command line that was refused, as far as it could be read.
+// mending is a rejected command line, as far as it could be read.
 type mending struct {
 	app     *kingpin.ApplicationModel
 	context *kingpin.ParseContext
@@ -57,10 +57,10 @@ type mending struct {
 	verb    string // with the verbs above it; empty if none was read
 }
 
-// help is the command that shows the help of the verb.
+// help returns the command that shows the help of the verb.
 func (m mending) help() string { return strings.TrimSpace(m.app.Name+" "+m.verb) + " --help" }
 
-// example is a command line of that verb that would do.
+// example returns a valid command line of that verb.
 func (m mending) example() string {
 	for _, v := range verbs(m.app) {
 		if (v.Name == m.verb || strings.HasPrefix(v.Name, m.verb+" ")) && len(v.Examples) > 0 {
@@ -70,7 +70,7 @@ func (m mending) example() string {
 	return "try " + m.help()
 }
 
-// unknownFlag looks for the flag in this verb by a name like it, then by its own name in the others.
+// unknownFlag searches the flag in this verb by a similar name, then by its exact name in the other verbs.
 func (m mending) unknownFlag(flag string) error {
 	name := strings.TrimPrefix(flag, "--")
 	here, elsewhere := names(m.app.Flags), []string{}
@@ -95,8 +95,8 @@ func (m mending) unknownFlag(flag string) error {
 	return fmt.Errorf("unknown flag %s: %s lists those that there are", flag, m.help())
 }
 
-// sameEnding are the names that end as this one after its first dot, such as listen-address. Where there are several, the
-// letters before the dot decide: nil if they are like those of one of them. Nil for a name without a dot.
+// sameEnding returns the names that equal this one after its first dot, such as listen-address. It returns nil for a name
+// without a dot, and if the letters before the dot are similar to those of one of the names.
 func sameEnding(name string, known []string) []string {
 	begin, ending, dotted := strings.Cut(name, ".")
 	if !dotted {
@@ -114,7 +114,7 @@ func sameEnding(name string, known []string) []string {
 	return all
 }
 
-// valueOfSwitch refuses a word that was given to a flag without a value, as --flag=word; nil if it was not.
+// valueOfSwitch returns an error for a value given to a flag that takes none, as --flag=word; otherwise nil.
 func (m mending) valueOfSwitch(word string) error {
 	for _, arg := range m.args {
 		if flag, isFlag := strings.CutSuffix(arg, "="+word); isFlag && strings.HasPrefix(flag, "--") {
@@ -124,7 +124,7 @@ func (m mending) valueOfSwitch(word string) error {
 	return nil
 }
 
-// unknownVerb looks for a verb of a name like it.
+// unknownVerb searches a verb with a similar name.
 func (m mending) unknownVerb(word string) error {
 	if err := m.valueOfSwitch(word); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (m mending) unknownVerb(word string) error {
 	return fmt.Errorf("unknown verb %q: %s lists those that there are", word, m.help())
 }
 
-// unexpected is said of a word that nothing takes: of a program that has a verb by default it was meant as one.
+// unexpected returns the error for a surplus word: in a program with a default verb it was meant as a verb.
 func (m mending) unexpected(word string) error {
 	if selected := m.context.SelectedCommand; selected != nil && selected.Model().Default {
 		m.verb = ""
@@ -158,7 +158,7 @@ func (m mending) unexpected(word string) error {
 	return fmt.Errorf("unexpected %q: %s says what it takes", word, m.help())
 }
 
-// value names the flag or argument whose value was refused, which the values of the library do not.
+// value names the flag or argument whose value was rejected, which the library's errors of values leave out.
 func (m mending) value(err error) error {
 	for _, element := range m.context.Elements {
 		if element.Value == nil {
@@ -181,7 +181,7 @@ func (m mending) value(err error) error {
 	return err
 }
 
-// wanted is what a value should have been, of the errors that the library and the standard library have.
+// wanted describes the expected value, for the errors of the library and of the standard library.
 func wanted(err error) string {
 	number, isNumber := errors.AsType[*strconv.NumError](err)
 	switch text := err.Error(); {

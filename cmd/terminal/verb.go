@@ -9,15 +9,14 @@ import (
 // Verb is a verb of a program, with the verbs above it in its name.
 type Verb struct {
 	Name string
-	// Help is its text, and Examples are the command lines in it as they are typed, without what is said of them
-	// and without the shell around them.
+	// Help is its text, and Examples are the command lines in it as they are typed, without their comments and without
+	// the shell around them.
 	Help     string
 	Examples []string
 	flags    []*kingpin.FlagModel
 }
 
-// Verbs lists all that a program can be asked for, the program itself first, under the empty name. What is hidden is
-// left out.
+// Verbs lists all verbs of a program, the program itself first, under the empty name. Hidden verbs are left out.
 func Verbs(app *kingpin.Application) []Verb { return verbs(app.Model()) }
 
 func verbs(app *kingpin.ApplicationModel) []Verb {
@@ -37,8 +36,8 @@ func verbs(app *kingpin.ApplicationModel) []Verb {
 	return all
 }
 
-// examples are the indented lines of a help text that begin with the program, those that end in a backslash with what
-// they go on with.
+// examples returns the indented lines of a help text that begin with the program, joined with the next line where they
+// end in a backslash.
 func examples(program, help string) []string {
 	var found []string
 	lines := strings.Split(help, "\n")

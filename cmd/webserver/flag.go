@@ -20,7 +20,7 @@ func AllowHostFlag(set interface {
 	set.Flag(AllowHost, allowHostHelp).PlaceHolder("NAME").SetValue((*hosts)(into))
 }
 
-// hosts is the value of the flag.
+// hosts implements the value of the flag.
 type hosts []string
 
 // Set implements kingpin.Value.

@@ -24,12 +24,12 @@ func parseHost(text string) (string, error) {
 	return name, nil
 }
 
-// checkHost refuses requests by foreign names. The owner of a web page can let a name of theirs mean 127.0.0.1 and have a
-// browser of this machine read what is served there (DNS rebinding); the Host header has that name. IP addresses need no
-// name service, and localhost never means another machine.
+// checkHost rejects requests by foreign host names. The owner of a web page can let one of their names resolve to
+// 127.0.0.1, so that a browser on this machine reads these pages for them (DNS rebinding); the Host header has that
+// name. IP addresses need no name service, and localhost is always this machine.
 //
-// As in Jupyter and Ollama, only a server on a loopback address checks: one on another address is open to the network
-// already, by whatever names people have for it. Names that are allowed explicitly are the only ones on any address.
+// As in Jupyter and Ollama, only a server on a loopback address checks: a server on another address is open to the
+// network already, under any name. Names that are allowed explicitly are the only ones on any address.
 func checkHost(address net.Addr, allowed []string, next http.Handler) http.Handler {
 	if len(allowed) == 0 && !isLoopback(address) {
 		return next

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// limited is a listener that has so many connections open at most. The next one is always accepted: it takes the place of
-// the connection that has waited longest for a request, or, if all have one under way, of the oldest request. So
-// connections on which nothing comes, or comes slowly, lock nobody out.
+// limited is a listener with a maximum number of open connections. It always accepts the next one, which replaces the
+// connection that has waited longest for a request, or, if all have one under way, that with the oldest request. So
+// idle and slow connections lock no client out.
 type limited struct {
 	net.Listener
 	most int

@@ -1,5 +1,5 @@
-// Package webserver is the HTTP server of every page that the programs serve. It bounds what a reader can cost, keeps
-// room for the next reader, and refuses requests that come by a foreign host name.
+// Package webserver is the HTTP server of every page that the programs serve. It limits the resources of a reader,
+// keeps room for the next reader, and rejects requests by a foreign host name.
 package webserver
 
 import (
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Bounds of what a reader can cost.
+// Limits of the resources of a reader.
 const (
 	headerTimeout  = 5 * time.Second  // to the end of the headers, of a new connection from its beginning
 	bodyTimeout    = 10 * time.Second // to the end of the body, which no page reads
-	idleTimeout    = 2 * time.Minute  // without a request; Prometheus asks again sooner
+	idleTimeout    = 2 * time.Minute  // without a request; Prometheus' interval is shorter
 	maxHeaderBytes = 64 << 10
 )
 
@@ -22,7 +22,7 @@ type Settings struct {
 	MostConnections int
 	// WriteTimeout is how long an answer may take, with what it takes to make it. 0 is no limit.
 	WriteTimeout time.Duration
-	// AllowHosts are the host names by which pages may be asked for, in lower case. See checkHost.
+	// AllowHosts are the host names that requests may use, in lower case. See checkHost.
 	AllowHosts []string
 }
 
@@ -41,7 +41,7 @@ func New(listener net.Listener, handler http.Handler, s Settings) (*http.Server,
 // only if some are named.
 func NewUnlimited(handler http.Handler, s Settings) *http.Server { return newServer(nil, handler, s) }
 
-// newServer returns a server on an address, nil if that is unknown.
+// newServer returns a server on an address, nil if the address is unknown.
 func newServer(address net.Addr, handler http.Handler, s Settings) *http.Server {
 	return &http.Server{
 		Handler: checkHost(address, s.AllowHosts, handler), MaxHeaderBytes: maxHeaderBytes,

@@ -1,5 +1,5 @@
-// Package gen writes the generated files into a checkout, or says which of them are not what
-// the code generates.
+// Package gen writes the generated files into a checkout, or reports the files that differ from what the code
+// generates.
 package gen
 
 import (
@@ -22,7 +22,7 @@ import (
 // Exit codes.
 const (
 	exitDone   = 0
-	exitFailed = 1 // a file could not be generated or, with --check, is not what the code generates
+	exitFailed = 1 // a file could not be generated or, with --check, differs from what the code generates
 	exitInput  = 2 // bad command line, or the folder is no checkout
 )
 
@@ -36,8 +36,8 @@ type file struct {
 type subject struct {
 	name  string
 	files func() ([]file, error)
-	// loaded is what others load from the checkout, a pattern of paths, "" if nothing is: a file that no
-	// longer is generated would go on to have its effect there.
+	// loaded is a pattern of the paths that other programs load from the checkout, "" if there are none: a file there
+	// that is no longer generated would still have its effect.
 	loaded string
 }
 
@@ -131,7 +131,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	return exitDone
 }
 
-// flags are what was asked for.
+// flags are the parsed flags.
 type flags struct {
 	what, dir string
 	check     bool
@@ -146,7 +146,7 @@ func application(f *flags) *kingpin.Application {
 	return app
 }
 
-// isCheckout says why a folder is none.
+// isCheckout returns an error for a folder that is not a checkout.
 func isCheckout(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-// fail prints why, one problem a line.
+// fail prints the error, one problem a line.
 func fail(stderr io.Writer, code int, err error) int {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintln(stderr, "uma-gen: "+line)
@@ -187,7 +187,7 @@ func write(dir string, generated []file, stdout io.Writer) error {
 	return nil
 }
 
-// compare says which files differ from what the code generates.
+// compare returns an error that names the files that differ from what the code generates.
 func compare(dir string, generated []file) error {
 	var problems []error
 	for _, f := range generated {
@@ -201,7 +201,7 @@ func compare(dir string, generated []file) error {
 	return errors.Join(problems...)
 }
 
-// leftOver names files that others load although nothing generates them.
+// leftOver returns an error that names files that other programs load but the code does not generate.
 func leftOver(dir, only string, generated []file) error {
 	var problems []error
 	for _, s := range subjects() {
@@ -219,7 +219,7 @@ func leftOver(dir, only string, generated []file) error {
 	return errors.Join(problems...)
 }
 
-// firstDifference is the first line, from 1, in which two texts differ, 0 if they are equal.
+// firstDifference returns the first line, from 1, in which two texts differ, 0 if they are equal.
 func firstDifference(a, b []byte) int {
 	if string(a) == string(b) {
 		return 0

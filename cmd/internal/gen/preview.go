@@ -27,10 +27,10 @@ const (
 	previewAddress = "127.0.0.1:10429"
 	// portsTried is how many ports after the default one are tried.
 	portsTried = 100
-	// mostConnections and leaveTimeout bound what slow readers can hold.
+	// mostConnections and leaveTimeout limit the resources of slow readers.
 	mostConnections = 128
 	leaveTimeout    = 3 * time.Second
-	// askTimeout is how long the Prometheus may take to say that it is there, before the pages are shown.
+	// askTimeout is how long the check of the Prometheus may take before the pages are served.
 	askTimeout = 2 * time.Second
 )
 
@@ -78,7 +78,7 @@ func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, 
 	if _, err = app.Parse(args); err != nil || ended {
 		return flags, ended, terminal.Mend(app, args, err)
 	}
-	if flags.listen == "" { // which would be any port of every address
+	if flags.listen == "" { // an empty address would be any port of every address
 		return flags, false, errors.New(`--listen "": want HOST:PORT`)
 	}
 	flags.scrape, err = readInterval(*interval)
@@ -129,7 +129,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 	return exitDone
 }
 
-// ask says why a Prometheus does not answer. What the address was, says the error, without a password.
+// ask returns an error if a Prometheus does not answer. The error has the address, without a password.
 func ask(ctx context.Context, prometheus string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -148,8 +148,8 @@ func ask(ctx context.Context, prometheus string) error {
 	return nil
 }
 
-// listenPreview opens the address. One that was asked for and is taken is an error; the default
-// one gives way to the next free port, with a warning.
+// listenPreview opens the address. An explicit address that is taken is an error; for the default one it takes the next
+// free port, with a warning.
 func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
 	listener, err := net.Listen("tcp", flags.listen)
 	if errors.Is(err, syscall.EADDRINUSE) && !flags.explicit {
@@ -160,7 +160,7 @@ func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
 	taken := errors.Is(err, syscall.EADDRINUSE)
 	var failed *net.OpError
 	if errors.As(err, &failed) {
-		err = failed.Err // the address is said once
+		err = failed.Err // the message has the address already
 	}
 	if taken {
 		return nil, fmt.Errorf("--listen %s: %w; port 0 takes one that is free", flags.listen, err)
@@ -193,7 +193,7 @@ func listenNext(address string) (net.Listener, error) {
 	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
 }
 
-// onLoopback says whether a listener can be reached from this machine only.
+// onLoopback reports whether a listener can be reached from this machine only.
 func onLoopback(listener net.Listener) bool {
 	address, is := listener.Addr().(*net.TCPAddr)
 	return is && address.IP.IsLoopback()

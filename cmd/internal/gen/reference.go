@@ -67,7 +67,7 @@ func labelCells(d metric.Def) string {
 	return strings.Join(names, ", ")
 }
 
-// sums says in words over which labels a sum means something.
+// sums describes over which labels a sum is meaningful.
 func sums(d metric.Def) string {
 	if d.Sum.Refuses(d.Labels) != "" {
 		return "never"
@@ -85,7 +85,7 @@ func sums(d metric.Def) string {
 	return "not over " + strings.Join(refused, ", ")
 }
 
-// escape keeps a text within its cell and its text: no cell border, no HTML.
+// escape keeps a text within its cell: no cell border, no HTML.
 func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "\n", " ").Replace(text)
 }
