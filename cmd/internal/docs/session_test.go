@@ -114,10 +114,13 @@ func prepare(scratch string) error {
 	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback); err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
-	for _, folder := range []string{"/srv", "/mnt"} {
+	for _, folder := range []string{"/srv", "/mnt", "/run"} {
 		if err := unix.Mount("tmpfs", folder, "tmpfs", 0, ""); err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
+	}
+	if err := os.Mkdir("/run/udev", 0o755); err != nil { // which a page mounts into a container, and not every machine has
+		return err
 	}
 	if err := unix.Mount(scratch, scratch, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("%s: %w", scratch, err)
