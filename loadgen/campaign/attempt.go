@@ -22,9 +22,9 @@ type attempt struct {
 	cell   *plan.Cell
 	facts  rundir.Campaign
 	ran    rundir.Provenance
-	// upFailed is why the arm did not come up; nil if it did, or that was not tried.
+	// upFailed is why the arm did not start; nil if it started or was not tried.
 	upFailed error
-	// stopping is done when the campaign is to end.
+	// stopping is done when the campaign should end.
 	stopping context.Context
 }
 
@@ -36,7 +36,7 @@ type standing struct {
 
 func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 
-// order is what the run is made by.
+// order returns the order that the run is made from.
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(), Pinned: a.pinned(scenario),
@@ -45,12 +45,12 @@ func (a *attempt) order(scenario plan.Scenario) Order {
 	return o
 }
 
-// namesModel reports whether the plan names the model that the server of a run must have.
+// namesModel reports whether the plan names the model that the run's server must have.
 func (a *attempt) namesModel(scenario plan.Scenario) bool {
 	return a.cell.Flags["model"] != "" || scenario.Run["model"] != ""
 }
 
-// pinned is the model that the run is held to.
+// pinned returns the model that the run's server must have.
 func (a *attempt) pinned(scenario plan.Scenario) string {
 	if a.namesModel(scenario) {
 		return ""
@@ -58,7 +58,7 @@ func (a *attempt) pinned(scenario plan.Scenario) string {
 	return a.r.known.served[a.slot.Model]
 }
 
-// logs are those of the engine that is up, if it is this run's.
+// logs returns the logs of the engine that is up, if it is this run's.
 func (a *attempt) logs() []lifecycle.Log {
 	if up := a.r.up; up != nil && up.cell == a.of() {
 		return up.engine.Logs
@@ -70,7 +70,7 @@ func (a *attempt) hasEngine() bool {
 	return len(a.cell.Arm.Processes)+len(a.cell.Arm.Files) > 0 || a.cell.Arm.Clocks != nil
 }
 
-// labels are those that every run of a campaign has; those of the arm stand behind them.
+// labels returns the labels that every run of a campaign has. They take precedence over the arm's labels.
 func (a *attempt) labels() map[string]string {
 	labels := map[string]string{}
 	for name, value := range a.cell.Arm.Labels {
@@ -88,13 +88,13 @@ func (a *attempt) labels() map[string]string {
 	return labels
 }
 
-// manifest is a copy: the attempt goes on.
+// manifest returns a copy, since the attempt goes on.
 func (a *attempt) manifest() *rundir.Campaign {
 	facts := a.facts
 	return &facts
 }
 
-// before gets the machine to rest and the engine up.
+// before brings the machine to rest and starts the engine.
 func (a *attempt) before(ctx context.Context, enter func(string)) (context.Context, error) {
 	enter(metric.PhaseCooldown)
 	kept := a.r.standsFor(a.of())
@@ -116,7 +116,7 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 	return a.ready(ctx)
 }
 
-// rest waits for the machine, with all that is done to it before the engine is started.
+// rest waits for the gates, and applies the page cache policy before the engine is started.
 func (a *attempt) rest(ctx context.Context, kept bool) error {
 	k := &gatekeeper{hands: a.r.c.Hands, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
 	err := k.rest(ctx)
@@ -158,7 +158,7 @@ func (a *attempt) rest(ctx context.Context, kept bool) error {
 	return errors.Join(err, a.r.failure)
 }
 
-// check makes the checks of a time. Of a strict plan, one that does not pass before the load fails the run.
+// check runs the checks of one time. In a strict plan, a check that fails before the load fails the run.
 func (a *attempt) check(ctx context.Context, at string) error {
 	for _, c := range a.cell.Checks {
 		if !when(c, at) || ctx.Err() != nil {
@@ -176,10 +176,10 @@ func (a *attempt) check(ctx context.Context, at string) error {
 	return ctx.Err()
 }
 
-// raise brings the engine up.
+// raise starts the engine.
 func (a *attempt) raise(ctx context.Context) error {
 	began := time.Now()
-	// Ended with the context only while it comes up: later it is brought down in order.
+	// The context cancels only the start. Later the engine is stopped in order.
 	coming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	unbind := context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
 	engine, err := a.r.c.Hands.Up(coming, a.cell.Arm, a.r.armDir(a.of()))
@@ -198,7 +198,7 @@ func (a *attempt) raise(ctx context.Context) error {
 	return a.r.failure
 }
 
-// ready is what is done once the engine is up: what is collected of it, and what the manifest says.
+// ready completes the start of the engine: it collects facts about the engine and adds them to the manifest.
 func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	lost := context.WithoutCancel(ctx)
 	if up := a.r.up; up != nil {
@@ -220,18 +220,18 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	return lost, ctx.Err()
 }
 
-// after stops the engine, unless the next run is of the same.
+// after stops the engine, unless the next run uses the same one.
 func (a *attempt) after(cut context.Context) {
 	if !a.stays() {
 		a.r.lower(cut, a)
 	}
 	if a.stopping.Err() == nil {
-		_ = a.check(cut, whenAfter) // after the load none stops anything
+		_ = a.check(cut, whenAfter) // after the load a check stops nothing
 	}
 }
 
-// stays says whether the engine stays up for the run that comes next: one of the same turn. Runs of several rounds
-// that share a start would share what their engine has of it, and be no runs of their own.
+// stays reports whether the engine stays up for the next run, which must be of the same turn. Runs of several rounds
+// that shared one start of the engine would not be independent runs.
 func (a *attempt) stays() bool {
 	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.standsFor(a.of()) && a.r.nextIs(a.slot)
 }
@@ -241,7 +241,7 @@ func (a *attempt) problem(text string) {
 	a.r.c.Log.Warn(text, "slot", a.slot.Number)
 }
 
-// event is one of this run.
+// event returns an event of this run.
 func (a *attempt) event(name string) Event {
 	return Event{
 		Event: name, Slot: a.slot.Number, Attempt: a.number, Run: a.run, Model: a.slot.Model, Arm: a.slot.Arm, Scenario: a.slot.Scenario, Iteration: a.slot.Iteration,

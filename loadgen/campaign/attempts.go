@@ -6,19 +6,19 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Attempt is a run that was made in a slot, or a slot that has none.
+// Attempt is a run that was made in a slot, or a slot without a run.
 type Attempt struct {
 	plan.Slot
-	// Number counts the runs of the slot from 1; 0 of a slot without one.
+	// Number counts the runs of the slot from 1. It is 0 for a slot without a run.
 	Number int
 	Run    string
-	// Status is how the run ended, or why there is none: skipped or pending. Problem is the reason.
+	// Status is how the run ended. For a slot without a run it is skipped or pending. Problem is the reason.
 	Status  Status
 	Problem string
 }
 
-// ReadAttempts lists every slot of the campaign in a folder with all its runs, in the order of the slots: finished, invalid,
-// failed and aborted ones, and those that are not there.
+// ReadAttempts lists every slot of the campaign in a folder with all its runs, in the order of the slots: finished,
+// invalid, failed and aborted runs, and slots without a run.
 func ReadAttempts(dir string) (campaign string, all []Attempt, err error) {
 	facts, err := ReadFacts(dir)
 	if err != nil {

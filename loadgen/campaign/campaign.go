@@ -1,9 +1,8 @@
-// Package campaign carries out a plan: one run after the other in the plan's order, each behind its gates
-// and with its engine started for it. What happens is written down line by line, so that whoever comes
-// after a crash, a kill or a reboot goes on where that ended.
+// Package campaign carries out a plan: one run after the other in the plan's order, each after its gates have opened
+// and with its engine started for it. A journal records every event on a line of its own, so that the campaign can
+// continue after a crash, a kill or a reboot.
 //
-// How a run is made, how processes are started and what a machine says of itself, others know: they are
-// handed in.
+// The caller passes in functions that make runs, start processes and read the state of the machine.
 package campaign
 
 import (
@@ -19,19 +18,19 @@ import (
 // Campaign is a plan that is carried out in a folder.
 type Campaign struct {
 	Plan *plan.Plan
-	// Text is the plan file as it was read, SHA256 that of it and of what it names.
+	// Text is the plan file as it was read. SHA256 covers it and the files that it names.
 	Text   []byte
 	SHA256 string
 	Only   plan.Filter
 	// Dir is the folder of the campaign.
 	Dir string
-	// Retry makes runs again in slots that are over without a valid run.
+	// Retry makes further runs in slots that ended without a valid run.
 	Retry bool
-	// Changed goes on although the plan is not the one that the campaign began with.
+	// Changed continues the campaign although its plan has changed since the first run.
 	Changed bool
-	// RepeatOutliers repeats, as new rounds, rounds with a run that is off.
+	// RepeatOutliers repeats, as new rounds, each round that has an outlier.
 	RepeatOutliers bool
-	// Decides is what the plan decides by, Compared says that the arms were compared before.
+	// Decides is what decides the verdict by the plan. Compared is true if the arms were compared before.
 	Decides  Decides
 	Compared bool
 	Hands    Hands
@@ -39,102 +38,103 @@ type Campaign struct {
 	Notify   Notifier
 }
 
-// Status is how a run, or the slot that it is in, ended.
+// Status is how a run ended, or the slot that it is in.
 type Status string
 
 // How runs end.
 const (
 	Finished Status = "finished" // measured, and valid
-	Invalid  Status = "invalid"  // measured, and its figures must not be used
+	Invalid  Status = "invalid"  // measured, but invalid
 	Failed   Status = "failed"   // not measured to its end
-	Aborted  Status = "aborted"  // cut off from outside; its slot gets another
+	Aborted  Status = "aborted"  // cut off from outside; its slot gets another run
 	Skipped  Status = "skipped"  // its arm is optional and cannot be started
 )
 
-// Order is one run that is to be made.
+// Order describes one run to be made.
 type Order struct {
 	Slot    plan.Slot
 	Attempt int
-	// Run is the name of the run and its folder, Dir the folder that it is made in.
+	// Run is the name of the run and its folder, Dir the folder that contains the run folder.
 	Run, Dir string
 	Cell     *plan.Cell
 	Scenario plan.Scenario
-	// Pinned is the model that the first run with this model of the plan was answered as; empty if there was none, or if the
-	// plan names one.
+	// Pinned is the model name in the answers to the plan's first run with this model; empty if there was no such run,
+	// or if the plan names a model.
 	Pinned string
-	// Labels are those of the run, beside those that flags give it.
+	// Labels are added to the labels from the flags.
 	Labels map[string]string
-	// Engine gets the machine to rest and the engine up before the run, and down after it.
+	// Engine brings the machine to rest and starts the engine before the run, and stops it after the run.
 	Engine lifecycle.Engine
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Status Status
-	// Problem says why it is not finished.
+	// Problem is why it did not finish.
 	Problem string
-	// Proven are the signals that the run is proof of.
+	// Proven are the signals that the run proves.
 	Proven []string
-	// Served is the model that the server answered as; empty if there was none.
+	// Served is the model name in the server's answers; empty if there was none.
 	Served string
-	// Full says that a disk was full: no other run can be kept either.
+	// Full is true if a disk was full: further runs cannot be kept either.
 	Full bool
-	// Torn says that the folder is not whole, though its figures may pass for those of a valid run.
+	// Torn is true if the folder is incomplete, although its figures may look like those of a valid run.
 	Torn bool
 }
 
 // Engine is an arm that is up.
 type Engine struct {
-	// Lost is done, with the cause, when a process of it is gone.
+	// Lost is done, with the cause, when one of its processes has ended.
 	Lost    context.Context
 	Down    func(ctx context.Context) error
 	Files   []rundir.ArmFile
 	Members []rundir.ArmMember
-	// Images are the ids of the images of containers that processes run in, by process.
+	// Images are the image IDs of its containers, by process.
 	Images map[string]string
-	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not.
+	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not locked.
 	LockedClock plan.Hertz
-	// Logs are what its processes write, in their order.
+	// Logs are the log files of its processes, in order.
 	Logs []lifecycle.Log
 }
 
-// Machine is what the measured machine says of itself. What nobody knows is nil.
+// Machine is the state of the measured machine. A value that is not available is nil.
 type Machine struct {
-	// Celsius is of the hottest GPU of all machines, SMClockHertz of the slowest of the first.
+	// Celsius is the temperature of the hottest GPU of all machines, SMClockHertz the clock of the slowest GPU of the
+	// first machine.
 	Celsius, SMClockHertz *float64
-	// PState is the performance state of the fastest GPU of the first machine: 0 is the fastest there is.
+	// PState is the performance state of the fastest GPU of the first machine. 0 is the fastest state.
 	PState *float64
-	// MemFreeBytes is what CUDA sees as free in a shared pool.
+	// MemFreeBytes is MemFree: what CUDA sees as free in a shared pool.
 	MemFreeBytes *float64
-	// BusySeconds and TotalSeconds count what all processors have done since the machine was started.
+	// BusySeconds and TotalSeconds are CPU time of all processors since boot.
 	BusySeconds, TotalSeconds *float64
 }
 
-// Printed is what a command did.
+// Printed is the result of a command.
 type Printed struct {
 	Text     string
 	ExitCode int
 	Seconds  float64
-	Problem  string // why it did not end by itself
+	Problem  string // why it did not end normally
 }
 
-// Hands are what a campaign does with the world.
+// Hands are the functions that do the campaign's work.
 type Hands struct {
-	// Name makes the name of a run.
+	// Name returns the name of a new run.
 	Name func(plan.Slot) string
-	// Measure makes the run. It calls what stands around it, unless it cannot even begin.
+	// Measure makes the run. It calls Order.Engine around the load, unless the run cannot begin.
 	Measure func(context.Context, Order) Result
 	Up      func(ctx context.Context, arm plan.Arm, dir string) (Engine, error)
-	// Leftovers names what still runs of an arm that an earlier invocation left, Down ends it.
+	// Leftovers names what an earlier invocation left running of an arm. Down ends it.
 	Leftovers func(ctx context.Context, arm plan.Arm, dir string) ([]string, error)
 	Down      func(ctx context.Context, arm plan.Arm, dir string) error
 	PageCache func(context.Context, plan.PageCache) rundir.PageCache
-	// Machine asks the machine, by the exporters that the cell names and by its kernel.
+	// Machine reads the state of the machine from the exporters that the cell names, and from the kernel.
 	Machine func(context.Context, *plan.Cell) Machine
 	Command func(ctx context.Context, argv []string, most time.Duration) Printed
-	// Outliers are the rounds with a run that is off, of the runs made so far.
+	// Outliers returns the rounds that have an outlier, among the runs made so far.
 	Outliers func() ([]Outlier, error)
-	// Boot is the boot of this machine.
+	// Boot is the boot ID of this machine.
 	Boot string
 }
 
@@ -143,10 +143,11 @@ const (
 	PlanFile    = "plan.yaml"
 	StateFile   = "campaign.json"
 	JournalFile = "journal.jsonl"
-	LogFile     = "campaign.log" // of one that was detached
+	LogFile     = "campaign.log" // of a detached campaign
 	lockFile    = "campaign.lock"
 	stopFile    = "stop-after-run"
 	armsFolder  = "arms"
-	// AbortedSuffix is of the folders of runs that were cut off, or not kept whole: they stay, and are no runs any more.
+	// AbortedSuffix ends the folder names of runs that were cut off or not written completely. The folders are kept,
+	// but are not runs any more.
 	AbortedSuffix = ".aborted"
 )

@@ -18,20 +18,20 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// When checks are made.
+// Times of checks.
 const (
 	whenBefore = "before"
 	whenAfter  = "after"
 )
 
 const (
-	// collectTimeout bounds a command whose output is kept.
+	// collectTimeout is the longest that a command may take whose output is kept.
 	collectTimeout = 5 * time.Minute
-	// mostCollected bounds what of an output stands in the manifest; the file has all that was read.
+	// mostCollected is the most of an output that the manifest has, in bytes; the file has all that was read.
 	mostCollected = 64 << 10
 )
 
-// check runs a command and reads its number.
+// check runs a command and parses its number.
 func check(ctx context.Context, hands Hands, c plan.Check, when string) rundir.Check {
 	facts := rundir.Check{Name: c.Name, When: when, Unit: c.Unit, Min: c.Min, Max: c.Max}
 	printed := hands.Command(ctx, c.Argv, c.Timeout)
@@ -51,7 +51,7 @@ func check(ctx context.Context, hands Hands, c plan.Check, when string) rundir.C
 	return facts
 }
 
-// findNumber is group 1 of a pattern or, without one, the last number of a text.
+// findNumber returns group 1 of a pattern or, without a pattern, the last number of a text.
 func findNumber(text, pattern string) (float64, error) {
 	const anyNumber = `(?:^|[^\w.+-])([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)`
 	last := pattern == ""
@@ -74,10 +74,10 @@ func findNumber(text, pattern string) (float64, error) {
 	return value, nil
 }
 
-// credentials are user and password in an address.
+// credentials matches user and password in a URL.
 var credentials = regexp.MustCompile(`://[^/\s@]+@`)
 
-// collect keeps the output of commands in the folder of the run. Addresses in it lose their credentials.
+// collect runs commands whose output is kept in the run folder. It removes credentials from URLs in it.
 func collect(ctx context.Context, hands Hands, all []plan.Collect) []collected {
 	var kept []collected
 	for _, one := range all {
@@ -95,7 +95,7 @@ type collected struct {
 	printed    Printed
 }
 
-// file is where the output lies in the folder of a run.
+// file returns the path of the output in the run folder.
 func (c collected) file() string { return rundir.CapturesFolder + "/" + c.name + ".txt" }
 
 func (c collected) facts() rundir.Collected {
@@ -114,5 +114,5 @@ func (c collected) keep(run rundir.Folder) error {
 	return os.WriteFile(run.Path(c.file()), []byte(c.text), 0o640)
 }
 
-// when says whether a check is made at a time.
+// when reports whether a check is run at a time.
 func when(c plan.Check, at string) bool { return len(c.When) == 0 || slices.Contains(c.When, at) }

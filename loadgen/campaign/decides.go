@@ -8,10 +8,10 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Decides is what a verdict on a campaign goes by. It stands before the first run, since a choice by the figures biases
-// the verdict.
+// Decides is what decides the verdict on a campaign. It is fixed before the first run, since a choice made after the
+// figures are known biases the verdict.
 type Decides struct {
-	// N is how many runs of each model, arm and scenario the plan has.
+	// N is how many runs the plan has for each model, arm and scenario.
 	N int `json:"n"`
 	// Primary is the metric that decides, by scenario.
 	Primary map[string]string `json:"primary"`
@@ -19,7 +19,7 @@ type Decides struct {
 	Margins map[string]string `json:"margins"`
 }
 
-// takeDecides enters what an invocation decides by. N may change until the arms are compared for the first time.
+// takeDecides records what an invocation decides by. N may change until the arms are compared for the first time.
 func (p *progress) takeDecides(e Event) {
 	switch {
 	case e.Decides == nil:
@@ -33,7 +33,7 @@ func (p *progress) takeDecides(e Event) {
 	}
 }
 
-// holdDecides refuses a changed plan with another primary metric or margin than the campaign began with.
+// holdDecides refuses a changed plan whose primary metric or margin differs from that of the campaign's first run.
 func (r *runner) holdDecides() error {
 	began := r.known.decides
 	if began == nil {
@@ -53,7 +53,8 @@ func (r *runner) holdDecides() error {
 	return nil
 }
 
-// raisedFrom is the n of the plan when its arms were compared, of a slot of the plan that came in after that; 0 of others.
+// raisedFrom returns the plan's N at the first comparison of the arms, for a slot of the plan that was added after it;
+// 0 for other slots.
 func (r *runner) raisedFrom(slot plan.Slot) int {
 	if slot.Repeats > 0 || slot.Iteration <= r.known.nRaisedFrom {
 		return 0

@@ -19,11 +19,11 @@ import (
 const (
 	gatePassed        = "passed"
 	gateTimedOut      = "timed_out"
-	gateFailed        = "failed" // timed out, of a plan that is strict
+	gateFailed        = "failed" // timed out, in a strict plan
 	gateNotObservable = "not_observable"
 )
 
-// Names of gates, as the plan has them.
+// Names of gates, as in plans.
 const (
 	gateCooldown      = "cooldown"
 	gateSMClock       = "sm_clock"
@@ -36,46 +36,47 @@ const (
 )
 
 const (
-	// askEvery is the time between two looks at what a gate waits for.
+	// askEvery is the time between two checks of a gate.
 	askEvery = 5 * time.Second
-	// clockProbe is how long the GPU is loaded before its clock is read, and from one reading to the next.
+	// clockProbe is how long the GPU is loaded before its clock is read.
 	clockProbe = 2 * time.Second
-	// clockStart is how long the command of the probe may take before it loads the GPU: Python with PyTorch takes 5 to 10 s.
+	// steadyFor is how long memory must be constant to end the wait for it: then no process is releasing memory.
 	clockStart = 30 * time.Second
-	// steadyFor is how long memory stands still before it is not waited for any more: nobody gives it back.
+	// unitPState is the unit of performance states, from 0, the fastest, to 15.
 	steadyFor   = time.Minute
 	steadyBytes = 64 << 20
 )
 
-// unitPState is that of performance states, from 0, the fastest, to 15.
+// ErrGate is the error of a run of a strict plan that did not begin because of a gate.
 const unitPState = "performance state"
 
-// ErrGate is why a run of a strict plan did not begin.
+// gatekeeper waits for the machine before a run.
 var ErrGate = errors.New("a gate did not open")
 
-// gatekeeper waits for the machine before a run.
+// the engine is up already, so its memory is not checked
 type gatekeeper struct {
 	hands  Hands
 	log    *slog.Logger
 	cell   *plan.Cell
 	gates  plan.Gates
 	known  *progress
-	kept   bool // the engine is up already: what it holds is no question
+	kept   bool // gate is one condition to wait for.
 	passed []rundir.Gate
 	last   Machine
 }
 
-// gate is one thing to wait for.
+// ask returns the current value and whether the gate is open. A nil value means that it cannot be read. why is a
+// reason for people.
 type gate struct {
 	name, unit string
 	limit      float64
-	// ask says what is seen and whether that will do; nil is that it cannot be seen. Why is for a person.
+	// patient gates wait until their timeout even if the value does not change.
 	ask func(Machine) (value *float64, ok bool, why string)
-	// patient gates wait for their time-out even if nothing moves.
+	// rest waits until the machine has had the minimum time since it was last loaded.
 	patient bool
 }
 
-// rest is the least time since the machine was last loaded.
+// open waits for all gates except rest, one after the other.
 func (k *gatekeeper) rest(ctx context.Context) error {
 	if k.gates.Cooldown == nil {
 		return ctx.Err()
@@ -93,7 +94,7 @@ func (k *gatekeeper) rest(ctx context.Context) error {
 	return err
 }
 
-// open waits for all gates but the rest, one after the other.
+// list returns the gates of the plan in order. If the engine is kept, its memory is not checked.
 func (k *gatekeeper) open(ctx context.Context) error {
 	for _, g := range k.list() {
 		if err := k.wait(ctx, g); err != nil {
@@ -105,7 +106,8 @@ func (k *gatekeeper) open(ctx context.Context) error {
 
 func (k *gatekeeper) note(g rundir.Gate) { k.passed = append(k.passed, g) }
 
-// list are the gates that the plan has, in their order. What a kept engine holds is no question to memory.
+// celsius returns the temperature to wait for: the absolute limit, or the one relative to the first start, whichever
+// is higher.
 func (k *gatekeeper) list() []gate {
 	var all []gate
 	if limit, has := k.celsius(); has {
@@ -134,7 +136,7 @@ func (k *gatekeeper) list() []gate {
 	return all
 }
 
-// celsius is the temperature to fall to: the absolute one or that of the first start, whichever is higher.
+// busy returns a function that computes the busy share of CPU time since its last call.
 func (k *gatekeeper) celsius() (limit float64, has bool) {
 	limit = math.Inf(-1)
 	if k.gates.GPUCelsius != nil {
@@ -146,7 +148,7 @@ func (k *gatekeeper) celsius() (limit float64, has bool) {
 	return limit, has
 }
 
-// busy asks for the share of processor time since it was asked last.
+// a share needs two readings
 func (k *gatekeeper) busy(most float64) func(Machine) (*float64, bool, string) {
 	var before Machine
 	return func(now Machine) (*float64, bool, string) {
@@ -155,14 +157,14 @@ func (k *gatekeeper) busy(most float64) func(Machine) (*float64, bool, string) {
 		}
 		defer func() { before = now }()
 		if before.TotalSeconds == nil || *now.TotalSeconds <= *before.TotalSeconds {
-			return number(math.NaN()), false, "" // two looks make a share
+			return number(math.NaN()), false, "" // like returns a function that computes the distance of MemFree from its value at the last starts of the other arms.
 		}
 		share := (*now.BusySeconds - *before.BusySeconds) / (*now.TotalSeconds - *before.TotalSeconds)
 		return &share, share <= most, ""
 	}
 }
 
-// like asks for the distance of MemFree from that at the last starts of the other arms.
+// wait waits for one gate and records the result. Its error is the context's, or ErrGate.
 func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 	return func(m Machine) (*float64, bool, string) {
 		if m.MemFreeBytes == nil {
@@ -179,7 +181,7 @@ func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 	}
 }
 
-// wait waits for one gate, and notes what became of it. Its error is the context's, or ErrGate.
+// judge returns how the wait ends, or "" if it goes on.
 func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	began := time.Now()
 	moved, at, told := began, math.NaN(), false
@@ -216,7 +218,7 @@ func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	return nil
 }
 
-// judge says how the waiting ends; empty if it goes on.
+// clock loads the GPU for a moment, and meanwhile reads its clock and its performance state.
 func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.Duration) string {
 	switch {
 	case value == nil && k.gates.Strict && waited >= k.gates.Timeout:
@@ -234,7 +236,8 @@ func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.D
 	}
 }
 
-// clock loads the GPU for a moment, and reads its clock and its performance state meanwhile.
+// pState returns the slowest performance state that the plan accepts. It is nil if the plan wants the usual one of a
+// cell and that cell was never probed.
 func (k *gatekeeper) clock(ctx context.Context) error {
 	probe := k.gates.SMClock
 	if probe == nil {
@@ -244,14 +247,14 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
-	var printed Printed // once ended is closed
+	var printed Printed // probed records the values read under the probe, which are not waited for.
 	go func() {
 		defer close(ended)
 		printed = k.hands.Command(loading, probe.Argv, k.gates.Timeout)
 	}()
 	under := k.underLoad(ctx, ended)
 	stop()
-	<-ended // before the arm comes up, which wants the memory that the command holds
+	<-ended // gateText describes a gate for people.
 	detail := ""
 	if under == nil {
 		under, detail = &Machine{}, fmt.Sprintf("the probe ended before the GPU was read: exit code %d %s", printed.ExitCode, printed.Problem)
@@ -272,9 +275,7 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	return errors.Join(err, k.probed(facts, under.PState != nil && (facts.Limit == nil || *under.PState <= *facts.Limit)))
 }
 
-// underLoad reads the machine while a command loads its GPU, until clock and performance state are as the plan wants them, and
-// returns the reading with the highest clock. The first readings may precede the load. It returns nil if the command ended
-// before there was one.
+// sleep waits for a duration, or until the context is done.
 func (k *gatekeeper) underLoad(ctx context.Context, ended <-chan struct{}) (best *Machine) {
 	limit := k.pState()
 	for began := time.Now(); time.Since(began) < clockStart; {

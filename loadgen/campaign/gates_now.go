@@ -9,20 +9,20 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// GateNow is a gate beside what the machine shows now.
+// GateNow is a gate with the current value of the machine.
 type GateNow struct {
 	Name string
-	// Open is whether it would let a run begin now; Observed whether the machine shows what it needs.
+	// Open is true if the gate would let a run begin now, Observed if the machine shows the value that it needs.
 	Open, Observed bool
-	// Detail has the present value and the limit, or why there is none.
+	// Detail has the current value and the limit, or why there is no value.
 	Detail string
 }
 
-// betweenLooks is the time between two looks at the processors, whose share needs two.
+// betweenLooks is the time between two readings of CPU time; a share needs two.
 const betweenLooks = time.Second
 
-// GatesNow holds the gates of a cell against the machine as it is now. Machine is as in Hands. Look is the campaign so
-// far; nil if there is none.
+// GatesNow compares the gates of a cell with the current state of the machine. machine is as in Hands. look is the
+// campaign so far; nil if there is none.
 func GatesNow(ctx context.Context, machine func(context.Context, *plan.Cell) Machine, cell *plan.Cell, look *Look) []GateNow {
 	known := replay(nil)
 	if look != nil {
@@ -53,7 +53,7 @@ func GatesNow(ctx context.Context, machine func(context.Context, *plan.Cell) Mac
 	return all
 }
 
-// gateWords is a present value, then the limit.
+// gateWords returns the format of a current value and its limit.
 func gateWords(name string) string {
 	switch name {
 	case gateGPUCelsius:
@@ -67,7 +67,7 @@ func gateWords(name string) string {
 	}
 }
 
-// unwaited are the gates that the machine does not show before a run.
+// unwaited returns the gates that cannot be read before a run.
 func (k *gatekeeper) unwaited() []GateNow {
 	var all []GateNow
 	if k.gates.Cooldown != nil {

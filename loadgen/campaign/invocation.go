@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Open takes the folder over and finds out where to go on. Its errors are of what is given.
+// Open takes the campaign's folder and finds the slot to continue with. Its errors are errors of the input.
 func (c *Campaign) Open() (*Invocation, error) {
 	slots, err := c.Plan.Select(c.Only)
 	if err != nil {
@@ -37,19 +37,19 @@ func (c *Campaign) Open() (*Invocation, error) {
 	return &Invocation{r}, nil
 }
 
-// Invocation is a campaign that is about to go on.
+// Invocation is a campaign that is ready to continue.
 type Invocation struct{ r *runner }
 
-// Resumed says how many of the selected slots are over already.
+// Resumed returns how many of the selected slots have ended already.
 func (i *Invocation) Resumed() int { return i.r.overSlots() }
 
-// Slots is how many slots are selected.
+// Slots returns how many slots are selected.
 func (i *Invocation) Slots() int { return len(i.r.slots) }
 
-// Close gives the folder back.
+// Close releases the folder.
 func (i *Invocation) Close() { i.r.close() }
 
-// Run makes the runs that are missing. Its error is why it could not go on.
+// Run makes the missing runs. Its error is why it could not continue.
 func (i *Invocation) Run(ctx context.Context) (Outcome, error) { return i.r.run(ctx) }
 
 func (r *runner) close() {
@@ -59,7 +59,7 @@ func (r *runner) close() {
 	_ = r.lock.Close()
 }
 
-// open reads the journal, holds the plan against it, and sets half runs aside.
+// open reads the journal, checks the plan against it, and sets incomplete runs aside.
 func (r *runner) open() error {
 	var events []Event
 	var err error
@@ -79,14 +79,14 @@ func (r *runner) open() error {
 	if r.c.Retry {
 		r.known.renew()
 	}
-	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // of an invocation that has ended
+	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // from an invocation that has ended
 	return rundir.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
 		_, err := w.Write(r.c.Text)
 		return err
 	})
 }
 
-// holdPlan refuses a plan that is not the one that the campaign began with.
+// holdPlan refuses a plan that differs from the one that the campaign began with.
 func (r *runner) holdPlan() error {
 	if !r.known.began || r.known.plan == r.c.SHA256 {
 		return nil
@@ -113,8 +113,8 @@ func sameSlot(a, b plan.Slot) bool {
 	return a.Model == b.Model && a.Arm == b.Arm && a.Scenario == b.Scenario && a.Iteration == b.Iteration
 }
 
-// setAside marks runs that were cut off: their folders stay, and are no runs any more. A comparison
-// would find two in one slot.
+// setAside marks runs that were cut off. Their folders are kept, but are not runs any more: otherwise a comparison
+// would find two runs in one slot.
 func (r *runner) setAside() error {
 	for _, s := range r.known.slots {
 		if s.open {
@@ -126,7 +126,7 @@ func (r *runner) setAside() error {
 	return nil
 }
 
-// setAside marks a run that was cut off. One that is marked already stays so.
+// setAside marks a run that was cut off. It leaves a marked run as it is.
 func setAside(dir, run string) error {
 	half := rundir.Folder(filepath.Join(dir, run))
 	for _, step := range [][2]string{

@@ -14,25 +14,25 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// What happened, in the journal.
+// Events of the journal.
 const (
 	eventBegin    = "begin"    // an invocation begins
 	eventSlot     = "slot"     // a run begins in a slot
-	eventGates    = "gates"    // what was waited for before it
+	eventGates    = "gates"    // the gates before it have opened or timed out
 	eventUp       = "up"       // the engine is ready
 	eventDown     = "down"     // the engine is stopped
-	eventRun      = "run"      // the run is over
-	eventSkip     = "skip"     // a slot is given up, since its arm is optional
-	eventLeftover = "leftover" // of an invocation before this one
-	eventAdd      = "add"      // a round is repeated behind the slots of the plan
+	eventRun      = "run"      // the run has ended
+	eventSkip     = "skip"     // a slot is skipped, since its arm is optional
+	eventLeftover = "leftover" // of an earlier invocation
+	eventAdd      = "add"      // a round is repeated after the slots of the plan
 	eventEnd      = "end"      // an invocation ends
 )
 
-// Event is a line of journal.jsonl. Lines are only ever added, each durable before what it says goes on.
+// Event is a line of journal.jsonl. Lines are only appended. Each is durable before the campaign continues.
 type Event struct {
 	At    time.Time `json:"at"`
 	Event string    `json:"event"`
-	// Slot and the rest of its block name the place in the plan's order.
+	// Slot and the fields below it name the position in the plan's order.
 	Slot      int    `json:"slot,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
 	Run       string `json:"run,omitempty"`
@@ -43,31 +43,33 @@ type Event struct {
 	// Status is of a run, State of the campaign.
 	Status Status  `json:"status,omitempty"`
 	State  State   `json:"state,omitempty"`
-	Text   string  `json:"text,omitempty"` // why, or what
+	Text   string  `json:"text,omitempty"` // the reason, or a description
 	BootID string  `json:"boot_id,omitempty"`
 	PID    int     `json:"pid,omitempty"`
 	Plan   string  `json:"plan_sha256,omitempty"`
 	Second float64 `json:"seconds,omitempty"`
-	// Selected is how many slots an invocation has to go through.
+	// Selected is how many slots an invocation has to make.
 	Selected int           `json:"selected,omitempty"`
 	Gates    []rundir.Gate `json:"gates,omitempty"`
-	// Celsius and MemFree are of the machine when the engine was about to be started.
+	// Celsius and MemFree are values of the machine immediately before the engine's start.
 	Celsius *float64 `json:"celsius,omitempty"`
 	MemFree *float64 `json:"mem_free_bytes,omitempty"`
 	Proven  []string `json:"proven,omitempty"`
-	// Served is the model that the server of a run answered as, if the plan names none: later runs are held to it.
+	// Served is the model name in the answers of a run's server, if the plan names none. Later runs must have the
+	// same.
 	Served string `json:"served_model,omitempty"`
-	// Decides is what an invocation decides by, Compared says that the arms were compared before it.
+	// Decides is what an invocation decides by. Compared is true if the arms were compared before it.
 	Decides  *Decides `json:"decides,omitempty"`
 	Compared bool     `json:"compared,omitempty"`
-	// Repeats is the round that an added one repeats. Iteration is that of the added one and Slot its first.
+	// Repeats is the round that an added round repeats. Iteration is the added round's number and Slot its first slot.
 	Repeats int `json:"repeats_round,omitempty"`
 }
 
-// mostJournal bounds what is read of a journal.
+// mostJournal is the most of a journal that is read, in bytes.
 const mostJournal = 256 << 20
 
-// readJournal reads the events. A last line that was torn is left out; whole is how many bytes the rest has.
+// readJournal reads the events. It leaves out an incomplete last line. whole is the length of the complete lines in
+// bytes.
 func readJournal(path string) (events []Event, whole int64, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,12 +93,12 @@ func readJournal(path string) (events []Event, whole int64, err error) {
 	return events, int64(n), err
 }
 
-// parseJournal reads lines; whole is how many bytes those have that are complete.
+// parseJournal parses lines. whole is the length of the complete lines in bytes.
 func parseJournal(text []byte) (events []Event, whole int, err error) {
 	for number := 1; ; number++ {
 		line, _, complete := bytes.Cut(text[whole:], []byte("\n"))
 		if !complete {
-			return events, whole, nil // torn, or nothing
+			return events, whole, nil // incomplete, or empty
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -107,13 +109,13 @@ func parseJournal(text []byte) (events []Event, whole int, err error) {
 	}
 }
 
-// journal is the file that events are added to.
+// journal is the file that events are appended to.
 type journal struct {
 	file *os.File
 	size int64
 }
 
-// openJournal opens the journal behind its last whole line.
+// openJournal opens the journal for appending after its last complete line.
 func openJournal(dir string) (*journal, []Event, error) {
 	path := filepath.Join(dir, JournalFile)
 	events, whole, err := readJournal(path)
@@ -130,7 +132,7 @@ func openJournal(dir string) (*journal, []Event, error) {
 	return &journal{file, whole}, events, err
 }
 
-// add writes an event and makes it durable. After an error the file ends with the last whole line.
+// add writes an event and makes it durable. After an error the file ends with the last complete line.
 func (j *journal) add(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {

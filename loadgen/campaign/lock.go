@@ -12,11 +12,11 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 )
 
-// lockPatience is how long a lock is waited for that a process has for a moment: one that calls Holder, or one that a
-// killed holder was about to start, until it is a program of its own.
+// lockPatience is how long to wait for a lock that a process holds for a moment: a process that calls Holder, or one
+// that a killed holder was about to start, until it has executed its program.
 const lockPatience = time.Second
 
-// lock keeps a second invocation out of the folder.
+// lock locks the folder against a second invocation.
 func lock(dir string) (*os.File, error) {
 	file, err := lockfile.Take(filepath.Join(dir, lockFile), "", lockPatience)
 	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
@@ -25,13 +25,13 @@ func lock(dir string) (*os.File, error) {
 	return file, err
 }
 
-// Commands names the commands that show and stop the campaign of a folder.
+// Commands returns the commands that show and stop the campaign of a folder.
 func Commands(dir string) string {
 	return fmt.Sprintf("uma-load campaign status %s shows it, uma-load campaign stop %s stops it", dir, dir)
 }
 
-// Stop asks the process that carries out the campaign to end: at once, as Ctrl-C does, or when the run
-// that it makes is over. It returns that process, 0 if there is none.
+// Stop asks the process that carries out the campaign to end: at once, as Ctrl-C does, or after the current run. It
+// returns the process ID, or 0 if no process carries it out.
 func Stop(dir string, afterRun bool) (pid int, err error) {
 	pid, err = Holder(dir)
 	if err != nil || pid == 0 {
@@ -43,7 +43,7 @@ func Stop(dir string, afterRun bool) (pid int, err error) {
 	return pid, unix.Kill(pid, unix.SIGINT)
 }
 
-// Holder returns the process that carries out the campaign of a folder; 0 if none does.
+// Holder returns the ID of the process that carries out the campaign of a folder, or 0.
 func Holder(dir string) (int, error) {
 	found, err := lockfile.Find(filepath.Join(dir, lockFile))
 	return found.PID, err

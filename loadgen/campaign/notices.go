@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// stallFactor is how much longer than usual a run takes before somebody is told.
+	// stallFactor is how many times the usual duration a run may take before a notice is sent.
 	stallFactor = 3
-	// stallLeast is how long a run may take at least, and stallUnknown if nothing is known of its like.
+	// stallLeast is the shortest time after which a run counts as stalled. stallUnknown applies if no comparable run
+	// was measured.
 	stallLeast   = 30 * time.Minute
 	stallUnknown = 6 * time.Hour
 )
 
-// patience is how long a run may take before it is called stalled.
+// patience returns how long a run may take before it counts as stalled.
 func (r *runner) patience(a *attempt) time.Duration {
 	if usual, known := r.known.usual(a.slot); known {
 		return max(stallFactor*usual, stallLeast)
@@ -24,7 +25,8 @@ func (r *runner) patience(a *attempt) time.Duration {
 	return stallUnknown
 }
 
-// watch tells somebody, once, if a run takes far longer than its like, until the returned function is called.
+// watch sends one notice if a run takes much longer than comparable runs. It ends when the returned function is
+// called.
 func (r *runner) watch(a *attempt) (settled func()) {
 	most := r.patience(a)
 	message := r.message("stall", fmt.Sprintf("stalled: %s runs for more than %s", a.slot, most.Round(time.Minute)))
@@ -40,20 +42,20 @@ func (r *runner) watch(a *attempt) (settled func()) {
 	return func() { stop(); <-done }
 }
 
-// message is one of this campaign.
+// message returns a message of this campaign.
 func (r *runner) message(event, text string) Message {
-	host, _ := os.Hostname() // without it, somebody is told as well
+	host, _ := os.Hostname() // the message is sent without it too
 	return Message{Campaign: r.c.Plan.Name, Event: event, Text: text, Host: host, Slots: len(r.slots)}
 }
 
-// send tells somebody; if that fails it is said here.
+// send sends a notice, and logs a failure to send it.
 func (r *runner) send(ctx context.Context, m Message) {
 	if err := r.c.Notify.Tell(ctx, m); err != nil {
 		r.c.Log.Warn("nobody could be told", "why", err)
 	}
 }
 
-// tell says how the invocation ended.
+// tell sends the notice that the invocation has ended.
 func (r *runner) tell(o Outcome) Outcome {
 	m := r.message("end", o.String())
 	if o.State != Complete {
@@ -67,7 +69,7 @@ func (r *runner) tell(o Outcome) Outcome {
 	return o
 }
 
-// String says what an invocation came to, in a line.
+// String describes the result of an invocation in one line.
 func (o Outcome) String() string {
 	text := string(o.State)
 	if o.Reason != "" {
@@ -82,5 +84,5 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s; of %d slots %s", text, o.Slots, strings.Join(counts, ", "))
 }
 
-// Sound says whether every slot that is selected has a valid run, or an arm that may be missing.
+// Sound reports whether every selected slot has a valid run, or an arm that is optional.
 func (o Outcome) Sound() bool { return o.Counts[Finished]+o.Counts[Skipped] == o.Slots }

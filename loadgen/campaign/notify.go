@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// notifyTimeout bounds how long it may take to tell somebody.
+// notifyTimeout is the longest that sending a notice may take.
 const notifyTimeout = 10 * time.Second
 
-// Notifier tells somebody how a campaign goes; the zero value tells nobody.
+// Notifier sends notices about a campaign. The zero value sends none.
 type Notifier struct {
 	url  *url.URL
 	form string
-	// client sends; a test has one of its own.
+	// client sends the notices. Tests replace it.
 	client *http.Client
 }
 
-// The forms of a message.
+// Formats of a message.
 const (
 	formWebhook = "webhook" // the Message as JSON
 	formNtfy    = "ntfy"    // text, with its title in a header
 	formSlack   = "slack"   // {"text": …}
 )
 
-// Message is what somebody is told, and what a webhook gets as JSON.
+// Message is the content of a notice, and the JSON that a webhook receives.
 type Message struct {
 	Schema   string         `json:"schema"`
 	Campaign string         `json:"campaign"`
@@ -43,12 +43,12 @@ type Message struct {
 	Counts   map[Status]int `json:"counts,omitempty"`
 }
 
-// MessageSchema names the form of what a webhook gets.
+// MessageSchema is the schema name of the webhook's JSON.
 const MessageSchema = "umascope.notice/1"
 
-// NewNotifier reads where to tell: http and https are a webhook, unless the host is known to be Slack's or
-// ntfy's; ntfy+https, slack+https and webhook+https say it themselves. Its errors do not repeat the
-// address: it may be a secret.
+// NewNotifier parses the notification URL. http and https are a webhook, unless the host is one of Slack's or ntfy's.
+// ntfy+https, slack+https and webhook+https name the format explicitly. Its errors do not repeat the URL, which may be
+// a secret.
 func NewNotifier(address string) (Notifier, error) {
 	if address == "" {
 		return Notifier{}, nil
@@ -72,7 +72,7 @@ func NewNotifier(address string) (Notifier, error) {
 	return Notifier{u, form, client}, nil
 }
 
-// formOf knows the form of messages by the host that takes them.
+// formOf returns the message format by the host of the URL.
 func formOf(host string) string {
 	switch {
 	case host == "hooks.slack.com" || host == "hooks.slack-gov.com":
@@ -84,7 +84,7 @@ func formOf(host string) string {
 	}
 }
 
-// String is what may be shown of the address: its path and its query are secrets.
+// String returns the part of the URL that may be shown. Its path and its query are secrets.
 func (n Notifier) String() string {
 	if n.url == nil {
 		return ""
@@ -92,7 +92,7 @@ func (n Notifier) String() string {
 	return n.form + " at " + n.url.Scheme + "://" + n.url.Host
 }
 
-// Tell sends a message. That it did not arrive is no failure of a campaign; its error has no address.
+// Tell sends a message. A failed notice does not fail a campaign. The error does not contain the URL.
 func (n Notifier) Tell(ctx context.Context, m Message) error {
 	if n.url == nil {
 		return nil
@@ -147,12 +147,12 @@ func (n Notifier) request(ctx context.Context, m Message) (*http.Request, error)
 	return request, nil
 }
 
-// slackText keeps a text from being read as markup or as a mention.
+// slackText escapes a text, so that Slack does not read it as markup or as a mention.
 func slackText(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// asciiOnly is what a header takes.
+// asciiOnly removes the characters that a header cannot contain.
 func asciiOnly(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {

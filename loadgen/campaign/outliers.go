@@ -7,15 +7,15 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// Outlier is a round of a model and scenario with a run that lies too far from the median of its arm.
+// Outlier is a round of a model and scenario with a run that is too far from the median of its arm.
 type Outlier struct {
 	Model, Scenario string
 	Round           int
-	// Text names the run and how far it is off.
+	// Text names the run and its distance.
 	Text string
 }
 
-// schedule is every slot of the plan, then those that the campaign has added to it.
+// schedule returns every slot of the plan, followed by the slots that the campaign has added.
 func (r *runner) schedule() []plan.Slot {
 	slots := r.c.Plan.Schedule()
 	for _, e := range r.known.added {
@@ -27,7 +27,7 @@ func (r *runner) schedule() []plan.Slot {
 	return slots
 }
 
-// holdAdded refuses a changed plan that has not as many slots as when rounds were added behind them.
+// holdAdded refuses a changed plan whose number of slots differs from when rounds were added after them.
 func (r *runner) holdAdded() error {
 	if n := len(r.c.Plan.Schedule()); len(r.known.added) > 0 && r.known.added[0].Slot != n+1 {
 		return fmt.Errorf("%s: --plan-changed: the plan had %d slots when rounds with a run that was off were repeated behind them, and has %d now. Give another --out",
@@ -36,7 +36,7 @@ func (r *runner) holdAdded() error {
 	return nil
 }
 
-// selectAdded adds the slots to the selected ones that an earlier invocation has added: a pair is made whole.
+// selectAdded selects the slots that an earlier invocation has added, so that pairs become complete.
 func (r *runner) selectAdded() {
 	only := r.c.Only
 	only.Iterations = 0
@@ -47,8 +47,8 @@ func (r *runner) selectAdded() {
 	}
 }
 
-// repeatOutliers adds a round for each round of the plan with a run that is off: once, with a run of every arm, and
-// without replacing any. It returns how many slots were added.
+// repeatOutliers adds a round for each round of the plan that has an outlier: once, with a run of every arm. It
+// replaces no run. It returns how many slots were added.
 func (r *runner) repeatOutliers() (int, error) {
 	if !r.c.RepeatOutliers {
 		return 0, nil
@@ -67,7 +67,8 @@ func (r *runner) repeatOutliers() (int, error) {
 	return len(r.slots) - before, r.failure
 }
 
-// nextRound is the round that repeats an outlier; 0 if that round is not of the plan, or was repeated.
+// nextRound returns the number of the round that repeats an outlier; 0 if the outlier's round is not of the plan, or
+// was repeated already.
 func (r *runner) nextRound(o Outlier) int {
 	next := r.c.Plan.Iterations + 1
 	for _, e := range r.known.added {
@@ -84,7 +85,7 @@ func (r *runner) nextRound(o Outlier) int {
 	return next
 }
 
-// addRound adds a round, unless the invocation leaves a part of it out.
+// addRound adds a round, unless the invocation's selection leaves out a part of it.
 func (r *runner) addRound(o Outlier, round int) {
 	only := r.c.Only
 	only.Iterations = 0

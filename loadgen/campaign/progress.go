@@ -6,77 +6,77 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// State is that of a campaign.
+// State is the state of a campaign.
 type State string
 
-// The states of a campaign.
+// States of a campaign.
 const (
 	Running  State = "running"
-	Complete State = "complete" // every slot is over
-	Stopped  State = "stopped"  // from outside; it can go on
+	Complete State = "complete" // every slot has ended
+	Stopped  State = "stopped"  // from outside; it can continue
 	Ended    State = "ended"    // by its plan: too many runs in a row were not valid
-	Gaveup   State = "aborted"  // by its plan: a signal that it is about was not proven
-	Broken   State = "failed"   // it could not go on
+	Gaveup   State = "aborted"  // by its plan: a required signal was not proven
+	Broken   State = "failed"   // it could not continue
 )
 
-// progress is what the journal tells: which slots are over, and what the next one must know.
+// progress is the state that follows from the journal: which slots have ended, and what the next run depends on.
 type progress struct {
 	events   []Event
 	slots    map[int]*slotProgress
-	plan     string // sha256
+	plan     string // SHA-256
 	began    bool
 	state    State
 	reason   string    // why it ended
-	lastEnd  time.Time // of the last thing that loaded the machine
-	cooldown float64   // seconds that every run waits before anything else, by the last one
-	celsius  *float64  // of the first start
+	lastEnd  time.Time // end of the last load on the machine
+	cooldown float64   // seconds: the least rest before a run, from the last run
+	celsius  *float64  // at the first start
 	memFree  map[string]float64
-	// pStates count the performance states that probes of a cell have found.
+	// pStates counts the performance states that probes of a cell have found.
 	pStates  map[cell]map[float64]int
 	measured []measured
 	proven   map[cell]*tally
 	skipped  map[cell]string
-	served   map[string]string // the model that the first run was answered as, by model of the plan
-	came     map[cell]bool     // up, at least once
-	decides  *Decides          // as at the first run; nil of a campaign from before this was recorded
-	// nRaisedFrom is the n of the plan when the arms were first compared, if it was raised since; else 0.
+	served   map[string]string // the model name in the first run's answers, by model of the plan
+	came     map[cell]bool     // cells that started at least once
+	decides  *Decides          // at the first run; nil for a campaign older than this record
+	// nRaisedFrom is the plan's N when the arms were first compared, if it was raised since; else 0.
 	nRaisedFrom int
-	added       []Event // rounds behind the slots of the plan
+	added       []Event // rounds after the slots of the plan
 }
 
 // cell is an arm with a model.
 type cell struct{ model, arm string }
 
-// tally counts the finished runs of a cell, and those of them that prove a signal.
+// tally counts the finished runs of a cell, and the runs among them that prove a signal.
 type tally struct {
 	finished int
 	proven   map[string]int
 }
 
-// slotProgress is what was done in a slot.
+// slotProgress is the progress of a slot.
 type slotProgress struct {
 	slot     plan.Slot
 	attempts int // runs that began
-	spent    int // runs that ended without being valid, since the slot was last taken up anew
+	spent    int // runs that ended without being valid, since the last retry of the slot
 	last     Status
 	run      string // of the last one
-	open     bool   // it has not ended
+	open     bool   // the last run has not ended
 	problem  string
-	doing    string  // what goes on in one that is open
-	rested   float64 // seconds, of the last run
+	doing    string  // current step of an open run
+	rested   float64 // seconds, for the last run
 	runs     []string
-	measured []string // runs that came to their end
-	gates    []string // that did not pass, of the last run
+	measured []string // runs that were measured to their end
+	gates    []string // gates that did not open before the last run
 }
 
-// measured is how long a run took, with all that stands around it but its rest.
+// measured is how long a run took, including the start and stop of its engine but not its rest.
 type measured struct {
 	cell     cell
 	scenario string
 	seconds  float64
 }
 
-// replay makes the progress of events.
+// replay builds the progress from events.
 func replay(events []Event) *progress {
 	p := &progress{slots: map[int]*slotProgress{}, memFree: map[string]float64{}, pStates: map[cell]map[float64]int{}, proven: map[cell]*tally{}, skipped: map[cell]string{}, served: map[string]string{}, came: map[cell]bool{}}
 	for _, e := range events {
@@ -85,7 +85,7 @@ func replay(events []Event) *progress {
 	return p
 }
 
-// take enters an event.
+// take applies an event.
 func (p *progress) take(e Event) {
 	p.events = append(p.events, e)
 	switch e.Event {
@@ -118,7 +118,7 @@ func (p *progress) take(e Event) {
 	}
 }
 
-// slot is the progress of the slot that an event is of.
+// slot returns the progress of the slot of an event.
 func (p *progress) slot(e Event) *slotProgress {
 	s := p.slots[e.Slot]
 	if s == nil {
@@ -180,7 +180,8 @@ func (p *progress) takeRun(e Event) {
 	}
 }
 
-// over says whether a slot needs no other run. Repeat is how many the plan gives one that has none valid.
+// over reports whether a slot needs no further run. repeat is how many more runs the plan gives a slot without a valid
+// run.
 func (p *progress) over(number, repeat int) bool {
 	s := p.slots[number]
 	if s == nil || s.open {
@@ -196,7 +197,7 @@ func (p *progress) over(number, repeat int) bool {
 	}
 }
 
-// status is that of a slot that is over; empty of any other.
+// status returns the status of a slot that has ended, or "" for any other.
 func (p *progress) status(number, repeat int) Status {
 	if !p.over(number, repeat) {
 		return ""
@@ -204,7 +205,7 @@ func (p *progress) status(number, repeat int) Status {
 	return p.slots[number].last
 }
 
-// renew takes slots up anew that are over without a valid run.
+// renew reopens the slots that ended without a valid run.
 func (p *progress) renew() {
 	for _, s := range p.slots {
 		if s.last != Finished {
@@ -214,8 +215,8 @@ func (p *progress) renew() {
 	clear(p.skipped)
 }
 
-// expected is how long a run of the slot takes behind its rest, by those that were measured: of its like,
-// else of all.
+// expected returns how long a run of the slot takes after its rest, by the measured runs: comparable runs if there are
+// any, else all.
 func (p *progress) expected(s plan.Slot) (time.Duration, bool) {
 	like := func(m measured) bool { return m.scenario == s.Scenario && m.cell == cell{s.Model, s.Arm} }
 	for _, among := range []func(measured) bool{like, func(m measured) bool { return m.scenario == s.Scenario }, func(measured) bool { return true }} {
@@ -232,13 +233,13 @@ func (p *progress) expected(s plan.Slot) (time.Duration, bool) {
 	return 0, false
 }
 
-// usual is how long a run of the slot takes with its rest.
+// usual returns how long a run of the slot takes, including its rest.
 func (p *progress) usual(s plan.Slot) (time.Duration, bool) {
 	d, known := p.expected(s)
 	return d + time.Duration(p.cooldown*float64(time.Second)), known
 }
 
-// absent names the signal for whose absence the plan ends the campaign; empty if there is none.
+// absent returns the signal whose absence ends the campaign by its plan, or "".
 func (p *progress) absent(rules []plan.AbortIf, c cell) string {
 	t := p.proven[c]
 	if t == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// symbolicFolder stands for the folder of an arm in what is hashed: it differs between arms that run the same.
+// symbolicFolder replaces the folder of an arm in hashed text: the folder differs between arms that run the same.
 const symbolicFolder = "$folder"
 
 // identify identifies what a plan runs in a slot.
@@ -37,7 +37,7 @@ func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (rundir.Provenance
 	for _, file := range c.Arm.Files {
 		ran.Files = append(ran.Files, k.Setting(filepath.Base(file.Path), file.Text))
 	}
-	delete(flags, "label") // says what a run is called, not what runs
+	delete(flags, "label") // it names a run and does not change what runs
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		ran.Plan = append(ran.Plan, k.Setting("flag --"+name, flags[name]))
 	}
@@ -72,7 +72,8 @@ func identifyProcess(k provenance.Key, p plan.Process) rundir.RanProcess {
 	return ran
 }
 
-// observe adds what is known once the engine is up: images, and what its processes inherited.
+// observe adds the facts that are available once the engine is up: images, and the variables that its processes
+// inherited.
 func (a *attempt) observe(engine Engine) {
 	for i, one := range a.ran.Processes {
 		spec := slices.IndexFunc(a.cell.Arm.Processes, func(p plan.Process) bool { return p.Name == one.Name })
@@ -87,7 +88,7 @@ func (a *attempt) observe(engine Engine) {
 	}
 }
 
-// withoutSet is an environment without the variables that a plan sets.
+// withoutSet returns an environment without the variables that a plan sets.
 func withoutSet(environ []string, set map[string]string) []string {
 	return slices.DeleteFunc(environ, func(one string) bool {
 		name, _, _ := strings.Cut(one, "=")
@@ -96,14 +97,14 @@ func withoutSet(environ []string, set map[string]string) []string {
 	})
 }
 
-// provenance is a copy: the attempt goes on.
+// provenance returns a copy, since the attempt goes on.
 func (a *attempt) provenance() *rundir.Provenance {
 	ran := a.ran
 	ran.Processes = slices.Clone(ran.Processes)
 	return &ran
 }
 
-// holdSlots refuses a plan by which a slot that has a measured run would run something else now.
+// holdSlots refuses a plan by which a slot that has a measured run would now run something else.
 func (r *runner) holdSlots() error {
 	schedule := r.schedule()
 	var unknown, under []string

@@ -24,27 +24,28 @@ type runner struct {
 	journal *journal
 	known   *progress
 	key     provenance.Key
-	slots   []plan.Slot // that are selected, in order
+	slots   []plan.Slot // the selected slots, in order
 	started time.Time
 	up      *standing
-	// collected is what commands said, by arm and model.
+	// collected is the output of commands, by arm and model.
 	collected map[cell][]collected
 	// unsound counts the slots in a row that ended without a valid run.
 	unsound int
-	// failure is why nothing can be written down any more.
+	// failure is why the journal cannot be written any more.
 	failure error
 }
 
-// Outcome is what an invocation came to.
+// Outcome is the result of an invocation.
 type Outcome struct {
 	State  State
 	Reason string
-	// Slots counts those that are selected, Counts them by how they ended.
+	// Slots is the number of selected slots. Counts counts them by status.
 	Slots  int
 	Counts map[Status]int
 }
 
-// note writes an event down. What cannot be written down did not happen: the campaign ends by it.
+// note writes an event to the journal. If that fails, the campaign ends: an event that is not in the journal counts as
+// not happened.
 func (r *runner) note(e Event) {
 	now := time.Now()
 	e.At = now.UTC()
@@ -54,14 +55,14 @@ func (r *runner) note(e Event) {
 			return
 		}
 	}
-	e.At = now // UTC has no monotonic clock, by which a rest is measured though the other one jumps
+	e.At = now // UTC drops the monotonic clock; with it a rest is measured correctly even if the time of day jumps
 	r.known.take(e)
 }
 
-// run goes through the slots.
+// run makes the runs of the slots.
 func (r *runner) run(ctx context.Context) (Outcome, error) {
 	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared})
-	for _, s := range r.known.slots { // those that were open when the last invocation ended
+	for _, s := range r.known.slots { // slots that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
 			r.note(Event{Event: eventRun, Slot: s.slot.Number, Attempt: s.attempts, Run: s.run, Model: s.slot.Model, Arm: s.slot.Arm, Scenario: s.slot.Scenario,
@@ -82,7 +83,7 @@ func (r *runner) run(ctx context.Context) (Outcome, error) {
 	return r.tell(r.outcome(state, reason)), err
 }
 
-// endLeftovers ends what an invocation that was killed has left running, and names it.
+// endLeftovers ends the processes that a killed invocation left running, and logs them.
 func (r *runner) endLeftovers(ctx context.Context) error {
 	for _, c := range r.cells() {
 		dir := r.armDir(c)
@@ -108,7 +109,7 @@ func (r *runner) endLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// cells are the arms with models of the whole plan, in order.
+// cells returns the arms with models of the whole plan, in order.
 func (r *runner) cells() []cell {
 	var all []cell
 	for _, s := range r.c.Plan.Schedule() {
@@ -121,10 +122,10 @@ func (r *runner) cells() []cell {
 
 func (r *runner) armDir(c cell) string { return ArmFolder(r.c.Dir, c.model, c.arm) }
 
-// ArmFolder is the folder of an arm with a model, for its state and its logs, in that of a campaign.
+// ArmFolder returns the folder for the state and logs of an arm with a model, in the folder of a campaign.
 func ArmFolder(dir, model, arm string) string { return filepath.Join(dir, armsFolder, model, arm) }
 
-// drive makes the runs that are missing, and those of rounds that are repeated since a run is off.
+// drive makes the missing runs, and the runs of rounds that are repeated because of an outlier.
 func (r *runner) drive(ctx context.Context) (State, string, error) {
 	for {
 		if state, reason, err := r.driveSlots(ctx); state != Complete || err != nil {
@@ -136,7 +137,7 @@ func (r *runner) drive(ctx context.Context) (State, string, error) {
 	}
 }
 
-// driveSlots makes the runs that are missing, one after the other.
+// driveSlots makes the missing runs, one after the other.
 func (r *runner) driveSlots(ctx context.Context) (State, string, error) {
 	for _, slot := range r.slots {
 		for !r.known.over(slot.Number, r.c.Plan.OnInvalid.Repeat) {
@@ -158,7 +159,7 @@ func (r *runner) driveSlots(ctx context.Context) (State, string, error) {
 	return Complete, "", r.failure
 }
 
-// stopNow says whether somebody wants the campaign to end.
+// stopNow reports whether the campaign was asked to end, and how.
 func (r *runner) stopNow(ctx context.Context) (State, string) {
 	if ctx.Err() != nil {
 		return Stopped, "interrupted"
@@ -206,13 +207,13 @@ func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
 	return errors.Join(r.failure, r.keep())
 }
 
-// finish notes how a run ended.
+// finish records how a run ended.
 func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	if result.Status != Finished && !r.standsFor(a.of()) {
-		r.lower(context.WithoutCancel(a.stopping), a) // of an engine that is lost, the rest
+		r.lower(context.WithoutCancel(a.stopping), a) // if the engine was lost, stop the rest of it
 	}
 	if result.Full && result.Status == Failed {
-		result.Status = Aborted // by nothing that the run or its arm can help: the slot gets another
+		result.Status = Aborted // for a reason outside of the run and its arm: the slot gets another run
 	}
 	if result.Status == Aborted || result.Torn {
 		if err := setAside(r.c.Dir, a.run); err != nil {
@@ -239,7 +240,7 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 	}
 }
 
-// judge says whether the plan ends the campaign after a run.
+// judge reports whether the plan ends the campaign after a run.
 func (r *runner) judge(ctx context.Context, slot plan.Slot) (State, string) {
 	if ctx.Err() != nil {
 		return Stopped, "interrupted"
@@ -262,12 +263,12 @@ func (r *runner) judge(ctx context.Context, slot plan.Slot) (State, string) {
 	return "", ""
 }
 
-// standsFor says whether the engine of a cell is up.
+// standsFor reports whether the engine of a cell is up.
 func (r *runner) standsFor(c cell) bool {
 	return r.up != nil && r.up.cell == c && r.up.engine.Lost.Err() == nil
 }
 
-// nextIs says whether the next run is of the same turn as a slot: a repetition of this slot counts for one.
+// nextIs reports whether the next run is of the same turn as a slot. A repetition in this slot counts too.
 func (r *runner) nextIs(slot plan.Slot) bool {
 	at := slices.IndexFunc(r.slots, func(s plan.Slot) bool { return s.Number == slot.Number })
 	for _, next := range r.slots[at+1:] {
@@ -278,7 +279,7 @@ func (r *runner) nextIs(slot plan.Slot) bool {
 	return false
 }
 
-// lower brings the engine down that is up, if there is one.
+// lower stops the engine, if one is up.
 func (r *runner) lower(ctx context.Context, a *attempt) {
 	if r.up == nil {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Schema names the form of campaign.json.
+// Schema is the schema name of campaign.json.
 const Schema = "umascope.campaign/1"
 
-// Facts are campaign.json: what the journal comes to, for those who only want to look.
+// Facts is the content of campaign.json: the state that follows from the journal, for readers.
 type Facts struct {
 	Schema     string `json:"schema"`
 	Campaign   string `json:"campaign"`
@@ -23,33 +23,33 @@ type Facts struct {
 	Reason     string `json:"reason,omitempty"`
 	PlanSHA256 string `json:"plan_sha256"`
 	Order      string `json:"order"`
-	// Decides is what the verdict goes by, as it stood at the first run.
+	// Decides is what decides the verdict, as of the first run.
 	Decides *Decides `json:"decides,omitempty"`
 	PID     int      `json:"pid"`
 	BootID  string   `json:"boot_id,omitempty"`
-	// StartedAt is when the campaign began, InvocationAt when this process took it up.
+	// StartedAt is when the campaign began, InvocationAt when this process continued it.
 	StartedAt    time.Time   `json:"started_at"`
 	InvocationAt time.Time   `json:"invocation_at"`
 	UpdatedAt    time.Time   `json:"updated_at"`
 	Slots        []SlotFacts `json:"slots"`
 }
 
-// SlotFacts is a slot of the plan's order.
+// SlotFacts is a slot in the plan's order.
 type SlotFacts struct {
 	plan.Slot
-	// Status is finished, invalid, failed or skipped; aborted if it gets another run, pending if it has had
-	// none, running now.
+	// Status is finished, invalid, failed or skipped; aborted if the slot gets another run; pending if it has had
+	// none; running now.
 	Status Status `json:"status"`
-	// Runs are all runs that were made in the slot; the last one is what the status is of.
+	// Runs are all runs that were made in the slot. Status is the status of the last one.
 	Runs    []string `json:"runs,omitempty"`
 	Problem string   `json:"problem,omitempty"`
-	// Unselected says that the last invocation left it out.
+	// Unselected is true if the last invocation did not select the slot.
 	Unselected bool `json:"unselected,omitempty"`
-	// Gates are those that did not pass before the last run.
+	// Gates are the gates that did not open before the last run.
 	Gates []string `json:"gates,omitempty"`
 }
 
-// What a slot may be beside how a run ends.
+// States of a slot in addition to the statuses of runs.
 const (
 	slotPending Status = "pending"
 	slotRunning Status = "running"
@@ -71,7 +71,7 @@ func (r *runner) facts() Facts {
 	return f
 }
 
-// facts are those of a slot.
+// facts returns the facts of a slot.
 func (p *progress) facts(slot plan.Slot) SlotFacts {
 	f := SlotFacts{Slot: slot, Status: slotPending}
 	s := p.slots[slot.Number]

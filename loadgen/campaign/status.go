@@ -17,18 +17,18 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Look is what can be seen of a campaign from outside.
+// Look is the state of a campaign, read from its folder.
 type Look struct {
 	Facts
-	// Holder is the process that carries it out; 0 if none does.
+	// Holder is the ID of the process that carries it out; 0 if there is none.
 	Holder int
 	known  *progress
 	now    time.Time
-	log    string // the file that was written to last
+	log    string // the log file that was written to last
 	line   string // its last line
 }
 
-// LookAt reads the folder of a campaign; it takes nothing over.
+// LookAt reads the folder of a campaign. It does not lock it.
 func LookAt(dir string) (*Look, error) {
 	facts, err := ReadFacts(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,8 +51,7 @@ func LookAt(dir string) (*Look, error) {
 	return l, nil
 }
 
-// follow takes over what the journal says: it is ahead of campaign.json when the program was killed, or when the disk
-// was full.
+// follow applies the journal, which is ahead of campaign.json if the program was killed or the disk was full.
 func (l *Look) follow() {
 	if l.known.began {
 		l.State, l.Reason = l.known.state, l.known.reason
@@ -63,7 +62,7 @@ func (l *Look) follow() {
 	}
 }
 
-// open is the slot that a run is made in.
+// open returns the slot of the current run.
 func (l *Look) open() *slotProgress {
 	for _, s := range l.known.slots {
 		if s.open {
@@ -73,7 +72,7 @@ func (l *Look) open() *slotProgress {
 	return nil
 }
 
-// since is when the last event was that the slot began with.
+// since returns the time since the last run of the slot began.
 func (l *Look) since(s *slotProgress) time.Duration {
 	for i := len(l.known.events) - 1; i >= 0; i-- {
 		if e := l.known.events[i]; e.Event == eventSlot && e.Slot == s.slot.Number {
@@ -83,7 +82,7 @@ func (l *Look) since(s *slotProgress) time.Duration {
 	return 0
 }
 
-// Stalled says why a campaign does not seem to go on; empty if it does.
+// Stalled returns why a campaign seems to be stalled, or "".
 func (l *Look) Stalled() string {
 	s := l.open()
 	switch {
@@ -103,13 +102,13 @@ func (l *Look) Stalled() string {
 	return ""
 }
 
-// Measured is how long a slot like this one took, from the end of its cooldown to the end of its arm.
+// Measured returns how long a slot like this one took, from the end of its cooldown to the end of its arm.
 func (l *Look) Measured(s plan.Slot) (time.Duration, bool) { return l.known.expected(s) }
 
-// Over says whether a slot needs no other run; repeat is that of the plan.
+// Over reports whether a slot needs no further run. repeat is the plan's.
 func (l *Look) Over(s plan.Slot, repeat int) bool { return l.known.over(s.Number, repeat) }
 
-// BytesOfRun is the mean size of the folders of runs that are over; 0 if there is none.
+// BytesOfRun returns the mean size of the folders of ended runs, or 0 if there is none.
 func (l *Look) BytesOfRun(dir string) uint64 {
 	var sum, n int64
 	for _, s := range l.known.slots {
@@ -119,7 +118,7 @@ func (l *Look) BytesOfRun(dir string) uint64 {
 		n++
 		_ = filepath.WalkDir(filepath.Join(dir, s.run), func(_ string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
-				return nil // a folder that was moved away counts for nothing
+				return nil // a folder that was moved away is not counted
 			}
 			if info, err := entry.Info(); err == nil {
 				sum += info.Size()
@@ -130,7 +129,7 @@ func (l *Look) BytesOfRun(dir string) uint64 {
 	return uint64(sum / max(n, 1))
 }
 
-// Left is how long what is left will take, by the runs that were measured; false if none was.
+// Left estimates the remaining time from the runs that were measured. known is false if there were none.
 func (l *Look) Left() (left time.Duration, slots int, known bool) {
 	known = true
 	for _, s := range l.Slots {
@@ -148,7 +147,7 @@ func (l *Look) Left() (left time.Duration, slots int, known bool) {
 	return left, slots, known
 }
 
-// Print writes the status for a person.
+// Print writes the status for people.
 func (l *Look) Print(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "campaign %s: %s\n", openai.Printable(l.Campaign, openai.LongestForeign), l.headline())
@@ -183,7 +182,7 @@ func counted(slots int) string {
 	return fmt.Sprintf("%d slots", slots)
 }
 
-// rounded is a duration without what nobody can foretell.
+// rounded rounds a duration to a precision that suits an estimate.
 func rounded(d time.Duration) string {
 	if d < 10*time.Minute {
 		return d.Round(time.Second).String()
@@ -210,7 +209,7 @@ type row struct {
 	counts               map[Status]int
 }
 
-// table counts the slots by model, arm and scenario.
+// table prints the slots by model, arm and scenario.
 func (l *Look) table(w io.Writer) {
 	var rows []*row
 	for _, s := range l.Slots {
@@ -238,13 +237,13 @@ func (l *Look) table(w io.Writer) {
 		}
 		t.Add(cells...)
 	}
-	_ = render.TextTable(w, t) // into memory
+	_ = render.TextTable(w, t) // a write into memory does not fail
 }
 
-// mostTroubles bounds the slots that are named for what went wrong in them.
+// mostTroubles is the most slots with problems that are listed.
 const mostTroubles = 10
 
-// troubles names the last slots without a valid run, and gates that did not pass.
+// troubles prints the last slots without a valid run, and gates that did not open.
 func (l *Look) troubles(w io.Writer) {
 	var lines []string
 	for _, s := range l.Slots {
@@ -264,12 +263,12 @@ func (l *Look) troubles(w io.Writer) {
 	}
 }
 
-// mostLine bounds the part of a log's end that is looked at.
+// mostLine is the most of a log's end that is read, in bytes.
 const mostLine = 4 << 10
 
-// lastLine finds the log of an engine, or of the campaign, that was written to last, and its last line.
+// lastLine finds the log of an engine or the campaign that was written to last, and its last line.
 func lastLine(dir string) (name, line string) {
-	paths, _ := fs.Glob(os.DirFS(dir), armsFolder+"/*/*/logs/*.log") // the pattern is ours
+	paths, _ := fs.Glob(os.DirFS(dir), armsFolder+"/*/*/logs/*.log") // the pattern is a constant and valid
 	var newest time.Time
 	for _, at := range append(paths, LogFile) {
 		path := filepath.Join(dir, at)
@@ -284,7 +283,7 @@ func lastLine(dir string) (name, line string) {
 	return name, line
 }
 
-// tail is the last line of a file that has words, as a terminal may show it.
+// tail returns the last line with text of a file, made safe for a terminal.
 func tail(path string, size int64) string {
 	file, err := os.Open(path)
 	if err != nil {
