@@ -8,15 +8,15 @@ import (
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// build is what the Go linker recorded of this binary.
+// build is the build information that the Go linker recorded in this binary.
 type build struct {
 	collector.Build
 	// CGO reports whether the build can load the driver library.
 	CGO bool
 }
 
-// linkedVersion and linkedRevision are set by the linker where the sources come without their version control, as in
-// the build of an image (compose/exporter.Dockerfile). Nothing else writes them.
+// linkedVersion and linkedRevision are set by the linker for sources without version control, as in the build of an
+// image (compose/exporter.Dockerfile). No code writes them.
 var linkedVersion, linkedRevision string
 
 // readBuild needs no linker flags where there is version control: go build and go install stamp version and revision.

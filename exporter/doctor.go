@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// doctor prints the state of every collector. Whatever is missing, it has done its work.
+// doctor prints the state of every collector. It succeeds even if sources are missing.
 func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
 	e, closeHost, err := l.openForPeople()
 	if err != nil {
@@ -70,7 +70,7 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 	}
 }
 
-// rounded is a duration for people.
+// rounded formats a duration for display.
 func rounded(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
 // costOf describes what is missing from the page.
@@ -81,7 +81,7 @@ func costOf(o collector.Outcome) string {
 	return fmt.Sprintf("what it had not read when it failed, of %d families, is not on the page", len(o.Spec.Metrics))
 }
 
-// modeSentence labels figures that are not of this machine now.
+// modeSentence labels figures of another machine or time.
 func modeSentence(mode collector.Mode) string {
 	switch mode {
 	case collector.Live:

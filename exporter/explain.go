@@ -21,8 +21,7 @@ const (
 	clearScreen = "\x1b[H\x1b[J"
 )
 
-// explain prints the account once, or again and again until ctx ends. Whatever is missing, it
-// has done its work.
+// explain prints the account once, or again and again until ctx ends. It succeeds even if sources are missing.
 func (l *commandLine) explain(ctx context.Context, stdout io.Writer) error {
 	e, closeHost, err := l.openForPeople()
 	if err != nil {
@@ -128,7 +127,7 @@ func (m *memoryAccount) share(bytes int64) float64 {
 	return float64(bytes) / float64(m.PoolBytes)
 }
 
-// bar draws a share; a negative one, which only a remainder can be, in another stroke.
+// bar draws a share; a negative share, which only a remainder can have, in another stroke.
 func bar(share float64) string {
 	stroke := "█"
 	if share < 0 {
@@ -137,8 +136,7 @@ func bar(share float64) string {
 	return strings.Repeat(stroke, min(barWidth, int(math.Round(math.Abs(share)*barWidth))))
 }
 
-// printNodes shows the nodes that have memory: a pool that is more than one memory can be short of one of
-// them while the other is free.
+// printNodes shows the nodes that have memory: a pool of several memories can be short of one while another is free.
 func (m *memoryAccount) printNodes(out io.Writer) {
 	for i, node := range m.Nodes {
 		if i == 0 {

@@ -14,10 +14,10 @@ import (
 	"github.com/umascope/umascope/exporter/snapshot"
 )
 
-// mounts is where the kernel's file systems of a host are.
+// mounts are the mount points of a host's kernel file systems.
 type mounts struct{ proc, sys, cgroup string }
 
-// usualMounts are those of a machine that looks at itself.
+// usualMounts are those of a machine that reads itself.
 func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 
 // live is the host at these mounts, still without its GPUs.
@@ -41,14 +41,14 @@ func LiveHost() (collector.Host, error) {
 	return host, nil
 }
 
-// openedHost is a host with what must be closed after it.
+// openedHost is a host with the resources to close after it.
 type openedHost struct {
 	collector.Host
 	recording *recording // nil when driver calls are not recorded
 }
 
-// openHost opens the host that the command line names. With mustRead a procfs without a readable
-// meminfo is an error: everything would be missing, so the path must be wrong.
+// openHost opens the host of the command line. With mustRead a procfs without a readable meminfo is an error: every
+// figure would be missing, so the path must be wrong.
 func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 	if l.replay != "" {
 		return l.openRecorded()
@@ -165,8 +165,8 @@ func (o *openedHost) close() error {
 	return o.recording.close()
 }
 
-// recording writes driver calls to a file while they are made, unbuffered: a recording is most
-// wanted of a driver that takes the program down with it.
+// recording writes driver calls to a file while they are made, unbuffered: a recording matters most for a driver that
+// ends the program.
 type recording struct {
 	driver *nvml.Recorder
 	file   *os.File

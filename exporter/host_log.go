@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// logFiles is the root of the machine's files for logs that the command line names: regular files only,
-// opened without waiting, so that a pipe in the place of a log does not stop a collector. They may be
-// longer than what hostfs.Dir reads: of a log only what has been added is read.
+// logFiles is the root of the machine's log files in the command line: regular files only, opened without waiting, so
+// that a pipe in the place of a log does not stop a collector. They may be longer than what hostfs.Dir reads: only the
+// appended part of a log is read.
 type logFiles struct{}
 
 // Open implements fs.FS.

@@ -11,7 +11,7 @@ import (
 //go:embed landing.html
 var landingText string
 
-// landing is what the template prints.
+// landing is the data of the template.
 type landing struct {
 	account
 	Build         string
@@ -20,7 +20,7 @@ type landing struct {
 	TelemetryPath string
 }
 
-// parseLanding is done once, so that a mistake in the page is found when the exporter is made.
+// parseLanding runs once, so that a fault in the page shows when the exporter is made.
 func parseLanding() (*template.Template, error) {
 	return template.New("landing").Funcs(template.FuncMap{
 		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable, "round": rounded,

@@ -15,8 +15,8 @@ import (
 // portsTried is how many ports after the default one are tried.
 const portsTried = 100
 
-// listen opens every address. One that was asked for and is taken is an error; the default one
-// gives way to the next free port, with a warning on stderr.
+// listen opens every address. An address from the command line that is taken is an error; the default address falls
+// back to the next free port, with a warning on stderr.
 func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener, error) {
 	var open []net.Listener
 	for _, address := range addresses {
@@ -96,7 +96,7 @@ func passedSockets() ([]net.Listener, error) {
 	return passed, nil
 }
 
-// cause drops the words that net puts before the reason: the address is named already.
+// cause drops the words that net puts before the reason: the message already names the address.
 func cause(err error) error {
 	var op *net.OpError
 	if !errors.As(err, &op) {

@@ -22,7 +22,7 @@ type own struct {
 	startTime float64 // Unix time in seconds, 0 if unknown
 }
 
-// newOwn looks up what does not change. The live /proc is meant, wherever that of the host is.
+// newOwn reads the constant values. It reads the live /proc, wherever that of the host is.
 func newOwn() own {
 	self, err := procfs.Self()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// transferTime is what is left of a scrape's timeout for making and sending the page.
+	// transferTime is the part of a scrape's timeout reserved for making and sending the page.
 	transferTime = 500 * time.Millisecond
 
-	// maxWaiting is how many requests may be under way, most of them waiting: for the collection that
-	// they share, for their turn, for a slow reader. One costs a goroutine and at most a page.
+	// maxWaiting is the maximum number of requests in progress, most of them waiting: for the collection that they
+	// share, for their turn, for a slow reader. One costs a goroutine and at most a page.
 	maxWaiting = 1000
 )
 
@@ -26,8 +26,8 @@ const (
 // other request.
 type pages struct {
 	runner  *collector.Runner
-	waiting chan struct{} // one for every request under way
-	slots   chan struct{} // one for every page being put together
+	waiting chan struct{} // one for every request in progress
+	slots   chan struct{} // one for every page being assembled
 	buffers sync.Pool     // of *bytes.Buffer
 }
 
@@ -84,7 +84,7 @@ func (p *pages) put(w http.ResponseWriter, r *http.Request, scrape *collector.Sc
 	return made
 }
 
-// heldPage keeps a page back until it is complete.
+// heldPage holds a page back until it is complete.
 type heldPage struct {
 	http.ResponseWriter
 	status int
@@ -97,22 +97,22 @@ func (h *heldPage) WriteHeader(status int) { h.status = status }
 // Write implements http.ResponseWriter.
 func (h *heldPage) Write(text []byte) (int, error) { return h.body.Write(text) }
 
-// send passes the page on. A reader that does not take it is given up by the server's deadline.
+// send sends the page. The server's deadline ends a reader that does not take it.
 func (h *heldPage) send() {
 	h.Header().Set("Content-Length", strconv.Itoa(h.body.Len()))
 	h.ResponseWriter.WriteHeader(h.status)
 	h.ResponseWriter.Write(h.body.Bytes())
 }
 
-// refuse answers a request that there is no room for. Prometheus comes again by itself.
+// refuse answers a request beyond the limit. Prometheus retries by itself.
 func refuse(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// deadlines of a request: whole ends with the scraper's own timeout, which Prometheus states in
-// X-Prometheus-Scrape-Timeout-Seconds, collecting early enough before it for the page to be made and
-// sent. A header that is no positive number is ignored.
+// deadlines of a request: whole ends with the scraper's own timeout, which Prometheus sends in
+// X-Prometheus-Scrape-Timeout-Seconds, collecting early enough before it for the page to be made and sent. A header
+// that is no positive number is ignored.
 func deadlines(r *http.Request) (whole, collecting context.Context, cancel context.CancelFunc) {
 	seconds, err := strconv.ParseFloat(r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds"), 64)
 	const longest = 3600 // beyond it the timeout is no limit, and a Duration could overflow

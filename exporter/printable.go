@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// terminalSequence is what a terminal obeys: control sequences (ESC [ ...), strings that end
-// with BEL or ESC \ (titles, clipboard, links), and two-character escapes (ECMA-48).
+// terminalSequence matches the sequences that a terminal obeys: control sequences (ESC [ ...), strings that end with
+// BEL or ESC \ (titles, clipboard, links), and two-character escapes (ECMA-48).
 var terminalSequence = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b.?|\u009b[0-?]*[ -/]*[@-~]")
 
 // printable makes untrusted text, such as a process name, safe to print: it removes terminal sequences, control

@@ -42,7 +42,7 @@ func (l *commandLine) record(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// reason drops the path from an error, for a line that names it already.
+// reason drops the path from an error, for a line that already has it.
 func reason(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {

@@ -35,7 +35,7 @@ func (l *commandLine) serve(ctx context.Context, stdout, stderr io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()
-	// Never more than there are; fewer if that is set.
+	// At most the number of CPUs, fewer if that is set.
 	runtime.GOMAXPROCS(min(l.threads, runtime.GOMAXPROCS(0)))
 	e, err := New(opened.Host, Settings{
 		Collectors: l.enabledCollectors(), Options: l.options, CollectTimeout: l.collectTimeout,
@@ -97,7 +97,7 @@ func (l *commandLine) listeners(stderr io.Writer) ([]net.Listener, error) {
 	return listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
 }
 
-// serverSettings bound what a reader can cost.
+// serverSettings limit the cost of a reader.
 func (l *commandLine) serverSettings(e *Exporter) webserver.Settings {
 	return webserver.Settings{MostConnections: mostConnections, WriteTimeout: e.settings.CollectTimeout + sendTimeout, AllowHosts: l.allowHosts}
 }
@@ -122,14 +122,13 @@ func announce(w io.Writer, listeners []net.Listener, path, webConfig string) {
 	}
 }
 
-// serving is a server with what it is to do.
+// serving is a server and the function that runs it.
 type serving struct {
 	server *http.Server
 	serve  func() error
 }
 
-// serveUntil serves until ctx ends, then lets pages that are being made be finished. If one server
-// ends by itself, all do.
+// serveUntil serves until ctx ends, then lets pages in progress finish. If one server ends by itself, all do.
 func serveUntil(ctx context.Context, all []serving) error {
 	ended := make(chan error, len(all))
 	for _, one := range all {

@@ -24,7 +24,7 @@ const (
 	Other     Kind = "other"
 )
 
-// The runtimes, by what they are called in labels.
+// The runtimes, by their names in labels.
 const (
 	runtimeDocker     = "docker"
 	runtimeContainerd = "containerd"
@@ -83,8 +83,8 @@ func identify(name, parent string) Identity {
 	return Identity{Kind: Other}
 }
 
-// idPrefixes are what runtimes put before the id of a container. With the driver systemd .scope follows.
-// Their own helpers have other names, such as libpod-conmon-<id>.scope, and are no containers.
+// idPrefixes are the prefixes that runtimes add to the id of a container. With the driver systemd .scope follows. Their
+// own helpers have other names, such as libpod-conmon-<id>.scope, and are no containers.
 func idPrefixes() []struct{ prefix, runtime string } {
 	return []struct{ prefix, runtime string }{
 		{"docker-", runtimeDocker},
@@ -99,7 +99,7 @@ func idPrefixes() []struct{ prefix, runtime string } {
 // podmanParent is where Podman puts its cgroups with the driver cgroupfs.
 const podmanParent = "libpod_parent"
 
-// byID finds containers whose names hold an id, and Podman's pods, whose ids are alike.
+// byID finds containers whose names contain an id, and Podman's pods, whose ids look alike.
 func byID(name, parent string) (Identity, bool) {
 	unit := strings.TrimSuffix(name, ".scope")
 	switch {
@@ -146,7 +146,7 @@ func byName(name, parent string) (Identity, bool) {
 	return Identity{}, false
 }
 
-// podAround is the UID of the pod that a path is in, up to the next container around it.
+// podAround returns the UID of the pod that a path is in, up to the next container around it.
 func podAround(cgroup string) string {
 	for cgroup != "" {
 		above, name := split(cgroup)

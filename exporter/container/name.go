@@ -22,8 +22,8 @@ type Name struct {
 	Sandbox bool `json:"sandbox"`
 }
 
-// Listed is a container as a Docker-compatible API lists it (GET /containers/json), as far as it is of
-// use. Docker and Podman serve the same.
+// Listed is the part used here of a container in the list of a Docker-compatible API (GET /containers/json). Docker and
+// Podman serve the same.
 type Listed struct {
 	ID     string `json:"Id"`
 	Names  []string
@@ -54,8 +54,8 @@ func (l Listed) Name() Name {
 	return name
 }
 
-// ownName is the one that begins the container's own path; links of other containers to it, such as
-// /web/database, are listed too.
+// ownName is the first component of the container's own path; links of other containers to it, such as /web/database,
+// are listed too.
 func (l Listed) ownName() string {
 	at := slices.IndexFunc(l.Names, func(name string) bool { return strings.LastIndexByte(name, '/') <= 0 })
 	if at < 0 {
@@ -64,7 +64,7 @@ func (l Listed) ownName() string {
 	return strings.TrimPrefix(l.Names[at], "/")
 }
 
-// NamesOf is a whole list by container id. Entries without a whole id are left out.
+// NamesOf converts a list to names by container id. Entries without a whole id are left out.
 func NamesOf(list []Listed) map[string]Name {
 	names := make(map[string]Name, len(list))
 	for _, one := range list {

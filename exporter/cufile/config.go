@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// DefaultConfigPath is where the library looks for its configuration unless CUFILE_ENV_PATH_JSON names a file.
+// DefaultConfigPath is the path of the library's configuration unless CUFILE_ENV_PATH_JSON names a file.
 const DefaultConfigPath = "/etc/cufile.json"
 
 // Config holds the settings of a cufile.json that decide how data moves, by their path in the file, such as
@@ -19,7 +19,7 @@ const DefaultConfigPath = "/etc/cufile.json"
 // differ by version.
 type Config struct {
 	Switches map[string]bool
-	// Bytes are sizes. Their names have lost the _kb at the end.
+	// Bytes are sizes. Their names lack the suffix _kb.
 	Bytes  map[string]uint64
 	Counts map[string]uint64
 	// LogDirectory is the directory of the logs, "" if not set.
@@ -52,8 +52,8 @@ func counts() []string {
 	}
 }
 
-// ParseConfig reads a cufile.json. It is JSON with comments, in NVIDIA's own file to the end of a line. A value of
-// another type than the setting has is passed over.
+// ParseConfig parses a cufile.json. It is JSON with comments; in NVIDIA's own file they end with the line. A value of
+// the wrong type is skipped.
 func ParseConfig(text []byte) (Config, error) {
 	decoder := json.NewDecoder(bytes.NewReader(withoutComments(text)))
 	decoder.UseNumber()
@@ -96,7 +96,7 @@ func lookUp(value any, path string) any {
 	return value
 }
 
-// whole is a number that is whole and not negative.
+// whole returns a number if it is whole and not negative.
 func whole(value any) (uint64, bool) {
 	number, is := value.(json.Number)
 	if !is {
@@ -125,8 +125,8 @@ func withoutComments(text []byte) []byte {
 	return plain
 }
 
-// blank overwrites a comment that goes on up to its end, and a number of bytes beyond, or to the end of the text
-// if end is negative. It returns its length.
+// blank overwrites a comment up to its end mark, and a number of bytes beyond, or to the end of the text if end is
+// negative. It returns its length.
 func blank(text []byte, end, beyond int) int {
 	length := len(text)
 	if end >= 0 {
@@ -140,7 +140,7 @@ func blank(text []byte, end, beyond int) int {
 	return length
 }
 
-// lengthOfString is that of the string literal that text begins with, quotes included.
+// lengthOfString returns the length of the string literal that text begins with, quotes included.
 func lengthOfString(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

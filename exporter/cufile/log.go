@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Levels are those of log messages, the gravest first.
+// Levels are those of log messages, the most severe first.
 func Levels() []string { return []string{"ERROR", "WARN", "NOTICE", "INFO", "DEBUG", "TRACE"} }
 
 // Entry is a message of a log.
 type Entry struct {
-	// PID is the process that wrote it, as numbered in its own PID namespace.
+	// PID is the process that wrote it, in its own PID namespace.
 	PID     uint32
 	Level   string
 	Message string
 }
 
-// logLine has the time first, whose milliseconds have one to three digits, and the place in the library's source
-// before the message.
+// logLine has the time first, with one to three digits of milliseconds, and the place in the library's source before
+// the message.
 var logLine = regexp.MustCompile(`^ ?\d\d-\d\d-\d{4} \d\d:\d\d:\d\d:\d{1,3} \[pid=(\d+) tid=\d+\] (ERROR|WARN|NOTICE|INFO|DEBUG|TRACE) +[\w-]+:\d+ (.*)$`)
 
 // ParseLogLine reads a line of cufile.log. Lines that go on with the message before are no entries.
@@ -36,7 +36,7 @@ func ParseLogLine(line string) (entry Entry, ok bool) {
 	return Entry{PID: uint32(pid), Level: fields[2], Message: fields[3]}, true
 }
 
-// Marks are what a process's log gives away of how its data moves.
+// Marks are the evidence in a process's log of how its data moves.
 type Marks struct {
 	// CompatDriver reports that the library as a whole fell back to POSIX reads and writes, CompatHandle that it did
 	// for some file. Both are notices: a log at the usual level, ERROR, does not have them.
@@ -60,7 +60,7 @@ func (m *Marks) Join(other Marks) {
 	m.PeerToPeer = m.PeerToPeer || other.PeerToPeer
 }
 
-// logName is what the library calls its logs: cufile.log, or since 1.15 cufile_<pid>_<time>.log.
+// logName matches the library's log names: cufile.log, or since 1.15 cufile_<pid>_<time>.log.
 var logName = regexp.MustCompile(`^cufile(_[\w.:-]*)?\.log$`)
 
 // IsLogName reports whether a file, by its name without directories, is a log of cuFile.

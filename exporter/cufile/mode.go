@@ -1,23 +1,23 @@
 package cufile
 
-// Mode is the way by which a process gets at files.
+// Mode is the way by which a process reads and writes files.
 type Mode string
 
 // The modes.
 const (
-	Absent  Mode = "absent"  // neither by cuFile nor past the page cache, as far as can be seen
+	Absent  Mode = "absent"  // neither by cuFile nor past the page cache, as far as is visible
 	Posix   Mode = "posix"   // past the page cache, without cuFile
-	Compat  Mode = "compat"  // by cuFile, which reads and writes as POSIX has it and copies
+	Compat  Mode = "compat"  // by cuFile, which uses POSIX reads and writes and copies
 	NVFS    Mode = "nvfs"    // by cuFile through the kernel module nvidia-fs
 	P2PDMA  Mode = "p2pdma"  // by cuFile through the kernel's peer-to-peer DMA
-	Unknown Mode = "unknown" // what can be seen does not decide it
+	Unknown Mode = "unknown" // the evidence does not decide it
 )
 
 // Modes lists them all.
 func Modes() []Mode { return []Mode{Absent, Posix, Compat, NVFS, P2PDMA, Unknown} }
 
-// Evidence is what can be seen of a process from outside. Nothing in it proves that data has moved; that it moved
-// through nvidia-fs, only the counters of that do.
+// Evidence is what is visible of a process from outside. It does not prove that data has moved; only the counters of
+// nvidia-fs prove that data moved through it.
 type Evidence struct {
 	// Inspected reports that all mappings and descriptors could be read.
 	Inspected bool
@@ -45,16 +45,16 @@ func (e Evidence) used() bool {
 	return e.NvidiaFS || e.LogOpen || e.TwinFile || e.Log != Marks{}
 }
 
-// Verdict is a mode and what it is judged from.
+// Verdict is a mode and its evidence.
 type Verdict struct {
 	Mode Mode
-	// Evidence is the weightiest piece of it, in a word.
+	// Evidence is the strongest piece of it, in a word.
 	Evidence string
 }
 
-// Judge decides the mode. Where pieces of evidence contradict each other, or another way is possible as well, it
-// is unknown: log lines can be those of an earlier process with the same PID, and one process can move one file by
-// one way and the next by another.
+// Judge returns the mode. If pieces of evidence contradict each other, or another way is possible as well, it is
+// unknown: log lines can belong to an earlier process with the same PID, and one process can move two files by
+// different ways.
 func (e Evidence) Judge() Verdict {
 	switch {
 	case !e.Inspected:

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Bounds of one answer. The longest pages of engines are well below a tenth of them.
+// Limits of one answer. The longest pages of engines are well below a tenth of them.
 const (
 	maxBodyBytes   = 8 << 20
 	maxHeaderBytes = 64 << 10
@@ -51,12 +51,12 @@ func Transport() *http.Transport {
 
 // Client fetches from endpoints.
 type Client struct {
-	// HTTP makes the requests. It must heed their context and undo the compression it has asked for,
-	// as http.Transport does. Nil reaches no endpoint.
+	// HTTP makes the requests. It must respect their context and undo the compression that it has asked for, as
+	// http.Transport does. Nil reaches no endpoint.
 	HTTP http.RoundTripper
 }
 
-// contentTypes of a page. One that is not given is judged by whether the text can be parsed.
+// contentTypes of a page. An answer without one is a page if its text parses.
 const (
 	acceptPage = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5"
 	acceptJSON = "application/json"
@@ -112,8 +112,7 @@ func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string
 		password, _ := user.Password()
 		request.SetBasicAuth(user.Username(), password)
 	}
-	// Not an http.Client, which would follow redirects and put the URL, password and all but hidden,
-	// into errors.
+	// Not an http.Client, which would follow redirects and put the URL into errors, with only the password masked.
 	response, err := c.HTTP.RoundTrip(request)
 	if err != nil {
 		return nil, "", unreachable(ctx, err, connected.Load())

@@ -21,9 +21,9 @@ const defaultPath = "/metrics"
 
 // Endpoint is an address that answers with metrics.
 type Endpoint struct {
-	// URL is the whole address. It may hold a password: it is for the request, not for eyes.
+	// URL is the whole address. It may contain a password: use it for requests, never for output.
 	URL *url.URL
-	// Source names the endpoint for people and in labels: host:port/path, without user and query.
+	// Source names the endpoint in messages and labels: host:port/path, without user and query.
 	Source string
 }
 

@@ -35,7 +35,7 @@ type Series struct {
 // Histogram is one distribution.
 type Histogram struct {
 	Labels map[string]string
-	// Count is how many values were observed, Sum is what they add up to.
+	// Count is the number of observed values, Sum their sum.
 	Count, Sum float64
 	// Buckets are in ascending order, without the last, unbounded one.
 	Buckets []Bucket
@@ -63,7 +63,7 @@ func (p Page) Has(prefix string) bool {
 	return false
 }
 
-// Families lists the names whose beginning is prefix, in order; of a histogram or summary its own name alone.
+// Families lists the names that begin with prefix, in order; for a histogram or summary only its own name.
 func (p Page) Families(prefix string) []string {
 	found := map[string]bool{}
 	for name := range p.series {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Bounds of one page. The parser makes a map of all labels so far for each label of a line, so that a
-// line of a million labels would keep it busy for hours.
+// Limits of one page. The parser makes a map of all labels so far for each label of a line, so that a line of a million
+// labels would keep it busy for hours.
 const (
 	maxSeries    = 50_000
 	maxTypes     = 10_000

@@ -18,8 +18,8 @@ type Client struct {
 	IterationStats bool
 }
 
-// ErrDrains is wrapped for an address of TensorRT-LLM that hands what it has to one reader only. It has
-// been asked once, to find that out, and is not asked again.
+// ErrDrains is wrapped for an address of TensorRT-LLM that serves each entry to one reader only. One request found that
+// out, and there are no further ones.
 var ErrDrains = fmt.Errorf("TensorRT-LLM hands its statistics on %s to one reader only and has no page on %s: set return_perf_metrics, or say --engine.iteration-stats",
 	metric.ForeignTensorRTLLMDrainingPath, metric.ForeignTensorRTLLMPagePath)
 
@@ -51,7 +51,7 @@ func (c Client) page(ctx context.Context, e *endpoint.Endpoint) (Reading, error)
 	return Translate(page)
 }
 
-// drained reads a TensorRT-LLM whose address is that of the statistics: its page is elsewhere, if it has one.
+// drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.
 func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, error) {
 	elsewhere, address := *e, *e.URL
 	address.Path, address.RawPath = metric.ForeignTensorRTLLMPagePath, ""
@@ -100,7 +100,7 @@ func (r Reading) follows(before Reading) bool {
 	return before.Engine == r.Engine && r.tokens() >= before.tokens()
 }
 
-// tokens is how many tokens all models together have taken in and given out.
+// tokens is the number of tokens of all models together, prompts and answers.
 func (r Reading) tokens() float64 {
 	sum := 0.0
 	for _, m := range r.Models {
@@ -160,7 +160,7 @@ func (c Client) lastIteration(ctx context.Context, e *endpoint.Endpoint, before 
 	return &iterations[len(iterations)-1], nil
 }
 
-// shortText bounds a text that becomes a label.
+// shortText limits the length of a text that becomes a label.
 func shortText(text string) string {
 	const enough = 200
 	return text[:min(len(text), enough)]

@@ -34,8 +34,8 @@ func readDynamoFrontend(all view) []Model {
 	return slices.SortedFunc(maps.Values(models), func(a, b Model) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// dynamoRequests reads what the frontend counts of requests. Those queued wait for their first token and are
-// among those in flight.
+// dynamoRequests reads the frontend's counts of requests. Queued requests wait for their first token and are among
+// those in flight.
 func dynamoRequests(v view) Model {
 	queued := v.sum(metric.ForeignDynamoQueued)
 	running := v.sum(metric.ForeignDynamoInflight)
@@ -85,8 +85,8 @@ func dynamoPool(v view) Model {
 	return Model{Pool: Pool{CapacityBlocks: blocks, CapacityTokens: product(blocks, size)}}
 }
 
-// readDynamoWorker reads a page of a worker that passes no series of its engine through. Series of requests name
-// no model in some releases.
+// readDynamoWorker reads a page of a worker that does not pass series of its engine through. In some releases series of
+// requests have no model.
 func readDynamoWorker(all view) []Model {
 	generate := all.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate)
 	read := func(v view) Model {
@@ -107,7 +107,7 @@ func readDynamoWorker(all view) []Model {
 	return []Model{model}
 }
 
-// dynamoWorkerPool joins the KV caches of the data-parallel ranks. It is empty if the engine reports no blocks:
+// dynamoWorkerPool joins the KV caches of the data-parallel ranks. It is empty if the engine does not report blocks:
 // all its values are 0 then.
 func dynamoWorkerPool(v view) Pool {
 	var pools []Pool
@@ -136,7 +136,7 @@ func dynamoOldWorkerPool(v view) Pool {
 	return pool
 }
 
-// completeFromWorker adds the blocks of a Dynamo worker to an engine whose own series do not have them.
+// completeFromWorker adds the blocks of a Dynamo worker to an engine whose own series lack them.
 func completeFromWorker(all view, models []Model) {
 	if len(models) != 1 || models[0].CapacityBlocks != nil || models[0].CapacityTokens != nil {
 		return

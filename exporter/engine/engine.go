@@ -26,7 +26,7 @@ type Reading struct {
 	// Families are the names of the engine's own series on its page, and Unread those of which no value is read, among
 	// them series of releases newer than this program.
 	Families, Unread int
-	// Models are those that it serves, in order of names. An engine that names none has one without a name.
+	// Models are the models that it serves, in order of names. An engine that names none has one without a name.
 	Models []Model
 
 	// identified reports that the engine has returned its version, or has none.
@@ -43,29 +43,28 @@ type Reading struct {
 
 // Model is one model of an engine. Counts are since the engine started, over all its replicas and ranks.
 type Model struct {
-	Name string // as the engine writes it, with capitals where one of its series has them
+	Name string // as the engine writes it, with capitals if one of its series has them
 	Pool
 	// TierBytes are the bytes of KV cache in tiers other than the GPU.
 	TierBytes []TierValue
-	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their room.
+	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their capacity.
 	TierUsedTokens, TierCapacityTokens []TierValue
 	// Memory are bytes by kind: values of metric.LabelKind.
 	Memory map[string]float64
 	// PrefixTokens and PrefixBlocks are lookups in the prefix cache, nil if it does not count in them.
 	PrefixTokens, PrefixBlocks *Lookups
-	// Requested are counts from which lookups follow only together with earlier ones; nil if there are none.
+	// Requested are counts that give lookups only together with earlier counts; nil if there are none.
 	Requested *RequestedTokens
-	// Preemptions are requests thrown out of the batch.
+	// Preemptions are requests preempted from the batch.
 	Preemptions *float64
 	// Requests are by state: values of metric.LabelState.
 	Requests map[string]float64
-	// PromptTokens and GenerationTokens are what went in and came out.
+	// PromptTokens and GenerationTokens are the tokens of prompts and of answers.
 	PromptTokens, GenerationTokens *float64
 }
 
-// Lookups are tokens or blocks looked up in the prefix cache: those found, by tier, and those missed, which had
-// to be computed. Engines count hits and total apart: on a page made in between, misses can be a little off,
-// even negative.
+// Lookups are tokens or blocks looked up in the prefix cache: hits by tier, and misses, which had to be computed.
+// Engines count hits and total separately: on a page made in between, misses can be a little off, even negative.
 type Lookups struct {
 	Total, Missed float64
 	Hits          []TierValue
@@ -86,13 +85,13 @@ type TierValue struct {
 	Value float64
 }
 
-// maxModels is how many models one source may have.
+// maxModels is the maximum number of models of one source.
 const maxModels = 64
 
 // ErrUnknown is wrapped when a page does not belong to a supported engine.
 var ErrUnknown = errors.New("not the page of a known engine")
 
-// dialect is how one engine writes its page.
+// dialect is the form of one engine's page.
 type dialect struct {
 	engine string
 	prefix string // of its series
@@ -159,7 +158,7 @@ func perModel(all view, label string, names []string, read func(view) Model) []M
 // whole is the view of a whole page.
 func whole(page endpoint.Page) view { return view{page, nil, map[string]bool{}} }
 
-// view is the part of a page with these labels. It notes which families are asked for.
+// view is the part of a page with these labels. It records which families are read.
 type view struct {
 	page  endpoint.Page
 	match []endpoint.Label
@@ -228,7 +227,7 @@ func lookups(total *float64, hits map[string]*float64) *Lookups {
 	return found
 }
 
-// hitsByTier adds up a counter of hits by the tier that a label of it names.
+// hitsByTier adds up a counter of hits by the tier in one of its labels.
 func hitsByTier(v view, name, label string, tierOf func(string) string) map[string]*float64 {
 	hits := map[string]*float64{}
 	for _, one := range v.series(name) {

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it elsewhere.
+// readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it at another path.
 func readLlamaCPP(all view) []Model {
 	v := all
 	prompt, cached := v.sum(metric.ForeignLlamaCPPPromptTokens), v.sum(metric.ForeignLlamaCPPCachedTokens)
@@ -36,7 +36,7 @@ type llamaProperties struct {
 	BuildInfo  string `json:"build_info"`
 }
 
-// model is the name that the server goes by, else that of the file.
+// model returns the name of the server's model, else that of its file.
 func (p llamaProperties) model() string {
 	if p.ModelAlias != "" || p.ModelPath == "" {
 		return p.ModelAlias

@@ -10,7 +10,7 @@ import (
 // Pool is a KV cache; nil is absent.
 type Pool struct {
 	CapacityTokens, CapacityBlocks, CapacityBytes *float64
-	// UsedTokens and UsedRatio are what requests hold, the ratio from 0 to 1.
+	// UsedTokens and UsedRatio are the part that requests hold, the ratio from 0 to 1.
 	UsedTokens, UsedRatio *float64
 }
 
@@ -90,7 +90,7 @@ func labelNumber(series endpoint.Series, label string) *float64 {
 	return new(float64(number))
 }
 
-// labelValues are the values that a label has on series, in order; "" where a series lacks it.
+// labelValues are the values of a label on series, in order; "" where a series lacks it.
 func labelValues(series []endpoint.Series, label string) []string {
 	var values []string
 	for _, one := range series {

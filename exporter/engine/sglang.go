@@ -38,7 +38,7 @@ func replicas(v view, name string) []view {
 	return views
 }
 
-// sglangGauge adds up a gauge over replicas. Of priorities the series for all of them counts.
+// sglangGauge adds up a gauge over replicas. With priorities, only the series for all of them counts.
 func sglangGauge(v view, name string) *float64 {
 	var values []Pool // of which only one field is used: a value that one replica lacks is unknown
 	for _, replica := range replicas(v, name) {
@@ -55,7 +55,7 @@ func sglangValue(replica view, name string) *float64 {
 	return largest(replica.series(name))
 }
 
-// sglangHost is a gauge of the host's tier, which is there where HiCache is on.
+// sglangHost is a gauge of the host's tier, which exists only with HiCache.
 func sglangHost(v view, name string) []TierValue {
 	if tokens := sglangGauge(v, name); tokens != nil {
 		return []TierValue{{metric.TierHost, *tokens}}
@@ -63,7 +63,7 @@ func sglangHost(v view, name string) []TierValue {
 	return nil
 }
 
-// sglangBytes adds up gigabytes over phases, where there are some, and replicas.
+// sglangBytes adds up gigabytes over replicas, and over phases where there are any.
 func sglangBytes(v view, name string) *float64 {
 	sum, told := 0.0, false
 	for _, replica := range replicas(v, name) {
@@ -99,7 +99,7 @@ func sglangPool(v view) Pool {
 	return join(pools)
 }
 
-// sglangPageSize is the tokens in a block, in a series of its own or in a label by release.
+// sglangPageSize is the number of tokens in a block, in a series of its own or in a label by release.
 func sglangPageSize(v view) *float64 {
 	if size := largest(v.series(metric.ForeignSGLangPageSize)); size != nil {
 		return size
@@ -119,7 +119,7 @@ func sglangLookups(v view) *Lookups {
 	return lookups(v.sum(metric.ForeignSGLangPromptTokens), hits)
 }
 
-// sglangRetractions are 0 until the first, when their counter appears; a gauge is there before.
+// sglangRetractions are 0 until the first, when their counter appears; a gauge exists before.
 func sglangRetractions(v view) *float64 {
 	if counted := v.sum(metric.ForeignSGLangRetractedTotal); counted != nil {
 		return counted

@@ -19,7 +19,7 @@ func readTensorRTLLM(all view) []Model {
 				metric.RequestsWaiting: v.sum(metric.ForeignTensorRTLLMWaiting),
 				metric.RequestsPaused:  v.sum(metric.ForeignTensorRTLLMPaused),
 			}),
-			// Its PyTorch backend takes that of the GPU from cudaMemGetInfo, and writes 0 for pinned memory.
+			// Its PyTorch backend takes the GPU's figure from cudaMemGetInfo, and writes 0 for pinned memory.
 			Memory: memory(map[string]*float64{
 				metric.EngineMemoryDevice: v.sum(metric.ForeignTensorRTLLMGPUMemory),
 				metric.EngineMemoryPinned: v.sum(metric.ForeignTensorRTLLMPinnedMemory),
@@ -53,7 +53,7 @@ func blockPool(blocks, used, tokensPerBlock, usedRatio *float64) Pool {
 	}
 }
 
-// blockLookups are blocks found, on whichever tier, and not found.
+// blockLookups are blocks found, on any tier, and not found.
 func blockLookups(reused, missed *float64) *Lookups {
 	if reused == nil || missed == nil {
 		return nil

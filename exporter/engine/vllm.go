@@ -42,8 +42,8 @@ func vllmPool(v view, usage string) Pool {
 	return join(pools)
 }
 
-// vllmConfig is the configuration of a replica. It names no model, since vLLM serves one from a process, and in
-// some releases no replica either.
+// vllmConfig is the configuration of a replica. It has no model name, since vLLM serves one per process, and in some
+// releases no replica either.
 func vllmConfig(all view, replica endpoint.Series, replicas int) []endpoint.Series {
 	number := endpoint.Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
 	config := all.with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
@@ -57,7 +57,7 @@ func vllmConfig(all view, replica endpoint.Series, replicas int) []endpoint.Seri
 // block_size tokens each: newer releases give the tokens themselves.
 func vllmCapacity(pool *Pool, config endpoint.Series) {
 	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
-	// The bytes are a setting, which the engine fills with blocks unless it was given their number.
+	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
 	if labelNumber(config, metric.ForeignVLLMLabelBlocksOverride) == nil {
 		pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
 	}

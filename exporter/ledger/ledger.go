@@ -1,10 +1,10 @@
-// Package ledger splits the memory of a machine into lines that add up to it. It is arithmetic
-// only: numbers in, lines out.
+// Package ledger splits the memory of a machine into lines that add up to it. It is arithmetic only: numbers in, lines
+// out.
 //
-// The lines are what the kernel can name, what only the driver can, and a signed remainder,
-// unattributed. A line whose input is unknown has no bytes: they are in unattributed then. So the
-// sum is exact by construction, and a line that does not move when its kind of memory
-// is allocated, or moves with another, is what tests have to look for.
+// The lines are the memory that the kernel attributes, the memory that only the driver attributes, and a signed
+// remainder, unattributed. A line whose input is unknown has no bytes: they are in unattributed then. So the sum is
+// exact by construction. Tests must look for a line that does not move when its kind of memory is allocated, or that
+// moves with another.
 package ledger
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Amount is a number of bytes, or the reason that there is none. The zero value is Impossible.
+// Amount is a number of bytes, or the reason why it is missing. The zero value is Impossible.
 type Amount struct {
 	bytes int64
 	state state
@@ -43,7 +43,7 @@ func (a Amount) plus(b Amount) Amount {
 	return Amount{a.bytes + b.bytes, mixed(a.state, b.state)}.tidy()
 }
 
-// minus takes away what a contains of another line.
+// minus subtracts the part of a that another line contains.
 func (a Amount) minus(b Amount) Amount {
 	if a.state == impossible {
 		return a
@@ -65,7 +65,7 @@ func (a Amount) tidy() Amount {
 	return a
 }
 
-// Input is what the lines are made of, in bytes. Those named as in /proc/meminfo are its fields.
+// Input is the input of the lines, in bytes. Fields named as in /proc/meminfo are its fields.
 type Input struct {
 	// MemTotal is the pool.
 	MemTotal int64
@@ -77,7 +77,7 @@ type Input struct {
 	GPUProcess Amount
 	// Managed is the kernel memory of all cgroups that is of no named kind.
 	Managed Amount
-	// ZFSArc is the cache of ZFS, which no field of meminfo counts.
+	// ZFSArc is the cache of ZFS, which is in no field of meminfo.
 	ZFSArc Amount
 }
 

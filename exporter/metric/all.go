@@ -8,7 +8,7 @@ type Subject struct {
 	Defs  []Definer
 }
 
-// Subjects lists the vocabulary of umascope's own series: the table of contents.
+// Subjects lists the subjects of umascope's own series.
 func Subjects() []Subject {
 	return []Subject{
 		{"Exporter and host", exporterDefs()},

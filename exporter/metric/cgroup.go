@@ -1,7 +1,7 @@
 package metric
 
-// Values of LabelKind on uma_cgroup_memory_stat_bytes: the lines of memory.stat that are shown of every cgroup.
-// They overlap: slab, pagetables and the like are parts of kernel, shmem and inactive_file of file.
+// Values of LabelKind on uma_cgroup_memory_stat_bytes: the lines of memory.stat shown for every cgroup. They overlap:
+// slab, pagetables and the like are parts of kernel, shmem and inactive_file of file.
 const (
 	CgroupKindAnon          = "anon"
 	CgroupKindFile          = "file"
@@ -44,8 +44,7 @@ const (
 	EventOOM  = "oom"
 )
 
-// perCgroup is the rule of amounts that a cgroup has together with all below it: summed over cgroups
-// they would count twice.
+// perCgroup is the rule of amounts of a cgroup together with all below it: summed over cgroups they would count twice.
 func perCgroup(more ...Label) SumRule { return SumKeeping(append([]Label{LabelCgroup}, more...)...) }
 
 // Cgroups: containers, pods, slices, and all other holders of GPU memory. All figures of a cgroup contain those of the

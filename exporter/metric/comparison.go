@@ -11,7 +11,7 @@ func ofPair(more ...Label) []Label {
 
 var ofComparison = []Label{LabelComparison, LabelMetric, LabelBaseline, LabelCandidate, LabelScenario, LabelModel}
 
-// Saved comparisons, as uma-load serve shows them. A comparison of several strata has one name for each.
+// Saved comparisons, as uma-load serve shows them. A comparison of several strata has one name for each stratum.
 var (
 	ComparisonRatio = gauge(Def{Name: "uma_comparison_ratio", Unit: Quotient, Sum: SumNever(), Labels: ofComparison,
 		Help: "A metric of the candidate over that of the baseline, means over the runs that are compared.", Source: comparisonSource})

@@ -6,7 +6,7 @@ const (
 	cufileJSON = "cufile.json of the process: CUFILE_ENV_PATH_JSON, else /etc/cufile.json"
 )
 
-// GPUDirect Storage: by which way engines get at files, and what its kernel module counts.
+// GPUDirect Storage: by which way engines read files, and the counts of its kernel module.
 var (
 	CuFileProcesses = gauge(Def{Name: "uma_cufile_processes", Unit: Count, Telemetry: true,
 		Help:   "Processes that may be an engine's (those with GPU memory and others in their cgroups) by how they get at files: absent neither cuFile nor O_DIRECT in use, posix O_DIRECT without cuFile, compat cuFile with a copy by the CPU, nvfs cuFile through nvidia-fs, p2pdma cuFile through the kernel's peer-to-peer DMA, unknown where what can be seen decides nothing. Judged from mappings, descriptors, configuration and log, at most every 20 s; that data moves through nvidia-fs is proven by its counters only.",

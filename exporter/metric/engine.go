@@ -27,8 +27,8 @@ const (
 // Values of LabelState on requests in an engine.
 const (
 	RequestsRunning  = "running"  // in the batch
-	RequestsWaiting  = "waiting"  // for a place in it
-	RequestsPaused   = "paused"   // put off for lack of KV cache, running still
+	RequestsWaiting  = "waiting"  // waiting for a place in the batch
+	RequestsPaused   = "paused"   // paused for lack of KV cache, still running
 	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not separate them
 )
 
@@ -38,7 +38,7 @@ const (
 	DirectionGeneration = "generation"
 )
 
-// Values of LabelKind on memory of an engine, by its own word. They overlap.
+// Values of LabelKind on memory of an engine, under the engine's own names. They overlap.
 const (
 	EngineMemoryWeights = "weights"
 	EngineMemoryGraphs  = "graphs" // captured CUDA graphs

@@ -40,7 +40,7 @@ const (
 	SeverityNone     = "none"
 )
 
-// Labels of foreign series.
+// Labels of the series of other programs.
 const (
 	LabelAlertName      Label = "alertname"
 	LabelAlertState     Label = "alertstate"

@@ -110,7 +110,7 @@ const (
 	ForeignSGLangGenerationTokens = "sglang:generation_tokens_total"
 	ForeignSGLangRunning          = "sglang:num_running_reqs"
 	ForeignSGLangQueued           = "sglang:num_queue_reqs"
-	ForeignSGLangRetractedTotal   = "sglang:num_retracted_requests_total" // there since the first one
+	ForeignSGLangRetractedTotal   = "sglang:num_retracted_requests_total" // exists since the first one
 	ForeignSGLangRetracted        = "sglang:num_retracted_reqs"           // in the last batch
 	ForeignSGLangHostUsedTokens   = "sglang:hicache_host_used_tokens"     // where HiCache is on
 	ForeignSGLangHostTotalTokens  = "sglang:hicache_host_total_tokens"

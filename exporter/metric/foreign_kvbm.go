@@ -28,10 +28,10 @@ const (
 // ForeignKVBMPrefixes are the prefixes of the names above.
 func ForeignKVBMPrefixes() []string { return []string{"", "dynamo_"} }
 
-// KVBMRoute is a way that KV blocks go. The letters of its name mean different tiers by operation: h2d is
-// from host to disk when offloading and from host to device when onboarding.
+// KVBMRoute is a route of KV blocks. The letters of its name mean different tiers by operation: h2d is from host to
+// disk when offloading and from host to device when onboarding.
 type KVBMRoute struct {
-	// Op and Letters are how KVBM calls it, in the labels operation and route too.
+	// Op and Letters are KVBM's names for it, in the labels operation and route too.
 	Op, Letters string
 	// From and To are the tiers.
 	From, To string
@@ -66,7 +66,7 @@ const (
 	ForeignNIXLDroppedEvents = "agent_telemetry_events_dropped_total"
 )
 
-// ForeignKVBM lists the names above, as far as they are whole: what a page can have.
+// ForeignKVBM lists the complete names above: what a page can have.
 func ForeignKVBM() []string {
 	names := []string{
 		ForeignKVBMMatchedTokens, ForeignKVBMOffloadBytesObject, ForeignKVBMOnboardBytesObject, ForeignKVBMHostHitRate,

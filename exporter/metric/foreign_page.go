@@ -1,7 +1,7 @@
 package metric
 
-// ForeignPagePrefixes are what the series of engines and KV block managers begin with, in the order in
-// which they matter to a run: what a load generator keeps of a page that it reads itself.
+// ForeignPagePrefixes are the prefixes of the series of engines and KV block managers, in the order of their importance
+// to a run: a load generator keeps these series of a page that it reads itself.
 func ForeignPagePrefixes() []string {
 	return []string{
 		"kvbm_", "dynamo_kvbm_", ForeignVLLMPrefix, ForeignTensorRTLLMPrefix, ForeignSGLangPrefix, ForeignLMCachePrefix,
@@ -9,8 +9,8 @@ func ForeignPagePrefixes() []string {
 	}
 }
 
-// ForeignCacheCounters are the series by which evidence of a prefix cache is graded, and how much the cache holds. They
-// are kept first of a page that has more series than there is room for.
+// ForeignCacheCounters are the series that grade the evidence of a prefix cache, and how much the cache holds. They are
+// kept first of a page with more series than the limit.
 func ForeignCacheCounters() []string {
 	return []string{
 		ForeignVLLMCachedBySource, ForeignVLLMPrefixHits, ForeignVLLMGPUPrefixHits, ForeignVLLMExternalHits,

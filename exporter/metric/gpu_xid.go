@@ -14,7 +14,7 @@ var (
 
 func gpuXIDDefs() []Definer { return []Definer{GPUXIDErrorsTotal, GPULost} }
 
-// XIDOther is the value of LabelXID for all codes that KnownXIDs does not have.
+// XIDOther is the value of LabelXID for all codes outside KnownXIDs.
 const XIDOther = "other"
 
 // XID is a code of the driver's error reports.

@@ -17,7 +17,7 @@ const (
 	TierOther  = "other"
 )
 
-// Values of LabelDirection on what NIXL moves, in its own words.
+// Values of LabelDirection on what NIXL moves, under NIXL's names.
 const (
 	DirectionTx = "tx"
 	DirectionRx = "rx"
@@ -40,7 +40,7 @@ const (
 	countedTwice = " A block that goes from device by host to disk is counted on both legs."
 )
 
-// KV blocks that Dynamo's KV block manager moves between tiers, what it finds in them, and what it keeps.
+// KV blocks that Dynamo's KV block manager moves between tiers, its hits in them, and their content.
 var (
 	KVBMUp = gauge(Def{Name: "uma_kvbm_up", Unit: State, Sum: SumNever(), Telemetry: true,
 		Help:   "Whether the page of a KV block manager could be read. 0 is a state like any other where KVBM is off: then nobody listens.",

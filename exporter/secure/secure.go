@@ -1,5 +1,5 @@
-// Package secure makes what a page needs to be served with TLS and a password, and what is needed to read
-// it: one folder, the same on every machine that it names.
+// Package secure makes the files to serve a page with TLS and a password, and to read it: one folder, the same on every
+// machine that it names.
 package secure
 
 import (
@@ -36,7 +36,7 @@ const (
 	ReadFile = "client.yml"
 )
 
-// User is the one who may read.
+// User is the name of the user who may read.
 const User = "umascope"
 
 const (
@@ -54,8 +54,8 @@ var ErrName = errors.New("neither the name of a machine nor an address")
 // hostName is the name of a machine: labels of letters, digits, - and _ with dots between.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*$`)
 
-// Folder makes the folder. The names and addresses are those that readers will use; this machine's own
-// loopback is always among them, for health checks.
+// Folder makes the folder. The names and addresses are those that readers will use; this machine's own loopback is
+// always included, for health checks.
 func Folder(path string, names []string, now time.Time) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -119,7 +119,7 @@ func block(kind string, bytes []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
 }
 
-// write makes the folder in one step: it has its name when all its files are in it, readable for its owner only.
+// write makes the folder in one step: it gets its name when all its files are in it, readable for its owner only.
 func write(path string, files map[string]string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return ErrThere

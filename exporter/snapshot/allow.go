@@ -6,13 +6,13 @@ import "strconv"
 // pattern of path.Match. Links on the way are recorded and followed.
 type allowed struct {
 	path string
-	// link marks a path whose last component is recorded as the link it is.
+	// link marks a path whose last component is recorded as a link.
 	link bool
 	// content is the kind of masking that the content needs.
 	content content
 }
 
-// content is what people can have put their names into.
+// content is the kind of names that people may have put in.
 type content int
 
 const (
@@ -45,8 +45,7 @@ func allowedProcess(pid uint32) []allowed {
 	return rows
 }
 
-// allowedSys lists the files of sysfs. Of devices the kind is read, never serial number, UUID or
-// network address.
+// allowedSys lists the files of sysfs. The kind of a device is read, never its serial number, UUID or network address.
 func allowedSys() []allowed {
 	return []allowed{
 		{path: "class/dmi/id/sys_vendor"}, {path: "class/dmi/id/product_name"}, {path: "class/dmi/id/board_name"},

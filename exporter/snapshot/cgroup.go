@@ -26,7 +26,7 @@ func cgroupRows(source Source, devices []nvml.Device) []allowed {
 
 // containerRows lists containers and pods, wherever a runtime has put them.
 func containerRows(cgroups fs.FS) []allowed {
-	paths, _ := hostfs.WalkCgroups(cgroups) // of a tree that cannot be walked the rest is recorded
+	paths, _ := hostfs.WalkCgroups(cgroups) // if the tree cannot be walked, the rest is recorded
 	var rows []allowed
 	for _, path := range paths {
 		switch container.Identify(path).Kind {

@@ -22,7 +22,7 @@ const (
 	cachedRoot = "cached"
 )
 
-// SMARTLog answers as collect.Host.SMARTLog does.
+// SMARTLog answers as collector.Host.SMARTLog does.
 func (a *Archive) SMARTLog(controller string) ([]byte, error) {
 	text, err := fs.ReadFile(a.smart, controller)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *Archive) CacheResident(_ context.Context, path string) (uint64, error) 
 	return parseCached(text)
 }
 
-// CachedPaths lists them.
+// CachedPaths lists the paths with an entry.
 func (a *Archive) CachedPaths() []string {
 	var paths []string
 	_ = fs.WalkDir(a.cached, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -58,7 +58,7 @@ func (a *Archive) CachedPaths() []string {
 	return paths
 }
 
-// checkContent looks at entries that no kernel wrote.
+// checkContent checks entries that do not come from a kernel.
 func checkContent(top string, content []byte) error {
 	switch top {
 	case smartRoot:

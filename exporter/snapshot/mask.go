@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// masker replaces what identifies a machine or its users by numbers of the same shape and length.
-// The same thing becomes the same number everywhere, so that names and paths still match.
+// masker replaces what identifies a machine or its users with numbers of the same shape and length. The same value
+// becomes the same number everywhere, so that names and paths still match.
 type masker struct {
 	identifiers []identifier
 	hostName    *regexp.Regexp // nil if unknown
@@ -84,11 +84,11 @@ var cgroupNames = regexp.MustCompile(`\.(slice|scope|service|mount|automount|soc
 	`^(docker|kubelet|kubepods|besteffort|burstable|libpod_parent|lxc|container|init|runtime|pod[0-9a-fA-F_-]+|` +
 	`((libpod|libpod-payload|crio)-)?[0-9a-fA-F]{64})$`)
 
-// machineNames are units that systemd names after a container or virtual machine; what people call it is in
-// the middle.
+// machineNames are units that systemd names after a container or virtual machine; the name that people gave is in the
+// middle.
 var machineNames = regexp.MustCompile(`^(systemd-nspawn@|machine-(?:qemu\\x2d)?)(.+)(\.service|\.scope)$`)
 
-// maskCgroup masks the path of a cgroup. A name that no rule explains becomes group1 and so on.
+// maskCgroup masks the path of a cgroup. A name that matches no rule becomes group1 and so on.
 func (m *masker) maskCgroup(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

@@ -14,7 +14,7 @@ import (
 // once it is open, and of GPUDirect Storage. The rest is private.
 
 const (
-	maxDescriptors = 4096 // looked at of one process
+	maxDescriptors = 4096 // read of one process
 	maxKept        = 16   // recorded of one process
 )
 
@@ -44,7 +44,7 @@ var diskTierFiles = regexp.MustCompile(`^(dynamo-kvbm-disk-cache-[\w.-]*|kvbm_g3
 // storageDevices are the character devices of nvidia-fs.
 var storageDevices = regexp.MustCompile(`^/dev/nvidia-fs[0-9]*$`)
 
-// collectDescriptors records the descriptors of a process that a collector looks for.
+// collectDescriptors records the descriptors of a process that a collector reads.
 func (w *walker) collectDescriptors(proc fs.FS, pid uint32) {
 	directory := strconv.FormatUint(uint64(pid), 10) + "/fd"
 	kept := 0
@@ -59,7 +59,7 @@ func (w *walker) collectDescriptors(proc fs.FS, pid uint32) {
 			w.add(at+target, nil)
 			kept++
 		case strings.HasPrefix(target, "/") && diskTierFiles.MatchString(name):
-			// The directory is one that people named.
+			// People named the directory.
 			w.add(at+"/masked/"+w.masker.maskNames(name), sizeOf(proc, path.Join(directory, fd)))
 			w.collectFDInfo(proc, pid, fd)
 			kept++
@@ -78,7 +78,7 @@ func descriptors(proc fs.FS, directory string) []string {
 	if !ok {
 		return nil
 	}
-	// Those read before an error are as good as any.
+	// Those read before an error are valid.
 	entries, _ := table.ReadDir(maxDescriptors)
 	var names []string
 	for _, entry := range entries {
@@ -98,7 +98,7 @@ func sizeOf(proc fs.FS, name string) []byte {
 	return formatSize(info.Size())
 }
 
-// collectFDInfo records how the file was opened and which one it is, without the locks held on it.
+// collectFDInfo records how the file was opened and its identity, without the locks held on it.
 func (w *walker) collectFDInfo(proc fs.FS, pid uint32, fd string) {
 	name := strconv.FormatUint(uint64(pid), 10) + "/fdinfo/" + fd
 	text, err := fs.ReadFile(proc, name)

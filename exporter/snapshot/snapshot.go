@@ -52,7 +52,7 @@ type Kind string
 // The kinds.
 const (
 	Recorded    Kind = "recorded"    // read from a machine
-	Constructed Kind = "constructed" // put together by hand
+	Constructed Kind = "constructed" // written by hand
 )
 
 // Limits of an archive that is read.
@@ -61,7 +61,7 @@ const (
 	maxEntries = 16 << 10
 )
 
-// The places of the roots and of the driver's answers.
+// The paths of the roots and of the driver's answers.
 const (
 	procRoot      = "proc"
 	sysRoot       = "sys"
@@ -72,11 +72,11 @@ const (
 	linkArrow     = " -> "
 )
 
-// Archive is a host as it was.
+// Archive is a host at the time of its recording.
 type Archive struct {
 	Kind         Kind
 	Description  string // one line
-	Notes        string // how it came about, in as many lines as that takes
+	Notes        string // its origin, in any number of lines
 	RecordedWith string
 	// PageSize is that of the host's kernel in bytes.
 	PageSize int

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// maxSources is how many sources of a kind a header may name.
+// maxSources is the maximum number of sources of a kind in a header.
 const maxSources = 64
 
 // keyBlockBytes is the key of a header that gives the size of a KV block.

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// tree is a file system in memory with symbolic links. It is ours because testing/fstest.MapFS
-// recurses without end on a link that leads to itself, takes absolute links for broken, looks
-// through all entries to list a directory, and would put package testing into the exporter.
+// tree is a file system in memory with symbolic links. testing/fstest.MapFS does not serve here: it recurses without
+// end on a link that leads to itself, takes absolute links for broken, scans all entries to list a directory, and would
+// link package testing into the exporter.
 type tree struct{ root *node }
 
 // node is a file, a directory (children not nil) or a link (target not "").
@@ -29,10 +29,10 @@ type node struct {
 	size *uint64
 }
 
-// maxLinks is how many links a path may lead through; the kernel stops at 40 as well.
+// maxLinks is the maximum number of links in a path; the kernel stops at 40 as well.
 const maxLinks = 40
 
-// maxDepth bounds the components of a path.
+// maxDepth is the maximum number of components of a path.
 const maxDepth = 64
 
 var (
@@ -69,7 +69,7 @@ func (t *tree) addDescriptor(name, target string, size uint64) error {
 	return nil
 }
 
-// add puts a node where it belongs, making directories. Its path must not lead through links.
+// add adds a node at its path, making directories. The path must not lead through links.
 func (t *tree) add(name string, n *node) error {
 	if !fs.ValidPath(name) || name == "." || strings.Count(name, "/") >= maxDepth {
 		return errors.New("is no path")
@@ -139,10 +139,10 @@ func (t *tree) find(name string, follow bool) (*node, error) {
 	return here(), nil
 }
 
-// at is the file system below a directory, which need not exist.
+// at returns the file system below a directory, which need not exist.
 func (t *tree) at(prefix string) fs.FS { return view{t, prefix} }
 
-// view is what a tree shows below a directory. Links may lead out of it, as on a host.
+// view is the part of a tree below a directory. Links may lead out of it, as on a host.
 type view struct {
 	tree   *tree
 	prefix string
@@ -201,7 +201,7 @@ func (v view) ReadDir(name string) ([]fs.DirEntry, error) {
 	return n.entries(), nil
 }
 
-// Stat describes what a path leads to.
+// Stat describes the target of a path.
 func (v view) Stat(name string) (fs.FileInfo, error) {
 	n, err := v.find("stat", name, true)
 	if err != nil {
@@ -210,7 +210,7 @@ func (v view) Stat(name string) (fs.FileInfo, error) {
 	return n.info(path.Base(name)), nil
 }
 
-// Lstat describes a path itself, be it a link.
+// Lstat describes a path itself, even if it is a link.
 func (v view) Lstat(name string) (fs.FileInfo, error) {
 	n, err := v.find("lstat", name, false)
 	if err != nil {

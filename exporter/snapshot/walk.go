@@ -20,7 +20,7 @@ const (
 	maxMatches      = 64 // of one pattern in one directory
 	maxWrittenBytes = 380 << 10
 	maxWrittenFiles = 4000
-	bytesPerMarker  = 8 // what txtar adds to a name
+	bytesPerMarker  = 8 // the bytes that txtar adds to a name
 )
 
 // markerLine is a line that would end an entry.
@@ -32,7 +32,7 @@ type walker struct {
 	files  []txtar.File
 	seen   map[string]bool
 	bytes  int
-	// leftOut counts files for which there was no room.
+	// leftOut counts files beyond the limit.
 	leftOut int
 }
 
@@ -59,7 +59,7 @@ type visit struct {
 	row  allowed
 }
 
-// descend follows the components of the row's path that are left from a directory that is no link.
+// descend follows the remaining components of the row's path from a directory that is no link.
 func (v visit) descend(at string, rest []string, links int) {
 	for _, name := range v.match(at, rest[0]) {
 		v.enter(path.Join(at, name), rest[1:], links)
@@ -110,7 +110,7 @@ func (v visit) enter(at string, rest []string, links int) {
 	}
 }
 
-// resolve is where a link leads to within the file system. An absolute target names its mount point.
+// resolve returns the target of a link within the file system. An absolute target names its mount point.
 func (v visit) resolve(at, target string) (string, bool) {
 	if path.IsAbs(target) {
 		inside, ok := strings.CutPrefix(target, "/"+v.root+"/")
@@ -138,7 +138,7 @@ func (v visit) keepFile(at string) {
 	v.add(v.masked(at), []byte(masks[v.row.content](string(text))))
 }
 
-// masked is the name of an entry. Only directories of cgroups have names that people gave.
+// masked returns the name of an entry. Only directories of cgroups have names that people gave.
 func (v visit) masked(at string) string {
 	if v.root == cgroupRoot {
 		directory, file := path.Split(at)
@@ -147,7 +147,7 @@ func (v visit) masked(at string) string {
 	return v.root + "/" + v.masker.mask(at)
 }
 
-// add keeps an entry once. Rows come in order of importance, so that what finds no room matters least.
+// add adds an entry once. Rows come in order of importance, so that the limit drops the least important.
 func (w *walker) add(name string, content []byte) {
 	if w.seen[name] || strings.ContainsAny(name, "\n\r") {
 		return

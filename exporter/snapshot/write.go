@@ -18,8 +18,8 @@ import (
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// writeTimeout bounds a recording whose context has no earlier end; driverTimeout bounds the driver's
-// part of it, so that one that hangs leaves time for the files.
+// writeTimeout is the timeout of a recording whose context has no earlier end; driverTimeout is that of the driver's
+// part, so that a driver that hangs leaves time for the files.
 const (
 	writeTimeout  = 30 * time.Second
 	driverTimeout = 10 * time.Second
@@ -28,11 +28,11 @@ const (
 // maxRecordingBytes is the maximum size of the driver's answers in an archive.
 const maxRecordingBytes = 128 << 10
 
-// Source is a host to be recorded.
+// Source is a host to record.
 type Source struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
 	Proc, Sys, Cgroup fs.FS
-	// Driver is asked everything once.
+	// Driver gets every call once.
 	Driver nvml.Driver
 	// PageSize is that of the host's kernel in bytes.
 	PageSize int
@@ -132,7 +132,7 @@ func recordDriver(ctx context.Context, driver nvml.Driver) ([]byte, []nvml.Devic
 	return text, snapshot.Devices, err
 }
 
-// answerBuffer takes a recording until its text is asked for; a call that returns later finds it closed.
+// answerBuffer accepts a recording until its text is taken; a call that returns later finds it closed.
 type answerBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -156,7 +156,7 @@ func (b *answerBuffer) text() []byte {
 	return b.buffer.Bytes()
 }
 
-// maxProcesses is how many GPU processes are recorded with their files.
+// maxProcesses is the maximum number of GPU processes recorded with their files.
 const maxProcesses = 32
 
 func processRows(devices []nvml.Device) []allowed {

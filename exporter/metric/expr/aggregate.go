@@ -105,7 +105,7 @@ func (e Expr) pick(function string, k int, g Grouping) Expr {
 	return e
 }
 
-// reduce aggregates by anything that does not add, so that what it takes away was not summed.
+// reduce aggregates without adding, so the labels that it removes were not summed.
 func (e Expr) reduce(function string, g Grouping, parameters ...string) Expr {
 	lost := slices.DeleteFunc(slices.Clone(e.labels), func(label metric.Label) bool {
 		return slices.Contains(g.kept(e.labels), label)
@@ -144,7 +144,7 @@ func list(labels []metric.Label) string {
 	return strings.Join(names, ", ")
 }
 
-// without is the list lacking one label.
+// without returns the list without one label.
 func without(labels []metric.Label, label metric.Label) []metric.Label {
 	return slices.DeleteFunc(slices.Clone(labels), func(l metric.Label) bool { return l == label })
 }

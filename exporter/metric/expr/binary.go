@@ -22,7 +22,7 @@ func Number(value float64) Expr {
 // number writes a constant without an exponent, as people write thresholds.
 func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// errScalar is why a number cannot be used where series are needed.
+// errScalar is why a number cannot be used in place of series.
 func errScalar(operation string) error { return errors.New(operation + " needs series, not a number") }
 
 // class is a group of operators that treat values, units and labels alike.
@@ -77,7 +77,7 @@ func (e Expr) Unless(other Expr, m ...Matching) Expr {
 	return e.combine(membership, "unless", other, m)
 }
 
-// combine writes a binary operation and works out what its result is.
+// combine writes a binary operation and derives unit, labels and addends of its result.
 func (e Expr) combine(c class, operator string, other Expr, given []Matching) Expr {
 	m, err := oneMatching(given)
 	result := Expr{
@@ -97,7 +97,7 @@ func (e Expr) combine(c class, operator string, other Expr, given []Matching) Ex
 	return result
 }
 
-// checkKinds refuses what PromQL does not do with numbers.
+// checkKinds refuses operations that PromQL does not allow on numbers.
 func checkKinds(c class, operator string, e, other Expr) error {
 	if c == membership && (e.scalar || other.scalar) {
 		return errScalar(operator)
@@ -108,8 +108,8 @@ func checkKinds(c class, operator string, e, other Expr) error {
 	return nil
 }
 
-// resultUnit is the unit of a binary operation; a number takes that of the other side, and between two moments
-// lie seconds.
+// resultUnit is the unit of a binary operation; a number takes that of the other side, and the difference of two times
+// is in seconds.
 func resultUnit(c class, operator string, e, other Expr) Unit {
 	moment := Unit{Base: metric.Timestamp}
 	switch {
@@ -130,7 +130,7 @@ func resultUnit(c class, operator string, e, other Expr) Unit {
 	}
 }
 
-// resultAddends is what a sum over a binary operation adds up.
+// resultAddends are the addends of a sum over a binary operation.
 func resultAddends(c class, operator string, e, other Expr) []addend {
 	switch {
 	case other.scalar, c == comparison && !e.scalar, c == membership && operator != "or":

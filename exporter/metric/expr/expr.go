@@ -15,14 +15,13 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Expr is a PromQL expression. The zero value is none; values are never changed, every method
-// returns a new one.
+// Expr is a PromQL expression. The zero value is empty; values are never changed, every method returns a new one.
 type Expr struct {
 	parts      []part
 	scalar     bool           // a number, not a vector
-	loose      bool           // has to be put in parentheses as an operand
+	loose      bool           // needs parentheses as an operand
 	labels     []metric.Label // that its series can carry
-	addends    []addend       // what a sum over it adds up
+	addends    []addend       // the addends of a sum over it
 	percentile bool           // its values are percentiles: their mean is not a percentile
 	unit       Unit
 	err        error
@@ -35,8 +34,8 @@ type part struct {
 	selector *selector
 }
 
-// addend is a family whose values an expression carries, and the labels that are settled: fixed
-// by a matcher or taken away by an aggregation that did not add.
+// addend is a family whose values an expression carries, and the settled labels: fixed by a matcher or removed by an
+// aggregation that did not add.
 type addend struct {
 	family  string
 	rule    metric.SumRule
@@ -103,7 +102,7 @@ func (e Expr) Unit() Unit { return e.unit }
 // HasLabel reports whether the series of the expression can carry the label.
 func (e Expr) HasLabel(label metric.Label) bool { return slices.Contains(e.labels, label) }
 
-// Labels are those that the series of the expression can carry.
+// Labels are the labels that the series of the expression can carry.
 func (e Expr) Labels() []metric.Label { return slices.Clone(e.labels) }
 
 // families names the series in use, for messages.
@@ -115,7 +114,7 @@ func (e Expr) families() string {
 	return strings.Join(names, ", ")
 }
 
-// failed returns the expression with one more reason against it.
+// failed returns the expression with one more fault.
 func (e Expr) failed(err error) Expr {
 	e.err = errors.Join(e.err, err)
 	return e

@@ -8,8 +8,8 @@ func HistogramQuantile(q float64, h metric.Histogram, window Window, by []metric
 	return quantileOf(over("rate", selector{def: h.Def(), window: window, matchers: matchers}), q, By(by...))
 }
 
-// BucketQuantile is the same of a histogram in its classic form, which is the only one that most
-// engines serve. It is interpolated within a bucket: no better than the bounds are.
+// BucketQuantile is the same for a histogram in its classic form, the only form that most engines serve. It is
+// interpolated within a bucket, so its precision is that of the bounds.
 func BucketQuantile(q float64, h metric.Histogram, window Window, by []metric.Label, matchers ...Matcher) Expr {
 	buckets := selector{def: h.Def(), suffix: "_bucket", window: window, matchers: matchers}
 	return quantileOf(over("rate", buckets, metric.LabelLE), q, By(append([]metric.Label{metric.LabelLE}, by...)...))

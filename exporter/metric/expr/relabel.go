@@ -7,9 +7,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Copied gives series whose label matches the pattern (RE2, the whole value) another label, or a new value
-// of the same one: the text, in which $1 is what the first parentheses of the pattern found. Series that do
-// not match stay as they are.
+// Copied gives series whose label matches the pattern (RE2, the whole value) another label, or a new value of the same
+// one: the text, in which $1 is the match of the pattern's first parentheses. Other series stay unchanged.
 func (e Expr) Copied(from metric.Label, pattern string, to metric.Label, text string) Expr {
 	if e.scalar {
 		e = e.failed(errScalar("label_replace"))

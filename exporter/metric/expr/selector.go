@@ -55,8 +55,8 @@ func (s *selector) text() string {
 	return text
 }
 
-// targetLabels are set by the scrape job on every series. The address of the target, instance,
-// is not among them: it changes with a port, and no panel or rule may depend on it.
+// targetLabels are set by the scrape job on every series. The address of the target, instance, is not in the list: it
+// changes with a port, and no panel or rule may depend on it.
 func targetLabels() []metric.Label { return []metric.Label{metric.LabelHost, metric.LabelJob} }
 
 // expr is the selector as an expression.

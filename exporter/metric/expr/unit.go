@@ -4,7 +4,7 @@ import "github.com/umascope/umascope/exporter/metric"
 
 // Unit is the unit of an expression's values: a base unit of the vocabulary, or that per second.
 type Unit struct {
-	Base      metric.Unit // "" if it is none of the vocabulary's
+	Base      metric.Unit // "" if it is not in the vocabulary
 	PerSecond bool
 }
 

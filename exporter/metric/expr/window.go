@@ -41,7 +41,7 @@ func Changes(g metric.Gauge, window Window, matchers ...Matcher) Expr {
 	return e
 }
 
-// PredictLinear is the value that a gauge will have in a while if it goes on as within the window.
+// PredictLinear is the value that a gauge will have after a while if its trend within the window continues.
 func PredictLinear(g metric.Gauge, window Window, ahead time.Duration, matchers ...Matcher) Expr {
 	e := over("predict_linear", selector{def: g.Def(), window: window, matchers: matchers})
 	e.parts[len(e.parts)-1].text = fmt.Sprintf(", %s)", number(ahead.Seconds()))
@@ -53,7 +53,7 @@ func LastOverTime(d metric.Definer, window Window, matchers ...Matcher) Expr {
 	return over("last_over_time", selector{def: d.Def(), window: window, matchers: matchers})
 }
 
-// LastScraped is when a family was last scraped within the window, looked for at every step of it.
+// LastScraped is the time of the last scrape of a family within the window, evaluated at every step of it.
 func LastScraped(d metric.Definer, window, step Window, matchers ...Matcher) Expr {
 	e := Select(d, matchers...).wrapped("max_over_time(timestamp(", ")["+string(window)+":"+string(step)+"])")
 	e.unit = Unit{Base: metric.Timestamp}
