@@ -1,9 +1,8 @@
-// Package enginelog reads what engines and benchmarks print: where their phases begin, and the figures
-// that they state of their memory and their work.
+// Package enginelog reads the output of engines and benchmarks: the lines at which their phases begin, and the figures
+// that they report about their memory and their work.
 //
-// Everything here is a pure function of the lines. A figure is kept as its tool reports it, by the
-// tool's own definition and in base units; none of them is a measurement of ours. What a line says is
-// believed to be a number and nothing more: the text is somebody else's.
+// All of it is a pure function of the lines. A figure is kept as its tool reports it, by the tool's own definition and
+// in base units; umascope measures none of them. The text is untrusted: only numbers are read from it.
 package enginelog
 
 import (
@@ -13,10 +12,10 @@ import (
 	"strings"
 )
 
-// Phases that the lines of a log can begin, in the order in which they come. A log never goes back.
+// Phases that the lines of a log can begin, in order. A log never goes back.
 const (
 	PhaseLoad    = "load"    // the engine starts: weights, memory of the KV cache, graphs
-	PhaseReady   = "ready"   // it is ready, and nothing is asked of it
+	PhaseReady   = "ready"   // it is ready and receives no requests
 	PhaseWarmup  = "warmup"  // requests that the tool does not count
 	PhaseMeasure = "measure" // the requests that it reports
 	PhaseStop    = "stop"    // its report, and its end
@@ -26,28 +25,28 @@ func phases() []string {
 	return []string{PhaseLoad, PhaseReady, PhaseWarmup, PhaseMeasure, PhaseStop}
 }
 
-// Tool is a program whose log is understood.
+// Tool is a program whose log is supported.
 type Tool struct {
 	Name string
-	// Help says what is read, in a line.
+	// Help describes the input in one line.
 	Help string
-	// First is the phase in which the program starts; empty if its phases cannot be told.
+	// First is the phase in which the program starts; empty if the log does not show phases.
 	First string
 
 	marks    []mark
 	figures  []figure
-	versions []string // labels that a version follows
+	versions []string // labels in front of a version
 	reduced  *reduction
-	restarts []string // beginnings of an engine: what was read before them is of another one
-	contexts string   // begins what has buffers of its own; empty is none
-	// results reads a file of results that the tool writes beside its log; nil if none is known.
+	restarts []string // lines at which an engine begins: figures before them belong to another one
+	contexts string   // begins a part with its own buffers; empty if there is none
+	// results reads a file of results that the tool writes next to its log; nil if there is no such file.
 	results func(io.Reader) ([]Value, error)
 }
 
-// None reads nothing: the tool whose log is not understood.
+// None is the tool whose log is not read.
 const None = "none"
 
-// Tools lists the tools in the order of the help.
+// Tools returns the tools in the order of the help.
 func Tools() []Tool {
 	return []Tool{
 		trtllm(), vllm(), sglang(), llamaCPP(), genaiBench(),
@@ -55,7 +54,7 @@ func Tools() []Tool {
 	}
 }
 
-// Find returns the tool of a name.
+// Find returns the tool with a name.
 func Find(name string) (Tool, error) {
 	var names []string
 	for _, tool := range Tools() {
@@ -67,13 +66,13 @@ func Find(name string) (Tool, error) {
 	return Tool{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
 }
 
-// String is the name, as --extract takes it.
+// String returns the name, as --extract takes it.
 func (t Tool) String() string { return t.Name }
 
-// HasResults says whether the tool writes files of results that are understood.
+// HasResults reports whether the tool writes files of results that are supported.
 func (t Tool) HasResults() bool { return t.results != nil }
 
-// Results reads a file of results. It fails on a file that is none, or larger than a bound.
+// Results reads a file of results. It fails on another kind of file, or on one above the size limit.
 func (t Tool) Results(file io.Reader) ([]Value, error) {
 	if t.results == nil {
 		return nil, fmt.Errorf("%s writes no file of results that is understood", t.Name)
@@ -81,16 +80,16 @@ func (t Tool) Results(file io.Reader) ([]Value, error) {
 	return t.results(file)
 }
 
-// mark is a text by which a line begins a phase.
+// mark is a text with which a line begins a phase.
 type mark struct {
 	text  string
-	whole bool // the text is the whole line, beside space
-	// from is the phase in which the text counts; empty is any before the one that it begins.
+	whole bool // the text is the whole line, apart from space
+	// from is the phase in which the text counts; empty means any phase before the one that it begins.
 	from string
 	to   string
 }
 
-// begins says whether a line begins the mark's phase.
+// begins reports whether a line begins the mark's phase.
 func (m mark) begins(line, now string) bool {
 	if m.from != "" && m.from != now || slices.Index(phases(), now) >= slices.Index(phases(), m.to) {
 		return false

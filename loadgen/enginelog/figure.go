@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Factors to base units. GiB is what the engines mean by GiB and also by GB; each tool's file says
-// where that is seen.
+// Factors to base units. GiB is what the engines mean by GiB and also by GB; each tool's file gives the source for
+// that.
 const (
 	gib          = 1 << 30
 	mib          = 1 << 20
@@ -15,24 +15,23 @@ const (
 	one          = 1
 )
 
-// figure is a number in a line: after the labels, which stand in it in this order, and before its
-// unit. Labels are searched as they are, because a pattern language on every line of a talkative
-// program costs more than all the rest.
+// figure is a number in a line: after the labels, which occur in this order, and before its unit. Labels are searched
+// as plain text, because a pattern language on every line of a verbose program costs more than all the rest.
 type figure struct {
 	of        Name
 	statistic string
 	after     []string
 	leads     bool   // the first label begins the line
-	unit      string // text behind the number; empty is anything
+	unit      string // text after the number; empty matches any
 	factor    float64
 	sum       bool // of several lines; else the last one counts
-	// each: of the lines of a device in one context the last counts, and these are added.
+	// each: the last line of a device in one context counts, and the devices are added.
 	each bool
-	// device chooses lines by the word before the first label; nil is any.
+	// device selects lines by the word before the first label; nil selects all.
 	device func(string) bool
 }
 
-// in returns the number in base units, and the words that say so: the labels, the number and its unit.
+// in returns the number in base units, and its text: the labels, the number and its unit.
 func (f figure) in(line string) (value float64, words string, found bool) {
 	rest, found := behind(line, f.after)
 	if found && f.device != nil && !f.device(deviceIn(line, f.after[0])) {
@@ -70,11 +69,11 @@ func deviceIn(line, label string) string {
 	return words[len(words)-1]
 }
 
-// largest bounds what is taken for a figure: above, whole numbers are no longer exact.
+// largest bounds the figures that are accepted: above it, whole numbers are no longer exact.
 const largest = 1 << 53
 
-// behind returns what follows the labels. The first must not be the tail of a longer word: the input
-// tokens of a report are not its "total input tokens".
+// behind returns the text after the labels. The first must not be the tail of a longer word: the input tokens of a
+// report are not its "total input tokens".
 func behind(line string, labels []string) (string, bool) {
 	for i, label := range labels {
 		before, rest, found := strings.Cut(line, label)
@@ -94,9 +93,9 @@ func endsInWord(text string) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// leadingNumber cuts a plain number such as 113.65, 223,152 or 1.0526E+15 from the front of a text. A
-// sign is no part of it: nothing that is read here can be negative, and what is printed so, such as
-// SGLang's memory of weights where other processes gave memory back, means nothing.
+// leadingNumber cuts a plain number such as 113.65, 223,152 or 1.0526E+15 from the front of a text. It accepts no sign:
+// the figures cannot be negative, and a printed negative, such as SGLang's memory of weights after other processes
+// freed memory, is meaningless.
 func leadingNumber(text string) (number, rest string) {
 	digit := func(i int) bool { return i < len(text) && text[i] >= '0' && text[i] <= '9' }
 	i := 0
@@ -123,7 +122,7 @@ func leadingNumber(text string) (number, rest string) {
 // longestVersion bounds a version.
 const longestVersion = 64
 
-// versionIn returns the version behind a label, such as 1.1.0rc3, or nothing.
+// versionIn returns the version after a label, such as 1.1.0rc3, or "".
 func versionIn(line, label string) string {
 	_, rest, found := strings.Cut(line, label)
 	if !found {
@@ -142,8 +141,8 @@ func versionIn(line, label string) string {
 	return rest
 }
 
-// rankIn returns the number of the rank that printed a line, as engines of several write it in front:
-// "(Worker_TP1 pid=7)", "(VllmWorker rank=1 pid=7)", "[2025-03-25 16:37:06 TP1]", "[RANK 1]".
+// rankIn returns the number of the rank that printed a line. Engines with several ranks write it in front: "(Worker_TP1
+// pid=7)", "(VllmWorker rank=1 pid=7)", "[2025-03-25 16:37:06 TP1]", "[RANK 1]".
 func rankIn(line string) (int, bool) {
 	front := line[:min(len(line), longestPrefix)]
 	for _, label := range []string{" TP", "_TP", " rank=", "[RANK "} {
@@ -162,5 +161,5 @@ func rankIn(line string) (int, bool) {
 	return 0, false
 }
 
-// longestPrefix is how far into a line the rank of its process is looked for.
+// longestPrefix is how far into a line the rank is searched.
 const longestPrefix = 80

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// genaiBench reads the log of genai-bench (0.0.3 to 0.0.5), and the files that it writes for every run
-// of its scenarios.
+// genaiBench reads the log of genai-bench (0.0.3 to 0.0.5), and the files that it writes for every run of its
+// scenarios.
 //
-// The log has the phases, if its dashboard is off (ENABLE_UI=false): with it, genai-bench holds its log
-// back until it ends. Runs of several scenarios or concurrencies are one phase. Lines such as
+// The log has the phases, if its dashboard is off (ENABLE_UI=false): with the dashboard, genai-bench holds its log back
+// until it ends. Runs of several scenarios or concurrencies are one phase. Lines such as
 //
 //	INFO     2026-07-22 10:00:00 - genai_bench.benchmark:benchmark - Starting benchmark with concurrency=4, spawn_rate=4
 //
@@ -30,18 +30,18 @@ func genaiBench() Tool {
 	}
 }
 
-// largestResults bounds a file of results, in bytes. It has every request in it.
+// largestResults bounds a file of results, in bytes. The file contains every request.
 const largestResults = 256 << 20
 
-// genaiRun is what is read of such a file (genai_bench/metrics/aggregated_metrics_collector.py, save).
+// genaiRun has the fields of such a file that are read (genai_bench/metrics/aggregated_metrics_collector.py, save).
 type genaiRun struct {
 	Aggregated *struct {
 		Scenario      string  `json:"scenario"`
 		IterationType string  `json:"iteration_type"`
-		Concurrency   float64 `json:"num_concurrency"` // a rate, where those are sent
+		Concurrency   float64 `json:"num_concurrency"` // a rate, if the load is a rate
 		BatchSize     int     `json:"batch_size"`
 
-		Duration  *float64 `json:"run_duration"` // seconds, whatever the time unit
+		Duration  *float64 `json:"run_duration"` // seconds, with any time unit
 		Requests  *float64 `json:"num_completed_requests"`
 		Failed    *float64 `json:"num_error_requests"`
 		PerSecond *float64 `json:"requests_per_second"`
@@ -114,7 +114,7 @@ func (run genaiRun) values() []Value {
 	return values
 }
 
-// of says which run of the experiment it is.
+// of names the run within the experiment.
 func (run genaiRun) of() string {
 	a := run.Aggregated
 	scenario := shortened(strings.TrimSpace(plain(a.Scenario)))

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine bounds a line in bytes; what is longer is cut off.
+// longestLine bounds a line in bytes; longer lines are truncated.
 const longestLine = 16 << 10
 
 // Line is one line of a stream, without escapes and control characters.
 type Line struct {
-	// Number counts the line feeds before it, from 1: the line of the raw text. What a progress bar
-	// writes over itself are several lines of one number.
+	// Number counts the line feeds before it, from 1: the line of the raw text. Updates of a progress bar are several
+	// lines with one number.
 	Number int
 	Text   string
 }
@@ -26,7 +26,7 @@ type Lines struct {
 	buffer []byte
 }
 
-// NewLines returns a writer that hands every line on as soon as it has ended; empty ones are left out.
+// NewLines returns a writer that calls emit with every line as soon as it has ended; it leaves out empty ones.
 func NewLines(emit func(Line)) *Lines { return &Lines{emit: emit} }
 
 // Write never fails.
@@ -47,7 +47,7 @@ func (l *Lines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush hands on what came after the last end of a line.
+// Flush emits the text after the last end of a line.
 func (l *Lines) Flush() {
 	if text := strings.TrimSpace(plain(string(l.buffer))); text != "" {
 		l.emit(Line{l.feeds + 1, text})
@@ -86,8 +86,8 @@ func plain(text string) string {
 
 const escape = 0x1b
 
-// escapeLength is that of the escape sequence (ECMA-48) at the front of a text; one that does not end
-// goes to the end of the text.
+// escapeLength returns the length of the escape sequence (ECMA-48) at the front of a text; an unterminated one extends
+// to the end of the text.
 func escapeLength(text string) int {
 	if len(text) < 2 {
 		return len(text)
@@ -115,5 +115,5 @@ func escapeLength(text string) int {
 	}
 }
 
-// From is where the line stands, such as stdout:12.
+// From returns the place of the line, such as stdout:12.
 func (l Line) From(stream string) string { return fmt.Sprintf("%s:%d", stream, l.Number) }

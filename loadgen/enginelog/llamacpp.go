@@ -2,8 +2,8 @@ package enginelog
 
 import "strings"
 
-// llamaCPP reads the log of llama.cpp's server (0.5.0, that in llama-cpp-python 0.3.36, November 2026). Sizes are in MiB, a
-// line for each device, such as these of an H200
+// llamaCPP reads the log of llama.cpp's server (0.5.0, the version in llama-cpp-python 0.3.36, November 2026). Sizes
+// are in MiB, one line for each device, such as these of an H200
 //
 //	0.00.323.589 I load_tensors:   CPU_Mapped model buffer size =     2.26 MiB
 //	0.00.323.590 I load_tensors:        CUDA0 model buffer size =  5410.77 MiB
@@ -12,9 +12,9 @@ import "strings"
 //	0.00.920.958 I sched_reserve:      CUDA0 compute buffer size =  1344.01 MiB
 //	0.00.920.962 I sched_reserve:  CUDA_Host compute buffer size =    48.01 MiB
 //
-// CUDA_Host is pinned memory of the host. Weights are of all devices, those in the host too. A model with two kinds of
-// attention has two lines of KV, and a draft model has lines of its own: both are added. Compute buffers that a context reserves
-// again take the place of those before. The server prints all of this from verbosity 4 on only (-lv 4).
+// CUDA_Host is pinned memory of the host. Weights are the sum over all devices, host memory included. A model with two
+// kinds of attention has two lines of KV, and a draft model has its own lines: both are added. Compute buffers that a
+// context reserves again replace the earlier ones. The server prints these lines only from verbosity 4 on (-lv 4).
 func llamaCPP() Tool {
 	return Tool{
 		Name: "llamacpp", Help: "llama.cpp's server (started with -lv 4): weights, KV cache, compute buffers",
@@ -37,7 +37,7 @@ func llamaCPP() Tool {
 	}
 }
 
-// inHost says whether a device of llama.cpp is memory of the host.
+// inHost reports whether a device of llama.cpp is host memory.
 func inHost(device string) bool {
 	return strings.HasPrefix(device, "CPU") || strings.HasSuffix(device, "_Host")
 }

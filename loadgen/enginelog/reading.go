@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// Reading is what the lines of one run of a tool have said so far. It is used from one goroutine.
+// Reading is what has been read from the lines of one run of a tool so far. It is used from one goroutine.
 type Reading struct {
 	tool  Tool
 	phase string
 
-	// Version is the engine's or the tool's own; empty if no line says it.
+	// Version is the engine's or the tool's own; empty if no line contains it.
 	Version string
 	// values are in the order in which they were first read.
 	values []Value
 	ranks  int
-	// context counts what has buffers of its own, and parts are the figures by context and device.
+	// context counts the parts with their own buffers, and parts are the figures by context and device.
 	context int
 	parts   []part
-	// reduced is the ratio that the tool's reduction leaves, and its words; empty words are none.
+	// reduced is the ratio that the tool's reduction leaves, with its text; an empty text means no reduction.
 	reduced      float64
 	reducedWords string
 }
 
-// part is the share of a figure that a device has in a context.
+// part is a device's share of a figure in a context.
 type part struct {
 	of      Name
 	context int
@@ -32,12 +32,11 @@ type part struct {
 	value   float64
 }
 
-// Read begins to read a log.
+// Read returns an empty Reading of the tool's log.
 func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
 
-// Line reads one line of a stream. It returns the phase that begins with it, and the words that say so;
-// or nothing. Of no line more is kept than what is read of it: engines print their settings, and keys
-// are among them.
+// Line reads one line of a stream. It returns the phase that begins with it, and the text that marks it; or "". It
+// keeps only the figures of a line, since engines print their settings, which may include keys.
 func (r *Reading) Line(stream string, l Line) (phase, words string) {
 	text := l.Text
 	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
@@ -52,7 +51,7 @@ func (r *Reading) Line(stream string, l Line) (phase, words string) {
 		r.ranks = max(r.ranks, rank+1)
 	}
 	for _, f := range r.tool.figures {
-		// What other ranks than the first say would be added to it, or take its place.
+		// Figures of other ranks would be added to the first rank's, or replace it.
 		if value, words, found := f.in(text); found && rank == 0 {
 			if f.each {
 				value = r.addPart(part{f.of, r.context, deviceIn(text, f.after[0]), value})
@@ -78,10 +77,10 @@ func (r *Reading) enter(text string) (phase, words string) {
 	return "", ""
 }
 
-// mostParts bounds what is remembered of a log that has a new device in every line.
+// mostParts bounds the memory for a log that has a new device in every line.
 const mostParts = 1000
 
-// addPart enters what a device has in a context, and returns the sum over all of them.
+// addPart sets a device's share in a context, and returns the sum over all of them.
 func (r *Reading) addPart(new part) float64 {
 	same := func(p part) bool { return p.of == new.of && p.context == new.context && p.device == new.device }
 	if i := slices.IndexFunc(r.parts, same); i >= 0 {
@@ -98,7 +97,7 @@ func (r *Reading) addPart(new part) float64 {
 	return sum
 }
 
-// keep enters a figure: added to what was read before, or in its place.
+// keep stores a figure: added to the earlier value, or replacing it.
 func (r *Reading) keep(f figure, value float64, from, text string) {
 	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.of && v.Statistic == f.statistic })
 	if i < 0 {
@@ -112,13 +111,13 @@ func (r *Reading) keep(f figure, value float64, from, text string) {
 	v.Value, v.From, v.Text = value, from, text
 }
 
-// reduction is a line by which less of a figure is used than an earlier line has: so many of so many.
+// reduction is a line that reduces the used part of an earlier figure: so many of so many.
 type reduction struct {
 	of       Name
 	from, to figure
 }
 
-// reduce takes the line of a reduction. It may come once for every rank, and counts once.
+// reduce reads the line of a reduction. It may occur once for every rank, and counts once.
 func (r *Reading) reduce(line string) {
 	if r.tool.reduced == nil {
 		return
@@ -130,7 +129,7 @@ func (r *Reading) reduce(line string) {
 	}
 }
 
-// Values are the figures, each once.
+// Values returns the figures, each once.
 func (r *Reading) Values() []Value {
 	values := slices.Clone(r.values)
 	if r.reducedWords == "" {
@@ -154,8 +153,8 @@ func (r *Reading) Value(name Name) *float64 {
 	return nil
 }
 
-// Ranks is how many ranks the engine has, as far as its lines show; what one says of its memory is
-// then not all of it. At least 1.
+// Ranks returns how many ranks the engine has, as far as its lines show, at least 1. With several ranks, the memory of
+// one is not all of it.
 func (r *Reading) Ranks() int {
 	ranks := max(r.ranks, 1)
 	if tensor, pipeline := r.Value(TensorRanks), r.Value(PipelineRanks); tensor != nil {
@@ -168,7 +167,7 @@ func (r *Reading) Ranks() int {
 	return ranks
 }
 
-// longestText bounds the words that are kept with a value.
+// longestText bounds the text that is kept with a value.
 const longestText = 240
 
 func shortened(text string) string {

@@ -1,6 +1,6 @@
 package enginelog
 
-// servingReport is the table that ends vLLM's `bench serve` (vllm/benchmarks/serve.py), SGLang's
+// servingReport returns the figures of the table that ends vLLM's `bench serve` (vllm/benchmarks/serve.py), SGLang's
 // bench_serving and bench_offline_throughput, all of one origin, in milliseconds and tokens:
 //
 //	============ Serving Benchmark Result ============

@@ -2,22 +2,23 @@ package enginelog
 
 import "slices"
 
-// sglang reads the logs of SGLang's server and of its bench_serving, bench_offline_throughput and
-// bench_one_batch (0.4 to 0.5.23).
+// sglang reads the logs of SGLang's server and of its bench_serving, bench_offline_throughput and bench_one_batch (0.4
+// to 0.5.23).
 //
-// Memory is printed by python/sglang/srt/model_executor/model_runner.py and mem_cache/memory_pool.py
-// as "GB" of 2^30 bytes: 171,008 tokens of 64 KiB are the "10.44 GB" of its line. A draft model has a
-// pool of its own, which is added. Lines such as
+// Memory is printed by python/sglang/srt/model_executor/model_runner.py and mem_cache/memory_pool.py as "GB" of 2^30
+// bytes: 171,008 tokens of 64 KiB are the "10.44 GB" of its line. A draft model has its own pool, which is added. Lines
+// such as
 //
 //	[2025-03-25 16:37:06 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=63.48 GB, mem usage=15.11 GB.
 //	[2025-03-25 16:37:06 TP0] KV Cache is allocated. #tokens: 442750, K size: 27.02 GB, V size: 27.02 GB
 //
-// Releases of late 2026 print their settings as server_args={'tp_size': 1, ...} instead of ServerArgs(...). Where
-// SGLANG_ENABLE_POST_CAPTURE_KV_SIZING is set, the target's pool is sized after the graphs: its line before them is an upper
-// bound ("KV Cache VA upper bound"), and the size is in "Post-capture KV sizing: KV cache allocated."; a draft model's pool has
-// its line as ever, and is added.
+// Releases of late 2026 print their settings as server_args={'tp_size': 1, ...} instead of ServerArgs(...). If
+// SGLANG_ENABLE_POST_CAPTURE_KV_SIZING is set, the target's pool is sized after the graphs: its line before them is an
+// upper bound ("KV Cache VA upper bound"), and the size is in "Post-capture KV sizing: KV cache allocated."; a draft
+// model's pool has its line as ever, and is added.
 //
-// What weights take is the fall of free memory, which on a machine with one pool anybody can move.
+// The memory of weights is computed from the fall of free memory, which any process can change on a machine with one
+// pool.
 func sglang() Tool {
 	return Tool{
 		Name: "sglang", Help: "SGLang's server and its benchmarks: weights, KV cache, the report",

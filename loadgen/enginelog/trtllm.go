@@ -2,20 +2,19 @@ package enginelog
 
 // trtllm reads the logs of trtllm-bench and trtllm-serve (TensorRT-LLM 0.15 to 1.3).
 //
-// The phases are those of trtllm-bench throughput and latency (tensorrt_llm/bench/benchmark). It sends
-// its warm-up by the same function as the rest, so that "Starting benchmarking async task." and
-// "Benchmark complete." stand in the log of either.
+// The phases are those of trtllm-bench throughput and latency (tensorrt_llm/bench/benchmark). It sends its warm-up by
+// the same function as the rest, so that "Starting benchmarking async task." and "Benchmark complete." are in the log
+// of either.
 //
-// Memory is printed by tensorrt_llm/_torch/pyexecutor/_util.py and model_loader.py, where
-// GB = 1 << 30, also for "Use 63.32 GB for model weights.", and by
-// cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp. The KV cache is made twice, small for the
-// profiling and then in full: the last line counts. Lines such as
+// Memory is printed by tensorrt_llm/_torch/pyexecutor/_util.py and model_loader.py, where GB = 1 << 30, also for "Use
+// 63.32 GB for model weights.", and by cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp. The KV cache is made twice,
+// small for the profiling and then in full: the last line counts. Lines such as
 //
 //	[12/20/2025-04:21:51] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 113.65 GiB, available KV cache memory when calculating max tokens: 5.95 GiB, fraction is set 0.8999999761581421, kv size is 73728. device total memory 119.70 GiB, , tmp kv_mem 0.56 GiB
 //	[TensorRT-LLM][INFO] [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache (86720).
 //
-// The report is that of tensorrt_llm/bench/dataclasses/reporting.py (older: statistics of
-// throughput.py), in milliseconds and tokens, such as
+// The format of the report is that of tensorrt_llm/bench/dataclasses/reporting.py (older: statistics of throughput.py),
+// in milliseconds and tokens, such as
 //
 //	Total Output Throughput (tokens/sec):             11076.7700
 //	[TTFT] P99    : 232.4339
@@ -83,5 +82,5 @@ func trtllm() Tool {
 	return t
 }
 
-// mean is the statistic.
+// mean is the name of the statistic.
 const mean = "mean"

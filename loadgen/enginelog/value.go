@@ -3,7 +3,7 @@ package enginelog
 // Name names a quantity; it ends in its unit.
 type Name string
 
-// The quantities. Those of an engine are of its first rank.
+// The quantities. Those of an engine are those of its first rank.
 const (
 	PeakBytes       Name = "engine_peak_bytes"
 	TorchBytes      Name = "engine_torch_bytes"
@@ -47,7 +47,7 @@ const (
 	E2ESeconds  Name = "e2e_seconds"
 )
 
-// Unit is how a value is written for people.
+// Unit is how a value is formatted for people.
 type Unit string
 
 // The units.
@@ -58,14 +58,14 @@ const (
 	PerSecond Unit = "per_second"
 )
 
-// Quantity is what a name stands for.
+// Quantity describes a name.
 type Quantity struct {
 	Name    Name
 	Unit    Unit
 	Meaning string
 }
 
-// Quantities lists all of them, in the order of reports.
+// Quantities returns all quantities, in the order of reports.
 func Quantities() []Quantity {
 	return []Quantity{
 		{RequestsPerSecond, PerSecond, "requests per second"},
@@ -110,20 +110,20 @@ func Quantities() []Quantity {
 type Value struct {
 	Name Name `json:"name"`
 	Unit Unit `json:"unit"`
-	// Meaning says what it is, by the tool's own definition of it.
+	// Meaning is the tool's own definition of the figure.
 	Meaning string `json:"meaning"`
 	// Statistic is mean, min, max, sd or a percentile such as p99; empty if there is only one value.
 	Statistic string  `json:"statistic,omitempty"`
 	Value     float64 `json:"value"`
-	// Of says which of several parts of the benchmark it is of; empty if there is one.
+	// Of is the part of the benchmark that the figure belongs to; empty if there is only one.
 	Of string `json:"of,omitempty"`
-	// From is the stream and line, or the file, that says so, and Text its words: the label, the number and
-	// the unit. The rest of the line is in the log.
+	// From is the stream and line, or the file, with the figure, and Text its text there: the label, the number and the
+	// unit. The rest of the line is in the log.
 	From string `json:"from"`
 	Text string `json:"text,omitempty"`
 }
 
-// NewValue makes a value of a known quantity.
+// NewValue makes a value of a listed quantity.
 func NewValue(name Name, statistic string, value float64) Value {
 	v := Value{Name: name, Statistic: statistic, Value: value}
 	for _, q := range Quantities() {

@@ -2,20 +2,19 @@ package enginelog
 
 import "slices"
 
-// vllm reads the logs of vLLM's engine, V0 and V1, and of `vllm bench throughput`, latency and serve
-// (0.6 to 0.29).
+// vllm reads the logs of vLLM's engine, V0 and V1, and of `vllm bench throughput`, latency and serve (0.6 to 0.29).
 //
-// Memory is printed by vllm/v1/worker/gpu_worker.py, gpu_model_runner.py and v1/core/kv_cache_utils.py
-// (V0: worker/worker.py, model_runner.py), in GiB; older lines say "GB" of the same division by 2^30:
-// "Loading model weights took 8.5107 GB" is followed by "model weights take 8.51GiB". Lines such as
+// Memory is printed by vllm/v1/worker/gpu_worker.py, gpu_model_runner.py and v1/core/kv_cache_utils.py (V0:
+// worker/worker.py, model_runner.py), in GiB; older lines say "GB" of the same division by 2^30: "Loading model weights
+// took 8.5107 GB" is followed by "model weights take 8.51GiB". Lines such as
 //
 //	(EngineCore pid=1878) INFO 07-09 21:29:51 [gpu_worker.py:508] Available KV cache memory: 11.92 GiB
 //	(EngineCore pid=1878) INFO 07-09 21:29:51 [kv_cache_utils.py:2146] GPU KV cache size: 223,152 tokens
 //	Throughput: 2.76 requests/s, 1913.92 total tokens/s, 414.11 output tokens/s
 //
-// The engine states no peak. The first line above is what it lets the KV cache have, of which the
-// blocks take nearly all; with --num-gpu-blocks-override, which the log shows by a line of its own, only
-// as much as the blocks that are left:
+// The engine reports no peak. The first line above is the memory available to the KV cache, of which the blocks take
+// nearly all. With --num-gpu-blocks-override, which has its own line in the log, they take only the reduced number of
+// blocks:
 //
 //	Overriding num_gpu_blocks=4096 with num_gpu_blocks_override=64
 func vllm() Tool {

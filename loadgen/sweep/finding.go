@@ -6,30 +6,29 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Finding is what a search found: not a number but the two loads that the limit lies between.
+// Finding is the result of a search: the two loads that the limit lies between.
 type Finding struct {
 	Search Kind `json:"search"`
-	// Rule is by what a load counts as beyond the limit, in words.
+	// Rule is the rule by which a load counts as beyond the limit, in words.
 	Rule string `json:"rule"`
-	// Within is the highest load within the limit below which none was beyond it; Beyond is the lowest
-	// load beyond it. Requests in flight, or requests a second. Absent is one that was not found
-	// between the two ends.
+	// Within is the highest load within the limit with no lower load beyond it; Beyond is the lowest load beyond it.
+	// The unit is requests in flight, or requests a second. A load that was not found between the two ends is absent.
 	Within *float64 `json:"within,omitempty"`
 	Beyond *float64 `json:"beyond,omitempty"`
-	// Tolerance is how far apart the two may lie, as a share of the lower.
+	// Tolerance is the allowed distance between the two, as a share of the lower.
 	Tolerance float64 `json:"tolerance_ratio"`
-	// HighestThroughput is the highest of all usable runs, in the unit beside it, and HighestAt the
-	// load of that run. A low load there was measured with too few requests.
+	// HighestThroughput is the highest of all usable runs, in the unit that is given with it, and HighestAt the load of
+	// that run. Few requests were measured at a low load.
 	HighestThroughput *float64 `json:"highest_throughput,omitempty"`
 	HighestAt         *float64 `json:"highest_throughput_at,omitempty"`
 	ThroughputUnit    string   `json:"throughput_unit,omitempty"`
 	// Says is the finding as a sentence.
 	Says string `json:"says"`
-	// Contradictions are what a sharp limit would not show; a limit with many of them is a broad one.
+	// Contradictions are runs that a sharp limit would not show; a limit with many of them is a broad one.
 	Contradictions []string `json:"contradictions,omitempty"`
 }
 
-// Finding is what the search has found so far; nil of a sweep over a list.
+// Finding returns what the search has found so far; nil for a sweep over a list.
 func (p Plan) Finding(done []Trial) *Finding {
 	if p.Search == nil || len(done) == 0 {
 		return nil
@@ -63,7 +62,7 @@ func highestThroughput(done []Trial) (highest, at float64, m measure) {
 	return highest, at, m
 }
 
-// says is the finding as a sentence.
+// says returns the finding as a sentence.
 func (s Search) says(over Over, done []Trial, b bracket) string {
 	below, above := valueOf(b.within).Text, valueOf(b.beyond).Text
 	var text string
@@ -87,7 +86,7 @@ func (o Over) heading() string {
 	return "Concurrency"
 }
 
-// words is what a load on a side of the limit does.
+// words describes a load on a side of the limit.
 func (s Search) words(at side) string {
 	switch {
 	case s.Kind == ForSLO && at == within:
@@ -105,7 +104,7 @@ func (s Search) words(at side) string {
 	}
 }
 
-// unfinished is why a search ended before it was done; empty if it was.
+// unfinished returns why a search ended early; empty if it did not.
 func (s Search) unfinished(done []Trial) string {
 	last := done[len(done)-1]
 	switch {
@@ -123,7 +122,7 @@ func (s Search) unfinished(done []Trial) string {
 	return ""
 }
 
-// codes are the reasons for which a run is invalid, in brackets.
+// codes returns the reasons for which a run is invalid, in brackets.
 func (t Trial) codes() string {
 	if t.Summary == nil || len(t.Summary.InvalidReasons) == 0 {
 		return ""

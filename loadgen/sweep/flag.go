@@ -11,16 +11,16 @@ import (
 // Flag is a flag of a point's run, by its long name.
 type Flag struct{ Name, Value string }
 
-// How much a point measures unless somebody says it: so many requests that one bad one is within the
-// one per cent that an SLO and validity allow, and that ramp and drain are the smaller part.
+// The default size of a point: enough requests that one failure is within the one per cent that an SLO and validity
+// allow, and that ramp and drain are the smaller part.
 const (
 	leastRequests   = 100
 	requestsPerSlot = 10
 	secondsOfRate   = 60
 )
 
-// Flags are those that make a run the one of a point. The fixed ones are what is swept, so nobody
-// else may give them; the others give way to what was given.
+// Flags returns the flags that make a run the one of a point. The fixed ones are swept, so the user may not set them;
+// the user's flags replace the fallback ones.
 func (o Over) Flags(v Value) (fixed, fallback []Flag) {
 	switch o.Name {
 	case Concurrency:
@@ -48,26 +48,25 @@ func (s Shape) flags() (fixed, fallback []Flag) {
 		[]Flag{{"requests", number(shapeIterations * s.Batch)}, {"warmup", number(shapeWarmup * s.Batch)}}
 }
 
-// Label is the name under which each run says its value: a label is lower case without dots.
+// Label returns the name of the label with each run's value: a label is lower case without dots.
 func (o Over) Label() string {
 	name := regexp.MustCompile(`[^a-z0-9_]`).ReplaceAllString(strings.ToLower(o.Name), "_")
 	return name[:min(len(name), 64)]
 }
 
-// RunID names the run of a trial within a sweep: in the order in which they were measured, and by
-// what they were.
+// RunID names the run of a trial within a sweep: by its place in time and by its value.
 func (o Over) RunID(sweep string, t Trial) string {
 	value := regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(t.Value.Text, "-")
 	return fmt.Sprintf("%s-%02d-%s-%s", sweep, t.Number, o.Label()[:min(len(o.Label()), 20)], value[:min(len(value), 16)])
 }
 
-// LongestSweepID is what a sweep may be called, so that its runs have names that are not too long.
+// LongestSweepID bounds the name of a sweep, so that the names of its runs are not too long.
 const LongestSweepID = 80
 
-// Seed is that of a trial: of the sweep's, what is measured, and how often it was before. Without
-// that, a point would ask what the one before asked, and be answered from its prefix cache. It does
-// not depend on the other points: two sweeps with the same seed ask the same at the same point.
-// It has 53 bits, so that every reader of JSON can hold it.
+// Seed returns the seed of a trial: a function of the sweep's seed, the value, and how often the value was measured
+// before. With a single seed, a point would repeat the requests of the previous one and be answered from its prefix
+// cache. It does not depend on the other points: two sweeps with the same seed send the same requests at the same
+// point. It has 53 bits, so that every reader of JSON can hold it.
 func (o Over) Seed(seed uint64, v Value, repeat int) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%d %s=%s %d", seed, o.Name, v.Text, repeat)

@@ -7,30 +7,30 @@ import (
 	"slices"
 )
 
-// Kind is what limit a search looks for.
+// Kind is the kind of limit that a search looks for.
 type Kind string
 
-// What may be looked for.
+// The kinds of limits.
 const (
 	ForSLO        Kind = "slo"
 	ForSaturation Kind = "saturation"
 )
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{ForSLO, ForSaturation} }
 
-// plateau is the share of the highest throughput at which a closed loop counts as saturated, and so
-// much less than all of it that noise is not taken for it.
+// plateau is the share of the highest throughput at which a closed loop counts as saturated. It is below 1 by more than
+// the noise.
 const plateau = 0.9
 
-// leastGain is how much more throughput twice the requests in flight must bring, or the server no
-// longer gains by them.
+// leastGain is the least relative gain in throughput from twice the requests in flight; below it, the server is
+// saturated.
 const leastGain = 0.1
 
 // failing is the share of failed requests at which a server is no longer serving its load.
 const failing = 0.1
 
-// NewSearch looks for a limit on the load of --over.
+// NewSearch returns a search for a limit on the load of --over.
 func NewSearch(kind Kind, over Over, tolerance float64) (Search, error) {
 	low, high, err := over.Ends()
 	if err != nil {
@@ -50,7 +50,7 @@ func NewSearch(kind Kind, over Over, tolerance float64) (Search, error) {
 	return s, nil
 }
 
-// Rule is the rule of a search, in words.
+// Rule returns the rule of a search, in words.
 func (s Search) Rule() string {
 	switch {
 	case s.Kind == ForSLO:
@@ -62,7 +62,7 @@ func (s Search) Rule() string {
 	}
 }
 
-// keepsSLO is the side of a run by the SLO.
+// keepsSLO returns the side of a run by the SLO.
 func keepsSLO(t Trial) side {
 	switch met, known := t.met(); {
 	case !known:
@@ -74,9 +74,9 @@ func keepsSLO(t Trial) side {
 	}
 }
 
-// keepsUp is the side of a run with arrivals by the clock: whether as many requests ended as became
-// due. The same is told by requests in flight that grow and grow, which is what other tools look at
-// by the slope of a line; counts at two moments need no model of the noise along it.
+// keepsUp returns the side of a run with arrivals by the clock: whether as many requests ended as became due. Requests
+// in flight that keep growing show the same, and other tools fit a line to them; counts at two moments need no model of
+// the noise.
 func keepsUp(t Trial) side {
 	switch {
 	case !t.usable():
@@ -92,7 +92,7 @@ func keepsUp(t Trial) side {
 	}
 }
 
-// byTrial is the side of each load by its runs: beyond the limit if any was.
+// byTrial returns the side of each load by its runs: beyond the limit if any of them was.
 func byTrial(done []Trial, split func(Trial) side) map[float64]side {
 	sides := map[float64]side{}
 	for _, t := range done {
@@ -101,12 +101,12 @@ func byTrial(done []Trial, split func(Trial) side) map[float64]side {
 	return sides
 }
 
-// byThroughput is the side of each load of a closed loop. While throughput still grows with load,
-// everything is within the limit; after that, what has nearly the highest throughput is beyond it,
-// and whatever is above the load that has the highest, where some servers do worse again.
+// byThroughput returns the side of each load of a closed loop. While throughput still grows with load, every load is
+// within the limit. After that, loads with nearly the highest throughput are beyond it, and so are all loads above the
+// one with the highest, where some servers get slower.
 func byThroughput(done []Trial) map[float64]side {
 	means := meanThroughput(done)
-	measured := slices.Sorted(maps.Keys(means)) // not those whose runs told nothing: that is no throughput of 0
+	measured := slices.Sorted(maps.Keys(means)) // without runs that show nothing: their throughput is unknown, not 0
 	best, at := 0.0, 0.0
 	for _, load := range measured {
 		if means[load] > best {
@@ -124,9 +124,8 @@ func byThroughput(done []Trial) map[float64]side {
 	return sides
 }
 
-// flattens says whether some load brings too little over one below it: less than leastGain for each
-// doubling. Loads closer than half a doubling are left out: their difference is noise. The loads are
-// ascending.
+// flattens reports whether some load gains too little over one below it: less than leastGain for each doubling. It
+// skips loads closer than half a doubling: their difference is noise. The loads are ascending.
 func flattens(means map[float64]float64, ascending []float64) bool {
 	for i, high := range ascending {
 		for _, low := range ascending[:i] {
@@ -139,7 +138,7 @@ func flattens(means map[float64]float64, ascending []float64) bool {
 	return false
 }
 
-// meanThroughput is the mean of the usable runs of each load.
+// meanThroughput returns the mean of the usable runs of each load.
 func meanThroughput(done []Trial) map[float64]float64 {
 	m := measureOf(done)
 	sums, counts := map[float64]float64{}, map[float64]float64{}

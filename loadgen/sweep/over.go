@@ -1,8 +1,8 @@
-// Package sweep measures the same thing at several points. It knows which points there are, with
-// which flags and which seed each is run, when to stop, how to look for the highest load that keeps
-// an SLO or for the load that saturates a server, and what table comes out of it.
+// Package sweep measures the same workload at several points. It defines the points, the flags and the seed of each
+// run, when to stop, how to search for the highest load that keeps an SLO or for the load that saturates a server, and
+// the resulting table.
 //
-// One run is a function that it is given; nothing here sends a request.
+// The caller passes the function that makes one run; this package sends no request.
 package sweep
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// What may differ from point to point.
+// The parameters that may differ from point to point.
 const (
 	Concurrency = "concurrency"
 	Rate        = "rate"
@@ -22,25 +22,25 @@ const (
 	setPrefix   = "set." // before the name of a size of the scenario
 )
 
-// Bounds of --over.
+// Limits of --over.
 const (
 	mostPoints = 100
 	mostLoad   = 1e6
 )
 
-// Over is what differs from point to point, and its values.
+// Over is the parameter that differs from point to point, and its values.
 type Over struct {
 	// Name is concurrency, rate, shape or set.KEY.
 	Name  string
 	items []item
 }
 
-// Value is one point's.
+// Value is the value of one point.
 type Value struct {
-	// Text is the value as a flag takes it.
+	// Text is the value in the format of a flag.
 	Text string
-	// Load is the value as a number: requests in flight, requests a second or the scenario's size.
-	// 0 of a shape and of a size that is no number.
+	// Load is the value as a number: requests in flight, requests a second or the scenario's size. It is 0 for a shape
+	// and for a size that is not a number.
 	Load float64
 }
 
@@ -48,8 +48,8 @@ type Value struct {
 type item struct {
 	text      string // of a single value
 	low, high float64
-	step      float64 // added from one to the next; 0 is not said, which is 1
-	factor    float64 // or multiplied; 0 is none
+	step      float64 // added from one to the next; 0 means the default, 1
+	factor    float64 // or multiplied; 0 means no factor
 }
 
 // ParseOver reads NAME=LIST. An item of the list is a value, or a range: A..B by ones, A..B+STEP,
@@ -105,16 +105,16 @@ func (o Over) parse(part string) ([]item, error) {
 	return []item{{text: part}}, err
 }
 
-// size says whether the scenario's sizes differ, which may be anything that the scenario takes.
+// size reports whether a size of the scenario differs; the scenario checks its values.
 func (o Over) size() bool { return strings.HasPrefix(o.Name, setPrefix) }
 
-// whole says whether values are whole numbers.
+// whole reports whether values are whole numbers.
 func (o Over) whole() bool { return o.Name == Concurrency }
 
-// decimal is how numbers are written: without sign and exponent, since + and x mean something else.
+// decimal is the format of numbers: without sign and exponent, since + and x have another meaning.
 var decimal = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
 
-// number accepts a load.
+// number parses a load.
 func (o Over) number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -128,7 +128,7 @@ func (o Over) number(text string) (float64, error) {
 	return v, nil
 }
 
-// parseRange reads what stands around the dots of A..B, A..B+STEP and A..BxFACTOR.
+// parseRange reads the parts around the dots of A..B, A..B+STEP and A..BxFACTOR.
 func (o Over) parseRange(low, rest string) (item, error) {
 	at := strings.IndexAny(rest, "+x")
 	high, by := rest, ""
@@ -153,15 +153,14 @@ func (o Over) parseRange(low, rest string) (item, error) {
 		i.step, err = o.number(by)
 		return i, err
 	}
-	i.factor, err = Over{Name: Rate}.number(by) // 1.5 is a factor of whole numbers too
+	i.factor, err = Over{Name: Rate}.number(by) // 1.5 is also a factor of whole numbers
 	if err == nil && i.factor < 1.01 {
 		err = fmt.Errorf("x%s is not 1.01 or more", by)
 	}
 	return i, err
 }
 
-// Points lists the values in the order in which they are measured, which is the one they are given
-// in.
+// Points returns the values in the given order, which is the order of measurement.
 func (o Over) Points() ([]Value, error) {
 	var values []Value
 	for _, i := range o.items {
@@ -182,7 +181,7 @@ func (o Over) Points() ([]Value, error) {
 	return values, nil
 }
 
-// expand lists the values of an item.
+// expand returns the values of an item.
 func (o Over) expand(i item) ([]Value, error) {
 	if i.text != "" {
 		v := Value{Text: i.text}
@@ -205,7 +204,7 @@ func (o Over) expand(i item) ([]Value, error) {
 	return nil, fmt.Errorf("more than %d points from %s to %s", mostPoints, valueOf(i.low).Text, valueOf(i.high).Text)
 }
 
-// at is the n-th number of a range.
+// at returns the n-th number of a range.
 func (i item) at(n int, whole bool) float64 {
 	if i.factor != 0 {
 		load := i.low
@@ -223,7 +222,7 @@ func (i item) at(n int, whole bool) float64 {
 	return i.low + float64(n)*i.step
 }
 
-// valueOf writes a load with six significant digits at most: nobody sets a rate finer.
+// valueOf formats a load with six significant digits at most, finer than any useful rate.
 func valueOf(load float64) Value {
 	text := strconv.FormatFloat(load, 'g', 6, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
@@ -233,7 +232,7 @@ func valueOf(load float64) Value {
 	return Value{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
 }
 
-// Ends are the two ends that a search looks between: of one range, without a step.
+// Ends returns the two ends that a search looks between: those of one range without a step.
 func (o Over) Ends() (low, high float64, err error) {
 	if o.Name != Concurrency && o.Name != Rate {
 		return 0, 0, fmt.Errorf("%s is no load", o.Name)

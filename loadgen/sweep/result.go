@@ -10,28 +10,28 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Schema names the form of sweep.json.
+// Schema is the schema name of sweep.json.
 const Schema = "umascope.sweep/1"
 
-// Result is sweep.json: what was asked for, every run with its figures, and what was found. It is
-// written before the first run and after each.
+// Result is sweep.json: the request, every run with its figures, and the finding. It is written before the first run
+// and after each.
 type Result struct {
 	Schema string `json:"schema"`
 	Sweep  string `json:"sweep"`
 	State  State  `json:"state"`
-	// Reason is why it is stopped, interrupted or failed, in words.
+	// Reason is why the sweep stopped, was interrupted or failed, in words.
 	Reason    string     `json:"reason,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 
-	// Over is what the runs differ in: concurrency, rate, shape or set.KEY.
+	// Over is the parameter that differs between the runs: concurrency, rate, shape or set.KEY.
 	Over string `json:"over"`
 	// Flags are all flags of the sweep, given or default; secrets are redacted. Those of a run are in
 	// its manifest.
 	Flags map[string]string `json:"flags"`
 	Seed  uint64            `json:"seed"`
-	// SamePrompts says that every run has that seed. Otherwise each has one of its own, made of it and of
-	// what is measured, so that no run is answered from what the one before left in a prefix cache.
+	// SamePrompts is true if every run has that seed. Otherwise each has its own seed, derived from it and from the
+	// value, so that no run is answered from what the previous one left in a prefix cache.
 	SamePrompts bool `json:"same_prompts"`
 	// PauseSeconds is the time between two runs.
 	PauseSeconds float64 `json:"pause_seconds"`
@@ -42,14 +42,14 @@ type Result struct {
 	trials []Trial
 }
 
-// State is how far a sweep is.
+// State is the state of a sweep.
 type State string
 
 // The states of a sweep.
 const (
-	Running        State = "running" // also of one that was killed
+	Running        State = "running" // also if it was killed
 	Complete       State = "complete"
-	StoppedEarly   State = "stopped" // by a rule of its own
+	StoppedEarly   State = "stopped" // by its own rule
 	WasInterrupted State = "interrupted"
 	HasFailed      State = "failed"
 )
@@ -62,7 +62,7 @@ type Point struct {
 	Load *float64 `json:"load,omitempty"`
 	// Repeat is how often the same value was measured before.
 	Repeat int `json:"repeat"`
-	// Run is the run's name and that of its folder.
+	// Run is the name of the run and of its folder.
 	Run            string         `json:"run"`
 	Seed           uint64         `json:"seed"`
 	Status         Status         `json:"status"`
@@ -70,12 +70,12 @@ type Point struct {
 	// Problem is why it failed, in words.
 	Problem string `json:"problem,omitempty"`
 	SLOMet  *bool  `json:"slo_met,omitempty"`
-	// Figures are those of the run's summary by the names of the columns of sweep.csv; what a run does
-	// not have is not there.
+	// Figures are those of the run's summary by the names of the columns of sweep.csv; figures that a run lacks are
+	// absent.
 	Figures map[string]float64 `json:"figures"`
 }
 
-// reasons are the codes in one cell.
+// reasons returns the codes in one cell.
 func (p Point) reasons() string {
 	var codes []string
 	for _, c := range p.InvalidReasons {
@@ -84,7 +84,7 @@ func (p Point) reasons() string {
 	return strings.Join(codes, " ")
 }
 
-// Update enters what was measured so far.
+// Update sets the runs measured so far.
 func (r *Result) Update(p Plan, done []Trial) {
 	r.trials, r.Points, r.Finding = done, []Point{}, p.Finding(done)
 	for _, t := range done {
@@ -114,7 +114,7 @@ func pointOf(t Trial) Point {
 	return p
 }
 
-// Outline is the sweep as a page shows it: what was found, and each run at its place.
+// Outline is the sweep as a page shows it: the finding, and each run at its place.
 type Outline struct {
 	Title, Over, Verdict string
 	Good                 bool
@@ -126,9 +126,9 @@ type Outline struct {
 // Member is one run of a sweep.
 type Member struct {
 	Run, Name string
-	Load      float64 // 0 is none
+	Load      float64 // 0 if the value is not a number
 	State     string
-	Summary   *summary.Summary // nil of a run that has none
+	Summary   *summary.Summary // nil if the run has none
 }
 
 // Mark is a load with a word.
@@ -137,7 +137,7 @@ type Mark struct {
 	Text string
 }
 
-// Outline is what a page shows of the sweep.
+// Outline returns the data for a page about the sweep.
 func (r Result) Outline(p Plan) Outline {
 	g := Outline{Title: "Sweep " + r.Sweep, Over: axisName(p.Over), Notes: r.notes(p), Verdict: r.verdict(p)}
 	g.Good = r.State == Complete && p.Judge(r.trials) != Unsound
@@ -158,7 +158,7 @@ func (r Result) Outline(p Plan) Outline {
 	return g
 }
 
-// axisName is what the runs differ in, with its unit.
+// axisName returns the swept parameter with its unit.
 func axisName(o Over) string {
 	switch o.Name {
 	case Concurrency:
@@ -170,7 +170,7 @@ func axisName(o Over) string {
 	}
 }
 
-// verdict is what became of the sweep, in a sentence.
+// verdict returns the outcome of the sweep, in a sentence.
 func (r Result) verdict(p Plan) string {
 	if r.State != Complete && r.State != StoppedEarly {
 		return fmt.Sprintf("This sweep is %s: %s", r.State, r.Reason)
@@ -189,7 +189,7 @@ func (r Result) verdict(p Plan) string {
 	}
 }
 
-// notes are what was found, in sentences.
+// notes returns the findings, in sentences.
 func (r Result) notes(p Plan) []string {
 	var notes []string
 	if f := r.Finding; f != nil {
@@ -217,8 +217,8 @@ func (r Result) notes(p Plan) []string {
 	return notes
 }
 
-// tooFew names the loads of runs with so few requests that a single one decides whether the SLO is
-// kept; empty if there are none.
+// tooFew names the loads of runs with so few requests that a single one decides whether the SLO is kept; empty if there
+// are none.
 func tooFew(done []Trial) string {
 	var values []string
 	least := 0
@@ -238,8 +238,8 @@ func tooFew(done []Trial) string {
 	return fmt.Sprintf("With fewer than %d requests a single one decides whether the SLO is kept: so it is at %s.", least, strings.Join(values, ", "))
 }
 
-// highestWithin says which is the highest value of a list that keeps the SLO, and whether a lower one
-// misses it; empty without an SLO or a load.
+// highestWithin names the highest value of a list that keeps the SLO, and reports whether a lower one misses it; empty
+// without an SLO or a load.
 func highestWithin(done []Trial) string {
 	best, lowestMiss, asked := 0.0, 0.0, false
 	for _, t := range done {

@@ -6,27 +6,26 @@ import (
 	"slices"
 )
 
-// Search looks for a limit between two loads: it doubles from the lower end until a load is beyond
-// the limit, narrows the two down by halves of their ratio, and measures the highest load within the
-// limit a second time. Where it goes next is a function of what was measured so far and of nothing
-// else.
+// Search looks for a limit between two loads: it doubles from the lower end until a load is beyond the limit, narrows
+// the two down by halves of their ratio, and measures the highest load within the limit a second time. The next load is
+// a function of the measurements so far only.
 type Search struct {
-	// Kind is what limit is looked for.
+	// Kind is the kind of limit.
 	Kind      Kind
 	Low, High float64
-	// Whole is of loads that are whole numbers.
+	// Whole is true if loads are whole numbers.
 	Whole bool
-	// Tolerance is how far apart, relative to the lower, the two loads may lie at the end.
+	// Tolerance is the allowed distance between the two loads at the end, relative to the lower.
 	Tolerance float64
 	judge     judge
-	// split is the side of one run; nil of a limit that only shows between runs.
+	// split returns the side of one run; nil for a limit that shows only between runs.
 	split func(Trial) side
 }
 
-// Ends are the two loads that the search goes between.
+// Ends returns the two loads that the search goes between.
 func (s Search) Ends() []Value { return []Value{valueOf(s.Low), valueOf(s.High)} }
 
-// side is on which side of the limit a load is.
+// side is the side of the limit that a load is on.
 type side int
 
 const (
@@ -35,22 +34,22 @@ const (
 	beyond
 )
 
-// judge tells the side of every load that was measured, from all trials so far.
+// judge returns the side of every load that was measured, from all trials so far.
 type judge func(done []Trial) map[float64]side
 
 const (
-	// mostTrials ends a search whose runs contradict each other again and again.
+	// mostTrials ends a search whose runs keep contradicting each other.
 	mostTrials = 40
-	// mostAttempts is how often a load is measured whose run shows nothing of the limit; mostClientAttempts if that
-	// was the fault of the client, which passes more often than swap or a changed model.
+	// mostAttempts is how often a load is measured whose run shows nothing about the limit; mostClientAttempts if that
+	// was the client's fault, which is more often temporary than swap or a changed model.
 	mostAttempts, mostClientAttempts = 2, 3
-	// confirmations is in how many runs the answer must have been within the limit: the one load that
-	// was lucky is the one that a search settles on.
+	// confirmations is how many runs of the answer must have been within the limit: a search tends to settle on a load
+	// whose run was lucky.
 	confirmations = 2
 )
 
-// bracket is where the limit lies: above the highest load within it below which nothing was beyond,
-// and not above the lowest load beyond. 0 is none.
+// bracket is the interval of the limit: above the highest load within it that has no lower load beyond, and not above
+// the lowest load beyond. 0 is none.
 type bracket struct{ within, beyond float64 }
 
 func (s Search) bracket(done []Trial) bracket {
@@ -69,7 +68,7 @@ func (s Search) bracket(done []Trial) bracket {
 	return b
 }
 
-// next is what to measure next.
+// next returns the value to measure next.
 func (s Search) next(done []Trial) (Value, bool) {
 	if len(done) == 0 {
 		return valueOf(s.Low), true
@@ -98,8 +97,8 @@ func (s Search) next(done []Trial) (Value, bool) {
 	return confirmed, repeats(done, confirmed) < confirmations
 }
 
-// tells says whether a run shows anything of the limit. One that is valid need not: of a single
-// request nobody can say whether a backlog grows.
+// tells reports whether a run shows anything about the limit. A valid run may not: a single request does not show
+// whether a backlog grows.
 func (s Search) tells(t Trial) bool {
 	if s.split != nil {
 		return s.split(t) != unknown
@@ -107,7 +106,7 @@ func (s Search) tells(t Trial) bool {
 	return t.usable() && t.hasThroughput()
 }
 
-// attempts counts the runs of a value that told nothing.
+// attempts counts the runs of a value that showed nothing.
 func (s Search) attempts(done []Trial, v Value) int {
 	n := 0
 	for _, t := range done {
@@ -118,7 +117,7 @@ func (s Search) attempts(done []Trial, v Value) int {
 	return n
 }
 
-// middle is the load half way, by ratio; none once the two are close enough.
+// middle returns the load half way, by ratio; false once the two are close enough.
 func (s Search) middle(b bracket) (Value, bool) {
 	if b.beyond == 0 || b.beyond/b.within <= 1+s.Tolerance {
 		return Value{}, false
@@ -127,7 +126,7 @@ func (s Search) middle(b bracket) (Value, bool) {
 	if s.Whole {
 		load = math.Round(load)
 	} else {
-		// Nobody wants a rate of 12.5992; three digits are finer than the finest tolerance.
+		// Avoid rates such as 12.5992; three digits are finer than the finest tolerance.
 		unit := math.Pow(10, math.Floor(math.Log10(load))-2)
 		load = math.Round(load/unit) * unit
 	}
@@ -135,8 +134,8 @@ func (s Search) middle(b bracket) (Value, bool) {
 	return v, v.Load > b.within && v.Load < b.beyond
 }
 
-// contradictions lists, in words, what a sharp limit would not show: a load whose runs disagree, and
-// one within the limit above one beyond it.
+// contradictions lists, in words, runs that a sharp limit would not show: a load whose runs disagree, and one within
+// the limit above one beyond it.
 func (s Search) contradictions(done []Trial) []string {
 	var found []string
 	sides, lowest := s.judge(done), 0.0
@@ -155,7 +154,7 @@ func (s Search) contradictions(done []Trial) []string {
 	return found
 }
 
-// count is how many runs of a load were on a side, of limits that one run shows.
+// count returns how many runs of a load were on a side, for limits that one run shows.
 func (s Search) count(done []Trial, load float64, where side) int {
 	n := 0
 	for _, t := range done {
@@ -166,7 +165,7 @@ func (s Search) count(done []Trial, load float64, where side) int {
 	return n
 }
 
-// loads are those that were measured, ascending.
+// loads returns the measured loads, ascending.
 func loads(done []Trial) []float64 {
 	var all []float64
 	for _, t := range done {

@@ -13,8 +13,8 @@ type Shape struct {
 	Batch, Input, Output int
 }
 
-// Iterations of a shape. One generates the whole batch, so that it is as many requests as the batch
-// has; they are sent by as many slots, and not in step.
+// Iterations of a shape. One generates the whole batch: as many requests as the batch has. As many slots send them, not
+// in step.
 const (
 	shapeWarmup     = 10
 	shapeIterations = 100
@@ -23,8 +23,8 @@ const (
 // ShapePause is how long a machine cools down between two shapes.
 const ShapePause = 30 * time.Second
 
-// AllShapes are T1 to T6, as the comparisons of native and container runs on unified-memory
-// machines were laid out: the first three are longer and longer, the others larger and larger.
+// AllShapes returns T1 to T6, the shapes of the comparisons of native and container runs on unified-memory machines:
+// the first three grow in length, the others in batch size.
 func AllShapes() []Shape {
 	return []Shape{
 		{"T1", 1, 128, 32},

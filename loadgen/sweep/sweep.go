@@ -11,11 +11,11 @@ import (
 // Plan is a sweep before it begins.
 type Plan struct {
 	Over Over
-	// Values are measured in their order, unless Search says where to go.
+	// Values are measured in order, unless Search selects the next one.
 	Values []Value
 	Search *Search
-	// StopErrorRatio is the share of failed requests from which on no further value is measured, 0 to
-	// 1; 0 never stops. A search takes such a load for one beyond the limit instead.
+	// StopErrorRatio is the share of failed requests from which on no further value is measured, 0 to 1; 0 never stops.
+	// A search counts such a load as beyond the limit instead.
 	StopErrorRatio float64
 	// Pause is the time between two runs.
 	Pause time.Duration
@@ -24,12 +24,11 @@ type Plan struct {
 	SamePrompts bool
 }
 
-// ErrInterrupted is why a sweep ended before its plan did.
+// ErrInterrupted means that a sweep ended before its plan did.
 var ErrInterrupted = errors.New("interrupted before its plan ended")
 
-// Drive measures one value after the other. What is kept after each run is all trials so far: a
-// sweep that is killed is readable up to its last run. It fails if a run does, and returns what was
-// measured in any case.
+// Drive measures one value after the other. After each run it saves all trials so far, so that a killed sweep is
+// readable up to its last run. It fails if a run does, and returns the trials in any case.
 func (p Plan) Drive(ctx context.Context, run func(context.Context, Trial) Outcome, keep func([]Trial) error) ([]Trial, error) {
 	var done []Trial
 	for {
@@ -78,7 +77,7 @@ func (p Plan) seed(t Trial) uint64 {
 	return p.Over.Seed(p.Seed, t.Value, t.Repeat)
 }
 
-// next is what to measure next: a function of what was measured so far.
+// next returns the value to measure next: a function of the trials so far.
 func (p Plan) next(done []Trial) (Value, bool) {
 	if p.Stopped(done) != "" {
 		return Value{}, false
@@ -92,7 +91,7 @@ func (p Plan) next(done []Trial) (Value, bool) {
 	return p.Values[len(done)], true
 }
 
-// Stopped is why no further value of the list was measured, in words; empty if all were.
+// Stopped returns why no further value of the list was measured, in words; empty if all were.
 func (p Plan) Stopped(done []Trial) string {
 	if len(done) == 0 {
 		return ""
@@ -107,18 +106,18 @@ func (p Plan) Stopped(done []Trial) string {
 	return fmt.Sprintf("%.3g %% of the requests at %s failed, so that the values after it were not measured", 100*last.errorRatio(), last.Value.Text)
 }
 
-// Verdict is what a sweep that was not interrupted and did not fail comes to.
+// Verdict is the outcome of a sweep that was not interrupted and did not fail.
 type Verdict int
 
-// Sound is a sweep whose runs may be used; Unsound has an invalid one, or a search that an invalid
-// one ended; Unmet found no value that keeps the SLO.
+// Sound means that the sweep's runs are valid; Unsound that one is invalid, or that an invalid one ended a search;
+// Unmet that no value keeps the SLO.
 const (
 	Sound Verdict = iota
 	Unsound
 	Unmet
 )
 
-// Judge says what the trials come to.
+// Judge returns the outcome of the trials.
 func (p Plan) Judge(done []Trial) Verdict {
 	switch {
 	case p.unsound(done):
@@ -130,8 +129,8 @@ func (p Plan) Judge(done []Trial) Verdict {
 	}
 }
 
-// unsound: runs that a search found beyond the limit may be invalid for the requests that failed, for
-// that is what it looked for; and one that told nothing may have been repeated.
+// unsound: runs that a search found beyond the limit may be invalid because of failed requests, since the search looks
+// for them; and a run that showed nothing may have been repeated.
 func (p Plan) unsound(done []Trial) bool {
 	if p.Search != nil {
 		last := done[len(done)-1]
@@ -140,8 +139,7 @@ func (p Plan) unsound(done []Trial) bool {
 	return slices.ContainsFunc(done, func(t Trial) bool { return t.Status == Invalid })
 }
 
-// unmet: one value that misses the SLO is what a sweep shows; all of them is a server that does not
-// keep it.
+// unmet: one value that misses the SLO is an expected result of a sweep; if all do, the server does not keep it.
 func (p Plan) unmet(done []Trial) bool {
 	if p.Search != nil {
 		return p.Search.Kind == ForSLO && p.Search.bracket(done).within == 0

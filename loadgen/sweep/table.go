@@ -8,15 +8,14 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// figure is a number of a run's summary that stands in the table; its name has the unit.
+// figure is a number of a run's summary in the table; its name has the unit.
 type figure struct {
 	name string
 	of   func(*summary.Summary) *float64
 }
 
-// figures are the columns that every sweep has, in this order, whatever it found: who reads
-// sweep.csv finds them by name. Latencies count from the moment of sending; those that begin with
-// scheduled count from the intended start.
+// figures returns the columns that every sweep has, in this fixed order, so that readers of sweep.csv find them by
+// name. Latencies count from the moment of sending; those that begin with scheduled count from the intended start.
 func figures() []figure {
 	all := []figure{
 		{"requests_ok", func(s *summary.Summary) *float64 { return number(s.Requests[openai.StatusOK]) }},
@@ -147,8 +146,7 @@ func (l latency) figures() []figure {
 	return all
 }
 
-// CSV writes sweep.csv: a row for each run, in the order in which they were measured. What a run does
-// not have is empty.
+// CSV writes sweep.csv: a row for each run, in the order of measurement. Figures that a run lacks are empty.
 func (r Result) CSV(w io.Writer) error {
 	header := []string{"point", "over", "value", "repeat", "run", "seed", "status", "invalid_reasons", "slo_met"}
 	all := figures()

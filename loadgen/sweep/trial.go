@@ -7,32 +7,32 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Trial is one run of a sweep: the value that it was made with, and what became of it.
+// Trial is one run of a sweep: its value and its outcome.
 type Trial struct {
 	// Number counts from 1 in the order of time.
 	Number int
 	Value  Value
 	// Repeat is how often the same value was measured before.
 	Repeat int
-	// Seed is that of the run.
+	// Seed is the run's seed.
 	Seed uint64
 	Outcome
 }
 
-// Outcome is what became of a run.
+// Outcome is the outcome of a run.
 type Outcome struct {
 	Run    string
 	Status Status
 	// Problem is why it failed, in words.
 	Problem string
-	// Summary is nil of a run that failed before it had any.
+	// Summary is nil if the run failed before it had one.
 	Summary *summary.Summary
 }
 
-// Status is what a run is worth.
+// Status is the quality of a run.
 type Status string
 
-// What a run may be worth.
+// The qualities of a run.
 const (
 	Valid       Status = "valid"
 	Invalid     Status = "invalid"
@@ -40,9 +40,9 @@ const (
 	Failed      Status = "failed"
 )
 
-// usable says whether a run tells how the server bears its load: it is valid, or invalid only because
-// requests failed, which is how many servers bear too much. What any other rule found (a client that
-// was late, a machine that swapped) is no property of the load.
+// usable reports whether a run shows how the server handles its load: it is valid, or invalid only because requests
+// failed, which is how many servers react to overload. The findings of any other rule (a late client, a machine that
+// swapped) are not properties of the load.
 func (t Trial) usable() bool {
 	if t.Status == Valid {
 		return true
@@ -50,14 +50,14 @@ func (t Trial) usable() bool {
 	return t.Status == Invalid && !slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool { return r.Code != summary.CodeErrorRate })
 }
 
-// clientFault reports whether the client stood still or sent late, so that the run shows the client and not the server.
+// clientFault reports whether the client was stopped or sent late, so that the run shows the client and not the server.
 func (t Trial) clientFault() bool {
 	return t.Status == Invalid && slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool {
 		return r.Code == summary.CodeClientLag || r.Code == summary.CodeClientStall
 	})
 }
 
-// gaveUp is why a run was stopped at once, if it was: every other point would be too.
+// gaveUp returns why a run was stopped at once, if it was: every other point would be stopped too.
 func (t Trial) gaveUp() summary.Code {
 	if t.Summary == nil {
 		return ""
@@ -70,7 +70,7 @@ func (t Trial) gaveUp() summary.Code {
 	return ""
 }
 
-// errorRatio is the share of measured requests that did not end ok, 0 to 1.
+// errorRatio returns the share of measured requests that did not end ok, 0 to 1.
 func (t Trial) errorRatio() float64 {
 	if t.Summary == nil {
 		return 0
@@ -85,7 +85,7 @@ func (t Trial) errorRatio() float64 {
 	return float64(all-t.Summary.Requests[openai.StatusOK]) / float64(all)
 }
 
-// met says whether the SLO was kept; known is false without one, or of a run that tells nothing.
+// met reports whether the SLO was kept; known is false without an SLO, or if the run shows nothing.
 func (t Trial) met() (met, known bool) {
 	if !t.usable() || t.Summary.Goodput == nil {
 		return false, false
@@ -93,13 +93,13 @@ func (t Trial) met() (met, known bool) {
 	return t.Summary.Goodput.Met, true
 }
 
-// measure is a throughput that may be compared between runs.
+// measure is a throughput that is comparable between runs.
 type measure struct {
 	unit string
 	of   func(summary.Throughput) *float64
 }
 
-// measures are throughputs, the most telling one first.
+// measures returns the throughputs, the most meaningful first.
 func measures() []measure {
 	return []measure{
 		{"output tokens per second", func(t summary.Throughput) *float64 { return t.OutputTokensPerSecond }},
@@ -107,8 +107,7 @@ func measures() []measure {
 	}
 }
 
-// throughput is that of the steady state, which is not what ramp and drain make of it, if there is
-// one; else that of the run.
+// throughput returns that of the steady state, without ramp and drain, if there is one; else that of the run.
 func (t Trial) throughput(m measure) (float64, bool) {
 	if t.Summary == nil {
 		return 0, false
@@ -124,12 +123,12 @@ func (t Trial) throughput(m measure) (float64, bool) {
 	return 0, false
 }
 
-// hasThroughput says whether a run has any throughput that may be compared.
+// hasThroughput reports whether a run has any comparable throughput.
 func (t Trial) hasThroughput() bool {
 	return slices.ContainsFunc(measures(), func(m measure) bool { _, known := t.throughput(m); return known })
 }
 
-// measureOf is the first throughput that all usable trials have which have any.
+// measureOf returns the first throughput that all usable trials with any throughput have.
 func measureOf(done []Trial) measure {
 	all := measures()
 	for _, m := range all {
@@ -141,7 +140,7 @@ func measureOf(done []Trial) measure {
 	return all[len(all)-1]
 }
 
-// repeats is how often a value was measured.
+// repeats returns how often a value was measured.
 func repeats(done []Trial, v Value) int {
 	n := 0
 	for _, t := range done {
