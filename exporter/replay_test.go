@@ -78,3 +78,11 @@ func TestThisMachineRecordedAndReplayed(t *testing.T) {
 		t.Errorf("explain:\n%s", text)
 	}
 }
+
+// TestARecordingHasNoKernelLog holds that doctor shows the kernel log of a recording neither as given nor as lacking.
+func TestARecordingHasNoKernelLog(t *testing.T) {
+	text := runHere(t, "doctor", "--collector.host.kernel-log", "--replay=hosts/gb10-idle.txtar")
+	if strings.Contains(text, "kernel_log") {
+		t.Error(text)
+	}
+}

@@ -18,7 +18,7 @@ func needKernelLog() Need {
 		Name:  kernelLogNeed,
 		Cost:  "errors that the driver of the GPU writes to the kernel log are not counted: XID codes, failed initialisation, a GPU that fell off the bus",
 		Mend:  "give CAP_SYSLOG and the device (systemd, by systemctl edit uma-exporter: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_SYSLOG, the same in CapabilityBoundingSet=, and ProtectKernelLogs=no; docker run --cap-add=SYSLOG --device=/dev/kmsg:/dev/kmsg:r, in compose cap_add and devices)",
-		Asked: func(options Options) bool { return options.KernelLog },
+		Asked: func(host Host, options Options) bool { return options.KernelLog && host.KernelLog != nil },
 	}
 }
 

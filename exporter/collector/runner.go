@@ -100,7 +100,7 @@ func NewRunner(host Host, options Options, specs []Spec, settings RunnerSettings
 	r := &Runner{host: host, options: options, settings: settings,
 		health: newFamilies(healthMetrics()), inFlight: make(map[string]*collection)}
 	for _, spec := range specs {
-		spec.Needs = slices.DeleteFunc(slices.Clone(spec.Needs), func(n Need) bool { return n.Asked != nil && !n.Asked(options) })
+		spec.Needs = slices.DeleteFunc(slices.Clone(spec.Needs), func(n Need) bool { return n.Asked != nil && !n.Asked(host, options) })
 		r.collectors = append(r.collectors, &collector{
 			spec: spec, collect: spec.Open(host, options), families: newFamilies(spec.Metrics),
 		})

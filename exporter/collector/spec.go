@@ -96,8 +96,8 @@ type Need struct {
 	Cost, Mend string
 	// Met checks whether the host meets it; nil where only the collector finds out, by Batch.Lacks.
 	Met func(Host) bool
-	// Asked reports whether the settings enable that part of the collector; nil if it is always read.
-	Asked func(Options) bool
+	// Asked reports whether the settings enable that part of the collector and the host has it; nil if it is always read.
+	Asked func(Host, Options) bool
 }
 
 // Spec describes a collector.
