@@ -151,9 +151,11 @@ WorkingDirectory=%s
 Environment=%s
 # %s=... may stand there; a unit can be read by everybody.
 EnvironmentFile=-%%h/.config/umascope/environment
-# Ends the run with a complete folder, and brings its arm down.
-KillMode=mixed
+# A stop ends the run with a complete folder, and brings its arm down.
 KillSignal=SIGINT
+# Signals go to uma-load alone. If it is killed, its guardian stops the arm; mixed would kill the guardian and the engines with
+# it, and no stop command would run. The next start waits for the guardian.
+KillMode=process
 TimeoutStopSec=15min
 # An engine that the kernel ends for want of memory is a failed run, not the end of the campaign.
 OOMPolicy=continue
