@@ -11,8 +11,8 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
-// attack is the sub-command that lets vegeta, the library, send its plain requests and writes what it
-// reports, a request a line. With a rate of 0 it keeps the given number of requests in flight.
+// attack is the sub-command that sends plain requests with vegeta, the library, and writes its report, a request a
+// line. With a rate of 0 it keeps the given number of requests in flight.
 func attack(args []string) error {
 	flags := flag.NewFlagSet("attack", flag.ContinueOnError)
 	url := flags.String("url", "", "server")
@@ -60,7 +60,7 @@ func offset(result *vegeta.Result, rate int) time.Duration {
 	return time.Duration(result.Seq) * time.Second / time.Duration(rate)
 }
 
-// beginning is when the attack must have begun: vegeta does not say, and no request was sent early.
+// beginning is the latest possible start of the attack: vegeta does not report it, and no request was sent early.
 func beginning(all []*vegeta.Result, rate int) time.Time {
 	var begun time.Time
 	for _, result := range all {
@@ -71,7 +71,7 @@ func beginning(all []*vegeta.Result, rate int) time.Time {
 	return begun
 }
 
-// reportedByVegeta is a result as a stream. How late it was sent follows from its number and the rate.
+// reportedByVegeta converts a result to a stream. The lag follows from its number and the rate.
 func reportedByVegeta(result *vegeta.Result, begun time.Time, rate int) stream {
 	s := stream{ID: result.Headers.Get(idHeader), TotalMS: milliseconds(int64(result.Latency))}
 	if rate > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// serving is how the server answers. All times 0 make an instant one.
+// serving is the timing of the server. All times 0 make an instant one.
 type serving struct {
 	first, gap time.Duration
 	tokens     int
@@ -24,14 +24,14 @@ type serving struct {
 // lasts is how long a stream is open.
 func (s serving) lasts() time.Duration { return s.first + time.Duration(s.tokens-1)*s.gap }
 
-// load is what a client has to send.
+// load is the load that a client has to send.
 type load struct {
 	arrival  string  // constant, poisson or closed
 	rate     float64 // arrivals a second, unless closed
 	streams  int     // in flight: exactly in a closed loop, about so many otherwise
 	warmup   int     // requests before the others, over when those begin
-	requests int     // 0, in a closed loop: as many as there is time for
-	ramp     int     // of the requests, the first that are left out: while they come, streams are still few
+	requests int     // 0, in a closed loop: as many as fit into the time
+	ramp     int     // of the requests, the first that are left out: streams are still few then
 	tokens   int     // of each answer
 }
 
@@ -43,15 +43,15 @@ func (w load) duration() time.Duration {
 // client is a load client under measurement.
 type client struct {
 	name string
-	// many says that it runs on several cores, being made of several processes.
+	// many reports that it consists of several processes and runs on several cores.
 	many bool
-	// mean says that what it reports of gaps is their mean for each request.
+	// mean reports that its gaps are means per request.
 	mean bool
-	// command is how it is started; files that it needs or writes are in the folder.
+	// command starts it; its input and output files are in the folder.
 	command func(l *lab, url, folder string, w load) ([]string, error)
-	// report reads what it has measured.
+	// report reads its results.
 	report func(folder string) ([]stream, error)
-	// fine are the exit codes beside 0 that mean that it has reported.
+	// fine are the exit codes besides 0 after which it has written a report.
 	fine []int
 }
 
@@ -68,7 +68,7 @@ func bare() client {
 	}
 }
 
-// reportFile is where clients of this program write their streams.
+// reportFile is the file of streams that clients of this program write.
 const reportFile = "streams.jsonl"
 
 func readStreams(folder string) ([]stream, error) {
@@ -99,8 +99,8 @@ const (
 	runName     = "run"
 )
 
-// umaLoad is uma-load as people start it; more are further flags. That it calls a run invalid is no
-// failure: the instant server answers in one read, as no engine does.
+// umaLoad is uma-load from the command line; more are further flags. An invalid run is not a failure here: the instant
+// server answers in one read, as no engine does.
 func umaLoad(name string, more ...string) client {
 	return client{
 		name: name, fine: []int{exitInvalid},

@@ -18,8 +18,8 @@ func streaming() serving {
 // instant is a server that writes its whole answer at once.
 func instant() serving { return serving{tokens: 8} }
 
-// steadyLoad keeps about so many streams open by sending at constant distances: sent all at once they
-// would beat in step, every token of every stream in the same millisecond.
+// steadyLoad keeps about so many streams open by sending at constant intervals: if all were sent at once, every token
+// of every stream would be in the same millisecond.
 func steadyLoad(s serving, streams int, measured time.Duration) load {
 	rate, ramp := float64(streams)/s.lasts().Seconds(), s.lasts()+time.Second
 	return load{
@@ -40,12 +40,12 @@ func accuracy(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// truthOfAll has every client that is there measure the same server, once few streams and once many.
+// truthOfAll makes every installed client measure the same server, with few streams and with many.
 func truthOfAll(ctx context.Context, l *lab) error {
 	for _, streams := range slices.Compact([]int{min(64, l.streams), l.streams}) {
 		s := streaming()
 		w := steadyLoad(s, streams, l.window+4*time.Second)
-		w.ramp = 0 // not every client tells which request was which
+		w.ramp = 0 // some clients report no request IDs
 		var all []outcome
 		for _, c := range append(l.ours(), l.inPython(ctx)...) {
 			closed := w
@@ -67,8 +67,8 @@ func truthOfAll(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// definitions tells apart what clients call first token and gap: the role comes before the first token,
-// the end after the last.
+// definitions shows which event clients call first token and gap: the role comes before the first token, the end after
+// the last.
 func definitions(ctx context.Context, l *lab) error {
 	s := streaming()
 	s.role, s.end = 60*time.Millisecond, 100*time.Millisecond
@@ -128,7 +128,7 @@ func closedLoop(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// burst sends all requests at the same moment, over connections that are open.
+// burst sends all requests at the same moment, over open connections.
 func burst(ctx context.Context, l *lab) error {
 	s := serving{first: time.Second, gap: 50 * time.Millisecond, tokens: 2}
 	w := load{arrival: "closed", streams: l.streams, warmup: l.streams, requests: l.streams, tokens: s.tokens}
@@ -144,7 +144,7 @@ func burst(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// sampler is what the telemetry of a run costs, beside an exporter of this machine.
+// sampler measures the cost of the telemetry of a run, with an exporter of this machine.
 func sampler(ctx context.Context, l *lab) error {
 	if l.umaLoad == "" || l.umaExporter == "" {
 		return fmt.Errorf("needs -uma-load and -uma-exporter")

@@ -1,15 +1,15 @@
-// Clients measures load clients beside each other, on one machine, against one server whose events tell
-// when they were written: what each costs, and how far what it reports is from the truth.
+// Clients compares load clients on one machine against one server that records when it wrote each event: the cost of
+// each client, and the errors of its figures.
 //
 //	go build -o /tmp/clients . && go build -C ../../.. -o /tmp/uma-load ./cmd/uma-load
 //	/tmp/clients -uma-load /tmp/uma-load -server-core 1 -client-core 2 -many-cores 3-10 streams open closed burst
 //
-// Experiments: streams (CPU of an event, memory, accuracy), truth (what every client that is there
-// reports, and what was true), definitions (the same with a server that tells definitions apart), open (arrivals by the clock), closed (requests and connections a second),
-// burst (requests at the same moment), sampler (the telemetry of uma-load).
+// Experiments: streams (CPU of an event, memory, accuracy), truth (the figures of every installed client and the ground
+// truth), definitions (the same with a server that separates the definitions), open (arrivals by the clock), closed
+// (requests and connections a second), burst (requests at the same moment), sampler (the telemetry of uma-load).
 //
-// Without -uma-load there is only the bare reader, and vegeta, which is linked in. Clients in Python are
-// taken from the interpreter of -python, if they are there; they need a -tokenizer folder.
+// Without -uma-load it runs only the bare reader, and vegeta, which is linked in. It takes clients in Python from the
+// interpreter of -python, if they are installed; they need a -tokenizer folder.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// lab is the machine with what is on it.
+// lab is the machine with its programs.
 type lab struct {
 	self, address                     string
 	serverCore, clientCore, manyCores string // as taskset takes them; empty: any
@@ -36,7 +36,7 @@ type lab struct {
 	window                            time.Duration
 }
 
-// experiment is one of those that can be named.
+// experiment is an experiment with its name.
 type experiment struct {
 	name string
 	run  func(context.Context, *lab) error
@@ -58,7 +58,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	// What this program starts of itself, so that server and client are processes of their own.
+	// Sub-commands that this program starts itself, so that server and client are separate processes.
 	if len(args) > 0 {
 		switch args[0] {
 		case "serve":

@@ -20,7 +20,7 @@ type outcome struct {
 	usage    usage
 }
 
-// usage is what a client used while the load was steady; ok says whether it ever was.
+// usage is the cost of a client under steady load; ok reports whether the load was ever steady.
 type usage struct {
 	ok               bool
 	wall, cpu        time.Duration
@@ -31,7 +31,7 @@ type usage struct {
 func (u usage) perEvent() float64   { return u.cpu.Seconds() * 1e6 / float64(u.events) }
 func (u usage) perRequest() float64 { return u.cpu.Seconds() * 1e6 / float64(u.requests) }
 
-// longestRun bounds a client that hangs.
+// longestRun ends a client that hangs.
 const longestRun = 3 * time.Minute
 
 // measure runs one client against a server of its own.
@@ -78,7 +78,7 @@ func (l *lab) measure(ctx context.Context, name string, round int, c client, s s
 	return o, nil
 }
 
-// watch waits for a steady load and looks at the client for the time of the window.
+// watch waits for a steady load and measures the client for the time of the window.
 func (l *lab) watch(ctx context.Context, client *process, server *endpoint, s serving, w load) usage {
 	for {
 		if sleep(ctx, 50*time.Millisecond) != nil {
@@ -113,8 +113,8 @@ func look(server *endpoint) (time.Time, state, error) {
 	return time.Now(), now, err
 }
 
-// steady says whether the load is what it is to be: most streams open, or, where they last no time, some
-// requests sent.
+// steady reports whether the load is the intended one: most streams are open, or, if streams take no time, some
+// requests were sent.
 func steady(now state, s serving, w load) bool {
 	if s.lasts() > 0 {
 		return float64(now.Open) >= 0.95*float64(w.streams)

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a program with all that it starts: a process group.
+// process is a program with all its child processes: a process group.
 type process struct {
 	command *exec.Cmd
 	ended   chan error
@@ -46,7 +46,7 @@ func start(ctx context.Context, cores string, command []string, log string) (*pr
 	return p, nil
 }
 
-// wait waits for the program; the given exit codes are none of a failure.
+// wait waits for the program; the given exit codes are no failure.
 func (p *process) wait(fine ...int) error {
 	err := <-p.ended
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -59,14 +59,13 @@ func (p *process) wait(fine ...int) error {
 	return err
 }
 
-// spent is what a process group has cost.
+// spent is the cost of a process group.
 type spent struct {
 	cpu   time.Duration // of the processes that live
 	bytes int64         // highest resident size of each, added up
 }
 
-// spent looks at all processes of the group. A program that starts processes for a moment hides what
-// they cost; the clients here keep theirs.
+// spent adds up all processes of the group. It misses processes that live for a moment; the clients here keep theirs.
 func (p *process) spent() (spent, error) {
 	var all spent
 	for _, pid := range group(p.command.Process.Pid) {

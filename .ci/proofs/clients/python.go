@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The clients in Python are not installed by anything here: they are taken from the interpreter that
-// -python names, each if it is there.
+// This program does not install clients in Python: it takes them from the interpreter of -python, each if it is
+// installed.
 
 // aiperf sends by several processes; it keeps the server's request ID only if it has chosen it.
 func aiperf() client {
@@ -166,7 +166,7 @@ func readVLLMServe(folder string) ([]stream, error) {
 
 const (
 	multiTurnName = "vLLM multi-turn"
-	// mostProcesses is how many of its processes a machine can be expected to bear.
+	// mostProcesses limits its processes to a number that a machine can be expected to run.
 	mostProcesses = 64
 )
 

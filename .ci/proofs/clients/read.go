@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// read is the sub-command of the bare reader: the least that a client can do that times events. It sends
-// at fixed distances, keeps the bytes of every answer, and notes when each read returned. It looks for
-// events only when all is over, so nothing of that is in what it costs.
+// read is the sub-command of the bare reader: the minimal client that times events. It sends at fixed intervals, keeps
+// the bytes of every answer, and records when each read returned. It parses events at the end, so that its cost
+// excludes parsing.
 func read(args []string) error {
 	flags := flag.NewFlagSet("read", flag.ContinueOnError)
 	url := flags.String("url", "", "server")
@@ -47,7 +47,7 @@ type reader struct {
 	all       []taken
 }
 
-// taken is one answer as it came.
+// taken is one answer as received.
 type taken struct {
 	id     string
 	due    int64 // when it was to be sent
@@ -63,13 +63,13 @@ func newReader(url string, tokens, connections int) *reader {
 	return &reader{
 		url:  url + "/v1/chat/completions",
 		body: `{"model":"` + model + `","stream":true,"max_tokens":` + strconv.Itoa(tokens) + `,"messages":[{"role":"user","content":"token"}]}`,
-		// The settings that the client of uma-load has, so that only what it does itself is compared.
+		// The settings of uma-load's client, so that only its own work is compared.
 		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections, ReadBufferSize: 64 << 10},
 		clock:     func() int64 { return int64(time.Since(start)) },
 	}
 }
 
-// sendAll sends so many requests, the given time apart, and waits for the answers.
+// sendAll sends the requests at the given interval, and waits for the answers.
 func (r *reader) sendAll(requests int, apart time.Duration) {
 	first := len(r.all)
 	r.all = append(r.all, make([]taken, requests)...)
@@ -118,7 +118,7 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// write finds the events in what was kept, and writes a stream a line.
+// write parses the events of the kept answers, and writes a stream a line.
 func (r *reader) write(path string, skip int) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *reader) write(path string, skip int) error {
 	return file.Close()
 }
 
-// stream is what the answer comes to: an event arrived with the read that brought its end.
+// stream parses an answer: the time of an event is that of the read that returned its end.
 func (t *taken) stream() stream {
 	s := stream{ID: t.id, LagMS: milliseconds(t.sent - t.due)}
 	var last int64

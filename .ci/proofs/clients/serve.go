@@ -18,15 +18,15 @@ import (
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-// served is one stream as the server knows it, in nanoseconds on the server's monotonic clock. This is
-// the truth that clients are held against.
+// served is one stream as the server recorded it, in nanoseconds on the server's monotonic clock. It is the ground
+// truth for clients.
 type served struct {
-	ID         string  `json:"id"` // as the client has named it, or else as it is told
+	ID         string  `json:"id"` // the client's ID, or else the server's
 	AcceptedNS int64   `json:"accepted_ns"`
 	WrittenNS  []int64 `json:"written_ns"` // just before the write of each event with a token
 }
 
-// state is what the server has to do at the moment, and has done.
+// state is the current work of the server, and its record.
 type state struct {
 	Open     int64 `json:"open"` // streams
 	Requests int64 `json:"requests"`
@@ -39,7 +39,7 @@ const idHeader = "X-Request-Id"
 // model is the only one that the server lists. The suffix of its owner says that it is simulated.
 const model = "simulated-paced"
 
-// server is a paced engine with what clients ask of one beside streams.
+// server is a paced engine with the other endpoints that clients use.
 type server struct {
 	paced        sim.Paced
 	hangUp       bool
@@ -69,7 +69,7 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// asked is what the server looks at in a request.
+// asked has the fields of a request that the server reads.
 type asked struct {
 	Stream        bool `json:"stream"`
 	MaxTokens     int  `json:"max_tokens"`
@@ -79,7 +79,7 @@ type asked struct {
 	} `json:"stream_options"`
 }
 
-// longestBody bounds what is read of a request.
+// longestBody limits the bytes that are read of a request.
 const longestBody = 1 << 20
 
 func (s *server) complete(w http.ResponseWriter, r *http.Request) {
@@ -99,8 +99,8 @@ func (s *server) complete(w http.ResponseWriter, r *http.Request) {
 	s.stream(w, r, accepted, a)
 }
 
-// stream has a copy of the paced server answer, with a clock that keeps what it tells: the stamps of the
-// events are the truth to the nanosecond.
+// stream is a copy of the paced server's answer that records the clock: the timestamps of the events are the ground
+// truth to the nanosecond.
 func (s *server) stream(w http.ResponseWriter, r *http.Request, accepted int64, a asked) {
 	paced := s.paced
 	if most := max(a.MaxTokens, a.MaxCompletion); most > 0 {
@@ -126,7 +126,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, accepted int64, 
 	s.mutex.Unlock()
 }
 
-// write gives out the truth, a stream a line. It comes last, so that it costs the clients nothing.
+// write writes the ground truth, a stream a line. It comes last, so that it costs the clients nothing.
 func (s *server) write(to io.Writer) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -142,7 +142,7 @@ func (s *server) write(to io.Writer) error {
 func answer(value any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(value) // whoever asked has left
+		_ = json.NewEncoder(w).Encode(value) // the client has gone
 	}
 }
 
@@ -157,7 +157,7 @@ func whole(tokens int) map[string]any {
 	}
 }
 
-// serve is the sub-command: it serves until it is told to end, and writes the truth then.
+// serve is the sub-command: it serves until a signal, and then writes the ground truth.
 func serve(args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	address := flags.String("address", "127.0.0.1:0", "where to listen")

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// byClient puts runs of one client together, in the order in which the clients came.
+// byClient groups runs by client, in the order of the clients.
 func byClient(outcomes []outcome) [][]outcome {
 	var groups [][]outcome
 	place := map[string]int{}
@@ -95,8 +95,8 @@ func (u usage) coreShare() float64 { return 100 * u.cpu.Seconds() / u.wall.Secon
 func (u usage) eventRate() float64 { return float64(u.events) / u.wall.Seconds() }
 func (u usage) mebibytes() float64 { return float64(u.bytes) / (1 << 20) }
 
-// errorsOf are the differences between what was reported and what was true, in milliseconds, without
-// their sign. Only clients that keep request IDs and single gaps have them.
+// errorsOf returns the absolute differences between the report and the ground truth, in milliseconds. Only clients that
+// report request IDs and single gaps have them.
 func errorsOf(o outcome) (ttft, gaps []float64) {
 	for i, r := range o.reported {
 		truth := o.truth[i]
@@ -128,8 +128,8 @@ func accuracyTable(outcomes []outcome) string {
 	return table("client|requests|gap error p50, ms|p99, all|p99, by run|max|TTFT error p50, ms|p99, all|p99, by run|max", rows...)
 }
 
-// truthTable holds what clients report against what was true by the same definition: gaps one by one, or
-// their mean for each request where a client reports no more than that.
+// truthTable compares the figures of clients with the ground truth by the same definition: single gaps, or their mean
+// for each request if a client reports only means.
 func truthTable(streams int, outcomes []outcome) string {
 	var rows [][]string
 	for _, o := range outcomes {
@@ -159,7 +159,7 @@ func both(values []float64) string {
 	return fmt.Sprintf("%.2f, %.2f", quantile(values, 0.5), quantile(values, 0.99))
 }
 
-// lags are how late requests were sent, by the client's own word.
+// lags are the lags that the client reports for its requests.
 func lags(o outcome) []float64 {
 	var values []float64
 	for _, r := range o.reported {
@@ -168,7 +168,7 @@ func lags(o outcome) []float64 {
 	return values
 }
 
-// openTable has the lag by run: by the client's own word, and, for constant arrivals, as the server saw it.
+// openTable has the lag by run: as reported by the client, and, for constant arrivals, as recorded by the server.
 func openTable(outcomes []outcome) string {
 	var rows [][]string
 	for _, runs := range byClient(outcomes) {
@@ -184,8 +184,8 @@ func openTable(outcomes []outcome) string {
 	return table("client, 2,000 arrivals/s|lag p50, ms|lag p99|lag max|late at the server p99|E2E p99, ms|in the server p99|CPU of a request, µs|share of a core, %", rows...)
 }
 
-// late is how much later than due constant arrivals reached the server, none of them being early; nothing
-// of other arrivals.
+// late returns how much later than due constant arrivals reached the server, none of them being early; nil for other
+// arrivals.
 func late(o outcome) []float64 {
 	if o.load.arrival != "constant" {
 		return nil
@@ -209,7 +209,7 @@ func totals(o outcome) []float64 {
 	return values
 }
 
-// trueTotals are from the moment at which the server took the request to its last write.
+// trueTotals are from the start of the request in the server to its last write.
 func trueTotals(o outcome) []float64 {
 	var values []float64
 	for _, t := range o.truth {
@@ -258,7 +258,7 @@ func arrivals(o outcome) []float64 {
 	return values
 }
 
-// describe prints what the figures depend on.
+// describe prints the environment of the figures.
 func (l *lab) describe(ctx context.Context) {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	l.print(fmt.Sprintf("%s, kernel %s, %s; governor: %s; cores: server %q, client %q, clients of several processes %q",

@@ -16,10 +16,10 @@ type stream struct {
 	ID     string    `json:"id,omitempty"` // the server's, where the client keeps it
 	TTFTMS float64   `json:"ttft_ms"`
 	GapsMS []float64 `json:"gaps_ms,omitempty"`
-	// GapMS is the mean of the gaps; clients that know no more than that report it alone.
+	// GapMS is the mean of the gaps; clients without single gaps report it alone.
 	GapMS   float64 `json:"gap_ms,omitempty"`
 	TotalMS float64 `json:"total_ms,omitempty"`
-	// LagMS is how much later than due it was sent, where the client knows.
+	// LagMS is how much later than due it was sent, if the client reports it.
 	LagMS float64 `json:"lag_ms,omitempty"`
 }
 
@@ -35,8 +35,8 @@ func (s served) gaps() []float64 {
 	return gaps
 }
 
-// readTruth reads what a server wrote at its end, in the order in which requests came. Streams that were
-// cut before their first event are left out.
+// readTruth reads the file of a server, in the order of requests. Streams that were cut before their first event are
+// left out.
 func readTruth(path string) ([]served, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func decodeLines[T any](from io.Reader) ([]T, error) {
 	}
 }
 
-// pair leaves of the truth what the client reports, stream by stream. Without IDs these are the last
-// ones: what a client sends to try the server comes first.
+// pair returns the part of the ground truth that the client reports, stream by stream. Without IDs these are the last
+// ones: requests by which a client probes the server come first.
 func pair(reported []stream, truth []served) ([]served, error) {
 	if len(reported) == 0 {
 		return nil, fmt.Errorf("the client reports no stream")
@@ -107,7 +107,7 @@ func afterRamp(reported []stream, truth []served, ramp int) ([]stream, []served)
 	return left, leftTruth
 }
 
-// quantile is of Hyndman and Fan's type 7, as NumPy's default; NaN of nothing.
+// quantile is of Hyndman and Fan's type 7, as NumPy's default; NaN for no values.
 func quantile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -119,7 +119,7 @@ func quantile(values []float64, p float64) float64 {
 	return sorted[below] + (h-float64(below))*(sorted[above]-sorted[below])
 }
 
-// meanOf is NaN of nothing.
+// meanOf returns NaN for no values.
 func meanOf(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {

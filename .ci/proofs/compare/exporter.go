@@ -35,7 +35,8 @@ type exporter struct {
 func (e *exporter) start(ctx context.Context) error {
 	e.process = exec.CommandContext(ctx, e.command[0], e.command[1:]...)
 	e.process.Stderr = os.Stderr
-	// Compression is asked for by hand: the client must not unpack within the time that is taken.
+	// The request sets the header for compression itself: otherwise the client would decompress within the measured
+	// time.
 	e.client = http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableCompression: true}}
 	if err := e.process.Start(); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (e *exporter) stop() {
 	e.process.Wait()
 }
 
-// scrape makes one scrape and notes it if it counts.
+// scrape makes one scrape and records it if it counts.
 func (e *exporter) scrape(ctx context.Context, counts bool) error {
 	if err := e.noteCPU(); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (e *exporter) scrape(ctx context.Context, counts bool) error {
 	return err
 }
 
-// noteCPU ends the time that the last scrape is charged for.
+// noteCPU ends the period that is charged to the last scrape.
 func (e *exporter) noteCPU() error {
 	now, err := cpuTime(e.process.Process.Pid)
 	if err != nil {

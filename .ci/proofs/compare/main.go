@@ -1,12 +1,12 @@
-// Compare runs exporters beside each other on one machine and prints what a scrape of each costs:
+// Compare runs exporters on one machine and prints the cost of a scrape of each:
 //
 //	go run . [-rounds 30] [-pause 1s] -- NAME URL COMMAND [ARGUMENT...] [-- NAME URL COMMAND ...]...
 //
-// In every round each exporter is scraped once, in random order, as Prometheus would do it: over a
-// connection that stays open, with gzip accepted. The first one named is what the others are compared with.
+// In every round each exporter is scraped once, in random order, as Prometheus would do it: over a connection that
+// stays open, with gzip accepted. The first exporter is the reference of the others.
 //
-// CPU time is that of the exporter's whole process, from just before its scrape to just before the next
-// one of its own, so that garbage collection and whatever else it does in between are in it.
+// CPU time is that of the exporter's whole process, from just before its scrape to just before its next one, so that it
+// includes garbage collection and other work in between.
 package main
 
 import (

@@ -22,8 +22,8 @@ const (
 	runs         = "RunInProgress"
 )
 
-// roomCelsius is where oven stands. With its CPUs busy it is warm then without its GPU doing anything, and when
-// the GPU begins to work even the slowest clock cannot keep it below 92 degrees.
+// roomCelsius is the ambient temperature of oven. With its CPUs busy it is warm then without load on its GPU, and under
+// GPU load even the slowest clock cannot keep it below 92 degrees.
 const roomCelsius = 60
 
 // alarms provokes alerts and follows them to the webhook.
@@ -34,7 +34,7 @@ type alarms struct {
 
 func newAlarms(s *stage) *alarms { return &alarms{stage: s} }
 
-// soak warms oven before anybody looks.
+// soak warms oven before the first scrape.
 func (s *stage) soak(h *sim.Host) error {
 	process, err := h.Start(sim.Program{Comm: "stress", Cgroup: "/user.slice/user-1000.slice/session-7.scope", Threads: 20})
 	if err != nil {
@@ -45,11 +45,11 @@ func (s *stage) soak(h *sim.Host) error {
 	return nil
 }
 
-// provokeEarly makes oven hot, has a process of victim killed, and takes victim's exporter away.
+// provokeEarly makes oven hot, makes the kernel kill a process of victim, and stops victim's exporter.
 func (a *alarms) provokeEarly(ctx context.Context) (_ string, err error) {
 	before := fmt.Sprintf(`%s{host=%q} == 0`, metric.VmstatOOMKillsTotal.Def().Name, victim)
 	if _, err := a.prometheus.eventually(ctx, time.Minute, before); err != nil {
-		return "", err // an increase needs what was before
+		return "", err // an increase needs a sample before it
 	}
 	a.hot, err = a.machines[oven].process("furnace", "/user.slice/user-1000.slice/session-8.scope", 4, sim.Demand{DeviceBytes: 2 * gib, BusyRatio: 1, CPUs: 2})
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *alarms) provokeEarly(ctx context.Context) (_ string, err error) {
 	return killed.String() + " delivered; its exporter is down now", nil
 }
 
-// GiB of memory available that are between the floors of a pool of 119.7 GiB, 7.18 and 3.59, and below both.
+// GiB of available memory that are between the floors of a pool of 119.7 GiB, 7.18 and 3.59, and below both.
 const (
 	little     = 5.4
 	hardlyAny  = 2.6
@@ -82,7 +82,7 @@ func (a *alarms) provokeMemory(ctx context.Context) (_ string, err error) {
 	return fmt.Sprintf("%v GiB available of each", little), err
 }
 
-// squeeze has a process take memory until so many GiB are available.
+// squeeze makes a process take memory until so many GiB are available.
 func (a *alarms) squeeze(ctx context.Context, host string, hog *sim.Process, leave float64) (_ *sim.Process, err error) {
 	if hog == nil {
 		if hog, err = a.machines[host].process("hog", "/user.slice/user-1000.slice/session-11.scope", 2, sim.Demand{}); err != nil {
@@ -100,7 +100,7 @@ func (a *alarms) squeeze(ctx context.Context, host string, hog *sim.Process, lea
 		if now > leave-toleranceG && now < leave+toleranceG {
 			return nil
 		}
-		if time.Since(taken) > 5*time.Second { // what was taken last has been scraped
+		if time.Since(taken) > 5*time.Second { // the last allocation has been scraped
 			hog.Demand(sim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+int64((now-leave)*gib))})
 			taken = time.Now()
 		}
@@ -129,7 +129,7 @@ func (a *alarms) heat(ctx context.Context) (string, error) {
 	return told.Annotations["description"], nil
 }
 
-// temperature adds to an error how hot oven is.
+// temperature adds the temperature of oven to an error.
 func (a *alarms) temperature(ctx context.Context, err error) error {
 	found, asked := a.prometheus.some(ctx, fmt.Sprintf(`%s{host=%q}`, metric.GPUTemperatureCelsius.Def().Name, oven))
 	if asked != nil {
@@ -139,7 +139,7 @@ func (a *alarms) temperature(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; the GPU has %v degrees", err, degrees)
 }
 
-// complete checks that a notice tells all that a person needs.
+// complete checks that a notice has every part that a person needs.
 func (a *alarms) complete(n notice) error {
 	const pages = "https://github.com/umascope/umascope/blob/main/alerts/runbooks.md#"
 	anchor, ours := strings.CutPrefix(n.Annotations["runbook_url"], pages)
@@ -159,7 +159,7 @@ func (a *alarms) complete(n notice) error {
 	return nil
 }
 
-// down follows the alert about victim's exporter, and that about its killed process, which is kept and muted.
+// down follows the alert about victim's exporter, and that about its killed process, which keeps firing and is muted.
 func (a *alarms) down(ctx context.Context) (string, error) {
 	gone, killed := who{exporterDown, "critical", victim}, who{oomKill, "critical", victim}
 	told, err := a.inbox.awaits(ctx, toTest, gone, "firing", 4*time.Minute)

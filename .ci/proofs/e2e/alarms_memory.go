@@ -11,8 +11,8 @@ import (
 
 func warned(host string) who { return who{memoryLow, "warning", host} }
 
-// memoryWarned follows the warnings about memory. Both machines have little left, and on one of them a run goes
-// on, which mutes the warning about it.
+// memoryWarned follows the warnings about memory. Both machines have little available memory, and one of them has an
+// active run, which mutes its warning.
 func (a *alarms) memoryWarned(ctx context.Context) (string, error) {
 	told, err := a.inbox.awaits(ctx, toTest, warned(oven), "firing", 3*time.Minute)
 	if err != nil {
@@ -24,8 +24,7 @@ func (a *alarms) memoryWarned(ctx context.Context) (string, error) {
 	return warned(spark).String() + " was muted by the run", a.muted(ctx, warned(spark), who{runs, "none", spark}, time.Minute)
 }
 
-// memoryCritical leaves hardly any memory to the machine with the run, which mutes the alert about that no more
-// than anything else does.
+// memoryCritical leaves hardly any available memory to the machine with the run. No alert mutes the critical one.
 func (a *alarms) memoryCritical(ctx context.Context) (_ string, err error) {
 	if _, err = a.squeeze(ctx, spark, a.hog, hardlyAny); err != nil {
 		return "", err
@@ -39,11 +38,11 @@ func (a *alarms) memoryCritical(ctx context.Context) (_ string, err error) {
 
 func critical() who { return who{memoryLow, "critical", spark} }
 
-// memoryEnds ends the run, so that it is the critical alert alone that mutes the warning of its machine, and not that
-// of the other one. Then it gives the memory back and waits until everybody who was told of it is told of its end.
+// memoryEnds ends the run, so that only the critical alert mutes the warning of its machine, and not the warning of the
+// other one. Then it frees the memory and waits for a resolved notice of every alert that was sent.
 //
-// Nobody was told that the muted alert fires. Its end may be told beside that of the one that muted it, which has
-// the same group: Alertmanager looks at what mutes an alert now, and nothing does any more.
+// The muted alert was never sent as firing. Its end may be sent together with that of the alert that muted it, which
+// has the same group: Alertmanager evaluates inhibitions now, and no source fires any more.
 func (a *alarms) memoryEnds(ctx context.Context) (string, error) {
 	if err := a.endLongRun(ctx); err != nil {
 		return "", err
@@ -69,7 +68,7 @@ func (a *alarms) memoryEnds(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// unmuted is an error unless Alertmanager has an alert and nothing keeps it back.
+// unmuted returns an error unless Alertmanager has an alert that is not muted.
 func (s *stage) unmuted(ctx context.Context, w who) error {
 	all, err := s.alertmanager(ctx)
 	if err != nil {
@@ -86,9 +85,9 @@ func (s *stage) unmuted(ctx context.Context, w who) error {
 	return fmt.Errorf("%s is not there", w)
 }
 
-// people looks at what has come to the address of people, which the project's own routes lead to. Everything here
-// is simulated but one: a target where nobody has ever answered is of no mode, and people must know of it. Of what is
-// simulated they must hear nothing, and the test has heard a lot.
+// people checks the notices at the address of people, which the project's own routes lead to. All hosts here are
+// simulated except one: a target that has never answered has no mode, and people must receive its alert. They must
+// receive no alert of a simulated host, while the test's own address has received many.
 func (a *alarms) people(ctx context.Context) (string, error) {
 	if _, err := a.inbox.awaits(ctx, toPeople, who{exporterDown, "critical", nobody}, "firing", 4*time.Minute); err != nil {
 		return "", err

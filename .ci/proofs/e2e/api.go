@@ -16,10 +16,10 @@ import (
 // api is Prometheus' HTTP API.
 type api struct{ base string }
 
-// mostAnswer bounds what is read of an answer.
+// mostAnswer limits the bytes that are read of an answer.
 const mostAnswer = 64 << 20
 
-// result is the answer to a query. What Prometheus warns of, or remarks, is an answer too.
+// result is the answer to a query, with Prometheus' warnings and infos.
 type result struct {
 	Type     string          `json:"resultType"`
 	Result   json.RawMessage `json:"result"`
@@ -35,7 +35,7 @@ type sample struct {
 	Histograms [][]json.RawMessage `json:"histograms"`
 }
 
-// number is the value of a sample at a moment, false if it has none.
+// number returns the value of a sample at a moment, false if it has none.
 func (s sample) number() (float64, bool) {
 	var text string
 	if len(s.Value) != 2 || json.Unmarshal(s.Value[1], &text) != nil {
@@ -45,7 +45,7 @@ func (s sample) number() (float64, bool) {
 	return value, err == nil
 }
 
-// get asks for a path and reads the member data of the answer.
+// get requests a path and reads the member data of the answer.
 func (a api) get(ctx context.Context, path string, query url.Values, into any) (warnings []string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, strings.NewReader(query.Encode()))
 	if err != nil {
@@ -78,7 +78,7 @@ func (a api) get(ctx context.Context, path string, query url.Values, into any) (
 	return append(answer.Warnings, answer.Infos...), json.Unmarshal(answer.Data, into)
 }
 
-// instant asks for the value at a moment, now if it is zero.
+// instant queries the value at a moment, now if it is zero.
 func (a api) instant(ctx context.Context, query string, at time.Time) (result, error) {
 	values := url.Values{"query": {query}}
 	if !at.IsZero() {
@@ -90,7 +90,7 @@ func (a api) instant(ctx context.Context, query string, at time.Time) (result, e
 	return r, err
 }
 
-// over asks for values over time.
+// over queries values over time.
 func (a api) over(ctx context.Context, query string, from, to time.Time, step time.Duration) (result, error) {
 	values := url.Values{"query": {query}, "start": {stamp(from)}, "end": {stamp(to)}, "step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)}}
 	var r result
@@ -101,7 +101,7 @@ func (a api) over(ctx context.Context, query string, from, to time.Time, step ti
 
 func stamp(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 
-// series are those of a vector or a matrix; a scalar is one without labels.
+// series returns those of a vector or a matrix; a scalar is one without labels.
 func (r result) series() ([]sample, error) {
 	if r.Type == "scalar" {
 		var value []json.RawMessage
@@ -112,7 +112,7 @@ func (r result) series() ([]sample, error) {
 	return all, json.Unmarshal(r.Result, &all)
 }
 
-// vector asks for the series of a query now. What Prometheus warns of is an error here.
+// vector queries the series of now. A warning of Prometheus is an error here.
 func (a api) vector(ctx context.Context, query string) ([]sample, error) {
 	r, err := a.instant(ctx, query, time.Time{})
 	if err != nil {
@@ -124,7 +124,7 @@ func (a api) vector(ctx context.Context, query string) ([]sample, error) {
 	return r.series()
 }
 
-// some is vector, and no series is an error.
+// some is vector; no series is an error.
 func (a api) some(ctx context.Context, query string) ([]sample, error) {
 	all, err := a.vector(ctx, query)
 	if err == nil && len(all) == 0 {

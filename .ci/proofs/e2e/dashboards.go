@@ -16,23 +16,23 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// panelPixels is how wide a panel is taken to be, which decides the steps of its queries.
+// panelPixels is the assumed width of a panel, which decides the steps of its queries.
 const panelPixels = 800
 
-// census counts what was asked of dashboards, and what for no answer was had.
+// census counts the queries of dashboards, and the reasons for answers without data.
 type census struct {
 	dashboards, variables, queries, annotations, withData int
-	without                                               int             // data, for a written reason
-	used                                                  map[string]bool // of the written reasons
+	without                                               int             // with a listed reason
+	used                                                  map[string]bool // the listed reasons
 	problems                                              []error
 }
 
-// The time that dashboards are looked at: that of the test. Their own are of hours, whose steps are longer than
-// the runs here last, and the run that goes on does not get far.
+// The time range of the dashboards: that of the test. Their own are hours, with steps longer than the runs here, and
+// the active run does not get far.
 const lookedAtFrom, lookedAtTo = "now-5m", "now"
 
-// dashboards sends every query of every dashboard as Grafana would, with spark chosen as host. None may fail or
-// have a warning, and all must have data but those that are listed with a reason.
+// dashboards sends every query of every dashboard as Grafana would, with spark as host. A failed query or a warning is
+// an error, and so is an answer without data unless it is listed with a reason.
 func (p *proof) dashboards(ctx context.Context) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(p.files.checkout, "dashboards", "*.json"))
 	if err != nil || len(paths) == 0 {
@@ -64,8 +64,8 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 		c.dashboards, c.variables, c.queries, c.annotations, c.withData, c.without), errors.Join(c.problems...)
 }
 
-// marked waits until an alert about spark has been firing over a full minute: annotations are asked for in steps of
-// one, and do not see what begins and ends between two.
+// marked waits until an alert about spark has been firing over a full minute: annotations are queried in steps of a
+// minute, and miss alerts that begin and end between two steps.
 func (s *stage) marked(ctx context.Context) error {
 	firing := fmt.Sprintf(`ALERTS{alertstate=%q,severity="critical",host=%q}`, metric.AlertFiring, spark)
 	return until(ctx, 2*time.Minute, func(ctx context.Context) error {
@@ -123,12 +123,13 @@ func (s *stage) look(ctx context.Context, d grafana.Dashboard, c *census) {
 	}
 }
 
-// asked is where a query stands, and what it is.
+// asked is a query with its place.
 type asked struct{ dashboard, panel, query string }
 
 func (a asked) at() string { return a.dashboard + " / " + a.panel }
 
-// judge notes what came of a query. Without data it must read what is listed as absent, or be listed itself.
+// judge records the result of a query. A query without data must read series that are listed as absent, or be listed
+// itself.
 func (s *stage) judge(ctx context.Context, c *census, a asked, data bool, err error) {
 	if err != nil {
 		c.problems = append(c.problems, fmt.Errorf("%s: %w: %s", a.at(), err, a.query))
@@ -154,7 +155,7 @@ func (s *stage) judge(ctx context.Context, c *census, a asked, data bool, err er
 	}
 }
 
-// ask sends a query. A warning or a remark of Prometheus is an error.
+// ask sends a query. A warning or an info of Prometheus is an error.
 func (s *stage) ask(ctx context.Context, q grafana.Query) (data bool, err error) {
 	var r result
 	if q.Instant {
@@ -177,7 +178,7 @@ func (s *stage) ask(ctx context.Context, q grafana.Query) (data bool, err error)
 	return false, err
 }
 
-// labelValues answers a variable's question about a label.
+// labelValues answers a variable's query for label values.
 func (s *stage) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
 	query := url.Values{"start": {stamp(window.From)}, "end": {stamp(window.To)}}
 	if selector != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-// The engine is small in tokens, so that short runs push blocks out to the host and to the disk, and large in bytes, so
-// that the machine feels it: 8 MiB a token, where a real one of 8 billion parameters has 128 KiB.
+// The engine has few tokens, so that short runs push blocks out to the host and to the disk, and many bytes, so that
+// the machine's memory changes: 8 MiB a token; a real one of 8 billion parameters has 128 KiB.
 const (
 	weightBytes   = 16 * gib
 	loadRate      = 8 * gib // bytes per second
@@ -28,19 +28,19 @@ const (
 // containerScope is a cgroup as Docker with systemd names it.
 const containerScope = "/system.slice/docker-00000000000000000000000000000000000000000000000000000000000000e2.scope"
 
-// inference is the simulated engine, with a page of metrics of vLLM and one of KVBM, on a machine that follows
-// its use. It is started anew for every arm; the addresses stay.
+// inference is the simulated engine, with a metrics page of vLLM and one of KVBM, on a machine that follows its use.
+// Each arm starts a new one; the addresses stay.
 type inference struct {
 	machine       *machine
 	address, kvbm string
-	current       atomic.Pointer[sim.Engine] // nil: nobody answers in its place
+	current       atomic.Pointer[sim.Engine] // nil: no engine, no answers
 	servers       []*http.Server
 	serving       sync.WaitGroup
 	stopEngine    context.CancelFunc
 	engine        sync.WaitGroup
 	process       *hostsim.Process
 	read, written int64     // of the last report
-	reported      time.Time // and when it was
+	reported      time.Time // and its time
 }
 
 func (i *inference) serve() error {
@@ -66,7 +66,7 @@ func (i *inference) serve() error {
 
 // begin starts the engine in a cgroup of the machine.
 func (i *inference) begin(cgroup string) error {
-	if cgroup == containerScope { // whose limits went with the last process in it
+	if cgroup == containerScope { // the limits ended with the last process of the cgroup
 		if err := i.machine.host.SetLimits(cgroup, hostsim.Limits{MaxBytes: 64 * gib, HighBytes: 60 * gib}); err != nil {
 			return err
 		}
@@ -93,12 +93,12 @@ func (i *inference) begin(cgroup string) error {
 	i.process, i.read, i.written, i.reported = process, 0, 0, time.Now()
 	ctx, stop := context.WithCancel(context.Background())
 	i.stopEngine = stop
-	i.engine.Go(func() { _ = engine.Run(ctx) }) // whether it serves is seen from outside
+	i.engine.Go(func() { _ = engine.Run(ctx) }) // clients see whether it serves
 	i.current.Store(engine)
 	return nil
 }
 
-// follow makes the machine's process want what the engine uses.
+// follow sets the demand of the machine's process to what the engine uses.
 func (i *inference) follow(use sim.Use) {
 	now := time.Now()
 	elapsed := max(now.Sub(i.reported).Seconds(), 0.01)

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// notice is what Alertmanager tells of an alert.
+// notice is Alertmanager's message about an alert.
 type notice struct {
 	Status              string
 	Labels, Annotations map[string]string
 }
 
-// inbox is the webhook that is told of alerts, at two addresses: that of people, and that of the test.
+// inbox is the webhook that receives alerts, at two addresses: that of people, and that of the test.
 type inbox struct {
 	address string
 	server  *http.Server
@@ -62,14 +62,14 @@ func (i *inbox) take(w http.ResponseWriter, r *http.Request) {
 	i.notices[r.URL.Path] = append(i.notices[r.URL.Path], message.Alerts...)
 }
 
-// all is what has come so far.
+// all returns all notices so far.
 func (i *inbox) all(path string) []notice {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.notices[path])
 }
 
-// who is an alert by what tells it from others.
+// who identifies an alert.
 type who struct{ alert, severity, host string }
 
 func (w who) String() string { return w.alert + ", " + w.severity + ", of " + w.host }
@@ -78,7 +78,7 @@ func (w who) is(labels map[string]string) bool {
 	return labels["alertname"] == w.alert && labels["severity"] == w.severity && labels["host"] == w.host
 }
 
-// told finds the last notice about an alert.
+// told returns the last notice about an alert.
 func (i *inbox) told(path string, w who) (notice, bool) {
 	all := i.all(path)
 	for _, n := range slices.Backward(all) {
@@ -105,7 +105,7 @@ func (i *inbox) awaits(ctx context.Context, path string, w who, status string, m
 	return found, err
 }
 
-// active is an alert as Alertmanager has it.
+// active is an alert in Alertmanager.
 type active struct {
 	Fingerprint string
 	Labels      map[string]string
@@ -116,7 +116,7 @@ type active struct {
 	Receivers []struct{ Name string }
 }
 
-// alertmanager lists the alerts that Alertmanager has, also those that are muted.
+// alertmanager lists the alerts in Alertmanager, including muted ones.
 func (s *stage) alertmanager(ctx context.Context) ([]active, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.alertmanagerAddress+"/api/v2/alerts", nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *stage) alertmanager(ctx context.Context) ([]active, error) {
 	return all, json.NewDecoder(response.Body).Decode(&all)
 }
 
-// muted waits until Alertmanager has an alert and keeps it back because of another one.
+// muted waits until Alertmanager has an alert and another one mutes it.
 func (s *stage) muted(ctx context.Context, w, by who, most time.Duration) error {
 	return until(ctx, most, func(ctx context.Context) error {
 		all, err := s.alertmanager(ctx)
@@ -167,9 +167,9 @@ func (s *stage) writeAlertmanager() error {
 	return substitute(s.files.checkout+"/alerts/alertmanager.yml", s.path("alertmanager.yml"), s.alertmanagerSubstitutions(address+toTest))
 }
 
-// alertmanagerSubstitutions shorten the waits and add a route. The project's routes tell nobody of what is
-// simulated, and everything here is; so a route before them takes a copy of everything to the test, and lets
-// it go on to the routes that are proven.
+// alertmanagerSubstitutions shorten the waits and add a route. The project's routes drop alerts of simulated hosts, and
+// all hosts here are simulated; so a route before them sends a copy of every alert to the test, and continues to the
+// routes under test.
 func (s *stage) alertmanagerSubstitutions(test string) []substitution {
 	const file = "/run/secrets/alert-receiver"
 	return []substitution{

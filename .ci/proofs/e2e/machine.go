@@ -29,8 +29,8 @@ type machine struct {
 	running sync.WaitGroup
 }
 
-// newMachine makes a machine that has been on for a while. What it did before, if anything, is past when its clock
-// has come to that of the wall.
+// newMachine makes a machine that has been on for a while. Any earlier work is over when its clock has reached the wall
+// clock.
 func newMachine(name, address string, config sim.Config, sources collector.SourceOptions, past time.Duration, before func(*sim.Host) error) (*machine, error) {
 	config.Start = time.Now().Add(-past)
 	host, err := sim.New(config)
@@ -44,7 +44,7 @@ func newMachine(name, address string, config sim.Config, sources collector.Sourc
 	}
 	host.Advance(past)
 	m := &machine{name: name, address: address, host: host, seen: host.Collect()}
-	m.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
+	m.seen.HTTP = endpoint.Transport() // requests to the engine, which is not a file of the machine
 	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		m.seen.GPU.Close()
@@ -57,7 +57,7 @@ func newMachine(name, address string, config sim.Config, sources collector.Sourc
 	return m, nil
 }
 
-// up begins to serve, also again after down.
+// up starts the server, also again after down.
 func (m *machine) up() error {
 	listener, err := net.Listen("tcp", m.address)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *machine) up() error {
 	return nil
 }
 
-// down is the end of the exporter, not of the machine.
+// down stops the exporter; the machine goes on.
 func (m *machine) down() {
 	if m.server != nil {
 		m.server.Close()

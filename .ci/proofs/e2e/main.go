@@ -2,14 +2,15 @@
 //
 //	go run . -prometheus FILE -alertmanager FILE -uma-load FILE
 //
-// or .ci/proofs/e2e/prove, which builds the three first. What it starts listens on the loopback and ends with it.
+// or .ci/proofs/e2e/prove, which builds the three first. The programs that it starts listen on the loopback and end
+// with it.
 //
 // In this process: three simulated machines on their own clocks, each with the project's exporter, and a simulated
-// engine that one of the machines follows. Beside it: uma-load, Prometheus and Alertmanager, with the project's own
-// configuration, rules and dashboards. What is changed in these files, and why, is in substitute.go: addresses,
-// paths and waiting times, nothing of what they say.
+// engine that one of the machines follows. In other processes: uma-load, Prometheus and Alertmanager, with the
+// project's own configuration, rules and dashboards. substitute.go lists the changes in these files with their reasons:
+// addresses, paths and waiting times only.
 //
-// It prints a table of what it has done, and ends with 1 if anything was not as it should be.
+// It prints a table of its steps, and exits with 1 if any step failed.
 package main
 
 import (
@@ -30,8 +31,8 @@ type files struct {
 }
 
 func main() {
-	// Programs that are started die with the thread that has started them (see process.go). The main
-	// goroutine stays on the main thread, which lasts as long as the process.
+	// Programs end with the thread that has started them (see process.go). The main goroutine stays on the main thread,
+	// which lasts as long as the process.
 	runtime.LockOSThread()
 	var f files
 	flag.StringVar(&f.prometheus, "prometheus", "", "Prometheus' program")

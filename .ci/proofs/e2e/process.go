@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// process is a program that was started, and nothing but it is ever ended.
+// process is a program that this one has started, and ends only that program.
 type process struct {
 	command *exec.Cmd
 	log     string
@@ -18,8 +18,9 @@ type process struct {
 	err     error // once ended is closed
 }
 
-// launch starts a program with its output in a file. It ends with this one, even if this one is killed: the
-// kernel sends it the signal then. That goes by the thread that starts it, so only the main goroutine may.
+// launch starts a program with its output in a file. It ends with this one, even if this one is killed: the kernel then
+// sends it the signal. The kernel does so at the end of the starting thread, so only the main goroutine may call
+// launch.
 func launch(log string, command ...string) (*process, error) {
 	output, err := os.Create(log)
 	if err != nil {
@@ -40,7 +41,7 @@ func launch(log string, command ...string) (*process, error) {
 	return p, nil
 }
 
-// wait waits for the end; the given exit codes are none of a failure.
+// wait waits for the end; the given exit codes are no failure.
 func (p *process) wait(ctx context.Context, fine ...int) error {
 	select {
 	case <-ctx.Done():
@@ -62,7 +63,7 @@ func (p *process) wait(ctx context.Context, fine ...int) error {
 	return nil
 }
 
-// running is an error if the program has ended.
+// running returns an error if the program has ended.
 func (p *process) running() error {
 	select {
 	case <-p.ended:
@@ -72,7 +73,7 @@ func (p *process) running() error {
 	}
 }
 
-// stop asks the program to end, and makes it if it does not.
+// stop signals the program to end, and kills it if it does not.
 func (p *process) stop() {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// proof is one pass through everything, and what came of it.
+// proof is one pass through all steps, with its results.
 type proof struct {
 	files  files
 	folder string
@@ -19,7 +19,7 @@ type proof struct {
 
 	stage *stage
 	steps []step
-	used  map[string]bool // of the reasons for which something has no data
+	used  map[string]bool // of the listed reasons for missing data
 }
 
 // step is a line of the table.
@@ -30,7 +30,7 @@ type step struct {
 	err  error
 }
 
-// do does a step and says whether it went well. A step that fails does not keep others from being tried.
+// do runs a step and reports whether it succeeded. A failed step does not prevent the following ones.
 func (p *proof) do(ctx context.Context, name string, what func(context.Context) (string, error)) bool {
 	if ctx.Err() != nil {
 		p.steps = append(p.steps, step{name: name, err: fmt.Errorf("not tried: %w", context.Cause(ctx))})
@@ -54,8 +54,8 @@ func (s step) result() string {
 	return "ok"
 }
 
-// prove does everything in order. Provocations last a minute or two by their rules, which are not changed, so
-// that they are made early and looked at late, with the runs between.
+// prove runs all steps in order. The alerts take a minute or two by their rules, which are not changed, so that they
+// are provoked early and checked late, with the runs between.
 func (p *proof) prove(ctx context.Context) {
 	p.stage = newStage(p.files, p.folder)
 	if !p.do(ctx, "machines, engine, Prometheus and Alertmanager are up", p.stage.start) {
@@ -81,7 +81,7 @@ func (p *proof) prove(ctx context.Context) {
 	p.do(ctx, "rules were evaluated without a failure or a gap", p.stage.rulesHealthy)
 }
 
-// end ends whatever was started.
+// end stops all programs.
 func (p *proof) end() {
 	if p.stage != nil {
 		p.stage.stop()
@@ -104,7 +104,7 @@ func (p *proof) table() {
 		interval, strings.Join(ending(), ", "), keptFor)
 }
 
-// verdict joins what failed.
+// verdict joins the errors of the failed steps.
 func (p *proof) verdict() error {
 	var failed []error
 	for _, s := range p.steps {
@@ -120,7 +120,7 @@ func (s *stage) path(names ...string) string {
 	return filepath.Join(append([]string{s.folder}, names...)...)
 }
 
-// until asks again and again until the answer is no error, for so long at most. The error is the last answer.
+// until repeats a check until it returns no error, for so long at most. It returns the last error.
 func until(ctx context.Context, most time.Duration, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ruleGroup is a group of rules as Prometheus tells of it.
+// ruleGroup is a group of rules in Prometheus' API.
 type ruleGroup struct {
 	Name  string
 	Rules []struct{ Name, Query, Health, LastError string }
@@ -24,7 +24,7 @@ func (s *stage) ruleGroups(ctx context.Context) ([]ruleGroup, error) {
 	return answer.Groups, err
 }
 
-// rulesHealthy asks what became of all evaluations.
+// rulesHealthy checks the results of all evaluations.
 func (s *stage) rulesHealthy(ctx context.Context) (string, error) {
 	groups, err := s.ruleGroups(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *stage) ownMetrics(ctx context.Context) (map[string]float64, error) {
 	return totals, lines.Err()
 }
 
-// rulesNames asks for every name that a rule reads. One that nothing has is a rule that never can fire, unless it is
-// listed why it cannot be here. Then it asks for all that is listed.
+// rulesNames queries every name that a rule reads. A rule that reads a name without series can never fire; this is an
+// error unless the name is listed with a reason. Then it checks the list itself.
 func (p *proof) rulesNames(ctx context.Context) (string, error) {
 	groups, err := p.stage.ruleGroups(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *proof) rulesNames(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d names, %d of them not here for a written reason", len(readers), missing), errors.Join(append(problems, p.stillAbsent(ctx))...)
 }
 
-// stillAbsent is an error about whatever is listed as absent and is here, or is asked for by nothing.
+// stillAbsent returns an error for every listed series that exists, or that no query reads.
 func (p *proof) stillAbsent(ctx context.Context) error {
 	var problems []error
 	for _, listed := range absent() {

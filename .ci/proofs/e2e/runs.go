@@ -14,13 +14,13 @@ import (
 	"github.com/umascope/umascope/exporter/sim"
 )
 
-// Exit codes of uma-load that are none of a failure here: a busy machine makes runs invalid or slow, as they say.
+// Exit codes of uma-load that are no failure here: a busy machine makes runs invalid or slow, and the run reports it.
 const (
 	exitInvalid = 3
 	exitSLO     = 4
 )
 
-// longest is how long the run may last that goes on while the rest is looked at; it is ended before.
+// longest is how long the run may last that is active during the other steps; it is ended before.
 const longest = 5 * time.Minute
 
 // command is a run of an arm.
@@ -30,7 +30,7 @@ func (s *stage) command(arm, name string, duration time.Duration) []string {
 		"--scenario", "multi_turn", "--clients", "6", "--active-conversations", "12", "--max-turns", "4",
 		"--input-tokens", "200", "--output-tokens", "24", "--ignore-eos", "--duration", duration.String(), "--warmup", "2",
 		"--slo", "ttft=500ms,tpot=100ms", "--telemetry", spark + "=" + s.machines[spark].url(),
-		// This machine is busy with all the rest: what runs measure here is nothing, that they get through is.
+		// This machine is busy with all other programs: the figures of runs are ignored, their success is checked.
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "telemetry_lost=off",
 		"--label", "arm=" + arm, "--label", "host=" + spark, "--label", "engine=vllm", "--out", s.path("runs"), "--run-id", name,
 		"--web.listen-address", s.loadAddress,
@@ -45,16 +45,16 @@ func arms() map[string]string {
 	}
 }
 
-// order is that of the runs: one arm after the other, which compare will say of it.
+// order is that of the runs: one arm after the other, which compare will report.
 func order() []string { return []string{"native", "container", "container", "native"} }
 
 const runDuration = 8 * time.Second
 
-// others is the memory that others than the engine take on the machine, by run: without a difference between the runs
-// of an arm there is no interval.
+// others is the memory that other processes than the engine take on the machine, by run: without a difference between
+// the runs of an arm there is no interval.
 func others() []int64 { return []int64{3 * gib / 2, 3 * gib, 2 * gib, 5 * gib / 2} }
 
-// runs does the runs, each with its engine started for it, and compares them.
+// runs makes the runs, each with its own start of the engine, and compares them.
 func (s *stage) runs(ctx context.Context) (string, error) {
 	desktop, err := s.machines[spark].process("desktop", "/user.slice/user-1000.slice/session-2.scope", 8, sim.Demand{})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *stage) runs(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d runs of %v", len(order()), runDuration), nil
 }
 
-// restart begins the engine anew where the arm runs it.
+// restart starts the engine anew in the cgroup of the arm.
 func (s *stage) restart(ctx context.Context, arm string) error {
 	s.inference.finish()
 	if err := s.inference.begin(arms()[arm]); err != nil {
@@ -93,7 +93,7 @@ func (s *stage) restart(ctx context.Context, arm string) error {
 	return until(ctx, time.Minute, func(ctx context.Context) error { return s.answers(ctx, "http://"+s.inference.address+"/health") })
 }
 
-// beginLongRun begins a run that goes on until it is ended, and waits until Prometheus has seen it.
+// beginLongRun starts a run that goes on until it is ended, and waits until Prometheus has scraped it.
 func (s *stage) beginLongRun(ctx context.Context) (string, error) {
 	if err := s.restart(ctx, "container"); err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (s *stage) beginLongRun(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// endLongRun interrupts it, as a person would.
+// endLongRun interrupts it with a signal.
 func (s *stage) endLongRun(ctx context.Context) error {
 	if err := s.longRun.command.Process.Signal(os.Interrupt); err != nil {
 		return err
@@ -120,11 +120,11 @@ func (s *stage) endLongRun(ctx context.Context) error {
 	return s.longRun.wait(ctx, 1, exitInvalid, exitSLO) // 1: it was interrupted
 }
 
-// targetsAnswer waits until every target of Prometheus is up, but those that cannot be: nobody, by its name, and
-// uma-load, which is there while a run lasts.
+// targetsAnswer waits until every target of Prometheus is up, except the host that never answers and uma-load, which is
+// up during a run only.
 func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
 	expected := map[string]bool{nobody: true, clients: true}
-	var last error // what was waited for, if anything
+	var last error // the awaited target, if any
 	err = until(ctx, time.Minute, func(ctx context.Context) (problem error) {
 		defer func() { last = cmp.Or(problem, last) }()
 		var answer struct {
@@ -154,8 +154,8 @@ func (s *stage) targetsAnswer(ctx context.Context) (note string, err error) {
 	return note, err
 }
 
-// joined asks for host series beside the run that goes on, as dashboards do. uma-load is scraped at another
-// address and as another host than the machine: only its own label host joins them.
+// joined queries host series during the active run, as dashboards do. uma-load is scraped at another address and as
+// another host than the machine: the join is by its own label host.
 func (s *stage) joined(ctx context.Context) (string, error) {
 	run := fmt.Sprintf(`max by (host, run, arm) (%s == 1)`, metric.RunActive.Def().Name)
 	host := []metric.Definer{metric.GPUPowerWatts, metric.MemoryAvailableBytes, metric.GPUTemperatureCelsius, metric.KVBMUp}
@@ -178,7 +178,7 @@ func (s *stage) joined(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d joins", len(host)), err
 }
 
-// nativeHistograms looks for values that are histograms, which classic buckets are not.
+// nativeHistograms checks for native histograms among the values, which classic buckets are not.
 func (s *stage) nativeHistograms(ctx context.Context) (string, error) {
 	families := 0
 	for _, d := range metric.All() {
@@ -208,7 +208,7 @@ func (s *stage) nativeHistograms(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d families", families), nil
 }
 
-// results waits for the finished runs and what compare has kept.
+// results waits for the finished runs and the saved comparison.
 func (s *stage) results(ctx context.Context) (string, error) {
 	of := fmt.Sprintf(`%s{host=%q,job=%q}`, metric.RunInfo.Def().Name, spark, metric.JobResults)
 	var runs []sample

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// selector is a choice of series that an expression makes, without the time at which it looks.
+// selector is a series selector of an expression, without its time.
 type selector struct {
 	name   string
 	values map[string]string // what its matchers name, by label, = and =~ alike
@@ -43,7 +43,7 @@ func selectorOf(vector *parser.VectorSelector) selector {
 	return s
 }
 
-// exists says whether there is or was a series that a selector chooses.
+// exists reports whether a series that a selector matches exists or has existed.
 func (s *stage) exists(ctx context.Context, selector string) (bool, error) {
 	var series []map[string]string
 	if _, err := s.prometheus.get(ctx, "/api/v1/series", url.Values{"match[]": {selector}, "limit": {"1"}}, &series); err != nil {
@@ -52,8 +52,7 @@ func (s *stage) exists(ctx context.Context, selector string) (bool, error) {
 	return len(series) > 0, nil
 }
 
-// absence is series that nothing here has, and why that must be so: all of a name, or those with a value of a
-// label.
+// absence is series that are absent here, with the reason: all of a name, or those with a value of a label.
 type absence struct {
 	series, label, value, why string
 	chance                    bool // decides whether they are here
@@ -70,7 +69,7 @@ func (a absence) selector() string {
 	return fmt.Sprintf("{__name__=%q,%s=~%q}", a.series, a.label, a.value)
 }
 
-// excuse finds what an expression reads and nothing here has, if that is listed.
+// excuse returns the listed absence of an expression's series, if there is one.
 func (s *stage) excuse(ctx context.Context, expression string) (found absence, any bool, err error) {
 	read, err := selectorsOf(expression)
 	if err != nil {

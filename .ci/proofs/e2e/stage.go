@@ -16,13 +16,13 @@ import (
 // The hosts. Each is a target of job uma-exporter with its name as label host.
 const (
 	spark   = "spark"   // serves models; its memory is used up later
-	oven    = "oven"    // stands in a room of 60 degrees; later its memory is short, but not critically
+	oven    = "oven"    // in a room of 60 degrees; later its memory is short, but not critically
 	victim  = "victim"  // a process is killed for lack of memory, then its exporter goes
-	nobody  = "nobody"  // a target where nobody has ever answered
+	nobody  = "nobody"  // a target that has never answered
 	clients = "clients" // where uma-load runs: a target of job uma-load, and no machine that is measured
 )
 
-// stage is everything that runs.
+// stage has all programs and machines.
 type stage struct {
 	files  files
 	folder string
@@ -44,7 +44,7 @@ func newStage(f files, folder string) *stage {
 	return &stage{files: f, folder: folder, machines: map[string]*machine{}, addresses: map[string]string{}}
 }
 
-// start brings everything up and waits until it answers.
+// start starts everything and waits until it answers.
 func (s *stage) start(ctx context.Context) (string, error) {
 	for _, begin := range []func() error{s.chooseAddresses, s.makeFolders, s.startMachines, s.startPrograms} {
 		if err := begin(); err != nil {
@@ -62,7 +62,7 @@ func (s *stage) start(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d machines, %d programs", len(s.machines), len(s.processes)), nil
 }
 
-// answers asks for a page; a program of ours that has ended is told of instead.
+// answers requests a page; if a program of ours has ended, the error reports that instead.
 func (s *stage) answers(ctx context.Context, url string) error {
 	for _, p := range s.processes {
 		if err := p.running(); err != nil {
@@ -202,7 +202,7 @@ func (s *stage) startPrograms() error {
 	return nil
 }
 
-// stop ends everything that start and the steps have started.
+// stop ends all that start and the steps have started.
 func (s *stage) stop() {
 	if s.longRun != nil {
 		s.longRun.stop()

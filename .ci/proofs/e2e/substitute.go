@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// substitution replaces a text of a file of the project, everywhere in it. Where it is not found the file is
-// another one than was thought of, and nothing would be proven of it.
+// substitution replaces a text everywhere in a file of the project. A text that is not found is an error: the file has
+// changed, and the proof would not apply to it.
 type substitution struct {
 	old, new, why string
 }
@@ -37,7 +37,8 @@ func replace(text string, all []substitution) (string, error) {
 	return text, nil
 }
 
-// interval is how often the copy scrapes; the project's own interval is 5 s, of finished runs 30 s. Rules are evaluated as often as ever.
+// interval is the scrape interval of the copy; the project's own interval is 5 s, of finished runs 30 s. The evaluation
+// interval of rules is unchanged.
 const interval = "2s"
 
 // prometheusSubstitutions make the configuration of the stack one of this machine.
@@ -54,9 +55,9 @@ func (s *stage) prometheusSubstitutions() []substitution {
 	}
 }
 
-// ending are the alerts that the test waits for the end of. They are kept for five minutes and more after their cause
-// has gone, against flapping; in the copy for less. Expressions and how long they must hold stay as they are, and so
-// does this time of all other alerts: that of OOMKill is what keeps one firing when its exporter is gone.
+// ending are the alerts whose end the test waits for. They keep firing for five minutes and more after their cause has
+// gone, against flapping; in the copy for less. Expressions and the time that they must hold stay unchanged, and so
+// does this time of all other alerts: OOMKill needs it to keep firing when its exporter is gone.
 func ending() []string { return []string{"MemoryAvailableLow", "GPUHot", "ExporterDown"} }
 
 const keptFor = "10s"

@@ -2,7 +2,7 @@ package main
 
 import "github.com/umascope/umascope/exporter/metric"
 
-// Why series cannot be here, where several cannot for one reason.
+// Reasons for absent series, where several share one.
 const (
 	noKVBytes    = "vLLM's page tells how many tokens its KV cache holds, not how many bytes; its log does, and a simulated engine writes none"
 	noEngineLog  = "read from the log of an engine, and a simulated engine writes none"
@@ -19,8 +19,8 @@ const (
 	noCampaign   = "known of runs that a campaign starts the engine for"
 )
 
-// absent lists the series that nothing here has. One that is here after all, or that nothing asks for, fails the
-// proof: the list does not outlive its reasons.
+// absent lists the series that are absent here. A listed series that exists, or that no query reads, fails the proof:
+// the list cannot outlive its reasons.
 func absent() []absence {
 	all := func(d metric.Definer, why string) absence { return absence{series: d.Def().Name, why: why} }
 	with := func(d metric.Definer, label metric.Label, value, why string) absence {
@@ -70,14 +70,14 @@ func absent() []absence {
 	}
 }
 
-// silence is a panel of which a query has no data although all that it reads is there, and why that must be so, or
-// may be so where chance decides.
+// silence is a panel with a query without data although all its series exist, with the reason why that must be so, or
+// may be so by chance.
 type silence struct {
 	panel, why string
 	chance     bool
 }
 
-// quiet lists them. Like the other list, it does not outlive its reasons.
+// quiet lists them. A stale entry fails the proof, as in the other list.
 func quiet() []silence {
 	const known = "every line of the ledger is known"
 	return []silence{

@@ -10,7 +10,7 @@ type ask struct {
 	flags    []string
 }
 
-// asks lists what every server is asked, the smallest load that shows a wrong count. Each has prompts of its own: the
+// asks lists the calls for every server: the smallest load that shows a wrong count. Each has prompts of its own: the
 // seed is the number in the list.
 func asks(s server) []ask {
 	size := []string{"--input-tokens", "200:400", "--output-tokens", "16", "--requests", "8", "--concurrency", "2", "--warmup", "2"}
@@ -20,13 +20,13 @@ func asks(s server) []ask {
 		{name: "chat, whole", verb: "run", flags: append([]string{"--no-stream"}, size...)},
 		{name: "completions, streamed", verb: "run", flags: append([]string{"--endpoint", "completions"}, size...)},
 		{name: "completions, whole", verb: "run", flags: append([]string{"--endpoint", "completions", "--no-stream"}, size...)},
-		// A limit that every load keeps, so that what is found does not depend on this machine.
+		// A validity limit that every load keeps, so that results do not depend on this machine.
 		{name: "sweep --search slo", verb: "sweep", flags: []string{
 			"--over", "concurrency=1..4", "--search", "slo", "--slo", "ttft=5m",
 			"--input-tokens", "100", "--output-tokens", "8", "--requests", "6", "--warmup", "1"}},
 		{scenario: "multi_turn", flags: []string{"--clients", "2", "--active-conversations", "2", "--max-turns", "3", "--requests", "6", "--input-tokens", "150"}},
 		{scenario: "reuse_verify", flags: []string{"--set", "requests=3", "--set", "tokens=800", "--set", "repeats=2", "--set", "baseline.requests=2"}},
-		// B is more than the KV cache of s.tokens holds, so that A is evicted.
+		// B is larger than the KV cache of s.tokens, so that A is evicted.
 		{scenario: "eviction_replay", flags: []string{
 			"--set", "a.requests=4", "--set", "a.tokens=800", "--set", "b.requests=16", "--set", "b.tokens=1000", "--set", "b.concurrency=2", "--set", "baseline.requests=2"}},
 		{scenario: "rehydrate_replay", flags: []string{

@@ -25,8 +25,8 @@ type driver struct {
 	rows     []row
 }
 
-// drive asks the server everything and writes result.json; with a repository, the pages that it has for tests too. It fails
-// if a count differs that is not expected to.
+// drive makes all calls to the server and writes result.json; with a repository, also the pages that it has for tests.
+// It fails if a count differs unexpectedly.
 func drive(ctx context.Context, s server, folder, programs, repository string) error {
 	start := time.Now()
 	d := &driver{server: s, folder: folder, programs: programs}
@@ -74,7 +74,7 @@ func drive(ctx context.Context, s server, folder, programs, repository string) e
 	return nil
 }
 
-// exporterURL is where uma-load looks for telemetry by itself.
+// exporterURL is the default address at which uma-load looks for telemetry.
 const exporterURL = "http://127.0.0.1:10420/metrics"
 
 type process struct{ command *exec.Cmd }
@@ -135,7 +135,7 @@ func (d *driver) to(verb string) []string {
 	return args
 }
 
-// check compares what uma-load finds out about the server with what the server shows of itself.
+// check compares what uma-load detects of the server with what the server reports about itself.
 func (d *driver) check(ctx context.Context) error {
 	w, err := look(ctx, d.server, d.folder)
 	if err != nil {
@@ -170,11 +170,11 @@ func (d *driver) check(ctx context.Context) error {
 	return nil
 }
 
-// answered is what a grade of evidence comes to. Between proven and consistent the time to the first token decides, which is
-// not judged here.
+// answered is the result of a grade of evidence. Between proven and consistent the time to first token decides, which
+// is not judged here.
 var answered = map[string]string{"proven": "yes", "consistent": "yes", "contradicted": "no", "not_observable": "not observable"}
 
-// load has uma-load send one load, and compares its records with the server's counts before and after.
+// load sends one load with uma-load, and compares its records with the server's counts before and after.
 func (d *driver) load(ctx context.Context, number int, a ask) error {
 	out := filepath.Join(d.folder, "runs", strconv.Itoa(number))
 	state := fmt.Sprintf("sleep 1; '%s' state -server %s -work '%s'", filepath.Join(d.programs, "engines"), d.server.name, d.folder)

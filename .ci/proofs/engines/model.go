@@ -23,8 +23,8 @@ const (
 // tokenizer is a byte-level BPE: tokens by their number, and the pairs that are merged, in order.
 type tokenizer struct{ tokens, merges []string }
 
-// printable returns the characters that stand for the 256 bytes in byte-level vocabularies, as GPT-2 defined them:
-// printable bytes for themselves, the others from U+0100 on.
+// printable returns the characters for the 256 bytes in byte-level vocabularies, as GPT-2 defined them: printable bytes
+// for themselves, the others from U+0100 on.
 func printable() [256]string {
 	var table [256]string
 	next := rune(0x100)

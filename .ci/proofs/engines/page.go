@@ -58,7 +58,7 @@ func containsAll(s string, parts []string) bool {
 	return true
 }
 
-// longestBody bounds what is read of an answer.
+// longestBody limits the bytes that are read of an answer.
 const longestBody = 16 << 20
 
 // get reads a URL of a server that runs here.

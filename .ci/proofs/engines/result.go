@@ -34,7 +34,7 @@ func (d *driver) row(asked, figure, ours, theirs string) {
 	d.rows = append(d.rows, row{Asked: asked, Figure: figure, Ours: ours, Theirs: theirs})
 }
 
-// explain puts the reason beside rows that differ and are expected to.
+// explain adds the reason to rows that differ as expected.
 func (r *result) explain(why map[[2]string]string) {
 	for i, one := range r.Rows {
 		if one.agrees() {

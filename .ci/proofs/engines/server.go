@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// server is what is expected of one of the files of servers/.
+// server has the expected properties of one of the files of servers/.
 type server struct {
 	name     string
-	software string   // as people name it
+	software string   // display name
 	engine   string   // what check has to name
 	gateway  string   // before it, if any
 	url      string   // where uma-load sends
@@ -27,7 +27,7 @@ type server struct {
 	title   func(world) string   // version in the table, if it is another
 	context func(world) string   // longest prompt with its answer, in tokens
 	counts  func(world) counts   // of requests that ended, and their tokens
-	machine func(world) counts   // what uma-exporter has to show of the page, by series
+	machine func(world) counts   // expected series of uma-exporter's page
 	grades  map[string]string    // whether the replayed prompts are answered from a cache, by scenario
 	why     map[[2]string]string // what is expected to differ: asked and figure, and the reason
 	records map[string]string    // pages to record: file of exporter/engine/testdata, with VERSION in it, and URL
@@ -53,7 +53,7 @@ const (
 	cached    = "cached tokens"
 )
 
-// world is what a server shows at one moment.
+// world is the state of a server at one moment.
 type world struct {
 	ctx    context.Context
 	folder string
@@ -278,7 +278,7 @@ func llama() server {
 	}
 }
 
-// ollama is Ollama with its debug log, in which the runner shows each prompt and what of it was in its cache.
+// ollama is Ollama with its debug log, in which the runner shows each prompt and its part in the cache.
 func ollama() server {
 	const url = local + "8000"
 	slot := regexp.MustCompile(`msg="loading cache slot".* prompt=(\d+) used=(\d+)`)
@@ -304,8 +304,8 @@ func ollama() server {
 	}
 }
 
-// reportedHits returns the cached tokens that the workers reported to the frontend, if they report any: those of sglang
-// kind do not.
+// reportedHits returns the cached tokens that the workers reported to the frontend, if they report any: workers of kind
+// sglang do not.
 func reportedHits(p page) (float64, bool) {
 	if n, _ := p.sum("dynamo_frontend_cached_tokens_count"); n == 0 {
 		return 0, false

@@ -17,12 +17,12 @@ const (
 	notTried = "not tried"
 )
 
-// row is a figure of umascope beside that of a program which is not ours.
+// row is a figure of umascope and the same figure of another program.
 type row struct {
 	what, ours, theirs, off, bound, result string
 }
 
-// Bounds of what may be off.
+// Limits of the differences.
 const (
 	heldBound         = 0.01
 	anonBound         = 0.03 // the heap of the engine grows with what it is asked
@@ -31,7 +31,7 @@ const (
 	leastSteady       = 60 * time.Second
 )
 
-// judge holds the results of measure against llama.cpp's log and counters, nvidia-smi and /proc/meminfo.
+// judge compares the results of measure with llama.cpp's log and counters, nvidia-smi and /proc/meminfo.
 func judge(results fs.FS) ([]row, error) {
 	host, err := readText(results, "host")
 	if err != nil {
@@ -54,7 +54,7 @@ func judge(results fs.FS) ([]row, error) {
 	return all, nil
 }
 
-// within is a row of two figures that may be off by a share of theirs.
+// within is a row of two figures that may differ by a share.
 func within(what string, ours, theirs, bound float64, format func(float64) string) row {
 	off := ours/theirs - 1
 	r := row{what, format(ours), format(theirs), fmt.Sprintf("%+.2f %%", 100*off), fmt.Sprintf("%g %%", 100*bound), proven}
@@ -70,7 +70,7 @@ func inMebibytes(bytes float64) string { return fmt.Sprintf("%.2f MiB", bytes/me
 func inJoules(j float64) string        { return fmt.Sprintf("%.0f J", j) }
 func plain(n float64) string           { return fmt.Sprintf("%.0f", n) }
 
-// judgeMemory holds the difference of the arms against KV plus compute buffers of llama.cpp's log. Without a GPU the KV
+// judgeMemory compares the difference of the arms with KV plus compute buffers of llama.cpp's log. Without a GPU the KV
 // buffer is in the process's anonymous memory.
 func judgeMemory(results fs.FS, host string, gpu bool) ([]row, error) {
 	runs, err := campaignRuns(results)
@@ -205,8 +205,8 @@ func judgeEnergy(results fs.FS, _ string, gpu bool) ([]row, error) {
 	}, nil
 }
 
-// judgeLedger adds up the ledger under load and holds it against MemTotal. The sum is exact if no line is lost, since the
-// remainder is a line; how large that one may be is the second row.
+// judgeLedger adds up the ledger under load and compares the sum with MemTotal. The sum is exact if no line is lost,
+// since the remainder is a line; the second row limits the size of the remainder.
 func judgeLedger(results fs.FS, _ string, _ bool) ([]row, error) {
 	page, err := readText(results, "load.prom")
 	if err != nil {
@@ -231,7 +231,7 @@ func judgeLedger(results fs.FS, _ string, _ bool) ([]row, error) {
 	return []row{within("sum of the ledger, by MemTotal", sum, total, 0, inMebibytes), unattributed}, nil
 }
 
-// judgeReuse holds cached tokens of the answers against llama.cpp's counter, which has six digits.
+// judgeReuse compares cached tokens of the answers with llama.cpp's counter, which has six digits.
 func judgeReuse(results fs.FS, _ string, _ bool) ([]row, error) {
 	const folder = "runs/reuse"
 	run, err := readRun(results, folder)
@@ -257,7 +257,7 @@ func judgeReuse(results fs.FS, _ string, _ bool) ([]row, error) {
 	return []row{grade, within("cached tokens of repeated prompts, by llama.cpp's counter", cached, counted[1]-counted[0], 0, plain)}, nil
 }
 
-// judgeComparison holds the verdict on the memory that differs by construction, and lists the others.
+// judgeComparison checks the verdict on the memory that differs by construction, and lists the others.
 func judgeComparison(results fs.FS, _ string, gpu bool) ([]row, error) {
 	var comparison struct {
 		Strata []struct {

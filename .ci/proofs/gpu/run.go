@@ -121,7 +121,7 @@ func snapshot(results fs.FS, folder, phase, source string) (string, error) {
 	return string(page), err
 }
 
-// cachedTokens adds up the prompt tokens that the answers of some phases call cached.
+// cachedTokens adds up the cached prompt tokens that the answers of some phases report.
 func cachedTokens(results fs.FS, folder string, phases ...string) (float64, error) {
 	text, err := readText(results, path.Join(folder, "requests.jsonl"))
 	if err != nil {

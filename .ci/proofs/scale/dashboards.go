@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// panelPixels is how wide a panel is taken to be, which decides the steps of its queries.
+// panelPixels is the assumed width of a panel, which decides the steps of its queries.
 const panelPixels = 800
 
 // query is one that was sent.
@@ -25,8 +25,8 @@ type query struct {
 	took time.Duration
 }
 
-// dashboards sends what every page sends, one query after the other, and tells what that takes. One host is
-// chosen, as every page has it; variables and tables of hosts ask for all.
+// dashboards sends the queries of every page, one after the other, and reports their times. One host is chosen, as
+// every page has it; variables and tables of hosts query all.
 func (s *stage) dashboards(ctx context.Context, w io.Writer, now time.Time) error {
 	paths, err := filepath.Glob(filepath.Join(s.checkout, "dashboards", "*.json"))
 	if err != nil || len(paths) == 0 {

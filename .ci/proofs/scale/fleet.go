@@ -22,11 +22,11 @@ import (
 
 const gib = 1 << 30
 
-// uptime is how long a machine was on before anybody looked, no two of them as long.
+// uptime is how long a machine was on before the first scrape, different for each.
 func uptime(n int) time.Duration { return 10*time.Minute + time.Duration(n)*7*time.Second }
 
-// spark is one machine. Its clock is moved on when its page is asked for, by the time that went by: the same
-// machine as on a clock that ticks, for less.
+// spark is one machine. A request of its page advances its clock by the time that has passed: the same machine as on a
+// ticking clock, at a lower cost.
 type spark struct {
 	mu       sync.Mutex
 	host     *hostsim.Host
@@ -135,8 +135,8 @@ func serveFleet(ctx context.Context, hosts int, engines bool, told io.Writer) er
 	return nil
 }
 
-// serveEngine serves one engine with KVBM for all machines, with a request now and then: what they cost are the series
-// and the reading of pages, which are the same whoever serves them.
+// serveEngine serves one engine with KVBM for all machines, with a request at intervals: the cost to measure is that of
+// series and pages, which does not depend on the server.
 func serveEngine(ctx context.Context, running *sync.WaitGroup, serve func(http.Handler) (string, error)) (collector.SourceOptions, error) {
 	config := sim.Default()
 	config.KV.HostBytes, config.KV.DiskBytes, config.KV.Page = 8*gib, 32*gib, sim.KVBMv2
@@ -164,8 +164,8 @@ func serveEngine(ctx context.Context, running *sync.WaitGroup, serve func(http.H
 	}, err
 }
 
-// once has a page of metrics made once a second for all who ask: one engine does not answer for two hundred, and would be
-// what is measured. All else goes through.
+// once makes a page of metrics once a second for all clients: one engine cannot answer for two hundred, and its time
+// would be measured instead. It passes other requests through.
 type once struct {
 	page http.Handler
 	mu   sync.Mutex
@@ -187,7 +187,7 @@ func (o *once) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Unlock()
 	maps.Copy(w.Header(), last.Header())
 	w.WriteHeader(last.Code)
-	_, _ = w.Write(last.Body.Bytes()) // who does not wait for it gets none
+	_, _ = w.Write(last.Body.Bytes()) // a client that does not wait gets no page
 }
 
 // use sends a request every other second.

@@ -2,12 +2,12 @@
 //
 //	go run . -prometheus FILE [-hosts 200] [-for 10m]
 //
-// or .ci/proofs/scale/measure, which builds Prometheus first. The machines are simulated, each on a clock and under a load of
-// its own, and its page is made by the project's exporter; all of them are one process, so that what they cost is told
-// apart from what Prometheus costs. Everything listens on loopback and ends with this program.
+// or .ci/proofs/scale/measure, which builds Prometheus first. The machines are simulated, each on a clock and under a
+// load of its own, and the project's exporter makes its page; all of them are one process, so that their cost is
+// separate from that of Prometheus. All servers listen on loopback and end with this program.
 //
-// It is no check: how much a machine can do is no matter of right and wrong. What it printed on one machine, and what
-// follows for a thousand, is in compose/fleet/SCALE.md.
+// It is a measurement without a pass or a fail. Its output on one machine, and the estimate for a thousand, is in
+// compose/fleet/SCALE.md.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// wish is what is to be measured.
+// wish is the configuration of the measurement.
 type wish struct {
 	prometheus, checkout, keep string
 	hosts                      int

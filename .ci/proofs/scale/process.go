@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// process is a program that was started, and nothing but it is ever ended.
+// process is a program that this one has started, and ends only that program.
 type process struct {
 	command *exec.Cmd
 	log     string
 	ended   chan struct{}
 }
 
-// launch starts a program that ends with this one, even if this one is killed. Its output goes to the log; what it
-// says on its standard output goes to lines instead, if that is given.
+// launch starts a program that ends with this one, even if this one is killed. Its output goes to the log; its standard
+// output goes to lines instead, if that is given.
 func launch(log string, lines func(string) bool, command ...string) (*process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -45,13 +45,13 @@ func launch(log string, lines func(string) bool, command ...string) (*process, e
 	for out != nil && out.Scan() && lines(out.Text()) {
 	}
 	go func() {
-		_ = c.Wait() // that it has ended, and its log, say enough
+		_ = c.Wait() // callers use ended and the log
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// stop asks the program to end, and makes it if it does not.
+// stop signals the program to end, and kills it if it does not.
 func (p *process) stop() {
 	_ = p.command.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {

@@ -27,7 +27,7 @@ func (t *table) row(what, format string, args ...any) {
 	}
 }
 
-// report asks Prometheus about itself and prints what came of the time between the two moments.
+// report queries Prometheus about itself and prints the figures between the two moments.
 func (s *stage) report(ctx context.Context, w io.Writer, before, after moment) error {
 	t := &table{w: w}
 	wall := after.at.Sub(before.at)
@@ -82,7 +82,8 @@ func (s *stage) report(ctx context.Context, w io.Writer, before, after moment) e
 	return s.dashboards(ctx, w, after.at)
 }
 
-// disk has Prometheus write a block of all that it holds, as it does after two hours by itself, and weighs it.
+// disk makes Prometheus write a block of all samples in its head, as it does by itself after two hours, and measures
+// its size.
 func (s *stage) disk(ctx context.Context, t *table) error {
 	var told struct{ Name string }
 	begun := time.Now()

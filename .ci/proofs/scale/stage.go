@@ -78,8 +78,8 @@ func free() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// configure copies the configuration of the stack. Changed are where files and Prometheus itself are, and the
-// interval if another one is asked for.
+// configure copies the configuration of the stack. It changes the paths of files, the address of Prometheus, and the
+// interval if another one is given.
 func (s *stage) configure() error {
 	checkout, err := filepath.Abs(s.checkout)
 	if err != nil {
@@ -133,13 +133,13 @@ func (s sample) number() float64 {
 	return 0
 }
 
-// answer is what Prometheus says to a query.
+// answer is Prometheus' answer to a query.
 type answer struct {
 	Type   string          `json:"resultType"`
 	Result json.RawMessage `json:"result"`
 }
 
-// post asks Prometheus, and reads the member data of the answer.
+// post sends Prometheus a query, and reads the member data of the answer.
 func (s *stage) post(ctx context.Context, path string, query url.Values, into any) error {
 	return s.ask(ctx, http.MethodPost, path, strings.NewReader(query.Encode()), into)
 }

@@ -1,4 +1,4 @@
-// The simulated engine alone, for launchers to be tried on: it listens on the address that it is given.
+// The simulated engine as a program, for tests of launchers: it listens on the address of its flag.
 package main
 
 import (
