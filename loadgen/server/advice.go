@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// statusError is an answer of another status than 200.
+// statusError is an answer with a status other than 200.
 type statusError struct {
 	request string
 	status  int
@@ -18,7 +18,7 @@ type statusError struct {
 
 func (e statusError) Error() string { return fmt.Sprintf("%s answered %d", e.request, e.status) }
 
-// advised adds to why a server cannot be asked what mends it, where that is known.
+// advised adds to the error of a request the way to fix it, if there is one for that error.
 func advised(url string, err error) error {
 	if advice := advice(url, err); advice != "" {
 		return fmt.Errorf("--url: %s: %w; %s", url, err, advice)

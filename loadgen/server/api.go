@@ -17,26 +17,25 @@ import (
 )
 
 const (
-	// longestAnswer bounds what a server may say about itself.
+	// longestAnswer is the most of an answer that is read, in bytes.
 	longestAnswer = 4 << 20
-	// probeTimeout bounds one question; a server that is loading a model may be slow to answer.
+	// probeTimeout is the longest that one request may take. A server that is loading a model may answer slowly.
 	probeTimeout = 10 * time.Second
 )
 
-// api asks the server under test about itself, outside of what is measured.
+// api sends requests about the server itself, outside of the measurement.
 type api struct {
 	root    string
 	header  http.Header
-	secrets []string // what of the header nothing may repeat that is written down
-	// credentials are those of them that no answer has once it is here.
+	secrets []string // values in the header that must not appear in any record
+	// credentials are the secrets that no recorded answer may contain.
 	credentials []string
 	client      *http.Client
 }
 
-// newAPI makes a client of its own: connections of the one that measures shall not be warm before it
-// begins.
+// newAPI makes a client of its own, so that the connections of the measuring client are not warm before it begins.
 func newAPI(t Target, key string) (*api, error) {
-	// No proxy, like the client that measures: both must meet the same server.
+	// No proxy, as in the measuring client: both must reach the same server.
 	transport := &http.Transport{DisableCompression: true}
 	if t.CAFile != "" {
 		trusted, err := trust(t.CAFile)
@@ -58,7 +57,7 @@ func newAPI(t Target, key string) (*api, error) {
 	}, nil
 }
 
-// trust adds the authorities of a PEM file to the system's.
+// trust adds the certificate authorities of a PEM file to the system's.
 func trust(path string) (*tls.Config, error) {
 	pem, err := os.ReadFile(path)
 	if err != nil {
@@ -74,19 +73,19 @@ func trust(path string) (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool}, nil
 }
 
-// refuseRedirect hands the redirect itself to the caller: where a key and prompts go was said
-// on the command line, and nobody else may change it.
+// refuseRedirect returns the redirect itself to the caller. The user chose where a key and prompts are sent, and a
+// server must not change that.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// reply is what the server said to one question; an error has status 0.
+// reply is the answer to one request. An error has status 0.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error // never repeats the URL, which the caller names
+	err    error // never contains the URL, which the caller adds
 }
 
-// okBody is the body of an answer with status 200, else nothing.
+// okBody returns the body of an answer with status 200, else nil.
 func (r reply) okBody() []byte {
 	if r.status != http.StatusOK {
 		return nil
@@ -94,7 +93,7 @@ func (r reply) okBody() []byte {
 	return r.body
 }
 
-// fetch gets a path.
+// fetch requests a path.
 func (a *api) fetch(ctx context.Context, path string) reply {
 	return a.send(ctx, http.MethodGet, path, nil)
 }
@@ -111,7 +110,7 @@ func (a *api) send(ctx context.Context, method, path string, body []byte) reply 
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	request.Host = a.header.Get("Host") // net/http ignores the header itself
+	request.Host = a.header.Get("Host") // net/http ignores a Host field in the header
 	response, err := a.client.Do(request)
 	if err != nil {
 		return reply{err: withoutURL(err)}
@@ -133,8 +132,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// close frees the connections.
+// close closes the connections.
 func (a *api) close() { a.client.CloseIdleConnections() }
 
-// printable is chat's rule for foreign text, at the length of what messages repeat.
+// printable makes foreign text printable as openai.Printable does, up to the length that messages repeat.
 func printable(text string) string { return openai.Printable(text, openai.LongestForeign) }

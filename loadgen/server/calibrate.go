@@ -11,20 +11,20 @@ import (
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
-// Calibration is what it takes to measure how many tokens texts have for a server.
+// Calibration is the input for measuring how many tokens texts have for a server.
 type Calibration struct {
 	Target Target
 	Served Served
-	Client *openai.Client // sends what can only be asked by a request
+	Client *openai.Client // sends counts that need a completion request
 	Stream bool
-	// Sample is a text of the user's file, to be counted as well; empty for none.
+	// Sample is a text of the user's file that is counted too; empty means none.
 	Sample string
-	// Template makes one text of a message, where the server has no template of its own; nil for none.
+	// Template turns a message into text if the server has no template of its own; nil means none.
 	Template *prompt.Template
 }
 
-// Scale measures it, within a minute: by the server's tokenizer where it has a route for that, else by
-// usage.prompt_tokens of a few requests of one token of answer. The error says why it cannot be had.
+// Scale measures the scale within a minute: with the server's tokenizer if it has a route for that, else with
+// usage.prompt_tokens of a few requests for one token each. The error is the reason if neither works.
 func (c Calibration) Scale(ctx context.Context) (prompt.Scale, error) {
 	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
 	defer cancel()
@@ -36,19 +36,19 @@ func (c Calibration) Scale(ctx context.Context) (prompt.Scale, error) {
 	return counter{c, api}.scale(ctx)
 }
 
-// counter counts tokens by one server.
+// counter counts tokens through one server.
 type counter struct {
 	Calibration
 	api *api
 }
 
-// way is one by which the server counts the tokens of a text.
+// way is one way to count the tokens of a text through the server.
 type way struct {
 	basis prompt.Basis
 	count func(ctx context.Context, text string) (int, error)
 }
 
-// byRequests are the ways by usage. llama-cpp-python counts in whole answers only.
+// byRequests returns the ways that use usage.prompt_tokens. llama-cpp-python reports it only without streaming.
 func (c counter) byRequests() []way {
 	ways := []way{{prompt.ByUsage, c.usage(c.Stream)}}
 	if c.Stream {
@@ -57,7 +57,7 @@ func (c counter) byRequests() []way {
 	return ways
 }
 
-// firstOf returns the first way that counts the text, and its count. The error is that of the last.
+// firstOf returns the first way that counts the text, and its count. The error is the last way's.
 func firstOf(ctx context.Context, ways []way, text string) (way, int, error) {
 	var err error
 	for _, w := range ways {
@@ -92,11 +92,11 @@ func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
 	return c.file(ctx, scale, best, one), nil
 }
 
-// lead stands before every text that a tokenizer counts. Some put a space before whatever they get, which
-// the text does not have where it stands in a chat.
+// lead precedes every text that a tokenizer counts. Some tokenizers put a space before their input, which the text
+// does not have within a chat.
 const lead = "a\n"
 
-// byTokenizer counts by the server's tokenizer what a text adds to the lead.
+// byTokenizer counts, with the server's tokenizer, the tokens that a text adds to lead.
 func (c counter) byTokenizer() way {
 	leading := 0
 	return way{prompt.ByTokenizer, func(ctx context.Context, text string) (int, error) {
@@ -111,7 +111,7 @@ func (c counter) byTokenizer() way {
 	}}
 }
 
-// template is what the server adds to a message, by a request of one; nil is not known.
+// template returns how many tokens the server adds to a message, measured with one request; nil if unknown.
 func (c counter) template(ctx context.Context, by way, text string) *int {
 	plain, err := by.count(ctx, text)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c counter) template(ctx context.Context, by way, text string) *int {
 	return &added
 }
 
-// framed is what the server and the own template add to a message; nil is not known.
+// framed returns how many tokens the server and our own template add to a message; nil if unknown.
 func (c counter) framed(ctx context.Context, by way, text string, added *int) *int {
 	whole, err := c.Template.Render([]prompt.Message{{Role: "user", Content: text}})
 	if err != nil || added == nil {
@@ -159,8 +159,8 @@ func scaleOf(ctx context.Context, by way, probes prompt.Probes, one int) (prompt
 	return prompt.NewScale(by.basis, counts)
 }
 
-// words counts every word where not all of them are one token: a tokenizer's route is quick, and
-// lengths are then exact again.
+// words counts every word if some of them are more than one token. The tokenizer's route is fast, and lengths become
+// exact again.
 func words(ctx context.Context, scale prompt.Scale, by way) prompt.Scale {
 	if scale.TokensPerWord == 1 {
 		return scale
@@ -179,7 +179,7 @@ func words(ctx context.Context, scale prompt.Scale, by way) prompt.Scale {
 	return scale
 }
 
-// file calibrates texts of the user's file by a sample of them.
+// file calibrates the texts of the user's file with a sample of them.
 func (c counter) file(ctx context.Context, scale prompt.Scale, by way, one int) prompt.Scale {
 	if c.Sample == "" {
 		return scale
@@ -190,20 +190,20 @@ func (c counter) file(ctx context.Context, scale prompt.Scale, by way, one int) 
 	return scale
 }
 
-// leastPerByte bounds what is believed of a text that repeats one word.
+// leastPerByte is the fewest tokens per byte that are plausible for a text that repeats one word.
 const leastPerByte = 0.02
 
-// usage counts a text by a request of its own, with a stream for its answer or without.
+// usage returns a function that counts a text with a request of its own, streaming or not.
 func (c counter) usage(stream bool) func(context.Context, string) (int, error) {
 	return func(ctx context.Context, text string) (int, error) {
 		return c.promptTokens(ctx, openai.Params{Prompt: text, Stream: stream})
 	}
 }
 
-// errUncounted is that of a server whose answers say nothing of the prompt's length.
+// errUncounted is the error for a server whose answers do not report the length of the prompt.
 var errUncounted = errors.New("the server does not count prompt tokens")
 
-// promptTokens is what the answer to a prompt says of its length.
+// promptTokens returns the prompt length that the answer to a request reports.
 func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error) {
 	p.Endpoint, p.Model, p.Engine, p.Fields = c.Target.Endpoint, c.Served.Model.ID, c.Served.Engine, c.Served.Fields
 	p.MaxTokens, p.TopP = 1, 1
@@ -211,7 +211,7 @@ func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	clock := func() int64 { return 0 } // nothing is timed
+	clock := func() int64 { return 0 } // times are not used
 	record := c.Client.Do(ctx, openai.Request{Endpoint: p.Endpoint, Body: body}, clock, nil).Record
 	switch {
 	case record.Status != openai.StatusOK:
@@ -222,7 +222,7 @@ func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error)
 	return *record.TokensIn, nil
 }
 
-// tokenize counts a text by the server's tokenizer.
+// tokenize counts a text with the server's tokenizer.
 func (c counter) tokenize(ctx context.Context, text string) (int, error) {
 	answer, err := c.tokenized(ctx, text)
 	if err != nil {
@@ -231,8 +231,8 @@ func (c counter) tokenize(ctx context.Context, text string) (int, error) {
 	return tokensOf(answer)
 }
 
-// tokenized asks the server's tokenizer: POST /tokenize of vLLM and SGLang, which take the text as
-// prompt, and of llama.cpp, which takes it as content; none of them minds the other.
+// tokenized calls the server's tokenizer: POST /tokenize of vLLM and SGLang, which take the text as prompt, and of
+// llama.cpp, which takes it as content. Each ignores the other field.
 func (c counter) tokenized(ctx context.Context, text string) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": c.Served.Model.ID, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false,
@@ -250,7 +250,7 @@ func (c counter) tokenized(ctx context.Context, text string) ([]byte, error) {
 	return answer.body, nil
 }
 
-// tokensOf reads the answer: {"count": 2, "tokens": [9906, 1917]}, or only the latter.
+// tokensOf parses the answer: {"count": 2, "tokens": [9906, 1917]}, or only the latter.
 func tokensOf(answer []byte) (int, error) {
 	var said struct {
 		Count  *int  `json:"count"`

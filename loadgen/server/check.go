@@ -12,50 +12,50 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// CheckSchema names the form of what check prints as JSON.
+// CheckSchema is the schema name of check's JSON.
 const CheckSchema = "umascope.check/1"
 
-// Finding is one line of check's answer.
+// Finding is one line of check's output.
 type Finding struct {
 	Name string `json:"name"`
-	// OK is whether a run can rely on it; absent where there is nothing to rely on.
+	// OK is true if a run can rely on the feature; absent if the finding is only information.
 	OK     *bool  `json:"ok,omitempty"`
 	Detail string `json:"detail"`
 }
 
-// Findings are what check prints as JSON.
+// Findings is the JSON output of check.
 type Findings struct {
 	Schema string `json:"schema"`
 	URL    string `json:"url"`
 	Model  string `json:"model,omitempty"`
 	Engine string `json:"engine,omitempty"`
-	// Version is the engine's own word.
+	// Version is the version that the engine reports.
 	Version string `json:"version,omitempty"`
-	// Clues are what the engine was told by.
+	// Clues are the observations by which the engine was identified.
 	Clues []rundir.Clue `json:"engine_clues,omitempty"`
-	// Usable says whether a run on the chosen endpoint can work.
+	// Usable is true if a run on the chosen endpoint can work.
 	Usable bool `json:"usable"`
-	// Accepted is which request fields the server takes, or ignores.
+	// Accepted lists the request fields that the server accepts or ignores.
 	Accepted *rundir.Acceptance `json:"fields,omitempty"`
 	Findings []Finding          `json:"findings"`
 }
 
-// checkTokens is how long the answers of the check are: enough for several chunks.
+// checkTokens is the length of the check's answers: enough for several chunks.
 const checkTokens = 32
 
-// checker asks one server.
+// checker checks one server.
 type checker struct {
 	target Target
 	found  Findings
 	api    *api
 	probe  *prober
-	limit  int // the longest prompt with its answer, in tokens; 0 is not known
-	block  int // tokens in a block of the KV cache; 0 is not known
-	words  int // of the prompt that is sent
+	limit  int // longest prompt with its answer, in tokens; 0 if unknown
+	block  int // tokens in a block of the KV cache; 0 if unknown
+	words  int // words of the prompt that is sent
 }
 
-// Check asks the server what it is and what it accepts. The error is what makes a run on the chosen
-// endpoint impossible; there are findings with it, unless the server could not be asked at all.
+// Check finds out which model and engine the server has and which fields it accepts. The error is the reason why a run
+// on the chosen endpoint cannot work. Findings come with it, unless the server could not be reached at all.
 func Check(ctx context.Context, t Target) (*Findings, error) {
 	key, err := t.apiKey()
 	if err != nil {
@@ -77,7 +77,7 @@ func Check(ctx context.Context, t Target) (*Findings, error) {
 	return &c.found, failure
 }
 
-// ask goes through all questions; the error is the one that makes a run impossible.
+// ask makes all checks. The error is the one that makes a run impossible.
 func (c *checker) ask(ctx context.Context) error {
 	models, err := c.api.models(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *checker) ask(ctx context.Context) error {
 	return c.complete(ctx)
 }
 
-// context says how long a request may be. A server that does not say may cut prompts without a word.
+// context reports how long a request may be. A server that does not report a limit may cut prompts without an error.
 func (c *checker) context(ctx context.Context, m Model) {
 	c.limit = c.api.contextOf(ctx, m, c.found.Engine)
 	if c.limit == 0 {
@@ -112,7 +112,7 @@ func (c *checker) context(ctx context.Context, m Model) {
 	c.found.note("longest prompt with answer", fmt.Sprintf("%d tokens", c.limit))
 }
 
-// engine says what the server seems to be, and why.
+// engine reports the engine that the server seems to be, with the reasons.
 func (c *checker) engine(seems detection, m Model) {
 	c.found.Model, c.found.Engine, c.found.Version, c.found.Clues = m.ID, c.target.Engine, seems.version, seems.facts()
 	if c.target.Engine == EngineAuto {
@@ -135,8 +135,8 @@ func (c *checker) engine(seems detection, m Model) {
 	c.found.note("engine", detail)
 }
 
-// health asks the route that most engines have; one that lacks it is no worse for that. That of LiteLLM
-// sends a request to each of its models.
+// health requests the route that most engines have; a server without it is not worse. LiteLLM's sends a request to
+// each of its models.
 func (c *checker) health(ctx context.Context, seems detection) {
 	path := "/health"
 	if seems.gateway == gatewayLiteLLM {
@@ -152,15 +152,15 @@ func (c *checker) health(ctx context.Context, seems detection) {
 	}
 }
 
-// params are those of an ordinary request.
+// params returns the parameters of an ordinary request.
 func (c *checker) params(endpoint openai.Endpoint) openai.Params {
 	params := c.probe.base
 	params.Endpoint, params.Prompt, params.MaxTokens = endpoint, c.text(), checkTokens
 	return params
 }
 
-// fields finds out which request fields the server takes, one by one: whoever asks wants to know of
-// each. The error: it takes no request at all on the chosen endpoint.
+// fields finds out which request fields the server accepts, one by one, so that check reports each of them. It fails
+// if the server accepts no request at all on the chosen endpoint.
 func (c *checker) fields(ctx context.Context) error {
 	record, err := c.probe.try(ctx)
 	if err != nil && turnsDown(record) {
@@ -183,7 +183,7 @@ func (c *checker) fields(ctx context.Context) error {
 	return nil
 }
 
-// features lists the fields that check tries, of whatever vendor.
+// features lists the fields that check tries, of all vendors.
 func features(endpoint openai.Endpoint) []wish {
 	seed := int64(1)
 	all := []wish{
@@ -201,7 +201,7 @@ func features(endpoint openai.Endpoint) []wish {
 	return append(all, wish{name: "whole answers (no stream)", apply: func(p *openai.Params) { p.Stream = false }})
 }
 
-// complete sends one streaming request to each endpoint and looks closely at the chosen one's.
+// complete sends one streaming request to each endpoint and examines the answer of the chosen one.
 func (c *checker) complete(ctx context.Context) error {
 	var chosen error
 	for _, endpoint := range []openai.Endpoint{openai.Chat, openai.Completions} {
@@ -237,7 +237,7 @@ func (f *Findings) note(name, detail string) {
 	f.Findings = append(f.Findings, Finding{Name: name, Detail: printable(detail)})
 }
 
-// Print writes them as JSON, or one line a finding for people.
+// Print writes the findings as JSON, or as one line per finding.
 func (f *Findings) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return openai.PrintJSON(out, f)

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// look says what the answer of the chosen endpoint shows.
+// look reports the properties of the chosen endpoint's answer.
 func (c *checker) look(ctx context.Context, result openai.Result) {
 	c.streaming(result.Record)
 	c.usage(result.Record)
@@ -34,7 +34,7 @@ func (c *checker) streaming(record openai.Record) {
 	c.found.add("streaming", !buffered(record), streamingText(record))
 }
 
-// usage says what the server counts, and by what.
+// usage reports what the server counts, and in which field.
 func (c *checker) usage(record openai.Record) {
 	if record.TokensSource != "usage" || record.TokensIn == nil || record.TokensOut == nil {
 		c.found.add("usage", false, "the answer does not say how many tokens it has, nor its prompt: a chunk will count as one, and throughput and time per token are wrong where chunks hold several")
@@ -68,8 +68,8 @@ func (c *checker) greedy(first, again openai.Result, err error) {
 	c.found.note("greedy answers", fmt.Sprintf("differ after %d characters when the same request came again: outputs can be compared only against this drift", commonPrefix(first.Output, again.Output)))
 }
 
-// buffered says whether several payload chunks all came in one read: something between engine
-// and client collects the stream, and no latency inside it means anything.
+// buffered reports whether several payload chunks came in one read. Then a component between engine and client buffers
+// the stream, and latencies within the stream have no meaning.
 func buffered(record openai.Record) bool {
 	if len(record.ReadIDs) < 2 {
 		return false

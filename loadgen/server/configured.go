@@ -15,14 +15,14 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// Bounds of what is kept of an engine's own settings.
+// Limits of the engine settings that are kept.
 const (
 	mostSettings   = 64
 	longestSetting = 200 // bytes of a value
 )
 
-// sglangSettings are the members of SGLang's answer (its server arguments, python/sglang/srt/server_args.py)
-// that decide what a run measures. A list of those that may be kept, for the answer has API keys too.
+// sglangSettings are the members of SGLang's answer (its server arguments, python/sglang/srt/server_args.py) that
+// decide what a run measures. It is a list of those that may be kept, since the answer also contains API keys.
 func sglangSettings() []string {
 	return []string{
 		"attention_backend", "chunked_prefill_size", "context_length", "cuda_graph_max_bs", "decode_attention_backend", "disable_cuda_graph",
@@ -35,12 +35,12 @@ func sglangSettings() []string {
 	}
 }
 
-// llamaSettings are those of llama.cpp's GET /props (tools/server/README.md).
+// llamaSettings are the members of llama.cpp's GET /props that are kept (tools/server/README.md).
 func llamaSettings() []string { return []string{"build_info", "total_slots"} }
 
-// configured asks the engine how it was set up, by its own names: vLLM by the labels of the series
-// that it has for that, SGLang by its server arguments, llama.cpp by its properties. TensorRT-LLM and
-// Dynamo tell nothing of it over HTTP. Nil where nothing is told.
+// configured reads the engine's settings, under the engine's own names: vLLM's from the labels of its info series,
+// SGLang's from its server arguments, llama.cpp's from its properties. TensorRT-LLM and Dynamo do not expose their
+// settings over HTTP. It returns nil if there are none.
 func (a *api) configured(ctx context.Context, engine string) map[string]string {
 	var told map[string]string
 	switch engine {
@@ -52,7 +52,7 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 				break
 			}
 		}
-	case openai.EngineLlamaCPP, openai.EngineOpenAI: // whose fields somebody may have chosen for it
+	case openai.EngineLlamaCPP, openai.EngineOpenAI: // a user may choose openai for llama.cpp, whose fields are plain
 		told = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
 	for name, value := range told {
@@ -61,12 +61,12 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 	return told
 }
 
-// infoLabels reads the labels of the series of a page of metrics that has that name and says how
-// something is configured, such as
+// infoLabels reads the labels of the series with that name from a page of metrics, which describe a configuration,
+// such as
 //
 //	vllm:cache_config_info{block_size="16",enable_prefix_caching="True",engine="0",num_gpu_blocks="573"} 1.0
 //
-// Of several engines behind one page the values are listed, where they differ.
+// For several engines behind one page it lists the values that differ.
 func infoLabels(page []byte, name string) map[string]string {
 	var told map[string]string
 	for _, series := range labelled(page, name) {
@@ -93,7 +93,7 @@ func labelled(page []byte, name string) []*dto.Metric {
 	return found
 }
 
-// members reads members of a JSON object by name, those that are null left out, such as
+// members reads members of a JSON object by name, without those that are null, such as
 //
 //	{"tp_size":1,"page_size":16,"quantization":null,"api_key":"…"}
 func members(body []byte, names []string) map[string]string {
@@ -105,7 +105,7 @@ func members(body []byte, names []string) map[string]string {
 	for _, name := range names {
 		value := string(object[name])
 		if text := new(string); json.Unmarshal(object[name], text) == nil {
-			value = *text // which null leaves empty
+			value = *text // null leaves it empty
 		}
 		if value != "" {
 			told = keep(told, name, value)
@@ -114,7 +114,7 @@ func members(body []byte, names []string) map[string]string {
 	return told
 }
 
-// keep adds a value to what is told of a setting.
+// keep adds a value to the values of a setting.
 func keep(told map[string]string, name, value string) map[string]string {
 	if told == nil {
 		told = map[string]string{}

@@ -9,9 +9,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// contextOf is the longest prompt with its answer, in tokens, for check and run alike; 0 is not known. A
-// server that does not list it with its models is asked for it. Dynamo before 1.0 has it on its page, llama.cpp in its properties. Ollama cuts what is longer without a word, and knows the figure only of a
-// model that it has loaded: it must have answered before.
+// contextOf returns the longest prompt with its answer, in tokens, for check and run alike; 0 if unknown. If a server
+// does not list it with its models, it is read elsewhere: Dynamo before 1.0 has it on its metrics page, llama.cpp in
+// its properties. Ollama cuts longer prompts without an error, and reports the limit only of a loaded model, so it
+// must have answered before.
 func (a *api) contextOf(ctx context.Context, m Model, engine string) int {
 	if m.MaxTokens > 0 {
 		return m.MaxTokens
@@ -25,7 +26,7 @@ func (a *api) contextOf(ctx context.Context, m Model, engine string) int {
 	return loadedContext(a.fetch(ctx, "/api/ps").okBody(), m.ID)
 }
 
-// propsContext reads llama.cpp's GET /props, where it is the context of one slot:
+// propsContext reads llama.cpp's GET /props, which has the context of one slot:
 //
 //	{"default_generation_settings":{"n_ctx":4096},"total_slots":2}
 func propsContext(body []byte) int {
@@ -40,7 +41,7 @@ func propsContext(body []byte) int {
 	return int(props.Settings.Context)
 }
 
-// loadedContext reads Ollama's GET /api/ps, which has it since 0.10:
+// loadedContext reads Ollama's GET /api/ps, which has the context since 0.10:
 //
 //	{"models":[{"name":"llama3:latest","size_vram":0,"context_length":4096}]}
 func loadedContext(body []byte, model string) int {
@@ -61,8 +62,8 @@ func loadedContext(body []byte, model string) int {
 	return 0
 }
 
-// modelGauge reads the value of a series with one label for the model; 0 is not known. Dynamo before 1.0
-// writes some names of models in lower case.
+// modelGauge reads the value of a series with one label for the model; 0 if unknown. Dynamo before 1.0 writes some
+// model names in lower case.
 //
 //	dynamo_frontend_model_context_length{model="Tiny-Llama-8B"} 32768
 func modelGauge(page []byte, name, id string) int {
@@ -76,10 +77,10 @@ func modelGauge(page []byte, name, id string) int {
 	return 0
 }
 
-// tokens is a number of tokens in JSON; 0 stands for anything that is none.
+// tokens is a number of tokens in JSON; 0 for any value that is not one.
 type tokens int
 
-// UnmarshalJSON never fails: one entry in a form of its own must not hide a list of models.
+// UnmarshalJSON never fails: an entry in an unusual form must not hide a list of models.
 func (t *tokens) UnmarshalJSON(text []byte) error {
 	var number float64
 	if json.Unmarshal(text, &number) != nil {
@@ -89,7 +90,7 @@ func (t *tokens) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// wholeTokens is the figure as a number of tokens, 0 where it is none.
+// wholeTokens converts a number to a number of tokens, 0 if it is not one.
 func wholeTokens(figure float64) tokens {
 	if figure != math.Trunc(figure) || figure < 0 || figure > math.MaxInt32 {
 		return 0

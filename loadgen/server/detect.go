@@ -15,33 +15,33 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// How much a clue to an engine counts. A name is easily given, a page of metrics is not.
+// Weights of clues to an engine. A name is weak evidence, since it can be set freely; a page of metrics is strong.
 const (
-	weightNone   = 0 // of a gateway, which speaks for no engine
+	weightNone   = 0 // of a gateway, which identifies no engine
 	weightManner = 1 // the form of an error, which several engines share
-	weightName   = 2 // what it enters as the owner of its models
+	weightName   = 2 // the name that it lists as the owner of its models
 	weightTrait  = 3 // a page, route or answer that only one engine has
 )
 
-// detectTimeout bounds all questions together: a gateway may leave those that it does not know unanswered.
+// detectTimeout is the longest that all requests together may take. A gateway may leave unknown paths unanswered.
 const detectTimeout = 20 * time.Second
 
-// clue is one thing by which an engine can be told.
+// clue is one observation that identifies an engine.
 type clue struct {
 	rundir.Clue
 	weight int
 }
 
-// detection is what a server seems to be.
+// detection is the engine that a server seems to be.
 type detection struct {
 	engine  string
-	version string // empty where the server does not say
-	gateway string // empty where none was found
+	version string // empty if the server does not report it
+	gateway string // empty if none was found
 	clues   []clue
-	page    string // path of its metrics; empty without
+	page    string // path of its metrics; empty if there are none
 }
 
-// inspection looks at one server.
+// inspection examines one server.
 type inspection struct {
 	api     *api
 	clues   []clue
@@ -49,8 +49,8 @@ type inspection struct {
 	metrics string // path of the page that shows the engine
 }
 
-// detect tells the engine by what the server does and serves. What cannot be told is openai, whose
-// fields every server accepts.
+// detect identifies the engine by the server's behaviour. A server that cannot be identified is openai, whose fields
+// every server accepts.
 func (a *api) detect(ctx context.Context, m Model) detection {
 	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func (a *api) detect(ctx context.Context, m Model) detection {
 	return detection{engine: i.best().Engine, version: version, gateway: i.gateway, clues: i.clues, page: i.metrics}
 }
 
-// best is the engine for which most speaks, and how much; the first one named of those equal.
+// best returns the engine with the most weight, and the weight. Of equal engines, the first one found wins.
 func (i *inspection) best() clue {
 	sums := map[string]int{}
 	for _, c := range i.clues {
@@ -84,7 +84,7 @@ func (i *inspection) best() clue {
 	return best
 }
 
-// facts are the clues without their weights.
+// facts returns the clues without their weights.
 func (d detection) facts() []rundir.Clue {
 	var facts []rundir.Clue
 	for _, c := range d.clues {
@@ -93,8 +93,8 @@ func (d detection) facts() []rundir.Clue {
 	return facts
 }
 
-// contradiction names what speaks against an engine; empty is nothing of weight. That a server is llama.cpp does not speak
-// against openai: it is one of those whose request fields are plain.
+// contradiction returns the clue that contradicts an engine, or "" if none has weight. A llama.cpp server does not
+// contradict openai, since llama.cpp takes plain request fields.
 func (d detection) contradiction(engine string) string {
 	var against []string
 	for _, c := range d.clues {
@@ -110,14 +110,14 @@ func (i *inspection) note(engine string, weight int, format string, values ...an
 	i.clues = append(i.clues, clue{rundir.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight})
 }
 
-// owner looks at the name that the engine enters as the owner of its models.
+// owner checks the name that the engine lists as the owner of its models.
 func (i *inspection) owner(m Model) {
 	if engine := engineOfOwner(m.OwnedBy); engine != "" {
 		i.note(engine, weightName, "its models are owned by %q", m.OwnedBy)
 	}
 }
 
-// engineOfOwner knows the owners that engines name; "" is none of them.
+// engineOfOwner returns the engine of an owner name, or "".
 func engineOfOwner(owner string) string {
 	switch strings.ToLower(strings.TrimSuffix(owner, simulatedSuffix)) {
 	case "vllm":
@@ -139,7 +139,7 @@ func engineOfOwner(owner string) string {
 //
 //	{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"],"instances":[{"component":"backend","instance_id":7}]}
 //
-// LiteLLM sends a request to each of its models when it is asked: it is not.
+// It does not request the route from LiteLLM, which would send a request to each of its models.
 func (i *inspection) health(ctx context.Context) {
 	if i.gateway == gatewayLiteLLM {
 		return
@@ -154,12 +154,12 @@ func (i *inspection) health(ctx context.Context) {
 	}
 }
 
-// page is a page of metrics that tells an engine by the names on it.
+// page is a page of metrics whose series names identify an engine.
 type page struct{ path, prefix, engine string }
 
-// pages looks at the pages of metrics. TensorRT-LLM hands out what it has at /metrics once, to the
-// first who asks, and that shall not be us: its other page is looked at first, and nothing else is if
-// it is TensorRT-LLM by then.
+// pages checks the pages of metrics. TensorRT-LLM serves the content of /metrics only once, to the first client, and a
+// probe must not take it. So its other page is checked first, and if it identifies TensorRT-LLM, no further page is
+// requested.
 func (i *inspection) pages(ctx context.Context) {
 	if i.has(ctx, page{metric.ForeignTensorRTLLMPagePath, metric.ForeignTensorRTLLMPrefix, "trtllm"}) || i.best().Engine == "trtllm" {
 		return
@@ -191,7 +191,7 @@ func (i *inspection) has(ctx context.Context, p page) bool {
 	return found
 }
 
-// on says whether a line of the page begins with the prefix, or names it in a comment of its type.
+// on reports whether a line of the page begins with the prefix, or names it in a TYPE comment.
 func (p page) on(body []byte) bool {
 	for line := range bytes.Lines(body) {
 		if bytes.HasPrefix(line, []byte(p.prefix)) || bytes.HasPrefix(line, []byte("# TYPE "+p.prefix)) {
@@ -201,8 +201,7 @@ func (p page) on(body []byte) bool {
 	return false
 }
 
-// own looks for answers that only one server gives. Those of servers without fields of their own speak
-// for openai.
+// own looks for answers that only one server gives. Servers without fields of their own count as openai.
 func (i *inspection) own(ctx context.Context) {
 	var info struct {
 		Tokenizer    *string `json:"tokenizer_path"`
@@ -223,9 +222,9 @@ func (i *inspection) own(ctx context.Context) {
 	}
 }
 
-// manners looks at the error that a request without a prompt gets: no server can answer that one.
-// Python's servers list the fields that are missing, each in an envelope of its own. Rust's decoder
-// has words of its own, which are those of every server written in Rust: Dynamo and most gateways.
+// manners examines the error for a request without a prompt, which no server can answer. Python servers list the
+// missing fields, each in an envelope of its own. Rust's decoder has its own messages, which every server written in
+// Rust shares: Dynamo and most gateways.
 func (i *inspection) manners(ctx context.Context) {
 	answer := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", []byte("{}"))
 	if answer.header.Get("X-Litellm-Call-Id") != "" {
@@ -238,7 +237,7 @@ func (i *inspection) manners(ctx context.Context) {
 	if answer.status/100 != 4 {
 		return
 	}
-	_ = json.Unmarshal(answer.body, &said) // what is no JSON has neither
+	_ = json.Unmarshal(answer.body, &said) // text that is not JSON has neither
 	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
 	switch {
 	case bytes.Contains(answer.body, []byte("missing field `m")):
@@ -250,8 +249,8 @@ func (i *inspection) manners(ctx context.Context) {
 	}
 }
 
-// version asks for the engine's version where it has a route for that, as vLLM, TensorRT-LLM and
-// Ollama have, or reads it in the description of Dynamo's API, or in llama.cpp's properties; "" otherwise.
+// version returns the engine's version: from a route for it in vLLM, TensorRT-LLM and Ollama, from the description of
+// Dynamo's API, or from llama.cpp's properties; "" for others.
 func (a *api) version(ctx context.Context, engine string) string {
 	if engine == "dynamo" {
 		return a.documentedVersion(ctx, "NVIDIA Dynamo OpenAI Frontend")
@@ -270,7 +269,7 @@ func (a *api) version(ctx context.Context, engine string) string {
 	return ""
 }
 
-// build reads the build in llama.cpp's GET /props; "" where it is not shown, as by a server behind a key:
+// build reads the build from llama.cpp's GET /props, or "" if it is not shown, as behind a key:
 //
 //	{"total_slots":2,"build_info":"b6500-4b8560a2"}
 func (a *api) build(ctx context.Context) string {

@@ -13,9 +13,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// fingerprintTexts are sent at both ends of a run. Tokenizers and chat templates differ in how many
-// tokens they make of prose, of code and of other scripts. The texts never change: fingerprints of
-// different runs are compared.
+// fingerprintTexts are sent at both ends of a run. Tokenizers and chat templates differ in how many tokens they make
+// of prose, of code and of other scripts. The texts never change, since fingerprints of different runs are compared.
 func fingerprintTexts() []string {
 	return []string{
 		"In 1969 the quick brown fox jumped over 13 lazy dogs, unquestionably.",
@@ -24,20 +23,20 @@ func fingerprintTexts() []string {
 	}
 }
 
-// fingerprintAnswer is how many tokens of a greedy answer are kept a hash of.
+// fingerprintAnswer is how many tokens of a greedy answer are hashed.
 const fingerprintAnswer = 16
 
-// missingWeights begins what is missing of most servers.
+// missingWeights is the prefix of the missing part of most servers.
 const missingWeights = "weights: "
 
-// fingerprint is one as it was taken, with the answer that its record has only a hash of.
+// fingerprint is a fingerprint with the answer itself; its record has only a hash of it.
 type fingerprint struct {
 	rundir.Fingerprint
 	answer string
 }
 
-// fingerprint takes a model's, one probe after the other. What fails is missing and no error; a server
-// that does not answer is not asked the rest.
+// fingerprint takes the fingerprint of a model, one probe after the other. A failed probe is recorded as missing and
+// is no error. If a server does not answer, the remaining probes are skipped.
 func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerprint {
 	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
 	err := p.countProbes(ctx, &f)
@@ -58,7 +57,7 @@ func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerpri
 	return f
 }
 
-// errNoCount is why an answer tells nothing of its prompt.
+// errNoCount is the error for an answer that does not report the length of its prompt.
 var errNoCount = errors.New("the server does not count prompt tokens")
 
 func (p *prober) countProbes(ctx context.Context, f *fingerprint) error {
@@ -86,18 +85,19 @@ func (p *prober) answerOnce(ctx context.Context, f *fingerprint) error {
 	return nil
 }
 
-// whole asks for a greedy answer in one piece.
+// whole requests a greedy answer without streaming.
 func (p *prober) whole(ctx context.Context, text string, tokens int) (openai.Result, error) {
 	params := p.base
 	params.Prompt, params.MaxTokens, params.Stream = text, tokens, false
 	return p.send(ctx, params)
 }
 
-// id is what summaries name a model by: parts that are compared one by one, such as
+// id returns the name of a model in summaries. Its parts are compared one by one, such as
 //
 //	chat-8f14e45fceea+config-c9f0f895fb98+weights-16060522496
 //
-// The first is of the token counts. An absent part was not observable. Empty: nothing was.
+// The first part is a hash of the token counts. A part that was not observable is absent. The name is empty if no part
+// was observable.
 func (f fingerprint) id() string {
 	var parts []string
 	if f.ProbeTokens != nil {
@@ -111,16 +111,16 @@ func (f fingerprint) id() string {
 
 func sha256Hex(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// short is as much of a hash as people compare.
+// short returns the part of a hash that people compare.
 func short(hash string) string { return hash[:min(len(hash), hex.EncodedLen(6))] }
 
-// comparable says whether what decides is known of both.
+// comparable reports whether both have the parts that decide.
 func (f fingerprint) comparable(end fingerprint) bool {
 	return f.ProbeTokens != nil && end.ProbeTokens != nil
 }
 
-// changed says what shows that the model at the end is another one; empty is nothing. What was not
-// observed at both ends shows nothing.
+// changed returns what shows that the model at the end is another one, or "". Parts that were not observed at both
+// ends are ignored.
 func (f fingerprint) changed(end fingerprint) string {
 	var differences []string
 	note := func(what string, before, after any) {
@@ -141,7 +141,7 @@ func (f fingerprint) changed(end fingerprint) string {
 	return strings.Join(differences, "; ")
 }
 
-// drift says that the greedy answers differ where nothing else does; empty if they do not.
+// drift returns a message if only the greedy answers differ, else "".
 func (f fingerprint) drift(end fingerprint) string {
 	if f.AnswerSHA256 == "" || end.AnswerSHA256 == "" || f.AnswerSHA256 == end.AnswerSHA256 || f.changed(end) != "" {
 		return ""
@@ -150,7 +150,7 @@ func (f fingerprint) drift(end fingerprint) string {
 		commonPrefix(f.answer, end.answer), len([]rune(f.answer)))
 }
 
-// commonPrefix is how many characters two texts have in common at their beginning.
+// commonPrefix returns how many characters two texts have in common at their beginning.
 func commonPrefix(a, b string) int {
 	left, right := []rune(a), []rune(b)
 	n := 0

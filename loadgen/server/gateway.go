@@ -10,15 +10,14 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// Gateways pass requests on to engines of any kind. The engine behind one is named only if an answer
-// names it.
+// Gateways pass requests on to engines of any kind. The engine behind one is reported only if an answer names it.
 const (
 	gatewaySMG          = "smg"
 	gatewaySGLangRouter = "sglang-router"
 	gatewayLiteLLM      = "LiteLLM"
 )
 
-// through notes a gateway. The clue has no weight: it speaks for no engine.
+// through records a gateway. The clue has no weight, since it identifies no engine.
 func (i *inspection) through(gateway, because string) {
 	if i.gateway != "" {
 		return
@@ -27,7 +26,7 @@ func (i *inspection) through(gateway, because string) {
 	i.note(openai.EngineOpenAI, weightNone, "gateway %s (%s)", gateway, because)
 }
 
-// smg 1.13 has the header in every error of its own.
+// smg looks for the header that smg 1.13 adds to each of its own errors.
 func (i *inspection) smg(header http.Header) {
 	if header.Get("X-Smg-Error-Code") != "" {
 		i.through(gatewaySMG, "its errors have the header x-smg-error-code")
@@ -41,7 +40,7 @@ func (i *inspection) liteLLM(root []byte) {
 	}
 }
 
-// sglangRouter reads the answer of sglang-router 0.3 to a question that SGLang answers by its arguments:
+// sglangRouter reads the answer of sglang-router 0.3 to the path where SGLang returns its arguments:
 //
 //	{"router_manager":true,"routers_count":1,"workers_count":1}
 func (i *inspection) sglangRouter(ctx context.Context) {
@@ -53,11 +52,11 @@ func (i *inspection) sglangRouter(ctx context.Context) {
 	}
 }
 
-// fingerprintOfVLLM is what answers of vLLM 0.32 have as system_fingerprint, such as vllm-0.32.0-30e88cc7.
-// Gateways pass it on.
+// fingerprintOfVLLM matches the system_fingerprint in answers of vLLM 0.32, such as vllm-0.32.0-30e88cc7. Gateways
+// pass it on.
 var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]{0,63})(-[0-9a-f]{1,64})?$`)
 
-// answer asks for one token and looks for an engine in the answer; it returns the engine's version.
+// answer requests one token and looks for an engine in the answer. It returns the engine's version.
 func (i *inspection) answer(ctx context.Context, m Model) string {
 	body, err := openai.Body(openai.Params{Endpoint: openai.Chat, Model: m.ID, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
 	if err != nil {
@@ -82,8 +81,8 @@ func (i *inspection) answer(ctx context.Context, m Model) string {
 	return parts[1]
 }
 
-// documentedVersion reads the version in a server's own /openapi.json, if the title is the expected one:
-// frameworks fill in a version of their own, as FastAPI does with 0.1.0 for vLLM.
+// documentedVersion reads the version in a server's own /openapi.json, if the title is the expected one. Frameworks
+// fill in a version of their own, as FastAPI does with 0.1.0 for vLLM.
 func (a *api) documentedVersion(ctx context.Context, title string) string {
 	var document struct {
 		Info struct {

@@ -12,22 +12,21 @@ import (
 )
 
 const (
-	// lookInterval is the least time between two looks at a model list, of requests that fail by the
-	// thousand.
+	// lookInterval is the least time between two requests for the model list, since requests may fail by the thousand.
 	lookInterval = time.Second
-	// looksInRow is how often in a row a list must lack the model: a router forgets one for a moment
-	// while its workers change.
+	// looksInRow is how many lists in a row must lack the model. A router may drop one for a moment while its workers
+	// change.
 	looksInRow = 2
-	// goneAfter is how long nothing at all may answer at the server's address. A loop whose requests
-	// end at once, since nobody takes them, would go on to fail thousands of them a second; and what
-	// has loaded a model does not come back in so short a time.
+	// goneAfter is how long the server's address must be unreachable. Otherwise a loop whose requests fail at once
+	// would go on to fail thousands of them per second. A server that has to load a model does not come back in so
+	// short a time.
 	goneAfter = 5 * time.Second
-	// longestHold is how long nothing is sent while it is looked whether the model is gone: a list that
-	// takes longer says nothing of the model.
+	// longestHold is how long requests are held back while the model list is requested. A list that takes longer is
+	// ignored.
 	longestHold = 3 * time.Second
 )
 
-// stopKind is what a run must end for before its plan.
+// stopKind is a kind of reason that ends a run before its plan does.
 type stopKind string
 
 const (
@@ -35,7 +34,7 @@ const (
 	promptLimit  stopKind = "a prompt is above the server's limit"
 )
 
-// stopReason is one such end.
+// stopReason is a reason of that kind.
 type stopReason struct {
 	kind   stopKind
 	detail string
@@ -43,21 +42,21 @@ type stopReason struct {
 
 func (r *stopReason) Error() string { return string(r.kind) + ": " + r.detail }
 
-// guard looks at requests that failed, and stops a run that can only go on failing: a prompt above
-// the engine's limit would be followed by others, a worker of Dynamo that gets one takes its
-// model away, and a server that has ended takes no more connections.
+// guard examines requests that failed, and stops a run that can only go on failing: a prompt above the engine's limit
+// would be followed by others, a worker of Dynamo that gets such a prompt removes its model, and a server that has
+// ended accepts no connections.
 type guard struct {
 	models func(context.Context) ([]Model, error)
 	model  string
 	halt   context.CancelCauseFunc
-	ctx    context.Context // ends the looks
+	ctx    context.Context // ends the requests for the model list
 
 	mutex   sync.Mutex
 	reason  *stopReason
 	looking bool
 	held    chan struct{} // closed when requests may be sent again; nil if they may
 	looked  time.Time
-	// unreached is since when requests find nobody to connect to, if they do.
+	// unreached is when connections began to fail; zero if they succeed.
 	unreached time.Time
 	looks     sync.WaitGroup
 }
@@ -83,8 +82,8 @@ func (g *guard) saw(result openai.Result) {
 	}
 }
 
-// begin claims the next look, and holds requests back where the server denied the model; false when a look
-// is under way, was a moment ago, or nothing is left to find.
+// begin starts the next check of the model list, and holds requests back if the server denied the model. It returns
+// false if a check is running, if the last one was a moment ago, or if the run is already stopped.
 func (g *guard) begin(denied bool) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -96,14 +95,14 @@ func (g *guard) begin(denied bool) bool {
 	return claimed
 }
 
-// hold stops dispatching until the look has ended. The mutex is held.
+// hold stops dispatching until the check has ended. The caller holds the mutex.
 func (g *guard) hold() {
 	if g.held == nil {
 		g.held = make(chan struct{})
 	}
 }
 
-// release ends a hold. The mutex is held.
+// release ends a hold. The caller holds the mutex.
 func (g *guard) release() {
 	if g.held != nil {
 		close(g.held)
@@ -111,8 +110,8 @@ func (g *guard) release() {
 	}
 }
 
-// pass waits while requests are held back and reports whether it waited. It fails when the run was stopped
-// or the context is done.
+// pass waits while requests are held back and reports whether it waited. It fails when the run was stopped or the
+// context is done.
 func (g *guard) pass(ctx context.Context) (waited bool, err error) {
 	g.mutex.Lock()
 	held, reason := g.held, g.reason
@@ -140,9 +139,9 @@ func (g *guard) pass(ctx context.Context) (waited bool, err error) {
 	return true, ctx.Err()
 }
 
-// look asks whether the model is still there. A list that cannot be had says nothing, unless a
-// request could not connect either, and none has for long: a failure may be the client's own, such as
-// a want of descriptors, and a list that comes says so.
+// look checks whether the server still lists the model. It ignores a list that cannot be fetched, unless connections
+// of requests have failed too, and for goneAfter. A failed connection may be the client's own problem, such as too few
+// file descriptors; a list that arrives shows that.
 func (g *guard) look(unreached bool) {
 	defer func() {
 		g.mutex.Lock()
@@ -172,14 +171,14 @@ func (g *guard) look(unreached bool) {
 	g.stop(&stopReason{modelDropped, fmt.Sprintf("%q is not served any more; served are: %s", g.model, namesOf(listed))})
 }
 
-// reached forgets since when nobody was there: somebody has answered.
+// reached resets unreached, after the server has answered.
 func (g *guard) reached() {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	g.unreached = time.Time{}
 }
 
-// miss takes how a look ended that a failed connection was the reason for.
+// miss takes the result of a check that a failed connection has caused.
 func (g *guard) miss(err error) {
 	if err == nil {
 		g.reached()
@@ -196,7 +195,7 @@ func (g *guard) miss(err error) {
 	}
 }
 
-// stop ends the run for the first reason there is.
+// stop ends the run. The first reason counts.
 func (g *guard) stop(reason *stopReason) {
 	g.mutex.Lock()
 	first := g.reason == nil
@@ -209,17 +208,18 @@ func (g *guard) stop(reason *stopReason) {
 	}
 }
 
-// stopped is why the run was stopped, nil if it was not.
+// stopped returns why the run was stopped, or nil.
 func (g *guard) stopped() *stopReason {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	return g.reason
 }
 
-// wait ends when nobody looks any more.
+// wait waits until no check is running.
 func (g *guard) wait() { g.looks.Wait() }
 
-// denial matches how servers refuse a model that they do not have, beside the statuses 404 and 503:
+// denial matches the errors by which servers refuse a model that they do not have, in addition to the statuses 404 and
+// 503:
 //
 //	LiteLLM   400  Invalid model name passed in model=gone
 //	smg       404  No worker available for model 'gone' (code model_not_found)
@@ -228,7 +228,7 @@ func (g *guard) wait() { g.looks.Wait() }
 //	Dynamo    503  Model `m` is not ready to serve requests yet; Service temporarily unavailable
 var denial = regexp.MustCompile(`(?i)invalid model name|no worker available for model|model .*(not found|does not exist|not ready to serve)`)
 
-// deniesModel says whether a server may not have the model any more, by its answer.
+// deniesModel reports whether an answer suggests that the server no longer has the model.
 func deniesModel(result openai.Result) bool {
 	switch result.Record.HTTPStatus {
 	case http.StatusNotFound, http.StatusServiceUnavailable:
@@ -237,8 +237,7 @@ func deniesModel(result openai.Result) bool {
 	return result.ErrorCode == "model_not_found" || denial.MatchString(result.Record.Error)
 }
 
-// limitCode matches the codes and types of errors that say that a prompt is too long: OpenAI's and
-// llama.cpp's.
+// limitCode matches the error codes and types of OpenAI and llama.cpp for a prompt that is too long.
 var limitCode = regexp.MustCompile(`^(context_length_exceeded|exceed_context_size_error|context_window_exceeded)$`)
 
 // limitText matches how servers say it without a code. From their sources and issues:
@@ -255,7 +254,7 @@ var limitText = regexp.MustCompile(`(?i)maximum context length|longer than the (
 	`should not exceed max_num_tokens|(prompt|input) length \([0-9.]+( tokens)?\) exceeds|exceeds the available context size|` +
 	`prompt is too long|prompt has [0-9]+ tokens`)
 
-// overLimit says whether a request failed because its prompt is longer than the server takes.
+// overLimit reports whether a request failed because its prompt is longer than the server accepts.
 func overLimit(result openai.Result) bool {
 	return limitCode.MatchString(result.ErrorCode) || limitText.MatchString(result.Record.Error)
 }

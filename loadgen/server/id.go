@@ -10,12 +10,12 @@ import (
 	"github.com/umascope/umascope/loadgen/prompt"
 )
 
-// probeIDs is how many ids the probe has: enough to tell a count of tokens from one of anything else.
+// probeIDs is how many ids the probe has: enough to distinguish a count of tokens from other counts.
 const probeIDs = 64
 
-// IDs finds token ids that prompts can be made of: those of our words where the server has a route
-// for its tokenizer, else the range that every large vocabulary has. One request proves that the
-// server takes ids and counts as many tokens; if it does not, the error says what it does.
+// IDs finds token ids that prompts can be made of: those of our words if the server has a route for its tokenizer,
+// else the range that every large vocabulary has. One request proves that the server accepts ids and counts as many
+// tokens; if it does not, the error describes its answer.
 func (c Calibration) IDs(ctx context.Context) (prompt.IDs, error) {
 	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
 	defer cancel()
@@ -47,7 +47,7 @@ func (c counter) listed(ctx context.Context) (prompt.IDs, error) {
 	return prompt.NewIDs(ids)
 }
 
-// singleID reads the answer to a word that is one token: {"count": 1, "tokens": [2201]}.
+// singleID reads the answer for a word that is one token: {"count": 1, "tokens": [2201]}.
 func singleID(answer []byte) (id uint32, single bool) {
 	var said struct {
 		Tokens []uint32 `json:"tokens"`
@@ -58,12 +58,12 @@ func singleID(answer []byte) (id uint32, single bool) {
 	return said.Tokens[0], true
 }
 
-// prove sends a prompt of ids and compares.
+// prove sends a prompt of ids and compares the counts.
 func (c counter) prove(ctx context.Context, ids prompt.IDs) error {
 	probe := openai.Params{PromptIDs: ids.Probe(probeIDs), Stream: c.Stream}
 	counted, err := c.promptTokens(ctx, probe)
 	if errors.Is(err, errUncounted) && probe.Stream {
-		probe.Stream = false // llama-cpp-python counts in whole answers only
+		probe.Stream = false // llama-cpp-python reports counts only without streaming
 		counted, err = c.promptTokens(ctx, probe)
 	}
 	switch {

@@ -10,23 +10,23 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Identity is what answers a run: looked at before it (Recognize), watched while it lasts (Watch, Saw),
-// and looked at again (Again).
+// Identity is the identity of the server under test: found before a run (Recognize), watched during it (Watch, Saw),
+// and checked again after it (Again).
 type Identity struct {
 	api   *api
 	probe *prober
 	url   string
 	model Model
 	start fingerprint
-	end   *fingerprint // nil when it could not be asked for again
+	end   *fingerprint // nil if it could not be taken
 	guard *guard       // nil before the load
 	// gone is why there is no model to compare with at the end.
 	gone string
 }
 
-// Recognize finds out which request fields the server takes, enters them into what was found, and takes
-// the model's fingerprint. Whoever has it closes it. An error is bad input, unless the context is done: the server takes no such
-// request, or not what a flag asks for.
+// Recognize finds out which request fields the server accepts, adds them to f, and takes the model's fingerprint. The
+// caller closes the result. The error is bad input, unless the context is done: the server does not accept the
+// request, or a field that a flag asks for.
 func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.Logger) (*Identity, error) {
 	probe, err := newProber(t, f.Key, openai.Params{
 		Endpoint: t.Endpoint, Model: f.Model.ID, Engine: f.Engine, TopP: 1, Stream: want.Stream,
@@ -53,7 +53,7 @@ func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.
 	return i, nil
 }
 
-// accept finds out which of the fields that the run would like to send it may send.
+// accept finds out which of the optional fields of the run the server accepts.
 func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog.Logger) error {
 	endpoint := i.probe.base.Endpoint
 	wishes := want.wishes(f.Engine, endpoint)
@@ -69,17 +69,17 @@ func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog
 	}
 	warn(accepted, wishes, log)
 	f.Accepted, f.Fields = accepted, fieldsOf(accepted, wishes)
-	i.probe.base.Fields = []openai.Field{} // what tells more of a run is of no use to a probe
+	i.probe.base.Fields = []openai.Field{} // fields that only make a server report more have no use in a probe
 	return nil
 }
 
-// Close frees its connections.
+// Close closes its connections.
 func (i *Identity) Close() {
 	i.probe.close()
 	i.api.close()
 }
 
-// Watch begins to look at failures; halt ends the run at once.
+// Watch begins to examine failures. halt ends the run at once.
 func (i *Identity) Watch(ctx context.Context, halt context.CancelCauseFunc) {
 	i.guard = &guard{models: i.api.models, model: i.model.ID, halt: halt, ctx: ctx}
 }
@@ -87,15 +87,14 @@ func (i *Identity) Watch(ctx context.Context, halt context.CancelCauseFunc) {
 // Saw takes a result of the load. It may be called from many goroutines and returns at once.
 func (i *Identity) Saw(result openai.Result) { i.guard.saw(result) }
 
-// Hold waits while it is looked whether the model is gone, and reports whether it waited; it fails when the
-// load was stopped or the context is done.
+// Hold waits while the model list is checked, and reports whether it waited. It fails when the load was stopped or the
+// context is done.
 func (i *Identity) Hold(ctx context.Context) (waited bool, err error) { return i.guard.pass(ctx) }
 
-// Stopped says whether the load was stopped for what was seen.
+// Stopped reports whether the guard has stopped the load.
 func (i *Identity) Stopped() bool { return i.guard != nil && i.guard.stopped() != nil }
 
-// Again looks at the model once more, when the load is over. A run that was stopped, or never began, has
-// nothing to compare.
+// Again takes the fingerprint once more, after the load. It does nothing for a run that was stopped or never began.
 func (i *Identity) Again(ctx context.Context) {
 	if i.guard == nil {
 		return
@@ -118,7 +117,7 @@ func (i *Identity) Again(ctx context.Context) {
 	i.end = &end
 }
 
-// Fingerprints are those of start and end; the latter is nil if it could not be had.
+// Fingerprints returns those of start and end; the latter is nil if it could not be taken.
 func (i *Identity) Fingerprints() (start, end *rundir.Fingerprint) {
 	if i.end != nil {
 		end = &i.end.Fingerprint
@@ -126,20 +125,21 @@ func (i *Identity) Fingerprints() (start, end *rundir.Fingerprint) {
 	return &i.start.Fingerprint, end
 }
 
-// Verdict is what is known of the model when the run is over.
+// Verdict holds the findings about the model at the end of a run.
 type Verdict struct {
-	// Fingerprint is what summaries name the model by, part by part; empty: nothing was observable.
+	// Fingerprint is the name of the model in summaries, part by part; empty if no part was observable.
 	Fingerprint string
-	// Compared says whether what decides is known of start and end, Changed what shows another model.
+	// Compared is true if the deciding parts were observed at start and end. Changed describes what shows another
+	// model.
 	Compared bool
 	Changed  string
-	// Guarded says whether failures were looked into; Dropped and PromptLimit why the load was stopped,
-	// of which at most one is not empty.
+	// Guarded is true if failures were examined. Dropped and PromptLimit are why the load was stopped; at most one of
+	// them is not empty.
 	Guarded              bool
 	Dropped, PromptLimit string
 }
 
-// Verdict sums up what the fingerprints and the guard show.
+// Verdict combines the findings of the fingerprints and the guard.
 func (i *Identity) Verdict() Verdict {
 	v := Verdict{Fingerprint: i.start.id(), Guarded: i.guard != nil}
 	if i.end != nil {
@@ -157,8 +157,8 @@ func (i *Identity) Verdict() Verdict {
 	return v
 }
 
-// Warnings says what of the fingerprint could not be had, and what it shows that decides nothing. Most
-// servers name no folder of weights: that they do not is in the manifest.
+// Warnings returns the parts of the fingerprint that could not be observed, and differences that do not decide. A
+// missing weights folder, which is usual, is only in the manifest.
 func (i *Identity) Warnings() []string {
 	var warnings []string
 	for _, missing := range i.start.Missing {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// readyInterval is the time between two looks at a server that is starting.
+	// readyInterval is the time between two requests to a server that is starting.
 	readyInterval = time.Second
-	// listedModels is how many model names an error repeats.
+	// listedModels is the most model names that an error repeats.
 	listedModels = 20
 )
 
@@ -27,25 +27,25 @@ const (
 type Model struct {
 	ID      string `json:"id"`
 	OwnedBy string `json:"owned_by"`
-	// MaxTokens is the longest prompt with its output; 0 where the server does not list it.
+	// MaxTokens is the longest prompt with its output, in tokens; 0 if the server does not list it.
 	MaxTokens int `json:"-"`
-	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name at a hub.
+	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name on a hub.
 	Root string `json:"root"`
 }
 
-// simulatedSuffix ends the name of an owner that is simulated, as umascope's own simulated engine is.
+// simulatedSuffix ends the owner name of a simulated engine, such as umascope's own.
 const simulatedSuffix = "-simulated"
 
-// Simulated says whether the model's owner calls it so.
+// Simulated reports whether the model's owner marks it as simulated.
 func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, simulatedSuffix) }
 
-// Named says whether a name that stands in an answer is this model's. transformers serve adds the
-// revision, tiny/random@main.
+// Named reports whether a name in an answer is this model's. transformers serve appends the revision,
+// tiny/random@main.
 func (m Model) Named(name string) bool {
 	return name == m.ID || strings.HasPrefix(name, m.ID+"@")
 }
 
-// models lists the models. A server that answers with another status than 200 is a failure.
+// models lists the models. A status other than 200 is an error.
 func (a *api) models(ctx context.Context) ([]Model, error) {
 	answer := a.fetch(ctx, "/v1/models")
 	if answer.err != nil {
@@ -65,7 +65,8 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 		if m.ID == "" {
 			continue
 		}
-		// The name of the model may be in a header that picks a route; of it only credentials are taken (api.send).
+		// A header that picks a route may contain the model's name, so only credentials are removed from that name
+		// (api.send).
 		m.OwnedBy, m.Root = openai.Redact(m.OwnedBy, a.secrets), openai.Redact(m.Root, a.secrets)
 		m.MaxTokens = m.context()
 		models = append(models, m.Model)
@@ -73,10 +74,10 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// listedModel is an entry of the list, with what one or the other server has beside the rest:
+// listedModel is an entry of the list, with the fields that some servers add:
 //
 //	{"id":"m","owned_by":"vllm","max_model_len":4096}            vLLM and SGLang
-//	{"id":"m","owned_by":"nvidia","context_window":4096}         Dynamo; 0 is not known
+//	{"id":"m","owned_by":"nvidia","context_window":4096}         Dynamo; 0 is unknown
 //	{"id":"m","owned_by":"openai","max_input_tokens":4096}       LiteLLM
 //	{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}
 type listedModel struct {
@@ -84,21 +85,21 @@ type listedModel struct {
 	MaxModelLen    tokens          `json:"max_model_len"`
 	ContextWindow  tokens          `json:"context_window"`
 	MaxInputTokens tokens          `json:"max_input_tokens"`
-	Meta           json.RawMessage `json:"meta"` // others may mean anything by it
+	Meta           json.RawMessage `json:"meta"` // other servers may use it for anything
 }
 
-// context is the longest prompt with its output. n_ctx_train is not: a server may give a slot less.
+// context returns the longest prompt with its output, in tokens. It does not use n_ctx_train, since a server may give
+// a slot less.
 func (m listedModel) context() int {
 	var meta struct {
 		Context tokens `json:"n_ctx"`
 	}
-	_ = json.Unmarshal(m.Meta, &meta) // what is no object has no context
+	_ = json.Unmarshal(m.Meta, &meta) // a meta that is not an object has no context
 	return int(cmp.Or(m.MaxModelLen, m.ContextWindow, m.MaxInputTokens, meta.Context))
 }
 
-// ready returns the models once the server has listed some, consecutive times in a row, within
-// the time to wait. Engines open their port minutes before they can answer, and a router lists a
-// model before its last worker has it.
+// ready returns the models once the server has listed some in consecutive requests, within the waiting time. Engines
+// open their port minutes before they can answer, and a router lists a model before its last worker has it.
 func (a *api) ready(ctx context.Context, t Target, log *slog.Logger) ([]Model, error) {
 	if t.WaitReady == 0 {
 		return a.models(ctx)
@@ -137,7 +138,7 @@ func notReady(ctx context.Context, waited time.Duration, latest error) error {
 	return fmt.Errorf("not ready within %s: %w", waited, latest)
 }
 
-// choose picks the model asked for, or the only one.
+// choose returns the model that was asked for, or the only one.
 func choose(models []Model, wanted string) (Model, error) {
 	if wanted != "" {
 		if m, served := find(models, wanted); served {
@@ -155,10 +156,10 @@ func choose(models []Model, wanted string) (Model, error) {
 	}
 }
 
-// unnamed is what sglang-router lists, as its only model, when it does not know what its workers serve.
+// unnamed is the name of the only model that sglang-router lists if it cannot see the models of its workers.
 const unnamed = "unknown"
 
-// find looks a model up. In a list that names none it is believed to be there.
+// find finds a model by name. A list without names counts as containing it.
 func find(models []Model, id string) (Model, bool) {
 	if i := slices.IndexFunc(models, func(m Model) bool { return m.ID == id }); i >= 0 {
 		return models[i], true
@@ -183,8 +184,8 @@ func namesOf(models []Model) string {
 	return strings.Join(names, ", ")
 }
 
-// holdPinned refuses a server of another model than the pinned one. Engines name one folder by its path or by its last
-// part: only that counts.
+// holdPinned refuses a server whose model is not the pinned one. Engines name a folder by its path or by its last
+// part, so only the last part is compared.
 func (t Target) holdPinned(m Model) error {
 	if t.Pinned == "" || plainModel(m.ID) == plainModel(t.Pinned) {
 		return nil
@@ -192,7 +193,7 @@ func (t Target) holdPinned(m Model) error {
 	return fmt.Errorf("the server answers as %q, and the first run of the campaign with this model was answered as %q: if both are meant, set the flag model in each arm of the plan", m.ID, t.Pinned)
 }
 
-// plainModel is the name of a model without its folder and its revision.
+// plainModel returns the name of a model without its folder and its revision.
 func plainModel(id string) string {
 	name, _, _ := strings.Cut(id, "@")
 	return path.Base(name)

@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// PlannedPage is where an engine has its page of metrics, before it is there to be asked. What TensorRT-LLM has at the
-// path of the others it hands out once.
+// PlannedPage returns the URL of an engine's metrics page, before the engine runs. TensorRT-LLM has another path,
+// since it serves the content of /metrics only once.
 func (t Target) PlannedPage() string {
 	if t.Engine == "trtllm" {
 		return t.URL + metric.ForeignTensorRTLLMPagePath
@@ -15,7 +15,7 @@ func (t Target) PlannedPage() string {
 	return t.URL + metricsPath
 }
 
-// PageClient reads the page of metrics with the header and the certificates of the target.
+// PageClient returns a client for the metrics page, with the header and the certificates of the target.
 func (t Target) PageClient() (*http.Client, error) {
 	key, err := t.apiKey()
 	if err != nil {
@@ -28,7 +28,7 @@ func (t Target) PageClient() (*http.Client, error) {
 	return &http.Client{Transport: admitted{api.client.Transport, api.header}}, nil
 }
 
-// admitted sends a header with every request.
+// admitted adds a header to every request.
 type admitted struct {
 	http.RoundTripper
 	header http.Header
@@ -42,7 +42,7 @@ func (a admitted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// CloseIdleConnections is what http.Client asks its transport for.
+// CloseIdleConnections is called by http.Client.
 func (a admitted) CloseIdleConnections() {
 	if t, is := a.RoundTripper.(*http.Transport); is {
 		t.CloseIdleConnections()

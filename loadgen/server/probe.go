@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// slowestCheck bounds every request that is part of no load.
+	// slowestCheck is the longest that a request outside of a load may take.
 	slowestCheck = 60 * time.Second
-	// probeTokens is how long the answers of probes are: enough to show that a length was forced.
+	// probeTokens is the length of the probes' answers: enough to show that a length was forced.
 	probeTokens = 4
-	// probePrompt is short, and like no prompt that is measured.
+	// probePrompt is short, and unlike any prompt that is measured.
 	probePrompt = "Say the word ready, and nothing else."
-	// shownRefusal bounds what the manifest repeats of a server's words.
+	// shownRefusal is the most of a server's error that the manifest repeats.
 	shownRefusal = 300
 )
 
@@ -25,12 +25,12 @@ const (
 type prober struct {
 	client *openai.Client
 	clock  openai.Clock
-	// base is what every request has; its fields are those that the server is known to accept.
+	// base is the part that all requests share. Its fields are those that the server is known to accept.
 	base openai.Params
 }
 
-// newProber makes a client of its own: one that measures has other deadlines, and its connections
-// shall not be warm before it begins.
+// newProber makes a client of its own: the measuring client has other deadlines, and its connections must not be warm
+// before it begins.
 func newProber(t Target, key string, base openai.Params) (*prober, error) {
 	client, err := openai.New(openai.Options{
 		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Connections: 1,
@@ -45,7 +45,7 @@ func newProber(t Target, key string, base openai.Params) (*prober, error) {
 
 func (p *prober) close() { p.client.Close() }
 
-// send sends a request. The error says how it ended if not well, in words fit for people.
+// send sends a request. The error describes for people how it failed.
 func (p *prober) send(ctx context.Context, params openai.Params) (openai.Result, error) {
 	body, err := openai.Body(params)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *prober) send(ctx context.Context, params openai.Params) (openai.Result,
 	return result, nil
 }
 
-// failure says how a request ended, once: the record's own text has the status of an answer in it.
+// failure describes how a request ended, without repetition: the record's own text contains the status of an answer.
 func failure(record openai.Record) string {
 	if record.Status == openai.StatusHTTP {
 		return record.Error
@@ -66,14 +66,13 @@ func failure(record openai.Record) string {
 	return string(record.Status) + ": " + record.Error
 }
 
-// turnsDown says whether a failure is the server's no to the request as it is, which the next one
-// like it would get too.
+// turnsDown reports whether the server refused the request itself, so that an equal request would fail too.
 func turnsDown(record openai.Record) bool {
 	return record.Status == openai.StatusHTTP && slices.Contains([]int{400, 401, 403, 404, 405, 415, 422}, record.HTTPStatus)
 }
 
-// accept finds out which of the wishes the server takes: all in one request or, if it turns that one
-// down, one after the other. The error: it turns down a request with none of them.
+// accept finds out which of the wishes the server accepts: all in one request or, if the server refuses that request,
+// one by one. It fails if the server refuses a request with none of them.
 func (p *prober) accept(ctx context.Context, wishes []wish) (rundir.Acceptance, error) {
 	record, err := p.try(ctx, wishes...)
 	if err == nil {
@@ -116,7 +115,7 @@ func (p *prober) oneByOne(ctx context.Context, wishes []wish) rundir.Acceptance 
 	return a
 }
 
-// try sends one request with the given wishes and no other.
+// try sends one request with only the given wishes.
 func (p *prober) try(ctx context.Context, wishes ...wish) (openai.Record, error) {
 	params := p.base
 	params.Prompt, params.MaxTokens, params.Fields = probePrompt, probeTokens, []openai.Field{}

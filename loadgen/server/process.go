@@ -12,11 +12,11 @@ import (
 // Process is how a process was started. It may hold secrets: it is hashed and never recorded.
 type Process struct {
 	Argv []string
-	// Environ has NAME=VALUE; nil where only root may read it.
+	// Environ is the environment as NAME=VALUE; nil if only root may read it.
 	Environ []string
 }
 
-// ProcessBehind reads how the process was started that listens at the address of a server on this machine.
+// ProcessBehind reads how the process was started that listens at a server's address on this machine.
 func ProcessBehind(address string) (Process, error) {
 	port, err := loopbackPort(address)
 	if err != nil {
@@ -33,8 +33,8 @@ func ProcessBehind(address string) (Process, error) {
 	return readProcess(proc, pid)
 }
 
-// readProcess reads a command line and an environment. Processes that have overwritten their command line with a title have
-// one word left, and that of a container's proxy is not the engine's.
+// readProcess reads a command line and an environment. It refuses a command line of one word, which is a title that
+// the process has written over it, and the proxy of a container, which is not the engine.
 func readProcess(proc procfs.FS, pid int) (Process, error) {
 	process, err := proc.Proc(pid)
 	if err != nil {

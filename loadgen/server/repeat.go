@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// largestBlock is the most tokens that engines keep in a block of KV cache by default: vLLM's on a CPU.
-	// Hybrid models have larger ones, which vLLM tells.
+	// largestBlock is the largest default block of a KV cache among engines, in tokens: vLLM's on a CPU. Hybrid models
+	// have larger ones, which vLLM reports.
 	largestBlock = 128
-	// mostBlock bounds what is believed of a block.
+	// mostBlock is the largest plausible block, in tokens.
 	mostBlock = 16 << 10
-	// leastWords is the shortest prompt that is tried: less fits into no context.
+	// leastWords is the shortest prompt that is tried, in words.
 	leastWords = 16
 )
 
-// blockTokens is how many tokens a block of the KV cache has, by the server; 0 is not known.
+// blockTokens returns the tokens in a block of the KV cache, as the server reports them; 0 if unknown.
 func (a *api) blockTokens(ctx context.Context, m Model, engine string) int {
 	if engine == "dynamo" {
 		return modelGauge(a.fetch(ctx, metricsPath).okBody(), metric.ForeignDynamoModelBlockSize, m.ID)
@@ -38,8 +38,8 @@ func (a *api) blockTokens(ctx context.Context, m Model, engine string) int {
 	return most
 }
 
-// sizePrompt sets how many words the prompts of the check have: more than two blocks, so that sending one
-// twice can show cached tokens, and at most half of the context. No word has less than a token.
+// sizePrompt sets the number of words in the check's prompts: more than two blocks, so that sending one twice can show
+// cached tokens, and at most half of the context. Every word has at least one token.
 func (c *checker) sizePrompt(ctx context.Context, m Model) {
 	c.block = c.api.blockTokens(ctx, m, c.found.Engine)
 	block := c.block
@@ -51,12 +51,12 @@ func (c *checker) sizePrompt(ctx context.Context, m Model) {
 	}
 }
 
-// text is the prompt of the check.
+// text returns the prompt of the check.
 func (c *checker) text() string {
 	return prompt.Set{Lengths: []prompt.Lengths{{Min: c.words, Max: c.words}}}.Prompt("check", 0).Text
 }
 
-// long sends the prompt of the check, with fewer words if it is longer than the server takes: words may
+// long sends the prompt of the check. If it is longer than the server accepts, it tries fewer words, since a word may
 // have several tokens.
 func (c *checker) long(ctx context.Context, endpoint openai.Endpoint) (openai.Result, error) {
 	for {
@@ -68,7 +68,7 @@ func (c *checker) long(ctx context.Context, endpoint openai.Endpoint) (openai.Re
 	}
 }
 
-// cached says what the answer to a prompt that came again shows of a prefix cache.
+// cached reports what the answer to a repeated prompt shows of a prefix cache.
 func (c *checker) cached(record openai.Record) string {
 	if record.TokensCached == nil {
 		return "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report"

@@ -12,23 +12,24 @@ import (
 type Served struct {
 	Model  Model
 	Engine string
-	// Detected says that the engine was told by what the server does; Clues are what that was.
+	// Detected is true if the engine was identified by the server's behaviour. Clues are the observations.
 	Detected bool
 	Clues    []rundir.Clue
-	Version  string // the engine's own word; empty if it has none
-	// Settings are how it says that it is configured, by its own names.
+	Version  string // as the engine reports it; empty if it does not
+	// Settings are the engine's reported settings, under its own names.
 	Settings map[string]string
-	Key      string // of the API; empty for none
-	// Page is where it has its metrics; empty if that shows no engine. TensorRT-LLM's page that drains is never it.
+	Key      string // of the API; empty means none
+	// Page is the path of its metrics; empty if they do not show an engine. It is never the page of TensorRT-LLM that
+	// can be read only once.
 	Page string
-	// Accepted is which request fields it takes, and Fields those of its vendor's among them; nil
-	// stands for what is known of the vendor. Both are Recognize's to fill.
+	// Accepted lists the request fields that it accepts, and Fields those of its vendor among them; nil means the
+	// vendor's documented fields. Recognize fills both.
 	Accepted rundir.Acceptance
 	Fields   []openai.Field
 }
 
-// Inquire finds out what is served, and waits for it if the target says so. All that it finds wrong is
-// bad input, unless the context is done.
+// Inquire finds out what is served, and waits for it if the target asks for that. Its errors are bad input, unless the
+// context is done.
 func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
 	key, err := t.apiKey()
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package server knows what answers at a URL: which model and engine it is and says it is, which
-// request fields it takes, how many tokens texts have there, and whether it is still the same in the
-// end. Names prove nothing, so it looks; all that it asks is outside of what is measured. Errors say by
-// which flag a user can mend what is wrong.
+// Package server finds out what answers at a URL: model and engine, accepted request fields, the token counts of
+// texts, and whether the model is the same at the end. It does not rely on names but tests the server's behaviour,
+// outside of the measurement. Errors name the flag that fixes the problem.
 package server
 
 import (
@@ -17,34 +16,35 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// EngineAuto stands for the engine that the server seems to be.
+// EngineAuto means the engine that the server seems to be.
 const EngineAuto = "auto"
 
-// Target is the server under test and how to talk to it: what run and check have in common.
+// Target is the server under test and how to reach it, for run and check.
 type Target struct {
 	URL   string // without /v1
-	Model string // empty: the only one that is listed
-	// Pinned is the model that the first run of the campaign was answered as; empty if this run is of none, or names a model.
+	Model string // empty: the only model that is listed
+	// Pinned is the model name in the answers to the campaign's first run; empty if this run belongs to no campaign,
+	// or names a model.
 	Pinned     string
 	Endpoint   openai.Endpoint
 	Engine     string // one of Engines, or EngineAuto
 	Headers    []Header
 	CAFile     string
 	APIKeyFile string
-	// WaitReady is how long to wait until a model is listed; 0 asks once. ReadyConsecutive is how often
-	// in a row it must be.
+	// WaitReady is how long to wait until a model is listed; 0 asks once. ReadyConsecutive is how many times in a row
+	// it must be listed.
 	WaitReady        time.Duration
 	ReadyConsecutive int
 }
 
-// Header is a request header that the user gave; its value may be a key.
+// Header is a request header from the user. Its value may be a key.
 type Header struct{ Name, Value string }
 
 func headerName(s string) bool {
 	return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$").MatchString(s)
 }
 
-// parseHeader reads NAME:VALUE. It does not repeat the text in its errors: it may hold a key.
+// parseHeader parses NAME:VALUE. Its errors do not repeat the text, which may contain a key.
 func parseHeader(s string) (Header, error) {
 	name, value, err := flagvalue.Pair(s, ":", headerName)
 	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
@@ -53,7 +53,7 @@ func parseHeader(s string) (Header, error) {
 	return Header{name, strings.TrimSpace(value)}, err
 }
 
-// parseURL reads the URL of a server under test, with or without /v1.
+// parseURL parses the URL of a server under test, with or without /v1.
 func parseURL(s string) (string, error) {
 	base, err := openai.ParseBase(s)
 	if err != nil {
@@ -62,12 +62,12 @@ func parseURL(s string) (string, error) {
 	return base.String(), nil
 }
 
-// Engines lists the engines that are told apart; openai stands for any other.
+// Engines lists the engines that are distinguished; openai means any other.
 func Engines() []string {
 	return []string{"vllm", "trtllm", "sglang", "dynamo", openai.EngineLlamaCPP, openai.EngineOpenAI}
 }
 
-// RequestHeader is the user's part of the header of every request.
+// RequestHeader returns the user's header for every request.
 func (t Target) RequestHeader() http.Header {
 	header := http.Header{}
 	for _, h := range t.Headers {
@@ -76,7 +76,7 @@ func (t Target) RequestHeader() http.Header {
 	return header
 }
 
-// apiKey reads the key from its file or the environment; "" is none.
+// apiKey reads the key from its file or the environment; "" means none.
 func (t Target) apiKey() (string, error) {
 	if t.APIKeyFile == "" {
 		return os.Getenv("OPENAI_API_KEY"), nil
@@ -88,8 +88,8 @@ func (t Target) apiKey() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Credentials are what nothing that a server answers may repeat: the key, and headers that hold one. A key that cannot be
-// read is none here; who asks the server reports it.
+// Credentials returns the secrets that no recorded answer may contain: the key, and headers that contain one. It
+// leaves out a key that cannot be read, which requests report as an error.
 func (t Target) Credentials() []string {
 	header := t.RequestHeader()
 	if key, err := t.apiKey(); err == nil && key != "" {

@@ -21,13 +21,13 @@ import (
 
 const (
 	procPath = "/proc"
-	// longestConfig and mostWeightFiles bound what a folder that a server names may hold.
+	// longestConfig, in bytes, and mostWeightFiles limit what is read of a folder that a server names.
 	longestConfig   = 4 << 20
 	mostWeightFiles = 10_000
 )
 
-// weightsBehind looks at the folder that a server on this machine says it has loaded its model from,
-// as its process sees it: in a container that is another folder than the one of that name here.
+// weightsBehind measures the folder from which a server on this machine reports that it has loaded its model. It
+// resolves the folder as the server's process sees it, which differs in a container.
 func weightsBehind(address, dir string) (rundir.Weights, error) {
 	port, err := loopbackPort(address)
 	if err != nil {
@@ -44,7 +44,7 @@ func weightsBehind(address, dir string) (rundir.Weights, error) {
 	if err != nil {
 		return rundir.Weights{}, err
 	}
-	// What the server names may not lead out of its own root.
+	// The path that the server names must not lead out of the process's own root.
 	root, err := os.OpenRoot(path.Join(procPath, strconv.Itoa(pid), "root"))
 	if err != nil {
 		return rundir.Weights{}, errors.New("the files of the server's process cannot be seen")
@@ -53,7 +53,7 @@ func weightsBehind(address, dir string) (rundir.Weights, error) {
 	return measureFolder(root, path.Join(".", path.Clean(dir)))
 }
 
-// loopbackPort is the port of a server on this machine.
+// loopbackPort returns the port of a server on this machine.
 func loopbackPort(address string) (uint64, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -70,8 +70,8 @@ func loopbackPort(address string) (uint64, error) {
 	return strconv.ParseUint(name, 10, 16)
 }
 
-// measureFolder hashes the model's configuration and adds up the sizes of its weights, where a hub's
-// cache has links to other folders of the same root.
+// measureFolder hashes the model's configuration and adds up the sizes of its weights. A hub's cache has links to
+// other folders of the same root.
 func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 	hash, err := hashFile(root, path.Join(dir, "config.json"))
 	if err != nil {
@@ -101,8 +101,8 @@ func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 	return w, nil
 }
 
-// hashFile hashes a regular file of bounded size. It is looked at before it is opened: a pipe of that
-// name would never open.
+// hashFile hashes a regular file of limited size. It checks the file before it opens it: opening a named pipe would
+// block.
 func hashFile(root *os.Root, name string) (string, error) {
 	unusable := errors.New("the model's folder has no usable config.json")
 	info, err := root.Stat(name)

@@ -11,29 +11,29 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// wish is a field of requests that the run would like to send.
+// wish is an optional request field of the run.
 type wish struct {
-	// name is the field's in JSON, or several with commas.
+	// name is the field's name in JSON, or several names with commas.
 	name string
-	// asker is the flag that asks for it; empty if nobody does and the run can do without.
+	// asker is the flag that asks for it; empty if the run can do without it.
 	asker string
-	// known: all releases of the engine are known to take it.
+	// known is true if all releases of the engine accept it.
 	known bool
 	apply func(*openai.Params)
 }
 
-// Wanted is what a run asks of requests beyond a model, a prompt, a cap, temperature and top_p.
+// Wanted is what a run needs of requests in addition to a model, a prompt, a cap, temperature and top_p.
 type Wanted struct {
 	Seed      *int64
 	Stop      []string
 	IgnoreEOS bool
 	Stream    bool
-	// CacheSalt asks for the field that keeps a request from what was cached for others, where there is one.
+	// CacheSalt asks for the field, if there is one, that keeps a request from using the cache entries of others.
 	CacheSalt bool
 	Extra     map[string]any // the user's own fields
 }
 
-// wishes lists the fields for that, of an engine whose API is used at an endpoint.
+// wishes lists the fields for these needs, for an engine's API at an endpoint.
 func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 	var all []wish
 	if w.Seed != nil {
@@ -64,7 +64,7 @@ func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 	return all
 }
 
-// reports are the fields that make a server tell more, and cost nothing.
+// reports returns the fields that make a server report more, at no cost.
 func reports(stream bool) []openai.Field {
 	fields := []openai.Field{openai.FieldCachedDetails}
 	if stream {
@@ -73,13 +73,13 @@ func reports(stream bool) []openai.Field {
 	return fields
 }
 
-// length says whether a field decides how long an answer is. Such ones are not tried: a probe would be
-// as long as the answers of the run, or ask for more tokens than its own cap.
+// length reports whether a field decides the length of an answer. Such fields are not tried: a probe would be as long
+// as the answers of the run, or ask for more tokens than its own cap.
 func length(name string) bool {
 	return slices.Contains([]string{"max_tokens", "max_completion_tokens", "min_tokens"}, name)
 }
 
-// grant asks for a field of the vendor's.
+// grant adds a field of the vendor.
 func grant(field openai.Field) func(*openai.Params) {
 	return func(p *openai.Params) {
 		p.Fields = append(slices.Clip(p.Fields), field)
@@ -91,12 +91,12 @@ func grant(field openai.Field) func(*openai.Params) {
 		case openai.FieldTokenIDs:
 			p.Extra = merged(p.Extra, string(field), true)
 		case openai.FieldCacheSalt:
-			p.Extra = merged(p.Extra, string(field), openai.CacheSalt("probe", "salt")) // of the form that a run sends
+			p.Extra = merged(p.Extra, string(field), openai.CacheSalt("probe", "salt")) // in the form that a run sends
 		}
 	}
 }
 
-// extra sends a field as the user gave it.
+// extra adds a field as the user gave it.
 func extra(name string, value any) func(*openai.Params) {
 	return func(p *openai.Params) { p.Extra = merged(p.Extra, name, value) }
 }
@@ -110,7 +110,7 @@ func merged(fields map[string]any, name string, value any) map[string]any {
 	return all
 }
 
-// fieldsOf are those that requests may have from now on; nil stands for the vendor's.
+// fieldsOf returns the fields that requests may have from now on; nil means the vendor's.
 func fieldsOf(a rundir.Acceptance, wishes []wish) []openai.Field {
 	if a.Unknown != "" {
 		return nil
@@ -124,7 +124,7 @@ func fieldsOf(a rundir.Acceptance, wishes []wish) []openai.Field {
 	return fields
 }
 
-// missing is what the user asked for and the server does not take; nil if that is nothing.
+// missing returns an error for the fields that the user asked for and the server does not accept.
 func missing(a rundir.Acceptance, wishes []wish) error {
 	for _, r := range a.Refused {
 		i := slices.IndexFunc(wishes, func(w wish) bool { return w.name == r.Field })
@@ -135,7 +135,8 @@ func missing(a rundir.Acceptance, wishes []wish) error {
 	return nil
 }
 
-// warn says what the run goes on without. That a release is older than a field is no surprise.
+// warn logs the fields that the run goes without: at level warning if all releases of the engine accept the field,
+// else at level info.
 func warn(a rundir.Acceptance, wishes []wish, log *slog.Logger) {
 	if a.Unknown != "" {
 		log.Warn("which request fields the server takes could not be found out; those of its vendor are sent", "why", a.Unknown)
