@@ -8,8 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// finishReason is why a sequence ended, in the words of vLLM's metrics; the first two are also
-// those of the wire.
+// finishReason is why a sequence ended, in the terms of vLLM's metrics; the first two are also sent to clients.
 type finishReason string
 
 const (
@@ -18,14 +17,14 @@ const (
 	finishAbort  finishReason = "abort" // the client went away
 	finishError  finishReason = "error" // the engine was stopped
 
-	finishToolCalls finishReason = "tool_calls" // on the wire only; counted as stop
+	finishToolCalls finishReason = "tool_calls" // only sent to clients; counted as stop
 )
 
 func finishReasons() []finishReason {
 	return []finishReason{finishStop, finishLength, finishAbort, finishError}
 }
 
-// vocabulary is what answers are written of. Each entry is one token wherever it stands.
+// vocabulary is what answers are composed of. Each entry is one token in any context.
 var vocabulary = [64]string{
 	" a", " after", " air", " all", " and", " as", " at", " before",
 	" blue", " boat", " bridge", " by", " city", " clear", " cloud", " cold",
@@ -37,20 +36,20 @@ var vocabulary = [64]string{
 	" sun", " the", " town", " tree", " warm", " water", ",", ".",
 }
 
-// answer is all that the engine will say to one request. What is said depends on the engine's
-// seed and the request alone; when it is said is the batch's affair.
+// answer is the whole answer to one request. Its content depends on the engine's seed and the request only; the batch
+// decides when it is sent.
 type answer struct {
 	text string
-	// ends holds, for each token, where its text ends. A token may have none: the one that ends
-	// the answer, and those of a stop string.
+	// ends holds the end of each token's text. A token may have no text: the one that ends the answer, and those of a
+	// stop string.
 	ends   []int
 	reason finishReason
 }
 
-// tokens counts the tokens generated, the ending one included, as engines do in usage.
+// tokens returns the number of generated tokens, the ending one included, as engines do in usage.
 func (a answer) tokens() int { return len(a.ends) }
 
-// between is the text of tokens from up to, and not including, to.
+// between returns the text of tokens from up to, and not including, to.
 func (a answer) between(from, to int) string {
 	start := 0
 	if from > 0 {
@@ -59,13 +58,13 @@ func (a answer) between(from, to int) string {
 	return a.text[start:a.ends[to-1]]
 }
 
-// twist makes an answer go another way from token at on; key decides where to.
+// twist makes an answer diverge from token at on; key selects the new words.
 type twist struct {
 	at  int
 	key uint64
 }
 
-// straight is the answer as it should be.
+// straight is the twist of an answer that does not diverge.
 func straight() twist { return twist{at: math.MaxInt} }
 
 // write answers a request. max_tokens, min_tokens, ignore_eos and stop only cut one and the same
@@ -102,10 +101,10 @@ func writeTwisted(c Config, r request, t twist) answer {
 	return answer{string(text), ends, finishLength}
 }
 
-// wordsOnly is how many entries of the vocabulary may stand first: those that begin with a space.
+// wordsOnly is how many entries of the vocabulary may come first: those that begin with a space.
 const wordsOnly = uint64(len(vocabulary) - 2)
 
-// stopStart is where the first stop string begins that the last fresh bytes complete, else -1.
+// stopStart returns the start of the first stop string that the last fresh bytes complete, else -1.
 func stopStart(text []byte, fresh int, stops []string) int {
 	first := -1
 	for _, stop := range stops {
@@ -117,7 +116,7 @@ func stopStart(text []byte, fresh int, stops []string) int {
 	return first
 }
 
-// cutAt takes the stop string out of the text. Its tokens stay: they were generated.
+// cutAt removes the stop string from the text. Its tokens stay, since they were generated.
 func cutAt(text []byte, ends []int, cut int) answer {
 	for i := range ends {
 		ends[i] = min(ends[i], cut)
@@ -125,9 +124,9 @@ func cutAt(text []byte, ends []int, cut int) answer {
 	return answer{string(text[:cut]), ends, finishStop}
 }
 
-// random is the source of everything drawn for one answer. At temperature 0 it knows seed and
-// prompt alone, so that a request's own seed changes nothing, as in greedy decoding. A request
-// without a seed of its own gets the same answer every time, where a real engine would vary.
+// random returns the source of everything drawn for one answer. At temperature 0 it depends on seed and prompt only, so
+// that a request's own seed has no effect, as in greedy decoding. A request without its own seed gets the same answer
+// every time, where a real engine would vary.
 func (r request) random(seed uint64) *rand.Rand {
 	key := binary.LittleEndian.AppendUint64(nil, seed)
 	if r.temperature > 0 {

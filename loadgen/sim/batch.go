@@ -7,25 +7,24 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// batch is continuous batching as plain arithmetic, without a clock: who runs, who waits, what
-// the next step does. Requests join and leave between steps, never as a group.
+// batch is continuous batching as plain arithmetic, without a clock: the running and the waiting sequences, and the
+// next step. Requests join and leave between steps, never as a group.
 //
-// Admission is first come, first served: while the head of the queue does not fit, nobody
-// behind it overtakes. A sequence is admitted when a place is free and the KV cache has room for
-// its prompt; unless the engine may preempt, also for the most that it may write, so that nothing
-// that runs ever has to give way.
+// Admission is first come, first served: while the head of the queue does not fit, no sequence behind it overtakes. A
+// sequence is admitted when a place is free and the KV cache has room for its prompt. Unless the engine may preempt, it
+// also needs room for the longest answer it may write, so that no running sequence has to give way.
 type batch struct {
 	maxSequences, prefillChunk, perBlock int
 	preempt, reuse                       bool
 
 	cache   *kvcache.Cache
 	onboard onboarding
-	// onAdmission is told of every sequence that runs for the first time, itself among those that
-	// run; what it says may still be changed.
+	// onAdmission is called for every sequence that runs for the first time, with the number of running sequences,
+	// itself included; its answer may still be changed.
 	onAdmission func(s *sequence, running int)
 
 	waiting, running []*sequence
-	promised         int // blocks that running sequences may still ask for
+	promised         int // blocks that running sequences may still need
 }
 
 func newBatch(c Config, tiers kvcache.Config, onAdmission func(*sequence, int)) batch {
@@ -39,7 +38,7 @@ func newBatch(c Config, tiers kvcache.Config, onAdmission func(*sequence, int)) 
 // enqueue puts a sequence at the end of the queue.
 func (b *batch) enqueue(s *sequence) { b.waiting = append(b.waiting, s) }
 
-// admit moves what fits from the queue into the batch.
+// admit moves sequences that fit from the queue into the batch.
 func (b *batch) admit(now time.Time) {
 	n := 0
 	for n < len(b.waiting) && len(b.running) < b.maxSequences && b.enter(b.waiting[n], now) {
@@ -48,11 +47,11 @@ func (b *batch) admit(now time.Time) {
 	b.waiting = slices.Delete(b.waiting, 0, n)
 }
 
-// enter lets one in; false: there is no room for it.
+// enter admits one sequence; false if there is no room for it.
 func (b *batch) enter(s *sequence, now time.Time) bool {
 	var known []uint64
 	if b.reuse {
-		// The last token is always computed: the first of the answer comes of it.
+		// The last token is always computed: the first token of the answer depends on it.
 		known = s.read.keys[:(s.goal-1)/b.perBlock]
 	}
 	blocks := b.blocks(s.goal)
@@ -75,8 +74,8 @@ func (b *batch) enter(s *sequence, now time.Time) bool {
 	return true
 }
 
-// arrival is when all that a sequence found is on the device: its own blocks at own, and those that
-// another is bringing back already when that one has them.
+// arrival returns when all blocks that a sequence found are on the device: its own at own, and blocks that another
+// sequence is already bringing back when that one has them.
 func (b *batch) arrival(s *sequence, own time.Time) time.Time {
 	for _, other := range b.running {
 		first := other.found.Device // the first block that it brings back
@@ -88,14 +87,13 @@ func (b *batch) arrival(s *sequence, own time.Time) time.Time {
 	return own
 }
 
-// blocks is how many blocks so many tokens take.
+// blocks returns how many blocks so many tokens take.
 func (b *batch) blocks(tokens int) int { return (tokens + b.perBlock - 1) / b.perBlock }
 
-// step is what the next step has to do; its time depends on it.
+// step is the work of the next step; its duration depends on it.
 type step struct {
 	prefillTokens, decoding int
-	// until is when there will be something to do, if nothing can be done now but somebody waits for
-	// blocks that are brought back.
+	// until is when there will be work, if there is none now but a sequence waits for blocks that are brought back.
 	until time.Time
 }
 
@@ -124,21 +122,21 @@ func (b *batch) plan(now time.Time) step {
 	return next
 }
 
-// outcome is what one step brought. Its slices are valid until the next step.
+// outcome is the result of one step. Its slices are valid until the next step.
 type outcome struct {
-	promptTokens int // of the prompts read to their end in this step
+	promptTokens int // of the prompts completed in this step
 	generated    int
 	preempted    int
-	gaps         []time.Duration // between a token and the one before it
-	read         []*sequence     // that had their prompt read to its end for the first time
-	started      []*sequence     // that got their first token
-	finished     []*sequence     // that got their last token
+	gaps         []time.Duration // between a token and the previous one
+	read         []*sequence     // sequences whose prompt was completed for the first time
+	started      []*sequence     // sequences that got their first token
+	finished     []*sequence     // sequences that got their last token
 }
 
-// apply carries out the step planned for those that still run; into is reused.
+// apply executes the planned step for the sequences that still run; into is reused.
 func (b *batch) apply(into *outcome, now time.Time) {
 	*into = outcome{gaps: into.gaps[:0], read: into.read[:0], started: into.started[:0], finished: into.finished[:0]}
-	// By index and length of the moment: those at the end may lose their place while others grow.
+	// By index and current length: sequences at the end may lose their place while others grow.
 	for i := 0; i < len(b.running); i++ {
 		s := b.running[i]
 		switch {
@@ -164,7 +162,7 @@ func (b *batch) readChunk(s *sequence, into *outcome) {
 	}
 }
 
-// completeUpTo makes the blocks known that so many tokens fill.
+// completeUpTo marks the blocks as complete that so many tokens fill.
 func (b *batch) completeUpTo(s *sequence, tokens int) {
 	for ; (s.complete+1)*b.perBlock <= tokens; s.complete++ {
 		if b.reuse {
@@ -197,8 +195,8 @@ func (b *batch) generate(s *sequence, into *outcome, now time.Time) {
 	s.tell()
 }
 
-// grow makes room for one more token, by taking it from those admitted last if it must; false: it
-// was itself the last one.
+// grow makes room for one more token, if necessary by taking it from those admitted last; false if the sequence itself
+// was the last one.
 func (b *batch) grow(s *sequence, into *outcome) bool {
 	if s.goal < s.lease.Blocks()*b.perBlock {
 		return true
@@ -217,7 +215,7 @@ func (b *batch) grow(s *sequence, into *outcome) bool {
 	return true
 }
 
-// lastToYield is the one admitted last that has not ended in this step.
+// lastToYield returns the sequence admitted last that has not ended in this step.
 func (b *batch) lastToYield() *sequence {
 	i := len(b.running) - 1
 	for b.running[i].done() {
@@ -226,8 +224,8 @@ func (b *batch) lastToYield() *sequence {
 	return b.running[i]
 }
 
-// yield takes a sequence back into the queue, in front of all. What it has read and written will be
-// read again, as far as its blocks are gone by then.
+// yield puts a sequence back into the queue, in front of all others. Its tokens are read again, as far as its blocks
+// are gone by then.
 func (b *batch) yield(s *sequence) {
 	b.cache.Release(s.lease)
 	b.running = slices.DeleteFunc(b.running, func(other *sequence) bool { return other == s })
@@ -241,7 +239,7 @@ func (b *batch) free(s *sequence) {
 	b.cache.Release(s.lease)
 }
 
-// remove takes out a sequence whose client went away; false if it is in no more.
+// remove removes a sequence whose client disconnected; false if it is no longer in the batch.
 func (b *batch) remove(s *sequence) bool {
 	if i := slices.Index(b.running, s); i >= 0 {
 		b.free(s)
@@ -255,7 +253,7 @@ func (b *batch) remove(s *sequence) bool {
 	return false
 }
 
-// fail takes out all and tells those who wait for them; it returns how many there were.
+// fail removes all sequences, wakes their handlers, and returns how many there were.
 func (b *batch) fail(crashed bool) int {
 	all := slices.Concat(b.running, b.waiting)
 	for _, s := range all {

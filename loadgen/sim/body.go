@@ -8,8 +8,7 @@ import (
 	"io"
 )
 
-// body is what comes over the wire. Fields that are not here are ignored, as vLLM and SGLang do,
-// unless the vendor is a strict one.
+// body is the JSON body of a request. Other fields are ignored, as vLLM and SGLang do, unless the vendor is strict.
 type body struct {
 	Model               string          `json:"model"`
 	Prompt              prompt          `json:"prompt"`
@@ -66,7 +65,7 @@ func unmarshal(text []byte, b *body) error {
 	return nil
 }
 
-// malformed says what is wrong with a body in the words of the interface, not of Go's types.
+// malformed describes a fault of a body in the terms of the API, not of Go's types.
 func malformed(err error) *problem {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return invalid(wrong.Field, "%s cannot be a JSON %.40s", wrong.Field, wrong.Value)
@@ -91,8 +90,8 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// prompt reads what a completions request may have as its prompt: a text, a list of token ids,
-// or a list of one of either. More prompts in one request are not simulated.
+// prompt reads the prompt of a completions request: a text, a list of token ids, or a list of one of either. Several
+// prompts in one request are not simulated.
 type prompt struct {
 	text string
 	ids  []uint32
@@ -116,8 +115,7 @@ func (p *prompt) UnmarshalJSON(text []byte) error {
 	return errors.New("prompt: one text or one list of token ids is wanted")
 }
 
-// write writes the prompt as the model reads it. The text of token ids is a description: what they
-// stand for is not simulated.
+// write writes the prompt as the model reads it. Token ids become a description: their text is not simulated.
 func (p prompt) write(to *scroll) {
 	if len(p.ids) > 0 {
 		for _, id := range p.ids {

@@ -2,7 +2,7 @@ package sim
 
 import "math/rand/v2"
 
-// event is one event of a stream.
+// event returns one event of a stream.
 func (r *reply) event(c []choice, usage *usage) response {
 	out := r.common
 	if r.to == chatCompletions {
@@ -12,14 +12,14 @@ func (r *reply) event(c []choice, usage *usage) response {
 	return out
 }
 
-// opening is the event that names the role and carries no token; ok only in a chat.
+// opening returns the event that names the role and carries no token; ok only in a chat.
 func (r *reply) opening() (out response, ok bool) {
 	empty := ""
 	return r.event([]choice{{Delta: &turn{Role: assistant, Content: &empty}}}, r.soFar(0)), r.to == chatCompletions
 }
 
-// chunk is the event of tokens from up to, and not including, to. Not ok: there is nothing to
-// say in it, because its tokens have no text and it is not the last.
+// chunk returns the event of tokens from up to, and not including, to. ok is false if the event would be empty: its
+// tokens have no text and it is not the last.
 func (r *reply) chunk(from, to int) (out response, ok bool) {
 	c := choice{}
 	text := r.said.between(from, to)
@@ -39,14 +39,14 @@ func (r *reply) chunk(from, to int) (out response, ok bool) {
 	return r.event([]choice{c}, usage), last || text != ""
 }
 
-// closing is the event with the usage alone; ok only if it was asked for, or comes in any case.
+// closing returns the event with the usage alone; ok only if it was requested, or is always sent.
 func (r *reply) closing() (out response, ok bool) {
 	out = r.event([]choice{}, r.usage(r.said.tokens()))
 	out.SGLExt = r.details()
 	return out, r.style.Usage == UsageZeroAlways || r.style.Usage == UsageOnRequest && r.asked.usage
 }
 
-// soFar is the usage in the middle of a stream, where every event is to carry it.
+// soFar returns the usage in the middle of a stream, if every event carries it.
 func (r *reply) soFar(tokens int) *usage {
 	switch {
 	case r.style.Usage == UsageZeroAlways:
@@ -57,18 +57,18 @@ func (r *reply) soFar(tokens int) *usage {
 	return r.usage(tokens)
 }
 
-// cutter decides how many tokens go into each event.
+// cutter decides how many tokens each event has.
 type cutter struct {
 	least, most int
 	random      *rand.Rand
 }
 
-// newCutter draws from the request's number, so that what a request gets does not depend on others.
+// newCutter draws from the request's number, so that a request's events do not depend on other requests.
 func newCutter(a Answer, seed, number uint64) cutter {
 	return cutter{a.TokensPerChunk, max(a.TokensPerChunk, a.MostTokensPerChunk), rand.New(rand.NewPCG(seed, number))}
 }
 
-// next is the size of the next event.
+// next returns the size of the next event in tokens.
 func (c cutter) next() int {
 	if c.most == c.least {
 		return c.least

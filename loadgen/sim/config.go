@@ -8,25 +8,24 @@ import (
 	"time"
 )
 
-// Config says what the engine is and how fast. Every figure is one that a serving engine has.
+// Config describes the engine and its speed. Every figure is one that a serving engine has.
 type Config struct {
 	// Model is the id that /v1/models lists and requests must name.
 	Model string
 	// Seed decides every answer, together with the request, and the jitter of step times.
 	Seed uint64
-	// MeanAnswerTokens is the mean length of answers that end by themselves: each token but the first is
-	// the last one with the same chance. The first is not: an answer without text is an error to most
-	// clients.
+	// MeanAnswerTokens is the mean length of answers that end by themselves: each token but the first is the last one
+	// with the same probability. The first never is: an answer without text is an error to most clients.
 	MeanAnswerTokens int
 
-	// PrefillTokensPerSecond is how fast prompts are read. +Inf: in no time.
+	// PrefillTokensPerSecond is how fast prompts are read; +Inf takes no time.
 	PrefillTokensPerSecond float64
-	// PrefillChunkTokens bounds the prompt tokens of one step (vLLM: max_num_batched_tokens).
-	// It is what keeps a long prompt from stalling the answers that are being written.
+	// PrefillChunkTokens bounds the prompt tokens of one step (vLLM: max_num_batched_tokens), so that a long prompt
+	// does not stall the answers in progress.
 	PrefillChunkTokens int
-	// DecodeBase is the time of a step that gives a token to nobody yet: reading the weights.
+	// DecodeBase is the fixed time of a decode step: reading the weights.
 	DecodeBase time.Duration
-	// DecodePerSequence is what each sequence adds to a step: reading its KV cache.
+	// DecodePerSequence is the time that each sequence adds to a step: reading its KV cache.
 	DecodePerSequence time.Duration
 	// JitterRatio makes every step up to this share shorter or longer; 0 to below 1.
 	JitterRatio float64
@@ -35,30 +34,28 @@ type Config struct {
 	MaxBatch int
 	// MaxModelTokens bounds prompt and answer of one request together.
 	MaxModelTokens int
-	// MaxPromptTokens bounds the prompt alone, 0: only MaxModelTokens does. A longer one is refused,
-	// and with DropOnLongPrompt the model is gone from then on, as when a worker of Dynamo gets a
-	// prompt above its max_num_tokens.
+	// MaxPromptTokens bounds the prompt alone; with 0 only MaxModelTokens does. A longer prompt is refused. With
+	// DropOnLongPrompt the model then disappears, as when a worker of Dynamo gets a prompt above its max_num_tokens.
 	MaxPromptTokens  int
 	DropOnLongPrompt bool
-	// KVCacheTokens is how many tokens the KV cache holds; at least MaxModelTokens, so that
-	// every request that is accepted fits once it is alone.
+	// KVCacheTokens is how many tokens the KV cache holds; at least MaxModelTokens, so that every accepted request fits
+	// when it runs alone.
 	KVCacheTokens int
-	// Preempt lets requests in as soon as there is room for their prompt. When the KV cache is full
-	// then, the last one let in loses its place and is computed again later (vLLM, SGLang). Without
-	// it a request gets in only with room for the longest answer it may get (TensorRT-LLM:
-	// GUARANTEED_NO_EVICT).
+	// Preempt admits requests as soon as there is room for their prompt. When the KV cache is then full, the request
+	// admitted last loses its place and is computed again later (vLLM, SGLang). Without it, a request is admitted only
+	// with room for the longest answer it may get (TensorRT-LLM: GUARANTEED_NO_EVICT).
 	Preempt bool
 	KV      KV
 	Memory  Memory
 
-	// Vendor decides names, fields and forms.
+	// Vendor selects names, fields and formats.
 	Vendor Vendor
 	Answer Answer
-	// Faults are what goes wrong; SetFaults changes them while the engine runs.
+	// Faults are the simulated faults; SetFaults changes them while the engine runs.
 	Faults Faults
 
-	// OnUse, if set, is told what the engine uses every UseInterval while Run runs, and a last time,
-	// with nothing in use, before Run returns. Calls never overlap.
+	// OnUse, if set, is called with the engine's use of resources every UseInterval while Run runs, and a last time,
+	// with zero use, before Run returns. Calls never overlap.
 	OnUse func(Use)
 	// UseInterval is a tenth of a second if it is 0.
 	UseInterval time.Duration
@@ -93,12 +90,12 @@ func Default() Config {
 	}
 }
 
-// Answer says how answers are cut and what they consist of.
+// Answer defines how answers are cut and their parts.
 type Answer struct {
-	// TokensPerChunk is how many tokens one event of a stream carries. With MostTokensPerChunk above
-	// it the number is drawn for each event, as speculative decoding accepts now more, now fewer.
+	// TokensPerChunk is how many tokens one event of a stream carries. With MostTokensPerChunk above it the number is
+	// drawn for each event, as speculative decoding accepts varying numbers.
 	TokensPerChunk, MostTokensPerChunk int
-	// ReasoningTokens is how many tokens of a chat's answer are reasoning, as far as it has them.
+	// ReasoningTokens is how many tokens of a chat's answer are reasoning, at most the whole answer.
 	ReasoningTokens int
 	// ToolCalls answers a chat that offers tools with a call of the first one.
 	ToolCalls bool
@@ -108,18 +105,18 @@ type Answer struct {
 	Usage        UsageForm
 }
 
-// UsageForm is where a stream has its usage.
+// UsageForm is the place of the usage in a stream.
 type UsageForm string
 
 // The forms.
 const (
-	UsageOnRequest  UsageForm = "on_request"  // an event of its own before [DONE], if asked for
+	UsageOnRequest  UsageForm = "on_request"  // its own event before [DONE], if requested
 	UsageInLast     UsageForm = "in_last"     // in the last event with a choice (SGLang 0.4.3 to 0.4.7)
 	UsageZeroAlways UsageForm = "zero_always" // zeros in every event and the figures in the last (Ollama)
 	UsageNever      UsageForm = "never"
 )
 
-// check names every field that has no meaning, and why.
+// check returns an error that names every invalid field, with the reason.
 func (c Config) check() error {
 	var problems []error
 	refuse := func(field string, value any, why string) {
@@ -193,8 +190,8 @@ func (c Config) times() []timeField {
 	}
 }
 
-// stepTime is the time of one step that reads so many prompt tokens and gives one token to each
-// of so many sequences, before jitter. A step that only reads prompts has no decode part.
+// stepTime returns the time of one step that reads so many prompt tokens and gives one token to each of so many
+// sequences, before jitter. A step that only reads prompts has no decode part.
 func (c Config) stepTime(prefillTokens, decoding int) time.Duration {
 	d := time.Duration(math.Round(float64(prefillTokens) / c.PrefillTokensPerSecond * float64(time.Second)))
 	if decoding > 0 {

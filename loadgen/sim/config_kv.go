@@ -9,43 +9,42 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// KV says how the KV cache is cut, where it comes from and which tiers lie below it. The zero value
-// of a tier's size turns it off.
+// KV defines the blocks of the KV cache, its size and the tiers below it. The zero value of a tier's size turns it off.
 type KV struct {
 	// TokensPerBlock is the size of a block (vLLM: block_size, 16; TensorRT-LLM: 32).
 	TokensPerBlock int
-	// BytesPerToken is what a token takes: 2 x layers x KV heads x head size x bytes of a value.
+	// BytesPerToken is the size of a token: 2 x layers x KV heads x head size x bytes of a value.
 	BytesPerToken int64
-	// FreeBytes, if set, tells how much device memory is free when the engine has loaded its
-	// weights; FreeRatio of it becomes the KV cache, whatever KVCacheTokens says.
+	// FreeBytes, if set, returns how much device memory is free when the engine has loaded its weights. FreeRatio of it
+	// becomes the KV cache, and KVCacheTokens is ignored.
 	FreeBytes func() int64
 	FreeRatio float64
 
-	// HostBytes and DiskBytes are the tiers below the device (DYN_KVBM_CPU_CACHE_GB and
-	// DYN_KVBM_DISK_CACHE_GB). Without the host the disk is written from the device.
+	// HostBytes and DiskBytes are the sizes of the tiers below the device (DYN_KVBM_CPU_CACHE_GB and
+	// DYN_KVBM_DISK_CACHE_GB). Without a host tier, the disk is written from the device.
 	HostBytes, DiskBytes int64
 	// DiskFilter keeps blocks from the disk until they were wanted twice. It is on in KVBM unless
 	// DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set.
 	DiskFilter bool
-	// Host and Disk say how long it takes to bring blocks back. To copy them down takes the engine
-	// no time, as it is done beside the work.
+	// Host and Disk are the links that bring blocks back. Copying blocks down takes the engine no time, since it runs
+	// in parallel to the work.
 	Host, Disk Link
-	// Page is which names KVBM's page has.
+	// Page selects the names on KVBM's page.
 	Page KVBMPage
-	// TellBytes puts the size of the cache into vLLM's page, as where it is told how large to make it
-	// (--kv-cache-memory-bytes). Without it the page tells tokens alone.
+	// TellBytes adds the size of the cache to vLLM's page, as when vLLM is given its size (--kv-cache-memory-bytes).
+	// Without it the page shows only tokens.
 	TellBytes bool
 	// NoReuse turns prefix caching off: every prompt is read whole.
 	NoReuse bool
 }
 
-// Link is the way from a tier to the device. What is brought over it at the same time queues up.
+// Link is the path from a tier to the device. Concurrent transfers queue up.
 type Link struct {
-	BytesPerSecond float64 // +Inf: in no time
+	BytesPerSecond float64 // +Inf takes no time
 	Latency        time.Duration
 }
 
-// time is how long so many bytes take, without the wait for others.
+// time returns how long so many bytes take, without waiting for other transfers.
 func (l Link) time(bytes int64) time.Duration {
 	if bytes == 0 {
 		return 0
@@ -53,25 +52,25 @@ func (l Link) time(bytes int64) time.Duration {
 	return l.Latency + time.Duration(math.Round(float64(bytes)/l.BytesPerSecond*float64(time.Second)))
 }
 
-// Memory is what the engine needs beside the KV cache, for Use.
+// Memory is the engine's memory apart from the KV cache, for Use.
 type Memory struct {
-	// WeightBytes are read from their file at LoadBytesPerSecond while the engine starts; +Inf: in
-	// no time. They stay on the device with OverheadBytes.
+	// WeightBytes are read from their file at LoadBytesPerSecond while the engine starts; +Inf takes no time. They stay
+	// on the device with OverheadBytes.
 	WeightBytes        int64
 	LoadBytesPerSecond float64
 	OverheadBytes      int64
 	ManagedBytes       int64
 }
 
-// loading is how long the weights take to load.
+// loading returns how long the weights take to load.
 func (m Memory) loading() time.Duration {
 	return Link{BytesPerSecond: m.LoadBytesPerSecond}.time(m.WeightBytes)
 }
 
-// BlockBytes is the size of one KV block.
+// BlockBytes returns the size of one KV block.
 func (k KV) BlockBytes() int64 { return k.BytesPerToken * int64(k.TokensPerBlock) }
 
-// deviceBlocks is how many blocks the device has room for, asked when the engine starts.
+// deviceBlocks returns how many blocks the device has room for, computed when the engine starts.
 func (c Config) deviceBlocks() int {
 	if c.KV.FreeBytes == nil {
 		return c.KVCacheTokens / c.KV.TokensPerBlock
@@ -79,8 +78,8 @@ func (c Config) deviceBlocks() int {
 	return int(max(0, c.KV.FreeRatio*float64(c.KV.FreeBytes())) / float64(c.KV.BlockBytes()))
 }
 
-// tiers is the size of all tiers. The error: one request of the largest size does not fit, and
-// engines refuse to start then.
+// tiers returns the size of all tiers. It fails if one request of the largest size does not fit; engines refuse to
+// start then.
 func (c Config) tiers() (kvcache.Config, error) {
 	blocks := c.deviceBlocks()
 	if tokens := blocks * c.KV.TokensPerBlock; tokens < c.MaxModelTokens {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// delivery writes one answer to one client, and lets happen to it what has to.
+// delivery writes one answer to one client, with the request's fault.
 type delivery struct {
 	engine *Engine
 	ctx    context.Context
@@ -38,16 +38,15 @@ func (d *delivery) run(streaming bool) {
 		deliver = d.stream
 	}
 	if errors.Is(deliver(), errCrash) {
-		panic(http.ErrAbortHandler) // breaks the connection; the server knows this value
+		panic(http.ErrAbortHandler) // breaks the connection; net/http handles this value
 	}
 }
 
-// errEnded is why nothing more is written to a client that is there: the fault has ended it.
+// errEnded means that the fault has ended the answer, although the client is connected.
 var errEnded = errors.New("the answer ends here")
 
-// stream answers with server-sent events. As with vLLM, nothing is sent before the first token: the
-// event that opens a chat with its role comes right in front of it, and a request that the engine
-// drops before then still gets a status of its own.
+// stream answers with server-sent events. As with vLLM, the stream begins with the first token: the event with a chat's
+// role comes directly before it, and a request that the engine drops earlier still gets an error status.
 func (d *delivery) stream() error {
 	size := d.cut.next()
 	for generated := 0; d.reply == nil || generated < d.reply.said.tokens(); {
@@ -81,7 +80,7 @@ func (d *delivery) stream() error {
 	return nil
 }
 
-// event adds the event of the tokens up to next, and before it whatever goes wrong there.
+// event adds the event of the tokens up to next, after any fault that happens before it.
 func (d *delivery) event(next int) error {
 	if d.sent == 0 {
 		d.out.add(d.reply.opening())
@@ -100,7 +99,7 @@ func (d *delivery) event(next int) error {
 	return nil
 }
 
-// happen lets the fault happen, once. The error ends the answer.
+// happen simulates the fault, once. The error ends the answer.
 func (d *delivery) happen() error {
 	if d.fired {
 		return nil
@@ -132,7 +131,7 @@ func (d *delivery) happen() error {
 	return nil
 }
 
-// whole answers without streaming: once everything is there.
+// whole answers without streaming, once the answer is complete.
 func (d *delivery) whole() error {
 	for seen := 0; d.reply == nil || seen < d.reply.said.tokens(); {
 		generated, err := d.s.wait(d.ctx, seen)
@@ -171,7 +170,7 @@ func (d *delivery) whole() error {
 	return nil
 }
 
-// pause waits, without end if d is 0; the error is that the client left before.
+// pause waits, without end if d is 0; the error means that the client disconnected first.
 func pause(ctx context.Context, d time.Duration) error {
 	var over <-chan time.Time
 	if d > 0 {

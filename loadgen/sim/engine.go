@@ -1,14 +1,12 @@
-// Package sim is a simulated LLM engine behind an OpenAI-compatible server: prompts are read and
-// tokens given out at the pace that a continuous-batching engine would have, by a model of a few
-// figures (Config), while the text is drawn from a seed. Its KV cache has three tiers, its pages
-// are those of several vendors, and it goes wrong on demand.
+// Package sim is a simulated LLM engine behind an OpenAI-compatible server: prompts are read and tokens sent at the
+// pace of a continuous-batching engine, by a model with a few parameters (Config), while the text is drawn from a seed.
+// Its KV cache has three tiers, its pages are those of several vendors, and it simulates faults on request.
 //
-// It exists so that a load generator can be tested and shown without a GPU. It knows no model and
-// no weights; every response says so (header X-Simulated, owner and fingerprint). Parts are kept
-// apart: what is said (answer: a pure function of seed and request), where the KV blocks are
-// (package kvcache), when (batch: plain arithmetic, and Run: the clock), how it is written down (the
-// handlers), what is counted (tally) and under which names it is shown (the pages). It runs
-// on the clock of package time, hence also on the virtual one of testing/synctest.
+// It exists so that a load generator can be tested and shown without a GPU. It has no model and no weights; every
+// response is marked as simulated (header X-Simulated, owner and fingerprint). Its parts are separate: the content
+// (answer: a pure function of seed and request), the place of the KV blocks (package kvcache), the timing (batch: plain
+// arithmetic, and Run: the clock), the format (the handlers), the counts (tally) and their names (the pages). It uses
+// the clock of package time, hence also the virtual one of testing/synctest.
 package sim
 
 import (
@@ -30,14 +28,14 @@ type Engine struct {
 	handler  http.Handler
 	kvbm     http.Handler
 	accepted atomic.Uint64 // requests so far
-	wake     chan struct{} // something came while the batch was empty; capacity 1
+	wake     chan struct{} // a request came while the batch was empty; capacity 1
 
-	reporting chan struct{} // capacity 1, full while OnUse is called; no mutex: a virtual clock stands still while one is waited for
+	reporting chan struct{} // capacity 1, full while OnUse is called; not a mutex, since a virtual clock stops while a goroutine waits for one
 
 	mu      sync.Mutex // guards all below
 	cancel  context.CancelFunc
 	crashed bool
-	made    bool // the KV cache is there
+	made    bool // the KV cache exists
 	open    bool // requests are accepted
 	faults  Faults
 	tiers   kvcache.Config
@@ -49,33 +47,31 @@ type Engine struct {
 	told    lookup // the hit rates logged last
 }
 
-// ErrCrashed is why Run ended after Crash, or after a fault that crashes the engine.
+// ErrCrashed is the error of Run after Crash, or after a fault that crashes the engine.
 var ErrCrashed = errors.New("the simulated engine crashed, as it was told to")
 
-// New checks the configuration and returns an engine that does not run yet. The error names every
-// field at fault.
+// New checks the configuration and returns an engine that does not run yet. The error names every invalid field.
 func New(config Config) (*Engine, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
 	e := &Engine{config: config, faults: config.Faults, wake: make(chan struct{}, 1), reporting: make(chan struct{}, 1), tally: newTally()}
-	e.vendor, _ = config.Vendor.find() // checked
+	e.vendor, _ = config.Vendor.find() // checked above
 	e.batch = newBatch(config, e.tiers, e.onAdmission)
 	e.handler = e.routes()
 	e.kvbm = e.kvbmRoutes()
 	return e, nil
 }
 
-// Handler is the server: /v1/chat/completions, /v1/completions, /v1/models, /health, and what else
-// the vendor has. Unless Run runs and the weights are loaded it answers requests with status 503.
+// Handler returns the server: /v1/chat/completions, /v1/completions, /v1/models, /health, and the vendor's other
+// routes. Unless Run runs and the weights are loaded, it answers requests with status 503.
 func (e *Engine) Handler() http.Handler { return e.handler }
 
-// KVBMHandler is the server of KVBM's metrics alone, at /metrics, which has a port of its own.
+// KVBMHandler returns the server of KVBM's metrics alone, at /metrics, which has its own port.
 func (e *Engine) KVBMHandler() http.Handler { return e.kvbm }
 
-// Run loads the weights and works on requests until the context ends; then those under way fail and
-// it returns nil. Else the error is ErrCrashed, that it is running already, or that there is too
-// little memory for the KV cache.
+// Run loads the weights and processes requests until the context ends; then requests in progress fail and it returns
+// nil. It fails with ErrCrashed, if it is running already, or if there is too little memory for the KV cache.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,12 +97,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	return err
 }
 
-// maxBehind is how late a step may begin and still count from when it should have: late wake-ups,
-// commonly of a millisecond, then do not add up, while a long stall of the machine is not made
-// up for by a burst of tokens.
+// maxBehind is how late a step may begin and still count from its due time: late wake-ups, commonly of a millisecond,
+// then do not add up, while a long stall of the machine does not cause a burst of tokens.
 const maxBehind = 20 * time.Millisecond
 
-// stepStart is when a step counts from that should have begun at due.
+// stepStart returns the time from which a step that was due at due counts.
 func stepStart(due, now time.Time) time.Time {
 	if now.Sub(due) > maxBehind {
 		return now
@@ -114,7 +109,7 @@ func stepStart(due, now time.Time) time.Time {
 	return due
 }
 
-// work is the loop of the engine: decide a step, let its time pass, hand out what it made.
+// work is the loop of the engine: plan a step, wait for its duration, deliver its tokens.
 func (e *Engine) work(ctx context.Context) {
 	jitter := rand.New(rand.NewPCG(e.config.Seed, 0))
 	timer := time.NewTimer(0)
@@ -137,7 +132,7 @@ func (e *Engine) work(ctx context.Context) {
 	}
 }
 
-// idle waits for a request, and until then if that is a time.
+// idle waits for a request, and at most until the time until, if it is set.
 func (e *Engine) idle(ctx context.Context, timer *time.Timer, until time.Time) {
 	var expired <-chan time.Time
 	if !until.IsZero() {
@@ -173,7 +168,7 @@ func jittered(d time.Duration, ratio float64, random *rand.Rand) time.Duration {
 	return time.Duration(float64(d) * (1 + ratio*(2*random.Float64()-1)))
 }
 
-// begin decides the next step.
+// begin plans the next step.
 func (e *Engine) begin(now time.Time) step {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -196,8 +191,8 @@ func (e *Engine) finish(made *outcome, done step, took time.Duration) {
 	e.steps.add(e, done, took, now)
 }
 
-// onAdmission counts where the prompt was found and decides whether the answer goes another way.
-// The batch calls it, with the lock held.
+// onAdmission counts the tiers in which the prompt was found and decides whether the answer diverges. The batch calls
+// it with the lock held.
 func (e *Engine) onAdmission(s *sequence, running int) {
 	e.tally.admit(s, e.config.KV.TokensPerBlock, s.admitted)
 	e.tellRates(s.admitted)
@@ -206,7 +201,7 @@ func (e *Engine) onAdmission(s *sequence, running int) {
 	}
 }
 
-// submit puts a sequence into the queue; false when the engine does not accept any.
+// submit puts a sequence into the queue; false if the engine does not accept requests.
 func (e *Engine) submit(s *sequence) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -221,7 +216,7 @@ func (e *Engine) submit(s *sequence) bool {
 	return true
 }
 
-// leave frees what a sequence holds if it has not ended by itself.
+// leave frees the resources of a sequence that has not ended by itself.
 func (e *Engine) leave(s *sequence) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// FaultKind is one way in which a single request goes wrong.
+// FaultKind is one kind of fault of a single request.
 type FaultKind string
 
-// The ways. Those in the middle of an answer need a stream; an answer in one piece is refused, cut
-// or delayed instead.
+// The kinds. Those in the middle of an answer need a stream; an answer in one piece is refused, cut or delayed instead.
 const (
-	FaultRefuse     FaultKind = "refuse"      // status 500 before anything else
+	FaultRefuse     FaultKind = "refuse"      // status 500 before any output
 	FaultErrorEvent FaultKind = "error_event" // an error in a stream that began with status 200
-	FaultTruncate   FaultKind = "truncate"    // the stream ends in order, but without its end
+	FaultTruncate   FaultKind = "truncate"    // the stream ends normally, but without its final events
 	FaultCut        FaultKind = "cut"         // the connection breaks
-	FaultStall      FaultKind = "stall"       // nothing comes for a while, or ever
+	FaultStall      FaultKind = "stall"       // the stream pauses for a while, or forever
 	FaultDrip       FaultKind = "drip"        // one byte at a time
 	FaultHuge       FaultKind = "huge"        // one very large event
 	FaultJoin       FaultKind = "join"        // several events in one write
 	FaultBuffer     FaultKind = "buffer"      // the whole stream in one write at its end
 	FaultCrash      FaultKind = "crash"       // of the whole engine
 
-	// These two do nothing to the request itself.
+	// These two do not affect the request itself.
 	FaultResetCounters FaultKind = "reset_counters"
 	FaultDropModel     FaultKind = "drop_model"
 )
 
-// FaultKinds lists them.
+// FaultKinds returns all kinds.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
 		FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDrip, FaultHuge, FaultJoin, FaultBuffer, FaultCrash,
@@ -37,47 +36,47 @@ func FaultKinds() []FaultKind {
 	}
 }
 
-// Fault happens to some requests.
+// Fault is a fault of some requests.
 type Fault struct {
 	Kind FaultKind
-	// Ratio is the share of the requests that it happens to, drawn by the seed and the number of the
-	// request; Numbers are those that it happens to in any case, from 1 in the order of arrival.
+	// Ratio is the share of affected requests, drawn by the seed and the number of the request; Numbers are requests
+	// that are always affected, from 1 in the order of arrival.
 	Ratio   float64
 	Numbers []uint64
-	// AfterTokens is how many tokens come before it, for those in the middle.
+	// AfterTokens is how many tokens come before a fault in the middle of an answer.
 	AfterTokens int
-	// For is how long a stall lasts, 0: until the client leaves; and the time between two drips.
+	// For is how long a stall lasts, or with 0 until the client disconnects; and the time between two drips.
 	For time.Duration
-	// Size is how many bytes a huge event has, at least, and how many events are joined.
+	// Size is the least size of a huge event in bytes, and the number of joined events.
 	Size int
 }
 
-// Faults is all that goes wrong.
+// Faults is all simulated faults.
 type Faults struct {
-	// WrongKV makes blocks that come back from the disk hold something else than what was stored, while
-	// all counters report a hit (ai-dynamo/dynamo#15079). The answers go wrong from their first token.
+	// WrongKV makes blocks that come back from the disk hold other content than was stored, while all counters report a
+	// hit (ai-dynamo/dynamo#15079). The answers are wrong from their first token.
 	WrongKV bool
 	Drift   Drift
-	// ModelGone takes the model out of the list, and requests for it are refused, as when the last
-	// worker of Dynamo has gone.
+	// ModelGone removes the model from the list and refuses requests for it, as when the last worker of Dynamo has
+	// gone.
 	ModelGone bool
-	// Requests are faults of single requests; of several that one draws the first counts.
+	// Requests are faults of single requests; if several apply to one, the first counts.
 	Requests []Fault
 }
 
-// Drift is what rounding does: with other sequences in the batch the sums are made in another order,
-// and now and then another token is the likeliest. From there on the answer is another one.
+// Drift is the effect of rounding: other sequences in the batch change the order of the sums, which now and then makes
+// another token the likeliest. From there on the answer differs.
 type Drift struct {
 	// Ratio is the share of answers that differ. The same prompt in a batch of the same size differs
 	// in the same way.
 	Ratio float64
-	// Alone makes the answers of sequences that are alone differ as well, each time anew.
+	// Alone makes the answers of sequences that run alone differ too, each time anew.
 	Alone bool
-	// FromToken is the first token that may be another one.
+	// FromToken is the first token that may differ.
 	FromToken int
 }
 
-// Sizes where a fault names none.
+// Default sizes of faults.
 const (
 	hugeBytes    = 1 << 20
 	joinedEvents = 4
@@ -104,7 +103,7 @@ func (f Faults) check(refuse func(field string, value any, why string)) {
 	}
 }
 
-// of is what happens to the request with that number; the kind is "" if nothing does.
+// of returns the fault of the request with that number; its kind is "" for none.
 func (f Faults) of(seed, number uint64) Fault {
 	for i, fault := range f.Requests {
 		if slices.Contains(fault.Numbers, number) || chance(seed, number, uint64(i)) < fault.Ratio {
@@ -114,7 +113,7 @@ func (f Faults) of(seed, number uint64) Fault {
 	return Fault{}
 }
 
-// twist is what becomes of the answer of a sequence that enters a batch of so many.
+// twist returns the divergence of the answer of a sequence that enters a batch of so many.
 func (f Faults) twist(seed uint64, s *sequence, number uint64, running int) twist {
 	if f.WrongKV && s.hits.FromDisk > 0 {
 		return twist{at: 0, key: mixed(seed, s.read.keys[s.hits.Blocks()-1], uint64(s.hits.FromDisk))}
@@ -134,10 +133,10 @@ func (f Faults) twist(seed uint64, s *sequence, number uint64, running int) twis
 	return twist{at: f.Drift.FromToken + int(where%uint64(span)), key: where}
 }
 
-// chance draws a number from 0 to below 1 that depends on these alone.
+// chance returns a number from 0 to below 1 that depends on the arguments only.
 func chance(seed, a, b uint64) float64 { return float64(mixed(seed, a, b)>>11) / (1 << 53) }
 
-// mixed is a hash of three numbers.
+// mixed returns a hash of three numbers.
 func mixed(a, b, c uint64) uint64 {
 	var bytes [24]byte
 	binary.LittleEndian.PutUint64(bytes[0:], a)
@@ -145,14 +144,14 @@ func mixed(a, b, c uint64) uint64 {
 	binary.LittleEndian.PutUint64(bytes[16:], c)
 	h := fnv.New64a()
 	h.Write(bytes[:])
-	// FNV leaves the high bits of short inputs poorly mixed: finish as splitmix64 does.
+	// FNV mixes the high bits of short inputs poorly: finish as splitmix64 does.
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// SetFaults changes what goes wrong from now on. Requests under way keep what they have drawn.
+// SetFaults changes the faults from now on. Requests in progress keep theirs.
 func (e *Engine) SetFaults(faults Faults) error {
 	c := e.config
 	c.Faults = faults
@@ -165,16 +164,15 @@ func (e *Engine) SetFaults(faults Faults) error {
 	return nil
 }
 
-// ResetCounters sets all counters of the engine's and KVBM's pages to 0, as a restart does that
-// nobody sees.
+// ResetCounters sets all counters of the engine's and KVBM's pages to 0, as an unnoticed restart does.
 func (e *Engine) ResetCounters() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resetCounters()
 }
 
-// Crash ends Run at once with ErrCrashed: all connections with requests under way break. Run may be
-// called again then; it begins with empty tiers and counters. It does nothing while Run does not run.
+// Crash ends Run at once with ErrCrashed: all connections with requests in progress break. Run may be called again; it
+// then begins with empty tiers and counters. Without Run, Crash has no effect.
 func (e *Engine) Crash() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -184,7 +182,7 @@ func (e *Engine) Crash() {
 	}
 }
 
-// dropModel takes the model away until SetFaults brings it back or the engine starts anew.
+// dropModel removes the model until SetFaults brings it back or the engine restarts.
 func (e *Engine) dropModel() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

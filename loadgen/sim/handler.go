@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// simulatedHeader is on every response: nobody shall take these figures for a machine's.
+	// simulatedHeader is on every response, so that its figures are not taken for a real machine's.
 	simulatedHeader = "X-Simulated"
 	simulatedBy     = "umascope"
 
 	maxBodyBytes = 16 << 20
 )
 
-// route is one path and the one method it takes; empty is any.
+// route is one path and its method; empty is any.
 type route struct {
 	path, method string
 	serve        http.HandlerFunc
 }
 
-// routes is the list of all that the server answers.
+// routes returns all routes of the server.
 func (e *Engine) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range append([]route{
@@ -44,10 +44,10 @@ func (e *Engine) routes() http.Handler {
 	})
 }
 
-// vendorRoutes are those that one vendor has and another has not.
+// vendorRoutes returns the routes that only some vendors have.
 func (e *Engine) vendorRoutes() []route {
-	// The page of prometheus_client, which all of these but Dynamo have, looks at no method: AIPerf asks by
-	// HEAD whether it is there.
+	// The page of prometheus_client, which all of these but Dynamo use, ignores the method: AIPerf checks by HEAD
+	// whether it exists.
 	metrics := func(path string, of func() page) route {
 		return route{path, "", func(w http.ResponseWriter, r *http.Request) { of().handler().ServeHTTP(w, r) }}
 	}
@@ -70,7 +70,7 @@ func (e *Engine) vendorRoutes() []route {
 	return nil
 }
 
-// only refuses other methods, with the error object that clients of this interface can read.
+// only refuses other methods, with an error object of the OpenAI API.
 func (e *Engine) only(r route, w http.ResponseWriter, got *http.Request) {
 	if r.method != "" && got.Method != r.method {
 		w.Header().Set("Allow", r.method)
@@ -108,12 +108,12 @@ func (e *Engine) complete(to endpoint, w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, stopped())
 		return
 	}
-	// Whatever ends the response also ends the sequence: a client that went away frees its place.
+	// The end of the response also ends the sequence: a disconnected client frees its place.
 	defer e.leave(s)
 	e.newDelivery(r.Context(), w, to, s, fault).run(asked.stream)
 }
 
-// check reads a request. A model that is gone is unknown; a prompt that no worker takes may make it go.
+// check reads a request. A model that is gone is unknown; a prompt that is too long for every worker may remove it.
 func (e *Engine) check(to endpoint, text []byte) (request, *problem) {
 	open, model := e.serves()
 	if open && !model {
@@ -137,17 +137,17 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	return text, nil
 }
 
-// Why a sequence gets no more tokens although its client is there.
+// Why a sequence gets no more tokens although its client is connected.
 var (
 	errStopped = errors.New("the simulated engine was stopped")
 	errCrash   = errors.New("the simulated engine crashed")
 )
 
-// wait returns how many tokens are generated once there are more than seen. The error is
-// errStopped, errCrash, or that of the context when the client went away.
+// wait returns how many tokens are generated once there are more than seen. The error is errStopped, errCrash, or that
+// of the context if the client disconnected.
 func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
 	for {
-		// In this order: tokens handed out before the end are still delivered.
+		// In this order: tokens generated before the end are still delivered.
 		failed := s.failed.Load()
 		if failed && s.crashed.Load() {
 			return seen, errCrash
@@ -166,7 +166,7 @@ func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
 	}
 }
 
-// wrapped is the error object as it stands in a response or in a stream.
+// wrapped is the error object in a response or in a stream.
 type wrapped struct {
 	Error *problem `json:"error"`
 }
@@ -179,6 +179,6 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A client that is gone is seen by the context of its request, not here.
+	// The context of the request reports a disconnected client, not this write.
 	_, _ = w.Write(append(text, '\n'))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// iteration is one step as TensorRT-LLM's GET /metrics tells it.
+// iteration is one step in the format of TensorRT-LLM's GET /metrics.
 type iteration struct {
 	Timestamp     string         `json:"timestamp"`
 	Iter          int64          `json:"iter"`
@@ -37,13 +37,13 @@ type iterationBatch struct {
 	ContextTokens int `json:"numCtxTokens"`
 }
 
-// mostIterations bounds what nobody reads.
+// mostIterations bounds the unread iterations.
 const mostIterations = 1000
 
-// iterations are the steps since somebody last read them.
+// iterations are the steps since the last read.
 type iterations struct{ unread []iteration }
 
-// add takes a step; the lock is held. Only TensorRT-LLM keeps them.
+// add adds a step; the lock is held. Only TensorRT-LLM keeps steps.
 func (i *iterations) add(e *Engine, done step, took time.Duration, now time.Time) {
 	if e.vendor.name != TensorRTLLM {
 		return
@@ -71,7 +71,7 @@ func (i *iterations) add(e *Engine, done step, took time.Duration, now time.Time
 	})
 }
 
-// drain hands out what nobody has read, and forgets it: a second reader takes from the first.
+// drain returns the unread steps and drops them: two readers each get only a part.
 func (e *Engine) drain(w http.ResponseWriter, _ *http.Request) {
 	e.mu.Lock()
 	unread := e.steps.unread

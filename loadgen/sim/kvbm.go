@@ -8,18 +8,18 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// KVBMPage is which names KVBM's page has.
+// KVBMPage selects the names on KVBM's page.
 type KVBMPage string
 
-// The pages. In version 2 blocks from the disk go by the host: the read of the disk is d2h, and h2d
-// counts them too. DynamoPrefixed is version 1 as the dashboard that comes with Dynamo knows it.
+// The pages. In version 2, blocks from the disk pass through the host: the read of the disk is d2h, and h2d counts them
+// too. DynamoPrefixed is version 1 with the names of the dashboard that comes with Dynamo.
 const (
 	KVBMv1         KVBMPage = "v1"
 	KVBMv2         KVBMPage = "v2"
 	DynamoPrefixed KVBMPage = "v1_dynamo"
 )
 
-// kvbmRoutes serves the page alone. Nobody listens where no tier is on: then it is not found.
+// kvbmRoutes serves only the page. Without a tier KVBM does not listen: the answer is then 404.
 func (e *Engine) kvbmRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func (e *Engine) kvbmRoutes() http.Handler {
 	return mux
 }
 
-// moved is how many blocks went a way, in KVBM's own words for it.
+// moved returns how many blocks took a route, by KVBM's definition of it.
 func (r *reading) moved(version KVBMPage, route metric.KVBMRoute) int64 {
 	disk, host := r.moves.DiskToDevice, r.moves.HostToDevice
 	switch route.Op + " " + route.From + " " + route.To {
@@ -59,7 +59,7 @@ func (r *reading) moved(version KVBMPage, route metric.KVBMRoute) int64 {
 	return 0 // there is no object store
 }
 
-// kvbmPage is KVBM's metrics: no labels, and counters without _total, as it has them.
+// kvbmPage returns KVBM's metrics: no labels, and counters without _total, as in KVBM.
 func (e *Engine) kvbmPage() page {
 	version := e.config.KV.Page
 	var counters []shown
@@ -100,8 +100,8 @@ func (e *Engine) kvbmPage() page {
 	return e.newPage(all, spreads)
 }
 
-// kvbmTransfers are the times of onboards. Those of a request count once, for the slowest tier that it
-// needed: what it waits for in the end.
+// kvbmTransfers returns the times of onboards. A request counts once, for the slowest tier that it needed, which
+// decides its wait.
 func kvbmTransfers() []spread {
 	transfer := func(route string, read func(*reading) *histogram) spread {
 		return spread{metric.ForeignKVBMTransferDuration, "End-to-end transfer duration by operation, route, and outcome.",
@@ -113,7 +113,7 @@ func kvbmTransfers() []spread {
 	}
 }
 
-// kvbmHits counts by tier.
+// kvbmHits returns the hits by tier.
 func kvbmHits() []series {
 	hit := func(tier string, read func(*reading) float64) series {
 		return series{metric.ForeignKVBMHitBlocks, "Blocks served from each tier.", prometheus.CounterValue, prometheus.Labels{string(metric.LabelTier): tier}, read}

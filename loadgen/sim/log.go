@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// tell hands a line to OnLog, in the form that Dynamo's log has: time, level, target, text.
+// tell sends a line to OnLog, in the format of Dynamo's log: time, level, target, text.
 func (e *Engine) tell(now time.Time, target, format string, values ...any) {
 	if e.config.OnLog != nil {
 		e.config.OnLog(now.UTC().Format("2006-01-02T15:04:05.000000Z") + "  INFO " + target + ": " + fmt.Sprintf(format, values...))
 	}
 }
 
-// Names in lines about the disk tier. Nothing of them exists.
+// Names in lines about the disk tier. They do not exist on disk.
 const (
 	worker   = "simulated-worker"
 	diskFile = "/simulated/dynamo-kvbm-disk-cache-000000"
 	diskFD   = 188
 )
 
-// tellTiers says what KVBM says when it starts; as soon as the file is registered it loses its name.
+// tellTiers logs KVBM's lines at its start; as soon as the file is registered it loses its name.
 func (e *Engine) tellTiers(now time.Time) {
 	if disk := int64(e.tiers.Disk) * e.config.KV.BlockBytes(); disk > 0 {
 		const storage = "dynamo_llm::block_manager::storage::disk"
@@ -31,8 +31,8 @@ func (e *Engine) tellTiers(now time.Time) {
 	}
 }
 
-// tellRates says the hit rates of the window when they are renewed and have changed. It is the only
-// place where KVBM tells what they are shares of.
+// tellRates logs the hit rates of the window when they are renewed and have changed. It is the only place where KVBM
+// reports their denominators.
 func (e *Engine) tellRates(now time.Time) {
 	if e.tiers.Disk+e.tiers.Host == 0 || e.tally.window.shown == e.told {
 		return

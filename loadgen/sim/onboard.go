@@ -6,13 +6,13 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// lane is the way from one tier to the device, used by one request after the other.
+// lane is the path from one tier to the device, used by one request after the other.
 type lane struct {
 	link Link
-	free time.Time // when what was asked for so far is through
+	free time.Time // when all transfers so far are complete
 }
 
-// bring is when so many bytes that are asked for now will be there.
+// bring returns when so many bytes that are requested now will arrive.
 func (l *lane) bring(now time.Time, bytes int64) time.Time {
 	if bytes == 0 {
 		return now
@@ -27,13 +27,13 @@ func (l *lane) bring(now time.Time, bytes int64) time.Time {
 	return there
 }
 
-// onboarding is both of them.
+// onboarding is the lanes of both tiers.
 type onboarding struct {
 	host, disk lane
 	blockBytes int64
 }
 
-// ready is when all that a request found below the device will be on it.
+// ready returns when all blocks that a request found below the device will be on it.
 func (o *onboarding) ready(now time.Time, hits kvcache.Hits) time.Time {
 	host := o.host.bring(now, int64(hits.Host)*o.blockBytes)
 	disk := o.disk.bring(now, int64(hits.Disk)*o.blockBytes)

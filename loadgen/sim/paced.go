@@ -10,32 +10,31 @@ import (
 	"time"
 )
 
-// Paced is a server without an engine, to measure clients with: its streams have their events at even
-// distances, and each event tells when it was written. It answers any POST, looks at no request, and
-// costs little more than its writes.
+// Paced is a server without an engine, to measure clients with: the events of its streams have equal distances, and
+// each contains the time at which it was written. It answers any POST, ignores the request's content, and costs little
+// more than its writes.
 type Paced struct {
-	// FirstToken is the time from the request to the first event, Gap that between two events; both 0
-	// make an instant server, that writes the whole answer at once.
+	// FirstToken is the time from the request to the first event, Gap that between two events; if both are 0, the
+	// server writes the whole answer at once.
 	FirstToken, Gap time.Duration
-	// Role is the time from the request to an event that has the role and no text, as many engines send
-	// one in front of the first token; 0: there is none. It is not stamped, being no token.
+	// Role is the time from the request to an event that has the role and no text, as many engines send one before the
+	// first token; 0 leaves it out. It has no stamp, since it is not a token.
 	Role time.Duration
 	// End is the time from the last token to the usage and the end of the stream.
 	End time.Duration
 	// Tokens is how many events with a token an answer has.
 	Tokens int
-	// NoUsage leaves out the event with the usage, as servers do for clients that did not ask for it.
+	// NoUsage leaves out the event with the usage, as servers do for clients that did not request it.
 	NoUsage bool
 	// Clock stamps events, in nanoseconds; nil: the wall clock, in nanoseconds since 1970. A client in
 	// another process of the same machine has the same one.
 	Clock func() int64
 }
 
-// StampField is the field of each event that holds when it was written.
+// StampField is the field of each event with the time at which it was written.
 const StampField = "simulated_written_ns"
 
-// ServeHTTP answers one request. Each stream keeps to its own schedule: an event that is late does
-// not delay the ones after it.
+// ServeHTTP answers one request. Each stream keeps its own schedule: a late event does not delay the ones after it.
 func (p Paced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	w.Header().Set(simulatedHeader, simulatedBy)
@@ -49,11 +48,11 @@ func (p Paced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	// Neither a client that left nor one that does not read is of interest to a server like this.
+	// The server ignores clients that disconnect or do not read.
 	_ = p.stream(w, r, begun)
 }
 
-// Check says what is wrong with the figures.
+// Check returns an error if a figure is invalid.
 func (p Paced) Check() error {
 	var problems []error
 	if p.Tokens < 1 {
@@ -87,7 +86,7 @@ func (p Paced) stream(w http.ResponseWriter, r *http.Request, begun time.Time) e
 	return s.control.Flush()
 }
 
-// pacedStream is one answer on its way.
+// pacedStream is one answer in progress.
 type pacedStream struct {
 	Paced
 	ctx     context.Context
@@ -95,11 +94,10 @@ type pacedStream struct {
 	control *http.ResponseController
 	timer   *time.Timer
 	begun   time.Time
-	event   []byte // kept for its space
+	event   []byte // kept for its capacity
 }
 
-// token writes an event with a token, at its time if it has one of its own: if none has, all leave in one
-// write.
+// token writes an event with a token at its time. If no token has its own time, all leave in one write.
 func (s *pacedStream) token(i int) error {
 	if s.Gap > 0 || i == 0 && s.FirstToken > 0 {
 		if err := s.wait(s.FirstToken + time.Duration(i)*s.Gap); err != nil {
@@ -117,7 +115,7 @@ func (s *pacedStream) token(i int) error {
 	return s.control.Flush()
 }
 
-// send writes an event that is no token at its time.
+// send writes an event that is not a token at its time.
 func (s *pacedStream) send(after time.Duration, event string) error {
 	if err := s.wait(after); err != nil {
 		return err
@@ -128,7 +126,7 @@ func (s *pacedStream) send(after time.Duration, event string) error {
 	return s.control.Flush()
 }
 
-// wait waits until so long after the request; it may be over.
+// wait waits until so long after the request; that time may be over.
 func (s *pacedStream) wait(after time.Duration) error {
 	if !sleepUntil(s.ctx, s.timer, s.begun.Add(after)) {
 		return s.ctx.Err()
@@ -140,8 +138,8 @@ const pacedRole = `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","obje
 
 `
 
-// pacedEvent appends one event with one token of a chat, of the size that vLLM's have. It is put
-// together by hand: an encoder would cost more than all the rest.
+// pacedEvent appends one event with one token of a chat, of the size of vLLM's. It is assembled by hand: an encoder
+// would cost more than all the rest.
 func pacedEvent(to []byte, stamp int64, last bool) []byte {
 	to = append(to, `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","object":"chat.completion.chunk","created":0,"model":"simulated-paced","`...)
 	to = append(to, StampField...)
@@ -154,7 +152,7 @@ func pacedEvent(to []byte, stamp int64, last bool) []byte {
 	return append(to, "null}]}\n\n"...)
 }
 
-// end appends the event with the usage, if it is wanted, and the end of the stream.
+// end appends the event with the usage, unless NoUsage is set, and the end of the stream.
 func (p Paced) end(to []byte) []byte {
 	if !p.NoUsage {
 		to = append(to, `data: {"id":"chatcmpl-simulated-paced-0123456789abcdef","object":"chat.completion.chunk","created":0,"model":"simulated-paced","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":`...)

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// simulatedHelp ends the help of every family: the name is the vendor's, the figures are nobody's.
+// simulatedHelp ends the help of every family: the name is the vendor's, the figures are simulated.
 const simulatedHelp = " Simulated by umascope under the name that the vendor has for it."
 
 // series is one value of a page.
@@ -26,7 +26,7 @@ type spread struct {
 	read       func(*reading) *histogram
 }
 
-// page is what a vendor shows, as a collector that takes one reading for each scrape.
+// page is a vendor's metrics page, as a collector that takes one reading for each scrape.
 type page struct {
 	read    func() *reading
 	series  []series
@@ -51,7 +51,7 @@ func (p page) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the values of this moment.
+// Collect sends the current values.
 func (p page) Collect(metrics chan<- prometheus.Metric) {
 	r := p.read()
 	for _, s := range p.series {
@@ -64,7 +64,7 @@ func (p page) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// send returns what sends a metric, or why there is none.
+// send returns a function that sends a metric, or reports why there is none.
 func send(metrics chan<- prometheus.Metric, desc *prometheus.Desc) func(prometheus.Metric, error) {
 	return func(made prometheus.Metric, err error) {
 		if err != nil {
@@ -74,14 +74,14 @@ func send(metrics chan<- prometheus.Metric, desc *prometheus.Desc) func(promethe
 	}
 }
 
-// registry holds one page alone: several engines can live in one process.
+// registry returns a registry with only this page: several engines can run in one process.
 func (p page) registry() (*prometheus.Registry, error) {
 	registry := prometheus.NewPedanticRegistry()
 	return registry, registry.Register(p)
 }
 
-// handler serves the page in the text format. A page that cannot be registered says so to whoever
-// reads it; a test reads all of them.
+// handler serves the page in the text format. If a page cannot be registered, the response contains the error; a test
+// reads all pages.
 func (p page) handler() http.Handler {
 	registry, err := p.registry()
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *Engine) newPage(series []series, spreads []spread) page {
 	return page{read: func() *reading { return e.reading(time.Now()) }, series: series, spreads: spreads}
 }
 
-// shown is a series without what it has in common with those beside it.
+// shown is a series without the parts that it shares with its neighbors.
 type shown struct {
 	name, help string
 	read       func(*reading) float64

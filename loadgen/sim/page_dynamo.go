@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// dynamoPage is the /metrics of Dynamo's frontend. It writes the model in lower case on series of
-// requests, and as it was given on those that begin with model.
+// dynamoPage returns the /metrics of Dynamo's frontend. It writes the model in lower case on series of requests, and
+// unchanged on those that begin with model.
 func (e *Engine) dynamoPage() page {
 	requests := prometheus.Labels{metric.ForeignLabelModel: strings.ToLower(e.config.Model)}
 	model := prometheus.Labels{metric.ForeignLabelModel: e.config.Model}

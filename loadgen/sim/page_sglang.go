@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// sglangPage is SGLang's /metrics. Gauges have the labels of ranks, the others have not.
+// sglangPage returns SGLang's /metrics. Only gauges have the labels of ranks.
 func (e *Engine) sglangPage() page {
 	model := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model}
 	ranks := with(with(with(with(model, metric.ForeignLabelEngineType, "unified"), "tp_rank", "0"), "pp_rank", "0"), "moe_ep_rank", "0")

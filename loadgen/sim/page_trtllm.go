@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// tensorRTLLMPage is TensorRT-LLM's /prometheus/metrics, with return_perf_metrics and
-// enable_iter_perf_stats. Hits are counted in blocks.
+// tensorRTLLMPage returns TensorRT-LLM's /prometheus/metrics, with return_perf_metrics and enable_iter_perf_stats. Hits
+// are counted in blocks.
 func (e *Engine) tensorRTLLMPage() page {
 	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model, metric.ForeignLabelEngineType: "trtllm"}
 	gauges := list(prometheus.GaugeValue, labels,

@@ -8,10 +8,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// engineNumber is that of the one replica.
+// engineNumber is the number of the only replica.
 const engineNumber = "0"
 
-// vllmPage is vLLM's /metrics. Hits are counted in tokens; external are those of a KV connector.
+// vllmPage returns vLLM's /metrics. Hits are counted in tokens; external are those of a KV connector.
 func (e *Engine) vllmPage() page {
 	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model, metric.ForeignVLLMLabelEngine: engineNumber}
 	gauges := list(prometheus.GaugeValue, labels,
@@ -47,8 +47,8 @@ func (e *Engine) vllmPage() page {
 	})
 }
 
-// vllmCacheConfig has its values in its labels. The number of blocks is known when the engine has
-// started: until then it is what was configured.
+// vllmCacheConfig has its values in its labels. The number of blocks is final when the engine has started: until then
+// it is the configured number.
 func (e *Engine) vllmCacheConfig() series {
 	blocks := e.blocksNow()
 	labels := prometheus.Labels{
@@ -65,14 +65,14 @@ func (e *Engine) vllmCacheConfig() series {
 	}
 }
 
-// blocksNow is how many blocks the device has.
+// blocksNow returns how many blocks the device has.
 func (e *Engine) blocksNow() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.tiers.Device
 }
 
-// ended counts requests by why they ended.
+// ended returns the counts of requests by finish reason.
 func (e *Engine) ended(name string, labels prometheus.Labels, reasons []finishReason) []series {
 	var all []series
 	for _, reason := range reasons {
@@ -86,7 +86,7 @@ func defined(definer metric.Definer, read func(*reading) float64) shown {
 	return shown{definer.Def().Name, definer.Def().Help, read}
 }
 
-// queried is the tokens of all prompts looked at.
+// queried returns the tokens of all prompts that were looked up.
 func (r *reading) queried() int64 {
 	return r.computedTokens + r.deviceTokens + r.hostTokens + r.diskTokens
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// problem is the error object of the OpenAI interface and the status that goes with it.
+// problem is the error object of the OpenAI API with its status.
 type problem struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -14,7 +14,7 @@ type problem struct {
 	Code    *string `json:"code"`
 
 	status int
-	bare   bool // the error is the message alone, a text where others have an object
+	bare   bool // the error is the message alone, as a text instead of an object
 	long   bool // the prompt alone is too long
 }
 
@@ -34,7 +34,7 @@ const (
 	serverSide = "server_error"
 )
 
-// invalid is a request that cannot be answered; param names the field at fault, if it is one.
+// invalid returns the problem of a request that cannot be answered; param names the invalid field, if there is one.
 func invalid(param, format string, values ...any) *problem {
 	return newProblem(http.StatusBadRequest, badRequest, param, "", fmt.Sprintf(format, values...))
 }
@@ -43,7 +43,7 @@ func tooLong(format string, values ...any) *problem {
 	return newProblem(http.StatusBadRequest, badRequest, "", "context_length_exceeded", fmt.Sprintf(format, values...))
 }
 
-// promptTooLong is a prompt that no worker takes, however short the answer may be.
+// promptTooLong returns the problem of a prompt that is too long for every worker, with any length of answer.
 func promptTooLong(tokens, limit int) *problem {
 	p := tooLong("the prompt has %d tokens, more than the %d that one prompt may have", tokens, limit)
 	p.long = true
@@ -68,17 +68,17 @@ func wrongMethod(method, allowed string) *problem {
 	return newProblem(http.StatusMethodNotAllowed, badRequest, "", "", fmt.Sprintf("method %.20q is not %s", method, allowed))
 }
 
-// broken is what requests get for which an error was asked for.
+// broken returns the error of a simulated fault.
 func broken() *problem {
 	return newProblem(http.StatusInternalServerError, serverSide, "", "", "an error that was asked for")
 }
 
-// stopped is what requests get when the engine does not run, or ceases to while they wait.
+// stopped returns the error of requests while the engine does not run, or if it stops while they wait.
 func stopped() *problem {
 	return newProblem(http.StatusServiceUnavailable, serverSide, "", "", "the simulated engine is not running")
 }
 
-// flatProblem is the error object without one around it, as TensorRT-LLM and SGLang write it.
+// flatProblem is the error object without an enclosing object, as TensorRT-LLM and SGLang write it.
 type flatProblem struct {
 	Object  string  `json:"object"`
 	Message string  `json:"message"`
@@ -87,7 +87,7 @@ type flatProblem struct {
 	Code    int     `json:"code"`
 }
 
-// written is the problem in the form of a vendor, to be encoded.
+// written returns the problem in the format of a vendor, to be encoded.
 func (v vendor) written(p *problem) any {
 	switch {
 	case p.bare:

@@ -6,15 +6,15 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// reading is all that a page shows, of one moment.
+// reading is all values of a page at one moment.
 type reading struct {
 	tally
 	running, waiting int
-	started          int // of those that run, the ones that have their first token
+	started          int // of the running ones, those that have their first token
 	served           bool
 	held             int // blocks of the device that requests hold
 	hostBlocks       int // blocks that the host keeps
-	onboarding       int // blocks that are being brought back
+	onboarding       int // blocks in transfer to the device
 	tiers            kvcache.Config
 	moves            kvcache.Moves
 	perBlock         int
@@ -44,10 +44,10 @@ func (e *Engine) reading(now time.Time) *reading {
 	return r
 }
 
-// usage is the share of the device's blocks that requests hold.
+// usage returns the share of the device's blocks that requests hold.
 func (r *reading) usage() float64 { return ratio(int64(r.held), int64(r.tiers.Device)) }
 
-// offloaded and onboarded are the bytes that left the device and came back to it.
+// offloaded and onboarded return the bytes that left the device and came back to it.
 func (r *reading) offloaded() float64 {
 	return float64((r.moves.DeviceToHost + r.moves.DeviceToDisk) * r.blockBytes)
 }
@@ -60,7 +60,7 @@ func (r *reading) deviceBytes() float64 {
 	return float64(r.memory.WeightBytes + r.memory.OverheadBytes + int64(r.tiers.Device)*r.blockBytes)
 }
 
-// ratio is part / whole, 0 where there is no whole.
+// ratio returns part / whole, or 0 if whole is 0.
 func ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 0

@@ -28,8 +28,7 @@ type choice struct {
 	FinishReason *finishReason `json:"finish_reason"`
 }
 
-// turn is a message, or a piece of one, of the assistant. Content is null where there is reasoning
-// or a tool call instead.
+// turn is a message, or a piece of one, of the assistant. Content is null if there is reasoning or a tool call instead.
 type turn struct {
 	Role             string     `json:"role,omitempty"`
 	Content          *string    `json:"content"`
@@ -64,7 +63,7 @@ type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// sglext is where SGLang tells cached tokens by tier, if asked to.
+// sglext holds SGLang's cached tokens by tier, on request.
 type sglext struct {
 	CachedTokensDetails cachedDetails `json:"cached_tokens_details"`
 }
@@ -75,8 +74,8 @@ type cachedDetails struct {
 	Storage int64 `json:"storage"`
 }
 
-// reply knows how to write down one answer. It is made when the first token is there: until then
-// neither the answer nor what was cached of its prompt is settled.
+// reply formats one answer. It is made when the first token is there: until then neither the answer nor the cached part
+// of its prompt is final.
 type reply struct {
 	to     endpoint
 	asked  request
@@ -84,7 +83,7 @@ type reply struct {
 	vendor vendor
 	style  Answer
 	cached [3]int64 // prompt tokens found on device, host and disk
-	common response // what all responses to one request share
+	common response // the common part of all responses to one request
 }
 
 func (e *Engine) newReply(to endpoint, s *sequence) *reply {
@@ -103,7 +102,7 @@ func (e *Engine) newReply(to endpoint, s *sequence) *reply {
 	return r
 }
 
-// usage after so many tokens of answer.
+// usage returns the usage after so many tokens of answer.
 func (r *reply) usage(tokens int) *usage {
 	u := &usage{PromptTokens: r.asked.promptTokens, CompletionTokens: tokens, TotalTokens: r.asked.promptTokens + tokens}
 	if r.style.CachedTokens {
@@ -112,7 +111,7 @@ func (r *reply) usage(tokens int) *usage {
 	return u
 }
 
-// details are the cached tokens by tier.
+// details returns the cached tokens by tier.
 func (r *reply) details() *sglext {
 	if !r.asked.details {
 		return nil
@@ -120,7 +119,7 @@ func (r *reply) details() *sglext {
 	return &sglext{cachedDetails{r.cached[0], r.cached[1], r.cached[2]}}
 }
 
-// whole is the response without streaming.
+// whole returns the response without streaming.
 func (r *reply) whole() response {
 	n := r.said.tokens()
 	c := choice{FinishReason: r.reason()}
@@ -140,7 +139,7 @@ func (r *reply) whole() response {
 	return out
 }
 
-// reason is why the answer ended, on the wire.
+// reason returns why the answer ended, as sent to the client.
 func (r *reply) reason() *finishReason {
 	reason := r.said.reason
 	if r.asked.tool != "" && reason == finishStop {
@@ -149,7 +148,7 @@ func (r *reply) reason() *finishReason {
 	return &reason
 }
 
-// piece is what tokens from up to, and not including, to add to a chat.
+// piece returns what tokens from up to, and not including, to add to a chat.
 func (r *reply) piece(from, to int) *turn {
 	thought := 0
 	if r.style.ReasoningTokens > 0 {
@@ -176,8 +175,8 @@ func (r *reply) piece(from, to int) *turn {
 	return out
 }
 
-// call is the fragment of the call that begins with token begin. The words are letters, spaces, commas
-// and full stops, which JSON needs no escapes for.
+// call returns the fragment of the call that begins with token begin. The words are letters, spaces, commas and full
+// stops, which JSON does not escape.
 func (r *reply) call(begin, from, to int) toolCall {
 	fragment := toolCall{Function: function{Arguments: r.said.between(from, to)}}
 	if from == begin {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// endpoint is one of the two ways to ask.
+// endpoint is one of the two endpoints.
 type endpoint string
 
 const (
@@ -13,7 +13,7 @@ const (
 	completions     endpoint = "text_completion"
 )
 
-// request is a checked request, in the words of the engine.
+// request is a checked request, in the engine's terms.
 type request struct {
 	prompt       string // what the model reads, template included
 	promptTokens int
@@ -32,7 +32,7 @@ type request struct {
 	details      bool   // cached tokens by tier too
 }
 
-// Bounds of what a request may ask.
+// Limits of a request.
 const (
 	maxStops       = 16
 	maxStopBytes   = 1 << 10
@@ -40,7 +40,7 @@ const (
 	maxSaltChars   = 128 // vLLM's
 )
 
-// completionsTokens is the output cap of a completions request that names none: OpenAI's own.
+// completionsTokens is the default output cap of a completions request: OpenAI's own.
 const completionsTokens = 16
 
 // decode reads and checks a request body.
@@ -72,7 +72,7 @@ func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 	return r, c.setMaxTokens(&r, to, b)
 }
 
-// toolToCall is the function that the answer will call, "" for none.
+// toolToCall returns the function that the answer will call, "" for none.
 func (c Config) toolToCall(to endpoint, b body) string {
 	if !c.Answer.ToolCalls || to != chatCompletions || len(b.Tools) == 0 || string(b.ToolChoice) == `"none"` {
 		return ""
@@ -91,7 +91,7 @@ func (c Config) checkModel(b body) *problem {
 	return nil
 }
 
-// checkSalt refuses, in vLLM's words, the salts that vLLM 0.32 refuses.
+// checkSalt refuses, with vLLM's error text, the salts that vLLM 0.32 refuses.
 func (c Config) checkSalt(b body) *problem {
 	v, _ := c.Vendor.find()
 	switch {
@@ -105,8 +105,8 @@ func (c Config) checkSalt(b body) *problem {
 	return nil
 }
 
-// checkSupported refuses what would change the answer and is not simulated: an answer without it
-// would pass for one with it.
+// checkSupported refuses fields that would change the answer and are not simulated: ignoring them would give an answer
+// that looks right.
 func checkSupported(b body) *problem {
 	switch {
 	case b.N != nil && *b.N != 1:
@@ -181,7 +181,7 @@ func (c Config) setPrompt(r *request, to endpoint, b body) *problem {
 	return nil
 }
 
-// setMaxTokens holds the request against the context length, as engines do: before it runs.
+// setMaxTokens checks the request against the context length before it runs, as engines do.
 func (c Config) setMaxTokens(r *request, to endpoint, b body) *problem {
 	if c.MaxPromptTokens > 0 && r.promptTokens > c.MaxPromptTokens {
 		return promptTooLong(r.promptTokens, c.MaxPromptTokens)

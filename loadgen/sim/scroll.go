@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// scroll is what the model reads and writes, token by token, with the key of every full block of
-// it. The key is a hash of all that stands before the end of the block (FNV-1a, 64 bits), so that
-// two texts share a block if they are the same up to there, and no other.
+// scroll is the text that the model reads and writes, token by token, with the key of every full block of it. The key
+// is a hash of everything before the end of the block (FNV-1a, 64 bits), so that two texts share exactly the blocks up
+// to their first difference.
 type scroll struct {
 	perBlock int
 	tokens   int
@@ -21,7 +21,7 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// newScroll begins one. Texts with different salts share nothing.
+// newScroll returns an empty scroll. Texts with different salts share no block.
 func newScroll(perBlock int, salt string) *scroll {
 	s := &scroll{perBlock: perBlock, hash: fnvOffset}
 	if salt != "" {
@@ -37,7 +37,7 @@ func (s *scroll) mix(text string) {
 	}
 }
 
-// next ends a token whose content is mixed in.
+// next ends a token whose content is in the hash.
 func (s *scroll) next() {
 	s.tokens++
 	if s.tokens%s.perBlock == 0 {
@@ -45,8 +45,8 @@ func (s *scroll) next() {
 	}
 }
 
-// special writes one token that is not text. The byte before it stands in no UTF-8 text, so that
-// its spelling in a prompt is something else.
+// special writes one token that is not text. The byte before it occurs in no UTF-8 text, so that its spelling in a
+// prompt differs.
 func (s *scroll) special(name string) {
 	s.text.WriteString(name)
 	s.mix("\xff")
@@ -83,10 +83,9 @@ const (
 	endOfTurn = "<|eot_id|>"
 )
 
-// chat writes messages as the Llama 3 chat template does, ending where the answer begins. Special
-// tokens and roles are one token each, as in the real tokenizer, and not what countTokens would
-// make of their spelling. An answer that ended by itself and comes back as a message continues the
-// same text, so that its blocks are found again.
+// chat writes messages as the Llama 3 chat template does, up to the beginning of the answer. Special tokens and roles
+// are one token each, as in the real tokenizer, unlike countTokens of their spelling. An answer that ended by itself
+// and comes back as a message continues the same text, so that its blocks are found again.
 func (s *scroll) chat(messages []message) {
 	s.special(textBegin)
 	for _, m := range messages {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// health is empty or, with Dynamo's frontend, an object.
+// health writes an empty response or, with Dynamo's frontend, an object.
 func (e *Engine) health(w http.ResponseWriter, _ *http.Request) {
 	open, model := e.serves()
 	if e.vendor.name == Dynamo {
@@ -33,11 +33,10 @@ type modelInfo struct {
 	Object      string `json:"object"`
 	Created     int64  `json:"created"`
 	OwnedBy     string `json:"owned_by"`
-	MaxModelLen int    `json:"max_model_len,omitempty"` // vLLM's and SGLang's word for the context length
+	MaxModelLen int    `json:"max_model_len,omitempty"` // the name of vLLM and SGLang for the context length
 }
 
-// listModels has the model as long as it is there; the frontend of Dynamo has a list before it has
-// a worker.
+// listModels lists the model unless it is gone; the frontend of Dynamo has a list before it has a worker.
 func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
 	open, model := e.serves()
 	if !open && e.vendor.name != Dynamo {
@@ -59,7 +58,7 @@ func (e *Engine) modelInfo() modelInfo {
 	return info
 }
 
-// retrieveModel has the entry of one model.
+// retrieveModel writes the entry of one model.
 func (e *Engine) retrieveModel(w http.ResponseWriter, r *http.Request) {
 	open, model := e.serves()
 	switch id := r.PathValue("model"); {
@@ -72,7 +71,7 @@ func (e *Engine) retrieveModel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tokenized is the answer of /tokenize, as vLLM has it.
+// tokenized is the answer of /tokenize, in vLLM's format.
 type tokenized struct {
 	Count       int      `json:"count"`
 	MaxModelLen int      `json:"max_model_len"`
@@ -82,9 +81,8 @@ type tokenized struct {
 // vocabularySize bounds the numbers of tokens.
 const vocabularySize = 128 << 10
 
-// tokenize counts the tokens of a prompt, or of messages with the template around them. The numbers
-// of the tokens are hashes of all up to their ends: a prompt made of them has the same length, and
-// means nothing.
+// tokenize counts the tokens of a prompt, or of messages with the template around them. The numbers of the tokens are
+// hashes of all up to their ends: a prompt made of them has the same length, and no meaning.
 func (e *Engine) tokenize(w http.ResponseWriter, r *http.Request) {
 	text, p := readBody(w, r)
 	if p != nil {

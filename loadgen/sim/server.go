@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Server is an engine with its listener, for crashes: when the engine crashes the listener closes and
-// all connections break, and after a while both are there again.
+// Server is an engine with its listener, for crashes: when the engine crashes, the listener closes and all connections
+// break; after Downtime both are back.
 type Server struct {
 	Engine *Engine
-	// Listen opens the listener, again after every crash; it has to be at the same address.
+	// Listen opens the listener, again after every crash; it has to use the same address.
 	Listen func() (net.Listener, error)
-	// Downtime is how long the server stays away after a crash.
+	// Downtime is how long the server is down after a crash.
 	Downtime time.Duration
 }
 
-// Run serves until the context ends, and returns nil then. Else the error is that of Listen, of the
-// listener, or of Engine.Run but for ErrCrashed.
+// Run serves until the context ends, and returns nil then. Otherwise the error is that of Listen, of the listener, or
+// of Engine.Run except ErrCrashed.
 func (s *Server) Run(ctx context.Context) error {
 	for {
 		err := s.life(ctx)
@@ -40,7 +40,7 @@ func ignoreCrash(err error) error {
 	return err
 }
 
-// life is the time from one start to the next end.
+// life serves from one start to the next end.
 func (s *Server) life(ctx context.Context) error {
 	listener, err := s.Listen()
 	if err != nil {

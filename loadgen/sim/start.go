@@ -7,12 +7,12 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// loading is how far the weights are read.
+// loading is the progress of reading the weights.
 type loading struct {
-	from, until time.Time // from zero: not begun
+	from, until time.Time // from is zero before the start
 }
 
-// bytes is how many of all are read by now.
+// bytes returns how many of all bytes are read by now.
 func (l loading) bytes(all int64, now time.Time) int64 {
 	switch {
 	case l.from.IsZero():
@@ -23,7 +23,7 @@ func (l loading) bytes(all int64, now time.Time) int64 {
 	return int64(float64(all) * float64(now.Sub(l.from)) / float64(l.until.Sub(l.from)))
 }
 
-// claim makes sure that Run runs once at a time.
+// claim ensures that Run runs once at a time.
 func (e *Engine) claim(cancel context.CancelFunc) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -34,8 +34,8 @@ func (e *Engine) claim(cancel context.CancelFunc) bool {
 	return true
 }
 
-// start is what an engine does before it accepts requests: it loads the weights and makes the KV
-// cache of what memory is free then. Whatever was there before is gone.
+// start prepares the engine before it accepts requests: it loads the weights and makes the KV cache from the memory
+// that is then free. It drops all earlier state.
 func (e *Engine) start(ctx context.Context) error {
 	now := time.Now()
 	e.load(now)
@@ -44,7 +44,7 @@ func (e *Engine) start(ctx context.Context) error {
 	if !sleepUntil(ctx, timer, now.Add(e.config.Memory.loading())) {
 		return nil
 	}
-	// The host hears of the weights before it is asked what is free.
+	// OnUse reports the weights before FreeBytes is read.
 	use, _ := e.use(time.Now())
 	e.report(use)
 	tiers, err := e.config.tiers()
@@ -52,7 +52,7 @@ func (e *Engine) start(ctx context.Context) error {
 		return err
 	}
 	e.makeCache(tiers)
-	// And of the cache before anybody can ask for something: an engine that serves has its memory.
+	// OnUse reports the cache before the first request: a serving engine has its memory.
 	use, _ = e.use(time.Now())
 	e.report(use)
 	e.mu.Lock()
@@ -61,7 +61,7 @@ func (e *Engine) start(ctx context.Context) error {
 	return nil
 }
 
-// makeCache makes the KV cache, empty, and begins to count.
+// makeCache makes an empty KV cache and resets the counters.
 func (e *Engine) makeCache(tiers kvcache.Config) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,7 +79,7 @@ func (e *Engine) load(now time.Time) {
 	e.loads = loading{from: now, until: now.Add(e.config.Memory.loading())}
 }
 
-// stop fails whatever is under way, and says whether the engine crashed.
+// stop fails all requests in progress, and reports whether the engine crashed.
 func (e *Engine) stop() (crashed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,27 +89,27 @@ func (e *Engine) stop() (crashed bool) {
 	return e.crashed
 }
 
-// resetCounters begins to count anew; the lock is held.
+// resetCounters starts counting from 0; the lock is held.
 func (e *Engine) resetCounters() {
 	e.tally = newTally()
 	e.tally.moved = e.batch.cache.Moves()
 }
 
-// running says whether requests are accepted.
+// running reports whether requests are accepted.
 func (e *Engine) running() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open
 }
 
-// serves says whether the model is there: the engine runs and has not lost it.
+// serves reports whether the engine runs and has its model.
 func (e *Engine) serves() (open, model bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open, e.open && !e.faults.ModelGone
 }
 
-// faultOf is what happens to a request.
+// faultOf returns the fault of a request.
 func (e *Engine) faultOf(number uint64) Fault {
 	e.mu.Lock()
 	defer e.mu.Unlock()

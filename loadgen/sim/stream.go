@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// eventWriter writes the events of one stream. Events that are ready together leave in one write,
-// as a client that reads slowly would see them anyway.
+// eventWriter writes the events of one stream. Events that are ready together leave in one write, as a slow reader
+// would receive them anyway.
 type eventWriter struct {
 	w       http.ResponseWriter
 	vendor  vendor
 	pending bytes.Buffer
 	encoder *json.Encoder // into pending
 	events  int           // pending
-	hold    int           // events that are held back until there are so many of them
+	hold    int           // events are held back until there are so many
 	begun   bool
 }
 
@@ -38,7 +38,7 @@ func newEventWriter(w http.ResponseWriter, v vendor, fault Fault) *eventWriter {
 	return e
 }
 
-// add takes one event, if there is one.
+// add adds one event, if ok.
 func (e *eventWriter) add(event response, ok bool) {
 	if ok {
 		e.write(event)
@@ -53,10 +53,10 @@ func (e *eventWriter) write(event any) {
 	e.events++
 }
 
-// done adds what ends every stream.
+// done adds the end of every stream.
 func (e *eventWriter) done() { e.pending.WriteString("data: [DONE]\n\n") }
 
-// flush sends what is pending, unless it is to be held back; false when the client cannot be reached.
+// flush sends the pending events, unless they are held back; false if the client cannot be reached.
 func (e *eventWriter) flush() bool {
 	if e.pending.Len() == 0 || e.events < e.hold {
 		return true
@@ -64,7 +64,7 @@ func (e *eventWriter) flush() bool {
 	return e.last()
 }
 
-// last sends what is pending in any case.
+// last sends the pending events in any case.
 func (e *eventWriter) last() bool {
 	e.begin()
 	_, err := e.w.Write(e.pending.Bytes())
@@ -81,8 +81,8 @@ func (e *eventWriter) begin() {
 	}
 }
 
-// fail ends the stream with an error: as the status while nothing is sent, after that as vLLM
-// does, with the error object as an event in front of [DONE].
+// fail ends the stream with an error: as the status before the first event, afterwards as vLLM does, with the error
+// object as an event before [DONE].
 func (e *eventWriter) fail(p *problem) {
 	if !e.begun {
 		sendJSON(e.w, p.status, e.vendor.written(p))
@@ -97,10 +97,10 @@ func (e *eventWriter) fail(p *problem) {
 type dripping struct {
 	http.ResponseWriter
 	ctx   context.Context
-	pause time.Duration // between two
+	pause time.Duration // between two bytes
 }
 
-// Unwrap is what http.ResponseController asks for.
+// Unwrap is the method that http.ResponseController calls.
 func (d *dripping) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 func (d *dripping) Write(text []byte) (int, error) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// checkFields refuses fields that a strict vendor does not know, all of them at once. What is no
-// JSON object at all is left to those that read it.
+// checkFields refuses fields that a strict vendor does not accept, all of them at once. It ignores a body that is not a
+// JSON object, which its readers refuse.
 func (v vendor) checkFields(to endpoint, text []byte) *problem {
 	known := v.fields(to)
 	if known == nil {
@@ -41,7 +41,7 @@ func (v vendor) checkFields(to endpoint, text []byte) *problem {
 	return notPermitted(unknown)
 }
 
-// forbidden is a field that is not known, with its path inside the body.
+// forbidden is an unknown field, with its path inside the body.
 type forbidden struct {
 	path  []string
 	value json.RawMessage
@@ -52,8 +52,8 @@ const (
 	shownBytes     = 60
 )
 
-// notPermitted is the answer of a server made with FastAPI that hands out Pydantic's own words, as
-// trtllm-serve does: status 400 and the list of errors, in Python's notation, as one text.
+// notPermitted returns the answer of a FastAPI server that passes on Pydantic's error text, as trtllm-serve does:
+// status 400 and the list of errors, in Python's notation, as one text.
 func notPermitted(unknown []forbidden) *problem {
 	var said []string
 	for _, f := range unknown[:min(len(unknown), shownForbidden)] {
@@ -69,7 +69,7 @@ func notPermitted(unknown []forbidden) *problem {
 	return p
 }
 
-// pythonText quotes what a client sent, bounded and without control characters.
+// pythonText quotes a client's text, bounded and without control characters.
 func pythonText(text string) string {
 	quoted := strconv.QuoteToASCII(text[:min(len(text), shownBytes)])
 	return "'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"

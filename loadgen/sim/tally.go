@@ -12,10 +12,10 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// tally is what the engine has counted since it started. It is kept apart from how it is shown:
-// three vendors have other names for it, and a page shows all of it at one moment.
+// tally is the engine's counts since its start. It is separate from the pages: vendors have different names for the
+// counts, and a page shows all of them at one moment.
 type tally struct {
-	promptTokens, computedTokens, generatedTokens int64 // of prompts read to their end
+	promptTokens, computedTokens, generatedTokens int64 // of completed prompts
 	deviceTokens, hostTokens, diskTokens          int64 // of prompts, found in the tiers
 	reusedBlocks, missedBlocks                    int64 // of prompts
 	preemptions, iterations                       int64
@@ -42,12 +42,12 @@ func newTally() tally {
 	}
 }
 
-// lengths are bounds for numbers of tokens; Dynamo's begin with 0 too.
+// lengths returns bounds for numbers of tokens; Dynamo's begin with 0 too.
 func lengths() []float64 {
 	return []float64{0, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000}
 }
 
-// admit counts where a prompt was found.
+// admit counts the tiers in which a prompt was found.
 func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 	device, host, disk := fromTiers(s.hits, perBlock)
 	t.deviceTokens += device
@@ -68,7 +68,7 @@ func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 	t.window.add(lookup{host: s.hits.Host, disk: s.hits.Disk, asked: asked}, now)
 }
 
-// fromTiers is hits in tokens.
+// fromTiers returns hits in tokens.
 func fromTiers(hits kvcache.Hits, perBlock int) (device, host, disk int64) {
 	per := int64(perBlock)
 	return int64(hits.Device) * per, int64(hits.Host) * per, int64(hits.Disk) * per
@@ -97,7 +97,7 @@ func (t *tally) observe(made *outcome, now time.Time) {
 	}
 }
 
-// clone is a copy that later steps leave alone.
+// clone returns a copy that later steps do not change.
 func (t *tally) clone() tally {
 	c := *t
 	c.ends = maps.Clone(t.ends)
@@ -107,8 +107,7 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// histogram is a classic one. The client library's cannot be read at one moment with the rest, nor
-// set back.
+// histogram is a classic histogram. The client library's cannot be read at one moment with the rest, nor reset.
 type histogram struct {
 	bounds []float64
 	counts []uint64 // each bucket by itself; one more than bounds
@@ -124,7 +123,7 @@ func (h *histogram) observe(value float64) {
 	h.sum += value
 }
 
-// cumulative is the number of samples up to each bound, and in all.
+// cumulative returns the number of samples up to each bound, and in all.
 func (h *histogram) cumulative() (buckets map[float64]uint64, count uint64) {
 	buckets = make(map[float64]uint64, len(h.bounds))
 	for i, bound := range h.bounds {

@@ -10,17 +10,17 @@ const (
 	maxDigitBytes = 3
 )
 
-// countTokens is how many tokens a text has for the simulated engine.
+// countTokens returns how many tokens a text has for the simulated engine.
 //
-// The tokenizer is its own, because every real one needs a vocabulary of megabytes: it cuts as
-// byte-pair tokenizers do before they look anything up. A token is
+// The tokenizer is its own, because every real one needs a vocabulary of megabytes: it cuts as byte-pair tokenizers do
+// before they look anything up. A token is
 //   - a run of ASCII letters with the one space before it, cut after every 8 letters;
 //   - a run of up to 3 digits with the one space before it;
 //   - a run of white space that is no such space;
 //   - any other character, also each one of Chinese, with the one space before it.
 //
-// Every text is the concatenation of its tokens, and a text that answer wrote has exactly the
-// tokens that it was written of.
+// Every text is the concatenation of its tokens, and a text of an answer has exactly the tokens that it was composed
+// of.
 func countTokens(text string) int {
 	count := 0
 	for len(text) > 0 {
@@ -30,7 +30,7 @@ func countTokens(text string) int {
 	return count
 }
 
-// tokenBytes is the length of the first token of a text that is not empty.
+// tokenBytes returns the length of the first token of a text that is not empty.
 func tokenBytes(text string) int {
 	lead := 0
 	if text[0] == ' ' && len(text) > 1 && !startsWithSpace(text[1:]) {
@@ -49,8 +49,8 @@ func tokenBytes(text string) int {
 	return lead + size
 }
 
-// spaceBytes is the length of the white space at the start; it leaves a last single space to the
-// word that follows.
+// spaceBytes returns the length of the white space at the start; it leaves a last single space to the word that
+// follows.
 func spaceBytes(text string) int {
 	length, last := 0, 0
 	for length < len(text) && startsWithSpace(text[length:]) {

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Use is what the engine uses, in plain numbers that a simulated host can follow.
+// Use is the engine's use of resources, as plain numbers for a simulated host.
 type Use struct {
 	// Running and Waiting are requests in the batch and in the queue.
 	Running, Waiting int
-	// KVTokens is how many tokens the blocks have room for that requests hold, of KVCapacityTokens.
+	// KVTokens is the capacity in tokens of the blocks that requests hold, of KVCapacityTokens.
 	KVTokens, KVCapacityTokens int
 	// BusyRatio is the share of the time since the last report in which the engine computed, 0 to 1.
 	BusyRatio float64
 
-	// DeviceBytes is memory of cudaMalloc: weights as far as they are loaded, overhead, and the KV
-	// cache whole from its start. PinnedBytes is the host tier, ManagedBytes as configured.
+	// DeviceBytes is memory of cudaMalloc: the weights loaded so far, overhead, and from the start the whole KV cache.
+	// PinnedBytes is the host tier, ManagedBytes as configured.
 	DeviceBytes, PinnedBytes, ManagedBytes int64
 	// DiskTierBytes is the size of the disk tier's file, which is allocated whole.
 	DiskTierBytes int64
-	// WeightsRead is how much of the file of the weights was read, through the page cache.
+	// WeightsRead is how many bytes of the weights' file were read, through the page cache.
 	WeightsRead int64
-	// DiskReadBytes and DiskWrittenBytes are what went over the disk tier since the engine started,
-	// past the page cache.
+	// DiskReadBytes and DiskWrittenBytes are the transfers of the disk tier since the engine started, bypassing the
+	// page cache.
 	DiskReadBytes, DiskWrittenBytes int64
-	// PromptTokens and GeneratedTokens are those that the counters show.
+	// PromptTokens and GeneratedTokens are those of the counters.
 	PromptTokens, GeneratedTokens int64
 }
 
-// useInterval is short beside the second at which hosts are sampled, long beside a step.
+// useInterval is short compared with the second at which hosts are sampled, and long compared with a step.
 const useInterval = 100 * time.Millisecond
 
 // reportUse calls OnUse until the context ends.
@@ -52,7 +52,7 @@ func (e *Engine) reportUse(ctx context.Context) {
 	}
 }
 
-// report tells the host, one report after the other.
+// report calls OnUse, one report after the other.
 func (e *Engine) report(use Use) {
 	if e.config.OnUse == nil {
 		return
@@ -62,7 +62,7 @@ func (e *Engine) report(use Use) {
 	e.config.OnUse(use)
 }
 
-// use is the state now, and for how long the engine has computed so far.
+// use returns the current state, and for how long the engine has computed so far.
 func (e *Engine) use(now time.Time) (Use, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -88,7 +88,7 @@ func (e *Engine) use(now time.Time) (Use, time.Duration) {
 // stopwatch adds up time.
 type stopwatch struct {
 	total time.Duration
-	since time.Time // zero: stands still
+	since time.Time // zero: stopped
 }
 
 func (w *stopwatch) start(now time.Time) {

@@ -2,9 +2,8 @@ package sim
 
 import "slices"
 
-// Vendor is whose server the engine passes for: its names of series, the request fields that it
-// accepts, the form of its errors and of its reasoning. It is said with simulated behind it
-// wherever a client may ask.
+// Vendor is the server that the engine simulates: its names of series, its request fields, the format of its errors and
+// of its reasoning. Wherever a client can read it, it is followed by simulated.
 type Vendor string
 
 // The vendors.
@@ -13,39 +12,38 @@ const (
 	TensorRTLLM Vendor = "trtllm"
 	SGLang      Vendor = "sglang"
 	Dynamo      Vendor = "dynamo" // its frontend
-	OpenAI      Vendor = "openai" // any other, as Ollama: OpenAI's fields, and no page of metrics
+	OpenAI      Vendor = "openai" // any other, such as Ollama: OpenAI's fields, and no page of metrics
 )
 
-// Vendors lists them.
+// Vendors returns all vendors.
 func Vendors() []Vendor { return []Vendor{VLLM, TensorRTLLM, SGLang, Dynamo, OpenAI} }
 
-// vendor is what differs between them.
+// vendor has the differences between vendors.
 type vendor struct {
 	name    Vendor
 	ownedBy string
-	// anyModel: the name of the model in a request is not looked at.
+	// anyModel: the name of the model in a request is ignored.
 	anyModel bool
-	// fields are those that a request may have; nil: others are ignored.
+	// fields are the accepted fields of a request; nil means that others are ignored.
 	chatFields, completionFields, streamFields []string
-	// reasoning is the field of a delta that reasoning stands in.
+	// reasoning is the field of a delta that holds reasoning.
 	reasoning string
-	// usageByDefault: stream_options without include_usage asks for it.
+	// usageByDefault: stream_options without include_usage requests the usage.
 	usageByDefault bool
 	// flatErrors: {"object":"error","message":…} instead of {"error":{"message":…}}.
 	flatErrors bool
 	// tellsLength: the list of models has max_model_len.
 	tellsLength bool
-	// continuous: continuous_usage_stats is known.
+	// continuous: continuous_usage_stats is supported.
 	continuous bool
-	// plainSalts: cache_salt is held to what vLLM allows.
+	// plainSalts: cache_salt must follow vLLM's rules.
 	plainSalts bool
-	// tierDetails: return_cached_tokens_details is known.
+	// tierDetails: return_cached_tokens_details is supported.
 	tierDetails bool
 }
 
-// vendors lists what is known of each: TensorRT-LLM from tensorrt_llm/serve/openai_protocol.py at
-// 0076e939, vLLM from vllm/entrypoints/openai/protocol.py, SGLang from
-// python/sglang/srt/entrypoints/openai/protocol.py.
+// vendors returns the table. Its sources: TensorRT-LLM from tensorrt_llm/serve/openai_protocol.py at 0076e939, vLLM
+// from vllm/entrypoints/openai/protocol.py, SGLang from python/sglang/srt/entrypoints/openai/protocol.py.
 func vendors() []vendor {
 	return []vendor{
 		{name: VLLM, ownedBy: "vllm", reasoning: "reasoning", tellsLength: true, continuous: true, plainSalts: true},
@@ -59,7 +57,7 @@ func vendors() []vendor {
 	}
 }
 
-// find looks a vendor up; false if there is none of that name.
+// find returns the vendor of that name; false if there is none.
 func (v Vendor) find() (vendor, bool) {
 	all := vendors()
 	i := slices.IndexFunc(all, func(one vendor) bool { return one.name == v })
@@ -69,7 +67,7 @@ func (v Vendor) find() (vendor, bool) {
 	return all[i], true
 }
 
-// fields are those that requests to an endpoint may have, nil: any.
+// fields returns the accepted fields of requests to an endpoint; nil is any.
 func (v vendor) fields(to endpoint) []string {
 	if to == chatCompletions {
 		return v.chatFields

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// lookup is what one request looked for below the device, in blocks.
+// lookup is one request's lookup below the device, in blocks.
 type lookup struct{ host, disk, asked int }
 
 const (
@@ -10,8 +10,8 @@ const (
 	windowRefresh  = 5 * time.Second // DYN_KVBM_CACHE_STATS_LOG_INTERVAL_SECS
 )
 
-// window is KVBM's hit rates over the last requests. What it shows is renewed from time to time
-// only: a page read right after a request does not know of it yet.
+// window is KVBM's hit rates over the last requests. The shown values are renewed only from time to time: a page read
+// right after a request does not include it yet.
 type window struct {
 	last      []lookup // a ring once it is full
 	next      int
@@ -33,14 +33,14 @@ func (w *window) add(found lookup, now time.Time) {
 	w.refresh(now)
 }
 
-// refresh renews what is shown if it is old enough.
+// refresh renews the shown values if they are old enough.
 func (w *window) refresh(now time.Time) {
 	if now.Sub(w.refreshed) >= windowRefresh {
 		w.shown, w.refreshed = w.sum, now
 	}
 }
 
-// rates are the shares of the blocks asked for that each tier had; 0 as long as nothing was.
+// rates returns the shares of the requested blocks that each tier had; 0 without requests.
 func (w *window) rates() (host, disk float64) {
 	if w.shown.asked == 0 {
 		return 0, 0

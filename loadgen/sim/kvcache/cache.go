@@ -1,11 +1,10 @@
-// Package kvcache is a prefix cache of KV blocks over a device, a host and a disk tier, as plain
-// arithmetic without a clock: which block is where, who holds it, what gives way to it.
+// Package kvcache is a prefix cache of KV blocks over a device, a host and a disk tier, as plain arithmetic without a
+// clock: the place of each block, its holders, and eviction.
 //
-// A block is named by its key, the hash of everything up to its end, so that equal prefixes have
-// equal keys. Blocks of running sequences are held on the device and counted; those that nobody
-// holds stay there, until another needs the room. The lower tiers are written through: a block is
-// copied to the host when it is complete and from there to the disk, at once or, with the filter,
-// once it was wanted again. That is how Dynamo's KVBM does it (docs/components/kvbm/kvbm-guide.md).
+// A block is named by its key, the hash of everything up to its end, so that equal prefixes have equal keys. Blocks of
+// running sequences are held on the device and counted; unheld blocks stay there until their room is needed. The lower
+// tiers are written through: a block is copied to the host when it is complete and from there to the disk, at once or,
+// with the filter, once it was requested again. Dynamo's KVBM works this way (docs/components/kvbm/kvbm-guide.md).
 package kvcache
 
 import "slices"
@@ -14,7 +13,7 @@ import "slices"
 // written from the device directly.
 type Config struct {
 	Device, Host, Disk int
-	// Filter keeps blocks from the disk until they were wanted twice.
+	// Filter keeps blocks from the disk until they were requested twice.
 	Filter bool
 }
 
@@ -22,10 +21,10 @@ type Config struct {
 type Moves struct {
 	DeviceToHost, HostToDisk, DeviceToDisk  int64 // copied down
 	HostToDevice, DiskToDevice              int64 // brought back
-	DroppedDevice, DroppedHost, DroppedDisk int64 // gave way to others
+	DroppedDevice, DroppedHost, DroppedDisk int64 // evicted
 }
 
-// Hits says which tier the blocks of one prefix were found in.
+// Hits are the tiers in which the blocks of one prefix were found.
 type Hits struct {
 	Device, Host, Disk int
 	// FromDisk is how many of these blocks were read from the disk, now or before they were found
@@ -33,31 +32,31 @@ type Hits struct {
 	FromDisk int
 }
 
-// Blocks is how many were found.
+// Blocks returns how many blocks were found.
 func (h Hits) Blocks() int { return h.Device + h.Host + h.Disk }
 
-// block is one on the device.
+// block is a block on the device.
 type block struct {
 	key      uint64
-	keyed    bool // it is complete and can be found under its key
+	keyed    bool // it is complete and can be found by its key
 	fromDisk bool
 	holders  int
 }
 
-// Lease is what one sequence holds on the device, in the order of its tokens.
+// Lease is the blocks that one sequence holds on the device, in the order of its tokens.
 type Lease struct{ blocks []*block }
 
-// Blocks is how many it holds.
+// Blocks returns how many it holds.
 func (l *Lease) Blocks() int { return len(l.blocks) }
 
 // Cache is the three tiers. It is not safe for use from several goroutines.
 type Cache struct {
 	config     Config
 	device     map[uint64]*block // complete blocks, held or idle
-	idle       *recency          // keys of those that nobody holds
+	idle       *recency          // keys of unheld blocks
 	host, disk *recency
 	seen       frequency
-	held       int // blocks on the device that somebody holds
+	held       int // held blocks on the device
 	moves      Moves
 }
 
@@ -69,22 +68,22 @@ func New(config Config) *Cache {
 	}
 }
 
-// Moves returns the counts of what was moved.
+// Moves returns the counts of moved blocks.
 func (c *Cache) Moves() Moves { return c.moves }
 
-// Held is how many blocks of the device somebody holds; with those that can be had it is all.
+// Held returns how many blocks of the device are held; with Room it adds up to all blocks.
 func (c *Cache) Held() int { return c.held }
 
-// Room is how many blocks of the device can be had: empty ones and idle ones.
+// Room returns how many blocks of the device are available: empty ones and idle ones.
 func (c *Cache) Room() int { return c.config.Device - c.held }
 
-// Stored is how many blocks each tier keeps under a key.
+// Stored returns how many blocks each tier keeps under a key.
 func (c *Cache) Stored() (device, host, disk int) {
 	return len(c.device), c.host.len(), c.disk.len()
 }
 
-// Find says where the longest known prefix of these keys is, without touching anything. Each block
-// counts for the fastest tier that has it; the prefix ends at the first that none has.
+// Find returns the tiers of the longest cached prefix of these keys, without changing the cache. Each block counts for
+// the fastest tier that has it; the prefix ends at the first block that is in no tier.
 func (c *Cache) Find(keys []uint64) Hits {
 	var hits Hits
 	for _, key := range keys {
@@ -107,8 +106,7 @@ func (c *Cache) Find(keys []uint64) Hits {
 	return hits
 }
 
-// idleAmong is how many blocks of the prefix found are on the device and held by nobody: to hold
-// them takes room too.
+// idleAmong returns how many blocks of the found prefix are on the device and unheld: holding them takes room too.
 func (c *Cache) idleAmong(keys []uint64) int {
 	idle := 0
 	for _, key := range keys {
@@ -119,9 +117,9 @@ func (c *Cache) idleAmong(keys []uint64) int {
 	return idle
 }
 
-// Acquire takes so many blocks of the device for a sequence, the known prefix of keys among them,
-// brought back from the lower tiers where it must be; extra blocks have to be left for others too.
-// False: there is no room for them, and nothing has changed.
+// Acquire takes so many blocks of the device for a sequence, including the cached prefix of keys, brought back from the
+// lower tiers if necessary; extra blocks have to remain available. It returns false, and changes nothing, if there is
+// no room.
 func (c *Cache) Acquire(keys []uint64, blocks, extra int) (*Lease, Hits, bool) {
 	hits := c.Find(keys)
 	prefix := keys[:hits.Blocks()]
@@ -130,7 +128,7 @@ func (c *Cache) Acquire(keys []uint64, blocks, extra int) (*Lease, Hits, bool) {
 		return nil, Hits{}, false
 	}
 	lease := &Lease{blocks: make([]*block, len(prefix), max(blocks, len(prefix)))}
-	// What is there is held first: room for the others must not be made of it.
+	// Blocks on the device are held first, so that they are not evicted for the others.
 	for i, key := range prefix {
 		if b, ok := c.device[key]; ok {
 			c.hold(b)
@@ -157,8 +155,7 @@ func (c *Cache) hold(b *block) {
 	b.holders++
 }
 
-// empty takes a block without content; the one that was idle longest gives way if it must. There
-// has to be room.
+// empty returns a block without content; if necessary it evicts the one that was idle longest. There has to be room.
 func (c *Cache) empty() *block {
 	if c.held+c.idle.len() >= c.config.Device {
 		delete(c.device, c.idle.dropOldest())
@@ -182,9 +179,9 @@ func (c *Cache) bringBack(key uint64) *block {
 	return b
 }
 
-// wanted tells the lower tiers that a prefix was used again. The last block first: a prefix is of
-// use from its beginning only, so its end gives way first. What the host lost is not copied to it
-// again: KVBM offloads what is computed, not what is found.
+// wanted reports to the lower tiers that a prefix was used again. The last block comes first: a prefix is useful from
+// its beginning only, so its end is evicted first. Blocks that the host has lost are not copied to it again: KVBM
+// offloads computed blocks, not found ones.
 func (c *Cache) wanted(prefix []uint64) {
 	for _, key := range slices.Backward(prefix) {
 		c.host.touch(key)
@@ -195,7 +192,7 @@ func (c *Cache) wanted(prefix []uint64) {
 	}
 }
 
-// Grow takes one more block for a sequence; false: there is no room.
+// Grow takes one more block for a sequence; false if there is no room.
 func (c *Cache) Grow(lease *Lease) bool {
 	if c.Room() == 0 {
 		return false
@@ -204,9 +201,8 @@ func (c *Cache) Grow(lease *Lease) bool {
 	return true
 }
 
-// Complete says that block i of the lease is computed, up to the prefix with that key. From now on
-// others find it, and the lower tiers get their copy. Where another sequence was first, its block
-// is the one that is found.
+// Complete marks block i of the lease as computed, up to the prefix with that key. From now on Find returns it, and the
+// lower tiers get their copy. If another sequence completed the key first, its block is the one that is found.
 func (c *Cache) Complete(lease *Lease, i int, key uint64) {
 	b := lease.blocks[i]
 	if b.keyed {
@@ -219,7 +215,7 @@ func (c *Cache) Complete(lease *Lease, i int, key uint64) {
 	c.offer(key)
 }
 
-// offer writes a complete block through to the tiers below the device, as far as they do not have it.
+// offer writes a complete block to the tiers below the device that do not have it.
 func (c *Cache) offer(key uint64) {
 	if c.config.Host > 0 && !c.host.has(key) {
 		c.moves.DroppedHost += c.host.put(key, c.config.Host)
@@ -228,7 +224,7 @@ func (c *Cache) offer(key uint64) {
 	c.offerDisk(key)
 }
 
-// offerDisk writes a block to the disk if that may have it and does not yet.
+// offerDisk writes a block to the disk if the filter admits it and it is not there yet.
 func (c *Cache) offerDisk(key uint64) {
 	if c.config.Disk == 0 {
 		return
@@ -244,8 +240,8 @@ func (c *Cache) offerDisk(key uint64) {
 	}
 }
 
-// Release gives back all that a sequence holds. Complete blocks stay idle, the last of them the
-// first to give way; the others are empty.
+// Release frees all blocks of a sequence. Complete blocks stay idle, the last of them the first to be evicted; the
+// others are empty.
 func (c *Cache) Release(lease *Lease) {
 	for _, b := range slices.Backward(lease.blocks) {
 		b.holders--
@@ -260,8 +256,8 @@ func (c *Cache) Release(lease *Lease) {
 	lease.blocks = nil
 }
 
-// Forget drops whatever nobody holds on the device (vLLM: reset_prefix_cache, SGLang: flush_cache).
-// The lower tiers keep theirs.
+// Forget drops all unheld blocks on the device (vLLM: reset_prefix_cache, SGLang: flush_cache). The lower tiers keep
+// theirs.
 func (c *Cache) Forget() {
 	for c.idle.len() > 0 {
 		delete(c.device, c.idle.dropOldest())
@@ -269,7 +265,7 @@ func (c *Cache) Forget() {
 	}
 }
 
-// Since is what was moved after an earlier count.
+// Since returns the moves after an earlier count.
 func (m Moves) Since(earlier Moves) Moves {
 	return Moves{
 		DeviceToHost: m.DeviceToHost - earlier.DeviceToHost, HostToDisk: m.HostToDisk - earlier.HostToDisk,
@@ -279,5 +275,5 @@ func (m Moves) Since(earlier Moves) Moves {
 	}
 }
 
-// DiskWrites is how many blocks were written to it.
+// DiskWrites returns how many blocks were written to the disk.
 func (m Moves) DiskWrites() int64 { return m.HostToDisk + m.DeviceToDisk }

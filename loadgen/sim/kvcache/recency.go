@@ -17,14 +17,14 @@ func (r *recency) has(key uint64) bool {
 	return ok
 }
 
-// touch makes a key the youngest, if it is there.
+// touch makes a key the youngest, if it is present.
 func (r *recency) touch(key uint64) {
 	if element, ok := r.place[key]; ok {
 		r.order.MoveToBack(element)
 	}
 }
 
-// touchOrPut makes a key the youngest, also one that was not there.
+// touchOrPut makes a key the youngest, and adds it if it is absent.
 func (r *recency) touchOrPut(key uint64) {
 	if r.has(key) {
 		r.touch(key)
@@ -33,8 +33,7 @@ func (r *recency) touchOrPut(key uint64) {
 	r.place[key] = r.order.PushBack(key)
 }
 
-// put adds a key that is not there and returns how many had to give way so that there are at most
-// so many.
+// put adds an absent key and returns how many keys were dropped so that there are at most most.
 func (r *recency) put(key uint64, most int) (dropped int64) {
 	for len(r.place) >= most {
 		r.dropOldest()
