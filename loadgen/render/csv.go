@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// CSV writes a table by RFC 4180, a heading row first. Numbers have a point and no unit; a bool is
-// true or false; an empty field is a value that is not there.
+// CSV writes a table by RFC 4180, a heading row first. Numbers have a point and no unit; a bool is true or false; a
+// missing value is an empty field.
 func CSV(w io.Writer, s Sheet) error {
 	out := csv.NewWriter(w)
 	if s.Header != nil {

@@ -1,12 +1,12 @@
-// Package render writes documents: as text for a terminal, as Markdown and as one page of HTML. What a document shows is
-// decided where it is built; the writers know blocks and no runs.
+// Package render writes documents: as text for a terminal, as Markdown and as one page of HTML. The builder of a
+// document decides its contents; the writers handle blocks and are independent of runs.
 //
-// Every text of a document is untrusted. The writers replace what a terminal could act on, and leave nothing markup.
+// Every text of a document is untrusted. The writers replace control characters and escape all markup.
 package render
 
 import "github.com/umascope/umascope/loadgen/render/chart"
 
-// Document is what is shown. A terminal shows no title.
+// Document is a list of blocks with a title. A terminal shows no title.
 type Document struct {
 	Title  string
 	Blocks []Block
@@ -21,7 +21,7 @@ type Block interface {
 	Empty() bool
 }
 
-// Tone colours a block or a row; the words beside it always state the same.
+// Tone colours a block or a row; the words next to it always state the same.
 type Tone string
 
 const (
@@ -46,7 +46,7 @@ func Tag(text string) Span              { return Span{Text: text, Style: "tag"} 
 func Badge(tone Tone, text string) Span { return Span{Text: text, Style: "badge", Tone: tone} }
 func Link(text, address string) Span    { return Span{Text: text, Address: address} }
 
-// Heading begins a part. Level 1 is the title of the document.
+// Heading begins a section. Level 1 is the title of the document.
 type Heading struct {
 	Level  int
 	Text   string
@@ -63,13 +63,13 @@ type Paragraph struct {
 	Spans []Span
 	Tone  Tone
 	Class string // small, lead, big, beside, quoted, or none
-	Label string // read aloud in place of chips
+	Label string // read by screen readers in place of chips
 }
 
 func P(spans ...Span) Paragraph                 { return Paragraph{Spans: spans} }
 func Notice(tone Tone, spans ...Span) Paragraph { return Paragraph{Tone: tone, Spans: spans} }
 
-// Small is a remark; of an empty text there is none.
+// Small returns a remark; for an empty text a block that is not written.
 func Small(text string) Paragraph {
 	if text == "" {
 		return Paragraph{}
@@ -85,7 +85,7 @@ type List struct {
 	Class string // small, files, links, or none
 }
 
-// Items are texts as items.
+// Items converts texts to items.
 func Items(texts []string) [][]Span {
 	var items [][]Span
 	for _, text := range texts {
@@ -94,7 +94,7 @@ func Items(texts []string) [][]Span {
 	return items
 }
 
-// Coded is an item whose first word stands out, such as the code of a warning.
+// Coded returns an item whose first word is emphasized, such as the code of a warning.
 func Coded(code, text string) []Span { return []Span{Strong(code), Plain(": " + text)} }
 
 // Facts are figures and properties with their names.
@@ -128,10 +128,10 @@ func (t *Table) AddIn(tone Tone, cells ...string) {
 	t.Rows = append(t.Rows, Row{Cells: cells, Tone: tone})
 }
 
-// Figures are drawings with their words; only a page shows them.
+// Figures are charts with their words; only a page shows them.
 type Figures []chart.Figure
 
-// Panels are small drawings on one scale; only a page shows them.
+// Panels are small charts on one scale; only a page shows them.
 type Panels struct {
 	Title  string
 	Legend []chart.LegendItem
@@ -150,7 +150,7 @@ type Details struct {
 	Blocks  []Block
 }
 
-// Group is blocks that stand together on a page.
+// Group holds blocks that a page shows together.
 type Group struct {
 	Class  string // tables, cards, card, finding, shot, or none
 	ID     string
@@ -191,7 +191,7 @@ func allEmpty(blocks []Block) bool {
 	return true
 }
 
-// plain is what spans say, without their styles.
+// plain returns the text of spans, without their styles.
 func plain(spans []Span) string {
 	text := ""
 	for _, s := range spans {

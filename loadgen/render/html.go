@@ -13,7 +13,7 @@ import (
 //go:embed page.html style.css
 var sources embed.FS
 
-// templates are page.html, with the style sheet as part of it: what a page and a picture need is in one file.
+// templates returns page.html with the style sheet as part of it: a page has all that it needs in one file.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	page, err := sources.ReadFile("page.html")
 	if err != nil {
@@ -26,8 +26,8 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("render").Parse(`{{define "style"}}<style>` + "\n" + string(style) + "</style>{{end}}" + string(page))
 })
 
-// HTML writes a document as one self-contained page: no script, nothing loaded from elsewhere. Every text goes through
-// html/template and nothing is declared safe.
+// HTML writes a document as one self-contained page: no script, and no external resource. Every text goes through
+// html/template and none is declared safe.
 func HTML(w io.Writer, d Document) error { return execute(w, "page", d) }
 
 func execute(w io.Writer, name string, view any) error {
@@ -47,10 +47,11 @@ func execute(w io.Writer, name string, view any) error {
 	return nil
 }
 
-// IsWords is whether a column is text.
+// IsWords reports whether a column is text.
 func (t Table) IsWords(column int) bool { return slices.Contains(t.Words, column) }
 
-// Printable replaces what a terminal or a table could act on: model names, labels and error texts come from elsewhere.
+// Printable replaces characters that a terminal or a table would interpret: model names, labels and error texts are
+// untrusted.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

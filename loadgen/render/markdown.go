@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Markdown writes a document as Markdown that GitHub and CommonMark read, without its figures. No text of it is markup
-// or HTML, and none breaks out of its cell.
+// Markdown writes a document as Markdown for GitHub and CommonMark, without its charts. It escapes all markup and HTML,
+// and line breaks in cells.
 func Markdown(w io.Writer, d Document) error {
 	var m markdown
 	m.blocks(append([]Block{Heading{Level: 1, Text: d.Title}}, d.Blocks...))
@@ -50,7 +50,7 @@ func (m *markdown) blocks(blocks []Block) {
 			continue
 		case Listing:
 			m.listing(b)
-		default: // figures are drawn on pages alone
+		default: // only pages have charts
 			continue
 		}
 		m.line("")
@@ -75,7 +75,7 @@ func (m *markdown) table(t Table) {
 	}
 }
 
-// listing stands between fences that are longer than any in it.
+// listing writes fences that are longer than any in the listing.
 func (m *markdown) listing(l Listing) {
 	fence := "```"
 	for strings.Contains(l.Text, fence) {
@@ -88,7 +88,7 @@ func (m *markdown) listing(l Listing) {
 	m.line(fence)
 }
 
-// marked is spans with their styles.
+// marked returns spans with their styles.
 func marked(spans []Span) string {
 	text := ""
 	for _, s := range spans {
@@ -111,7 +111,7 @@ func marked(spans []Span) string {
 	return text
 }
 
-// plainAddress is what can stand in a link as it is; a program is none.
+// plainAddress matches addresses that need no escaping in a link; it matches no script URL.
 var plainAddress = regexp.MustCompile(`^(https?://)?[A-Za-z0-9._~/%-]*$`)
 
 // escape makes any text safe in a line and in a cell: nothing in it is markup, and it has no line break.
@@ -122,10 +122,10 @@ var escaper = strings.NewReplacer(
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "!", `\!`,
 )
 
-// begins is what is a list, a rule or a heading at the beginning of a line.
+// begins matches a list, a rule or a heading at the beginning of a line.
 var begins = regexp.MustCompile(`^(\s*)([-+=]|\d+[.)])`)
 
-// begun is a line whose beginning is text.
+// begun escapes the beginning of a line, so that it is plain text.
 func begun(line string) string {
 	at := begins.FindStringSubmatchIndex(line)
 	if at == nil {

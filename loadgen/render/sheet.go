@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Sheet is one table of values, for CSV and workbooks. Its rows are streamed: a million of them do not have to be in
-// memory. A cell is a string, an int, a float64, a bool or nil, which is empty; what a spreadsheet would take for a formula
-// stays text.
+// Sheet is one table of values, for CSV and workbooks. Its rows are streamed: a million of them need not be in memory.
+// A cell is a string, an int, a float64, a bool or nil, which is empty; a text that a spreadsheet would take for a
+// formula stays text.
 type Sheet struct {
 	// Name is the tab of the workbook.
 	Name string
-	// Header is the first row; nil is none.
+	// Header is the first row; nil for none.
 	Header []string
-	// Rows are read once, in order; an error ends them and is that of whoever writes.
+	// Rows are read once, in order; an error ends them, and the writer returns it.
 	Rows iter.Seq2[[]any, error]
 }
 
-// Rows makes the rows of a table that is in memory anyway.
+// Rows returns the rows of a table that is in memory.
 func Rows(rows [][]any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for _, row := range rows {
@@ -28,12 +28,12 @@ func Rows(rows [][]any) iter.Seq2[[]any, error] {
 	}
 }
 
-// maxCell is what a cell of a workbook holds, in characters (Excel's own limit).
+// maxCell is the limit of a cell of a workbook, in characters (Excel's own limit).
 const maxCell = 32767
 
-// literal makes text safe in a cell. What begins like a formula gets an apostrophe, as a person
-// would type it: a workbook marks text as text, but the next program that it is pasted or exported
-// to does not. What does not print is replaced, and what is too long is cut.
+// literal makes text safe in a cell. A text that begins like a formula gets an apostrophe, as a person would type it: a
+// workbook marks text as text, but the next program that it is pasted or exported to does not. It replaces characters
+// that do not print, and cuts a text that is too long.
 func literal(text string) string {
 	text = Printable(text)
 	if text != "" && strings.ContainsRune("=+-@'", rune(text[0])) {
@@ -45,7 +45,7 @@ func literal(text string) string {
 	return text
 }
 
-// cells makes a row safe. Numbers are left as they are: a negative one is no formula.
+// cells makes a row safe. Numbers stay as they are: a negative one is not a formula.
 func cells(row []any) []any {
 	safe := make([]any, len(row))
 	for i, cell := range row {

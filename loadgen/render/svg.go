@@ -8,16 +8,16 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// Sizes of what stands around a figure in a file of its own.
+// Sizes of the parts around a chart in a file of its own.
 const (
-	svgEdge      = 12 // around everything
+	svgEdge      = 12 // margin on all sides
 	svgHead      = 18
-	svgHeadWidth = 8.6 // of a letter of the title, about
+	svgHeadWidth = 8.6 // approximate width of a letter of the title
 	svgLine      = 17
 	svgSwatch    = 11
 )
 
-// svgPage is a figure as its template reads it.
+// svgPage is the input of the template.
 type svgPage struct {
 	Figure             chart.Figure
 	Width, Height, Top float64
@@ -36,7 +36,7 @@ type svgWords struct {
 	Text string
 }
 
-// SVG writes a figure as a file of its own, in the size of a desk, with its title, legend and caption.
+// SVG writes a chart as a file of its own, in the desktop size, with its title, legend and caption.
 func SVG(w io.Writer, f chart.Figure) error {
 	if f.Desk == nil {
 		return fmt.Errorf("%s: it is not drawn", f.Title)
@@ -71,7 +71,7 @@ func SVG(w io.Writer, f chart.Figure) error {
 	return err
 }
 
-// wrap breaks a text into lines of so many characters at most, where a word allows it.
+// wrap breaks a text between words into lines of at most most characters.
 func wrap(text string, most int) []string {
 	var lines []string
 	for _, word := range strings.Fields(text) {

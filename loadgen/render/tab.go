@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// longestTab is how many characters the name of a tab has at most (Excel's own limit).
+// longestTab is the longest name of a tab, in characters (Excel's own limit).
 const longestTab = 31
 
-// TabName makes any text the name of a tab that no other has: without what Excel forbids in one, short
-// enough, and with a number behind it if there are several alike. Tabs are alike whatever the case.
+// TabName converts any text to a unique name of a tab: without characters that Excel forbids, short enough, and with a
+// number at the end if it is taken. The comparison ignores case.
 func TabName(text string, used []string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`[]:*?/\`, r) || !unicode.IsPrint(r) {
@@ -21,7 +21,7 @@ func TabName(text string, used []string) string {
 		return r
 	}, text)
 	name = cutTab(name, longestTab)
-	if name == "" || strings.EqualFold(name, "History") { // which Excel keeps for itself
+	if name == "" || strings.EqualFold(name, "History") { // Excel reserves it
 		name = cutTab("_"+name, longestTab)
 	}
 	taken := func(name string) bool {
@@ -34,7 +34,7 @@ func TabName(text string, used []string) string {
 	return name
 }
 
-// cutTab cuts a name to a length, which counts in UTF-16 as Excel does; an apostrophe may be at neither end.
+// cutTab cuts a name to a length in UTF-16 units, as Excel counts; a name may not begin or end with an apostrophe.
 func cutTab(name string, most int) string {
 	name = strings.Trim(name, "' ")
 	for utf16Length(name) > most {

@@ -6,10 +6,10 @@ import (
 	"text/tabwriter"
 )
 
-// Text writes a document for a terminal: tables in columns, no figures.
+// Text writes a document for a terminal: tables in columns, no charts.
 //
-// Columns are those of text/tabwriter: a package of tables would add borders, colours and wrapping, which nothing here
-// needs, and another rule for the width of a letter.
+// Columns are those of text/tabwriter: a package of tables would add borders, colours and wrapping, which are not
+// needed here, and another rule for the width of a letter.
 func Text(w io.Writer, d Document) error {
 	t := terminal{w: w}
 	t.blocks(d.Blocks)
@@ -76,7 +76,7 @@ func (t *terminal) blocks(blocks []Block) {
 	}
 }
 
-// space sets a heading off from what is above it, and tables from text.
+// space separates a heading from the block above it, and tables from text.
 func (t *terminal) space(b Block) {
 	prose := func(kind string) bool { return kind == "paragraph" || kind == "list" }
 	if t.last != "" && (b.Kind() == "heading" || t.last != "heading" && !(prose(t.last) && prose(b.Kind()))) {
@@ -93,12 +93,12 @@ func (t *terminal) table(table Table) {
 		for i, text := range cells {
 			cells[i] = Printable(text)
 		}
-		_, _ = io.WriteString(out, strings.Join(cells, "\t")+"\n") // Flush returns what goes wrong
+		_, _ = io.WriteString(out, strings.Join(cells, "\t")+"\n") // Flush returns the error
 	}
 	t.err = out.Flush()
 }
 
-// lines are the heading, if there is one, and the rows, each for the caller to change.
+// lines returns the heading, if there is one, and the rows; the caller may change them.
 func (t Table) lines() [][]string {
 	var lines [][]string
 	if t.Header != nil {

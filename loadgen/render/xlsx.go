@@ -8,8 +8,8 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// maxRows is how many rows a tab holds (Excel's own limit); a longer table goes on in a tab with a
-// number behind its name.
+// maxRows is the number of rows of a tab (Excel's own limit); a longer table continues in a tab with a number at the
+// end of its name.
 const maxRows = 1 << 20
 
 // XLSX writes a workbook with a tab for every table.
@@ -21,7 +21,7 @@ func XLSX(w io.Writer, sheets ...Sheet) (err error) {
 			return fmt.Errorf("sheet %s: %w", s.Name, err)
 		}
 	}
-	// The tab that every new workbook has.
+	// Every new workbook has this tab.
 	if err := book.DeleteSheet("Sheet1"); err != nil {
 		return err
 	}

@@ -28,13 +28,13 @@ func Steps(lo, hi float64, n int) []float64 {
 	return at
 }
 
-// Linear is an axis whose upper end is round, in units of which a value has scale.
+// Linear returns an axis with a round upper end; scale converts a value to the unit of the axis.
 func Linear(title string, lo, hi, scale float64, n int) Axis {
 	if !(hi > lo) {
 		hi = lo + 1/scale
 	}
 	inside := Steps(lo*scale, hi*scale, n)
-	for len(inside) < 2 && n < 16 { // one tick gives no measure
+	for len(inside) < 2 && n < 16 { // a single tick shows no scale
 		n *= 2
 		inside = Steps(lo*scale, hi*scale, n)
 	}
@@ -51,7 +51,7 @@ func Linear(title string, lo, hi, scale float64, n int) Axis {
 	return a
 }
 
-// Logarithmic is an axis over powers of ten, with ticks at 1, 2 and 5 of each.
+// Logarithmic returns an axis over powers of ten, with ticks at 1, 2 and 5 of each.
 func Logarithmic(title string, lo, hi, scale float64) Axis {
 	a := Axis{Title: title, Lo: lo, Hi: hi, Log: true}
 	for decade := math.Floor(math.Log10(lo * scale)); decade <= math.Log10(hi*scale); decade++ {
@@ -65,8 +65,7 @@ func Logarithmic(title string, lo, hi, scale float64) Axis {
 	return a
 }
 
-// Spaced leaves out ticks that would run into each other on an axis of that height: of 1, 2 and 5, all
-// but 1.
+// Spaced leaves out ticks that would overlap on an axis of that height: of 1, 2 and 5, all except 1.
 func (a Axis) Spaced(height float64) Axis {
 	room := (height - marginTop - marginBottom) / 14
 	if float64(len(a.Ticks)) > room {
@@ -75,7 +74,7 @@ func (a Axis) Spaced(height float64) Axis {
 	return a
 }
 
-// SecondsUnit is the unit in which durations up to hi are written on an axis.
+// SecondsUnit returns the unit for durations up to hi on an axis.
 func SecondsUnit(hi float64) (scale float64, unit string) {
 	switch {
 	case hi < 1e-3:
@@ -95,8 +94,7 @@ func TimeAxis(end float64, n int) Axis {
 	return Linear("seconds since the run's start", 0, end, 1, n).Between(0, end)
 }
 
-// Between cuts an axis at exactly these values: a run has no time after its end, and a pool is no
-// round number.
+// Between cuts an axis at exactly these values: a run has no time after its end, and a pool is not a round number.
 func (a Axis) Between(lo, hi float64) Axis {
 	if hi <= lo {
 		return a
@@ -115,13 +113,14 @@ func BytesAxis(lo, hi float64) Axis {
 	return a.Between(lo*1.03, hi*1.03)
 }
 
-// Number writes a tick without the noise of binary fractions. Nothing is never less than nothing.
+// Number formats a tick without the noise of binary fractions, and -0 as 0.
 func Number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64)
 }
 
-// Durations begins at 0, but where they differ by more than a decade: the short ones would lie on the
-// base. One of 0, such as the time per token where all came at once, is on no logarithmic axis.
+// Durations returns an axis that begins at 0, or a logarithmic one if the durations differ by more than a decade: the
+// short ones would lie on the base. A duration of 0, such as the time per token where all came at once, is not on a
+// logarithmic axis.
 func Durations(lowest, highest float64) Axis {
 	scale, name := SecondsUnit(highest)
 	if lowest > 0 && highest > 10*lowest {
@@ -130,8 +129,8 @@ func Durations(lowest, highest float64) Axis {
 	return Linear(name, 0, highest*1.05, scale, 4)
 }
 
-// Loads has a tick at each load that was measured. Loads that were doubled are as far apart as they
-// are different.
+// Loads returns an axis with a tick at each measured load. If the largest load is at least 8 times the smallest it is
+// logarithmic, so that doubled loads are equally spaced.
 func Loads(title string, loads []float64) Axis {
 	loads = slices.Compact(slices.Sorted(slices.Values(loads)))
 	a := Axis{Title: title, Lo: loads[0], Hi: loads[len(loads)-1]}
@@ -149,12 +148,12 @@ type Axis struct {
 	Title  string
 	Lo, Hi float64
 	Log    bool
-	// Names says that the ticks are categories: all of them are shown.
+	// Names is true if the ticks are categories: all of them are shown.
 	Names bool
 	Ticks []Tick
 }
 
-// Categories is an axis with a place for each name, at 0, 1, 2 and so on.
+// Categories returns an axis with a place for each name, at 0, 1, 2 and so on.
 func Categories(title string, names []string) Axis {
 	a := Axis{Title: title, Lo: -0.5, Hi: float64(len(names)) - 0.5, Names: true}
 	for i, name := range names {
@@ -163,13 +162,13 @@ func Categories(title string, names []string) Axis {
 	return a
 }
 
-// Tick is a value that an axis names.
+// Tick is a labelled value of an axis.
 type Tick struct {
 	At   float64
 	Text string
 }
 
-// Share is where a value lies between the ends of the axis, 0 to 1.
+// Share returns the position of a value between the ends of the axis, 0 to 1.
 func (a Axis) Share(v float64) float64 {
 	lo, hi := a.Lo, a.Hi
 	if a.Log {
@@ -181,7 +180,7 @@ func (a Axis) Share(v float64) float64 {
 	return min(1, max(0, (v-lo)/(hi-lo)))
 }
 
-// At is the value at a share of the axis.
+// At returns the value at a share of the axis.
 func (a Axis) At(share float64) float64 {
 	if a.Log {
 		return a.Lo * math.Pow(a.Hi/a.Lo, share)

@@ -1,19 +1,19 @@
-// Package chart draws figures as plain shapes, and writes amounts with their units. It has axes and marks; what is drawn is
-// decided elsewhere, and loadgen/render turns shapes into SVG.
+// Package chart draws charts as plain shapes, and formats amounts with their units. It provides axes and marks; callers
+// decide what is drawn, and loadgen/render converts shapes to SVG.
 //
-// Drawings are made here instead of by a chart library: a page must hold everything it needs, work without a script, follow
-// the reader's light or dark setting, and be text that a test can read.
+// Charts are drawn here instead of by a chart library: a page must be self-contained, work without a script, follow the
+// reader's light or dark setting, and be text that a test can read.
 package chart
 
 // Drawing is one picture. Lengths are in units of its own view box, which is about as wide in
 // pixels as the drawing is shown.
 type Drawing struct {
 	Width, Height float64
-	Label         string // what a reader who cannot see it is told
+	Label         string // the text of screen readers
 	Shapes        []Shape
 }
 
-// Shape is one element. Class decides about colour, in the style sheet.
+// Shape is one element. Class selects its colour in the style sheet.
 type Shape struct {
 	Kind   string // path, rect, dot, text
 	Class  string
@@ -22,22 +22,22 @@ type Shape struct {
 	W, H   float64
 	Text   string
 	Anchor string // start, middle, end
-	Title  string // shown when pointed at
+	Title  string // shown on hover
 }
 
-// Figure is one picture with its words. It is drawn twice, for a desk and for a phone, because
-// a drawing that is scaled down is one whose labels cannot be read.
+// Figure is one chart with its words. It is drawn twice, for a desktop and for a phone, because the labels of a
+// scaled-down drawing cannot be read.
 type Figure struct {
 	Title   string
 	Caption string
-	Full    bool // as wide as the page; otherwise two stand side by side
+	Full    bool // as wide as the page; otherwise two are side by side
 	Desk    *Drawing
 	Phone   *Drawing
 	Legend  []LegendItem
-	File    string // address of a file that has it alone; empty is none
+	File    string // address of a file with this chart alone; empty for none
 }
 
-// LegendItem is a colour and what it stands for.
+// LegendItem is a colour with its meaning.
 type LegendItem struct{ Class, Text string }
 
 // Sizes of the drawings.
@@ -65,5 +65,5 @@ func (f Figure) DrawTall(desk, phone float64, drawing func(width, height float64
 	return f
 }
 
-// TicksFor is how many ticks an axis of that length bears.
+// TicksFor returns the number of ticks that fit on an axis of that length.
 func TicksFor(width float64) int { return max(4, int(width/90)) }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// None stands for a figure that is not there.
+// None is shown in place of a missing figure.
 const None = "–"
 
-// FormatSeconds writes a duration with three digits in the unit that fits: 183 ms, 2.41 s.
+// FormatSeconds formats a duration with three digits in the unit that fits: 183 ms, 2.41 s.
 func FormatSeconds(s float64) string {
 	switch a := max(s, -s); {
 	case a == 0:
@@ -22,7 +22,7 @@ func FormatSeconds(s float64) string {
 	}
 }
 
-// FormatBytes writes an amount of memory in the unit that fits: 81.3 GiB, 64 MiB.
+// FormatBytes formats an amount of memory in the unit that fits: 81.3 GiB, 64 MiB.
 func FormatBytes(b float64) string {
 	switch a := max(b, -b); {
 	case a >= 1<<30:
@@ -51,7 +51,7 @@ func FormatJoules(v float64) string {
 
 func FormatRatio(ratio float64) string { return Digits(100*ratio) + " %" }
 
-// Digits writes a number with three significant digits, and more before the point if it has more.
+// Digits formats a number with three significant digits, and more before the point if it has more.
 func Digits(v float64) string {
 	a := max(v, -v)
 	switch {

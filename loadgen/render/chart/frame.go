@@ -49,10 +49,10 @@ func NewFrameIn(m Margins, width, height float64, x, y Axis, label string) *Fram
 	return f
 }
 
-// tickSpace is how many units a tick's text takes at most.
+// tickSpace is the most room that the text of a tick takes, in units.
 const tickSpace = 34
 
-// fitting leaves out ticks that would run into their neighbour; of categories, it shortens the names.
+// fitting leaves out ticks that would overlap; it shortens the names of categories instead.
 func (f *Frame) fitting(ticks []Tick) []Tick {
 	if f.X.Names {
 		return f.shortened(ticks)
@@ -76,7 +76,7 @@ func (f *Frame) shortened(ticks []Tick) []Tick {
 	return short
 }
 
-// Shorten cuts a text to a width, and says that it did by an ellipsis.
+// Shorten cuts a text to a width, with an ellipsis at the cut.
 func Shorten(text string, width float64) string {
 	letters, room := []rune(text), int(width/LetterWidth)
 	if len(letters) <= room {
@@ -85,29 +85,29 @@ func Shorten(text string, width float64) string {
 	return string(letters[:max(1, room-1)]) + "…"
 }
 
-// PX is where a value of the horizontal axis is on the drawing.
+// PX returns the position of a value of the horizontal axis on the drawing.
 func (f *Frame) PX(v float64) float64 { return Tenth(f.Left + (f.Right-f.Left)*f.X.Share(v)) }
 
-// PY is where a value of the vertical axis is on the drawing.
+// PY returns the position of a value of the vertical axis on the drawing.
 func (f *Frame) PY(v float64) float64 { return Tenth(f.Bottom - (f.Bottom-f.Top)*f.Y.Share(v)) }
 
-// Tenth rounds to a tenth of a unit: finer is not seen and only makes the page larger.
+// Tenth rounds to a tenth of a unit: finer steps are invisible and only make the page larger.
 func Tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
 // Add draws a shape on top of the others.
 func (f *Frame) Add(s Shape) { f.Drawing.Shapes = append(f.Drawing.Shapes, s) }
 
-// Text writes at a place of the drawing.
+// Text writes at a position of the drawing.
 func (f *Frame) Text(class string, x, y float64, anchor, text string) {
 	f.Add(Shape{Kind: "text", Class: class, X: Tenth(x), Y: Tenth(y), Anchor: anchor, Text: text})
 }
 
-// Line joins two places of the drawing.
+// Line joins two positions of the drawing.
 func (f *Frame) Line(class string, x1, y1, x2, y2 float64) {
 	f.Add(Shape{Kind: "path", Class: class, D: fmt.Sprintf("M%g %gL%g %g", Tenth(x1), Tenth(y1), Tenth(x2), Tenth(y2))})
 }
 
-// Cross marks a value that must not be taken for one of the others.
+// Cross marks a value that must not be confused with the others.
 func (f *Frame) Cross(x, y float64, title string) {
 	f.Add(Shape{Kind: "path", Class: "cross", D: fmt.Sprintf("M%g %gl7 7m0-7l-7 7", Tenth(x-3.5), Tenth(y-3.5)), Title: title})
 }
@@ -119,7 +119,7 @@ func (f *Frame) Whisker(class string, x, lo, hi, cap float64, title string) {
 		Tenth(x-cap), low, Tenth(2*cap), Tenth(-cap), high, Tenth(-cap), Tenth(2*cap))})
 }
 
-// Mark draws a value as a shape that is told by its form too, of which there are four.
+// Mark draws a value as a shape in one of four forms, so that colour is not the only difference.
 func (f *Frame) Mark(form int, class string, x, y float64, title string) {
 	s := Shape{Kind: "path", Class: class, Title: title}
 	switch x, y = Tenth(x), Tenth(y); form % 4 {
@@ -138,13 +138,13 @@ func (f *Frame) Mark(form int, class string, x, y float64, title string) {
 // Place is a point in the units of the axes.
 type Place struct{ X, Y float64 }
 
-// Polyline draws lines through each run of points; between runs there is nothing.
+// Polyline draws lines through each run of points; runs are not joined.
 func (f *Frame) Polyline(class, title string, runs [][]Place) {
 	var d strings.Builder
 	for _, run := range runs {
 		f.trace(&d, "M", run)
 		if len(run) == 1 {
-			d.WriteString("h.1") // one sample between two gaps is a dot, not nothing
+			d.WriteString("h.1") // one sample between two gaps is a dot
 		}
 	}
 	if d.Len() > 0 {
@@ -176,10 +176,10 @@ func (f *Frame) trace(d *strings.Builder, first string, points []Place) {
 	}
 }
 
-// LetterWidth is how wide a letter of a label is, about.
+// LetterWidth is the approximate width of a letter of a label.
 const LetterWidth = 6.5
 
-// Phases marks where each phase begins; its name stands there if there is room.
+// Phases marks where each phase begins, with its name if there is room.
 func (f *Frame) Phases(phases []Span) {
 	for _, p := range phases {
 		from, to := f.PX(p.Start), f.PX(p.End)
@@ -190,7 +190,7 @@ func (f *Frame) Phases(phases []Span) {
 	}
 }
 
-// Span is a stretch of time with a name, in seconds since the run's start.
+// Span is a named stretch of time, in seconds since the run's start.
 type Span struct {
 	Name       string
 	Start, End float64

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// CSV writes a row for each metric of each pair in each stratum, then one for each line of the ledgers of both arms, in base
-// units. What is not known is empty.
+// CSV writes a row for each metric of each pair in each stratum, then one for each line of the ledgers of both arms, in
+// base units. Unknown values are empty.
 func CSV(w io.Writer, c compare.Comparison) error {
 	header := append([]string{}, c.Within...)
 	columns := columnsOf()
@@ -45,8 +45,8 @@ func CSV(w io.Writer, c compare.Comparison) error {
 	return render.CSV(w, render.Sheet{Name: "Comparison", Header: header, Rows: render.Rows(rows)})
 }
 
-// ledgerRows are the lines of the ledgers of both arms on the host of the runs, by column: in the order of the vocabulary,
-// and the pool that they add up to.
+// ledgerRows returns the lines of the ledgers of both arms on the host of the runs, by column: in the order of the
+// vocabulary, with the pool that they add up to.
 func ledgerRows(p compare.Pair) []map[string]any {
 	var rows []map[string]any
 	for _, m := range moments {
@@ -155,7 +155,7 @@ func momentColumns(arm string, of func(compare.Metrics) compare.Moments) []colum
 	}
 }
 
-// known is a value, or nothing for an empty cell.
+// known returns a value, or nil for an empty cell.
 func known(v *float64) any {
 	if v == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// arms are the colours of arms, by their place in the comparison: neighbours are far apart for
-// colour-blind readers too. Further arms begin again, with another form of their marks.
+// arms are the colours of arms, by their position in the comparison: neighbours differ clearly for colour-blind readers
+// too. Further arms start again from the first colour, with another form of their marks.
 var arms = []string{"c0", "c4", "c1", "c3", "c5", "c7", "c6"}
 
 func armClass(c compare.Comparison, arm string) (class string, form int) {
@@ -22,7 +22,7 @@ func armClass(c compare.Comparison, arm string) (class string, form int) {
 	return arms[i%len(arms)], i
 }
 
-// point is a run's figure.
+// point is the value of a run.
 type point struct {
 	run   compare.RunRef
 	arm   string
@@ -33,8 +33,7 @@ func (p point) text(unit compare.Unit) string {
 	return fmt.Sprintf("%s, %s, %s: %s", p.arm, p.run.Run, p.run.StartedAt.UTC().Format("2006-01-02 15:04"), unit.Text(p.value))
 }
 
-// key is a metric and who says it: what an engine reports of itself shares no figure with what was
-// measured.
+// key is a metric with its source: engine-reported values never share a chart with measured ones.
 type key struct {
 	name   string
 	engine bool
@@ -42,7 +41,7 @@ type key struct {
 
 func keyOf(m compare.Metrics) key { return key{m.Name, m.EngineReported} }
 
-// title is what people call it; one that the table does not have is called by its name.
+// title returns the title of the metric; its name if the table does not have it.
 func (k key) title() string {
 	text := strings.ReplaceAll(k.name, "_", " ")
 	if m, known := compare.FindMetric(k.name); known {
@@ -55,13 +54,13 @@ func (k key) title() string {
 	return text
 }
 
-// unit is what it is counted in.
+// unit returns the unit of the metric.
 func (k key) unit() compare.Unit {
 	m, _ := compare.FindMetric(k.name)
 	return m.Unit
 }
 
-// points are the figures of the runs of an arm, in the order of time.
+// points returns the values of the runs of an arm, in the order of time.
 func points(s compare.Stratum, arm string, k key) []point {
 	a := s.Arms[arm]
 	var all []point
@@ -86,7 +85,7 @@ func values(all []point) []float64 {
 	return x
 }
 
-// mean is that of some runs with its 95 % interval, which one run has not.
+// mean is the mean of some runs with its 95 % interval, which a single run does not have.
 type mean struct {
 	value float64
 	ci    *stats.Interval
@@ -112,7 +111,7 @@ func (m mean) text(unit compare.Unit, n int) string {
 	return text
 }
 
-// counts says how many runs each arm has in a figure, such as "n = 10 native, 13 container runs".
+// counts formats the number of runs of each arm in a chart, such as "n = 10 native, 13 container runs".
 func counts(c compare.Comparison, of func(arm string) int) string {
 	var parts []string
 	for _, arm := range c.Arms {
@@ -123,7 +122,7 @@ func counts(c compare.Comparison, of func(arm string) int) string {
 	return "n = " + strings.Join(parts, ", ") + " runs"
 }
 
-// legend names the arms that have something to show.
+// legend names the arms that have values to show.
 func legend(c compare.Comparison, has func(arm string) bool) []chart.LegendItem {
 	var items []chart.LegendItem
 	for _, arm := range c.Arms {
@@ -134,7 +133,7 @@ func legend(c compare.Comparison, has func(arm string) bool) []chart.LegendItem 
 	return items
 }
 
-// span is from the least to the largest of some values.
+// span is the range from the smallest to the largest of some values.
 type span struct{ lo, hi float64 }
 
 func noSpan() span { return span{math.Inf(1), math.Inf(-1)} }
@@ -145,8 +144,7 @@ func (s *span) take(values ...float64) {
 	}
 }
 
-// headline are the metrics that a person asks for first, most telling ones first; others follow in the
-// order of the table.
+// headline returns the metrics of most interest, the most important first; others follow in the order of the table.
 func headline() []string {
 	return []string{
 		compare.OutputTokensPerSecond, compare.ToolOutputTokensPerSecond, compare.TimeToFirstToken, compare.TimePerOutputToken, compare.RequestDuration,
@@ -154,7 +152,7 @@ func headline() []string {
 	}
 }
 
-// shown are the metrics of a stratum that are drawn: what decides, then the headline, then what differs.
+// shown returns the metrics of a stratum that are drawn: those that decide, then the headline, then those that differ.
 func shown(s compare.Stratum, most int) []key {
 	rank := map[key]int{}
 	note := func(k key, at int) {
@@ -181,7 +179,7 @@ func shown(s compare.Stratum, most int) []key {
 	return keys[:min(len(keys), most)]
 }
 
-// find is a metric of a pair; nil if it has none of that name.
+// find returns a metric of a pair; nil if it has none of that name.
 func find(pair compare.Pair, k key) *compare.Metrics {
 	for i := range pair.Metrics {
 		if keyOf(pair.Metrics[i]) == k {
@@ -191,7 +189,7 @@ func find(pair compare.Pair, k key) *compare.Metrics {
 	return nil
 }
 
-// outliers are the runs of a stratum that stand out in a metric.
+// outliers returns the runs of a stratum that are outliers in a metric.
 func outliers(s compare.Stratum, k key) map[string]bool {
 	flagged := map[string]bool{}
 	for _, pair := range s.Pairs {

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
-// metricFigures are two figures for each metric that is drawn: over the arms, and over time.
+// metricFigures returns two charts for each metric that is drawn: over the arms, and over time.
 func metricFigures(c compare.Comparison, s compare.Stratum) []chart.Figure {
 	var figures []chart.Figure
 	for _, k := range shown(s, mostFigures) {
@@ -17,10 +17,10 @@ func metricFigures(c compare.Comparison, s compare.Stratum) []chart.Figure {
 	return figures
 }
 
-// boxRuns is from how many runs on quartiles say more than the runs themselves.
+// boxRuns is the number of runs from which on a box plot is drawn.
 const boxRuns = 5
 
-// boxes draws every run of a metric by arm, with a box plot and the mean beside it.
+// boxes draws every run of a metric by arm, with a box plot and the mean next to it.
 func boxes(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 	unit := k.unit()
 	extent := noSpan()
@@ -60,13 +60,13 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 	})
 }
 
-// area is a stretch of values with what it stands for.
+// area is a range of values with its meaning.
 type area struct {
 	lo, hi, mean float64
 	says         string
 }
 
-// marginBand is what would not matter about the baseline's mean; nil where it cannot be said.
+// marginBand returns the range around the baseline's mean that the margin allows; nil where it cannot be computed.
 func marginBand(c compare.Comparison, k key, s compare.Stratum, baseline []point) *area {
 	if len(baseline) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (a *area) draw(f *chart.Frame) {
 	f.Line("mark", f.Left, f.PY(a.mean), f.Right, f.PY(a.mean))
 }
 
-// slot is how wide the place of a category is on the drawing.
+// slot returns the width of a category on the drawing.
 func slot(f *chart.Frame) float64 { return (f.Right - f.Left) / (f.X.Hi - f.X.Lo) }
 
 func drawBox(f *chart.Frame, class string, at float64, x []float64) {
@@ -122,7 +122,7 @@ func drawMean(f *chart.Frame, class string, at float64, all []point, unit compar
 	f.Mark(3, class+" mean", x, y, title)
 }
 
-// drawRuns spreads the runs of an arm to the right as they came, so that none hides another.
+// drawRuns spreads the runs of an arm to the right in their order, so that none hides another.
 func drawRuns(f *chart.Frame, class string, form int, at float64, all []point, flagged map[string]bool, unit compare.Unit) {
 	half := min(20, 0.16*slot(f))
 	for i, p := range all {

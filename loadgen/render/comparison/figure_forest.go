@@ -8,23 +8,22 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// ratioRow is a metric of a pair as a ratio to the baseline: where it is, how sure that is, and what
-// would not matter.
+// ratioRow is a metric of a pair as a ratio to the baseline, with its interval and its margin.
 type ratioRow struct {
 	name, says string
 	class      string
-	at, lo, hi float64 // lo and hi are at without an interval
+	at, lo, hi float64 // lo and hi equal at without an interval
 	marginLow  float64
 	marginHigh float64
-	interval   bool // whether there is one
-	// inconclusive is the verdict.
+	interval   bool // true if it has one
+	// inconclusive is true for that verdict.
 	inconclusive bool
 }
 
-// farthest is how many times more or less a ratio shows; what is beyond lies on the edge.
+// farthest is the largest ratio, or its inverse, on the axis; values beyond are at the edge.
 const farthest = 20
 
-// newRatio is nil for a metric without a ratio, such as a temperature.
+// newRatio returns nil for a metric without a ratio, such as a temperature.
 func newRatio(m compare.Metrics) *ratioRow {
 	base := m.A.Mean
 	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
@@ -84,8 +83,8 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 	return &drawn
 }
 
-// besideOne is what the intervals are that are all beside 1 and not inside the margin, as far as there are any: a
-// difference, or, where the figure is one of many, inconclusive.
+// besideOne explains the intervals that exclude 1 and are not inside the margin, as far as there are any: the verdict
+// is a difference or, after adjustment for the number of metrics, inconclusive.
 func besideOne(rows []ratioRow) string {
 	findings, adjusted := 0, 0
 	for _, r := range rows {
@@ -111,7 +110,7 @@ func besideOne(rows []ratioRow) string {
 	return text
 }
 
-// wide is from which width on names stand beside their row, and no longer above it.
+// wide is the width from which on names are next to their row instead of above it.
 const wide = 700
 
 func drawForest(rows []ratioRow, extent span, width, height float64, label string) *chart.Drawing {
@@ -150,7 +149,7 @@ func drawRatio(f *chart.Frame, r ratioRow, y float64) {
 	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.says, compare.Change(r.lo), compare.Change(r.hi)))
 }
 
-// ratioAxis is logarithmic around 1: half and double are as far away.
+// ratioAxis is logarithmic around 1: half and double are equally far away.
 func ratioAxis(extent span, width float64) chart.Axis {
 	reach := 1.02 * max(math.Log(extent.hi), -math.Log(extent.lo), math.Log(1.005))
 	a := chart.Axis{Title: "ratio, logarithmic", Lo: math.Exp(-reach), Hi: math.Exp(reach), Log: true}

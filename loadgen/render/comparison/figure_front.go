@@ -8,14 +8,14 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// mostFront is how many figures stand in front of the strata, and mostBars how many strata they show.
+// mostFront is the number of charts above the strata, and mostBars the number of strata that they show.
 const (
 	mostFront = 8
 	mostBars  = 12
 )
 
-// frontFigures draw the headline metrics of all strata side by side, a bar for each arm; none of one
-// stratum, whose own figures say it better.
+// frontFigures draws the headline metrics of all strata side by side, a bar for each arm; none for a single stratum,
+// whose own charts have the same data.
 func frontFigures(c compare.Comparison) []chart.Figure {
 	if len(c.Strata) < 2 || len(c.Strata) > mostBars {
 		return nil
@@ -31,7 +31,7 @@ func frontFigures(c compare.Comparison) []chart.Figure {
 	return figures
 }
 
-// group is the runs of an arm in a stratum.
+// group holds the runs of an arm in a stratum.
 type group struct {
 	stratum int
 	arm     string
@@ -105,7 +105,7 @@ func drawBar(f *chart.Frame, c compare.Comparison, k key, g group) {
 	}
 }
 
-// barText is the mean above a bar, in the unit of the axis.
+// barText formats the mean above a bar, in the unit of the axis.
 func barText(unit compare.Unit, v float64) string {
 	return strconv.FormatFloat(v*scaleOf(unit, v).by, 'g', 4, 64)
 }

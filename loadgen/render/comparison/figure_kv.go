@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// kvOf names the metric that a model of the KV cache is in.
+// kvOf returns the metric that is the x of a KV model.
 func kvOf(m compare.KVModel) string {
 	if m.Of == compare.KVOfFree {
 		return "free_at_kv_sizing_bytes"
@@ -15,7 +15,7 @@ func kvOf(m compare.KVModel) string {
 	return compare.MemoryOccupiedWithoutKV
 }
 
-// kvWords says what the model is and whether it explains the capacities.
+// kvWords describes the model and whether it explains the capacities.
 func kvWords(m compare.KVModel) string {
 	equation := fmt.Sprintf("KV cache = %.3g × memory free at sizing", m.Fraction)
 	if m.Of != compare.KVOfFree {
@@ -31,7 +31,7 @@ func kvWords(m compare.KVModel) string {
 	return text + fmt.Sprintf(" That explains %.3g %% of the variance of the KV cache.", 100*m.Share)
 }
 
-// overallKV is the model over all runs.
+// overallKV returns the model over all runs.
 func overallKV(c compare.Comparison) *kvModel {
 	if c.KVModel == nil {
 		return nil
@@ -87,7 +87,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	return k
 }
 
-// eitherWay are the figures of an arm's runs, whoever says them: a model is of what it was told.
+// eitherWay returns the values of an arm's runs from any source: a model uses measured and reported values.
 func eitherWay(s compare.Stratum, arm, name string) []point {
 	return append(points(s, arm, key{name, false}), points(s, arm, key{name, true})...)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// ledgerFigures are those of the host of the runs and of every further machine that both arms measured.
+// ledgerFigures returns the charts of the host of the runs and of every further machine that both arms measured.
 func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*chart.Figure {
 	var all []*chart.Figure
 	for _, l := range ledgersOf(pair) {
@@ -18,8 +18,8 @@ func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) [
 	return all
 }
 
-// ledgerFigure draws by how much each line of the memory ledger differs, and all that hardly differ as one; nil where none
-// was observed, or none differs.
+// ledgerFigure draws the difference of each line of the memory ledger, with small differences folded into one; nil
+// where none was observed, or none differs.
 func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *chart.Figure {
 	f := chart.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
 	folded := l.folded(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// loadFigures draw metrics over a number that strata differ in, such as the concurrency of a sweep.
+// loadFigures draws metrics over a number in which strata differ, such as the concurrency of a sweep.
 func loadFigures(c compare.Comparison) []chart.Figure {
 	var figures []chart.Figure
 	for _, label := range c.Within {
@@ -25,13 +25,13 @@ func loadFigures(c compare.Comparison) []chart.Figure {
 	return figures[:min(len(figures), 2*mostFigures)]
 }
 
-// course is the strata that differ in one number only, in its order.
+// course holds the strata that differ in one number only, in its order.
 type course struct {
-	name   string // what they have in common
+	name   string // their common labels
 	strata []compare.Stratum
 }
 
-// alongside groups strata by everything but one label.
+// alongside groups strata by everything except one label.
 func alongside(c compare.Comparison, label string) []course {
 	var courses []course
 	for _, s := range c.Strata {
@@ -89,7 +89,7 @@ func overLoad(c compare.Comparison, label string, loads map[string]float64, alon
 	return figures
 }
 
-// loaded is the runs of an arm at one load.
+// loaded holds the runs of an arm at one load.
 type loaded struct {
 	load float64
 	runs []point
@@ -138,7 +138,7 @@ func loadsOf(curves map[string][]loaded) []float64 {
 	return loads
 }
 
-// overLoadAxis begins at 0, but for durations that differ by more than a decade.
+// overLoadAxis begins at 0, except for durations that differ by more than a decade.
 func overLoadAxis(unit compare.Unit, extent span) chart.Axis {
 	if unit == compare.UnitSeconds {
 		return chart.Durations(extent.lo, extent.hi)

@@ -9,10 +9,10 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// mostBlocks is how many changes of arms are marked; of more, the marks themselves show them.
+// mostBlocks is the largest number of changes of arms that are marked; beyond it the marks of the runs show them.
 const mostBlocks = 14
 
-// overTime draws every run of a metric where it stands in the order of time.
+// overTime draws every run of a metric at its position in time.
 func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 	unit := k.unit()
 	var all []point
@@ -57,7 +57,7 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 	})
 }
 
-// drawThread joins the runs of an arm that follow each other.
+// drawThread joins consecutive runs of an arm.
 func drawThread(f *chart.Frame, class, arm string, all []point) {
 	var threads [][]chart.Place
 	for i, p := range all {
@@ -73,7 +73,7 @@ func drawThread(f *chart.Frame, class, arm string, all []point) {
 	f.Polyline("thread "+class, "", slices.DeleteFunc(threads, func(t []chart.Place) bool { return len(t) < 2 }))
 }
 
-// blocksOf are the stretches of runs of one arm.
+// blocksOf returns the stretches of runs of one arm.
 func blocksOf(all []point) []chart.Span {
 	var blocks []chart.Span
 	for i, p := range all {
@@ -85,7 +85,7 @@ func blocksOf(all []point) []chart.Span {
 	return blocks
 }
 
-// driftWords says how a metric goes with time inside the arms.
+// driftWords describes the drift of a metric over time inside the arms.
 func driftWords(c compare.Comparison, s compare.Stratum, k key) string {
 	var parts []string
 	for _, arm := range c.Arms {

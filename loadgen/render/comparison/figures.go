@@ -9,13 +9,13 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// Named is a figure with a name for its file.
+// Named is a chart with a name for its file.
 type Named struct {
 	Name string
 	chart.Figure
 }
 
-// Figures are all figures of a comparison's page.
+// Figures returns all charts of a comparison's page.
 func Figures(c compare.Comparison) []Named {
 	var all []Named
 	add := func(where string, figures ...chart.Figure) {
@@ -42,7 +42,7 @@ func Figures(c compare.Comparison) []Named {
 	return all
 }
 
-// slug is a text as the name of a file.
+// slug converts a text to a file name.
 func slug(text string) string {
 	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return strings.Trim(name[:min(len(name), 80)], "-")

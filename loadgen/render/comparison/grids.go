@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are
-// usually published.
+// decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are usually
+// published.
 func decisiveGrid(c compare.Comparison) render.Table {
 	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
 	two := len(c.Arms) == 2
@@ -39,7 +39,7 @@ func decisiveGrid(c compare.Comparison) render.Table {
 	return g
 }
 
-// ratioText is the ratio as a change; of a temperature that says nothing.
+// ratioText formats the ratio as a change; a ratio of temperatures has no meaning and is left out.
 func ratioText(m compare.Metrics) string {
 	if compare.Unit(m.Unit) == compare.UnitCelsius {
 		return chart.None
@@ -47,7 +47,7 @@ func ratioText(m compare.Metrics) string {
 	return chart.Optional(m.Ratio, compare.Change)
 }
 
-// anyInterval is that of the ratio where it is analysed so, else that of the difference.
+// anyInterval returns the interval of the ratio for a metric analysed as ratios, else that of the difference.
 func anyInterval(m compare.Metrics) string {
 	unit := compare.Unit(m.Unit)
 	switch {
@@ -60,7 +60,7 @@ func anyInterval(m compare.Metrics) string {
 	}
 }
 
-// rowTone marks rows that a reader must not miss.
+// rowTone returns the tone of rows that a reader must not miss.
 func rowTone(m compare.Metrics) render.Tone {
 	switch {
 	case m.Confounded:
@@ -72,7 +72,7 @@ func rowTone(m compare.Metrics) render.Tone {
 	}
 }
 
-// metricsGrid has everything that is stated of the metrics of a pair.
+// metricsGrid has all figures of the metrics of a pair.
 func metricsGrid(pair compare.Pair) render.Table {
 	g := render.Table{Words: []int{1, 2}, Header: []string{
 		"metric", "better is", "verdict", "mean " + pair.A, "sd (population)", "n", "mean " + pair.B, "sd (population)", "n",
@@ -107,7 +107,7 @@ func metricsGrid(pair compare.Pair) render.Table {
 func probability(p float64) string { return fmt.Sprintf("%.3g", p) }
 func twoDigits(v float64) string   { return fmt.Sprintf("%.2f", v) }
 
-// gradesGrid counts the runs of each arm by grade, with why they have no better one.
+// gradesGrid counts the runs of each arm by run quality, with the reasons why it is not better.
 func gradesGrid(c compare.Comparison) render.Table {
 	g := render.Table{Header: []string{"arm", "decision", "valid", "invalid", "why not a better grade"}, Words: []int{4}}
 	for _, arm := range c.Arms {
@@ -126,7 +126,7 @@ func gradesGrid(c compare.Comparison) render.Table {
 	return g
 }
 
-// commonest lists the reasons that most runs have.
+// commonest lists the most frequent reasons.
 func commonest(why map[string]int) string {
 	reasons := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
 	var parts []string
@@ -164,7 +164,7 @@ func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
 	return g
 }
 
-// fairness parts what differs between the arms from what was looked at and is the same.
+// fairness separates the facts that differ between the arms from those that are the same.
 func fairness(pair compare.Pair) (differs, same render.Table) {
 	differs = render.Table{Header: []string{"item", pair.A, pair.B}, Words: []int{1, 2}}
 	same = differs
@@ -178,7 +178,7 @@ func fairness(pair compare.Pair) (differs, same render.Table) {
 	return differs, same
 }
 
-// orderGrid is what the order of runs does to metrics: where it does something, and to those that decide.
+// orderGrid shows the effect of the order of runs on metrics: those with an effect, and those that decide.
 func orderGrid(pair compare.Pair) render.Table {
 	g := render.Table{Header: []string{"metric", "finding", "of", "", ""}, Words: []int{1, 2, 3, 4}}
 	primary := map[string]bool{}
@@ -222,7 +222,7 @@ func doubtIf(doubt bool) render.Tone {
 	return ""
 }
 
-// outlierGrid lists runs that stand out.
+// outlierGrid lists the outliers.
 func outlierGrid(pair compare.Pair) render.Table {
 	g := render.Table{Header: []string{"run", "arm", "metric", "value", "flagged by", "possible causes"}, Words: []int{1, 2, 4, 5}}
 	for _, m := range pair.Metrics {

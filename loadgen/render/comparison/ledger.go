@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// moments are when ledgers are compared, with their colour.
+// moments are the moments at which ledgers are compared, with their colour.
 var moments = []moment{
 	{"start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
 	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
@@ -25,19 +25,19 @@ type moment struct {
 	of          func(compare.LedgerDelta) map[string]float64
 }
 
-// leastLedger is how many bytes a line must differ by to be shown for itself where lines are folded.
+// leastLedger is the difference in bytes from which on a line is shown by itself where lines are folded.
 const leastLedger = 32 << 20
 
 // ledgers are those of both arms on one machine.
 type ledgers struct {
-	where      string // " of spark-2"; empty of the host of the runs
+	where      string // " of spark-2"; empty for the host of the runs
 	pair       compare.LedgerPair
 	difference compare.LedgerDelta
-	differ     int // of folded ones, how many lines differ by leastLedger or more
+	differ     int // for folded ledgers, the number of lines that differ by leastLedger or more
 }
 
-// ledgersOf are those of the host of the runs, then those of further machines by their names. Comparisons that were saved
-// before they had the ledgers of the arms have the differences alone.
+// ledgersOf returns the ledgers of the host of the runs, then those of further machines by name. Comparisons saved
+// before they had the ledgers of the arms have the differences only.
 func ledgersOf(p compare.Pair) []ledgers {
 	all := []ledgers{{pair: p.Ledgers, difference: p.LedgerDifference}}
 	for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {
@@ -46,7 +46,7 @@ func ledgersOf(p compare.Pair) []ledgers {
 	return all
 }
 
-// names are the lines of all moments, in the order of the vocabulary; folded ones are the last.
+// names returns the lines of all moments, in the order of the vocabulary; the folded line is the last.
 func (l ledgers) names() []string {
 	lines := map[string]bool{}
 	for _, m := range moments {
@@ -57,7 +57,8 @@ func (l ledgers) names() []string {
 	return metric.InLedgerOrder(lines)
 }
 
-// folded has the lines that differ by leastLedger or more at one moment, those that are kept, and the sum of the others as one line.
+// folded returns the lines that differ by leastLedger or more at one moment, those in kept, and the sum of the others
+// as one line.
 func (l ledgers) folded(kept map[string]bool) ledgers {
 	largest := map[string]float64{}
 	for _, m := range moments {
@@ -74,7 +75,7 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 		return !differs && !kept[name]
 	})
 	others := len(l.names()) - len(largest)
-	if others < 2 { // one line has a name of its own
+	if others < 2 { // a single line keeps its name
 		return l
 	}
 	name := fmt.Sprintf("%d other lines", others)
@@ -100,7 +101,7 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 	return l
 }
 
-// large are the lines that are at least a hundredth of the pool of an arm at one moment.
+// large returns the lines that are at least a hundredth of the pool of an arm at one moment.
 func (l ledgers) large() map[string]bool {
 	large := map[string]bool{}
 	for _, arm := range []compare.Ledger{l.pair.A, l.pair.B} {
@@ -115,8 +116,9 @@ func (l ledgers) large() map[string]bool {
 	return large
 }
 
-// ledgerTables have a table for each moment that was observed: the lines of both arms and their difference, GiB, in the
-// order of the vocabulary, and the pool that they add up to. Without all lines those that are small and hardly differ are folded.
+// ledgerTables returns a table for each observed moment: the lines of both arms and their difference, GiB, in the order
+// of the vocabulary, and the pool that they add up to. Unless all is set, lines that are small and hardly differ are
+// folded.
 func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 	shown := l
 	if !all {
@@ -137,7 +139,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 				})...)...)
 			}
 		}
-		if _, whole := m.of(l.difference)[metric.LineUnattributed]; whole { // else lines may be missing
+		if _, whole := m.of(l.difference)[metric.LineUnattributed]; whole { // without it lines may be missing
 			t.Add(append([]string{"pool"}, cells(columns, sum)...)...)
 		}
 		tables = append(tables, t)
@@ -145,7 +147,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 	return tables
 }
 
-// cells are the figures of both arms and their difference.
+// cells formats the values of both arms and their difference.
 func cells(columns []map[string]float64, of func(map[string]float64) (bytes float64, known bool)) []string {
 	var all []string
 	for i, lines := range columns {
@@ -162,7 +164,7 @@ func cells(columns []map[string]float64, of func(map[string]float64) (bytes floa
 	return all
 }
 
-// sum adds up in the order of the vocabulary, so that it is the same every time.
+// sum adds in the order of the vocabulary, so that the result does not vary.
 func sum(lines map[string]float64) (bytes float64, known bool) {
 	for _, name := range metric.InLedgerOrder(lines) {
 		bytes += lines[name]

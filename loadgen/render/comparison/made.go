@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// madeFacts are when the runs began, in UTC, and the versions of the engines and of uma-load that made them, as far as the pairs
-// have them.
+// madeFacts returns when the runs began, in UTC, and the versions of the engines and of uma-load that made them, as far
+// as the pairs have them.
 func madeFacts(c compare.Comparison) []render.Fact {
 	var facts []render.Fact
 	if period := startedText(c); period != "" {
@@ -24,7 +24,7 @@ func madeFacts(c compare.Comparison) []render.Fact {
 	return facts
 }
 
-// madeLine is the same in a line.
+// madeLine returns the same in one line.
 func madeLine(c compare.Comparison) string {
 	var parts []string
 	for _, f := range madeFacts(c) {
@@ -33,7 +33,7 @@ func madeLine(c compare.Comparison) string {
 	return strings.Join(parts, ", ")
 }
 
-// startedText is from when to when runs began; empty where none has a date.
+// startedText formats the range of the starts of runs; empty where none has a date.
 func startedText(c compare.Comparison) string {
 	var first, last time.Time
 	for _, s := range c.Strata {
@@ -62,7 +62,7 @@ func startedText(c compare.Comparison) string {
 	return from + " to " + to + " UTC"
 }
 
-// sharedValues are the values of an item over all arms, each once, in their order.
+// sharedValues returns the values of an item over all arms, each once, in their order.
 func sharedValues(c compare.Comparison, item string) []string {
 	var values []string
 	for _, s := range c.Strata {

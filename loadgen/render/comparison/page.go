@@ -10,24 +10,24 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// HTML writes a comparison as one self-contained page: no script, nothing loaded from elsewhere.
+// HTML writes a comparison as one self-contained page: no script, and no external resource.
 func HTML(w io.Writer, title string, c compare.Comparison) error {
 	return render.HTML(w, page(title, c, true))
 }
 
-// Markdown writes everything that a comparison says.
+// Markdown writes the whole comparison.
 func Markdown(w io.Writer, title string, c compare.Comparison) error {
 	return render.Markdown(w, page(title, c, false))
 }
 
-// How much a page with figures shows. Everything is in the comparison itself, in its Markdown and its CSV.
+// Limits of a page with charts. The comparison itself, its Markdown and its CSV are complete.
 const (
 	mostStrata  = 24 // with a section of their own
 	mostFigures = 8  // of metrics, in each section
 	mostPairs   = 6  // with a forest plot, in each section
 )
 
-// page is a comparison as a document, with figures or with every stratum.
+// page returns a comparison as a document, with charts or with every stratum.
 func page(title string, c compare.Comparison, drawn bool) render.Document {
 	d := render.Document{Title: title}
 	if c.Simulated {
@@ -60,7 +60,7 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	return d
 }
 
-// Warnings are what stands beside verdicts.
+// Warnings returns the caveats of a comparison as a list.
 func Warnings(all []compare.Warning) render.List {
 	l := render.List{Tone: render.Note, Lead: []render.Span{render.Strong("What stands beside the verdicts")}}
 	for _, w := range all {
@@ -69,7 +69,7 @@ func Warnings(all []compare.Warning) render.List {
 	return l
 }
 
-// kvModel is the model of the KV cache with its figure, if there is one.
+// kvModel is the model of the KV cache with its chart, if there is one.
 type kvModel struct {
 	Says   string
 	Figure *chart.Figure
@@ -86,7 +86,7 @@ func kvBlocks(kv *kvModel, drawn bool) []render.Block {
 	return blocks
 }
 
-// there are the figures that could be drawn.
+// there returns the charts that could be drawn.
 func there(figures ...*chart.Figure) render.Figures {
 	var all render.Figures
 	for _, f := range figures {
@@ -97,7 +97,7 @@ func there(figures ...*chart.Figure) render.Figures {
 	return all
 }
 
-// section is one stratum.
+// section returns the blocks of one stratum.
 func section(c compare.Comparison, s compare.Stratum, drawn bool) []render.Block {
 	blocks := []render.Block{render.H2(stratumName(c, s)), render.P(render.Plain(orderWords(s))), Warnings(s.Warnings)}
 	for i, pair := range s.Pairs {
@@ -113,7 +113,7 @@ func section(c compare.Comparison, s compare.Stratum, drawn bool) []render.Block
 	return append(blocks, render.Details{Summary: fmt.Sprintf("Runs: %d", len(runs.Rows)), Blocks: []render.Block{runs}})
 }
 
-// ownKV is the model of a stratum; one of a single stratum stands above it.
+// ownKV returns the model of a stratum; nil for a single stratum, whose model is above it.
 func ownKV(c compare.Comparison, s compare.Stratum) *kvModel {
 	if s.KVModel == nil || len(c.Strata) < 2 {
 		return nil
@@ -121,11 +121,11 @@ func ownKV(c compare.Comparison, s compare.Stratum) *kvModel {
 	return newKV(c, []compare.Stratum{s}, *s.KVModel)
 }
 
-// pairBlocks is an arm against the baseline.
+// pairBlocks returns the blocks of an arm compared with the baseline.
 func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, drawn bool) []render.Block {
 	blocks := []render.Block{render.H3(pairName(pair))}
 	for _, m := range pair.Metrics {
-		if m.Primary && len(c.Strata) > 1 { // else it stands at the top
+		if m.Primary && len(c.Strata) > 1 { // for a single stratum it is at the top
 			blocks = append(blocks, newVerdict("", s, pair, m).Block())
 		}
 	}
@@ -159,7 +159,7 @@ func pairFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) ren
 
 func pairName(p compare.Pair) string { return p.B + " against " + p.A }
 
-// headed is a table below its heading; nothing of an empty one.
+// headed returns a table below its heading; no blocks for an empty table.
 func headed(title string, t render.Table) []render.Block {
 	if t.Empty() {
 		return nil

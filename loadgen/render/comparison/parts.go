@@ -5,11 +5,11 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// mostParts is how many strata are drawn beside each other on a page of somebody else.
+// mostParts is the number of strata that are drawn next to each other on a page of another package.
 const mostParts = 8
 
-// ByArm are the figures of a comparison without its verdicts, for a page of somebody else: the strata side by side, then
-// the runs of each by arm.
+// ByArm returns the charts of a comparison without its verdicts, for a page of another package: the strata side by
+// side, then the runs of each by arm.
 func ByArm(c compare.Comparison) []render.Block {
 	const says = "A mark is a run; beside the runs of an arm stands their mean with its 95 % interval. A box is the middle half of the runs. How sure a difference is, and what could explain it beside the arm, is a comparison’s to say."
 	var blocks []render.Block

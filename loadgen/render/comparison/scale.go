@@ -7,13 +7,13 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// scale is the unit in which a figure shows a metric, and how many of it one of the metric's unit is.
+// scale is the unit in which a chart shows a metric, and its factor from the unit of the metric.
 type scale struct {
 	unit string
 	by   float64
 }
 
-// scaleOf is the scale on which amounts up to a largest one are read best.
+// scaleOf returns the scale that suits amounts up to largest.
 func scaleOf(unit compare.Unit, largest float64) scale {
 	switch unit {
 	case compare.UnitSeconds:
@@ -39,7 +39,7 @@ func scaleOf(unit compare.Unit, largest float64) scale {
 	}
 }
 
-// closeAxis spans values that lie close together, and says so in its title: it does not begin at 0.
+// closeAxis spans values that lie close together; its title notes that it does not begin at 0.
 func closeAxis(unit compare.Unit, lo, hi float64, n int) chart.Axis {
 	s := scaleOf(unit, max(math.Abs(lo), math.Abs(hi)))
 	room := max(0.08*(hi-lo), 0.002*max(math.Abs(lo), math.Abs(hi)), 1e-9)

@@ -1,5 +1,5 @@
-// Package comparison shows a comparison: as text for a terminal, as Markdown, as CSV and as one page of HTML with
-// its figures. It computes nothing that the comparison does not say, and every text in it is somebody else's.
+// Package comparison shows a comparison: as text for a terminal, as Markdown, as CSV and as one page of HTML with its
+// charts. It computes no figures that the comparison does not have, and treats every text in it as untrusted.
 package comparison
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// How much the terminal shows. All of it is in the other forms.
+// Limits of the text for a terminal. The other formats are complete.
 const (
 	mostRows    = 48 // of metrics
 	mostDiffers = 12 // of each pair
 	mostOfCode  = 3  // warnings of one code
 )
 
-// Text prints a comparison for a terminal: the verdicts first, then what speaks for and against them.
+// Text prints a comparison for a terminal: the verdicts first, then what supports and weakens them.
 func Text(w io.Writer, c compare.Comparison) error {
 	return render.Text(w, terminal(c))
 }
@@ -52,7 +52,7 @@ func terminal(c compare.Comparison) render.Document {
 
 func line(text string) render.Paragraph { return render.P(render.Plain(text)) }
 
-// runsIn counts the runs that enter figures, and those that do not.
+// runsIn counts the runs that enter figures, and the excluded ones.
 func runsIn(c compare.Comparison) (runs, excluded int) {
 	for _, s := range c.Strata {
 		for _, a := range s.Arms {
@@ -63,8 +63,8 @@ func runsIn(c compare.Comparison) (runs, excluded int) {
 	return runs, excluded
 }
 
-// verdictBlocks have a table for each pair. Where there are too many rows, only what decides and what differs is
-// shown.
+// verdictBlocks has a table for each pair. Where there are too many rows, only the metrics that decide and those that
+// differ are shown.
 func verdictBlocks(c compare.Comparison) []render.Block {
 	rows := 0
 	for _, s := range c.Strata {
@@ -90,7 +90,7 @@ func verdictBlocks(c compare.Comparison) []render.Block {
 	return blocks
 }
 
-// verdictGrid has what a person needs of the metrics of a pair, and the number of those left out.
+// verdictGrid has the most important columns of the metrics of a pair, and returns the number of metrics left out.
 func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 	g = render.Table{Header: []string{"", p.A, "sd (population)", "n", p.B, "sd (population)", "n", "change", "95 % CI", "margin", "verdict"}}
 	for _, m := range p.Metrics {
@@ -114,7 +114,7 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 	return g, left
 }
 
-// found says whether there is a finding.
+// found reports whether the verdict is a finding.
 func found(m compare.Metrics) bool {
 	return slices.Contains([]compare.Verdict{compare.Better, compare.Worse, compare.Different}, m.Verdict)
 }
@@ -161,7 +161,7 @@ func fairnessBlocks(c compare.Comparison) []render.Block {
 	return append([]render.Block{render.H3("fairness"), counts}, tables...)
 }
 
-// more says how much is not shown.
+// more formats the number of lines that are not shown.
 func more(left int) string { return fmt.Sprintf("  and %d more, which --md has", left) }
 
 func ledgerBlocks(c compare.Comparison) []render.Block {
@@ -179,8 +179,8 @@ func ledgerBlocks(c compare.Comparison) []render.Block {
 	return blocks
 }
 
-// warningBlocks list those of the whole; then those of strata and pairs that the former do not sum up, a few of each
-// code.
+// warningBlocks lists the warnings of the whole; then those of strata and pairs that the former do not sum up, a few of
+// each code.
 func warningBlocks(c compare.Comparison) []render.Block {
 	var l render.List
 	whole := map[string]bool{}
@@ -211,7 +211,7 @@ func warningBlocks(c compare.Comparison) []render.Block {
 	return []render.Block{render.H3("warnings"), l}
 }
 
-// warningsBelow are those of strata and pairs, with where they are of.
+// warningsBelow returns the warnings of strata and pairs, with the name of each.
 func warningsBelow(c compare.Comparison) []compare.Warning {
 	var all []compare.Warning
 	for _, s := range c.Strata {
@@ -231,7 +231,7 @@ func warningsBelow(c compare.Comparison) []compare.Warning {
 	return all
 }
 
-// ends are those of an interval.
+// ends formats the ends of an interval.
 func ends(i *compare.Interval, text func(float64) string) string {
 	if i == nil {
 		return chart.None
@@ -239,8 +239,8 @@ func ends(i *compare.Interval, text func(float64) string) string {
 	return text(i[0]) + " to " + text(i[1])
 }
 
-// deviation is the standard deviation of the sample in the unit of its mean, with that of a population
-// beside it: both are published.
+// deviation formats the standard deviation of the sample in the unit of its mean, and that of a population: both are
+// published.
 func deviation(m compare.Moments, unit compare.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
 		return chart.None

@@ -10,15 +10,15 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Verdict is what is said of a metric that decides.
+// Verdict is the verdict of a metric that decides, in words.
 type Verdict struct {
 	Tone  render.Tone
 	Where string // the stratum
 	Text  string // what was found
-	Means string // what that does and does not say
+	Means string // how to read it, and its limits
 }
 
-// Block is a verdict on a page.
+// Block returns a verdict for a page.
 func (v Verdict) Block() render.Paragraph {
 	spans := []render.Span{render.Strong(v.Text), render.Plain(" " + v.Means)}
 	if v.Where != "" && v.Where != allRuns {
@@ -27,7 +27,7 @@ func (v Verdict) Block() render.Paragraph {
 	return render.Notice(v.Tone, spans...)
 }
 
-// Verdicts are those of the primary metrics of all strata.
+// Verdicts returns the verdicts of the primary metrics of all strata.
 func Verdicts(c compare.Comparison) []Verdict {
 	var all []Verdict
 	for _, s := range c.Strata {
@@ -69,8 +69,8 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	return v
 }
 
-// gradeWords says how many runs of a pair carry a decision, and why the others do not. Carry is false if
-// none does.
+// gradeWords describes how many runs of a pair support a decision, and why the others do not. Carry is false if none
+// does.
 func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) {
 	why := map[string]int{}
 	runs := slices.Concat(s.Arms[pair.A].Runs, s.Arms[pair.B].Runs)
@@ -97,7 +97,7 @@ func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) 
 	return decision > 0, says + "."
 }
 
-// changeWords is the difference with its interval, relative where it is analysed so.
+// changeWords formats the difference with its interval, relative for a metric analysed as ratios.
 func changeWords(m compare.Metrics) string {
 	unit := compare.Unit(m.Unit)
 	switch {
@@ -119,7 +119,7 @@ func signed(unit compare.Unit, v float64) string {
 	return unit.Text(v)
 }
 
-// meaning is what a verdict says to somebody who doubts it.
+// meaning explains a verdict to a reader who doubts it.
 func meaning(m compare.Metrics) string {
 	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
 	switch m.Verdict {
@@ -146,7 +146,7 @@ func meaning(m compare.Metrics) string {
 	}
 }
 
-// VerdictText is a verdict with what it depends on.
+// VerdictText formats a verdict with its conditions.
 func VerdictText(m compare.Metrics) string {
 	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
 	if m.Verdict == compare.Undecided {
@@ -161,7 +161,7 @@ func VerdictText(m compare.Metrics) string {
 	return text
 }
 
-// whyUndecided is what keeps anything from being said beyond a difference.
+// whyUndecided returns the reason why only a difference can be given.
 func whyUndecided(m compare.Metrics) string {
 	if min(m.A.N, m.B.N) < 2 {
 		return "n = 1"
@@ -169,7 +169,7 @@ func whyUndecided(m compare.Metrics) string {
 	return "not tested"
 }
 
-// constantIn is what does not vary.
+// constantIn names what does not vary.
 func constantIn(m compare.Metrics) string {
 	if m.A.SD != nil && m.B.SD != nil && *m.A.SD+*m.B.SD > 0 {
 		return "the same in every pair"
@@ -177,7 +177,7 @@ func constantIn(m compare.Metrics) string {
 	return "runs do not vary"
 }
 
-// verdictClass is the colour of a verdict in figures; its word always stands beside it.
+// verdictClass returns the colour of a verdict in charts; its word is always shown next to it.
 func verdictClass(m compare.Metrics) string {
 	switch m.Verdict {
 	case compare.Better:
@@ -193,7 +193,7 @@ func verdictClass(m compare.Metrics) string {
 	}
 }
 
-// orderAs is why a finding is confounded with time.
+// orderAs returns why a finding is confounded with time.
 func orderAs(o compare.Order, p compare.PairOrder) string {
 	switch {
 	case o.Kind == compare.OrderBlocked || p.Kind == compare.OrderBlocked:
@@ -211,7 +211,7 @@ func orderAs(o compare.Order, p compare.PairOrder) string {
 	}
 }
 
-// orderWords is the order of a stratum with its sequence, and the pairs that its arms are tested by.
+// orderWords formats the order of a stratum with its sequence, and the pairs that its arms are tested by.
 func orderWords(s compare.Stratum) string {
 	text := "Order " + s.Order.Kind + ": " + sequence(s.Order.Sequence) + "."
 	if s.Order.Boots > 1 {
@@ -249,7 +249,7 @@ func sequence(arms []string) string {
 // allRuns is the stratum of a comparison without --within.
 const allRuns = "All runs"
 
-// stratumName is what the runs of a stratum have in common. A number says nothing without its label.
+// stratumName formats the common labels of the runs of a stratum. A number has no meaning without its label.
 func stratumName(c compare.Comparison, s compare.Stratum) string {
 	var parts []string
 	for _, label := range c.Within {
@@ -265,7 +265,7 @@ func stratumName(c compare.Comparison, s compare.Stratum) string {
 	return strings.Join(parts, ", ")
 }
 
-// identity is what was compared.
+// identity returns the facts of what was compared.
 func identity(c compare.Comparison) []render.Fact {
 	runs, excluded := runsIn(c)
 	facts := []render.Fact{{Name: "compared by", Value: c.By}, {Name: "baseline", Value: c.Baseline}, {Name: "arms", Value: strings.Join(c.Arms, ", ")}}
@@ -279,7 +279,7 @@ func identity(c compare.Comparison) []render.Fact {
 	return facts
 }
 
-// notes are what stands in the way of figures, each with its metrics.
+// notes returns the reasons for missing figures, each with its metrics.
 func notes(pair compare.Pair) []string {
 	var texts []string
 	names := map[string][]string{}

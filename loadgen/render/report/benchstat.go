@@ -13,25 +13,24 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// measurement is a figure of a run as benchstat compares it.
+// measurement is a figure of a run in the units of benchstat.
 type measurement struct {
 	unit   string
-	higher bool // whether more is better
+	higher bool // true if more is better
 	value  *float64
 }
 
-// Benchstat writes a run in the format of Go benchmarks (golang.org/design/14313-benchmark-format):
-// a line for each label, then one result with all figures. The files of several runs put together
-// are what benchstat reads, one sample a run:
+// Benchstat writes a run in the format of Go benchmarks (golang.org/design/14313-benchmark-format): a line for each
+// label, then one result with all figures. benchstat reads the concatenated files of several runs, one sample a run:
 //
 //	cat runs/*/results.txt | benchstat -col arm -
 //
-// The number of iterations is that of the requests that ended ok; a run without any has no result.
-// Whether the run is valid is a key as well: benchstat -filter valid:true. So is whether its engine was
-// simulated: such runs stand in a table of their own.
+// The number of iterations is that of the requests that ended ok; a run without any has no result. Whether the run is
+// valid is a key as well: benchstat -filter valid:true. So is whether its engine was simulated: such runs are in a
+// table of their own.
 func Benchstat(w io.Writer, s summary.Summary) error {
 	var b strings.Builder
-	// No key: those make tables apart, and every run is another. What is no key is skipped.
+	// Not a key: keys separate tables, and every run has another name. benchstat skips lines that are not keys.
 	fmt.Fprintf(&b, "# run %s\n", render.Printable(s.Run))
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
 		key(&b, name, s.Labels[name])
@@ -58,8 +57,8 @@ func Benchstat(w io.Writer, s summary.Summary) error {
 	return err
 }
 
-// measurements are the figures that runs are compared by. Times end in sec and amounts in bytes,
-// which benchstat scales.
+// measurements returns the figures that runs are compared by. Times end in sec and amounts in bytes, which benchstat
+// scales.
 func measurements(s summary.Summary) []measurement {
 	lower := func(unit string, value *float64) measurement { return measurement{unit, false, value} }
 	higher := func(unit string, value *float64) measurement { return measurement{unit, true, value} }
@@ -97,7 +96,7 @@ func key(b *strings.Builder, name, value string) {
 	fmt.Fprintf(b, "%s: %s\n", name, render.Printable(value))
 }
 
-// word makes text one word of the format: spaces, colons and what does not print become _.
+// word converts text to one word of the format: spaces, colons and unprintable characters become _.
 func word(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r == ':' || r == '\ufffd' {

@@ -11,8 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Conversation is one line of conversations.jsonl: what became of its turns, in their order. Times
-// are seconds.
+// Conversation is one line of conversations.jsonl: the results of its turns, in their order. Times are seconds.
 type Conversation struct {
 	Run          string `json:"run"`
 	Phase        string `json:"phase"`
@@ -26,7 +25,7 @@ type Turn struct {
 	Turn         int           `json:"turn"`
 	Index        int           `json:"index"`
 	Status       openai.Status `json:"status"`
-	Start        *float64      `json:"start"` // since the run's start; null of one that was never sent
+	Start        *float64      `json:"start"` // since the run's start; null for a turn that was never sent
 	TTFT         *float64      `json:"ttft"`
 	TPOT         *float64      `json:"tpot"`
 	E2E          *float64      `json:"e2e"`
@@ -36,16 +35,16 @@ type Turn struct {
 	FinishReason string        `json:"finish_reason,omitempty"`
 	PromptSHA256 string        `json:"prompt_sha256,omitempty"`
 	OutputSHA256 string        `json:"output_sha256,omitempty"`
-	// Output is what the model wrote, if outputs are kept.
+	// Output is the text that the model wrote, if outputs are kept.
 	Output *string `json:"output,omitempty"`
 }
 
-// Outputs looks up what the model wrote; nil is that it is not kept.
+// Outputs looks up the text that the model wrote; nil where it is not kept.
 type Outputs func(phase string, index int) (*string, error)
 
-// Conversations writes the conversations of a run, one JSON object a line, in the order in which
-// their first turns ended. Requests that belong to none are left out. Of answers that were not streamed,
-// as the summary of the run says, no first token was seen.
+// Conversations writes the conversations of a run, one JSON object a line, in the order in which their first turns
+// ended. Requests outside of conversations are left out. Answers that were not streamed, by the summary of the run,
+// have no first token.
 func Conversations(w io.Writer, s summary.Summary, records iter.Seq2[openai.Record, error], outputs Outputs) error {
 	all, err := conversations(records, s.Latency.TTFT != nil)
 	if err != nil {

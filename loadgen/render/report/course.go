@@ -11,30 +11,29 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// MostCourses is how many runs of a group are shown over time, evenly chosen: of more, no page can be
+// MostCourses is the number of runs of a group that are shown over time, evenly chosen: a page with more could not be
 // read.
 const MostCourses = 24
 
-// Course is what a group's page shows of the telemetry of one run: a few points of each figure, whatever
-// the length of the run.
+// Course is the telemetry of one run on a group's page: a few points of each figure, for a run of any length.
 type Course struct {
 	source   string
 	samples  int
 	end      float64 // seconds since the run's start
 	phases   []chart.Span
 	balances [][]balance
-	// lines are by the place of their figure in courseFigures, each in runs without a gap.
+	// lines are indexed like courseFigures, each in runs without a gap.
 	lines [][][]chart.Place
 }
 
-// coursePoints is how many moments of a run a small figure shows.
+// coursePoints is the number of moments of a run in a small chart.
 const coursePoints = 110
 
-// courseFigure is a figure of lines; the ledger stands before them.
+// courseFigure is a chart of lines; the ledger precedes these charts.
 type courseFigure struct {
 	measure
 	family metric.Definer
-	heat   bool // drawn over runs and time too
+	heat   bool // also drawn over runs and time
 }
 
 func courseFigures() []courseFigure {
@@ -46,7 +45,7 @@ func courseFigures() []courseFigure {
 	}
 }
 
-// gpuHeld is what processes hold of GPUs with memory of their own; elsewhere it is a part of the pool.
+// gpuHeld is the GPU-held memory of GPUs with memory of their own; elsewhere it is a part of the pool.
 func gpuHeld() measure {
 	return measure{"GPU memory held by processes", "GiB", 1. / (1 << 30), 0}
 }
@@ -75,7 +74,7 @@ func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
 	return nil
 }
 
-// course is the first series of a family, thinned. GPU-held memory of the pool is a line of its ledger.
+// course returns the first series of a family, thinned. GPU-held memory of the pool is a line of its ledger.
 func (t track) course(f courseFigure) [][]chart.Place {
 	if f.family.Def().Name == metric.GPUMemoryHeldBytes.Def().Name && t.heldInPool() {
 		return nil
@@ -91,7 +90,7 @@ func (t track) course(f courseFigure) [][]chart.Place {
 	return runs
 }
 
-// every keeps the moment at which least was free of each so many.
+// every keeps, of every n moments, the one with the least free memory.
 func every(run []balance, n int) []balance {
 	var kept []balance
 	for part := range slices.Chunk(run, max(1, n)) {
@@ -108,7 +107,7 @@ func every(run []balance, n int) []balance {
 	return kept
 }
 
-// Chosen are the places of the members whose course is shown, evenly among all.
+// Chosen returns the indexes of the members whose course is shown, evenly among all.
 func (g Group) Chosen() []int {
 	n := min(len(g.Members), MostCourses)
 	var chosen []int
@@ -118,7 +117,7 @@ func (g Group) Chosen() []int {
 	return chosen
 }
 
-// courses are the rows of small figures of a group; none without telemetry.
+// courses returns the rows of small charts of a group; none without telemetry.
 func (g Group) courses() []render.Block {
 	var members []Member
 	var balances [][]balance
@@ -185,7 +184,7 @@ func linePanels(members []Member, which int, figure courseFigure) render.Panels 
 	return row
 }
 
-// Sizes of a small figure.
+// Sizes of a small chart.
 const panelWidth, panelHeight = 330, 190
 
 func addPanel(row *render.Panels, m Member, y chart.Axis, draw func(*chart.Frame)) {

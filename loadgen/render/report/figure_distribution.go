@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// valued is a set of values that can be visited with how often each occurred, in nanoseconds.
+// valued visits a set of values with the number of times each occurred, in nanoseconds.
 type valued func(visit func(value, count int64))
 
 func list(values []int64) valued {
@@ -20,9 +20,9 @@ func list(values []int64) valued {
 	}
 }
 
-// histogram is a distribution to be drawn, and a second one to compare it with.
+// histogram is a distribution to draw, and a second one for comparison.
 type histogram struct {
-	title, counts string // counts is what is counted: requests, gaps
+	title, counts string // counts names the counted items: requests, gaps
 	values        valued
 	summary       *summary.Distribution
 	// other is the same from the intended start, drawn as an outline if it differs.
@@ -30,7 +30,7 @@ type histogram struct {
 	otherSummary *summary.Distribution
 }
 
-// distributions are the figures of how latencies are spread.
+// distributions returns the charts of the distributions of latencies.
 func distributions(r *summary.Requests) []chart.Figure {
 	l := r.Latency()
 	var figures []chart.Figure
@@ -60,7 +60,7 @@ func distributions(r *summary.Requests) []chart.Figure {
 	return figures
 }
 
-// The spread from which on a logarithmic axis is the one on which anything can be seen.
+// The ratio of the largest to the smallest value from which on the axis is logarithmic.
 const logSpread = 40
 
 func (h histogram) figure() chart.Figure {
@@ -103,7 +103,7 @@ func (h histogram) xAxis(n int) chart.Axis {
 	return chart.Linear(unit, lo, hi, scale, n).Between(lo, hi)
 }
 
-// binWidth is about how wide a bar is.
+// binWidth is the approximate width of a bar.
 const binWidth = 11
 
 func (h histogram) draw(width, height float64) *chart.Drawing {
@@ -165,7 +165,7 @@ func drawOutline(f *chart.Frame, bins []int64) {
 	f.Polyline("outline", "", [][]chart.Place{edge})
 }
 
-// percentiles are marked one below the other, so that their names never meet.
+// drawPercentiles marks percentiles one below the other, so that their names never overlap.
 func drawPercentiles(f *chart.Frame, d *summary.Distribution) {
 	row := 0
 	for _, p := range []struct {

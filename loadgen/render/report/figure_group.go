@@ -16,7 +16,7 @@ type curve struct {
 	of          func(*summary.Summary) *float64
 }
 
-// figures are throughput and latencies over load; none without two runs at different loads.
+// figures returns throughput and latencies over load; none without two runs at different loads.
 func (g Group) figures() []chart.Figure {
 	if len(g.loads()) < 2 {
 		return nil
@@ -79,7 +79,7 @@ func (g Group) figure(title, unit string, curves []curve, durations bool) chart.
 	})
 }
 
-// valueAxis is of durations, or begins at 0.
+// valueAxis is an axis of durations, or one that begins at 0.
 func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis {
 	if durations {
 		return chart.Durations(lowest, highest)
@@ -87,7 +87,7 @@ func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis 
 	return chart.Linear(unit, 0, highest*1.05, 1, 4)
 }
 
-// loads are those of the runs that have figures, ascending.
+// loads returns the loads of the runs that have figures, ascending.
 func (g Group) loads() []float64 {
 	var loads []float64
 	for _, m := range g.Members {
@@ -99,14 +99,14 @@ func (g Group) loads() []float64 {
 	return slices.Compact(loads)
 }
 
-// value is a run's place on a curve.
+// value is the value of a run on a curve.
 type value struct {
 	chart.Place
 	valid bool
 	run   string
 }
 
-// values are the places of a curve by load.
+// values returns the values of a curve by load.
 func (g Group) values(c curve) []value {
 	var values []value
 	for _, m := range g.Members {
@@ -149,8 +149,8 @@ func (g Group) draw(f *chart.Frame, c curve, durations bool) {
 	}
 }
 
-// mark draws the loads that something was found about. Two lie close together: the words of the first
-// end where it is, those of the second begin there.
+// mark draws the loads with a finding. Of two that lie close together, the text of the first ends at its load and that
+// of the second begins at its own.
 func (g Group) mark(f *chart.Frame) {
 	for i, m := range g.Marks {
 		if m.Load < f.X.Lo || m.Load > f.X.Hi {

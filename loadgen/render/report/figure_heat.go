@@ -9,14 +9,14 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// What a picture of it needs, and how finely it is drawn.
+// The minimum of data for a heat map, and its resolution.
 const (
 	leastHeat   = 100
 	heatLevels  = 5
 	heatColumns = summary.TimelineBins / 2
 )
 
-// heatFigure draws it with the phases; not ok of too few to make a picture.
+// heatFigure draws a heat map with the phases; not ok if there is too little data.
 func heatFigure(h *summary.Heat, title, counts string, end float64, phases []chart.Span) (chart.Figure, bool) {
 	low, high, most := heatExtent(h)
 	if h.N < leastHeat || end <= 0 {
@@ -39,7 +39,7 @@ func heatFigure(h *summary.Heat, title, counts string, end float64, phases []cha
 	}), true
 }
 
-// heatExtent is the rows that are not empty, and the largest count of a drawn cell.
+// heatExtent returns the range of rows that are not empty, and the largest count of a drawn cell.
 func heatExtent(h *summary.Heat) (low, high int, most uint32) {
 	low = summary.HeatRows
 	for column := range heatColumns {
@@ -52,12 +52,12 @@ func heatExtent(h *summary.Heat) (low, high int, most uint32) {
 	return low, high, most
 }
 
-// heatCount is that of a drawn cell, which is two bins wide.
+// heatCount returns the count of a drawn cell, which is two bins wide.
 func heatCount(h *summary.Heat, column, row int) uint32 {
 	return h.Cells[2*column][row] + h.Cells[2*column+1][row]
 }
 
-// level is how dark a count is, 1 to heatLevels, by its logarithm; 0 is none.
+// level returns the darkness of a count, 1 to heatLevels, by its logarithm; 0 for no counts.
 func level(n, most uint32) int {
 	if n == 0 {
 		return 0
@@ -65,7 +65,7 @@ func level(n, most uint32) int {
 	return max(1, int(math.Ceil(heatLevels*math.Log1p(float64(n))/math.Log1p(float64(most))-1e-9)))
 }
 
-// levelRange is the counts that have a level; of few counts, some levels have none.
+// levelRange returns the counts that have a level; of few counts, some levels have none.
 func levelRange(of int, most uint32) (least, largest uint32) {
 	largest = uint32(math.Floor(math.Expm1(float64(of)/heatLevels*math.Log1p(float64(most))) + 1e-6))
 	if of > 1 {
@@ -82,7 +82,7 @@ func levelText(least, largest uint32) string {
 	return fmt.Sprintf("%d to %d", least, largest)
 }
 
-// drawHeat has one shape for each level: neighbours of a row that are as dark are one rectangle of it.
+// drawHeat draws one shape for each level: neighbours of a row with the same level are one rectangle of it.
 func drawHeat(h *summary.Heat, f *chart.Frame, low, high int, most uint32, end float64) {
 	var paths [heatLevels + 1]strings.Builder
 	for row := low; row <= high; row++ {

@@ -19,9 +19,9 @@ type balance struct {
 	free, pool float64
 }
 
-// ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is
-// signed: above zero it stands between what is held and cache; below zero, where lines count bytes
-// twice, it hangs below the axis by as much as the stack stands above the pool.
+// ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is signed: above zero it is
+// between what is held and cache; below zero, where lines count bytes twice, it extends below the axis by as much as
+// the stack exceeds the pool.
 func (t track) ledger() *chart.Figure {
 	runs := t.balances()
 	if len(runs) == 0 {
@@ -30,12 +30,12 @@ func (t track) ledger() *chart.Figure {
 	return t.stack("Where the memory went", "A line that could not be read is in the unattributed remainder.", bands(), runs)
 }
 
-// freeView stacks what is unavailable, what is available and not free, and what is free: the second is what CUDA does not
-// see. It is negative where the kernel keeps more in reserve than it can reclaim.
+// freeView stacks unavailable memory, memory that is available and not free, and free memory: CUDA does not see the
+// second. It is negative where the kernel keeps more in reserve than it can reclaim.
 func (t track) freeView() *chart.Figure {
 	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
 	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
-		return nil // where GPUs have memory of their own there is nothing to compare
+		return nil // where GPUs have memory of their own there is no difference to show
 	}
 	runs := t.stretches(func(ns int64) (balance, bool) {
 		pool, a := pools[0].At(ns)
@@ -49,8 +49,8 @@ func (t track) freeView() *chart.Figure {
 	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
 }
 
-// heldView stacks what processes hold of each GPU, the rest of what is occupied, and what is free. GPUs with memory of their
-// own hold nothing of the pool: theirs are lines.
+// heldView stacks the memory that processes hold of each GPU, the rest of the occupied memory, and free memory. GPUs
+// with memory of their own hold none of the pool: they are drawn as lines.
 func (t track) heldView() *chart.Figure {
 	if !t.heldInPool() {
 		return t.lines(gpuHeld(), metric.GPUMemoryHeldBytes)
@@ -69,12 +69,12 @@ func (t track) heldView() *chart.Figure {
 	return t.stack("GPU-held memory in the pool", "Processes hold it by the driver's list, touched or not.", heldBands(gpus), runs)
 }
 
-// heldInPool reports whether what processes hold of the GPUs comes from the pool.
+// heldInPool reports whether GPU-held memory comes from the pool.
 func (t track) heldInPool() bool {
 	return len(t.source.Find(metric.MemoryCUDAFreeBytes)) > 0 || t.ledgerLine(metric.LineGPUProcess) != nil
 }
 
-// ledgerLine is the series of a line of the ledger; nil without one.
+// ledgerLine returns the series of a line of the ledger; nil without one.
 func (t track) ledgerLine(name string) *telemetry.Series {
 	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
 		if series.Labels[string(metric.LabelLine)] == name {
@@ -84,7 +84,7 @@ func (t track) ledgerLine(name string) *telemetry.Series {
 	return nil
 }
 
-// heldBalances are the bands of heldBands. A device that the driver gives no figure for at a moment leaves that open.
+// heldBalances returns the bands of heldBands. A moment without a figure of one device is a gap.
 func (t track) heldBalances(held []*telemetry.Series) [][]balance {
 	pools, free := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree)
 	if len(held) == 0 || len(pools) != 1 || free == nil {
@@ -126,8 +126,8 @@ func (t track) stack(title, caption string, bands []band, runs [][]balance) *cha
 	return &drawn
 }
 
-// balances reads the ledger at every sample, in runs without a missing one. Of a long run, each
-// stretch is represented by the moment at which least was free.
+// balances reads the ledger at every sample, in runs without a missing one. In a long run, the moment with the least
+// free memory represents each stretch.
 func (t track) balances() [][]balance {
 	byLine := map[string]*telemetry.Series{}
 	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
@@ -158,7 +158,7 @@ func (t track) balances() [][]balance {
 	})
 }
 
-// stretches are the balances of all samples, in runs without a missing one.
+// stretches returns the balances of all samples, in runs without a missing one.
 func (t track) stretches(at func(ns int64) (balance, bool)) [][]balance {
 	var runs [][]balance
 	for i, ns := range t.source.Samples {
@@ -194,7 +194,7 @@ func fullest(runs [][]balance, samples int) [][]balance {
 	return thin
 }
 
-// stackLegend names the areas that are there, with the range of each.
+// stackLegend names the areas that have values, with the range of each.
 func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
 	var items []chart.LegendItem
 	item := func(class, title string, of func(balance) float64) {

@@ -12,8 +12,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// timePoints is about how many moments a figure over time shows; of a longer run, each stretch
-// shows the moment at which least was free, or the highest and lowest value.
+// timePoints is the approximate number of moments in a chart over time; of a longer run, each stretch shows the moment
+// with the least free memory, or the highest and lowest value.
 const timePoints = 260
 
 // track is one telemetry source over time.
@@ -24,7 +24,7 @@ type track struct {
 	phases []chart.Span
 }
 
-// figures draws what the source has; a machine without a GPU has no figures of one.
+// figures draws the charts that the source has data for; a machine without a GPU has no charts of one.
 func (t track) figures() []chart.Figure {
 	var figures []chart.Figure
 	for _, f := range []*chart.Figure{
@@ -42,13 +42,12 @@ func (t track) figures() []chart.Figure {
 	return figures
 }
 
-// label says whose figures these are, and what kind, on the figure itself: figures are copied
-// out of reports.
+// label names the source and its mode on the chart itself: charts are copied out of reports.
 func (t track) label() string {
 	return fmt.Sprintf("%s, %s", t.source.Name, t.source.Mode())
 }
 
-// sampled is the caption's account of the samples.
+// sampled formats the number of samples for the caption.
 func (t track) sampled() string {
 	text := fmt.Sprintf("n = %d samples", len(t.source.Samples))
 	lost := 0
@@ -61,7 +60,7 @@ func (t track) sampled() string {
 	return text + "."
 }
 
-// broken says whether something is missing between two samples, so that no line may join them.
+// broken reports whether a sample is missing between two samples, so that no line may join them.
 func (t track) broken(from, to int64) bool {
 	i, _ := slices.BinarySearchFunc(t.source.Gaps, from, func(g telemetry.Gap, at int64) int { return cmp.Compare(g.AtNS, at) })
 	return i < len(t.source.Gaps) && t.source.Gaps[i].AtNS <= to
@@ -80,7 +79,7 @@ func (t track) runs(points []telemetry.Point, scale float64) [][]chart.Place {
 	return runs
 }
 
-// skips says whether there were samples between two points of a series, without a value of it.
+// skips reports whether there were samples between two points of a series, without a value of it.
 func (t track) skips(from, to int64) bool {
 	i, _ := slices.BinarySearch(t.source.Samples, from+1)
 	return i < len(t.source.Samples) && t.source.Samples[i] < to
@@ -106,11 +105,11 @@ func thinnedTo(run []chart.Place, most int) []chart.Place {
 	return kept
 }
 
-// colours is how many lines can be told apart.
+// colours is the number of lines that can be told apart by colour.
 const colours = 8
 
-// measure is how a family is shown: what it is called, in which unit, how many of those one of
-// the series' units is, and how many there can be at most (0 is as many as there are).
+// measure describes how a family is shown: its title, its unit, the factor from the unit of the series, and the largest
+// possible value (0 without a limit).
 type measure struct {
 	title, unit string
 	scale       float64
@@ -122,13 +121,13 @@ func (t track) lines(m measure, family metric.Definer) *chart.Figure {
 	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
-// labelled are the points of a line and what the legend calls it.
+// labelled are the points of a line with its name in the legend.
 type labelled struct {
 	name   string
 	points []telemetry.Point
 }
 
-// gpuNames names the series of a GPU by the index that people know it by.
+// gpuNames names the series of a GPU by its index.
 func (t track) gpuNames() func(*telemetry.Series) string {
 	names := map[string]string{}
 	for _, info := range t.source.Find(metric.GPUInfo) {
@@ -140,7 +139,7 @@ func (t track) gpuNames() func(*telemetry.Series) string {
 	}
 }
 
-// named are the points of GPUs by their names.
+// named returns the points of GPUs by their names.
 func (t track) named(all []*telemetry.Series) []labelled {
 	names := t.gpuNames()
 	var lines []labelled
@@ -178,5 +177,5 @@ func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
 	return &drawn
 }
 
-// seconds is a time in nanoseconds as the axes have it.
+// seconds converts nanoseconds to the unit of the axes.
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

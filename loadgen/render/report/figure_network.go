@@ -8,8 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// rdma draws what the ports of RDMA moved: between the machines of an engine, where it has several. Nothing is drawn
-// where nothing moved.
+// rdma draws the traffic of the RDMA ports: between the machines of an engine, where it has several. It draws no chart
+// without traffic.
 func (t track) rdma() *chart.Figure {
 	var lines []labelled
 	for _, way := range []struct {
@@ -28,8 +28,8 @@ func (t track) rdma() *chart.Figure {
 	return t.drawLines(measure{"RDMA to other machines", "GB/s", 1e-9, 0}, lines[:min(len(lines), colours)])
 }
 
-// perSecond is the mean rate of a counter since the sample before, at each sample that has one. Across a gap, and where
-// the counter fell, there is none.
+// perSecond returns the mean rate of a counter since the sample before, at each sample that has one. Across a gap, and
+// where the counter fell, there is none.
 func (t track) perSecond(points []telemetry.Point) []telemetry.Point {
 	var rates []telemetry.Point
 	for i := 1; i < len(points); i++ {

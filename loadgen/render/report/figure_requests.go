@@ -30,7 +30,7 @@ func timelineFigures(t *summary.Timeline, phases []chart.Span) []chart.Figure {
 	return figures
 }
 
-// everyRequest shows every request where it was sent.
+// everyRequest shows every request at the time when it was sent.
 func everyRequest(t *summary.Timeline, phases []chart.Span) chart.Figure {
 	f := chart.Figure{Title: "Every request", Full: true, Legend: []chart.LegendItem{{Class: "c0", Text: "duration"}}}
 	if slices.ContainsFunc(t.Kept, func(s summary.Sent) bool { return s.TTFT >= 0 }) {

@@ -20,7 +20,7 @@ const (
 	runColumns     = 80
 )
 
-// heatCourses are the figures that are drawn as a heat map over runs and time.
+// heatCourses returns the figures that are drawn as a heat map over runs and time.
 func heatCourses() []int {
 	var which []int
 	for i, f := range courseFigures() {
@@ -31,8 +31,8 @@ func heatCourses() []int {
 	return which
 }
 
-// runsHeat is a heat map of a figure: a row for each run in the order of their start, time since the start of the run to the
-// right. A page has its numbers as a table below it. There is none of fewer than two runs.
+// runsHeat draws a heat map of a figure: a row for each run in the order of their start, with the time since the start
+// of the run to the right. The page has its numbers in a table below it. Fewer than two runs have no heat map.
 func runsHeat(members []Member, which int, figure courseFigure) []render.Block {
 	members = inOrderOfStart(slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return len(m.Course.lines[which]) == 0 }))
 	low, high, end := math.Inf(1), math.Inf(-1), 0.0
@@ -68,7 +68,7 @@ func runsHeat(members []Member, which int, figure courseFigure) []render.Block {
 	return []render.Block{render.Figures{drawn}, render.Details{Summary: f.Title + ", as a table", Blocks: []render.Block{heatTable(members, which, figure)}}}
 }
 
-// inOrderOfStart sorts runs by when they began; those of which that is not known keep their place at the end.
+// inOrderOfStart sorts runs by their start; those with an unknown start keep their order at the end.
 func inOrderOfStart(members []Member) []Member {
 	started := func(m Member) time.Time {
 		if m.Summary == nil || m.Summary.Made == nil || m.Summary.Made.StartedAt == nil {
@@ -101,7 +101,7 @@ func (s heatScale) legend(unit string) []chart.LegendItem {
 	return items
 }
 
-// draw has one shape for each level: neighbours of a row that are as dark are one rectangle of it.
+// draw has one shape for each level: neighbours of a row with the same level are one rectangle of it.
 func (s heatScale) draw(f *chart.Frame, members []Member, which int, end float64) {
 	var paths [heatLevels + 1]strings.Builder
 	for i, m := range members {
@@ -138,8 +138,8 @@ func (s heatScale) draw(f *chart.Frame, members []Member, which int, end float64
 	}
 }
 
-// highestByColumn is the highest value in each column of a line: of its points, and of the straight line between them. Where
-// the line has a gap there is none.
+// highestByColumn returns the highest value in each column of a line: of its points, and of the straight line between
+// them. A gap in the line has none.
 func highestByColumn(runs [][]chart.Place, end float64) [runColumns]*float64 {
 	var cells [runColumns]*float64
 	column := func(x float64) int { return min(max(int(x/end*runColumns), 0), runColumns-1) }

@@ -10,35 +10,35 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Group is several runs side by side that differ in one thing, such as the points of a sweep.
+// Group holds several runs side by side that differ in one parameter, such as the points of a sweep.
 type Group struct {
 	Title string
-	// Verdict is what became of the whole, in words; Good says whether it may be used as it is.
+	// Verdict is the result of the whole, in words; Good is true if it may be used as it is.
 	Verdict string
 	Good    bool
-	// Over is what the runs differ in, such as "requests in flight".
+	// Over is the parameter in which the runs differ, such as "requests in flight".
 	Over string
-	// Notes are what was found, in sentences.
+	// Notes are the findings, in sentences.
 	Notes   []string
 	Members []Member
-	// Marks are loads to be marked in the figures.
+	// Marks are loads to mark in the charts.
 	Marks []Mark
-	// More stands behind the figures over load: what others draw, such as the runs by arm.
+	// More has blocks after the charts over load, from other packages, such as the runs by arm.
 	More []render.Block
-	// RunPage is the name of the page of a run in its folder, which lies beside the group's page and is
-	// called like the run; empty is no links.
+	// RunPage is the name of the page of a run in its folder, which is next to the group's page and has the name of the
+	// run; empty for no links.
 	RunPage string
 }
 
 // Member is one run of a group.
 type Member struct {
 	Run  string
-	Name string // what it has of what the runs differ in
-	// Load is the same as a number; 0 is none.
+	Name string // its value of the parameter Over
+	// Load is the same as a number; 0 for none.
 	Load float64
-	// State is what became of the run, in a word or two.
+	// State is the result of the run, in a word or two.
 	State string
-	// Summary is nil of a run that has none.
+	// Summary is nil for a run that has none.
 	Summary *summary.Summary
 	// Course is nil without telemetry, or where it is not shown.
 	Course *Course
@@ -56,12 +56,13 @@ type groupColumn struct {
 	of   func(*summary.Summary) string
 }
 
-// groupColumns are what runs are compared by at a glance; everything else is in their folders.
+// groupColumns returns the columns for a comparison of runs at a glance; all other figures are in the folders of the
+// runs.
 func groupColumns() []groupColumn {
 	columns := []groupColumn{
 		{"requests", func(s *summary.Summary) string {
 			if s.Tool != nil {
-				return chart.None // not ours to count
+				return chart.None // uma-load did not send the requests
 			}
 			return requestCounts(*s)
 		}},
@@ -96,8 +97,8 @@ type groupLatency struct {
 	of    func(*summary.Latency) *summary.Distribution
 }
 
-// groupLatencies count from the intended start where there is one, as the SLO does: a server with a
-// backlog is fast from the moment that it is asked.
+// groupLatencies count from the intended start where there is one, as the SLO does: counted from the dispatch, a server
+// with a backlog seems fast.
 func groupLatencies() []groupLatency {
 	intended := func(c *summary.Clocks) *summary.Distribution {
 		if c == nil {
@@ -131,7 +132,7 @@ func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *
 	return nil
 }
 
-// steadyTokens is the throughput of the steady state.
+// steadyTokens returns the throughput of the steady state.
 func steadyTokens(s *summary.Summary) *float64 {
 	if s.SteadyState == nil {
 		return nil
@@ -139,7 +140,7 @@ func steadyTokens(s *summary.Summary) *float64 {
 	return s.SteadyState.Throughput.OutputTokensPerSecond
 }
 
-// table has a row for each run, and no column in which no run has a figure: it is wide as it is.
+// table has a row for each run. It leaves out a column in which no run has a figure, since the table is wide.
 func (g Group) table() render.Table {
 	t := render.Table{Header: []string{g.Over, "run is"}}
 	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
@@ -162,7 +163,7 @@ func (g Group) table() render.Table {
 	return t
 }
 
-// computedColumns are those of the figures that were added to the summaries, by the first run that has any.
+// computedColumns returns the columns of the figures that were added to the summaries, by the first run that has any.
 func (g Group) computedColumns() []groupColumn {
 	for _, m := range g.Members {
 		if m.Summary == nil || len(m.Summary.Computed()) == 0 {
@@ -182,7 +183,7 @@ func (g Group) computedColumns() []groupColumn {
 	return nil
 }
 
-// page leads to the page of a run; empty without one.
+// page returns the address of the page of a run; empty without one.
 func (g Group) page(m Member) string {
 	if g.RunPage == "" || m.Summary == nil {
 		return ""
@@ -190,7 +191,7 @@ func (g Group) page(m Member) string {
 	return m.Run + "/" + g.RunPage
 }
 
-// identity is what all runs have in common.
+// identity returns the common facts of all runs.
 func (g Group) identity() []render.Fact {
 	var common []render.Fact
 	first := true
@@ -207,7 +208,7 @@ func (g Group) identity() []render.Fact {
 	return append(g.period(), common...)
 }
 
-// warnings are those of the runs, each with where it is of.
+// warnings returns the warnings of the runs, each with the name of its run.
 func (g Group) warnings() []string {
 	var texts []string
 	names := map[string][]string{}
@@ -234,12 +235,12 @@ func (g Group) warnings() []string {
 	return texts
 }
 
-// simulated says whether the engine of some run calls itself so.
+// simulated reports whether the engine of some run reports itself as simulated.
 func (g Group) simulated() bool {
 	return slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && m.Summary.Model.Simulated })
 }
 
-// sentences are what was found, and that an engine was simulated.
+// sentences returns the findings, and that an engine was simulated.
 func (g Group) sentences() []string {
 	if g.simulated() {
 		return append(slices.Clone(g.Notes), "The engine is simulated: none of this is a measurement of a real one.")
@@ -262,7 +263,7 @@ func (g Group) WriteMarkdown(w io.Writer) error { return render.Markdown(w, g.do
 // WriteHTML writes the group as one self-contained page, by the rules of HTML.
 func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(true)) }
 
-// document is the page of a group, drawn with its figures.
+// document returns the page of a group; drawn adds its charts.
 func (g Group) document(drawn bool) render.Document {
 	d := render.Document{Title: g.Title}
 	d.Add(verdictBlock(g.Good, g.Verdict, render.Items(g.sentences())), warningList(g.warnings()), render.Facts{Facts: g.identity()}, render.H2("Runs"), g.table())

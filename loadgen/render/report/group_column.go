@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// toolColumns are what a recorded or foreign tool says of its load; it shares no column with what was
-// measured.
+// toolColumns are the figures that a recorded command or an imported tool reports; they share no column with measured
+// ones.
 func toolColumns() []groupColumn {
 	tool := func(title string, name enginelog.Name) groupColumn {
 		return groupColumn{title + ", by the tool", func(s *summary.Summary) string {
@@ -25,7 +25,7 @@ func toolColumns() []groupColumn {
 	return []groupColumn{tool("output tokens/s", enginelog.OutputTokensPerSecond), tool("requests/s", enginelog.RequestsPerSecond)}
 }
 
-// machineColumns are of the measured host. What is no measurement of it as it was is marked.
+// machineColumns are those of the measured host. Figures that are not live measurements of it are marked.
 func machineColumns() []groupColumn {
 	memory := func(title string, of func(*summary.Memory) *float64) groupColumn {
 		return groupColumn{title, func(s *summary.Summary) string {
@@ -70,7 +70,7 @@ func machineColumns() []groupColumn {
 	}
 }
 
-// marked is a figure with the mode of its source, unless that is live or a file of results.
+// marked formats a figure with the mode of its source, unless that is live or a file of results.
 func marked(o summary.Origin, value *float64, format func(float64) string) string {
 	if value == nil {
 		return chart.None

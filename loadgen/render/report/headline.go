@@ -5,17 +5,17 @@ import (
 	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-// headline is a figure that stands above the latencies: a text for pages, a number for workbooks.
+// headline is a figure above the latencies: a text for pages, a number for workbooks.
 type headline struct {
 	render.Fact
-	// Number is in Unit, which does not depend on its size; nil for what is a text, or absent.
+	// Number is in Unit, which does not depend on its size; nil for a text, or where it is absent.
 	Number *float64
 	Unit   string
 	// Note is what limits the number: its machine, its source, that it is simulated.
 	Note string
 }
 
-// unit is how a quantity is written: in the unit that fits on pages, in one unit in workbooks.
+// unit describes how a quantity is written: in the unit that fits on pages, in one unit in workbooks.
 type unit struct {
 	name   string
 	size   float64 // of the unit, in the base unit of the value
@@ -31,7 +31,7 @@ func inJoules() unit  { return unit{"J", 1, chart.FormatJoules} }
 func inTokens() unit  { return unit{"tokens", 1, chart.Digits} }
 func noUnit() unit    { return unit{"", 1, chart.Digits} }
 
-// number is a headline whose value may be absent.
+// number returns a headline whose value may be absent.
 func number(name string, value *float64, in unit) headline {
 	h := headline{Fact: fact(name, chart.Optional(value, in.format))}
 	if value != nil {
@@ -40,10 +40,10 @@ func number(name string, value *float64, in unit) headline {
 	return h
 }
 
-// words is a headline that has no number.
+// words returns a headline without a number.
 func words(name, text string) headline { return headline{Fact: fact(name, text)} }
 
-// pageFacts are headlines as pages show them.
+// pageFacts returns headlines as facts of a page.
 func pageFacts(headlines []headline) []render.Fact {
 	var facts []render.Fact
 	for _, h := range headlines {
@@ -52,7 +52,7 @@ func pageFacts(headlines []headline) []render.Fact {
 	return facts
 }
 
-// cells are a headline's row in a workbook: name, number or text, unit, note.
+// cells returns a headline's row in a workbook: name, number or text, unit, note.
 func (h headline) cells() []any {
 	if h.Number == nil {
 		return []any{h.Name, h.Value}

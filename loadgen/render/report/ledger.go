@@ -5,10 +5,10 @@ import "github.com/umascope/umascope/exporter/metric"
 // band is a group of ledger lines that the chart draws as one area: more than nine areas cannot
 // be told apart.
 type band struct {
-	name  string // also the class that colours it
+	name  string // also the class of its colour
 	title string
 	lines []string
-	below string // why it is negative, of the band that may be
+	below string // why it is negative, for the band that may be
 }
 
 // bands are stacked from the bottom, in the order of the vocabulary. The remainder, unattributed, is signed.
@@ -26,7 +26,8 @@ func bands() []band {
 	}
 }
 
-// heldBands are what processes hold of each GPU, the rest of what is occupied, and free memory. Of many GPUs colours repeat.
+// heldBands returns the memory that processes hold of each GPU, the rest of the occupied memory, and free memory.
+// Colours repeat for many GPUs.
 func heldBands(gpus []string) []band {
 	colours := []string{"gpu", "managed", "anon", "shmem", "huge"}
 	var all []band
@@ -38,7 +39,7 @@ func heldBands(gpus []string) []band {
 		band{"free", "free", nil, ""})
 }
 
-// freeBands are what is unavailable, available and not free, and free.
+// freeBands returns unavailable memory, memory that is available and not free, and free memory.
 func freeBands() []band {
 	return []band{
 		{"kernel", "unavailable", nil, ""},

@@ -16,7 +16,7 @@ const (
 	factProgram = "uma-load"
 )
 
-// madeFacts are when and with what a run was made.
+// madeFacts returns when and with which programs a run was made.
 func madeFacts(m *summary.Made) []render.Fact {
 	if m == nil {
 		return nil
@@ -31,7 +31,7 @@ func madeFacts(m *summary.Made) []render.Fact {
 	return append(facts, fact(factProgram, programText(m)))
 }
 
-// madeText is the same in a line.
+// madeText returns the same in one line.
 func madeText(m *summary.Made) string {
 	var parts []string
 	for _, f := range madeFacts(m) {
@@ -43,7 +43,7 @@ func madeText(m *summary.Made) string {
 	return strings.Join(parts, ", ")
 }
 
-// moment is a date with its time zone, such as 2026-11-23 15:53:39 CET (UTC+01:00).
+// moment formats a date with its time zone, such as 2026-11-23 15:53:39 CET (UTC+01:00).
 func moment(at time.Time) string {
 	name, offset := at.Zone()
 	if offset == 0 && name == "UTC" {
@@ -52,7 +52,7 @@ func moment(at time.Time) string {
 	return at.Format("2006-01-02 15:04:05 ") + name + at.Format(" (UTC-07:00)")
 }
 
-// engineText is the engine with its version; empty where it is not known.
+// engineText returns the engine with its version; empty where it is unknown.
 func engineText(m *summary.Made) string {
 	if m.Engine == "" {
 		return ""
@@ -60,10 +60,10 @@ func engineText(m *summary.Made) string {
 	return m.Engine + " " + cmp.Or(m.EngineVersion, "of a version that it does not report")
 }
 
-// shortRevision is how much of a revision is shown.
+// shortRevision is the number of characters of a revision that are shown.
 const shortRevision = 12
 
-// programText is the version of uma-load, with its revision where the version does not have it.
+// programText returns the version of uma-load, with its revision where the version does not include it.
 func programText(m *summary.Made) string {
 	version, revision := cmp.Or(m.Program.Version, "of unknown version"), m.Program.Revision
 	short := revision[:min(len(revision), shortRevision)]
@@ -73,7 +73,7 @@ func programText(m *summary.Made) string {
 	return version + ", revision " + short
 }
 
-// period is when the runs of a group began, by the clock of the first.
+// period returns the range of the starts of the runs of a group, by the clock of the first.
 func (g Group) period() []render.Fact {
 	var first, last time.Time
 	for _, m := range g.Members {
@@ -92,7 +92,7 @@ func (g Group) period() []render.Fact {
 		}
 	}
 	from, to := moment(first), moment(last.In(first.Location()))
-	if first.IsZero() || from == to { // which is among what they have in common
+	if first.IsZero() || from == to { // the common facts have it
 		return nil
 	}
 	return []render.Fact{fact(factStarted, from+" to "+to)}

@@ -12,17 +12,17 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Page is what one HTML report shows.
+// Page is the contents of one HTML report.
 type Page struct {
 	Title   string
 	Summary summary.Summary
-	// Drawn is what the figures show of the requests; nil leaves them out.
+	// Drawn has the data of the charts of requests; nil leaves the charts out.
 	Drawn *summary.Requests
-	// Telemetry is nil when there is none.
+	// Telemetry is nil for a run without any.
 	Telemetry *telemetry.Log
 }
 
-// HTML writes one self-contained page: no script, nothing loaded from elsewhere.
+// HTML writes one self-contained page: no script, and no external resource.
 func HTML(w io.Writer, p Page) error { return render.HTML(w, p.document()) }
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of samples.
@@ -38,7 +38,7 @@ func (p Page) document() render.Document {
 	if reported := toolTable(s.Tool); !reported.Empty() {
 		d.Add(render.H2("Reported by "+s.Tool.Program), render.Small("By the tool’s own definitions, read from its log or its files; none of it was measured here."), reported)
 	}
-	if s.Tool == nil { // else the load was a command, not ours
+	if s.Tool == nil { // without a tool, uma-load sent the load
 		d.Add(render.H2("Latency"), latencyTable(s.Latency))
 		if s.Latency != nil && s.Latency.ChunkGap != nil && s.Latency.ChunkGap.SameRead > 0 {
 			d.Add(render.Small(fmt.Sprintf("%d chunks came in one network read with the chunk before them; they are in no chunk gap.", s.Latency.ChunkGap.SameRead)))
@@ -69,7 +69,7 @@ func (p Page) document() render.Document {
 	return d
 }
 
-// verdictBlock is a verdict with what it rests on.
+// verdictBlock returns a verdict with its grounds.
 func verdictBlock(good bool, text string, items [][]render.Span) render.Block {
 	tone := render.Bad
 	if good {
@@ -93,7 +93,7 @@ func warningList(warnings []string) render.List {
 	return render.List{Tone: render.Note, Lead: []render.Span{render.Strong("Warnings")}, Items: render.Items(warnings)}
 }
 
-// checkedRules are those that were applied.
+// checkedRules returns the rules that were applied.
 func checkedRules(s summary.Summary) []render.Block {
 	rules := render.List{Class: "small"}
 	for _, rule := range summary.Rules() {
@@ -107,7 +107,7 @@ func checkedRules(s summary.Summary) []render.Block {
 	return []render.Block{render.H3("What was checked"), rules}
 }
 
-// end is when the last phase ended, in seconds.
+// end returns the end of the last phase, in seconds.
 func (p Page) end() float64 {
 	end := 0.0
 	for _, phase := range p.Summary.Phases {
@@ -116,7 +116,7 @@ func (p Page) end() float64 {
 	return end
 }
 
-// phaseSpans are the phases for the figures over time.
+// phaseSpans returns the phases for the charts over time.
 func phaseSpans(s summary.Summary) []chart.Span {
 	var spans []chart.Span
 	for _, name := range phaseOrder(s) {
@@ -125,7 +125,7 @@ func phaseSpans(s summary.Summary) []chart.Span {
 	return spans
 }
 
-// machine is one source of the telemetry, or of the summary alone, with its mode in the heading.
+// machine returns the blocks of one source of the telemetry, or of the summary alone, with its mode in the heading.
 func (p Page) machine(m summary.Machine) []render.Block {
 	tone, says := render.Good, ""
 	if !m.Live() {

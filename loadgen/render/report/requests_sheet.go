@@ -15,10 +15,10 @@ type column struct {
 	of   func(openai.Record) any
 }
 
-// requestColumns are the columns of the table of requests. The first twelve are those of the sheet
-// "Raw data" that vLLM's multi-turn script writes (benchmarks/multi_turn), under its names and in
-// its milliseconds, so that what reads one reads the other; our values follow our definitions.
-// There is one intended difference: the cached share is what the server counted, not an estimate.
+// requestColumns returns the columns of the table of requests. The first twelve are those of the sheet "Raw data" that
+// vLLM's multi-turn script writes (benchmarks/multi_turn), under its names and in its milliseconds, so that programs
+// for one can read the other; the values follow the definitions of uma-load. There is one intended difference: the
+// cached share is the server's count, not an estimate.
 func requestColumns(streamed bool) []column {
 	return append([]column{
 		{"ttft_ms", onlyIf(streamed, func(r openai.Record) any { return milliseconds(r.TTFT(openai.FromSend)) })},
@@ -65,8 +65,8 @@ func ownColumns(streamed bool) []column {
 	}
 }
 
-// RequestSheet is the table of all requests, those that failed and those of warm-up phases
-// included, in the order in which they ended. A torn last line is left out.
+// RequestSheet returns the table of all requests, including failed ones and those of warm-up phases, in the order in
+// which they ended. A torn last line is left out.
 func RequestSheet(s summary.Summary, records iter.Seq2[openai.Record, error]) render.Sheet {
 	columns := requestColumns(s.Latency != nil && s.Latency.TTFT != nil)
 	table := render.Sheet{Name: "Raw data"}
@@ -122,7 +122,7 @@ func known[T any](value *T) any {
 	return *value
 }
 
-// nonzero is a number of which 0 says that there is none.
+// nonzero returns nil for 0, which means that there is no number.
 func nonzero(n int) any {
 	if n == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// SummarySheet is the summary for people: what ran, whether it is valid, the figures with a unit and a note beside each
-// number, then every latency with its numbers, in seconds.
+// SummarySheet returns the summary for readers: what ran, whether it is valid, the figures with a unit and a note next
+// to each number, then every latency with its numbers, in seconds.
 func SummarySheet(s summary.Summary) render.Sheet {
 	rows := [][]any{{"run", s.Run}, {"verdict", verdictText(s)}}
 	for _, reason := range s.InvalidReasons {
@@ -38,7 +38,7 @@ func SummarySheet(s summary.Summary) render.Sheet {
 	return render.Sheet{Name: "Summary", Rows: render.Rows(rows)}
 }
 
-// memoryRows are the table of memory with numbers: GiB, and percent of the pool.
+// memoryRows returns the table of memory with numbers: GiB, and percent of the pool.
 func memoryRows(s summary.Summary) [][]any {
 	table := measuredMemory(s)
 	if table.Empty() {
@@ -58,7 +58,7 @@ func memoryRows(s summary.Summary) [][]any {
 	return rows
 }
 
-// numbers are the cells of a distribution as numbers, with its unit before them.
+// numbers returns the cells of a distribution as numbers, after its unit.
 func (r row) numbers(unit string) []any {
 	d := r.values
 	cells := []any{r.name, r.from, unit, d.N}
@@ -76,8 +76,8 @@ func texts(words []string) []any {
 	return cells
 }
 
-// FigureSheet is the summary for programs: every value of summary.json with its path, such as
-// latency.ttft.send.p50, one a row. A value that is null has no row.
+// FigureSheet returns the summary for programs: every value of summary.json with its path, such as
+// latency.ttft.send.p50, one a row. A null value has no row.
 func FigureSheet(s summary.Summary) (render.Sheet, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -117,7 +117,7 @@ func flatten(path string, value any, visit func(path string, leaf any)) {
 	}
 }
 
-// ToolSheet is what the tool reported for programs: a row for each figure, in base units.
+// ToolSheet returns the report of the tool for programs: a row for each figure, in base units.
 func ToolSheet(s summary.Summary) render.Sheet {
 	var rows [][]any
 	if s.Tool != nil {

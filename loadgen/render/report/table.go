@@ -17,10 +17,10 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// runIdentity is what ran, when and with what.
+// runIdentity returns what ran, when and with which programs.
 func runIdentity(s summary.Summary) []render.Fact {
 	f := []render.Fact{fact("scenario", s.Scenario)}
-	if s.Model.ID != "" { // nobody says which one a recorded command uses
+	if s.Model.ID != "" { // the model of a recorded command may be unknown
 		f = append(f, fact("model", s.Model.ID))
 	}
 	known := f
@@ -37,7 +37,7 @@ func runIdentity(s summary.Summary) []render.Fact {
 	return append(f, madeFacts(s.Made)...)
 }
 
-// lengthRows are the lengths that are known.
+// lengthRows returns the known lengths.
 func lengthRows(t summary.Tokens) []row {
 	var rows []row
 	if t.Input != nil {
@@ -53,7 +53,7 @@ func distributionHeader(first ...string) []string {
 	return append(first, "mean", "sd", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "max")
 }
 
-// distributionCells are the columns of distributionHeader, n first.
+// distributionCells returns the columns of distributionHeader, n first.
 func distributionCells(d *summary.Distribution, format func(float64) string) []string {
 	cells := []string{fmt.Sprint(d.N)}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
@@ -81,8 +81,8 @@ func fromText(from string) string {
 	return " from " + from
 }
 
-// memoryTable has the pool at the moments that the figures of memory are of: the lines of each add up to it.
-// Where names the machine if it is not the only one.
+// memoryTable has the pool at the moments of the memory figures: the lines of each add up to it. Where names the
+// machine if it is not the only one.
 func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 	lines := poolLines(m, kv)
 	if len(lines) == 0 {
@@ -95,15 +95,15 @@ func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 	return t
 }
 
-// poolLine is a row of the table of memory; what was not recorded is nil.
+// poolLine is a row of the table of memory; a value that was not recorded is nil.
 type poolLine struct {
 	moment, name string
 	bytes        *float64
 	share        *float64 // of the pool
 }
 
-// poolLines are the lines of every moment, which is named in its first one, and the pool at the end. Where the pool is not
-// known, the rest of it is a line without a figure.
+// poolLines returns the lines of every moment, which is named in its first one, and the pool at the end. Where the pool
+// is unknown, the rest of it is a line without a figure.
 func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
 	splits := m.Splits(kv)
 	if len(splits) == 0 {
@@ -135,7 +135,7 @@ func poolLines(m *summary.Memory, kv *summary.KV) []poolLine {
 	return append(lines, pool)
 }
 
-// measuredMemory is the table of the measured host.
+// measuredMemory returns the table of the measured host.
 func measuredMemory(s summary.Summary) render.Table {
 	where := ""
 	if s.Memory != nil && s.Together != nil {
@@ -144,10 +144,10 @@ func measuredMemory(s summary.Summary) render.Table {
 	return memoryTable(s.Memory, s.KV, where)
 }
 
-// formatGiB writes what is to be added up: with the same digits everywhere.
+// formatGiB formats figures that are added up: all with the same number of digits.
 func formatGiB(bytes float64) string { return strconv.FormatFloat(bytes/(1<<30), 'f', 2, 64) }
 
-// notLive is what figures are of that are no measurement of the machine as it was.
+// notLive returns the mode of figures that are not live measurements of the machine.
 func notLive(o summary.Origin) string {
 	if o.Live() || o.Mode == "" {
 		return ""
@@ -155,7 +155,7 @@ func notLive(o summary.Origin) string {
 	return " (" + o.Mode + ")"
 }
 
-// ledgerTable has the ledger's lines, GiB, with a column for each moment that was observed.
+// ledgerTable has the ledger's lines, GiB, with a column for each observed moment.
 func ledgerTable(m *summary.Memory) render.Table {
 	if m == nil || m.LedgerAt == nil {
 		return render.Table{}
@@ -195,7 +195,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 		}
 		t.Add(row...)
 	}
-	if m.Pool == nil { // lines may be missing, and their bytes with them
+	if m.Pool == nil { // lines may be missing, with their bytes
 		for i := range moments {
 			pools[i+1] = chart.None
 		}
@@ -210,7 +210,7 @@ func phaseTable(s summary.Summary) render.Table {
 	t := render.Table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
 	switch {
 	case s.Tool != nil:
-		t.Header = t.Header[:3] // its requests are not ours to count
+		t.Header = t.Header[:3] // uma-load did not send the requests
 	case s.Latency == nil || s.Latency.TTFT == nil:
 		t.Header = t.Header[:5]
 	}
@@ -226,7 +226,7 @@ func phaseTable(s summary.Summary) render.Table {
 	return t
 }
 
-// firstToken is the time to the first token from send; empty if the phase has none.
+// firstToken returns the time to the first token from send; empty if the phase has none.
 func firstToken(p summary.PhaseSummary) summary.Distribution {
 	if p.Latency == nil || p.Latency.TTFT == nil || p.Latency.TTFT.Send == nil {
 		return summary.Distribution{}
@@ -234,7 +234,7 @@ func firstToken(p summary.PhaseSummary) summary.Distribution {
 	return *p.Latency.TTFT.Send
 }
 
-// throttleTable has how long clocks were held down, by reason.
+// throttleTable shows how long clocks were throttled, by reason.
 func throttleTable(t *summary.Thermal) render.Table {
 	if t == nil || len(t.ThrottleSeconds) == 0 {
 		return render.Table{}
@@ -246,7 +246,7 @@ func throttleTable(t *summary.Thermal) render.Table {
 	return rows
 }
 
-// phaseOrder lists the phases by when they began.
+// phaseOrder lists the phases by their start.
 func phaseOrder(s summary.Summary) []string {
 	return slices.SortedFunc(maps.Keys(s.Phases), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Phases[a].Start, s.Phases[b].Start), cmp.Compare(a, b))
@@ -318,7 +318,7 @@ func toolTable(t *rundir.ToolReport) render.Table {
 	return rows
 }
 
-// named is a figure with its statistic, if it has one: "time to first token, p99".
+// named returns a figure with its statistic, if it has one: "time to first token, p99".
 func named(v enginelog.Value) string {
 	if v.Statistic == "" {
 		return v.Meaning

@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// row is one latency as the tables show it.
+// row is one latency of the tables.
 type row struct {
 	name   string
 	from   string // the clock that it starts on; "" for those between two arrivals
@@ -56,8 +56,7 @@ func latencyRows(l *summary.Latency) []row {
 	return rows
 }
 
-// distinct leaves out first visible output where it is the first token anyway, as with every
-// model that does not reason.
+// distinct leaves out first visible output where it equals the first token, as with every model that does not reason.
 func distinct(l *summary.Latency) *summary.Latency {
 	if l == nil {
 		return nil
@@ -76,7 +75,7 @@ func same(a, b *summary.Distribution) bool {
 // fact is one figure with its name.
 func fact(name, value string) render.Fact { return render.Fact{Name: name, Value: value} }
 
-// runFacts are the figures that stand above the latencies.
+// runFacts returns the figures above the latencies.
 func runFacts(s summary.Summary) []headline {
 	if s.Tool != nil {
 		return slices.Concat(computedFacts(s), toolFacts(s.Tool), togetherFacts(s.Together), machineFacts(s))
@@ -104,14 +103,14 @@ func runFacts(s summary.Summary) []headline {
 	return slices.Concat(facts, computedFacts(s), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
 }
 
-// requestFact has the number of requests of each status; its number is that of those that ended ok.
+// requestFact has the number of requests of each status; its number counts those that ended ok.
 func requestFact(s summary.Summary) headline {
 	text := requestCounts(s)
 	_, others, _ := strings.Cut(text, ", ")
 	return headline{Fact: fact("requests", text), Number: new(float64(s.Requests[openai.StatusOK])), Unit: "ok", Note: others}
 }
 
-// requestCounts has the number of requests of each status, such as "62 ok, 2 timeout".
+// requestCounts formats the number of requests of each status, such as "62 ok, 2 timeout".
 func requestCounts(s summary.Summary) string {
 	text := fmt.Sprintf("%d ok", s.Requests[openai.StatusOK])
 	for _, status := range openai.Statuses() {
@@ -122,7 +121,7 @@ func requestCounts(s summary.Summary) string {
 	return text
 }
 
-// machineFacts are the figures of the measured host, labelled unless they are live, and by its name if it is not
+// machineFacts returns the figures of the measured host, labelled unless they are live, and with its name if it is not
 // the only one.
 func machineFacts(s summary.Summary) []headline {
 	var facts []headline
@@ -141,13 +140,13 @@ func machineFacts(s summary.Summary) []headline {
 		}
 		facts = append(facts, h)
 	}
-	if m := s.Memory; m != nil && !m.GPUHeldInPool() { // memoryTable has what is part of the pool
+	if m := s.Memory; m != nil && !m.GPUHeldInPool() { // memoryTable has the memory that is part of the pool
 		add(m.Origin, "GPU-held memory, peak", m.GPUHeldPeak, gibibytes())
 	}
 	facts = append(facts, engineFacts(s)...)
 	if t := s.Thermal; t != nil {
 		add(t.Origin, "GPU temperature, highest", t.MaxCelsius, celsius())
-		if t.MaxCelsius == nil { // of another tool, which took it twice
+		if t.MaxCelsius == nil { // another tool read it at the start and at the end
 			add(t.Origin, "GPU temperature, start", t.StartCelsius, celsius())
 			add(t.Origin, "GPU temperature, end", t.EndCelsius, celsius())
 		}
@@ -159,7 +158,7 @@ func machineFacts(s summary.Summary) []headline {
 	return facts
 }
 
-// engineFacts are what engines say of themselves: by their pages, or in their logs.
+// engineFacts returns the figures that engines report about themselves: on their pages, or in their logs.
 func engineFacts(s summary.Summary) []headline {
 	var facts []headline
 	add := func(name, source string, value *float64, in unit) {
@@ -183,7 +182,7 @@ func engineFacts(s summary.Summary) []headline {
 		add("weights by the engine", e.Source, e.Weights, gibibytes())
 		add("compute buffers by the engine", e.Source, e.Compute, gibibytes())
 		add("compute buffers in host memory by the engine", e.Source, e.HostCompute, gibibytes())
-		if s.KV == nil || s.KV.Source != e.Source { // else it stands there already
+		if s.KV == nil || s.KV.Source != e.Source { // otherwise it is shown already
 			add("KV cache by the engine", e.Source, e.KV, gibibytes())
 			add("KV cache by the engine, tokens", e.Source, e.KVTokens, inTokens())
 		}
@@ -191,7 +190,7 @@ func engineFacts(s summary.Summary) []headline {
 	return facts
 }
 
-// verdictText is whether the run is valid, and why not.
+// verdictText formats whether the run is valid, and why not.
 func verdictText(s summary.Summary) string {
 	checked := "nothing was checked"
 	if len(s.Checked) > 0 {
@@ -225,7 +224,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	return render.Text(w, d)
 }
 
-// signalFacts are the grades, for people. What a simulated engine does is proven of the simulation alone.
+// signalFacts formats the grades. The behaviour of a simulated engine is proven for the simulation only.
 func signalFacts(s evidence.Signals, simulated bool) []headline {
 	var facts []headline
 	if !s.Asked() {
@@ -244,7 +243,7 @@ func signalFacts(s evidence.Signals, simulated bool) []headline {
 	return facts
 }
 
-// togetherFacts stand above those of the measured host.
+// togetherFacts precede those of the measured host.
 func togetherFacts(t *summary.Together) []headline {
 	if t == nil {
 		return nil
@@ -259,7 +258,7 @@ func togetherFacts(t *summary.Together) []headline {
 	return facts
 }
 
-// toolFacts say what the command was.
+// toolFacts describe the command.
 func toolFacts(t *rundir.ToolReport) []headline {
 	f := []headline{words("command", t.Program)}
 	if t.File != "" {
@@ -281,7 +280,7 @@ func toolFacts(t *rundir.ToolReport) []headline {
 	return f
 }
 
-// steadyText is what the window is, in words.
+// steadyText describes the window in words.
 func steadyText(w summary.SteadyState) string {
 	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
 		chart.FormatSeconds(w.Start), chart.FormatSeconds(w.End), w.InFlight, w.Requests, chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits))
