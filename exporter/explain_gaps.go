@@ -18,11 +18,11 @@ type gap struct {
 	need string // name of the need that is not met, "" for other gaps
 }
 
-// gaps are what is missing, one sentence for each reason: a machine without cgroup v2 lacks a collector and
-// a line of the ledger, but only one thing is to be done about it.
+// gaps are the missing figures, one sentence for each reason: a machine without cgroup v2 lacks a collector and a line
+// of the ledger, but has only one remedy.
 type gaps []gap
 
-// add merges what has the same reason as something before it.
+// add merges gaps that have the same reason.
 func (g *gaps) add(one gap) {
 	at := slices.IndexFunc(*g, func(other gap) bool { return one.why != "" && other.why == one.why })
 	if at < 0 {
@@ -36,7 +36,7 @@ func (g *gaps) add(one gap) {
 	}
 }
 
-// addOutcome adds why a collector did not do all that it could.
+// addOutcome adds why a collector did not read all its figures.
 func (g *gaps) addOutcome(outcome collector.Outcome) {
 	name := outcome.Spec.Name
 	if outcome.State != collector.OK {
@@ -77,7 +77,7 @@ func (g *gaps) take(need string) (mend string) {
 	return mend
 }
 
-// sentences are for people, one line each.
+// sentences returns one line for each gap.
 func (g gaps) sentences() []string {
 	var lines []string
 	for _, one := range g {

@@ -24,14 +24,14 @@ type account struct {
 	Devices []nvml.Device
 	// Memory is nil when the memory of the host could not be read; Unknown gives the reason.
 	Memory *memoryAccount
-	// Unknown are sentences on what is missing, and why.
+	// Unknown are sentences on missing figures, with the reasons.
 	Unknown []string
-	// Cached are the paths whose share of the page cache was asked for.
+	// Cached are the paths of Options.CachePaths.
 	Cached []collector.CachedPath
 	gaps   gaps
 }
 
-// memoryAccount is the ledger and who holds GPU memory. Sizes are in bytes.
+// memoryAccount is the ledger and the holders of GPU memory. Sizes are in bytes.
 type memoryAccount struct {
 	PoolBytes uint64
 	// Lines add up to the pool, the largest first.
@@ -63,7 +63,7 @@ func accountFor(scrape *collector.Scrape) account {
 	for _, outcome := range scrape.Outcomes {
 		a.gaps.addOutcome(outcome)
 		if outcome.Spec.Name == "gpu" && outcome.Sample != nil {
-			snapshot, _ := outcome.Sample.GPU(ended).Snapshot(ended) // why it is incomplete is in the outcome
+			snapshot, _ := outcome.Sample.GPU(ended).Snapshot(ended) // the outcome has the reason why it is incomplete
 			a.Devices = snapshot.Devices
 		}
 	}
@@ -80,7 +80,7 @@ func accountFor(scrape *collector.Scrape) account {
 	return a
 }
 
-// addEngines adds to a collector of engines that is given none what may be one: the process with most GPU memory.
+// addEngines names a possible engine for a collector of engines without sources: the process with most GPU memory.
 func (a *account) addEngines() {
 	if a.Memory == nil || len(a.Memory.Holders) == 0 {
 		return

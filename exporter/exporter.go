@@ -24,7 +24,7 @@ import (
 const (
 	// DefaultAddress is the default listen address: loopback, because the pages name processes and containers.
 	DefaultAddress = "127.0.0.1:10420"
-	// DefaultTelemetryPath is where the metrics are.
+	// DefaultTelemetryPath is the default path of the metrics.
 	DefaultTelemetryPath = "/metrics"
 
 	healthyPath = "/-/healthy"
@@ -36,15 +36,15 @@ const (
 
 // Settings of an Exporter; every zero value has a default.
 type Settings struct {
-	// Collectors names those that may run, all when nil.
+	// Collectors names the collectors that may run, all when nil.
 	Collectors []string
 	// Options are the settings of single collectors.
 	Options collector.Options
-	// CollectTimeout bounds every collector and every scrape, collect.DefaultTimeout when 0.
+	// CollectTimeout is the timeout of every collector and every scrape, collector.DefaultTimeout when 0.
 	CollectTimeout time.Duration
-	// MaxRequests is how many pages are put together at once; further requests wait for their turn. 40 when 0.
+	// MaxRequests is the maximum number of pages assembled at once; further requests wait for their turn. 40 when 0.
 	MaxRequests int
-	// TelemetryPath is where the metrics are, DefaultTelemetryPath when empty.
+	// TelemetryPath is the path of the metrics, DefaultTelemetryPath when empty.
 	TelemetryPath string
 	// HideOwnMetrics leaves out the go_ and process_ series of the exporter itself.
 	HideOwnMetrics bool
@@ -61,7 +61,7 @@ type Exporter struct {
 	landing  *template.Template
 }
 
-// New prepares the exporter of a host. Its error names the setting that cannot be used.
+// New creates the exporter of a host. Its error names the invalid setting.
 func New(host collector.Host, settings Settings) (*Exporter, error) {
 	specs, err := pickSpecs(settings.Collectors)
 	if err != nil {

@@ -75,7 +75,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 
 func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 
-// defineHost adds what every command that reads a host needs.
+// defineHost adds the flags of every command that reads a host.
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
 	c.Flag("replay", "Read the whole machine from this recording, as record wrote it, instead of this machine.").PlaceHolder("FILE").StringVar(&l.replay)
@@ -95,13 +95,13 @@ func (l *commandLine) definePaths(c *kingpin.CmdClause) {
 	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).IsSetByUser(&l.explicitPaths[2]).StringVar(&l.mounts.cgroup)
 }
 
-// architecture parses one of them.
+// architecture parses a memory architecture.
 func architecture(text string) (nvml.Architecture, error) {
 	name, err := oneOf(architectures()...)(text)
 	return nvml.Architecture(name), err
 }
 
-// architectures are the ones that can be stated; unknown cannot.
+// architectures are the valid values of the flag; unknown is not one.
 func architectures() []string {
 	var names []string
 	for _, one := range []nvml.Architecture{

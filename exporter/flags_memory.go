@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// maxCachePaths bounds the looks at the page cache that may be under way at a time.
+// maxCachePaths is the maximum number of page cache lookups at a time.
 const maxCachePaths = 20
 
 // defineMemory adds the flags of the memory collector.

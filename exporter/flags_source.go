@@ -27,7 +27,7 @@ func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 // repeated is a kingpin.Value of a repeatable flag; each text is added.
 type repeated struct {
 	name   string
-	secret bool // the text may hold a password and must not be repeated
+	secret bool // the text may contain a password and must not be repeated
 	add    func(text string) error
 }
 
@@ -60,7 +60,7 @@ func addEndpoint(o *collector.SourceOptions, list *[]*endpoint.Endpoint) func(st
 	}
 }
 
-// addLog takes paths that lead nowhere yet: an engine makes its log when it starts.
+// addLog accepts paths that do not exist yet: an engine makes its log when it starts.
 func addLog(o *collector.SourceOptions) func(string) error {
 	return func(text string) error {
 		path, err := filepath.Abs(text)

@@ -19,7 +19,7 @@ const healthcheckTimeout = 3 * time.Second
 // credentials, in the HTTP client format of promtool and Prometheus; "" when the page needs neither.
 func healthcheck(ctx context.Context, address, configFile string, stdout io.Writer) error {
 	target, err := url.Parse(address)
-	if err != nil { // which would repeat the address, and that may hold a password
+	if err != nil { // which would repeat the address, which may contain a password
 		return badInput("--url: not an http address")
 	}
 	if target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {

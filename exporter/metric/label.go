@@ -3,17 +3,17 @@ package metric
 // Label is the name of a label.
 type Label string
 
-// The label names. A name means the same thing in every family.
+// The label names. A name has the same meaning in every family.
 const (
 	LabelAgent          Label = "agent" // agent of a transfer library
 	LabelArch           Label = "arch"  // machine architecture, such as aarch64
 	LabelArchitecture   Label = "memory_architecture"
 	LabelArm            Label = "arm"            // arm of an experiment, such as native or container
 	LabelBaseline       Label = "baseline"       // arm with which the other arms of a comparison are compared
-	LabelBaselineValue  Label = "baseline_value" // what the baseline has of an item
+	LabelBaselineValue  Label = "baseline_value" // the baseline's value of an item
 	LabelCPU            Label = "cpu"
 	LabelCUDAVersion    Label = "cuda_version"
-	LabelCandidate      Label = "candidate" // arm that is held against the baseline
+	LabelCandidate      Label = "candidate" // arm that is compared with the baseline
 	LabelCandidateValue Label = "candidate_value"
 	LabelCall           Label = "call" // driver call
 	LabelCgroup         Label = "cgroup"
@@ -33,7 +33,7 @@ const (
 	LabelDriver         Label = "driver_version"
 	LabelEngine         Label = "engine" // inference engine, such as vllm
 	LabelEvent          Label = "event"
-	LabelEvidence       Label = "evidence" // what a verdict is judged from, in a word
+	LabelEvidence       Label = "evidence" // basis of a verdict, in a word
 	LabelFirmware       Label = "firmware"
 	LabelFormat         Label = "format"      // of an imported file of results
 	LabelFrom           Label = "from"        // tier that blocks leave
@@ -41,7 +41,7 @@ const (
 	LabelGPU            Label = "gpu"         // index of the device as the driver counts
 	LabelGPUInst        Label = "gpu_instance"
 	LabelGoVersion      Label = "goversion"
-	LabelGrade          Label = "grade" // how well something is shown by evidence
+	LabelGrade          Label = "grade" // quality of the evidence
 	LabelHost           Label = "host"  // measured machine; on host series set by the scrape job
 	LabelImage          Label = "image"
 	LabelInterface      Label = "interface" // network interface that belongs to an RDMA port

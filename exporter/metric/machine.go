@@ -3,10 +3,10 @@ package metric
 // GPUNameGB10 matches the value of LabelName of the GPU of a DGX Spark, from every maker of the machine.
 const GPUNameGB10 = `.*\bGB10\b.*`
 
-// LimitShutdown is the value of LabelLimit above which a GPU may switch itself off.
+// LimitShutdown is the value of LabelLimit for the limit above which a GPU may switch itself off.
 const LimitShutdown = "shutdown"
 
-// SensorComposite is the value of LabelSensor of the temperature that the limits of a drive refer to.
+// SensorComposite is the value of LabelSensor of the temperature to which the limits of a drive apply.
 const SensorComposite = "composite"
 
 // Values of LabelCollector of collectors that alerts use.
@@ -16,7 +16,7 @@ const (
 	CollectorKVBM   = "kvbm"
 )
 
-// CollectorFailed is the value of LabelState of a collector that has not read what there is.
+// CollectorFailed is the value of LabelState of a collector that could not read its source.
 const CollectorFailed = "failed"
 
 // Phases around a command that is recorded, in addition to those of every run of a campaign.
@@ -47,7 +47,7 @@ func ReasonsOfHeat() []string { return []string{ReasonSWThermal, ReasonHWThermal
 
 var perSource = []Label{LabelHost, LabelRun, LabelSource}
 
-// Series that rules record of the machine and remember of its sources.
+// Series that rules record of the machine and keep of its sources.
 var (
 	EngineAnswered = gauge(Def{Name: "host_run_source:uma_engine_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of the one run that goes on on the host. Absent while there are several.", Source: recordedSource})

@@ -1,6 +1,6 @@
 package metric
 
-// Memory of the machine: the pool, the ledger that splits it, and what is left.
+// Memory of the machine: the pool, the ledger that splits it, and the remainder.
 var (
 	MemoryPoolBytes = gauge(Def{Name: "uma_memory_pool_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "Physical memory that the kernel manages; memory of a coherent GPU that is onlined as a NUMA node is in it once (by the driver's source and reports of users; not measured here).",

@@ -1,9 +1,8 @@
-// Package metric is the vocabulary: name, type, unit, help, source and labels of
-// every series that umascope writes or reads, each exactly once.
+// Package metric is the vocabulary: name, type, unit, help, source and labels of every series that umascope writes or
+// reads, each exactly once.
 //
-// Everything else takes names from here: collectors emit these definitions,
-// dashboards and alerts are built from them by package expr, and the metric
-// reference is printed from them. The package imports only the standard library.
+// All names come from here: collectors emit these definitions, dashboards and alerts are built from them by package
+// expr, and the metric reference is printed from them. The package imports only the standard library.
 package metric
 
 import (
@@ -49,10 +48,10 @@ type SumRule struct {
 	keep  []Label
 }
 
-// SumNever is the rule of temperatures, ratios, states and infos: no sum of them means anything.
+// SumNever is the rule of temperatures, ratios, states and infos: no sum of them is meaningful.
 func SumNever() SumRule { return SumRule{never: true} }
 
-// SumKeeping is the rule of families whose sum means something only while these labels are kept apart.
+// SumKeeping is the rule of families whose sum is meaningful only while these labels are kept.
 func SumKeeping(labels ...Label) SumRule { return SumRule{keep: labels} }
 
 // Refuses returns why a sum that keeps only the labels kept would be meaningless, or "".

@@ -2,7 +2,7 @@ package metric
 
 import "slices"
 
-// recordedSource is where recorded series come from.
+// recordedSource is the source of recorded series.
 const recordedSource = "recording rule"
 
 // Labels of recorded series other than host.
@@ -14,8 +14,8 @@ var (
 	perLiveCell = []Label{LabelHost, LabelArm, LabelScenario}
 )
 
-// Series that Prometheus records by rules of package alerts: what several panels and alerts need, or what
-// would be too dear to work out each time.
+// Series that Prometheus records by rules of package alerts: expressions that several panels and alerts use, or that
+// would cost too much to evaluate each time.
 var (
 	NVMeReadAwaitSeconds5m = gauge(Def{Name: "host_device:uma_nvme_read_await_seconds:rate5m", Unit: Seconds, Sum: SumNever(), Labels: perDrive,
 		Help: "Mean time of a read, waiting included, over 5 minutes: r_await of iostat. Absent without reads.", Source: recordedSource})

@@ -1,6 +1,6 @@
 package metric
 
-// Renaming is a name that earlier versions used, and the name of the same figure today.
+// Renaming is a name of earlier versions, and the present name of the same figure.
 type Renaming struct{ Old, New string }
 
 // RenamedFigures lists figures of runs and comparisons: values of LabelMetric, columns of CSV files, and names that
@@ -23,8 +23,8 @@ func RenamedFields() []Renaming {
 	}
 }
 
-// RenamedWords lists other words of saved comparisons, umascope.comparison/1: codes of warnings, and what a model of
-// the KV cache is of.
+// RenamedWords lists other words of saved comparisons, umascope.comparison/1: codes of warnings, and the subjects of a
+// model of the KV cache.
 func RenamedWords() []Renaming {
 	return []Renaming{
 		{"memory_with_kv_equal", "memory_occupied_equal"},
@@ -40,7 +40,7 @@ func RenamedSeries() []Renaming {
 	}
 }
 
-// CurrentName returns the name of today, and whether the given one is an old one.
+// CurrentName returns the present name, and whether the given one is an old one.
 func CurrentName(of []Renaming, name string) (current string, renamed bool) {
 	for _, r := range of {
 		if r.Old == name {

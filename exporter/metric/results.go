@@ -4,8 +4,7 @@ const runSource = "summary.json of the run"
 
 var ofRun = []Label{LabelRun}
 
-// Finished runs, as uma-load serve shows them. Nothing here moves: a value that changes is
-// another run.
+// Finished runs, as uma-load serve shows them. The values are constant: a value that changes belongs to another run.
 var (
 	RunInfo = gauge(Def{Name: "uma_run_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun, LabelArm, LabelScenario, LabelEngine, LabelModel},
 		Help: "A finished run, and what it was of; the other series of finished runs are joined to it by run.", Source: runSource})

@@ -28,7 +28,7 @@ const (
 	Deviations        Unit = "standard deviations"
 )
 
-// Suffix is what a series name of this unit ends with, before _total; "" where the unit has none.
+// Suffix is the end of a series name of this unit, before _total; "" where the unit has none.
 func (u Unit) Suffix() string {
 	switch u {
 	case Bytes, Seconds, Watts, Joules, Hertz:

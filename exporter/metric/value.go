@@ -35,12 +35,12 @@ const (
 	LineFree              = "free"
 )
 
-// LedgerLine is a line of the ledger with what it is made of, in the words of its source.
+// LedgerLine is a line of the ledger with its inputs, under the names of their source.
 type LedgerLine struct{ Name, Formula string }
 
-// Ledger lists the lines in the order of comparisons and of charts over time, where they are stacked from the first: what
-// processes and the kernel hold, what has no name, what the kernel can reclaim, and what is free. A table of one moment is
-// sorted by size instead. Names without a file are fields of /proc/meminfo.
+// Ledger lists the lines in the order of comparisons and of charts over time, where they are stacked from the first:
+// memory that processes and the kernel hold, unattributed memory, reclaimable memory, and free memory. A table of one
+// moment is sorted by size instead. Names without a file are fields of /proc/meminfo.
 func Ledger() []LedgerLine {
 	return []LedgerLine{
 		{LineGPUProcess, "what the driver says that processes hold, over all devices whose memory comes from the pool or, on a coherent machine, is a NUMA node of it (by the driver's source, not measured); elsewhere there is no such line"},
@@ -70,7 +70,7 @@ func LedgerLines() []string {
 	return names
 }
 
-// InLedgerOrder lists the keys of a ledger in that order. Lines that the vocabulary does not have are the last, by name.
+// InLedgerOrder sorts the keys of a ledger in that order. Lines outside the vocabulary are last, by name.
 func InLedgerOrder[V any](lines map[string]V) []string {
 	order := LedgerLines()
 	place := func(name string) int {
@@ -84,8 +84,8 @@ func InLedgerOrder[V any](lines map[string]V) []string {
 	})
 }
 
-// ArchitecturesInPool lists the values of LabelArchitecture of machines whose GPU memory comes
-// from the pool in a way that only the driver's process lists can see.
+// ArchitecturesInPool lists the values of LabelArchitecture of machines whose GPU memory comes from the pool in a way
+// that only the driver's process lists show.
 func ArchitecturesInPool() []string {
 	return []string{"integrated", "integrated_carveout", "shimmed"}
 }
@@ -100,7 +100,7 @@ const ResourceMemory = "memory"
 // instead of measure.
 const (
 	PhaseCooldown = "cooldown" // the machine comes to rest
-	PhaseStart    = "start"    // the moment before the engine is started; the ledger at start is of it
+	PhaseStart    = "start"    // the moment before the engine is started; the ledger at start is read then
 	PhaseLoad     = "load"     // processes are started; the engine reads its weights and sizes its KV cache
 	PhaseReady    = "ready"    // it answers
 	PhaseWarmup   = "warmup"
@@ -123,7 +123,7 @@ const (
 	JobExporter = "uma-exporter"
 	JobLoad     = "uma-load"
 	JobResults  = "uma-results"
-	JobEngine   = "engine" // histograms of engines, which no collector hands on
+	JobEngine   = "engine" // histograms of engines, which no collector passes on
 )
 
 // Values of LabelMode. Live is the machine as it is now; every other mode must be labelled wherever its figures are

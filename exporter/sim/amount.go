@@ -9,10 +9,10 @@ const (
 	gibibyte  = (1 << 30) / pageBytes // pages
 )
 
-// maxBytes bounds every size that a caller gives, far above any machine, so that sums cannot overflow.
+// maxBytes is the maximum of every size that a caller gives, far above any machine, so that sums cannot overflow.
 const maxBytes = 1 << 50
 
-// pages is how many pages hold so many bytes; nonsense below zero is none.
+// pages returns the number of pages for a number of bytes; negative sizes give 0.
 func pages(bytes int64) int64 {
 	return (min(max(bytes, 0), maxBytes) + pageBytes - 1) / pageBytes
 }
@@ -33,7 +33,7 @@ const (
 	vmalloc
 	slabReclaimable
 	slabUnreclaimable
-	kernelOther // charged kernel memory that memory.stat names nowhere: managed memory and page tables of the GPU
+	kernelOther // charged kernel memory that memory.stat does not list: managed memory and page tables of the GPU
 	sock
 
 	// The kinds up to here add up to what is charged; those that follow break it down further, or count.

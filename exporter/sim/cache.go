@@ -76,7 +76,7 @@ func (m *machine) extentOf(f *file, g *group) *extent {
 	return e
 }
 
-// touch uses n resident pages of a file again: the kernel takes them for active then.
+// touch uses n resident pages of a file again: the kernel then marks them active.
 func (m *machine) touch(f *file, n int64) {
 	var used []*extent
 	for _, e := range m.cache {
@@ -95,8 +95,8 @@ func (m *machine) touch(f *file, n int64) {
 	}
 }
 
-// fill puts n pages of a file into the cache, charged to the group. Where there is no room, not even by giving up
-// other cache, the pages pass through without staying.
+// fill puts n pages of a file into the cache, charged to the group. If there is no room, even after dropping other
+// cache, the pages pass through without staying.
 func (m *machine) fill(f *file, g *group, n int64) (e *extent, kept bool) {
 	if n == 0 && !slices.ContainsFunc(m.cache, func(e *extent) bool { return e.file == f && e.group == g }) {
 		return nil, false // all of it is in the cache already, charged to other groups
@@ -165,7 +165,7 @@ func (m *machine) evict(e *extent, n int64, state cacheState) (freed int64) {
 	return gone.charged()
 }
 
-// dropCaches drops all clean page cache. Pages of a file mostly lie together, so what is freed does too.
+// dropCaches drops all clean page cache. Pages of a file mostly lie together, so freed pages do too.
 func (m *machine) dropCaches() {
 	everything, scattered := m.root.memory.file(), m.scattered
 	freed := m.shrinkCache(everything, nil, cleanInactive)
@@ -181,7 +181,7 @@ const (
 	backgroundShare = 10
 )
 
-// writeBackOld writes what is due, as fast as the disk takes it.
+// writeBackOld writes pages that are due, as fast as the disk takes them.
 func (m *machine) writeBackOld() {
 	excess := m.root.memory[fileDirty] - m.available()/backgroundShare
 	for _, e := range m.cache {
@@ -227,7 +227,7 @@ func (m *machine) residentBytes(name string) (bytes uint64, known bool) {
 	return bytes, known
 }
 
-// soil makes n resident pages of a file differ from the disk and returns how many did not before.
+// soil makes n resident pages of a file dirty and returns how many were clean before.
 func (m *machine) soil(f *file, n int64) (soiled int64) {
 	for _, e := range m.cache {
 		if e.file != f || n <= soiled {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// noLimit is memory.max and memory.high of a cgroup that has none.
+// noLimit is memory.max and memory.high of a cgroup without them.
 const noLimit = -1
 
 // group is a cgroup. Its counts include everything below it, as in the kernel, and outlive it: page cache of a
@@ -103,8 +103,8 @@ func (g *group) find(name string) (at int, found bool) {
 	})
 }
 
-// makeGroup finds the group at a path and makes it, with those above it, if there is none. A group costs
-// kernel memory for itself: counters on every CPU.
+// makeGroup finds the group at a path and makes it, with its parents, if there is none. A group costs kernel memory for
+// itself: counters on every CPU.
 func (m *machine) makeGroup(name string) *group {
 	at := m.root
 	for part := range strings.SplitSeq(strings.Trim(name, "/"), "/") {
@@ -123,7 +123,7 @@ func (m *machine) makeGroup(name string) *group {
 	return at
 }
 
-// groupCost is what a cgroup itself takes; percpu is one page for every second CPU.
+// groupCost is the memory of a cgroup itself; percpu is one page for every second CPU.
 func groupCost() *amounts {
 	return &amounts{percpu: cpus / 2, slabUnreclaimable: 24}
 }
@@ -154,7 +154,7 @@ func walkGroups(g *group, visit func(*group)) {
 	}
 }
 
-// clone copies a tree; copies notes what became of every group.
+// clone copies a tree; copies maps every group to its copy.
 func (g *group) clone(parent *group, copies map[*group]*group) *group {
 	c := *g
 	c.parent = parent

@@ -42,7 +42,7 @@ func (m *machine) runCPUs() {
 		system += got / 8
 	}
 	m.cpu.account(user, system, m.disk.moved[reading] > 0)
-	// Even with CPUs to spare, tasks wait for one another's a little.
+	// Even with CPUs to spare, tasks wait a little for each other's.
 	m.root.stallFor(cpuTime, tickMicroseconds*m.cpu.milliCPUs/most/50, 0)
 }
 
@@ -67,7 +67,7 @@ func (c *cpuTimes) account(user, system int64, waiting bool) {
 	c.system += system*perMilliCPU - 2*(system*perMilliCPU/20)
 }
 
-// kilohertz is the clock of a CPU: at most when there is work for it.
+// kilohertz is the clock of a CPU: the highest while it has work.
 func (m *machine) kilohertz(cpu int64) int64 {
 	if m.cpu.milliCPUs <= cpu*1000 {
 		return idleKilohertz

@@ -18,17 +18,17 @@ type Demand struct {
 	// BusyRatio is the share of the time in which the process keeps the GPU busy, CPUs how many CPUs.
 	BusyRatio, CPUs float64
 
-	// Read is a file that is read through the page cache, once from the beginning; another name, or "" and
-	// the name again, begins anew. Write likewise is written.
+	// Read is a file that is read through the page cache, once from the beginning; another name, or "" and the name
+	// again, starts a new pass. Write is written in the same way.
 	Read, Write FileTransfer
 	// DirectReadBytesPerSecond and DirectWriteBytesPerSecond pass by the page cache (O_DIRECT).
 	DirectReadBytesPerSecond, DirectWriteBytesPerSecond int64
-	// DirectReadMostBytes and DirectWriteMostBytes are how much is moved so, at most, since the process started,
-	// however late the next demand comes; 0 is no limit.
+	// DirectReadMostBytes and DirectWriteMostBytes are the maximum moved in this way since the process started, however
+	// late the next demand comes; 0 is no limit.
 	DirectReadMostBytes, DirectWriteMostBytes int64
 
-	// RDMAReceiveBytesPerSecond and RDMATransmitBytesPerSecond go over the cable to the other machine
-	// (Config.Cable), as far as the link can; without one they go nowhere. No interface counts them.
+	// RDMAReceiveBytesPerSecond and RDMATransmitBytesPerSecond go over the cable to the other machine (Config.Cable),
+	// as far as the link can; without a cable they are dropped. They are not in the counters of any interface.
 	RDMAReceiveBytesPerSecond, RDMATransmitBytesPerSecond int64
 }
 
@@ -69,7 +69,7 @@ func (d *Demand) want() want {
 	return w
 }
 
-// ratio is a share of one in whole parts.
+// ratio converts a share, at most 1, to whole parts.
 func ratio(share float64, one int64) int64 {
 	if !(share > 0) { // NaN too
 		return 0
@@ -79,7 +79,7 @@ func ratio(share float64, one int64) int64 {
 
 func bounded(n int64) int64 { return min(max(n, 0), maxBytes) }
 
-// Status is what has become of a process.
+// Status is the state of a process.
 type Status struct {
 	// Alive is false once it has been stopped or killed; Killed reports that it was for lack of memory.
 	Alive, Killed bool
@@ -89,7 +89,7 @@ type Status struct {
 	// Refusals counts the allocations of the driver that failed. A failed allocation is refused whole, without an OOM
 	// kill, and is tried again only after the demand has changed.
 	Refusals int64
-	// ReadLeftBytes and WriteLeftBytes are what is left of the passes over the files.
+	// ReadLeftBytes and WriteLeftBytes are the remainders of the passes over the files.
 	ReadLeftBytes, WriteLeftBytes int64
 }
 

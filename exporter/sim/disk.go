@@ -53,7 +53,7 @@ type disk struct {
 	temperature int64 // microdegrees
 }
 
-// budget is what the drive moves in a tick.
+// budget is the capacity of the drive in a tick.
 func budget(op operation) int64 {
 	if op == reading {
 		return diskReadBytesPerSecond / ticksPerSecond
@@ -64,8 +64,8 @@ func budget(op operation) int64 {
 // room is what the drive can still move in this tick.
 func (d *disk) room(op operation) int64 { return max(0, budget(op)-d.moved[op]) }
 
-// transfer moves bytes between memory and the drive for a group, and returns the time that takes a task that
-// waits for it, in microseconds. It is counted for the group, all above it and the drive at once.
+// transfer moves bytes between memory and the drive for a group, and returns the time that this takes a task that waits
+// for it, in microseconds. It is counted for the group, all above it and the drive at once.
 func (m *machine) transfer(g *group, op operation, bytes int64) (microseconds int64) {
 	if bytes <= 0 {
 		return 0

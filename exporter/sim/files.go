@@ -2,8 +2,7 @@ package sim
 
 import "fmt"
 
-// trees are the file systems of a machine, good until its topology changes: what is in the files is made when they
-// are read.
+// trees are the file systems of a machine, valid until its topology changes: the content of files is generated on read.
 type trees struct {
 	topology int64
 	roots    [roots]*node

@@ -14,8 +14,8 @@ func (m *machine) cgroupFiles() *node {
 	return top
 }
 
-// groupFiles puts a group and all below it into a directory. The root has no limits and is not measured
-// against any, so half of the files are missing there, as in the kernel.
+// groupFiles adds a group and all below it to a directory. The root has no limits and no figures of its own, so half of
+// the files are missing there, as in the kernel.
 func (m *machine) groupFiles(at *node, g *group) {
 	at.constant("cgroup.controllers", controllers)
 	at.file("cgroup.procs", func() string { return m.procs(g) })

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kernelRelease is the kernel that the files are those of.
+// kernelRelease is the kernel release that the files imitate.
 const kernelRelease = "6.17.0-1014-nvidia"
 
 // selfPID is the process that reads, the exporter, which is not part of the simulation.
@@ -102,8 +102,8 @@ func (m *machine) buffers() int64 {
 	return 0
 }
 
-// mapped is what processes have mapped of files and shared memory, and of the driver, whose pages the kernel counts
-// like those of files once they are in page tables.
+// mapped is the memory of files, shared memory and the driver that processes have mapped; the kernel counts pages of
+// the driver like those of files once they are in page tables.
 func (m *machine) mapped() int64 {
 	n := m.root.memory[fileMapped]
 	if m.config.Pinned == PinnedIsDriverMemory {
@@ -156,8 +156,7 @@ func (m *machine) buddyinfo() string {
 	return t.String()
 }
 
-// The first partition, with the firmware's files, was looked at when the machine was booted; all else goes to the
-// second.
+// The first partition, with the firmware's files, was read when the machine was booted; all else goes to the second.
 const (
 	bootRequests, bootSectors, bootMilliseconds = 512, 18244, 61
 )

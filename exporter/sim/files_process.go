@@ -31,7 +31,7 @@ func (m *machine) processFiles(at *node, p *process) {
 	}
 }
 
-// processStatus is /proc/<pid>/status, as far as it is about memory, threads and users.
+// processStatus is /proc/<pid>/status, only the lines about memory, threads and users.
 func (m *machine) processStatus(p *process) string {
 	resident := p.resident(m)
 	all := resident.anon + resident.file + resident.shmem

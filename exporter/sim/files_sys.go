@@ -60,7 +60,7 @@ func (m *machine) driveFiles(sys *node) {
 	sys.link(fmt.Sprintf("dev/block/%d:0", diskMajor), "../../"+controllerPath+"/"+diskName, controller.at(diskName))
 }
 
-// wholeKelvin rounds millidegrees Celsius to what is a whole number in kelvin.
+// wholeKelvin rounds millidegrees Celsius to a whole number of kelvin.
 func wholeKelvin(milliCelsius int64) int64 {
 	const zero = 273_150
 	return (milliCelsius+zero+500)/1000*1000 - zero
@@ -77,8 +77,8 @@ func (m *machine) zoneFiles(sys *node) {
 	}
 }
 
-// railFiles are the sensors of the driver spbm (antheas/spark_hwmon), as far as the model has what they
-// measure: powers in microwatts, energies in microjoules.
+// railFiles are the sensors of the driver spbm (antheas/spark_hwmon) that the model can serve: powers in microwatts,
+// energies in microjoules.
 func (m *machine) railFiles(sys *node) {
 	const path = "devices/platform/NVDA8800:00/hwmon/hwmon2"
 	chip := sys.at(path)
@@ -109,5 +109,5 @@ func (m *machine) railFiles(sys *node) {
 	sys.link("class/hwmon/hwmon2", "../../"+path, chip)
 }
 
-// boardPower is what the rest of the machine takes, in milliwatts.
+// boardPower is the power of the rest of the machine, in milliwatts.
 const boardPower = 8_000

@@ -12,8 +12,8 @@ const (
 	hugePages = 1 << hugeOrder
 )
 
-// The share of freed memory that lies scattered, in eighths: none of the driver's blocks, little of what its owner gives
-// back at once, most of what is reclaimed here and there.
+// The share of freed memory that is scattered, in eighths: none of the driver's blocks, little of what its owner frees
+// at once, most of what is reclaimed in single pages.
 const (
 	scatteredBlocks  = 0
 	scatteredAtOnce  = 1
@@ -52,7 +52,7 @@ func (m *machine) giveFree(n, scatteredEighths int64) {
 // shareInUse is n multiplied by the share of the pool that is in use.
 func (m *machine) shareInUse(n int64) int64 { return n * ((m.pool - m.free) >> 10) / (m.pool >> 10) }
 
-// settle moves the free memory a tick nearer to its rest.
+// settle moves the free memory one tick towards its resting state.
 func (m *machine) settle() {
 	m.scattered = min(m.scattered, m.free)
 	rest := m.shareInUse(m.shareInUse(m.free))

@@ -4,16 +4,16 @@ import "time"
 
 // Machine are the thresholds of GPU, drives and the exporter itself.
 type Machine struct {
-	// ThrottledWarning and ThrottledCritical bound the share of time in which heat holds the clock down. On GB10
-	// 28 s of it had piled up after a session at 91 to 92 C (field report): a hundredth of the time is past chance,
-	// a fifth is a figure that cannot be compared with anything.
+	// ThrottledWarning and ThrottledCritical are the limits of the share of time in which heat lowers the clock. On
+	// GB10 28 s of it had piled up after a session at 91 to 92 C (field report): a hundredth of the time is beyond
+	// chance, with a fifth the figures of a run are not comparable.
 	ThrottledWarning, ThrottledCritical float64
-	// MarginCelsius is how near a GPU may come to a limit that the driver gives (contract).
+	// MarginCelsius is the minimum distance of a GPU from a limit that the driver gives (contract).
 	MarginCelsius float64
 	// GB10WarningCelsius and GB10CriticalCelsius are for GB10, which has no published limit: 83 to 86 C are seen in
 	// normal load, throttling from 91 to 92 C (field reports).
 	GB10WarningCelsius, GB10CriticalCelsius float64
-	// PowerCappedRatio bounds the share of time in which the power cap holds the clock down. Normal under load on
+	// PowerCappedRatio is the limit of the share of time in which the power cap lowers the clock. Normal under load on
 	// GB10.
 	PowerCappedRatio float64
 	// BusyRatio is the utilisation above which a GPU counts as busy.
@@ -24,15 +24,15 @@ type Machine struct {
 	// SlowShare is the share of its usual power below which a working GPU is in a slow state (contract; seen: 15
 	// to 20 W in place of 31 to 36 W at the same clock).
 	SlowShare float64
-	// SampleAge is how old the last good reading of the GPUs may be (contract).
+	// SampleAge is the maximum age of the last good reading of the GPUs (contract).
 	SampleAge time.Duration
 	// NVMeWarningCelsius and NVMeCriticalCelsius are for drives that give no limit of their own.
 	NVMeWarningCelsius, NVMeCriticalCelsius float64
-	// NVMeOperations is how many reads and writes a second are load: below it their mean time is that of a few
-	// (contract). NVMeLatencyFactor bounds it, in medians of its last 7 days (contract). NVMeLatencySamples is how
-	// many values a median must be of: an hour of load at 15 s (our own choice).
+	// NVMeOperations is the number of reads and writes a second that counts as load: below it their mean time is that
+	// of a few (contract). NVMeLatencyFactor is the limit of the mean time, in medians of its last 7 days (contract).
+	// NVMeLatencySamples is the minimum number of values of a median: an hour of load at 15 s (our own choice).
 	NVMeOperations, NVMeLatencyFactor, NVMeLatencySamples float64
-	// NVMeUsedRatio bounds the share of its endurance that a drive has used up.
+	// NVMeUsedRatio is the limit of the share of its endurance that a drive has used up.
 	NVMeUsedRatio float64
 }
 

@@ -7,24 +7,24 @@ type Containers struct {
 	// UncoveredRatio is the limit of the share of a container's memory that its limit does not count. It is our own
 	// choice: below a tenth the limit still shows about how much the container takes.
 	UncoveredRatio float64
-	// OverheadShare and OverheadBytes bound together how much more memory a run in a container
-	// occupies without KV cache than native ones: a share of what they occupy, and bytes, so that neither a small
-	// engine nor the noise of a large one fires.
+	// OverheadShare and OverheadBytes together limit how much more memory a run in a container occupies without KV
+	// cache than native ones: a share of what they occupy, and bytes, so that neither a small engine nor the noise of a
+	// large one fires.
 	OverheadShare, OverheadBytes float64
 }
 
 // Runs are the numbers of alerts about runs and comparisons.
 type Runs struct {
-	// Fresh is how long a result is news. A run never changes, so that an alert about one would else last
+	// Fresh is how long a result raises alerts. A run never changes, so that an alert about one would otherwise last
 	// until its cell is run again, which may be never.
 	Fresh time.Duration
-	// HotterCelsius bounds how much hotter a run may be than those before it, at a power that is at most
-	// SamePower times theirs: heat follows power, and more load is no fault of the cooling. Our own choices;
-	// the driver's reading is in whole degrees, and a room changes by three.
+	// HotterCelsius is the limit of how much hotter a run may be than those before it, at a power that is at most
+	// SamePower times theirs: heat follows power, and more load is no fault of the cooling. Our own choices; the
+	// driver's reading is in whole degrees, and a room changes by three.
 	HotterCelsius, SamePower float64
-	// KVShare bounds the tokens that the KV cache has room for, as a share of what it had room for before.
+	// KVShare is the limit of the tokens for which the KV cache has room, as a share of its earlier room.
 	KVShare float64
-	// StalledAfter is how long a run may go on without an answer to any request, and without a part of one.
+	// StalledAfter is the maximum time of a run without an answer to any request, whole or in part.
 	StalledAfter time.Duration
 }
 

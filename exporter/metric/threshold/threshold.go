@@ -1,5 +1,4 @@
-// Package threshold holds the numbers at which a state of a machine begins to matter: alert rules
-// compare with them and panels draw them, from one table.
+// Package threshold holds the limits of all alerts: alert rules compare with them and panels draw them, from one table.
 package threshold
 
 import (
@@ -39,25 +38,25 @@ func (f Floor) Twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
 
 // Thresholds are the numbers of all alerts.
 type Thresholds struct {
-	// AvailableWarning and AvailableCritical bound MemAvailable where the GPU allocates from the
-	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field
-	// report arrived at on GB10; the shares are the contract's, for smaller pools.
+	// AvailableWarning and AvailableCritical are the lower limits of MemAvailable where the GPU allocates from the
+	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field report arrived at on
+	// GB10; the shares are the contract's, for smaller pools.
 	AvailableWarning, AvailableCritical Floor
-	// FreeWhileLoading bounds MemFree while a model loads: the least with which a load on GB10 was
-	// seen to survive (field report).
+	// FreeWhileLoading is the lower limit of MemFree while a model loads: the least with which a load on GB10 was seen
+	// to survive (field report).
 	FreeWhileLoadingBytes float64
-	// FragmentedBytes bounds the memory free in blocks of 2 MiB (field report: 500 to 650 MiB were
-	// left of it after a load of 90 GiB, shortly before the host wedged).
+	// FragmentedBytes is the lower limit of the memory free in blocks of 2 MiB (field report: 500 to 650 MiB were left
+	// of it after a load of 90 GiB, shortly before the host wedged).
 	FragmentedBytes float64
-	// StalledRatio bounds the share of time in which all tasks waited for memory. Our own choice: a
-	// tenth of the time is past any noise, and a benchmark on such a host measures the waiting.
+	// StalledRatio is the limit of the share of time in which all tasks waited for memory. Our own choice: a tenth of
+	// the time is beyond any noise, and a benchmark on such a host measures the waiting.
 	StalledRatio float64
 	// FillingHorizon is how far the fall of MemAvailable is extrapolated. Loading a model takes
 	// 17 to 19 GiB in 10 s, so this finds leaks and is bounded by a level as well. FillingRecent is for how
 	// long it must have been falling of late: a server that has just started took memory and stopped at that.
 	FillingHorizon, FillingRecent time.Duration
-	// UnattributedGrowthBytes bounds the growth of the remainder in UnattributedWindow while no
-	// process holds GPU memory.
+	// UnattributedGrowthBytes is the limit of the growth of the remainder in UnattributedWindow while no process holds
+	// GPU memory.
 	UnattributedGrowthBytes float64
 	UnattributedWindow      time.Duration
 
@@ -96,8 +95,8 @@ func Bytes(bytes float64) string {
 // Decimal writes a threshold; six digits hide that 0.07 * 100 is not quite 7.
 func Decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
 
-// InPool keeps hosts whose GPU allocates from the pool. Elsewhere little free memory is page cache
-// at work, and free contiguous blocks matter to no driver.
+// InPool keeps hosts whose GPU allocates from the pool. On other hosts little free memory means page cache at work, and
+// free contiguous blocks matter to no driver.
 func InPool(e expr.Expr, matchers ...expr.Matcher) expr.Expr {
 	architecture := expr.OneOf(metric.LabelArchitecture, metric.ArchitecturesInPool()...)
 	hosts := expr.Select(metric.HostInfo, append([]expr.Matcher{architecture}, matchers...)...)
