@@ -15,10 +15,10 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run lets the first signal drain the load and the second one cut it. The third ends the program where it is: what it has
-// started notices that.
+// run drains the load on the first signal and cuts it on the second. The third ends the program at once: the processes
+// that it has started notice that.
 func run() int {
-	stdout := terminal.Stdout(nil) // the page is made though nobody reads the lines any more
+	stdout := terminal.Stdout(nil) // the page is written even if the output has no reader any more
 	ctx, drain := context.WithCancel(context.Background())
 	defer drain()
 	signals := make(chan os.Signal, 2)

@@ -13,8 +13,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the program at once, whatever it waits for
-	// Who has seen enough of explain --watch ends it; a log that nobody reads any more ends nothing.
+	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	// The end of the reader ends explain --watch; a server goes on when its log has no reader any more.
 	code := exporter.Run(ctx, os.Args[1:], terminal.Stdout(stop), os.Stderr)
 	stop()
 	os.Exit(code)

@@ -1,5 +1,5 @@
-// Command uma-gen writes what is generated from the vocabulary: Grafana dashboards, Prometheus
-// rules with their runbook, and the metric reference. With --check it only compares.
+// Command uma-gen writes the files that are generated from the vocabulary: Grafana dashboards, Prometheus rules with
+// their runbook, and the metric reference. With --check it only compares.
 package main
 
 import (

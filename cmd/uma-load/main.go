@@ -11,11 +11,11 @@ import (
 	"github.com/umascope/umascope/loadgen"
 )
 
-// The first signal lets requests in flight end, the second cancels them; either way the run
-// folder is complete. Whoever cannot wait for that has SIGKILL, which loses a second at most.
+// The first signal lets requests in flight end, the second cancels them; either way the run folder is complete. SIGKILL
+// ends it at once, and loses a second of data at most.
 func main() {
-	// Ctrl-C ends a tee that the output goes to as well, and the next message would end this program
-	// in the middle of its folder.
+	// Ctrl-C also ends a tee that reads the output; without this, the next message would end this program while it
+	// writes its folder.
 	stdout := terminal.Stdout(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

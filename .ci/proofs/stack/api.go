@@ -21,10 +21,10 @@ const (
 	grafanaURL      = "http://127.0.0.1:3000"
 )
 
-// mostAnswer bounds what is read of an answer.
+// mostAnswer limits the bytes that are read of an answer.
 const mostAnswer = 64 << 20
 
-// ask reads the answer to a request, into a value if there is one.
+// ask sends a request and decodes its answer into a value if there is one.
 func ask(ctx context.Context, method, address string, body, into any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -74,7 +74,7 @@ func (s series) number() float64 {
 	return value
 }
 
-// query asks Prometheus now. A warning of its is an error.
+// query queries Prometheus at this moment. A warning of Prometheus is an error.
 func query(ctx context.Context, expression string) ([]series, error) {
 	var answer struct {
 		Error    string
@@ -90,7 +90,7 @@ func query(ctx context.Context, expression string) ([]series, error) {
 	return answer.Data.Result, nil
 }
 
-// some is query, and no series is an error.
+// some is query; no series is an error.
 func some(ctx context.Context, expression string) ([]series, error) {
 	all, err := query(ctx, expression)
 	if err == nil && len(all) == 0 {
@@ -108,7 +108,7 @@ func number(ctx context.Context, expression string) (float64, error) {
 	return all[0].number(), nil
 }
 
-// target is one that Prometheus asks.
+// target is a target in Prometheus' API.
 type target struct {
 	Labels    map[string]string
 	ScrapeURL string `json:"scrapeUrl"`

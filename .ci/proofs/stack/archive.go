@@ -17,8 +17,8 @@ type root struct {
 	made    map[string]bool
 }
 
-// write makes the root file system of a stand-in: its programs, its folders, and what the published images have beside
-// them: busybox with its wget, the users, somewhere for temporary files.
+// write makes the root file system of a stand-in: its programs, its folders, and other files that the published images
+// have: busybox with its wget, the users, a folder for temporary files.
 func (s standIn) write(path, tools string) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s standIn) write(path, tools string) (err error) {
 	return nil
 }
 
-// folder makes a folder, and those that it lies in.
+// folder makes a folder, and its parents.
 func (r root) folder(path string, mode int64, who owner) error {
 	if above := filepath.Dir(path); above != "." && !r.made[above] {
 		if err := r.folder(above, 0o755, owner{}); err != nil {
@@ -100,8 +100,8 @@ func (r root) program(path, from string) error {
 	return r.put(&tar.Header{Name: path, Mode: 0o755, Size: about.Size()}, file)
 }
 
-// libraries adds the loader and the libraries that a program is linked with: those of the checks are built with cgo, as
-// elsewhere in them, since building them twice takes minutes.
+// libraries adds the loader and the libraries that a program is linked with: programs of the checks are built with cgo,
+// as in the other checks, since a second build takes minutes.
 func (r root) libraries(program string) error {
 	file, err := elf.Open(program)
 	if err != nil {

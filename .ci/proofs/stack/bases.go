@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// standIn is an image of somebody else, made here: the programs, folders, users and entry point that the published one
-// has, as far as the stack touches them.
+// standIn is a replacement for a published image: its programs, folders, users and entry point, as far as the stack
+// uses them.
 type standIn struct {
 	repository string // the tag is the one that compose.yaml names
 	what       string
-	module     string            // of the first program, whose version is told, "" for one of ours
+	module     string            // of the first program, whose version is reported, "" for one of ours
 	programs   map[string]string // path in the image: program of the tools
 	folders    map[string]owner  // that the image's user may write
 	changes    []string          // as docker import takes them
@@ -27,7 +27,7 @@ type owner struct{ user, group int }
 
 const nobody = 65534
 
-// standIns are the images that compose.yaml names and no registry can be asked for here.
+// standIns are the images in compose.yaml that need a registry, which is absent here.
 func standIns() []standIn {
 	return []standIn{
 		{
@@ -54,7 +54,7 @@ func standIns() []standIn {
 	}
 }
 
-// basesOf are the images that the Dockerfiles begin with, but for scratch, with the archive that each is made of.
+// basesOf returns the base images of the Dockerfiles, except scratch, with the archive that each is made of.
 func basesOf(dockerfiles []string) (map[string]string, error) {
 	from := regexp.MustCompile(`(?m)^FROM\s+(?:--platform=\S+\s+)?(\S+)`)
 	bases := map[string]string{}
@@ -85,7 +85,7 @@ var golang = []string{
 	"ENV GOPROXY=file:///opt/modules,off", "ENV GONOSUMDB=*", "WORKDIR /go",
 }
 
-// makeBases imports what images are built on, and makes the images of others.
+// makeBases imports the base images, and makes the stand-ins.
 func (p *proof) makeBases(ctx context.Context) (string, error) {
 	dockerfiles, err := filepath.Glob(filepath.Join(p.files.checkout, "compose", "*.Dockerfile"))
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *proof) makeBases(ctx context.Context) (string, error) {
 	return strings.Join(notes, "\n"), nil
 }
 
-// version is that of the module that the programs were built from, which may be another one than the image's name says.
+// version returns the version of the module that the programs were built from, which may differ from the image's tag.
 func (s standIn) version(tools string) (string, error) {
 	if s.module == "" {
 		return "", nil
@@ -137,7 +137,7 @@ func (s standIn) version(tools string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// A program of the module itself has it as main, whichever module it was asked to be built from.
+		// A program of the module itself has it as its main module, whichever module go build was called with.
 		for _, module := range append(info.Deps, &info.Main) {
 			if module.Path == s.module {
 				return ", module " + module.Version, nil

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// checkout is a copy of the working tree, as a fresh clone would have it. What people make in theirs is made there.
+// checkout is a copy of the working tree, as in a fresh clone. Files that users create in their checkout are created in
+// it.
 type checkout struct {
 	folder string
 	note   string
@@ -25,7 +26,7 @@ func (c checkout) compose(names ...string) string {
 	return c.path(append([]string{"compose"}, names...)...)
 }
 
-// copyCheckout copies the files that are tracked or would be, with what is not committed yet.
+// copyCheckout copies the tracked files and the new ones that git does not ignore, with uncommitted changes.
 func copyCheckout(ctx context.Context, from, to string) (checkout, error) {
 	c := checkout{folder: to}
 	list := exec.CommandContext(ctx, "git", "-C", from, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -54,17 +55,18 @@ func copyCheckout(ctx context.Context, from, to string) (checkout, error) {
 		}
 		files++
 	}
-	// Containers run as other users and must get through to what they mount; the folder above is this one's alone.
+	// Containers run as other users and need access to the files that they mount; the parent folder is private to this
+	// user.
 	c.note = fmt.Sprintf("%d files", files)
 	return c, os.Chmod(filepath.Dir(to), 0o711)
 }
 
-// change is a text of a file that is replaced, and why.
+// change is the replacement of a text in a file, with its reason.
 type change struct{ old, new, why string }
 
-// tellSimulated derives, in the copy, an alertmanager.yml that tells of what is simulated, as alerts/README.md says, and
-// says what differs from the one that is shipped. That a text to be replaced is not there is an error: the file is then
-// another one than was thought of.
+// tellSimulated makes, in the copy, an alertmanager.yml that sends alerts of simulated hosts, as alerts/README.md
+// describes, and returns the differences from the shipped one. A text to replace that is missing is an error: the file
+// has changed.
 func (c checkout) tellSimulated(inbox string) (note string, err error) {
 	path := c.path("alerts", "alertmanager.yml")
 	shipped, err := os.ReadFile(path)

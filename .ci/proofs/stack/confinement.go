@@ -18,8 +18,8 @@ const (
 	capSysPtrace     = 1 << 19
 )
 
-// confined looks, in what the kernel says of the first process of each container, whether it is held as compose.yaml
-// has it: a read-only root, no capability but the stated ones, no way to gain any, a filter of system calls, limits.
+// confined checks the state of the first process of each container in the kernel against compose.yaml: a read-only
+// root, no capability but the stated ones, no way to gain any, a filter of system calls, limits.
 func (p *proof) confined(ctx context.Context, capabilities map[string]uint64) (string, error) {
 	all, err := p.docker.containers(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func word(is bool, yes, no string) string {
 	return no
 }
 
-// held is how the kernel holds a process.
+// held is the confinement of a process in the kernel.
 type held struct {
 	user                                string
 	capabilities                        uint64
@@ -89,7 +89,7 @@ func kernelSays(pid int) (held, error) {
 		switch name {
 		case "Uid":
 			h.user = fields[1] // the effective one
-		case "CapBnd": // nothing that is started in it can have more
+		case "CapBnd": // the bounding set: no process in the container can have more
 			if h.capabilities, err = strconv.ParseUint(fields[0], 16, 64); err != nil {
 				return h, err
 			}

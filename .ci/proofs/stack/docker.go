@@ -16,15 +16,16 @@ import (
 // docker is the docker program, with the engine of this pass and the compose of its tools.
 type docker struct {
 	environment []string
-	folder      string // where it is called
+	folder      string // the working directory
 }
 
-// client is docker towards an engine. Its compose is the one of the tools, which people have as a plug-in too.
+// client returns a docker client of an engine. Its compose is the one of the tools, as a plug-in, the same as on users'
+// machines.
 func (e *engine) client(tools string) docker {
 	config := filepath.Join(e.folder, "docker")
 	if tools != "" {
 		plugins := filepath.Join(config, "cli-plugins")
-		// What goes wrong here shows in the first call of compose.
+		// An error here shows in the first call of compose.
 		_ = os.MkdirAll(plugins, 0o755)
 		_ = os.Symlink(filepath.Join(tools, "docker-compose"), filepath.Join(plugins, "docker-compose"))
 	}
@@ -38,16 +39,16 @@ func (d docker) in(folder string) docker {
 	return d
 }
 
-// with is docker with more in its environment.
+// with returns docker with additional environment variables.
 func (d docker) with(variables ...string) docker {
 	d.environment = append(append([]string{}, d.environment...), variables...)
 	return d
 }
 
-// output runs a program with the environment of docker. An error has the end of what it said, and exit codes stay known.
+// output runs a program with the environment of docker. An error has the end of the output, and keeps the exit code.
 func (d docker) output(ctx context.Context, command ...string) (stdout, stderr string, err error) {
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	// Asked first, so that compose ends what it has begun.
+	// SIGINT first, so that compose stops its containers.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 30 * time.Second
 	c.Dir, c.Env = d.folder, d.environment
@@ -60,7 +61,7 @@ func (d docker) output(ctx context.Context, command ...string) (stdout, stderr s
 	return out.String(), problems.String(), err
 }
 
-// say is what a call of docker prints.
+// say returns the output of a docker command.
 func (d docker) say(ctx context.Context, arguments ...string) (string, error) {
 	out, _, err := d.output(ctx, append([]string{"docker"}, arguments...)...)
 	return strings.TrimSpace(out), err
@@ -71,7 +72,7 @@ func (d docker) quiet(ctx context.Context, arguments ...string) error {
 	return err
 }
 
-// exitCode of an error of output, -1 if there is none in it.
+// exitCode returns the exit code in an error of output, -1 if there is none.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -80,7 +81,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// container is what docker inspect tells, as far as it matters here.
+// container is the output of docker inspect, as far as this proof reads it.
 type container struct {
 	Name  string
 	Image string
@@ -121,7 +122,7 @@ func (d docker) containers(ctx context.Context) ([]container, error) {
 	return all, json.Unmarshal([]byte(text), &all)
 }
 
-// everything lists containers, volumes and networks, without the networks that every engine has.
+// everything lists containers, volumes and networks, without the default networks of an engine.
 func (d docker) everything(ctx context.Context) ([]string, error) {
 	var all []string
 	for _, kind := range [][]string{

@@ -35,14 +35,14 @@ func (e *engine) start(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	config := filepath.Join(e.folder, "daemon.json") // and not that of the machine
+	config := filepath.Join(e.folder, "daemon.json") // and not the machine's
 	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
 		return err
 	}
 	e.command = exec.Command("dockerd", "--config-file="+config, "--host="+e.socket(),
 		"--data-root="+e.data, "--exec-root="+filepath.Join(e.folder, "exec"), "--pidfile="+filepath.Join(e.folder, "dockerd.pid"))
 	e.command.Stdout, e.command.Stderr = log, log
-	// A signal that ends this program must not reach it too: containers are ended first.
+	// A signal that ends this program must not reach the engine too: containers are ended first.
 	e.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := e.command.Start(); err != nil {
 		e.command = nil
@@ -50,13 +50,13 @@ func (e *engine) start(ctx context.Context) error {
 	}
 	e.ended = make(chan struct{})
 	go func() {
-		_ = e.command.Wait() // whoever waits for ended looks at the log
+		_ = e.command.Wait() // an early end shows in the log
 		close(e.ended)
 	}()
 	err = until(ctx, time.Minute, func(ctx context.Context) error {
 		select {
 		case <-e.ended:
-			return nil // and is told below
+			return nil // it is reported below
 		default:
 			return e.client("").quiet(ctx, "version")
 		}

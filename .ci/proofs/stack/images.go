@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What the images are told of themselves.
+// The metadata of the images.
 const (
 	provenVersion  = "v0.0.0-proof"
 	provenRevision = "0123456789abcdef0123456789abcdef01234567"
@@ -60,7 +60,7 @@ func (p *proof) build(ctx context.Context, c checkout) (string, error) {
 	return strings.Join(notes, "\n"), nil
 }
 
-// imagesTell looks at the images, and starts each program alone: no network, read-only, nothing allowed.
+// imagesTell checks the metadata of the images, and starts each program alone: no network, read-only, no capabilities.
 func (p *proof) imagesTell(ctx context.Context) (string, error) {
 	var notes []string
 	var problems []error
@@ -88,7 +88,7 @@ func (p *proof) imagesTell(ctx context.Context) (string, error) {
 			}
 		}
 		arguments := []string{"run", "--rm", "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges:true", image}
-		if name != "uma-demo" { // its version is that of the pages that it serves
+		if name != "uma-demo" { // its version is on the pages that it serves
 			out, stderr, err := p.docker.output(ctx, append(append([]string{"docker"}, arguments...), "--version")...)
 			version := strings.TrimSpace(out + stderr)
 			if err != nil || !strings.Contains(version, provenVersion) || !strings.Contains(version, provenRevision) {

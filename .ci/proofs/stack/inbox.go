@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// inbox is a webhook that is told of alerts. It is on this machine, at an address that no network has (RFC 5737), which
-// prove gives to the loopback: containers get there by their gateway, as they would to a receiver outside.
+// inbox is a webhook that receives alerts. It is on this machine, at an address that no network has (RFC 5737), which
+// prove adds to the loopback: containers reach it by their gateway, as they would reach a receiver outside.
 type inbox struct {
 	address string
 	server  *http.Server
@@ -22,7 +22,7 @@ type inbox struct {
 	notices []notice
 }
 
-// notice is what Alertmanager tells of an alert.
+// notice is Alertmanager's message about an alert.
 type notice struct {
 	Status string
 	Labels map[string]string
@@ -59,21 +59,21 @@ func (i *inbox) take(w http.ResponseWriter, r *http.Request) {
 	i.notices = append(i.notices, message.Alerts...)
 }
 
-// empty forgets what has come.
+// empty drops all notices.
 func (i *inbox) empty() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.notices = nil
 }
 
-// all is what has come.
+// all returns all notices so far.
 func (i *inbox) all() []notice {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return slices.Clone(i.notices)
 }
 
-// awaits waits for a notice that is wanted.
+// awaits waits for a notice that matches.
 func (i *inbox) awaits(ctx context.Context, most time.Duration, wanted func(notice) bool) (notice, error) {
 	var found notice
 	err := until(ctx, most, func(context.Context) error {

@@ -17,10 +17,10 @@ type listener netip.AddrPort
 
 func (l listener) String() string { return netip.AddrPort(l).String() }
 
-// ours is one of the proof itself.
+// ours reports that it belongs to the proof itself.
 func (l listener) ours(p *proof) bool { return p.inbox != nil && l.String() == p.inbox.address }
 
-// everywhere says that other machines can reach it, whatever their network.
+// everywhere reports that other machines can reach it, on any network.
 func (l listener) everywhere() bool { return netip.AddrPort(l).Addr().IsUnspecified() }
 
 // listeners lists them, sorted.
@@ -69,7 +69,7 @@ func parseListener(text string) (listener, error) {
 	return listener(netip.AddrPortFrom(address.Unmap(), uint16(number))), nil
 }
 
-// nothingEverywhere says who listens where, and that nobody does where anybody could come from.
+// nothingEverywhere lists the listeners, and fails if one is open to all networks.
 func nothingEverywhere() (string, error) {
 	all, err := listeners()
 	if err != nil {

@@ -2,14 +2,14 @@
 //
 //	go run . -tools FOLDER -bases FOLDER
 //
-// or .ci/proofs/stack/prove, which builds and makes both first, and starts this in namespaces of its own, so that nothing of
-// it can meet what else runs on the machine, and all of it ends with it.
+// or .ci/proofs/stack/prove, which builds and makes both first, and starts this in namespaces of its own, so that it is
+// isolated from the other programs of the machine and ends as a whole.
 //
-// It starts an engine, builds the project's images from their Dockerfiles, and runs the profiles as people do, by
-// compose/up, in a copy of the checkout. What cannot be had without a registry is made here under the same names, with
-// the same configuration (bases.go); what that is not is said in the table at the end.
+// It starts an engine, builds the project's images from their Dockerfiles, and runs the profiles as users do, by
+// compose/up, in a copy of the checkout. Images that need a registry are made here under the same names, with the same
+// configuration (bases.go); the table at the end lists how they differ.
 //
-// It prints a table of what it has done, and ends with 1 if anything was not as it should be.
+// It prints a table of its steps, and exits with 1 if any step failed.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// files is what is proven, and what with.
+// files are the checkout to prove, and the tools.
 type files struct {
 	tools    string // a folder of programs: prometheus, promtool, alertmanager, amtool, grafana, docker-compose
 	bases    string // a folder of archives, one for each base image
@@ -32,8 +32,8 @@ type files struct {
 }
 
 func main() {
-	// The engine is told when the thread that has started it ends (engine.go). The main goroutine stays on the main
-	// thread, which lasts as long as the process.
+	// The engine gets a signal when the thread that has started it ends (engine.go). The main goroutine stays on the
+	// main thread, which lasts as long as the process.
 	runtime.LockOSThread()
 	var f files
 	flag.StringVar(&f.tools, "tools", "", "folder of the programs that images are made of")
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// run proves everything in a folder of its own. Its path is short: sockets lie in it.
+// run runs all steps in a folder of its own. Its path is short, because of the sockets in it.
 func run(ctx context.Context, f files, keep, data string, try bool) (err error) {
 	folder, err := os.MkdirTemp("/tmp", "umascope-stack-")
 	if err != nil {

@@ -20,7 +20,7 @@ func defaultProfile() profile {
 
 func exporterProfile() profile { return profile{"exporter", []string{"exporter"}} }
 
-// exporterURL is where the exporter of this machine answers.
+// exporterURL is the address of the exporter of this machine.
 const exporterURL = "http://127.0.0.1:10420"
 
 // measured runs the stack over this machine as it is, without a GPU.
@@ -56,7 +56,7 @@ func (p *proof) measured(ctx context.Context, c checkout) {
 	p.alone(ctx, c)
 }
 
-// alone runs the profile of a machine that a hub watches.
+// alone runs the profile of a machine that a hub scrapes.
 func (p *proof) alone(ctx context.Context, c checkout) {
 	of := exporterProfile()
 	address := strings.TrimSuffix(inboxAddress, ":8080")
@@ -71,7 +71,8 @@ func (p *proof) alone(ctx context.Context, c checkout) {
 	p.do(ctx, "exporter alone: down leaves nothing", func(ctx context.Context) (string, error) { return p.down(ctx, c, of) })
 }
 
-// tellsOfThisMachine holds what Prometheus has against what the kernel says, and the label host against the name.
+// tellsOfThisMachine compares the figures in Prometheus with those of the kernel, and the label host with the name of
+// the machine.
 func (p *proof) tellsOfThisMachine(ctx context.Context) (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -162,8 +163,8 @@ func (p *proof) load(ctx context.Context, c checkout) (note string, err error) {
 	return fmt.Sprintf("%s, %s%s, %s; Prometheus has it, and that its engine is simulated", run, verdict, invalidFor(ctx), about.Mode()), err
 }
 
-// peopleAreTold posts alerts to Alertmanager as Prometheus does, and looks which of them the shipped routes tell, by the
-// address that is in the secret.
+// peopleAreTold posts alerts to Alertmanager as Prometheus does, and checks which of them the shipped routes send to
+// the address in the secret.
 func (p *proof) peopleAreTold(ctx context.Context) (string, error) {
 	p.inbox.empty()
 	var alerts []map[string]any
@@ -185,7 +186,7 @@ func (p *proof) peopleAreTold(ctx context.Context) (string, error) {
 	return "told of the live one, at the address in the secret; not of the simulated one", nil
 }
 
-// peoplesOwn looks for what belongs to people and not to the stack: settings, secrets, runs.
+// peoplesOwn checks for files that belong to users and not to the stack: settings, secrets, runs.
 func (c checkout) peoplesOwn() (string, error) {
 	for _, path := range []string{".env", "secrets/grafana-password", "secrets/alert-receiver", "prometheus/targets/exporter.yml"} {
 		if about, err := os.Stat(c.compose(path)); err != nil || about.Size() == 0 {

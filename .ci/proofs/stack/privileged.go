@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// page is what a page of the exporter tells: the names of its series, and which privileges it has.
+// page is the content of a page of the exporter: the names of its series, and its privileges.
 type page struct {
 	names []string
 	has   map[string]bool // by collector and what it needs
@@ -43,8 +43,8 @@ func readPage(ctx context.Context) (page, error) {
 	return p, nil
 }
 
-// privileged starts the exporter once more with the privileges of privileged.yaml, and holds what the default lacks of it
-// against the table of exporter/PRIVILEGES.md. It stays so; the next step is down.
+// privileged starts the exporter again with the privileges of privileged.yaml, and compares the series that the default
+// lacks with the table of exporter/PRIVILEGES.md. It leaves it running; the next step is down.
 func (p *proof) privileged(ctx context.Context, c checkout) (string, error) {
 	after, err := readPage(ctx) // without them
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *proof) privileged(ctx context.Context, c checkout) (string, error) {
 	return note, err
 }
 
-// refuses gives compose/up what it must refuse.
+// refuses calls compose/up with input that it must reject.
 func (p *proof) refuses(ctx context.Context, c checkout) (string, error) {
 	taken, err := net.Listen("tcp", "127.0.0.1:3000")
 	if err != nil {

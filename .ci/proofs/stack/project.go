@@ -17,7 +17,7 @@ type profile struct {
 	services []string // that run, sorted
 }
 
-// up starts a profile as people do.
+// up starts a profile as users do.
 func (p *proof) up(ctx context.Context, c checkout, of profile) (string, error) {
 	began := time.Now()
 	out, stderr, err := p.docker.in(c.compose()).output(ctx, "./up", of.name)
@@ -25,7 +25,7 @@ func (p *proof) up(ctx context.Context, c checkout, of profile) (string, error) 
 		return strings.TrimSpace(out), err
 	}
 	var said string
-	for line := range strings.Lines(out) { // compose's progress is on both
+	for line := range strings.Lines(out) { // compose writes its progress to both
 		if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
 			said += line
 		}
@@ -38,7 +38,7 @@ func (p *proof) up(ctx context.Context, c checkout, of profile) (string, error) 
 	return fmt.Sprintf("compose/up %s, %.0f s; it says:\n%s", of.name, time.Since(began).Seconds(), marked("| ", strings.TrimSpace(said))), p.healthy(ctx, of)
 }
 
-// healthy says whether exactly the services of a profile run, all of them healthy and none of them started again.
+// healthy returns an error unless exactly the services of a profile run, all of them healthy and without a restart.
 func (p *proof) healthy(ctx context.Context, of profile) error {
 	all, err := p.docker.containers(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *proof) healthy(ctx context.Context, of profile) error {
 	return errors.Join(problems...)
 }
 
-// lastWords is what a container said last, and what its health check did.
+// lastWords returns the end of a container's log, and the output of its health check.
 func (p *proof) lastWords(ctx context.Context, c container) string {
 	out, stderr, _ := p.docker.output(ctx, "docker", "logs", "--tail", "3", strings.TrimPrefix(c.Name, "/"))
 	words := strings.TrimSpace(out + stderr)
@@ -73,7 +73,7 @@ func (p *proof) lastWords(ctx context.Context, c container) string {
 	return words
 }
 
-// down ends a profile with its data, and looks what is left of it: nothing.
+// down ends a profile with its data, and checks that all of it is gone.
 func (p *proof) down(ctx context.Context, c checkout, of profile) (string, error) {
 	before, err := p.docker.everything(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *proof) down(ctx context.Context, c checkout, of profile) (string, error
 	return fmt.Sprintf("of %s nothing is left", strings.Join(before, ", ")), nil
 }
 
-// keepLogs writes what every service of a profile said into the folder that is kept, if one is.
+// keepLogs writes the log of every service of a profile into the folder to keep, if there is one.
 func (p *proof) keepLogs(ctx context.Context, of profile) {
 	if p.keep == "" || os.MkdirAll(p.keep, 0o755) != nil {
 		return
@@ -113,6 +113,6 @@ func (p *proof) keepLogs(ctx context.Context, of profile) {
 	}
 	for _, c := range all {
 		out, stderr, _ := p.docker.output(ctx, "docker", "logs", "--timestamps", strings.TrimPrefix(c.Name, "/"))
-		_ = os.WriteFile(filepath.Join(p.keep, of.name+"-"+c.service()+".log"), []byte(out+stderr), 0o644) // logs are for people who look for a cause
+		_ = os.WriteFile(filepath.Join(p.keep, of.name+"-"+c.service()+".log"), []byte(out+stderr), 0o644) // an error is ignored: logs only help to find a cause
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// proof is one pass through everything, and what came of it.
+// proof is one pass through all steps, with its results.
 type proof struct {
 	files  files
 	folder string
@@ -31,7 +31,7 @@ type step struct {
 	err  error
 }
 
-// do does a step and says whether it went well. A step that fails does not keep others from being tried.
+// do runs a step and reports whether it succeeded. A failed step does not prevent the following ones.
 func (p *proof) do(ctx context.Context, name string, what func(context.Context) (string, error)) bool {
 	if ctx.Err() != nil {
 		p.steps = append(p.steps, step{name: name, err: fmt.Errorf("not tried: %w", context.Cause(ctx))})
@@ -58,7 +58,7 @@ func (s step) result() string {
 	return "ok"
 }
 
-// details are the lines below a step: its note and, of one that failed, why.
+// details returns the lines below a step: its note and the error of a failed one.
 func (s step) details() string {
 	if s.err != nil {
 		return strings.TrimSpace(s.note + "\n" + s.err.Error())
@@ -66,7 +66,7 @@ func (s step) details() string {
 	return s.note
 }
 
-// prove does everything in order: what all profiles need, the simulated stack, then that of this machine.
+// prove runs all steps in order: the requirements of all profiles, the simulated stack, then that of this machine.
 func (p *proof) prove(ctx context.Context) {
 	if !p.do(ctx, "a Docker engine of its own runs, and nothing else is in it", p.engineRuns) ||
 		!p.do(ctx, "base images and those of others, made here under the names that the project uses", p.makeBases) {
@@ -98,7 +98,7 @@ func (p *proof) table() {
 	fmt.Fprint(p.out, "\nNot proven here:\n", notProven)
 }
 
-// notProven is what these steps cannot show, however well they went.
+// notProven lists what these steps cannot prove.
 const notProven = `- Grafana: what ran is a stand-in that reads the same files at the same paths as the same user and asks every query. No page was drawn.
 - the images of Prometheus and Alertmanager: what ran are their programs, built from their modules (Alertmanager's is older than the one that
   compose.yaml names), with the users, entry points and folders of the published images.
@@ -106,7 +106,7 @@ const notProven = `- Grafana: what ran is a stand-in that reads the same files a
 - a GPU, the NVIDIA runtime and CDI; arm64.
 `
 
-// verdict joins what failed.
+// verdict joins the errors of the failed steps.
 func (p *proof) verdict() error {
 	var failed []error
 	for i, s := range p.steps {
@@ -117,7 +117,7 @@ func (p *proof) verdict() error {
 	return errors.Join(failed...)
 }
 
-// until asks again and again until the answer is no error, for so long at most. The error is the last answer.
+// until repeats a check until it returns no error, for so long at most. It returns the last error.
 func until(ctx context.Context, most time.Duration, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// kept is what a restart must not lose.
+// kept is the data that a restart must preserve.
 type kept struct {
 	samples float64 // of one series, that Prometheus has stored
 	runs    []string
-	starts  int // of Grafana, as its own data tells
+	starts  int // of Grafana, by its own data
 }
 
-// restarts restarts one service after the other, and looks each time whether anything was lost.
+// restarts restarts one service after the other, and checks after each that no data was lost.
 func (p *proof) restarts(ctx context.Context, c checkout, of profile) {
 	id, err := makeSilence(ctx)
 	if !p.do(ctx, of.name+": a silence, to be kept", func(context.Context) (string, error) { return id, err }) {
@@ -55,7 +55,7 @@ func (p *proof) restart(ctx context.Context, c checkout, of profile, service, si
 		before.samples, after.samples, len(before.runs), len(after.runs)), err
 }
 
-// lost says what of before is not there any more.
+// lost returns an error for data that is gone.
 func (before kept) lost(after kept, grafana bool) error {
 	var problems []error
 	if after.samples < before.samples {
@@ -76,9 +76,9 @@ func (before kept) lost(after kept, grafana bool) error {
 	return errors.Join(problems...)
 }
 
-// whatIsKept looks at each service's data; that the silence is there is part of it.
+// whatIsKept reads each service's data; the silence has to be part of it.
 func (p *proof) whatIsKept(ctx context.Context, of profile, silence string) (k kept, err error) {
-	// Of Prometheus' own page: it is there in every profile. It was up whenever it could ask itself.
+	// Of Prometheus' own page: every profile has it. It is 1 whenever Prometheus could scrape itself.
 	if k.samples, err = number(ctx, `count_over_time(up{job="prometheus"}[1h])`); err != nil {
 		return k, err
 	}
@@ -100,7 +100,7 @@ func (p *proof) whatIsKept(ctx context.Context, of profile, silence string) (k k
 	return k, err
 }
 
-// runsOn are the runs that a page of results tells of.
+// runsOn returns the runs on a page of results.
 func runsOn(page string) []string {
 	var runs []string
 	for line := range strings.Lines(page) {
@@ -116,7 +116,7 @@ func runsOn(page string) []string {
 	return slices.Compact(runs)
 }
 
-// makeSilence makes one that matches nothing.
+// makeSilence makes a silence that matches no alert.
 func makeSilence(ctx context.Context) (id string, err error) {
 	body := map[string]any{
 		"matchers":  []map[string]any{{"name": "alertname", "value": "NothingOfThisName", "isRegex": false, "isEqual": true}},

@@ -19,7 +19,7 @@ func simProfile() profile {
 	return profile{"sim", []string{"sim", "sim-alertmanager", "sim-grafana", "sim-prometheus", "sim-results"}}
 }
 
-// simulation runs the profile sim, which needs nothing to be prepared.
+// simulation runs the profile sim, which needs no preparation.
 func (p *proof) simulation(ctx context.Context, c checkout) {
 	in, err := openInbox()
 	if !p.do(ctx, "sim: a receiver of alerts, and routes that tell of what is simulated", func(context.Context) (string, error) {
@@ -57,7 +57,7 @@ func (p *proof) simulation(ctx context.Context, c checkout) {
 	p.do(ctx, "sim: down leaves nothing", func(ctx context.Context) (string, error) { return p.down(ctx, c, of) })
 }
 
-// targetsAnswer waits until every target is up. That of live runs answers only while there is a run.
+// targetsAnswer waits until every target is up. The target of live runs is up during a run only.
 func (p *proof) targetsAnswer(ctx context.Context) (note string, err error) {
 	err = until(ctx, time.Minute, func(ctx context.Context) error {
 		note = ""
@@ -76,7 +76,7 @@ func (p *proof) targetsAnswer(ctx context.Context) (note string, err error) {
 	return strings.TrimSpace(note), err
 }
 
-// finishedRuns are the names of the runs that Prometheus has from the results.
+// finishedRuns returns the names of the runs that Prometheus has from the results.
 func finishedRuns(ctx context.Context) ([]string, error) {
 	all, err := query(ctx, fmt.Sprintf("group by (%s) (%s)", metric.LabelRun, metric.RunInfo.Def().Name))
 	var names []string
@@ -122,7 +122,7 @@ func (p *proof) runFinishes(ctx context.Context) (string, error) {
 		valid, len(names), invalidFor(ctx)), err
 }
 
-// invalidFor says why runs are not valid: on a machine that is busy otherwise a client may stall, and a run says so.
+// invalidFor returns why runs are not valid: on a busy machine a client may stall, and a run reports it.
 func invalidFor(ctx context.Context) string {
 	all, err := query(ctx, fmt.Sprintf("group by (%s) (%s == 1)", metric.LabelCode, metric.RunInvalidReason.Def().Name))
 	if err != nil {
@@ -139,7 +139,7 @@ func invalidFor(ctx context.Context) string {
 	return ", invalid for " + strings.Join(reasons, ", ")
 }
 
-// alertDelivered waits for an alert that matters to people, about the simulated machine.
+// alertDelivered waits for an alert that is for people, about the simulated machine.
 func (p *proof) alertDelivered(ctx context.Context) (string, error) {
 	found, err := p.inbox.awaits(ctx, 4*time.Minute, func(n notice) bool {
 		return n.Status == "firing" && n.Labels["host"] == simulatedHost && (n.Labels["severity"] == "critical" || n.Labels["severity"] == "warning")
@@ -155,7 +155,7 @@ func (p *proof) alertDelivered(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s, %s, of %s, mode %s", found.Labels["alertname"], found.Labels["severity"], found.Labels["host"], found.Labels["mode"]), err
 }
 
-// saysSimulated looks whether anything could be taken for a machine that exists.
+// saysSimulated checks that no series can be taken for one of a real machine.
 func (p *proof) saysSimulated(ctx context.Context) (string, error) {
 	var problems []error
 	modes, err := some(ctx, fmt.Sprintf("group by (mode) (%s == 1)", metric.ExporterMode.Def().Name))
@@ -186,7 +186,7 @@ func (p *proof) saysSimulated(ctx context.Context) (string, error) {
 	if got := version[0].Metric["version"]; got != provenVersion {
 		problems = append(problems, fmt.Errorf("the version on its page is %q", got))
 	}
-	// What is simulated and what is live share neither a network nor a volume.
+	// Simulated and live services share no network and no volume.
 	left, err := p.docker.everything(ctx)
 	if err != nil {
 		return "", err
@@ -199,7 +199,7 @@ func (p *proof) saysSimulated(ctx context.Context) (string, error) {
 	return fmt.Sprintf("one mode, %s; one host, %s; every run; its networks and volumes are its own", modes[0].Metric["mode"], simulatedHost), errors.Join(problems...)
 }
 
-// shown is what the stand-in of Grafana answers.
+// shown is the answer of the stand-in of Grafana.
 type shown struct {
 	User, Datasource                       string
 	Dashboards, Variables, Queries, Filled int
@@ -208,7 +208,7 @@ type shown struct {
 	Problems                               []string
 }
 
-// dashboards has the stand-in ask every query through the datasource that is provisioned.
+// dashboards makes the stand-in send every query through the provisioned datasource.
 func (p *proof) dashboards(ctx context.Context) (string, error) {
 	var s shown
 	if _, err := ask(ctx, http.MethodPost, grafanaURL+"/stand-in/ask", nil, &s); err != nil {
@@ -223,14 +223,14 @@ func (p *proof) dashboards(ctx context.Context) (string, error) {
 	if s.Dashboards < 8 || s.Queries < 100 {
 		problems = append(problems, errors.New("dashboards or queries are missing"))
 	}
-	// Some need what only time brings: a comparison, a drive's week, an alert. Most must be there after minutes.
+	// Some need time: a comparison, a drive's week, an alert. Most must have data after minutes.
 	if s.Filled*2 < s.Queries {
 		problems = append(problems, errors.New("most queries have no data"))
 	}
 	return note, errors.Join(problems...)
 }
 
-// rulesHealthy asks whether a rule failed.
+// rulesHealthy checks whether a rule failed.
 func (p *proof) rulesHealthy(ctx context.Context) (string, error) {
 	evaluated, err := number(ctx, "sum(prometheus_rule_evaluations_total)")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// panelPixels is how wide a panel is taken to be, which decides the steps of its queries.
+// panelPixels is the assumed width of a panel, which decides the steps of its queries.
 const panelPixels = 800
 
-// ask sends every query of every dashboard as Grafana would, over the last minutes: there are no data before.
+// ask sends every query of every dashboard as Grafana would, over the last minutes: there are no earlier samples.
 func (i *instance) ask(ctx context.Context, now time.Time) shown {
 	s := shown{User: user(), Datasource: i.source.UID + " at " + i.source.URL, Dashboards: len(i.dashboards), Starts: i.starts, Empty: map[string]int{}}
 	scrape, err := grafana.ParseInterval(i.source.JSONData.TimeInterval)
@@ -68,7 +68,7 @@ func (i *instance) askOne(ctx context.Context, d grafana.Dashboard, scrape time.
 	}
 }
 
-// any says whether a query has data.
+// any reports whether a query has data.
 func (s source) any(ctx context.Context, q grafana.Query) (bool, error) {
 	values := url.Values{"query": {q.Expr}}
 	path := "/api/v1/query"
@@ -88,7 +88,7 @@ func (s source) any(ctx context.Context, q grafana.Query) (bool, error) {
 	return len(data.Result) > 0, err
 }
 
-// labelValues answers a variable's question about a label.
+// labelValues answers a variable's query for label values.
 func (s source) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
 	query := url.Values{"start": {stamp(window.From)}, "end": {stamp(window.To)}}
 	if selector != "" {
@@ -130,7 +130,7 @@ func (s source) instant(ctx context.Context, expression string, at time.Time) (g
 	return answer, nil
 }
 
-// get asks Prometheus. What it warns of, or remarks, is an error here: Grafana would show it on the panel.
+// get queries Prometheus. A warning or an info is an error here: Grafana would show it on the panel.
 func (s source) get(ctx context.Context, path string, form url.Values, into any) error {
 	method, body := http.MethodGet, io.Reader(nil)
 	if form != nil {

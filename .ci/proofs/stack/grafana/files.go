@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// instance is what was read when it started.
+// instance has the files that were read at the start.
 type instance struct {
 	source     source
 	dashboards []grafana.Dashboard
@@ -32,7 +32,7 @@ type source struct {
 	} `yaml:"jsonData"`
 }
 
-// start reads everything that Grafana would, and fails where Grafana would fail or show nothing.
+// start reads all files that Grafana would read, and fails where Grafana would fail or show an empty page.
 func start(provisioning, data string) (*instance, error) {
 	i := &instance{}
 	if path := os.Getenv("GF_SECURITY_ADMIN_PASSWORD__FILE"); path != "" {
@@ -99,7 +99,7 @@ func readAll(folder string, into any) error {
 	return nil
 }
 
-// readDashboards takes every .json below a folder, as Grafana does.
+// readDashboards reads every .json below a folder, as Grafana does.
 func (i *instance) readDashboards(folder string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".json") {
@@ -118,7 +118,7 @@ func (i *instance) readDashboards(folder string) error {
 	})
 }
 
-// count adds this start to those that the data tell of.
+// count adds this start to the number of starts in the data folder.
 func (i *instance) count(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Grafana is NOT Grafana. It stands in for its image where that cannot be pulled: it reads the provisioning files, the
-// secret and the dashboards at the paths and as the user of Grafana, keeps data where Grafana does, says whether it is
-// healthy, and sends every query of every dashboard to the datasource as Grafana would. It draws nothing.
+// Grafana is NOT Grafana. It replaces its image where that cannot be pulled: it reads the provisioning files, the
+// secret and the dashboards at the paths and as the user of Grafana, keeps data where Grafana does, reports its health,
+// and sends every query of every dashboard to the datasource as Grafana would. It draws nothing.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run serves until it is told to end.
+// run serves until a signal.
 func run(ctx context.Context) error {
 	instance, err := start(filepath.Clean(os.Getenv("GF_PATHS_PROVISIONING")), filepath.Clean(os.Getenv("GF_PATHS_DATA")))
 	if err != nil {
@@ -50,10 +50,10 @@ func run(ctx context.Context) error {
 
 func answer(w http.ResponseWriter, what any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(what) // whoever asked has gone
+	_ = json.NewEncoder(w).Encode(what) // an error means that the client has gone
 }
 
-// shown is what was seen and asked.
+// shown has the files that were read and the queries that were sent.
 type shown struct {
 	User, Datasource                       string
 	Dashboards, Variables, Queries, Filled int
