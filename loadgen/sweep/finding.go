@@ -18,7 +18,7 @@ type Finding struct {
 	// Tolerance is the allowed distance between the two, as a share of the lower.
 	Tolerance float64 `json:"tolerance_ratio"`
 	// HighestThroughput is the highest of all usable runs, in the unit that is given with it, and HighestAt the load of
-	// that run. Few requests were measured at a low load.
+	// that run. If that load is low, it was measured with too few requests.
 	HighestThroughput *float64 `json:"highest_throughput,omitempty"`
 	HighestAt         *float64 `json:"highest_throughput_at,omitempty"`
 	ThroughputUnit    string   `json:"throughput_unit,omitempty"`

@@ -29,10 +29,10 @@ type Outcome struct {
 	Summary *summary.Summary
 }
 
-// Status is the quality of a run.
+// Status is whether a run is valid, or that it was interrupted or failed.
 type Status string
 
-// The qualities of a run.
+// The statuses of a run.
 const (
 	Valid       Status = "valid"
 	Invalid     Status = "invalid"

@@ -47,8 +47,8 @@ func (s *Settings) RepeatOf() string {
 	return s.repeat.run
 }
 
-// FindRepeated reads the seed values of the prompts of --repeat-of: a run folder, or the name of one in the folder of
-// runs. The error names the flag.
+// FindRepeated takes the seed and the prompt key from the run of --repeat-of: a run folder, or the name of one in the
+// folder of runs. The error names the flag.
 func (s *Settings) FindRepeated(runs string) error {
 	if s.repeatOf == "" {
 		return nil

@@ -23,7 +23,7 @@ type Scenario struct {
 	help string // completes "name: …"
 	// resolve fills the settings that belong to the scenario and refuses contradictions.
 	resolve func(*Settings) error
-	// write makes the script, once the server's properties are known.
+	// write makes the script from the server's properties.
 	write func(*Settings, Server) (Script, error)
 }
 
