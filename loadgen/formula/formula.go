@@ -1,7 +1,7 @@
-// Package formula computes with named figures, such as output_tokens_per_second /
-// gpu_power_mean_watts: numbers, names, + - * / and brackets.
+// Package formula evaluates expressions of named figures, such as output_tokens_per_second / gpu_power_mean_watts:
+// numbers, names, + - * / and brackets.
 //
-// The grammar is that of Go's expressions, read by go/parser; everything else that Go has is refused.
+// The grammar is that of Go's expressions, read by go/parser; all other elements of Go are refused.
 package formula
 
 import (
@@ -17,16 +17,16 @@ import (
 	"strings"
 )
 
-// longest bounds an expression: beyond it nobody means what it says.
+// longest bounds the length of an expression.
 const longest = 1000
 
-// Expression is one that was read.
+// Expression is a parsed expression.
 type Expression struct {
 	text string
 	root ast.Expr
 }
 
-// Parse reads an expression. An error says what is wrong and where.
+// Parse reads an expression. Its error has the reason and the position.
 func Parse(text string) (Expression, error) {
 	if len(text) > longest {
 		return Expression{}, fmt.Errorf("an expression of %d characters: at most %d", len(text), longest)
@@ -45,7 +45,7 @@ func Parse(text string) (Expression, error) {
 	return f, nil
 }
 
-// short is the first of the parser's errors, without the line, which is always the first.
+// short returns the first of the parser's errors, without the line, which is always the first.
 func short(err error) error {
 	var list scanner.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
@@ -54,7 +54,7 @@ func short(err error) error {
 	return err
 }
 
-// check refuses what is no arithmetic.
+// check refuses elements that are not arithmetic.
 func (f Expression) check(e ast.Expr) error {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
@@ -90,10 +90,10 @@ func number(l *ast.BasicLit) (float64, error) {
 	return v, nil
 }
 
-// String is the expression as it was given.
+// String returns the text of the expression as it was given.
 func (f Expression) String() string { return f.text }
 
-// Names are the figures that it is made of, in the order in which they come, each once.
+// Names returns the names of its figures, in the order of appearance, each once.
 func (f Expression) Names() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -107,8 +107,8 @@ func (f Expression) Names() []string {
 	return names
 }
 
-// Value computes it; nil where a figure is not there, or where the result is no finite number: something
-// was divided by nothing.
+// Value evaluates it; nil where a figure is missing, or where the result is not a finite number, such as after a
+// division by 0.
 func (f Expression) Value(figures map[string]float64) *float64 {
 	v, known := value(f.root, figures)
 	if !known || math.IsNaN(v) || math.IsInf(v, 0) {

@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Judging joins what the ranks found. What is wrong with one rank is wrong with the whole; what one rank did not look at
-// was not looked at. There is no evidence: the scenarios that ask for it cannot be shared out.
+// Judging joins the findings of the ranks. A fault of one rank is a fault of the whole; a check that one rank did not
+// make counts as not made. There is no evidence: scenarios with evidence cannot be shared between ranks.
 func (w *Whole) Judging(warnings []string) *rundir.Judging {
 	first := w.Parts[0].Manifest.Judging
 	return &rundir.Judging{
@@ -21,8 +21,8 @@ func (w *Whole) Judging(warnings []string) *rundir.Judging {
 	}
 }
 
-// labels are those that all ranks have alike. The measured host is that of the first rank if they differ:
-// unless it is said, each takes itself for it.
+// labels returns the labels that all ranks have in common. If the measured hosts differ it is that of the first rank:
+// without the label, each rank takes its own machine for it.
 func (w *Whole) labels() map[string]string {
 	labels := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Labels {
@@ -35,14 +35,14 @@ func (w *Whole) labels() map[string]string {
 
 const labelHost = "host"
 
-// alike says whether something of the manifest is the same on all ranks.
+// alike reports whether a value of the manifest is the same on all ranks.
 func (w *Whole) alike(of func(rundir.Manifest) string) bool {
 	first := of(w.Parts[0].Manifest)
 	return !slices.ContainsFunc(w.Parts, func(p Part) bool { return of(p.Manifest) != first })
 }
 
-// client is how the load generators fared: the busiest one's share of its cores, and the stalls of all,
-// each for the requests of its own rank.
+// client returns the health of the load generators: the share of its cores that the busiest one used, and the stalls of
+// all, each for the requests of its own rank.
 func (w *Whole) client() rundir.ClientHealth {
 	health := rundir.ClientHealth{Watched: true, PacketStamps: true}
 	for _, p := range w.Parts {
@@ -73,8 +73,8 @@ func (w *Whole) model() rundir.ModelFindings {
 	return m
 }
 
-// differentModels says which ranks met another model than the first: under one name, another one splits
-// fixed texts into other tokens. What a server did not tell differs from nothing.
+// differentModels names the ranks that met another model than the first: another model splits fixed texts into other
+// tokens, even under the same name. A rank without token counts is skipped.
 func (w *Whole) differentModels() string {
 	var first *Part
 	for i := range w.Parts {
@@ -98,8 +98,8 @@ func (w *Whole) kvMode() rundir.KVFindings {
 	}
 }
 
-// prefixReuse is what prompt tokens from a cache are judged by; absent if a rank has none. An engine counts the requests of
-// all ranks together, so that its counts are left out.
+// prefixReuse returns the inputs of the rule about prompt tokens from a cache; absent if a rank has none. The engine's
+// counts are left out, since an engine counts the requests of all ranks together.
 func (w *Whole) prefixReuse() *rundir.PrefixReuse {
 	whole := &rundir.PrefixReuse{CommonTokens: new(int)}
 	for _, p := range w.Parts {
@@ -117,7 +117,7 @@ func (w *Whole) prefixReuse() *rundir.PrefixReuse {
 	return whole
 }
 
-// checks are made around every rank, or not at all.
+// checks joins the checks, which are made around the load of every rank, or of none.
 func (w *Whole) checks() rundir.CheckFindings {
 	return rundir.CheckFindings{
 		Made:   slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.Checks.Made }),
@@ -125,7 +125,7 @@ func (w *Whole) checks() rundir.CheckFindings {
 	}
 }
 
-// stopped says which ranks do not have their whole share of the load.
+// stopped names the ranks that do not have their whole share of the load.
 func (w *Whole) stopped() string {
 	var missing string
 	if len(w.Missing) > 0 {
@@ -139,7 +139,8 @@ func (w *Whole) stopped() string {
 	}))
 }
 
-// each is what the ranks say, each under its number, or once what all of them say; empty if none does.
+// each joins a text of the ranks, each with the number of its rank, or once if all ranks have the same; empty if none
+// has it.
 func (w *Whole) each(of func(rundir.Manifest) string) string {
 	if w.alike(of) {
 		return of(w.Parts[0].Manifest)
@@ -153,7 +154,7 @@ func (w *Whole) each(of func(rundir.Manifest) string) string {
 	return joined(all...)
 }
 
-// joined puts the texts that are there in a row.
+// joined joins the texts that are not empty.
 func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }

@@ -22,9 +22,9 @@ import (
 // maxLineBytes bounds one line of a schedule or of outputs.
 const maxLineBytes = 256 << 20
 
-// Requests writes the records of all ranks on one clock, in the order in which they ended, under the
-// name of the whole. Of each rank some batches of records are in memory. Torn are the ranks whose last
-// record is half written: they were killed.
+// Requests writes the records of all ranks on one clock, in the order in which they ended, under the name of the whole.
+// It holds some batches of records of each rank in memory. Torn are the ranks whose last record is incomplete: they
+// were killed.
 func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
 	var parts []iter.Seq2[openai.Record, error]
 	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
@@ -44,7 +44,7 @@ func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn [
 		})
 	}
 	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false) // as the ranks wrote them
+	encoder.SetEscapeHTML(false) // as in the files of the ranks
 	for record, err := range inOrder(func(a, b openai.Record) int { return cmp.Compare(ended(a), ended(b)) }, parts) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return torn, err
@@ -57,7 +57,7 @@ func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn [
 	return torn, nil
 }
 
-// ended is the last that is known of a request.
+// ended returns the time of the last event of a request.
 func ended(r openai.Record) int64 {
 	for _, moment := range []*int64{r.EndNS, r.BrokenOffNS, r.DispatchNS} {
 		if moment != nil {
@@ -67,8 +67,8 @@ func ended(r openai.Record) int64 {
 	return r.IntendedNS
 }
 
-// Outputs writes what the model wrote to all ranks, one rank after the other: outputs are found by phase
-// and index, and have no moment. None says that no rank kept any.
+// Outputs writes the texts that the model wrote to all ranks, one rank after the other: outputs are looked up by phase
+// and index, and have no time. Without kept outputs it writes no line.
 func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -91,7 +91,7 @@ func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
 	return nil
 }
 
-// HaveOutputs says whether the ranks kept what the model wrote.
+// HaveOutputs reports whether the ranks kept the texts that the model wrote.
 func (w *Whole) HaveOutputs() bool {
 	return slices.ContainsFunc(w.Parts, func(p Part) bool {
 		_, err := os.Stat(p.Path(rundir.OutputsFile))
@@ -101,14 +101,14 @@ func (w *Whole) HaveOutputs() bool {
 
 // planned is a line of a schedule.
 type planned struct {
-	phase, index int // phase by its place in the plan
+	phase, index int // index of the phase in the plan
 	text         []byte
 	part         Part
 }
 
-// Schedule writes the lines of all ranks in the order of the plan, byte for byte. A request that two
-// ranks were to send is an error, and so is one that none was to send unless ranks are missing: then
-// they did not share one load, whatever their manifests say.
+// Schedule writes the lines of all ranks in the order of the plan, byte for byte. A request in the schedules of two
+// ranks is an error; so is one in none, unless ranks are missing: the ranks did not share one load then, even if their
+// manifests agree.
 func (w *Whole) Schedule(ctx context.Context, out io.Writer) error {
 	plan := w.plan()
 	var parts []iter.Seq2[planned, error]
@@ -133,7 +133,7 @@ func (w *Whole) Schedule(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// plan names the phases of load in their order, and which of them are planned as they go on.
+// plan returns the phases of load in their order, and which of them are planned during the run.
 func (w *Whole) plan() []rundir.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
 
 // follows checks that a line comes right after the one before it.
@@ -147,7 +147,7 @@ func (w *Whole) follows(last, next planned, plan []rundir.PlannedPhase) error {
 	case next.index < expected:
 		return fmt.Errorf("%s: request %d of %s is planned there and in %s", next.part.Folder, next.index, p.Name, last.part.Folder)
 	case next.index > expected && len(w.Missing) == 0 && (p.Process.Open() || p.Limit.Requests > 0):
-		// A closed loop that ends by time is planned in blocks, and the ranks come to different ones.
+		// A closed loop that ends by time is planned in blocks, and the ranks reach different ones.
 		return fmt.Errorf("%s: request %d of %s is planned by no rank", next.part.Folder, expected, p.Name)
 	}
 	return nil
@@ -179,8 +179,8 @@ func (p Part) planned(plan []rundir.PlannedPhase) iter.Seq2[planned, error] {
 	}
 }
 
-// lines yields the whole lines of a file, each with its newline and as memory of its own; a file that
-// is not there has none. A torn last line is left out: the process was killed.
+// lines yields the whole lines of a file, each with its newline and in memory of its own; a missing file has none. A
+// torn last line is left out: the process was killed.
 func lines(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		file, err := runfile.Open(path)
@@ -219,8 +219,8 @@ func line(reader *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// inOrder merges sequences that are each in order; of equals, the first sequence's goes first. It ends
-// with the first error.
+// inOrder merges sequences that are each in order; of equal elements, the one of the first sequence comes first. It
+// ends with the first error.
 func inOrder[T any](compare func(a, b T) int, parts []iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		type head struct {

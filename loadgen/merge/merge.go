@@ -1,10 +1,10 @@
-// Package merge makes one run of those of the ranks that shared its load: the same files as if one
-// process had sent everything, on one clock.
+// Package merge merges the runs of the ranks that shared a load into one: the same files as if one process had sent all
+// requests, on one clock.
 //
-// Every duration of a request was taken by one process and stays as it is; so do all counts, and
-// percentiles are computed from the requests anew. What depends on the wall clocks of several machines
-// is how requests of different ranks lie against each other: totals per second, phases, the steady
-// state, what telemetry shows at a moment. The manifest says how much that can be.
+// Each duration of a request was measured by one process and stays as it is; so do all counts, and percentiles are
+// recomputed from the requests. The position of requests of different ranks relative to each other depends on the wall
+// clocks of several machines: totals per second, phases, the steady state, telemetry at a moment. The manifest has an
+// upper bound of that error.
 package merge
 
 import (
@@ -25,7 +25,7 @@ type Part struct {
 	rundir.Folder
 	Manifest rundir.Manifest
 	Phases   []rundir.Span
-	// ShiftNS is added to its offsets to make them count from the start of the whole.
+	// ShiftNS is added to the offsets of the rank, so that they count from the start of the whole.
 	ShiftNS int64
 }
 
@@ -35,15 +35,15 @@ func (p Part) rank() int { return p.Manifest.Rank.Rank }
 type Whole struct {
 	// Parts are in the order of their ranks.
 	Parts []Part
-	// World is how many ranks there were, Missing those that are not in Parts.
+	// World is the number of ranks, Missing those that are not in Parts.
 	World   int
 	Missing []int
-	// StartedAt is when the first of them started: the moment that offsets of the whole count from.
+	// StartedAt is the start of the first rank: the offsets of the whole count from it.
 	StartedAt time.Time
 }
 
-// Open reads what the folders say of themselves and refuses those that are not ranks of one run. Every
-// error begins with the folder that is at fault.
+// Open reads the manifests of the folders and refuses those that are not ranks of one run. Every error begins with the
+// folder at fault.
 func Open(paths []string, allowMissing bool) (*Whole, error) {
 	w := &Whole{}
 	for _, path := range paths {
@@ -94,12 +94,11 @@ func openPart(path string) (Part, error) {
 	return p, err
 }
 
-// longestLead is more than any rank waits for the start of its load, whatever its clock is off, and far
-// less than what would not fit into an offset.
+// longestLead is more than any rank waits for the start of its load, at any clock error, and far less than the overflow
+// of an offset.
 const longestLead = 2 * rank.MaxAhead
 
-// onlyFiles refuses a folder in which something else has the name of a file: a pipe would be waited for
-// for ever.
+// onlyFiles refuses a folder in which a path of a file is not a regular file: reading a pipe would block forever.
 func (p Part) onlyFiles() error {
 	for _, name := range []string{rundir.ManifestFile, rundir.PhasesFile, rundir.ScheduleFile, rundir.RequestsFile, rundir.OutputsFile, rundir.TelemetryFile} {
 		if info, err := os.Lstat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
@@ -109,7 +108,7 @@ func (p Part) onlyFiles() error {
 	return nil
 }
 
-// checkLimits refuses limits that no summary can be judged by. All ranks have the same.
+// checkLimits refuses limits that the rules cannot parse. All ranks have the same.
 func (w *Whole) checkLimits() error {
 	j := w.Parts[0].Manifest.Judging
 	if _, err := summary.ParseLimits(j.Validity); err != nil {
@@ -146,13 +145,13 @@ func (w *Whole) agree() error {
 	return nil
 }
 
-// essential is what all ranks of a run have in common.
+// essential is a property that all ranks of a run have in common.
 type essential struct {
 	name string
 	of   func(rundir.Manifest) string
 }
 
-// essentials are in the order in which a difference explains itself best: another seed makes another
+// essentials returns them in an order in which the first difference is the best explanation: another seed makes another
 // workload too.
 func essentials() []essential {
 	return []essential{
@@ -168,10 +167,10 @@ func essentials() []essential {
 	}
 }
 
-// quoted makes a text of a foreign file fit for one line.
+// quoted makes an untrusted text fit for one line.
 func quoted(text string) string { return fmt.Sprintf("%.100q", text) }
 
-// align puts all parts on the clock of the one that started first.
+// align moves all parts to the clock of the one that started first.
 func (w *Whole) align() {
 	w.StartedAt = w.Parts[0].Manifest.StartedAt
 	for _, p := range w.Parts {
@@ -184,7 +183,7 @@ func (w *Whole) align() {
 	}
 }
 
-// numbered lists ranks: "rank 2 is", "ranks 1, 3 are".
+// numbered formats rank numbers: "rank 2 is", "ranks 1, 3 are".
 func numbered(ranks []int) string {
 	if len(ranks) == 1 {
 		return fmt.Sprintf("rank %d is", ranks[0])
@@ -192,7 +191,7 @@ func numbered(ranks []int) string {
 	return "ranks " + commaSeparated(ranks) + " are"
 }
 
-// mostNamed bounds how many ranks a message names.
+// mostNamed bounds the number of ranks in a message.
 const mostNamed = 16
 
 func commaSeparated(ranks []int) string {

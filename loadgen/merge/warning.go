@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// alignedWithin bounds how far the clocks of two ranks may differ: by the errors of the two worst. One
-// machine has one clock. Nil is that a kernel has no word on its clock, or that it is not synchronised.
+// alignedWithin bounds the difference of the clocks of two ranks by the sum of the two largest errors. One machine has
+// one clock. It is nil if a kernel reports no clock error, or if a clock is not synchronised.
 func (w *Whole) alignedWithin() *float64 {
 	if w.alike(machine) {
 		return new(0.0)
@@ -26,20 +26,18 @@ func (w *Whole) alignedWithin() *float64 {
 		host := machine(p.Manifest)
 		worst[host] = max(worst[host], clock.MaxErrorSeconds)
 	}
-	errors := slices.Sorted(maps.Values(worst)) // two at least
+	errors := slices.Sorted(maps.Values(worst)) // at least two
 	return new(errors[len(errors)-1] + errors[len(errors)-2])
 }
 
-// machine tells apart what has a clock of its own: the boot of a kernel, whatever containers call
-// themselves.
+// machine identifies a clock: the boot of a kernel, regardless of the names of containers.
 func machine(m rundir.Manifest) string { return cmp.Or(m.Client.BootID, m.Client.Hostname) }
 
-// stepSeconds from which on a clock counts as set during the run: it and that of the run are not read in
-// one moment.
+// stepSeconds is the step from which on a clock counts as set during the run: it and the clock of the run are not read
+// at the same moment.
 const stepSeconds = 0.001
 
-// Warnings are what a reader of the figures must know of how they came together, and what the ranks
-// themselves warned of beside their figures.
+// Warnings returns the caveats of merging, and the warnings of the ranks themselves.
 func (w *Whole) Warnings(merged telemetry.Merged, tornRecords []int) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -62,7 +60,7 @@ func (w *Whole) Warnings(merged telemetry.Merged, tornRecords []int) []string {
 	return append(all, w.ownWarnings()...)
 }
 
-// clockWarnings say how far the requests of different ranks may be shifted against each other.
+// clockWarnings reports how far the requests of different ranks may be shifted against each other.
 func (w *Whole) clockWarnings() []string {
 	var all []string
 	if within := w.alignedWithin(); within == nil {
@@ -92,7 +90,7 @@ func rounded(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Microsecond)
 }
 
-// ownWarnings are those of the ranks, each under their numbers, or once what all of them say.
+// ownWarnings returns the warnings of the ranks, each under the numbers of its ranks, or once if all have it.
 func (w *Whole) ownWarnings() []string {
 	by := map[string][]int{}
 	for _, text := range w.union(func(m rundir.Manifest) []string { return m.Judging.Warnings }) {

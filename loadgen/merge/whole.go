@@ -10,12 +10,11 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Name is what the ranks call the run that they are parts of.
+// Name returns the name of the run that the ranks are parts of.
 func (w *Whole) Name() string { return w.Parts[0].Manifest.Rank.Of }
 
-// Phases are those of the whole. One with load lasts from its first start on any rank to its last end.
-// Before it no rank has sent anything: ready ends with the first rank's, and stop begins when the last
-// rank comes to it.
+// Phases returns the phases of the whole. One with load lasts from its first start on any rank to its last end. Before
+// it no rank has sent a request: ready ends with the first rank's, and stop begins when the last rank reaches it.
 func (w *Whole) Phases() []rundir.Span {
 	names := []string{rundir.PhaseReady}
 	for _, p := range w.plan() {
@@ -52,10 +51,10 @@ func (w *Whole) span(name string) (span rundir.Span, ok bool) {
 	return span, ok
 }
 
-// Telemetry writes one file of what the ranks followed; false if they followed nothing.
+// Telemetry writes one file of the telemetry of the ranks; false if they have none.
 func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 	var parts []telemetry.Part
-	var of []int // the rank's place of each
+	var of []int // the index of the rank of each
 	for i, p := range w.Parts {
 		own := p.Path(rundir.TelemetryFile)
 		if _, err := os.Stat(own); errors.Is(err, os.ErrNotExist) {
@@ -81,8 +80,8 @@ func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 	return merged, true, err
 }
 
-// Manifest is that of the whole: the first rank's where all are alike, and what became of each rank.
-// sources are the places of the ranks that telemetry was taken from, by its source.
+// Manifest returns the manifest of the whole: the first rank's values where all agree, and the result of each rank.
+// sources are the indexes of the ranks that telemetry was taken from, by its source.
 func (w *Whole) Manifest(run string, sources map[string]int) rundir.Manifest {
 	m := w.Parts[0].Manifest
 	m.Run, m.State, m.Labels, m.StartedAt, m.EndedAt = run, w.state(), w.labels(), w.StartedAt, w.endedAt()
@@ -110,7 +109,7 @@ func (w *Whole) Manifest(run string, sources map[string]int) rundir.Manifest {
 	return m
 }
 
-// part is what is said of a rank in the manifest of the whole.
+// part returns the entry of a rank in the manifest of the whole.
 func (p Part) part(common map[string]string, sources []string) rundir.Part {
 	m := p.Manifest
 	part := rundir.Part{
@@ -141,7 +140,7 @@ func sourcesOf(sources map[string]int, part int) []string {
 	return names
 }
 
-// commonFlags are those that all ranks had alike.
+// commonFlags returns the flags that all ranks have in common.
 func (w *Whole) commonFlags() map[string]string {
 	common := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Flags {
@@ -152,7 +151,7 @@ func (w *Whole) commonFlags() map[string]string {
 	return common
 }
 
-// union lists what the ranks list, each thing once.
+// union lists the entries of all ranks, each once.
 func (w *Whole) union(of func(rundir.Manifest) []string) []string {
 	var all []string
 	for _, p := range w.Parts {
@@ -165,7 +164,7 @@ func (w *Whole) union(of func(rundir.Manifest) []string) []string {
 	return all
 }
 
-// state is the worst of the ranks.
+// state returns the worst state of the ranks.
 func (w *Whole) state() string {
 	for _, state := range []string{rundir.StateRunning, rundir.StateFailed, rundir.StateStopped, rundir.StateInterrupted} {
 		if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.State == state }) {
@@ -175,7 +174,7 @@ func (w *Whole) state() string {
 	return rundir.StateComplete
 }
 
-// endedAt is when the last rank ended; nil if one of them did not.
+// endedAt returns when the last rank ended; nil if one of them did not.
 func (w *Whole) endedAt() *time.Time {
 	var last time.Time
 	for _, p := range w.Parts {

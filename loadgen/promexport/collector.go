@@ -8,14 +8,13 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// collector makes the series anew for every scrape: nothing is counted here, and a run that is gone has
-// none.
+// collector computes the series at every scrape: it keeps no counts, and a deleted run has no series.
 type collector struct{ shelf *Shelf }
 
-// Describe sends nothing: which series there are depends on the runs.
+// Describe sends nothing: the set of series depends on the runs.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the series of what lies on the shelf now.
+// Collect sends the series of the runs and comparisons that exist now.
 func (c collector) Collect(into chan<- prometheus.Metric) {
 	shown, out := c.shelf.Look(), emitter{into, map[string]*prometheus.Desc{}, c.shelf.LegacyNames}
 	for _, r := range shown.Runs {
@@ -35,11 +34,11 @@ func (c collector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// emitter writes series by their definitions.
+// emitter emits series by their definitions.
 type emitter struct {
 	into  chan<- prometheus.Metric
 	descs map[string]*prometheus.Desc // by name: a page has thousands of series of a family
-	// legacyNames serves renamed series by their old names too.
+	// legacyNames serves renamed series under their old names too.
 	legacyNames bool
 }
 
@@ -65,7 +64,7 @@ func (e emitter) all(values []series) {
 	}
 }
 
-// legacy serves a series by its old name, if it has one.
+// legacy serves a series under its old name, if it has one.
 func (e emitter) legacy(s series) {
 	d := s.family.Def()
 	for _, r := range metric.RenamedSeries() {
@@ -76,7 +75,7 @@ func (e emitter) legacy(s series) {
 	}
 }
 
-// state is a statement as a gauge.
+// state emits a boolean as a gauge.
 func (e emitter) state(m metric.Gauge, holds bool, labels ...string) {
 	e.gauge(m, number(holds), labels...)
 }
@@ -100,7 +99,7 @@ func (e emitter) run(r Run) {
 	e.all(r.figures)
 }
 
-// moment is a time of day; none if it is not known.
+// moment emits a time; none if it is unknown.
 func (e emitter) moment(m metric.Gauge, at time.Time, labels ...string) {
 	if !at.IsZero() {
 		e.gauge(m, float64(at.UnixMilli())/1e3, labels...)

@@ -12,17 +12,16 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// Bounds of what stands beside the figures of a comparison.
+// Bounds of the data of a comparison, apart from its figures.
 const (
-	mostFacts     = 100 // that should be the same, of a pair
-	mostWarnings  = 100 // of what has one name
+	mostFacts     = 100 // facts of a pair
+	mostWarnings  = 100 // of one name
 	mostRuns      = 1000
-	longestFact   = 128 // bytes of what an arm has of one
+	longestFact   = 128 // bytes of the value of one fact in an arm
 	longestDetail = 512 // bytes of a warning
 )
 
-// ofComparison keeps what is shown of a comparison that was saved then. What the rest is worth little
-// without comes first.
+// ofComparison keeps the exported part of a comparison that was saved at a time. The most important parts come first.
 func ofComparison(name string, c compare.Comparison, saved time.Time) comparison {
 	kept, all := comparison{Name: shown(name), Simulated: c.Simulated, modified: saved}, newCollection(mostSeries)
 	c, kept.left = bounded(c)
@@ -58,7 +57,7 @@ func ofComparison(name string, c compare.Comparison, saved time.Time) comparison
 	return kept
 }
 
-// bounded leaves out pairs, and strata, that are more than a page has room for.
+// bounded drops pairs, and strata, beyond the limit, and returns how many.
 func bounded(c compare.Comparison) (compare.Comparison, int) {
 	left, room := max(0, len(c.Strata)-mostPairs), mostPairs
 	c.Strata = slices.Clone(c.Strata[:min(len(c.Strata), mostPairs)])
@@ -70,12 +69,13 @@ func bounded(c compare.Comparison) (compare.Comparison, int) {
 	return c, left
 }
 
-// nameOf is the name of a comparison, with what tells a stratum from others of the same scenario and model.
+// nameOf returns the name of a comparison, with the labels that distinguish a stratum from others of the same scenario
+// and model.
 func nameOf(name string, s compare.Stratum) string {
 	return shown(strings.Join(append([]string{name}, furtherCells(s.Within)...), " "))
 }
 
-// namesOf are the names of all strata, each once.
+// namesOf returns the names of all strata, each once.
 func namesOf(name string, c compare.Comparison) []string {
 	var names []string
 	for _, stratum := range c.Strata {
@@ -89,7 +89,7 @@ func namesOf(name string, c compare.Comparison) []string {
 	return names
 }
 
-// furtherCells names what a stratum is of beside scenario and model, which have labels of their own.
+// furtherCells formats the labels of a stratum except scenario and model, which have labels of their own.
 func furtherCells(within map[string]string) []string {
 	var cells []string
 	for name, value := range within {
@@ -101,9 +101,9 @@ func furtherCells(within map[string]string) []string {
 	return cells
 }
 
-// scope is what the series of a pair of arms are labelled with.
+// scope has the label values of the series of a pair of arms.
 type scope struct {
-	// Of is the comparison, with what tells its stratum from others of the same scenario and model.
+	// Of is the comparison, with the labels that distinguish its stratum from others of the same scenario and model.
 	Of                                   string
 	Baseline, Candidate, Scenario, Model string
 }
@@ -115,15 +115,15 @@ func newScope(name string, s compare.Stratum, p compare.Pair) scope {
 	}
 }
 
-// with are the values of the labels of a pair, and further ones behind them.
+// with returns the label values of a pair, followed by further ones.
 func (s scope) with(more ...string) []string {
 	return with([]string{s.Of, s.Baseline, s.Candidate, s.Scenario, s.Model}, more...)
 }
 
-// with are values of labels, and further ones behind them.
+// with returns label values, followed by further ones.
 func with(labels []string, more ...string) []string { return slices.Concat(labels, more) }
 
-// whole adds what is said of a comparison whatever its strata, by one of its names.
+// whole adds the series of the comparison as a whole, under one of its names.
 func (c *collection) whole(of string, whole compare.Comparison, saved time.Time) {
 	c.state(&metric.ComparisonSimulated, whole.Simulated, of)
 	c.add(&metric.ComparisonSavedTimestampSeconds, float64(saved.UnixMilli())/1e3, of)
@@ -132,8 +132,8 @@ func (c *collection) whole(of string, whole compare.Comparison, saved time.Time)
 	}
 }
 
-// runs adds the runs of all arms, those that enter no figure too. Each stands once under a name, so that
-// others can be joined to it.
+// runs adds the runs of all arms, including excluded ones. Each is there once under a name, so that other series can be
+// joined to it.
 func (c *collection) runs(name string, whole compare.Comparison) {
 	taken, room := map[string]bool{}, mostRuns
 	for _, s := range whole.Strata {
@@ -156,7 +156,7 @@ func (c *collection) runs(name string, whole compare.Comparison) {
 	}
 }
 
-// pair adds what is said of two arms, whatever the metric.
+// pair adds the series of two arms that do not depend on a metric.
 func (c *collection) pair(of scope, s compare.Stratum, p compare.Pair) {
 	for _, name := range []string{p.A, p.B} {
 		if arm, known := s.Arms[name]; known {
@@ -176,7 +176,7 @@ func (c *collection) pair(of scope, s compare.Stratum, p compare.Pair) {
 
 func cut(text string) string { return openai.Printable(text, longestFact) }
 
-// warnings adds those of the whole to every name that it has, and those of a stratum and its pairs to theirs.
+// warnings adds the warnings of the whole to each of its names, and those of a stratum and its pairs to theirs.
 func (c *collection) warnings(name string, whole compare.Comparison) {
 	count := map[string]int{}
 	add := func(of, where string, all []compare.Warning) {

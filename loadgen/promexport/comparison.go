@@ -17,34 +17,34 @@ import (
 	"github.com/umascope/umascope/loadgen/runfile"
 )
 
-// ComparisonsFolder is where saved comparisons lie: in the folder of all runs, or in one of some of them.
+// ComparisonsFolder is the folder of saved comparisons: in the folder of all runs, or in a folder with some of them.
 const ComparisonsFolder = "comparisons"
 
 // Bounds of the comparisons.
 const (
 	mostComparisons = 20
 	mostBytes       = 64 << 20 // of a file
-	mostPairs       = 200      // of one comparison, and as many strata
+	mostPairs       = 200      // of one comparison; the limit of strata is the same
 	mostRows        = 1000     // of one comparison
 	mostSeries      = 20_000   // of one comparison
-	mostSeriesInAll = 40_000   // of all comparisons: a scrape has a limit, and who passes it loses the runs too
+	mostSeriesInAll = 40_000   // of all comparisons: a scrape has a limit, and a page above it loses the runs too
 )
 
-// comparison is what is kept of a saved comparison.
+// comparison is the exported part of a saved comparison.
 type comparison struct {
 	Name      string
 	Simulated bool
 	Rows      []row
 	names     []string // values of the label comparison
 	series    []series
-	left      int // rows and series that found no room
+	left      int // rows and series dropped (limit)
 	modified  time.Time
 }
 
-// Saved is when the comparison was saved, for people.
+// Saved returns the time when the comparison was saved, for display.
 func (c comparison) Saved() string { return c.modified.UTC().Format(time.DateTime) }
 
-// lookAtComparisons adds the newest ones.
+// lookAtComparisons adds the newest comparisons.
 func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
 	var all []savedFile
 	for _, dir := range s.foldersOf(runs) {
@@ -59,7 +59,7 @@ func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
 	for _, path := range paths {
 		k := s.comparisons[path]
 		switch {
-		case errors.Is(k.err, fs.ErrNotExist): // it went away meanwhile
+		case errors.Is(k.err, fs.ErrNotExist): // deleted meanwhile
 		case k.err != nil:
 			shown.problem(k.err)
 		default:
@@ -73,8 +73,8 @@ func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
 	shown.boundComparisons()
 }
 
-// boundComparisons leaves out comparisons that newer ones leave no room for, or no name: files of two names
-// may be called the same when they can be printed.
+// boundComparisons drops comparisons that exceed the limits after newer ones, or whose names are taken: files of two
+// names may have the same printable name.
 func (s *Shown) boundComparisons() {
 	taken, room := map[string]bool{}, mostSeriesInAll
 	s.Comparisons = slices.DeleteFunc(s.Comparisons, func(c comparison) bool {
@@ -94,7 +94,7 @@ func (s *Shown) boundComparisons() {
 	})
 }
 
-// foldersOf are the root and the folders below it that runs lie in.
+// foldersOf returns the root and the folders below it that have runs.
 func (s *Shelf) foldersOf(runs []string) []string {
 	root := filepath.Clean(s.Root)
 	all := []string{root}
@@ -114,7 +114,7 @@ type savedFile struct {
 	at   time.Time
 }
 
-// savedIn are the comparisons of a folder; none where there is no folder.
+// savedIn returns the comparisons of a folder; none where there is no folder.
 func savedIn(dir string) ([]savedFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -133,7 +133,7 @@ func savedIn(dir string) ([]savedFile, error) {
 	return all, nil
 }
 
-// newestFiles are as many as are shown, each name once: a folder may be a copy.
+// newestFiles returns the newest files up to the limit, each name once: a folder may be a copy.
 func newestFiles(all []savedFile) []string {
 	slices.SortFunc(all, func(a, b savedFile) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.path, b.path)) })
 	var paths []string

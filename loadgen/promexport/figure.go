@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Bounds of the figures of one run. Files may be damaged, or written by others: a real run has far fewer.
+// Bounds of the figures of one run. Files may be damaged, or come from another source: a real run has far fewer.
 const (
 	mostLines    = 32 // of a ledger
 	mostStatuses = 16
@@ -17,7 +17,7 @@ const (
 	mostFigures  = 256 // in all
 )
 
-// figuresOf are the single figures that a run has.
+// figuresOf returns the single figures of a run.
 func figuresOf(o compare.Run, s summary.Summary) []series {
 	c, run := newCollection(mostFigures), shown(o.ID)
 	c.load(run, s)
@@ -28,7 +28,7 @@ func figuresOf(o compare.Run, s summary.Summary) []series {
 	return c.all
 }
 
-// load is what was asked and answered. Of a load that was not ours nothing was counted.
+// load adds the figures of requests and answers. A load that uma-load did not send has no counts.
 func (c *collection) load(run string, s summary.Summary) {
 	c.known(&metric.RunOutputTokensPerSecond, s.Throughput.OutputTokensPerSecond, run)
 	c.known(&metric.RunAchievedRequestsPerSecond, s.Throughput.RequestsPerSecond, run)
@@ -42,7 +42,8 @@ func (c *collection) load(run string, s summary.Summary) {
 	}
 }
 
-// reported is what a tool or an engine reports: each with its source, and under names that no measured figure has.
+// reported adds the figures that a tool or an engine reports: each with its source, and under names that no measured
+// figure has.
 func (c *collection) reported(run string, o compare.Run, s summary.Summary) {
 	if o.Imported != "" {
 		c.state(&metric.RunImported, true, run, shown(o.Imported))
@@ -67,7 +68,7 @@ func (c *collection) reported(run string, o compare.Run, s summary.Summary) {
 	c.known(&metric.RunEngineReportedKVCapacityTokens, e.KVTokens, run, shown(e.Source))
 }
 
-// memory is what was measured. The KV cache of an imported run was not.
+// memory adds the measured memory. The KV cache of an imported run is left out: it was not measured.
 func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	if kv := s.KV; kv != nil && o.Imported == "" {
 		c.known(&metric.RunKVCapacityBytes, kv.CapacityBytes, run)
@@ -88,7 +89,7 @@ func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	}
 }
 
-// ledger adds the lines of a ledger at its moments, behind other labels.
+// ledger adds the lines of a ledger at its moments, with the given labels first.
 func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...string) {
 	for _, moment := range []struct {
 		name  string
@@ -100,7 +101,7 @@ func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...s
 	}
 }
 
-// heat is heat and energy.
+// heat adds heat and energy.
 func (c *collection) heat(run string, o compare.Run, s summary.Summary) {
 	if t := s.Thermal; t != nil {
 		c.known(&metric.RunStartGPUTemperatureCelsius, t.StartCelsius, run)
@@ -117,7 +118,7 @@ func (c *collection) heat(run string, o compare.Run, s summary.Summary) {
 	}
 }
 
-// judgement is what the report says of the run's worth.
+// judgement adds the reasons for an invalid run, the number of warnings, and the evidence grades.
 func (c *collection) judgement(run string, s summary.Summary) {
 	for i, reason := range s.InvalidReasons {
 		if i < mostReasons {
@@ -132,10 +133,10 @@ func (c *collection) judgement(run string, s summary.Summary) {
 	}
 }
 
-// engineReported begins the name of what an engine says of itself.
+// engineReported is the prefix of the names of engine-reported figures.
 const engineReported = "engine_reported_"
 
-// ownWord keeps what an engine says of itself from what was measured, which has the same name.
+// ownWord returns the name of an engine-reported figure, so that it differs from the measured one.
 func ownWord(name string) string {
 	if strings.HasPrefix(name, engineReported) {
 		return name
@@ -143,7 +144,7 @@ func ownWord(name string) string {
 	return engineReported + name
 }
 
-// metricsOf are the figures of a run by their names in comparisons.
+// metricsOf returns the figures of a run by their names in comparisons.
 func metricsOf(o compare.Run) map[string]float64 {
 	if len(o.EngineReported) == 0 {
 		return o.Metrics
@@ -158,8 +159,8 @@ func metricsOf(o compare.Run) map[string]float64 {
 	return all
 }
 
-// powerOfHost is that of the GPUs of the host of the run: an alert holds what this host draws against it, and not what it
-// draws together with the other machines of an engine.
+// powerOfHost returns the power of the GPUs of the host of the run: an alert compares it with the power of this host,
+// without the other machines of an engine.
 func powerOfHost(o compare.Run, s summary.Summary) (watts float64, known bool) {
 	watts, known = o.Metrics[meanPower]
 	all, _ := s.EnergyOfAll()

@@ -18,13 +18,13 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// mostScrapes is how many pages are made at once; who asks for more is told to come later.
+// mostScrapes is the number of concurrent pages; further requests get an error and should retry later.
 const mostScrapes = 8
 
-// Program is what serves, as its build recorded itself.
+// Program is the build information of the server.
 type Program struct{ Version, Revision, GoVersion string }
 
-// Handler serves what lies on the shelf: the series, a page for people, and whether it is alive.
+// Handler serves the series, an HTML page, and a health check.
 func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := errors.Join(registry.Register(collector{s}), registry.Register(build(p))); err != nil {
@@ -50,7 +50,7 @@ func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
 	return mux, nil
 }
 
-// figure is a number with so many decimals; empty if there is none.
+// figure formats a number with so many decimals; empty if it is nil.
 func figure(decimals int, v *float64) string {
 	if v == nil {
 		return ""
@@ -58,7 +58,7 @@ func figure(decimals int, v *float64) string {
 	return strconv.FormatFloat(*v, 'f', decimals, 64)
 }
 
-// build says which program serves.
+// build returns the build information of the server.
 func build(p Program) prometheus.Collector {
 	d := metric.LoadBuildInfo.Def()
 	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.HelpText()}, d.LabelNames())
@@ -66,7 +66,7 @@ func build(p Program) prometheus.Collector {
 	return gauge
 }
 
-// document is the page for people.
+// document returns the HTML page.
 func document(shown *Shown, root string, p Program) render.Document {
 	d := render.Document{Title: "Finished runs"}
 	d.Add(
@@ -118,7 +118,7 @@ func (c comparison) table() render.Table {
 	return t
 }
 
-// runTable has a row for each run. Those that are no measurement of a real machine stand out.
+// runTable has a row for each run. Those that are not measurements of a real machine are highlighted.
 func runTable(runs []Run) render.Table {
 	t := render.Table{Header: []string{"Run", "State", "Output tokens/s", "Start (UTC)", "Arm", "Scenario", "Engine", "Model", "Host"}, Words: []int{1, 3, 4, 5, 6, 7, 8}}
 	for _, r := range runs {
@@ -143,7 +143,7 @@ func runTable(runs []Run) render.Table {
 	return t
 }
 
-// outputTokensPerSecond is what was measured, or else what a tool reports, with its name.
+// outputTokensPerSecond returns the measured value, or else that of a tool with the name of the tool.
 func (r Run) outputTokensPerSecond() string {
 	text := ""
 	for _, f := range r.figures {

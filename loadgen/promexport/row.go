@@ -5,7 +5,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// row is a metric of a candidate against the baseline, as the page for people shows it.
+// row is a metric of a candidate compared with the baseline, for the HTML page.
 type row struct {
 	scope
 	Metric     string
@@ -13,11 +13,11 @@ type row struct {
 	Confounded bool
 	Primary    bool
 	Ratio      *float64
-	Interval   string // of the ratio, or of the difference where there is none of the ratio
+	Interval   string // of the ratio, or of the difference if there is no ratio
 	Needed     *int
 }
 
-// metricName keeps what an engine says of itself from what was measured, which has the same name.
+// metricName returns the name of a metric, which differs for engine-reported and measured values.
 func metricName(m compare.Metrics) string {
 	if m.EngineReported {
 		return ownWord(m.Name)
@@ -32,7 +32,7 @@ func newRow(of scope, m compare.Metrics) row {
 	}
 }
 
-// intervalOf is what a verdict rests on: of ratios as numbers, of differences in their unit.
+// intervalOf formats the interval behind a verdict: ratios as numbers, differences in their unit.
 func intervalOf(m compare.Metrics) string {
 	switch unit := compare.Unit(m.Unit); {
 	case m.RatioCI95 != nil:
@@ -50,12 +50,12 @@ func signed(unit compare.Unit, v float64) string {
 	return unit.Text(v)
 }
 
-// labels are the values of the labels of a metric, and further ones behind them.
+// labels returns the label values of a metric, followed by further ones.
 func (r row) labels(more ...string) []string {
 	return with([]string{r.Of, r.Metric, r.Baseline, r.Candidate, r.Scenario, r.Model}, more...)
 }
 
-// row adds what is said of a metric of two arms.
+// row adds the series of a metric of two arms.
 func (c *collection) row(r row, m compare.Metrics, b beside) {
 	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
 	c.interval(&metric.ComparisonRatioLower, &metric.ComparisonRatioUpper, m.RatioCI95, r)
@@ -81,7 +81,7 @@ func (c *collection) row(r row, m compare.Metrics, b beside) {
 	}
 }
 
-// interval adds both ends of one that there is.
+// interval adds both ends of an interval, if there is one.
 func (c *collection) interval(lower, upper *metric.Gauge, i *compare.Interval, r row) {
 	if i != nil {
 		c.add(lower, i[0], r.labels()...)
@@ -89,13 +89,13 @@ func (c *collection) interval(lower, upper *metric.Gauge, i *compare.Interval, r
 	}
 }
 
-// figureOfArm is a metric in an arm: what was measured, or what an engine says of itself.
+// figureOfArm is a metric in an arm, measured or engine-reported.
 type figureOfArm struct {
 	arm, metric string
 	reported    bool
 }
 
-// beside is what is said of the metrics of two arms beside their difference, where it could be said.
+// beside has the figures of two arms other than their difference, where they could be computed.
 type beside struct {
 	arms        []string
 	drift       map[figureOfArm]compare.Drift
@@ -114,8 +114,8 @@ func besideOf(s compare.Stratum, p compare.Pair) beside {
 	return b
 }
 
-// first enters what is known of the first runs after a change of arms, by the name of a metric alone:
-// where a pair has both what was measured and an engine's own word by one name, nobody knows whose it is.
+// first adds the figures of the first runs after a change of arms. They carry the name of a metric only: where a pair
+// has a measured and an engine-reported metric of one name, their source is ambiguous, and they are left out.
 func (b beside) first(p compare.Pair) {
 	measured, reported := map[string]bool{}, map[string]bool{}
 	for _, m := range p.Metrics {

@@ -1,8 +1,8 @@
-// Package promexport shows finished runs and saved comparisons as series for Prometheus: of each run the few
-// figures that a dashboard asks for, and how far each is from what its cell had before.
+// Package promexport exports finished runs and saved comparisons as Prometheus series: for each run the few figures
+// that dashboards need, and the distance of each from the earlier runs of its cell.
 //
-// Where runs lie and how their files are read others know; what they have read is looked at again when it
-// changed. Names and labels of runs were written by others: what is shown of them is printable and short.
+// The caller finds and opens the runs; a run is opened again when one of its files changed. Names and labels of runs
+// are untrusted: they are made printable and cut to a length.
 package promexport
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Bounds of what one run may cost the page.
+// Bounds of one run on the page.
 const (
 	mostLabels  = 64
 	longestText = 256 // bytes of a label's value
 )
 
-// meanPower is the metric of comparisons that is the power of a run.
+// meanPower is the metric of comparisons with the mean power of a run.
 const meanPower = "gpu_power_mean_watts"
 
-// Run is what is kept of a finished run.
+// Run is the exported part of a finished run.
 type Run struct {
 	info      info
 	labels    []label
 	started   time.Time
-	ended     time.Time // zero if it is not known
+	ended     time.Time // zero if unknown
 	valid     bool
 	simulated bool
 	mode      string // of its telemetry; empty without
-	imported  string // format of its file; empty of a run that was measured here
+	imported  string // format of its file; empty for a run of uma-load
 	workload  string
 
 	latencies []latency
@@ -43,7 +43,7 @@ type Run struct {
 	metrics   map[string]float64 // by their names in comparisons
 }
 
-// info are the labels of the series that says what a run was of.
+// info has the labels of the series that describes a run.
 type info struct{ host, run, arm, scenario, engine, model string }
 
 type label struct{ name, value string }
@@ -56,7 +56,7 @@ type latency struct {
 	quantiles map[float64]float64
 }
 
-// Of keeps what is shown of a run: as a comparison sees it, and its summary.
+// Of returns the exported part of a run, from the input of a comparison and the summary.
 func Of(o compare.Run, s summary.Summary) Run {
 	r := Run{
 		info: info{
@@ -74,7 +74,7 @@ func Of(o compare.Run, s summary.Summary) Run {
 
 func shown(text string) string { return openai.Printable(text, longestText) }
 
-// labelsOf are the labels of a run, each name once, in the order of their names.
+// labelsOf returns the labels of a run, each name once, in the order of their names.
 func labelsOf(labels map[string]string) []label {
 	var all []label
 	taken := map[string]bool{}
@@ -89,7 +89,7 @@ func labelsOf(labels map[string]string) []label {
 	return all
 }
 
-// latencies are those that a run has.
+// latencies returns the latencies of a run.
 func latencies(l *summary.Latency) []latency {
 	if l == nil {
 		return nil
@@ -115,7 +115,7 @@ func latencies(l *summary.Latency) []latency {
 	return all
 }
 
-// quantiles are those that there are enough requests for.
+// quantiles returns the quantiles that there are enough requests for.
 func quantiles(d *summary.Distribution) map[float64]float64 {
 	known := map[float64]float64{}
 	for q, v := range map[float64]*float64{0.5: d.P50, 0.9: d.P90, 0.95: d.P95, 0.99: d.P99, 0.999: d.P999} {
@@ -126,7 +126,7 @@ func quantiles(d *summary.Distribution) map[float64]float64 {
 	return known
 }
 
-// newer puts the newest run first.
+// newer sorts the newest run first.
 func newer(a, b Run) int {
 	return cmp.Or(b.started.Compare(a.started), cmp.Compare(b.info.run, a.info.run))
 }

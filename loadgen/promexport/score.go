@@ -8,37 +8,38 @@ import (
 )
 
 const (
-	// fewest runs that say what is usual.
+	// fewestBefore is the least number of earlier runs for a score.
 	fewestBefore = 5
-	// asDeviation makes the median absolute deviation of normal values their standard deviation.
+	// asDeviation converts the median absolute deviation of normal values to their standard deviation.
 	asDeviation = 1.4826
-	// leastSpread is the least deviation of a metric, as a share of its median: runs that happen to agree to
-	// the last digit do not make a difference of nothing stand out.
+	// leastSpread is the least deviation of a metric, as a share of its median: without it, a tiny difference from runs
+	// with equal values would have a huge score.
 	leastSpread = 0.01
 )
 
-// cell is what runs have in common that may be held against each other.
+// cell is the set of properties in which runs must agree to be compared.
 type cell struct {
 	host, arm, scenario, engine, model string
-	// The rest is not needed to find the newest of a cell, but keeps apart what must not be mixed.
+	// The fields below are empty in the cell of the run limit; peers sets them, so that different workloads and modes are
+	// not mixed.
 	workload, mode string
 	simulated      bool
 }
 
-// cell is that of the limit of runs.
+// cell returns the cell of the run limit.
 func (r Run) cell() cell {
 	return cell{host: r.info.host, arm: r.info.arm, scenario: r.info.scenario, engine: r.info.engine, model: r.info.model}
 }
 
-// peers is the cell of runs that did the same.
+// peers returns the cell of runs with the same workload.
 func (r Run) peers() cell {
 	c := r.cell()
 	c.workload, c.mode, c.simulated = r.workload, r.mode, r.simulated
 	return c
 }
 
-// score is how far each metric of a run is from those of the runs before it; there is none of a metric
-// that fewer than five of them have.
+// score returns the distance of each metric of a run from those of the runs before it; a metric that fewer than five of
+// them have has no score.
 func score(r Run, before []Run) map[string]float64 {
 	scores := map[string]float64{}
 	for name, x := range r.metrics {
@@ -55,7 +56,7 @@ func score(r Run, before []Run) map[string]float64 {
 	return scores
 }
 
-// zScore is the distance of x from the median of others in deviations of theirs.
+// zScore returns the distance of x from the median of others, in their deviations.
 func zScore(x float64, others []float64) (float64, bool) {
 	if len(others) < fewestBefore {
 		return 0, false
@@ -67,7 +68,7 @@ func zScore(x float64, others []float64) (float64, bool) {
 	}
 	spread := max(asDeviation*median(distances), leastSpread*math.Abs(middle))
 	z := (x - middle) / spread
-	// Others that are all 0 have no spread, and no share of their median is one.
+	// If all others are 0, they have no spread, and neither has a share of their median.
 	return z, !math.IsNaN(z) && !math.IsInf(z, 0)
 }
 

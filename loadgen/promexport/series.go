@@ -15,18 +15,17 @@ type series struct {
 	value  float64
 }
 
-// collection gathers series: each once, since one that is there twice makes a page that nobody reads, and
-// no more than there is room for.
+// collection gathers series: each once, since Prometheus rejects a page with duplicates, and at most up to a limit.
 type collection struct {
 	all   []series
 	taken map[string]bool
 	most  int
-	left  int // series that found no room
+	left  int // series dropped (limit)
 }
 
 func newCollection(most int) *collection { return &collection{taken: map[string]bool{}, most: most} }
 
-// add takes a value in. Of two with the same labels the first stays.
+// add adds a value. Of two with the same labels the first stays.
 func (c *collection) add(family *metric.Gauge, value float64, labels ...string) {
 	key := fmt.Sprintf("%s%q", family.Def().Name, labels)
 	switch {
@@ -39,19 +38,19 @@ func (c *collection) add(family *metric.Gauge, value float64, labels ...string) 
 	}
 }
 
-// known adds a value that there is.
+// known adds a value unless it is nil.
 func (c *collection) known(family *metric.Gauge, value *float64, labels ...string) {
 	if value != nil {
 		c.add(family, *value, labels...)
 	}
 }
 
-// state adds a statement.
+// state adds a boolean.
 func (c *collection) state(family *metric.Gauge, holds bool, labels ...string) {
 	c.add(family, number(holds), labels...)
 }
 
-// number is a statement as the value of a gauge.
+// number converts a boolean to the value of a gauge.
 func number(holds bool) float64 {
 	if holds {
 		return 1
@@ -59,7 +58,7 @@ func number(holds bool) float64 {
 	return 0
 }
 
-// firstKeys are the keys of a map in their order, as many as there is room for.
+// firstKeys returns the keys of a map in their order, up to a limit.
 func firstKeys[K ~string, V any](of map[K]V, most int) []K {
 	keys := slices.Sorted(maps.Keys(of))
 	return keys[:min(len(keys), most)]

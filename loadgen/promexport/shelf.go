@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// lookEvery is how old what is shown may be: a scrape that comes sooner finds what the last one found.
+// lookEvery is the maximum age of the served data: an earlier scrape gets the data of the last one.
 const lookEvery = 5 * time.Second
 
-// Shelf is where finished runs lie, and what is shown of them.
+// Shelf reads the folders of finished runs and holds the exported data.
 type Shelf struct {
-	// Root is the folder that runs lie below; comparisons lie in folders beside them.
+	// Root is the folder with the runs below it; comparisons are in folders next to them.
 	Root string
-	// PerCell and Most bound how many runs are shown: of a cell, and in all.
+	// PerCell and Most are the limits of the number of runs: of a cell, and in all.
 	PerCell, Most int
 	// Find lists the folders of runs, Open reads one.
 	Find func() ([]string, error)
 	Open func(path string) (Run, error)
-	// Files of a run's folder that Open reads: it is read again when one of them changed.
+	// Files are the files of a run's folder that Open reads: the run is read again when one of them changed.
 	Files []string
-	// Unfinished says of an error of Open that there is nothing wrong: the run goes on, or was killed.
+	// Unfinished reports whether an error of Open is expected: the run is still going on, or was killed.
 	Unfinished func(error) bool
-	// LegacyNames serves series that have another name today by their old name too.
+	// LegacyNames serves renamed series under their old names too.
 	LegacyNames bool
 	// Now is the clock.
 	Now func() time.Time
@@ -39,25 +39,25 @@ type Shelf struct {
 	shown       *Shown
 }
 
-// kept is what a file, or the files of a folder, were read as.
+// kept is the result of reading a file, or the files of a folder.
 type kept[T any] struct {
-	stamp string // of the files: their sizes and times
+	stamp string // sizes and times of the files
 	what  T
 	err   error
 }
 
-// Shown is what there is to show, the newest first.
+// Shown is the exported data, the newest first.
 type Shown struct {
 	Runs        []Run
 	Comparisons []comparison
-	// Scores are by the name of a run and of a metric.
+	// Scores are keyed by run and by metric.
 	Scores                          map[string]map[string]float64
 	LeftOut, Unfinished, Unreadable int
 	Problems                        []string
 }
 
-// Look looks what there is, unless that was done a moment ago. What cannot be read is told of among the
-// problems; the rest is shown.
+// Look reads the current data, unless it did so less than lookEvery ago. A file that cannot be read becomes a problem;
+// the rest is exported.
 func (s *Shelf) Look() *Shown {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -80,7 +80,7 @@ func (s *Shelf) look() *Shown {
 	return shown
 }
 
-// mostProblems bounds what is told of them; they are counted in any case.
+// mostProblems bounds the problems that are listed; all are counted.
 const mostProblems = 50
 
 func (s *Shown) problem(err error) {
@@ -89,7 +89,7 @@ func (s *Shown) problem(err error) {
 	}
 }
 
-// refresh reads what changed since it was read before, on all cores.
+// refresh reads what changed since the last time, on all cores.
 func refresh[T any](paths []string, before map[string]kept[T], stamp func(string) string, open func(string) (T, error)) map[string]kept[T] {
 	results := make([]kept[T], len(paths))
 	next := make(chan int)
@@ -119,7 +119,7 @@ func refresh[T any](paths []string, before map[string]kept[T], stamp func(string
 	return after
 }
 
-// stampOf tells a folder from what it was.
+// stampOf returns a stamp that changes with the files of a folder.
 func (s *Shelf) stampOf(path string) string {
 	stamps := make([]string, len(s.Files))
 	for i, name := range s.Files {
@@ -136,8 +136,7 @@ func stampOfFile(path string) string {
 	return fmt.Sprintf("%d@%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// sort are the runs that could be read, the newest first and each name once: a run may lie on the shelf and
-// in a pack too.
+// sort returns the readable runs, the newest first and each name once: a pack may have a copy of a run.
 func (s *Shelf) sort(shown *Shown, paths []string) []Run {
 	var all []Run
 	for _, path := range paths {
@@ -164,7 +163,7 @@ func (s *Shelf) sort(shown *Shown, paths []string) []Run {
 	})
 }
 
-// choose takes the newest runs of every cell, and says how far each is from those before it.
+// choose selects the newest runs of every cell, and scores each against those before it.
 func (s *Shelf) choose(shown *Shown, all []Run) {
 	peers := map[cell][]Run{} // newest first
 	for _, r := range all {
@@ -181,7 +180,7 @@ func (s *Shelf) choose(shown *Shown, all []Run) {
 		count[r.cell()]++
 		shown.Runs = append(shown.Runs, r)
 		if !r.valid {
-			continue // its figures must not be used
+			continue // figures of an invalid run must not be used
 		}
 		of := peers[r.peers()]
 		at := slices.IndexFunc(of, func(p Run) bool { return p.info.run == r.info.run })
@@ -189,7 +188,7 @@ func (s *Shelf) choose(shown *Shown, all []Run) {
 	}
 }
 
-// Check says why nothing can ever be shown.
+// Check returns an error if the root cannot be read.
 func (s *Shelf) Check() error {
 	_, err := os.ReadDir(s.Root)
 	return err

@@ -9,14 +9,14 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Labels that a campaign puts on its runs.
+// Labels that a campaign sets on its runs.
 const (
 	labelCampaign = "campaign"
 	labelRound    = "round"
 	labelPair     = "pair"
 )
 
-// pair names the round of a campaign, in which every arm has a run of the same model and scenario.
+// pair returns the round of a campaign, in which every arm has a run of the same model and scenario.
 func (r Run) pair() string {
 	l := r.Summary.Labels
 	switch {
@@ -31,10 +31,10 @@ func (r Run) pair() string {
 	}
 }
 
-// checkTolerance is how much of the value of a check is no difference.
+// checkTolerance is the relative difference of the values of a check that counts as none.
 const checkTolerance = 0.02
 
-// campaignFacts say what was done and found around the run.
+// campaignFacts adds the actions and findings of the campaign before and after the run.
 func (r Run) campaignFacts(f *facts) {
 	c := r.Manifest.Campaign
 	if c == nil {
@@ -49,13 +49,13 @@ func (r Run) campaignFacts(f *facts) {
 			where += " on " + p.Host
 		}
 		options := strings.Join(p.Options, " ")
-		if r.recorded() { // which has them, whatever their order
+		if r.recorded() { // the facts of what ran have the options
 			options = ""
 		}
 		f.add("process "+p.Name, strings.TrimSpace(p.Program+" "+options)+where)
 	}
 	for _, file := range c.Files {
-		if file.SHA256 != "" { // of runs from before keyed hashes
+		if file.SHA256 != "" { // set in runs from before keyed hashes
 			f.add("file "+filepath.Base(file.Path), short(file.SHA256))
 		}
 	}
@@ -80,7 +80,7 @@ func (r Run) campaignFacts(f *facts) {
 	}
 }
 
-// gateFacts say how the machine was when a run was let in, where a gate looked.
+// gateFacts adds the state of the machine when a run was admitted, as read by gates.
 func gateFacts(f *facts, gates []rundir.Gate) {
 	for _, g := range gates {
 		if g.Value == nil {
@@ -93,5 +93,5 @@ func gateFacts(f *facts, gates []rundir.Gate) {
 	}
 }
 
-// short is enough of a hash to tell two apart.
+// short returns the part of a hash that is enough to distinguish two.
 func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }

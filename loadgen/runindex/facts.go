@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// How much of a difference is none.
+// Differences that count as none.
 const (
 	celsiusTolerance = 2
 	memoryTolerance  = 1 << 30
@@ -24,8 +24,7 @@ const (
 	secondsTolerance = 1
 )
 
-// facts are what can differ between arms, in the order in which they are shown. What is not known of a
-// run is not there.
+// facts are the conditions that can differ between arms, in the order of display. An unknown fact of a run is absent.
 type facts struct{ all []compare.Fact }
 
 func (f *facts) add(item, value string) {
@@ -34,7 +33,7 @@ func (f *facts) add(item, value string) {
 	}
 }
 
-// ran adds what the run was made with.
+// ran adds a fact of what the run was made with.
 func (f *facts) ran(item, value string) {
 	if value != "" {
 		f.all = append(f.all, compare.Fact{Item: item, Value: value, Ran: true})
@@ -48,14 +47,15 @@ func (f *facts) number(item string, value *float64, tolerance float64, unit stri
 	}
 }
 
-// of adds what stands in a map, each under its name behind a word.
+// of adds the entries of a map, with a word before each name.
 func (f *facts) of(word string, values map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f.add(word+name, values[name])
 	}
 }
 
-// growthFacts are whether memory grows at equal load, where that could be seen: a run that leaks is no equal of one that does not.
+// growthFacts adds whether memory grows at equal load, where that could be observed: a run with a leak is not equal to
+// one without.
 func (r Run) growthFacts(f *facts) {
 	for _, g := range r.Summary.Growth {
 		if g.Verdict != summary.GrowthNotObservable {
@@ -64,7 +64,7 @@ func (r Run) growthFacts(f *facts) {
 	}
 }
 
-// driverFacts are errors of the GPU's driver while the run measured, of the measured host.
+// driverFacts adds errors of the GPU driver during the run, for the measured host.
 func (r Run) driverFacts(f *facts) {
 	for _, m := range r.Summary.Machines {
 		if r.Summary.Memory == nil || m.Source != r.Summary.Memory.Source {
@@ -90,20 +90,20 @@ func (r Run) facts() []compare.Fact {
 	r.storageFacts(f)
 	r.promptFacts(f)
 	r.campaignFacts(f)
-	if r.Manifest.Imported == nil { // which was written by another program than what measured
+	if r.Manifest.Imported == nil { // another program wrote it than made the measurement
 		f.add(compare.FactProgram, r.Manifest.Program.Version)
 	}
 	f.of("flag --", r.flags())
 	return f.all
 }
 
-// engineFacts say what answered and how it was set up.
+// engineFacts adds the engine that answered, and its settings.
 func (r Run) engineFacts(f *facts) {
 	server, command := r.Manifest.Server, r.Manifest.Command
 	switch {
 	case command != nil:
 		f.add("command", command.Program)
-		if !r.recorded() { // which has them, with what stands behind them
+		if !r.recorded() { // the facts of what ran have the options, with their values
 			f.add("options of the command", strings.Join(command.Options, " "))
 		}
 		f.ran(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
@@ -124,7 +124,7 @@ func (r Run) engineFacts(f *facts) {
 	f.of("engine setting ", server.Settings)
 }
 
-// containerFacts say what the engine ran in.
+// containerFacts adds the container of the engine.
 func (r Run) containerFacts(f *facts) {
 	c := r.Manifest.Container
 	if c == nil {
@@ -153,7 +153,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// machineFacts say what was measured: by the exporter, or by the client where it ran there itself.
+// machineFacts adds the measured machine: by the exporter, or by the client where it ran on the same machine.
 func (r Run) machineFacts(f *facts) {
 	client := r.Manifest.Client
 	local := client.Hostname != "" && r.Summary.Labels[labelHost] == client.Hostname
@@ -185,13 +185,13 @@ func distinct(all []map[string]string, label string) string {
 	return strings.Join(values, ", ")
 }
 
-// conditionFacts say how the machine was when the run began, and what befell it.
+// conditionFacts adds the state of the machine when the run began, and its events during the run.
 func (r Run) conditionFacts(f *facts) {
 	f.conditions("", r.Summary.Memory, r.Summary.Thermal)
 	f.number(compare.FactSwap, r.swappedIn(), swapTolerance, "bytes")
 }
 
-// swappedIn is over the measured phases; nil where a phase does not say.
+// swappedIn covers the measured phases; nil where a phase has no figure.
 func (r Run) swappedIn() *float64 {
 	var total *float64
 	for _, phase := range r.Summary.Phases {
@@ -210,7 +210,7 @@ func (r Run) swappedIn() *float64 {
 	return total
 }
 
-// storageFacts say what the disk tier of the KV cache lies on.
+// storageFacts adds the storage of the disk tier of the KV cache.
 func (r Run) storageFacts(f *facts) {
 	for _, s := range r.Manifest.Storage {
 		if s.Of != rundir.StorageOfKV || s.Missing != "" {
@@ -229,7 +229,7 @@ func (r Run) storageFacts(f *facts) {
 	}
 }
 
-// promptFacts say whether a server may have seen the prompts before, and had.
+// promptFacts adds whether a server may have seen the prompts before, and whether it had.
 func (r Run) promptFacts(f *facts) {
 	if judging := r.Manifest.Judging; judging != nil && judging.PrefixReuse != nil {
 		f.add("prompts", cmp.Or(judging.PrefixReuse.Repeats, "new in each run"))
@@ -240,8 +240,8 @@ func (r Run) promptFacts(f *facts) {
 	}
 }
 
-// flags are those that can change what a run measures, with their values. Left out are those that say
-// where it goes, what it is called and what is printed of it, and the start that ranks agree on.
+// flags returns the flags that can change what a run measures, with their values. It leaves out those of the
+// destination, the name and the output of the run, and the start that ranks agree on.
 func (r Run) flags() map[string]string {
 	flags := maps.Clone(r.Manifest.Flags)
 	for _, name := range []string{

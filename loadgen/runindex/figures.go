@@ -12,14 +12,13 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// figures are the numbers of one run by the names of compare.Table. What is not known is not there.
+// figures are the numbers of one run by the names of compare.Table. Unknown numbers are absent.
 type figures struct {
 	all      map[string]float64
-	reported []string // names of those that are an engine's own word
+	reported []string // names of the engine-reported ones
 }
 
-// figures returns the run's numbers, and the names of those that were not measured but are an engine's
-// own word.
+// figures returns the run's numbers, and the names of those that an engine reported and uma-load did not measure.
 func (r Run) figures() (all map[string]float64, reported []string) {
 	f := &figures{all: map[string]float64{}}
 	s := r.Summary
@@ -32,7 +31,7 @@ func (r Run) figures() (all map[string]float64, reported []string) {
 	return f.all, f.reported
 }
 
-// set adds a number that is there and is one.
+// set adds a number that is present and finite.
 func (f *figures) set(name string, value *float64) bool {
 	if value == nil || math.IsNaN(*value) || math.IsInf(*value, 0) {
 		return false
@@ -41,7 +40,7 @@ func (f *figures) set(name string, value *float64) bool {
 	return true
 }
 
-// setReported adds an engine's own word under the name of what is measured elsewhere.
+// setReported adds an engine-reported number under the name of the measured one.
 func (f *figures) setReported(name string, value *float64) {
 	if f.set(name, value) {
 		f.reported = append(f.reported, name)
@@ -72,7 +71,7 @@ func (f *figures) throughput(s summary.Summary) {
 	}
 }
 
-// latency has the percentiles that a run has enough requests for.
+// latency adds the percentiles that a run has enough requests for.
 func (f *figures) latency(l *summary.Latency) {
 	if l == nil {
 		return
@@ -98,7 +97,7 @@ func (f *figures) clocks(name string, c *summary.Clocks) {
 	}
 }
 
-// distribution has those of its percentiles that are compared.
+// distribution adds the percentiles that are compared.
 func (f *figures) distribution(name string, d *summary.Distribution) {
 	if d == nil {
 		return
@@ -111,8 +110,8 @@ func (f *figures) distribution(name string, d *summary.Distribution) {
 	}
 }
 
-// memoryFigures are what was measured, and what the engine says of itself: under names of its own, or,
-// where nothing was measured at all, marked as its word.
+// memoryFigures adds measured memory, and engine-reported memory: under names of its own or, without any measurement,
+// marked as engine-reported.
 func (r Run) memoryFigures(f *figures) {
 	m, kv := r.Summary.Memory, r.Summary.KV
 	if kv != nil {
@@ -152,18 +151,18 @@ func (r Run) engineFigures(f *figures, e *rundir.EngineReport) {
 		f.set("engine_reported_compute_bytes", e.Compute)
 		return
 	}
-	// Nothing else will ever be known of it.
+	// No measurement exists for such a run.
 	f.setReported(compare.MemoryOccupiedWithoutKV, e.Peak)
 }
 
-// machineFigures are heat and energy.
+// machineFigures adds heat and energy.
 func (r Run) machineFigures(f *figures) {
 	if t := r.Summary.Thermal; t != nil {
 		f.set("gpu_start_celsius", t.StartCelsius)
 		f.set("gpu_end_celsius", t.EndCelsius)
 		f.set("gpu_max_celsius", t.MaxCelsius)
 	}
-	// Memory and heat are those of the host of the run, since they are no sum.
+	// Memory and heat are those of the host of the run, since they cannot be summed over machines.
 	joules, perToken := r.Summary.EnergyOfAll()
 	if joules == nil {
 		return
@@ -182,7 +181,7 @@ func (r Run) machineFigures(f *figures) {
 	}
 }
 
-// toolFigures are what a recorded command or a foreign tool says of its load, by its own definitions.
+// toolFigures adds the figures that a recorded command or an imported tool reports of its load, by its own definitions.
 func (r Run) toolFigures(f *figures) {
 	for _, of := range []struct {
 		name enginelog.Name
@@ -208,8 +207,8 @@ func (r Run) toolFigures(f *figures) {
 	}
 }
 
-// reported is a figure of the tool; nil where it is not there, or where the tool reports of several
-// parts: none of them is the run.
+// reported returns a figure of the tool; nil where it is absent, or where the tool reports several parts, none of which
+// is the whole run.
 func (r Run) reported(name enginelog.Name, statistic string) *float64 {
 	tool := r.Summary.Tool
 	if tool == nil {

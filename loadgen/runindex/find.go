@@ -14,17 +14,17 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Bounds of a search. Runs of a sweep lie in a folder of it, those of a campaign below that of all
+// Bounds of a search. Runs of a sweep are in a folder of the sweep, those of a campaign below the folder of all
 // campaigns, and a pack has its runs in one more.
 const (
 	mostDeep = 8
 	mostRuns = 100_000
 )
 
-// ErrNoRun is of a path that has no run, here or below.
+// ErrNoRun is returned for a path that has no run, in itself or below.
 var ErrNoRun = errors.New("no folder of a run")
 
-// noFolder is of a path that is not there.
+// noFolder is the error for a path that does not exist.
 type noFolder string
 
 func (n noFolder) Error() string {
@@ -33,9 +33,9 @@ func (n noFolder) Error() string {
 
 func (noFolder) Unwrap() error { return fs.ErrNotExist }
 
-// Find lists the folders of runs among the paths and below them, each once and in the order of their
-// paths. A folder of a run has none below it; names that begin with a dot are passed by, for what is
-// half written is called so. A path without a run is an error.
+// Find lists the folders of runs among the paths and below them, each once and in the order of their paths. It does not
+// search the folder of a run; it skips names that begin with a dot, since half-written folders have such names. A path
+// without a run is an error.
 func Find(paths []string) ([]string, error) {
 	var all []string
 	seen := map[string]bool{}
@@ -50,7 +50,7 @@ func Find(paths []string) ([]string, error) {
 		for _, one := range found {
 			place, err := filepath.EvalSymlinks(one)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // it went away meanwhile
+				continue // deleted meanwhile
 			}
 			if err == nil {
 				place, err = filepath.Abs(place)
@@ -67,7 +67,7 @@ func Find(paths []string) ([]string, error) {
 	return all, nil
 }
 
-// findBelow searches one path, which itself may be a link.
+// findBelow searches one path, which may be a link.
 func findBelow(root string) ([]string, error) {
 	if info, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		return nil, noFolder(root)
@@ -81,14 +81,14 @@ func findBelow(root string) ([]string, error) {
 		return []string{root}, nil
 	}
 	var found []string
-	// The slash lets a link that was named be entered.
+	// With the slash, WalkDir enters a link given by the user.
 	err := filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		path = filepath.Clean(path)
 		switch {
 		case path == root && err == nil:
 			return nil
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // it went away meanwhile
+			return nil // deleted meanwhile
 		case err != nil:
 			return err
 		case !entry.IsDir():
@@ -106,20 +106,21 @@ func findBelow(root string) ([]string, error) {
 	return found, err
 }
 
-// isRun reports whether a folder has a manifest. One that is a link or something else is left to who opens it, who names it.
+// isRun reports whether a folder has a manifest. A manifest that is a link or not a regular file counts too: opening it
+// returns an error that names it.
 func isRun(path string) bool {
 	_, err := os.Lstat(filepath.Join(path, rundir.ManifestFile))
 	return err == nil
 }
 
-// Opened is what became of opening a folder.
+// Opened is the result of opening a folder.
 type Opened struct {
 	Path string
 	Run  Run
 	Err  error
 }
 
-// OpenAll opens folders on all cores. Each has its place in the result.
+// OpenAll opens folders on all cores. The result has the order of the paths.
 func OpenAll(paths []string) []Opened {
 	all := make([]Opened, len(paths))
 	next := make(chan int)
@@ -140,8 +141,8 @@ func OpenAll(paths []string) []Opened {
 	return all
 }
 
-// Load finds and opens runs, in the order of their start. What is not finished, damaged or gone meanwhile is left out, with
-// the folder and the reason in skipped. Two runs of one name are an error.
+// Load finds and opens runs, in the order of their start. Runs that are unfinished, damaged or deleted meanwhile are
+// left out, with the folder and the reason in skipped. Two runs of one name are an error.
 func Load(paths []string) (runs []Run, skipped []error, err error) {
 	found, err := Find(paths)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// machine says what a machine is, by its exporter. The items begin with a word: empty of the host of the run.
+// machine adds the properties of a machine, by its exporter. The items begin with a word, which is empty for the host
+// of the run.
 func (f *facts) machine(word string, m *rundir.Machine) {
 	f.add(word+"machine", m.Host[string(metric.LabelProduct)])
 	f.add(word+compare.FactKernel, m.Host[string(metric.LabelKernel)])
@@ -26,7 +27,7 @@ func (f *facts) machine(word string, m *rundir.Machine) {
 	f.limits(word, m.GPULimits)
 }
 
-// limits say what the GPUs are held to; of several, in their order.
+// limits adds the limits of the GPUs; of several, in their order.
 func (f *facts) limits(word string, all []rundir.GPULimit) {
 	var watts, hertz []string
 	for _, l := range all {
@@ -41,7 +42,7 @@ func (f *facts) limits(word string, all []rundir.GPULimit) {
 	f.add(word+"GPU clock limit", strings.Join(hertz, ", "))
 }
 
-// conditions say how a machine was when the run began, and what befell it.
+// conditions adds the state of a machine when the run began, and its events during the run.
 func (f *facts) conditions(word string, memory *summary.Memory, thermal *summary.Thermal) {
 	if memory != nil && memory.LedgerAt != nil {
 		start := memory.LedgerAt.Start
@@ -61,7 +62,7 @@ func (f *facts) conditions(word string, memory *summary.Memory, thermal *summary
 	}
 }
 
-// further are the machines that were measured beside the host of the run.
+// further returns the measured machines other than the host of the run.
 func (r Run) further() []summary.Machine {
 	t := r.Summary.Together
 	if t == nil {
@@ -76,8 +77,8 @@ func (r Run) further() []summary.Machine {
 	return all
 }
 
-// furtherFacts say the same of them as of the host, each under its name: an engine is as fair to compare as the
-// machine of its that was warmest.
+// furtherFacts adds the same facts as for the host, each under the name of its machine: an engine that spans machines
+// is only as comparable as the warmest of them.
 func (r Run) furtherFacts(f *facts) {
 	switch t, m := r.Summary.Together, r.machine(); {
 	case t != nil:
@@ -94,7 +95,7 @@ func (r Run) furtherFacts(f *facts) {
 	}
 }
 
-// furtherLedgers are theirs; nil without any.
+// furtherLedgers returns the ledgers of these machines; nil without any.
 func (r Run) furtherLedgers() map[string]compare.Ledger {
 	var all map[string]compare.Ledger
 	for _, m := range r.further() {

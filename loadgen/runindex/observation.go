@@ -12,13 +12,13 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Labels that runs are known by.
+// Labels that identify runs.
 const (
 	labelHost  = string(metric.LabelHost)
 	labelModel = string(metric.LabelModel)
 )
 
-// Observation is the run as a comparison sees it.
+// Observation returns the run as the input of a comparison.
 func (r Run) Observation() compare.Run {
 	m, s := r.Manifest, r.Summary
 	o := compare.Run{
@@ -49,10 +49,10 @@ func (r Run) Observation() compare.Run {
 	return o
 }
 
-// model is what answered, by its own name; of a load that was not ours, the label.
+// model returns the model that answered, by its own name; for a load that uma-load did not send, the label.
 func (r Run) model() string { return cmp.Or(r.Summary.Model.ID, r.Summary.Labels[labelModel]) }
 
-// engine is the engine that answered; of a recorded command, the one whose log was read.
+// engine returns the engine that answered; for a recorded command, the engine whose log was read.
 func (r Run) engine() string {
 	if c := r.Manifest.Command; c != nil && c.Extractor != enginelog.None {
 		return c.Extractor
@@ -60,8 +60,8 @@ func (r Run) engine() string {
 	return r.Manifest.Server.Engine
 }
 
-// tool names by whose definitions the figures are that a tool reported; empty without any. A log is read
-// by the same extractor whether it was recorded or imported.
+// tool returns the tool whose definitions apply to the tool-reported figures; empty without any. The same extractor
+// reads a recorded log and an imported one.
 func (r Run) tool() string {
 	t := r.Summary.Tool
 	if t == nil || len(t.Values) == 0 {
@@ -81,8 +81,7 @@ func grades(s evidence.Signals) map[string]string {
 	}
 }
 
-// expected names the signals that the scenario is there to show: what comes back has to come from the
-// lowest tier that is on.
+// expected returns the signals that the scenario is meant to show: a hit has to come from the lowest tier that is on.
 func (r Run) expected() []string {
 	tiers := r.Manifest.Flags["expect"]
 	lowest := "ssd_rehydrate"
@@ -100,11 +99,11 @@ func (r Run) expected() []string {
 	return nil
 }
 
-// mode is that of the telemetry of the measured host; empty without any.
+// mode returns the mode of the telemetry of the measured host; empty without any.
 func (r Run) mode() string {
 	s := r.Summary
 	if r.Manifest.Imported != nil {
-		return "" // the word of its file, not of telemetry
+		return "" // the mode of its file, not of telemetry
 	}
 	var modes []string
 	if s.Memory != nil {
@@ -117,15 +116,14 @@ func (r Run) mode() string {
 		modes = append(modes, s.Energy.Mode)
 	}
 	for _, mode := range modes {
-		if mode != "" && mode != telemetry.ModeUnknown { // unknown is of what an engine said alone
+		if mode != "" && mode != telemetry.ModeUnknown { // unknown is the mode of engine-reported figures without telemetry
 			return mode
 		}
 	}
 	return ""
 }
 
-// kv is what the engine sized its KV cache from. Of figures that were measured and reported, the
-// measured one counts.
+// kv returns the figures that the engine sized its KV cache from. Measured figures take precedence over reported ones.
 func (r Run) kv() compare.KV {
 	var kv compare.KV
 	m := r.Summary.Memory
@@ -143,7 +141,7 @@ func (r Run) kv() compare.KV {
 	return kv
 }
 
-// machine is what the exporter said of the measured host; nil without telemetry of it.
+// machine returns the exporter's description of the measured host; nil without telemetry of it.
 func (r Run) machine() *rundir.Machine {
 	all := r.Manifest.Machines
 	for i, m := range all {

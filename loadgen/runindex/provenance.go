@@ -5,13 +5,13 @@ import (
 	"github.com/umascope/umascope/loadgen/provenance"
 )
 
-// recorded says whether the run identifies what ran: a plan without processes does not.
+// recorded reports whether the run identifies what ran: a plan without processes does not.
 func (r Run) recorded() bool {
 	p := r.Manifest.Provenance
 	return p != nil && p.Key != "" && len(p.Processes) > 0
 }
 
-// hashKey names the key of the run's hashes; empty if what ran is not recorded.
+// hashKey returns the key of the run's hashes; empty if what ran is not recorded.
 func (r Run) hashKey() string {
 	if !r.recorded() {
 		return ""
@@ -19,7 +19,7 @@ func (r Run) hashKey() string {
 	return r.Manifest.Provenance.Key
 }
 
-// provenanceFacts say what ran, by hashes where a value is not kept. Flags of the run are facts already.
+// provenanceFacts adds what ran, as hashes where a value is not kept. The flags of the run are other facts.
 func (r Run) provenanceFacts(f *facts) {
 	if !r.recorded() {
 		return
@@ -32,7 +32,7 @@ func (r Run) provenanceFacts(f *facts) {
 	}
 }
 
-// softwareFacts say by what containers were run.
+// softwareFacts adds the software that ran the containers.
 func (r Run) softwareFacts(f *facts) {
 	s := r.Manifest.Containers
 	if s == nil {

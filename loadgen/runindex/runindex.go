@@ -1,16 +1,15 @@
-// Package runindex knows finished runs by their folders: where they lie, what their manifest and their
-// summary say, and what of it a comparison looks at.
+// Package runindex finds finished runs in folders, and reads from their manifest and summary the input of a comparison.
 //
-// Of a run only these two files are read, so that a thousand runs are read in no time. What a folder
-// says was written by somebody else, maybe on another machine: files are bounded, links below a folder
-// that is searched are not followed, and a form that is not known is refused by its name.
+// It reads only these two files of a run, so that a thousand runs take little time. The contents of a folder are
+// untrusted, and may come from another machine: the size of files is limited, links below a searched folder are not
+// followed, and an unknown form is refused by its name.
 package runindex
 
 import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Run is a finished run, by its folder.
+// Run is a finished run, read from its folder.
 type Run struct{ summary.Run }
 
 // Open reads a run. Its errors begin with the folder.
