@@ -8,11 +8,11 @@ import (
 // altered is a file system that a test looks at and changes while it is read.
 type altered struct {
 	fs.FS
-	// refuse says why an operation on a name fails, nil when it does not.
+	// refuse returns why an operation on a name fails, nil when it succeeds.
 	refuse func(name string) error
 	// content returns what a file holds instead; nil changes nothing.
 	content func(name string, content []byte) []byte
-	// over has files and links that stand in for those of the file system, or beside them.
+	// over has files and links that replace those of the file system or are added to them.
 	over fstest.MapFS
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// uma-exporter --once | head; of explain --watch the end is that nobody looks any more.
+// uma-exporter --once | head; explain --watch ends when its output is closed.
 func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"doctor"}, {"completion", "zsh"}} {
 		read, write, err := os.Pipe()

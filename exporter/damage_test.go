@@ -54,7 +54,7 @@ type probe struct {
 	read map[string]bool // true for a file that has content
 }
 
-// at puts the probe into a file system; the name tells those of a host apart.
+// at puts the probe into a file system; the name identifies the file system of a host.
 func (p *probe) at(fsName string, fsys fs.FS) fs.FS {
 	return altered{
 		FS: fsys,
@@ -85,8 +85,8 @@ func (p *probe) note(name string, hasContent bool) {
 	p.read[name] = p.read[name] || hasContent
 }
 
-// scrapeDamaged makes a page of a host of which the file at path is damaged, "" for none, and says
-// which files were read for it.
+// scrapeDamaged makes a page of a host whose file at path is damaged, "" for none, and returns the files that were read
+// for it.
 func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collector.Scrape, map[string]bool) {
 	t.Helper()
 	opened, err := hosts.Open(host)
@@ -138,7 +138,7 @@ func labelsOf(m *dto.Metric) string {
 	return text.String()
 }
 
-// readersOf says which collectors read each file of a host.
+// readersOf returns the collectors that read each file of a host.
 func readersOf(t *testing.T, host string) map[string][]string {
 	t.Helper()
 	readers := map[string][]string{}
@@ -151,7 +151,7 @@ func readersOf(t *testing.T, host string) map[string][]string {
 	return readers
 }
 
-// kindOfFile is a path without what tells one process, device or cgroup from another.
+// kindOfFile is a path without the parts that identify one process, device or cgroup.
 func kindOfFile(path string) string {
 	if strings.HasPrefix(path, "cgroup/") && strings.Count(path, "/") > 1 {
 		path = "cgroup/any/" + filepath.Base(path)
@@ -210,8 +210,8 @@ func TestDamagedFileCostsOnlyTheCollectorsThatReadIt(t *testing.T) {
 	})
 }
 
-// checkOutcome holds that a collector has coped: it has neither panicked nor put something on the page
-// that cannot stand there, and its state says what its error says.
+// checkOutcome checks that a collector has coped: it has not panicked, its values are valid on a page, and its state
+// matches its error.
 func checkOutcome(t *testing.T, where string, o collector.Outcome) {
 	t.Helper()
 	switch reason := o.Reason(); {

@@ -91,8 +91,8 @@ func TestExplainSaysWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T)
 	}
 }
 
-// TestADriverThatChargesNodeMemoryIsNoticed stands for drivers after 595, which can charge what processes
-// hold to their cgroups.
+// TestADriverThatChargesNodeMemoryIsNoticed imitates drivers after 595, which can charge what processes hold to their
+// cgroups.
 func TestADriverThatChargesNodeMemoryIsNoticed(t *testing.T) {
 	host := coherentHost(t)
 	host.Cgroup = edited{host.Cgroup, "system.slice/memory.stat", func(stat []byte) []byte {

@@ -29,7 +29,7 @@ func TestCallThatHangsCostsOnlyWhatComesAfterIt(t *testing.T) {
 	tests := []struct {
 		name  string
 		call  nvml.Call
-		first []string // on the first page, besides what is on all
+		first []string // on the first page, in addition to the series of all pages
 		gone  []string
 	}{
 		{

@@ -100,8 +100,8 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 	}
 }
 
-// checkHostilePage holds that the names have cost no collector its values, and says whether one is on the
-// page, as text.
+// checkHostilePage checks that the names have cost no collector its values, and reports whether one is on the page, as
+// text.
 func checkHostilePage(t *testing.T, e *Exporter) (reached bool) {
 	t.Helper()
 	scrape, err := e.runner.Scrape(t.Context())

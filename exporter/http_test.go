@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// scripted is an exporter whose one collector does what the test says.
+// scripted is an exporter with one collector that runs the test's function.
 func scripted(t *testing.T, settings Settings, does collector.Collect) *Exporter {
 	t.Helper()
 	spec := collector.Spec{

@@ -230,7 +230,7 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 		before := ledgerOf(t, name, func(meminfo []byte) []byte { return meminfo })
 		for _, field := range meminfoFields(t, name) {
 			after := ledgerOf(t, name, func(meminfo []byte) []byte { return grow(meminfo, field, gibibyte/1024) })
-			if field == "MemTotal" { // the kernel says it of the nodes, too
+			if field == "MemTotal" { // the kernel reports it for the nodes, too
 				after = ledgerWith(t, name, func(host *collector.Host) { growPool(t, host) })
 			}
 			want := map[string]float64{}

@@ -83,7 +83,7 @@ func TestOwnSeriesPassTheMetricLinter(t *testing.T) {
 	}
 }
 
-// BenchmarkOwn puts the exporter's own series beside the same from the client library.
+// BenchmarkOwn compares the exporter's own series with those of the client library.
 func BenchmarkOwn(b *testing.B) {
 	theirs := prometheus.NewRegistry()
 	theirs.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

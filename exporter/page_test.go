@@ -108,7 +108,7 @@ func TestRequestsBeyondAllRoomAreRefusedAndHealthIsNot(t *testing.T) {
 func TestPageThatGetsNoTurnIsRefusedWhenItsScraperGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := scripted(t, Settings{MaxRequests: 1}, one)
-		e.pages.slots <- struct{}{} // somebody makes a page and does not come to an end
+		e.pages.slots <- struct{}{} // a page that is in progress and does not end
 		began := time.Now()
 		response := get(t, e.Handler(), "/metrics", "X-Prometheus-Scrape-Timeout-Seconds", "3")
 		if took := time.Since(began); response.StatusCode != http.StatusServiceUnavailable || took != 3*time.Second {
@@ -142,7 +142,7 @@ func TestReadersThatTakeNothingKeepNobodyWaiting(t *testing.T) {
 		if _, err := io.WriteString(reader, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		// The status line says that the page is made and being sent.
+		// The status line shows that the page is made and being sent.
 		if _, err := io.ReadFull(reader, make([]byte, len("HTTP/1.1 200"))); err != nil {
 			t.Fatal(err)
 		}

@@ -83,8 +83,8 @@ func link(target string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
 }
 
-// ownCgroupNamespace is a procfs as a container with a cgroup namespace of its own sees it: other
-// processes are beside its own cgroup.
+// ownCgroupNamespace is a procfs as a container with a cgroup namespace of its own sees it: the paths of other
+// processes are relative to its own cgroup.
 func ownCgroupNamespace(proc fs.FS) fs.FS {
 	outside := regexp.MustCompile(`(?m)^0::/`)
 	return altered{FS: proc, over: fstest.MapFS{"self/ns/cgroup": link("cgroup:[4026532901]")}, content: func(name string, content []byte) []byte {
@@ -117,7 +117,7 @@ func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
 	for _, spec := range collector.All() {
 		for _, need := range spec.Needs {
 			if _, excused := elsewhere[need.Name]; excused || need.Met == nil {
-				continue // without Met a call that is refused tells, which no recording has
+				continue // without Met only a refused call reports it, which no recording has
 			}
 			test, known := byName[need.Name]
 			if !known {

@@ -195,7 +195,7 @@ func TestSocketOfSystemdIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The shell becomes the exporter, so that its process ID is known before.
+	// The shell becomes the exporter, so that the test has its process ID before.
 	c := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, path, "--web.systemd-socket")
 	c.Env = append(os.Environ(), "LISTEN_FDS=1")
 	c.ExtraFiles = []*os.File{file}

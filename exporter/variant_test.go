@@ -17,9 +17,9 @@ type variant struct {
 	// uid and capabilities are those of the process; all are under no-new-privileges.
 	uid          int
 	capabilities []string
-	// elsewhere says that the host's procfs is not at /proc, as in a container.
+	// elsewhere reports that the host's procfs is not at /proc, as in a container.
 	elsewhere bool
-	// inspects says that it may look into processes of other users.
+	// inspects reports that it may inspect processes of other users.
 	inspects bool
 }
 

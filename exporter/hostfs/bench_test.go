@@ -94,7 +94,7 @@ func BenchmarkNVMeControllers(b *testing.B) {
 	})
 }
 
-// BenchmarkNodes and BenchmarkCacheResident have nothing to stand beside: procfs reads neither.
+// BenchmarkNodes and BenchmarkCacheResident have no comparison: procfs reads neither.
 func BenchmarkNodes(b *testing.B) {
 	sys := nodeFiles(map[string]string{"node0": "Node 0 MemTotal: 502431744 kB\n", "node1": sampleNode})
 	for b.Loop() {

@@ -234,7 +234,7 @@ func TestWalkFindsEveryCgroupAfterTheOneItIsIn(t *testing.T) {
 	}
 }
 
-// linked is a tree whose directories have the links that a function says. It counts what is listed.
+// linked is a tree whose directories have the link counts that a function returns. It counts the listed directories.
 type linked struct {
 	fstest.MapFS
 	links  func(subdirectories int) uint64

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place makes a directory to stand for the root of another process, with a secret beside it.
+// place makes a directory as the root of another process, with a secret next to it.
 func place(t *testing.T) (root string) {
 	t.Helper()
 	outside := t.TempDir()
@@ -61,7 +61,7 @@ func TestNoNameLeadsOutOfAForeignRoot(t *testing.T) {
 
 func TestLinksWithinAForeignRootAreFollowed(t *testing.T) {
 	root := place(t)
-	// As update-alternatives makes them, absolute, beside a directory that is a link.
+	// As update-alternatives makes them, absolute, next to a directory that is a link.
 	for name, target := range map[string]string{
 		"etc/alternatives": "/etc/alt", "etc/default.json": "/etc/alternatives/cufile.json", "etc/alt/cufile.json": "../cufile.json",
 		"etc/round": "round", "etc/long0": "long1", "etc/long1": "long2", "etc/long2": "long3", "etc/long3": "long4", "etc/long4": "long5",

@@ -170,8 +170,8 @@ func addSeeds(f *testing.F, texts ...string) {
 	f.Add("\n", uint16(1))
 }
 
-// checkCut checks a part of text against the whole; rows is the number of distinct rows, since of a
-// row that stands there twice the part may have another one.
+// checkCut checks a part of text against the whole; rows is the number of distinct rows, since the part may have
+// another one of a row that occurs twice.
 func checkCut(t *testing.T, partOf func(whole, cut string) error, text string, cut uint16, rows int) {
 	t.Helper()
 	if rows != strings.Count(text, "\n") {

@@ -71,7 +71,7 @@ func TestASensorThatFailsCostsOnlyItself(t *testing.T) {
 func TestNVMeControllersWithTheirDevices(t *testing.T) {
 	contents := nvmeFiles()
 	maps.Copy(contents, map[string]string{
-		// A drive with several paths shows hidden devices, which stand for one of its subsystem.
+		// A drive with several paths shows hidden devices, each for a device of its subsystem.
 		"class/nvme/nvme10/model":           "Dual Port\n",
 		"class/nvme/nvme10/firmware_rev":    "1\n",
 		"class/nvme/nvme10/nvme2c10n2/size": "1\n",

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/procfs/sysfs"
 )
 
-// The tests of this file let well-known parsers read the same text.
+// The tests of this file compare with other projects' parsers on the same text.
 
 func procOracle(t *testing.T, contents map[string]string) procfs.FS {
 	t.Helper()

@@ -170,8 +170,8 @@ func TestWhatHasNoFigureIsAnErrorThatSaysWhy(t *testing.T) {
 	}
 }
 
-// TestACacheThatMayNotBeKnownIsNotAFullOne asks as somebody who neither owns the file nor may write it: mincore
-// tells those that every page is there.
+// TestACacheThatMayNotBeKnownIsNotAFullOne runs as a user who neither owns the file nor may write it: mincore reports
+// every page as cached to such users.
 func TestACacheThatMayNotBeKnownIsNotAFullOne(t *testing.T) {
 	file := sparseFile(t, os.TempDir()) // directories of a test are open to its user only
 	defer holdInCache(t, file)()
@@ -200,7 +200,7 @@ func TestACacheThatMayNotBeKnownIsNotAFullOne(t *testing.T) {
 		if !errors.Is(err, ErrCacheHidden) || !errors.Is(err, fs.ErrPermission) || bytes != 0 {
 			t.Errorf("mincore: %d bytes, %v", bytes, err)
 		}
-		// Kernels before 6.14 let everybody ask cachestat; then what it says is true.
+		// Kernels before 6.14 let every user call cachestat; then its answer is right.
 		bytes, err = CacheResident(t.Context(), path)
 		if !errors.Is(err, ErrCacheHidden) && (err != nil || bytes > cachedMost) {
 			t.Errorf("%d bytes, %v", bytes, err)

@@ -146,7 +146,7 @@ func TestAProcessThatEndsWhileItIsReadIsGone(t *testing.T) {
 	}
 }
 
-// TestThisProcessCanBeRead compares what the running kernel tells of the test itself.
+// TestThisProcessCanBeRead compares the running kernel's figures of the test itself.
 func TestThisProcessCanBeRead(t *testing.T) {
 	proc, pid := Dir("/proc"), uint32(os.Getpid())
 	stat, err := ReadProcessStat(proc, pid)

@@ -51,7 +51,7 @@ func TestThermalZonesWithTheTripPointsThatAreSet(t *testing.T) {
 	}
 }
 
-// TestAZoneWithoutAReadingIsNoFault tells a sensor that has nothing to say from one in trouble.
+// TestAZoneWithoutAReadingIsNoFault separates a sensor without a reading from a broken one.
 func TestAZoneWithoutAReadingIsNoFault(t *testing.T) {
 	const zone0 = "class/thermal/thermal_zone0/temp"
 	for _, code := range []error{unix.EAGAIN, unix.ENODATA, unix.EINVAL, unix.ENXIO, fs.ErrNotExist} {
