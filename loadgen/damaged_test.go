@@ -139,6 +139,20 @@ func TestADamagedRunIsLeftOutByName(t *testing.T) {
 	}
 }
 
+func TestARunWithDamagedTelemetryIsLeftOutOfAPageOfRuns(t *testing.T) {
+	ways := map[string]func(t *testing.T, dir, foreign string){"telemetry is not packed": damagedFiles["telemetry is not packed"]}
+	dir, sound := withDamage(t, ways)
+	page := filepath.Join(t.TempDir(), "page.html")
+	code, _, stderr := invokeVerb(t, "report", dir, "--format=html", "--out="+page)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	leftOut(t, stderr, ways)
+	if content := text(t, page); strings.Contains(content, "telemetry-is-not-packed") || !strings.Contains(content, fmt.Sprintf("All %d runs are valid.", sound)) {
+		t.Errorf("the page has the damaged run, or lacks a sound one")
+	}
+}
+
 func TestADamagedRunIsInNoPack(t *testing.T) {
 	ways := map[string]func(t *testing.T, dir, foreign string){}
 	for _, some := range []map[string]func(t *testing.T, dir, foreign string){damage, damagedFiles} {

@@ -51,10 +51,13 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 		s.runs = append(s.runs, r)
 	}
+	slices.SortStableFunc(s.runs, func(a, b runindex.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
+	if l.format == formHTML {
+		s.checkCourses(stderr)
+	}
 	if len(s.runs) == 0 {
 		return usage(fmt.Errorf("%s: no finished run", strings.Join(l.folders, ", ")))
 	}
-	slices.SortStableFunc(s.runs, func(a, b runindex.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
 	s.over = s.axis()
 	if err := l.writeWorkbook(s.workbook); err != nil {
 		return err
@@ -339,6 +342,20 @@ func (s *several) byArm() []render.Block {
 		return []render.Block{render.H2("By arm"), render.Small(err.Error())}
 	}
 	return comparison.ByArm(c)
+}
+
+// checkCourses leaves out, by name, each run that is to be shown over time and whose telemetry is damaged.
+func (s *several) checkCourses(stderr io.Writer) {
+	for damaged := true; damaged && len(s.runs) > 0; {
+		damaged = false
+		for _, i := range s.group().Chosen() {
+			if _, err := s.runs[i].Telemetry(); err != nil {
+				reportLeftOut(stderr, []error{fmt.Errorf("%s: %w", s.runs[i].Folder, err)})
+				s.runs, damaged = slices.Delete(s.runs, i, i+1), true
+				break // another run takes its place among those that are shown over time
+			}
+		}
+	}
 }
 
 // addCourses reads the telemetry of the runs that are shown over time, one run at a time.
