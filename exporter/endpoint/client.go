@@ -118,7 +118,8 @@ func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string
 		return nil, "", unreachable(ctx, err, connected.Load())
 	}
 	defer response.Body.Close()
-	return readResponse(response)
+	body, contentType, err := readResponse(response)
+	return redact(body, secrets(e.URL)), contentType, err
 }
 
 func readResponse(response *http.Response) ([]byte, string, error) {
