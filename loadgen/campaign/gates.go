@@ -38,45 +38,46 @@ const (
 const (
 	// askEvery is the time between two checks of a gate.
 	askEvery = 5 * time.Second
-	// clockProbe is how long the GPU is loaded before its clock is read.
+	// clockProbe is how long the GPU is loaded before its clock is read, and the time between two readings.
 	clockProbe = 2 * time.Second
-	// steadyFor is how long memory must be constant to end the wait for it: then no process is releasing memory.
+	// clockStart is how long the command of the probe may take before it loads the GPU: Python with PyTorch takes 5 to
+	// 10 s.
 	clockStart = 30 * time.Second
-	// unitPState is the unit of performance states, from 0, the fastest, to 15.
+	// steadyFor is how long memory must be constant to end the wait for it: then no process is releasing memory.
 	steadyFor   = time.Minute
 	steadyBytes = 64 << 20
 )
 
-// ErrGate is the error of a run of a strict plan that did not begin because of a gate.
+// unitPState is the unit of performance states, from 0, the fastest, to 15.
 const unitPState = "performance state"
 
-// gatekeeper waits for the machine before a run.
+// ErrGate is the error of a run of a strict plan that did not begin because of a gate.
 var ErrGate = errors.New("a gate did not open")
 
-// the engine is up already, so its memory is not checked
+// gatekeeper waits for the machine before a run.
 type gatekeeper struct {
 	hands  Hands
 	log    *slog.Logger
 	cell   *plan.Cell
 	gates  plan.Gates
 	known  *progress
-	kept   bool // gate is one condition to wait for.
+	kept   bool // the engine is up already, so its memory is not checked
 	passed []rundir.Gate
 	last   Machine
 }
 
-// ask returns the current value and whether the gate is open. A nil value means that it cannot be read. why is a
-// reason for people.
+// gate is one condition to wait for.
 type gate struct {
 	name, unit string
 	limit      float64
-	// patient gates wait until their timeout even if the value does not change.
+	// ask returns the current value and whether the gate is open. A nil value means that it cannot be read. why is a
+	// reason for people.
 	ask func(Machine) (value *float64, ok bool, why string)
-	// rest waits until the machine has had the minimum time since it was last loaded.
+	// patient gates wait until their timeout even if the value does not change.
 	patient bool
 }
 
-// open waits for all gates except rest, one after the other.
+// rest waits until the machine has had the least time since it was last loaded.
 func (k *gatekeeper) rest(ctx context.Context) error {
 	if k.gates.Cooldown == nil {
 		return ctx.Err()
@@ -94,7 +95,7 @@ func (k *gatekeeper) rest(ctx context.Context) error {
 	return err
 }
 
-// list returns the gates of the plan in order. If the engine is kept, its memory is not checked.
+// open waits for all gates except rest, one after the other.
 func (k *gatekeeper) open(ctx context.Context) error {
 	for _, g := range k.list() {
 		if err := k.wait(ctx, g); err != nil {
@@ -106,8 +107,7 @@ func (k *gatekeeper) open(ctx context.Context) error {
 
 func (k *gatekeeper) note(g rundir.Gate) { k.passed = append(k.passed, g) }
 
-// celsius returns the temperature to wait for: the absolute limit, or the one relative to the first start, whichever
-// is higher.
+// list returns the gates of the plan in order. If the engine is kept, its memory is not checked.
 func (k *gatekeeper) list() []gate {
 	var all []gate
 	if limit, has := k.celsius(); has {
@@ -136,7 +136,8 @@ func (k *gatekeeper) list() []gate {
 	return all
 }
 
-// busy returns a function that computes the busy share of CPU time since its last call.
+// celsius returns the temperature to wait for: the absolute limit, or the one relative to the first start, whichever
+// is higher.
 func (k *gatekeeper) celsius() (limit float64, has bool) {
 	limit = math.Inf(-1)
 	if k.gates.GPUCelsius != nil {
@@ -148,7 +149,7 @@ func (k *gatekeeper) celsius() (limit float64, has bool) {
 	return limit, has
 }
 
-// a share needs two readings
+// busy returns a function that computes the busy share of CPU time since its last call.
 func (k *gatekeeper) busy(most float64) func(Machine) (*float64, bool, string) {
 	var before Machine
 	return func(now Machine) (*float64, bool, string) {
@@ -157,14 +158,14 @@ func (k *gatekeeper) busy(most float64) func(Machine) (*float64, bool, string) {
 		}
 		defer func() { before = now }()
 		if before.TotalSeconds == nil || *now.TotalSeconds <= *before.TotalSeconds {
-			return number(math.NaN()), false, "" // like returns a function that computes the distance of MemFree from its value at the last starts of the other arms.
+			return number(math.NaN()), false, "" // a share needs two readings
 		}
 		share := (*now.BusySeconds - *before.BusySeconds) / (*now.TotalSeconds - *before.TotalSeconds)
 		return &share, share <= most, ""
 	}
 }
 
-// wait waits for one gate and records the result. Its error is the context's, or ErrGate.
+// like returns a function that computes the distance of MemFree from its value at the last starts of the other arms.
 func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 	return func(m Machine) (*float64, bool, string) {
 		if m.MemFreeBytes == nil {
@@ -181,7 +182,7 @@ func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 	}
 }
 
-// judge returns how the wait ends, or "" if it goes on.
+// wait waits for one gate and records the result. Its error is the context's, or ErrGate.
 func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	began := time.Now()
 	moved, at, told := began, math.NaN(), false
@@ -218,7 +219,7 @@ func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	return nil
 }
 
-// clock loads the GPU for a moment, and meanwhile reads its clock and its performance state.
+// judge returns how the wait ends, or "" if it goes on.
 func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.Duration) string {
 	switch {
 	case value == nil && k.gates.Strict && waited >= k.gates.Timeout:
@@ -236,8 +237,7 @@ func (k *gatekeeper) judge(g gate, value *float64, ok bool, waited, stood time.D
 	}
 }
 
-// pState returns the slowest performance state that the plan accepts. It is nil if the plan wants the usual one of a
-// cell and that cell was never probed.
+// clock loads the GPU for a moment, and meanwhile reads its clock and its performance state.
 func (k *gatekeeper) clock(ctx context.Context) error {
 	probe := k.gates.SMClock
 	if probe == nil {
@@ -247,14 +247,14 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
-	var printed Printed // probed records the values read under the probe, which are not waited for.
+	var printed Printed // set once ended is closed
 	go func() {
 		defer close(ended)
 		printed = k.hands.Command(loading, probe.Argv, k.gates.Timeout)
 	}()
 	under := k.underLoad(ctx, ended)
 	stop()
-	<-ended // gateText describes a gate for people.
+	<-ended // before the arm starts, which needs the memory that the command holds
 	detail := ""
 	if under == nil {
 		under, detail = &Machine{}, fmt.Sprintf("the probe ended before the GPU was read: exit code %d %s", printed.ExitCode, printed.Problem)
@@ -275,7 +275,9 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	return errors.Join(err, k.probed(facts, under.PState != nil && (facts.Limit == nil || *under.PState <= *facts.Limit)))
 }
 
-// sleep waits for a duration, or until the context is done.
+// underLoad reads the machine while a command loads its GPU, until clock and performance state are as the plan
+// requires, and returns the reading with the highest clock. The first readings may precede the load. It returns nil if
+// the command ended before there was one.
 func (k *gatekeeper) underLoad(ctx context.Context, ended <-chan struct{}) (best *Machine) {
 	limit := k.pState()
 	for began := time.Now(); time.Since(began) < clockStart; {
@@ -301,7 +303,8 @@ func (k *gatekeeper) underLoad(ctx context.Context, ended <-chan struct{}) (best
 	return best
 }
 
-// pState is the slowest performance state that the plan takes; nil if that is the usual one of a cell that was never probed.
+// pState returns the slowest performance state that the plan accepts. It is nil if the plan wants the usual one of a
+// cell and that cell was never probed.
 func (k *gatekeeper) pState() *float64 {
 	if k.gates.PState == "P0" {
 		return number(0)
@@ -316,7 +319,7 @@ func (k *gatekeeper) pState() *float64 {
 	return usual
 }
 
-// probed notes what was read under the probe, which is not waited for.
+// probed records the values read under the probe, which are not waited for.
 func (k *gatekeeper) probed(facts rundir.Gate, ok bool) error {
 	facts.State = gateTimedOut
 	switch {
@@ -335,7 +338,7 @@ func (k *gatekeeper) probed(facts rundir.Gate, ok bool) error {
 	return nil
 }
 
-// gateText is a gate for a person.
+// gateText describes a gate for people.
 func gateText(g rundir.Gate) string {
 	text := strings.TrimSpace(g.Name + " " + g.State)
 	if g.Value != nil && g.Limit != nil {
@@ -366,7 +369,7 @@ func quantity(v float64, unit string) string {
 
 func number(v float64) *float64 { return &v }
 
-// sleep waits, or less if the context is done first.
+// sleep waits for a duration, or until the context is done.
 func sleep(ctx context.Context, how time.Duration) error {
 	if how <= 0 {
 		return ctx.Err()

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Bytes is a size; in a plan with a unit, such as 60GiB.
+// Bytes is a size in bytes; in a plan with a unit, such as 60GiB.
 type Bytes uint64
 
-// unit is what a size may end with.
+// unit is a unit of a size.
 type unit struct {
 	name  string
 	bytes float64
 }
 
-// units are the longest first: a size in GiB ends with B too.
+// units returns the longest units first: a size in GiB ends with B too.
 func units() []unit {
 	return []unit{
 		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
@@ -24,7 +24,7 @@ func units() []unit {
 	}
 }
 
-// ParseBytes reads a size: a number with its unit, or 0.
+// ParseBytes parses a size: a number with its unit, or 0.
 func ParseBytes(s string) (Bytes, error) {
 	for _, u := range units() {
 		digits, ok := strings.CutSuffix(s, u.name)
@@ -32,7 +32,7 @@ func ParseBytes(s string) (Bytes, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		// The largest float below 2^64 is the most that a whole number of bytes can be read from.
+		// Sizes are parsed as floats, so the limit is the largest float below 2^64.
 		if err == nil && n >= 0 && n*u.bytes < math.MaxUint64 {
 			return Bytes(math.Round(n * u.bytes)), nil
 		}
@@ -44,7 +44,7 @@ func ParseBytes(s string) (Bytes, error) {
 	return 0, fmt.Errorf("%q is no size with a unit, such as 60GiB or 512MiB", s)
 }
 
-// String is the size in the largest binary unit that is not above it, to two digits after the point.
+// String returns the size in the largest binary unit that is not above it, with two decimals.
 func (b Bytes) String() string {
 	all := units()
 	for i := 3; i >= 0; i-- {

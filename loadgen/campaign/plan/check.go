@@ -11,10 +11,10 @@ import (
 	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
-// mostSlots bounds a campaign: a year of runs of five minutes each.
+// mostSlots is the most slots of a campaign: a year of runs of five minutes each.
 const mostSlots = 100_000
 
-// check says the first thing that is wrong with a plan whose keys and values are read.
+// check returns the first error of a plan whose keys and values are decoded.
 func (p *Plan) check() error {
 	for _, step := range []func() error{p.checkNames, p.checkSize, p.checkValues, p.checkArms, p.checkScenarios, p.checkRules, p.checkChecks, p.checkCells} {
 		if err := step(); err != nil {
@@ -98,7 +98,7 @@ func (p *Plan) checkValueNames(path string, values map[string]string) error {
 	return nil
 }
 
-// ownLabels are those that a campaign gives to its runs.
+// ownLabels returns the labels that a campaign gives to its runs.
 func ownLabels() []string {
 	return []string{"arm", "model", "campaign", "slot", "round", "iteration"}
 }
@@ -207,7 +207,7 @@ func (p *Plan) checkScenarios() error {
 	return nil
 }
 
-// checkRules checks what holds for all runs.
+// checkRules checks the rules for all runs.
 func (p *Plan) checkRules() error {
 	if (p.PageCache.Policy == "evict") != (len(p.PageCache.Paths) > 0) {
 		return p.errorAt("page_cache", "paths belong to the policy evict, which needs them")
@@ -274,7 +274,7 @@ func (p *Plan) checkChecks() error {
 	return nil
 }
 
-// checkCells fills in every text once, and looks at what came out.
+// checkCells fills in every placeholder once and checks the results.
 func (p *Plan) checkCells() error {
 	for _, m := range p.Models {
 		for i, a := range p.Arms {
@@ -290,7 +290,7 @@ func (p *Plan) checkCells() error {
 	return nil
 }
 
-// ofCell says with which model and arm a text is wrong, if there is more than one.
+// ofCell adds the model and the arm to an error, if there is more than one.
 func (p *Plan) ofCell(m Model, a Arm, err error) error {
 	fault, ok := errors.AsType[*Error](err)
 	if ok && len(p.Models)*len(p.Arms) > 1 {

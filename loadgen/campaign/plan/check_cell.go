@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
-// checkCell checks texts that are filled in. Path is that of the arm.
+// checkCell checks the filled-in texts of a cell. path is the path of its arm.
 func (p *Plan) checkCell(path string, c *Cell) error {
 	for i, f := range c.Arm.Files {
 		if f.Path == "" {
@@ -45,7 +45,7 @@ func (p *Plan) checkCell(path string, c *Cell) error {
 	return nil
 }
 
-// checkCommands checks those that are no part of an arm.
+// checkCommands checks the commands that belong to no arm.
 func (p *Plan) checkCommands(c *Cell) error {
 	for i, check := range c.Checks {
 		if err := p.checkArgv(item("checks", i)+".argv", check.Argv); err != nil {
@@ -68,7 +68,7 @@ func (p *Plan) checkRendered(path string, one Process) error {
 		return err
 	}
 	for _, word := range []struct{ key, text string }{{"container", one.Container}, {"host", one.Host}} {
-		// docker and ssh would take it for an option, or for several words.
+		// docker and ssh would read it as an option, or as several words.
 		if word.text != "" && !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`).MatchString(word.text) {
 			return p.errorAt(path+"."+word.key, "%q is no name", word.text)
 		}
@@ -118,7 +118,7 @@ func (p *Plan) checkPages(path string, pages []string) error {
 	return nil
 }
 
-// address says why a text is no URL of a server.
+// address returns why a text is not the URL of a server.
 func address(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -14,18 +14,18 @@ import (
 	"github.com/umascope/umascope/loadgen/flagvalue"
 )
 
-// decoder puts nodes into the types of a plan and notes where each key stands.
+// decoder decodes nodes into the types of a plan and records the position of each key.
 type decoder struct {
 	plan  *Plan
 	nodes int
 }
 
-// fault is an error at a node.
+// fault returns an error at a node.
 func (d *decoder) fault(path string, node *yaml.Node, format string, args ...any) error {
 	return &Error{File: d.plan.from.file, Line: node.Line, Key: path, Err: fmt.Errorf(format, args...)}
 }
 
-// into decodes a node. What is there without a value is as if it were not there.
+// into decodes a node. A key without a value counts as absent.
 func (d *decoder) into(path string, node *yaml.Node, v reflect.Value, f field) error {
 	if d.nodes++; d.nodes > mostNodes {
 		return d.fault(path, node, "more than %d values, counted as often as aliases repeat them", mostNodes)
@@ -53,7 +53,7 @@ func (d *decoder) into(path string, node *yaml.Node, v reflect.Value, f field) e
 	}
 }
 
-// keys goes through the keys of a mapping, each of which may be there once.
+// keys calls each for the keys of a mapping. It refuses duplicate keys.
 func (d *decoder) keys(path string, node *yaml.Node, each func(key, value *yaml.Node, path string) error) error {
 	if node.Kind != yaml.MappingNode {
 		return d.fault(path, node, "want keys with values, found %s", what(node))
@@ -134,10 +134,10 @@ func (d *decoder) pairs(path string, node *yaml.Node, v reflect.Value, f field) 
 	return err
 }
 
-// mostDuration bounds a time of a plan: what takes longer was meant otherwise.
+// mostDuration is the longest duration in a plan. A longer one is a mistake.
 const mostDuration = 7 * 24 * time.Hour
 
-// scalar decodes a single value from its text as it stands: 1.10 is no number where a text is wanted.
+// scalar decodes a single value from its literal text: 1.10 stays text where text is wanted.
 func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field) error {
 	if node.Kind != yaml.ScalarNode {
 		return d.fault(path, node, "want a single value, found %s", what(node))
@@ -169,7 +169,7 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 	return nil
 }
 
-// plain decodes what needs no type of its own.
+// plain decodes types that need no parser of their own.
 func plain(text string, v reflect.Value, f field) error {
 	switch v.Kind() {
 	case reflect.String:
@@ -203,7 +203,7 @@ func plain(text string, v reflect.Value, f field) error {
 	return nil
 }
 
-// target is the node that an alias stands for.
+// target returns the node that an alias refers to.
 func target(node *yaml.Node) *yaml.Node {
 	for node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -216,7 +216,7 @@ func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
-// what says what a node is, and what it was probably meant to be.
+// what returns the kind of a node, with a suggestion for a likely mistake.
 func what(node *yaml.Node) string {
 	switch {
 	case target(node).Kind == yaml.SequenceNode:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// setDefaults fills in what the file does not say; here and nowhere else.
+// setDefaults sets all defaults. No other function sets one.
 func (p *Plan) setDefaults() {
 	if p.Name == "" && p.from != nil {
 		base := filepath.Base(p.from.file)
@@ -44,7 +44,7 @@ func (p *Plan) setDefaults() {
 	}
 }
 
-// otherwise sets what the file does not have at the path.
+// otherwise sets a default if the file does not have the path.
 func otherwise[T any](p *Plan, path string, into *T, fallback T) {
 	if !p.given(path) {
 		*into = fallback
@@ -52,10 +52,10 @@ func otherwise[T any](p *Plan, path string, into *T, fallback T) {
 	}
 }
 
-// defaulted notes a default for the dry run, once for all arms and processes that have it.
+// defaulted records a default for the dry run, once for all arms and processes that use it.
 func (p *Plan) defaulted(path string, value any) {
 	if path == "seed" && p.Order != Random {
-		return // nothing reads it
+		return // no output shows it
 	}
 	text := fmt.Sprint(value)
 	if d, ok := value.(time.Duration); ok {
@@ -67,7 +67,7 @@ func (p *Plan) defaulted(path string, value any) {
 	}
 }
 
-// planDuration is a duration as a plan has it: 5m, not 5m0s.
+// planDuration formats a duration as in a plan: 5m, not 5m0s.
 func planDuration(d time.Duration) string {
 	text := d.String()
 	if short, ok := strings.CutSuffix(text, "m0s"); ok {

@@ -7,48 +7,48 @@ import (
 	"time"
 )
 
-// Facts are what an estimate needs beside the plan. What is not known is zero.
+// Facts are the inputs of an estimate besides the plan. A value of 0 means unknown.
 type Facts struct {
-	// Measured is how long a slot like this one took, from the end of its cooldown to the end of its arm.
+	// Measured returns how long a slot like this one took, from the end of its cooldown to the end of its arm.
 	Measured func(Slot) (time.Duration, bool)
-	// BytesOfRun is the size of a run folder of the plan so far.
+	// BytesOfRun is the mean size of the plan's run folders so far.
 	BytesOfRun uint64
-	// MemTotalBytes is of the machine, FreeBytes of the disk that takes the runs.
+	// MemTotalBytes is the memory of the machine, FreeBytes the free space of the disk for the runs.
 	MemTotalBytes, FreeBytes uint64
 }
 
-// Estimate is what a campaign takes. Least is if every gate opens and every engine is ready at once;
-// most is if all of them take their time-outs.
+// Estimate is the time and space that a campaign takes. Least assumes that every gate opens and every engine is ready
+// at once, most that all of them time out.
 type Estimate struct {
 	Plan        *Plan
 	Slots       []SlotTime
 	Least, Most time.Duration
-	// Cooldowns is what of both is cooldowns.
+	// Cooldowns is the part of both that is cooldowns.
 	Cooldowns time.Duration
-	// Unknown counts the slots of which nobody knows how long the load lasts: it is in neither sum.
+	// Unknown counts the slots whose load has no known duration. Neither sum includes it.
 	Unknown int
-	// DiskBytes is for all run folders; 0 if not even a bound is known.
+	// DiskBytes is the size of all run folders; 0 if there is not even a bound.
 	DiskBytes uint64
 	FreeBytes uint64
-	// Root is what needs root, Never the gates that cannot open, Notes what else should be known before.
+	// Root lists the parts that need root, Never the gates that cannot open, Notes further remarks.
 	Root, Never, Notes []string
 }
 
-// SlotTime is how long a slot takes. After is when it begins at the earliest.
+// SlotTime is how long a slot takes. After is its earliest begin.
 type SlotTime struct {
 	Slot
 	After, Least, Most time.Duration
 	Unknown            bool
 }
 
-// Telemetry writes at most so much a minute for each exporter, and no run of the reference is smaller than
-// the rest of its folder.
+// telemetryBytesAMinute is the most that telemetry writes per minute and exporter. leastRunBytes is the rest of a run
+// folder; no run of the reference is smaller.
 const (
 	telemetryBytesAMinute = 5e6
 	leastRunBytes         = 2e6
 )
 
-// Estimate says what the slots take.
+// Estimate estimates the time and space that the slots take.
 func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
 	e := &Estimate{Plan: p, FreeBytes: facts.FreeBytes}
 	cells := map[[2]string]*Cell{}
@@ -98,7 +98,7 @@ func (e *Estimate) add(s Slot, c *Cell, facts Facts, first, starts, ends bool) {
 	e.DiskBytes += diskOf(t, c, facts)
 }
 
-// plus adds times up to the longest that there is.
+// plus adds durations up to the longest possible one.
 func plus(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -110,11 +110,12 @@ func diskOf(t SlotTime, c *Cell, facts Facts) uint64 {
 	if facts.BytesOfRun > 0 {
 		return facts.BytesOfRun
 	}
-	pages := max(1, len(c.Telemetry)) // without any, the exporter of this machine is followed if it answers
+	pages := max(1, len(c.Telemetry)) // without one, this machine's exporter is followed if it answers
 	return leastRunBytes + uint64(t.Least.Minutes()*telemetryBytesAMinute)*uint64(pages)
 }
 
-// load is how long the load of a slot lasts; whole if that is the slot from cooldown to the end of the arm.
+// load returns how long the load of a slot lasts. whole is true if the duration is of the slot, from the end of its
+// cooldown to the end of its arm.
 func (p *Plan) load(s Slot, c *Cell, facts Facts) (d time.Duration, known, whole bool) {
 	if facts.Measured != nil {
 		if d, known = facts.Measured(s); known {
@@ -133,7 +134,7 @@ func (p *Plan) load(s Slot, c *Cell, facts Facts) (d time.Duration, known, whole
 	return min(max(d, 0), mostDuration), err == nil, false
 }
 
-// leastAround is what the plan itself makes a slot wait.
+// leastAround returns the minimum waiting time that the plan sets around a load.
 func (p *Plan) leastAround(c *Cell, starts bool) time.Duration {
 	var d time.Duration
 	for _, one := range c.Arm.Processes {
@@ -147,7 +148,7 @@ func (p *Plan) leastAround(c *Cell, starts bool) time.Duration {
 	return d
 }
 
-// mostAround is until every time-out of the arm and the checks has passed.
+// mostAround returns the time until every timeout of the arm and the checks has passed.
 func (p *Plan) mostAround(c *Cell, starts, ends bool) time.Duration {
 	var d time.Duration
 	for _, one := range c.Arm.Processes {
@@ -167,13 +168,13 @@ func (p *Plan) mostAround(c *Cell, starts, ends bool) time.Duration {
 	return d
 }
 
-// The least that gates take of a run: the share of the processors needs two looks, the clock a probe.
+// The least time of gates per run: the CPU share needs two readings, the clock needs a probe.
 const (
 	cpuLooks   = 5 * time.Second
 	clockProbe = 2 * time.Second
 )
 
-// least is how long gates take that open at once.
+// least returns how long gates take that open at once.
 func (g Gates) least() time.Duration {
 	var d time.Duration
 	if g.CPURatio != nil {
@@ -185,7 +186,7 @@ func (g Gates) least() time.Duration {
 	return d
 }
 
-// waits counts the gates that may wait for something other than the clock.
+// waits counts the gates that may wait, other than for the clock.
 func (g Gates) waits() int {
 	n := 0
 	for _, waits := range []bool{g.GPUCelsius != nil || g.WithinFirstCelsius != nil, g.CPURatio != nil, g.MemFree > 0, g.MemFreeWithin != nil, g.SMClock != nil} {
@@ -196,7 +197,7 @@ func (g Gates) waits() int {
 	return n
 }
 
-// never are the gates that cannot open, however long one waits.
+// never returns the gates that can never open.
 func (p *Plan) never(facts Facts) []string {
 	var gates []string
 	g, total := p.Gates, Bytes(facts.MemTotalBytes)
@@ -217,10 +218,10 @@ func (p *Plan) never(facts Facts) []string {
 	return gates
 }
 
-// coldestRoom is what no GPU cools down to by itself.
+// coldestRoom is a temperature below which no GPU cools by itself, in degrees Celsius.
 const coldestRoom = 15
 
-// notes are what makes a campaign say less than it could.
+// notes returns remarks about settings that weaken the campaign's results.
 func (p *Plan) notes(facts Facts) []string {
 	var notes []string
 	several := len(p.Arms) > 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What the tag "is" of a field may say; Plan tells what of it means.
+// Words of a field's tag "is". The comment of Plan describes most of them.
 const (
 	isRequired = "required"
 	isTemplate = "template"
@@ -14,15 +14,15 @@ const (
 	isFlags    = "flags"
 )
 
-// field is a field of the types of a plan.
+// field is a field of the plan's types.
 type field struct {
 	index int
 	key   string   // in the file
 	is    string   // the tag
-	one   []string // the words that it may be; any if empty
+	one   []string // the allowed words; any if empty
 }
 
-// fieldsOf are the fields that a type has in the file.
+// fieldsOf returns the fields that a type has in the file.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -34,7 +34,7 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// has says whether a tag has a word.
+// has reports whether a tag contains a word.
 func has(is, word string) bool {
 	for one := range strings.FieldsSeq(is) {
 		if one == word {

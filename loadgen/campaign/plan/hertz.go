@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Hertz is a clock of a GPU, in whole megahertz; in a plan with its unit, such as 1500MHz.
+// Hertz is a GPU clock in hertz, in whole megahertz; in a plan with its unit, such as 1500MHz.
 type Hertz uint64
 
 const megahertz = 1e6
 
-// Bounds of a clock of a GPU.
+// Limits of a GPU clock.
 const (
 	leastClock = 100 * megahertz
 	mostClock  = 10_000 * megahertz
 )
 
-// ParseHertz reads a clock in MHz or GHz.
+// ParseHertz parses a clock in MHz or GHz.
 func ParseHertz(s string) (Hertz, error) {
 	digits, factor := strings.TrimSuffix(s, "MHz"), megahertz
 	if digits == s {
@@ -31,7 +31,7 @@ func ParseHertz(s string) (Hertz, error) {
 	return 0, fmt.Errorf("%q is no clock of a GPU with its unit, such as 1500MHz or 1.5GHz", s)
 }
 
-// Megahertz is the clock in MHz.
+// Megahertz returns the clock in MHz.
 func (h Hertz) Megahertz() int { return int(h / megahertz) }
 
 func (h Hertz) String() string { return strconv.Itoa(h.Megahertz()) + "MHz" }

@@ -2,19 +2,19 @@ package plan
 
 import "slices"
 
-// Known is what a plan may name that others know.
+// Known holds the names from other packages that a plan may use.
 type Known struct {
 	RunFlags, RecordFlags []string // without dashes
 	// Own are the flags that a campaign sets itself.
 	Own        []string
 	Signals    []string
 	Extractors []string
-	// Metric and Margin say what is wrong with the name of a metric, and with its margin; nil of one that is right.
+	// Metric and Margin return what is wrong with the name of a metric, and with its margin; nil if it is valid.
 	Metric func(name string) error
 	Margin func(metric, amount string) error
 }
 
-// CheckNames says whether there is what the plan names: flags, signals, extractors and metrics.
+// CheckNames checks that the names in the plan exist: flags, signals, extractors and metrics.
 func (p *Plan) CheckNames(k Known) error {
 	either := append(slices.Clone(k.RunFlags), k.RecordFlags...)
 	if err := p.checkFlags("flags", p.Flags, "run", k.RunFlags, k.Own); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 )
 
-// orNearest continues an error about a word that is none of those it may be: the one that was probably
-// meant, else all of them if they are few.
+// orNearest continues an error about an unknown word: with the most similar known word, else with all of them if they
+// are few.
 func orNearest(word string, known []string) string {
 	switch best := terminal.Nearest(word, known); {
 	case best != "":

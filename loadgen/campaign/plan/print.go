@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Write writes the estimate for a person: the order of the runs, then what they take and need.
+// Write writes the estimate for people: the order of the runs, then the time, space and rights that they need.
 func (e *Estimate) Write(w io.Writer) error {
 	var text bytes.Buffer
 	p := e.Plan
@@ -62,7 +62,7 @@ func (e *Estimate) disk() string {
 	return text
 }
 
-// section writes a heading with what belongs under it.
+// section writes a heading with its lines.
 func section(w io.Writer, heading, none string, lines []string) {
 	switch {
 	case len(lines) > 0:
@@ -79,7 +79,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// plainDuration is a duration in the two largest of days, hours, minutes and seconds.
+// plainDuration formats a duration in its two largest units of days, hours, minutes and seconds.
 func plainDuration(d time.Duration) string {
 	d = d.Round(time.Second)
 	parts := []struct {

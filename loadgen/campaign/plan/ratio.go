@@ -10,7 +10,7 @@ import (
 // Ratio is a share, 0 to 1; in a plan a number such as 0.1 or a percentage such as 10%.
 type Ratio float64
 
-// ParseRatio reads a number or a percentage. It does not bound them.
+// ParseRatio parses a number or a percentage. It does not check its range.
 func ParseRatio(s string) (Ratio, error) {
 	digits, percent := strings.CutSuffix(s, "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
@@ -23,5 +23,5 @@ func ParseRatio(s string) (Ratio, error) {
 	return Ratio(n), nil
 }
 
-// String is the share as a percentage with three digits.
+// String returns the share as a percentage with three significant digits.
 func (r Ratio) String() string { return strconv.FormatFloat(100*float64(r), 'g', 3, 64) + "%" }

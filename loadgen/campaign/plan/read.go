@@ -14,14 +14,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Bounds of what is read. No plan that a person writes comes near them.
+// Limits of a plan file. They are far above any plan that a person writes.
 const (
 	mostPlan  = 1 << 20 // bytes, of the file and of each source
-	mostNodes = 200_000 // counted as often as aliases repeat them
+	mostNodes = 200_000 // counting each use of an alias
 )
 
-// Read reads a plan file with the sources of its files, fills in the defaults and checks it. An error
-// names file, line and key.
+// Read reads a plan file with the sources of its files, sets the defaults and checks it. An error names file, line and
+// key.
 func Read(path string) (*Plan, error) {
 	text, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func Read(path string) (*Plan, error) {
 	return p, p.finish()
 }
 
-// Parse is Read of a text. What file it came from is for errors; sources are not read.
+// Parse is Read for a text. file is the file name for errors. Sources are not read.
 func Parse(file string, text []byte) (*Plan, error) {
 	p, err := decode(file, text)
 	if err != nil {
@@ -49,7 +49,7 @@ func Parse(file string, text []byte) (*Plan, error) {
 	return p, p.finish()
 }
 
-// finish completes and checks what was decoded.
+// finish completes and checks a decoded plan.
 func (p *Plan) finish() error {
 	p.setDefaults()
 	return p.check()
@@ -68,12 +68,12 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// readSources reads the files that have the texts of files.
+// readSources reads the template files of the plan's files.
 func (p *Plan) readSources(folder string) error {
 	for i, a := range p.Arms {
 		for j, f := range a.Files {
 			if f.Source == "" || f.Text != "" {
-				continue // both is refused later
+				continue // a file with both is refused later
 			}
 			path := f.Source
 			if !filepath.IsAbs(path) {
@@ -89,8 +89,8 @@ func (p *Plan) readSources(folder string) error {
 	return nil
 }
 
-// decode reads the text as it stands. The library's own decoder names lines but no keys, takes a number
-// for a text and does not say what was meant: this one goes through its nodes.
+// decode decodes the literal text. It walks the nodes itself, because the library's decoder names lines but not keys,
+// accepts a number where text is wanted, and suggests no correction.
 func decode(file string, text []byte) (*Plan, error) {
 	p := &Plan{from: &source{file: file, lines: map[string]int{}}}
 	if len(text) > mostPlan {
@@ -104,7 +104,7 @@ func decode(file string, text []byte) (*Plan, error) {
 	return p, d.into("", root, reflect.ValueOf(p).Elem(), field{})
 }
 
-// document is the one document of a text.
+// document returns the single document of a text.
 func document(text []byte) (*yaml.Node, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(text))
 	if err != nil {
@@ -122,7 +122,7 @@ func document(text []byte) (*yaml.Node, error) {
 	return root.Content[0], nil
 }
 
-// syntaxError says what is no YAML, in one line.
+// syntaxError returns a YAML syntax error in one line.
 func syntaxError(p *Plan, err error) error {
 	e := &Error{File: p.from.file, Err: err}
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {

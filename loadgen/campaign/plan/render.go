@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// The values that templates have beside those of the plan.
+// Values that templates have in addition to those of the plan.
 const (
 	ValuePlan     = "plan"
 	ValueModel    = "model"
 	ValueArm      = "arm"
 	ValueScenario = "scenario" // in scenarios only: an arm may stay up for several
-	ValueFolder   = "folder"   // that of the arm's logs, absolute: the runner gives it to Render
+	ValueFolder   = "folder"   // the folder of the arm's logs, absolute; the caller passes it to Render
 )
 
 func reservedValues() []string {
 	return []string{ValuePlan, ValueModel, ValueArm, ValueScenario, ValueFolder}
 }
 
-// Cell is what a plan says of one model with one arm, all texts filled in.
+// Cell is the part of a plan for one model and one arm, with all templates filled in.
 type Cell struct {
 	Model     Model
 	Arm       Arm
@@ -33,13 +33,13 @@ type Cell struct {
 	PageCache PageCache
 	// Telemetry and Scrape are those of the plan, then those of the arm.
 	Telemetry, Scrape []string
-	// Flags are flags of run: those of the plan, before which those of the arm stand. A scenario's own stand before both.
+	// Flags are flags of run: those of the plan, overridden by those of the arm. A scenario's own flags override both.
 	Flags map[string]string
-	// Values are what the texts were filled in with.
+	// Values are the values that the templates were filled in with.
 	Values map[string]string
 }
 
-// Scenario is one of the cell's, by name.
+// Scenario returns the cell's scenario with this name.
 func (c *Cell) Scenario(name string) (Scenario, bool) {
 	i := slices.IndexFunc(c.Scenarios, func(s Scenario) bool { return s.Name == name })
 	if i < 0 {
@@ -48,12 +48,12 @@ func (c *Cell) Scenario(name string) (Scenario, bool) {
 	return c.Scenarios[i], true
 }
 
-// Render fills in the texts for a model and an arm. Extra are values known only when the arm is about to
-// start, ValueFolder among them; they stand before all others.
+// Render fills in the templates for a model and an arm. extra are values that are available only when the arm is about
+// to start, such as ValueFolder; they override all others.
 //
-// What a template renders to nothing is left out of lists and maps: an option of a command may be a
-// value that is empty. The first word of a command stays. A template that is alone in an item of a list and renders to several lines gives
-// an item for each.
+// A template that renders to an empty text is left out of lists and maps: an option of a command may be an empty
+// value. The first word of a command stays. A list item that is only a template and renders to several lines becomes
+// one item for each line.
 func (p *Plan) Render(model, arm string, extra map[string]string) (*Cell, error) {
 	m, a := slices.Index(p.modelNames(), model), slices.Index(p.armNames(), arm)
 	if m < 0 {
@@ -81,7 +81,7 @@ func (p *Plan) Render(model, arm string, extra map[string]string) (*Cell, error)
 	return c, r.failed
 }
 
-// valuesOf are the values of a model with an arm.
+// valuesOf returns the values for a model with an arm.
 func (p *Plan) valuesOf(m Model, a Arm, extra map[string]string) map[string]string {
 	values := map[string]string{}
 	for _, some := range []map[string]string{
@@ -92,17 +92,17 @@ func (p *Plan) valuesOf(m Model, a Arm, extra map[string]string) map[string]stri
 	return values
 }
 
-// item is the path of a list's item.
+// item returns the path of a list's item.
 func item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// renderer fills in texts and keeps the first error.
+// renderer fills in templates and keeps the first error.
 type renderer struct {
 	plan   *Plan
 	values map[string]string
 	failed error
 }
 
-// fill is v with its texts filled in; v stays as it is.
+// fill returns v with its templates filled in. v is not changed.
 func fill[T any](r *renderer, path string, v T, is string) T {
 	return r.fill(path, reflect.ValueOf(v), is).Interface().(T)
 }
@@ -169,7 +169,7 @@ func (r *renderer) pairs(path string, v reflect.Value) reflect.Value {
 	return filled
 }
 
-// Lines are the items of a value that was given as a list: of a flag that is repeated.
+// Lines returns the items of a value that was given as a list: of a flag that is repeated.
 func Lines(value string) []string {
 	return strings.Split(strings.TrimSuffix(value, "\n"), "\n")
 }

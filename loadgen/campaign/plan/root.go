@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// root is what needs root in these slots, by its key.
+// root returns the keys of everything in these slots that needs root.
 func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
 	var needs []string
 	need := func(what string) {
@@ -29,7 +29,7 @@ func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
 	return needs
 }
 
-// asRoot are the keys of what a cell starts as root. Arm is the path of its arm.
+// asRoot returns the keys of everything that a cell starts as root. arm is the path of its arm.
 func (c *Cell) asRoot(arm string, scenarios []string) []string {
 	var keys []string
 	note := func(key string, argv []string) {

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Slot is the place of one run in the order of a campaign. A run that is repeated is repeated in its slot.
+// Slot is the position of one run in the order of a campaign. Repetitions of a run are in the same slot.
 type Slot struct {
-	// Number counts from 1 and belongs to the plan: it is the same in every filtered part of it.
+	// Number counts from 1 over the whole plan: it is the same in every filtered part.
 	Number   int    `json:"slot"`
 	Model    string `json:"model"`
 	Arm      string `json:"arm"`
 	Scenario string `json:"scenario"`
 	// Iteration counts the runs of the same model, arm and scenario from 1.
 	Iteration int `json:"iteration"`
-	// Round counts, from 1, the times that every arm had its turn: what a round has of a model and
-	// scenario was made under like conditions and is a pair. 0 if the order has no rounds.
+	// Round counts, from 1, how often every arm has had its turn. The runs of a model and scenario in one round were
+	// made under similar conditions and form a pair. It is 0 if the order has no rounds.
 	Round int `json:"round,omitempty"`
-	// Repeats is the round that the slot repeats, since a run of that was off; 0 of slots of the plan.
+	// Repeats is the round that the slot repeats because of an outlier; 0 for slots of the plan.
 	Repeats int `json:"repeats_round,omitempty"`
 }
 
-// Pair joins the runs of the arms that were made under like conditions; empty if there is no such order.
+// Pair identifies the arms' runs that were made under similar conditions; empty if the order has no rounds.
 func (s Slot) Pair() string {
 	if s.Round == 0 {
 		return ""
@@ -32,20 +32,20 @@ func (s Slot) Pair() string {
 	return fmt.Sprintf("%s/%s/%d", s.Model, s.Scenario, s.Round)
 }
 
-// SameTurn says whether two slots are of one turn of an arm: its runs of every scenario, which one start of the
-// engine may serve.
+// SameTurn reports whether two slots belong to one turn of an arm: its runs of every scenario, which may share one
+// start of the engine.
 func (s Slot) SameTurn(other Slot) bool {
 	return s.Model == other.Model && s.Arm == other.Arm && s.Iteration == other.Iteration
 }
 
-// String names the slot for a person.
+// String names the slot for people.
 func (s Slot) String() string {
 	return fmt.Sprintf("slot %d: %s, %s, %s, iteration %d", s.Number, s.Model, s.Arm, s.Scenario, s.Iteration)
 }
 
-// Schedule is every run of the plan in its order, and nothing but a function of the plan: who goes on
-// after a crash finds the same. Models follow each other, because they are not compared; within a model
-// the arms take turns, and a turn has one run of every scenario.
+// Schedule returns every run of the plan in order. It depends only on the plan, so that a campaign continues in the
+// same order after a crash. Models follow each other, because they are not compared. Within a model the arms take
+// turns, and a turn has one run of every scenario.
 func (p *Plan) Schedule() []Slot {
 	var slots []Slot
 	for _, m := range p.Models {
@@ -59,8 +59,8 @@ func (p *Plan) Schedule() []Slot {
 	return slots
 }
 
-// Round are the slots of one round of a model and scenario, however many rounds the plan has; none if its order has no
-// rounds. They are numbered from first.
+// Round returns the slots of one round of a model and scenario, even beyond the rounds of the plan; none if its order
+// has no rounds. Their numbers begin with first.
 func (p *Plan) Round(model, scenario string, round, first int) []Slot {
 	longer := *p
 	longer.Iterations = max(p.Iterations, round)
@@ -74,7 +74,7 @@ func (p *Plan) Round(model, scenario string, round, first int) []Slot {
 	return slots
 }
 
-// turns are the turns of the arms with a model, as slots without a scenario.
+// turns returns the turns of the arms with a model, as slots without a scenario.
 func (p *Plan) turns(model string) []Slot {
 	if p.Order == Sequential {
 		return p.blocks()
@@ -100,7 +100,7 @@ func (p *Plan) turns(model string) []Slot {
 	return turns
 }
 
-// blocks are all turns of an arm, then all of the next.
+// blocks returns all turns of an arm, then all of the next.
 func (p *Plan) blocks() []Slot {
 	var turns []Slot
 	for _, a := range p.Arms {
@@ -111,22 +111,23 @@ func (p *Plan) blocks() []Slot {
 	return turns
 }
 
-// shuffler is seeded by the model's name too, so that a model more or less changes no other's order.
+// shuffler includes the model's name in its seed, so that adding or removing a model does not change the order of
+// another.
 func (p *Plan) shuffler(model string) *rand.Rand {
 	name := fnv.New64a()
-	_, _ = name.Write([]byte(model)) // a hash takes everything
+	_, _ = name.Write([]byte(model)) // a hash does not fail
 	return rand.New(rand.NewPCG(p.Seed, name.Sum64()))
 }
 
-// Filter is a part of a plan. What is empty takes everything.
+// Filter selects a part of a plan. An empty field selects everything.
 type Filter struct {
 	Models, Arms, Scenarios []string
-	// Iterations is how many of each model, arm and scenario, 0 for all.
+	// Iterations is how many iterations of each model, arm and scenario are selected; 0 for all.
 	Iterations int
 }
 
-// ParseOnly reads the value of --only: model=NAME, arm=NAME and scenario=NAME with commas between, each
-// as often as needed.
+// ParseOnly parses the value of --only: model=NAME, arm=NAME and scenario=NAME, separated by commas, each as often as
+// needed.
 func ParseOnly(s string) (Filter, error) {
 	var f Filter
 	into := map[string]*[]string{"model": &f.Models, "arm": &f.Arms, "scenario": &f.Scenarios}
@@ -141,7 +142,7 @@ func ParseOnly(s string) (Filter, error) {
 	return f, nil
 }
 
-// Select is what the filter takes of the schedule. Slots keep their numbers.
+// Select returns the slots of the schedule that the filter selects. Slots keep their numbers.
 func (p *Plan) Select(f Filter) ([]Slot, error) {
 	if err := p.has(f); err != nil {
 		return nil, err
@@ -149,14 +150,14 @@ func (p *Plan) Select(f Filter) ([]Slot, error) {
 	return slices.DeleteFunc(p.Schedule(), func(s Slot) bool { return !f.Takes(s) }), nil
 }
 
-// Takes says whether a slot is of the part.
+// Takes reports whether the filter selects a slot.
 func (f Filter) Takes(s Slot) bool {
 	among := func(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	return among(f.Models, s.Model) && among(f.Arms, s.Arm) && among(f.Scenarios, s.Scenario) &&
 		(f.Iterations == 0 || s.Iteration <= f.Iterations)
 }
 
-// has says whether there is what the filter names.
+// has returns an error if a name in the filter does not exist.
 func (p *Plan) has(f Filter) error {
 	for _, named := range []struct {
 		kind        string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Error is a fault of a plan file: one line that names the file, the line and the key.
+// Error is an error in a plan file: one line that names the file, the line and the key.
 type Error struct {
 	File string
 	Line int    // 0 if the key is not in the file
@@ -28,18 +28,18 @@ func (e *Error) Error() string {
 	return strings.Join(strings.FieldsFunc(text.String()+e.Err.Error(), lineEnd), "; ")
 }
 
-// lineEnd tells what would make two lines of one: keys may have it.
+// lineEnd reports whether a character ends a line: keys may contain it, and an error is one line.
 func lineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// source is where the keys of a plan stand.
+// source holds the positions of the keys of a plan.
 type source struct {
 	file  string
 	lines map[string]int // by path
 }
 
-// line is that of a path, or of what it is in.
+// line returns the line of a path, or of its nearest parent.
 func (s *source) line(path string) int {
 	for path != "" {
 		if line, there := s.lines[path]; there {
@@ -50,7 +50,7 @@ func (s *source) line(path string) int {
 	return 0
 }
 
-// errorAt is a fault at a path.
+// errorAt returns an error at a path.
 func (p *Plan) errorAt(path, format string, args ...any) error {
 	e := &Error{Key: path, Err: fmt.Errorf(format, args...)}
 	if p.from != nil {
@@ -59,7 +59,7 @@ func (p *Plan) errorAt(path, format string, args ...any) error {
 	return e
 }
 
-// given says whether the file has the key.
+// given reports whether the file has the key.
 func (p *Plan) given(path string) bool {
 	if p.from == nil {
 		return false

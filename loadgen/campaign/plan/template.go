@@ -12,25 +12,25 @@ import (
 	"text/template/parse"
 )
 
-// mostText bounds what a text may become.
+// mostText is the most that a template may render to, in bytes.
 const mostText = 1 << 20
 
-// errTooLong is of a text that becomes longer.
+// errTooLong is the error for a template that renders to more.
 var errTooLong = fmt.Errorf("becomes more than %s", Bytes(mostText))
 
-// text is a text filled in.
+// text fills in a template.
 func (r *renderer) text(path, text string) string {
 	filled, err := expand(text, r.values)
 	if err != nil && r.failed == nil {
 		if of, isText := strings.CutSuffix(path, ".text"); isText && !r.plan.given(path) {
-			path = of + ".source" // that is where the text is from
+			path = of + ".source" // the text comes from there
 		}
 		r.failed = r.plan.errorAt(path, "%w", err)
 	}
 	return filled
 }
 
-// expand fills in a text. A template is what {{ begins in it; everything else stays as it is.
+// expand fills in a template. Only {{ begins an action; all other text is copied.
 func expand(text string, values map[string]string) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
@@ -39,7 +39,7 @@ func expand(text string, values map[string]string) (string, error) {
 	if err != nil {
 		return "", plainly(err)
 	}
-	if t.Tree == nil { // nothing but definitions
+	if t.Tree == nil { // only definitions
 		return "", errors.New("a template has values and {{if}}, no definitions")
 	}
 	if err := allowed(t.Root, values); err != nil {
@@ -55,19 +55,19 @@ func expand(text string, values map[string]string) (string, error) {
 	return into.String(), nil
 }
 
-// alone says whether a text is one template and nothing else.
+// alone reports whether a text is a single template action.
 func alone(text string) bool {
 	return regexp.MustCompile(`^\{\{[^{}]*\}\}$`).MatchString(text)
 }
 
-// plainly takes off what the template library says of its own: name, line and place in a text.
+// plainly removes from an error what the template library adds: name, line and position in a text.
 func plainly(err error) error {
 	text := regexp.MustCompile(`^template: text(:\d+)*: (executing "text" at )?`).ReplaceAllString(err.Error(), "")
 	return errors.New("template: " + text)
 }
 
-// allowed says what a template may not have: values that there are not, even where they are not
-// reached, and what has no use here, loops and definitions, so that a text is filled in at once.
+// allowed refuses in templates: values that do not exist, even in branches that are not taken, and loops and
+// definitions, which are not needed here, so that filling in a text takes bounded time.
 func allowed(node parse.Node, values map[string]string) error {
 	var inside []parse.Node
 	switch n := node.(type) {
@@ -103,7 +103,7 @@ func allowed(node parse.Node, values map[string]string) error {
 	return nil
 }
 
-// known says whether there is a value.
+// known returns an error if a value does not exist.
 func known(ident []string, values map[string]string) error {
 	name := strings.Join(ident, ".")
 	if _, there := values[name]; !there {
@@ -112,7 +112,7 @@ func known(ident []string, values map[string]string) error {
 	return nil
 }
 
-// limited takes so much and no more.
+// limited is a buffer with a limit.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(text []byte) (int, error) {
