@@ -9,22 +9,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Bootstrap is an interval from resampled runs, and all that is needed to compute it again.
+// Bootstrap is an interval from resampled runs, with all inputs of its recomputation.
 type Bootstrap struct {
 	Interval
-	Estimate     float64 // of the samples as they are
+	Estimate     float64 // of the original samples
 	Resamples    int
 	Seed         uint64
 	Bias         float64 // z0 of Efron
 	Acceleration float64
 }
 
-// leastResamples is below what an interval's ends would say nothing.
+// leastResamples is the number of resamples below which the ends of an interval have no meaning.
 const leastResamples = 99
 
-// BCa is the bias-corrected and accelerated bootstrap interval of a figure of two samples, such as the
-// ratio of their medians; runs are drawn within each sample. 9,999 resamples are usual. Of ten values or
-// fewer it covers less than it says: it stands beside Welch's interval and does not replace it.
+// BCa returns the bias-corrected and accelerated bootstrap interval of a figure of two samples, such as the ratio of
+// their medians; runs are drawn within each sample. 9,999 resamples are usual. With ten values or fewer its coverage is
+// below its level: it complements Welch's interval and does not replace it.
 func BCa(a, b []float64, figure func(a, b []float64) float64, resamples int, level float64, seed uint64) (Bootstrap, error) {
 	if err := share("level", level); err != nil {
 		return Bootstrap{}, err
@@ -58,7 +58,7 @@ func BCa(a, b []float64, figure func(a, b []float64) float64, resamples int, lev
 	return r, nil
 }
 
-// resampled draws each sample anew, with replacement, and takes the figure.
+// resampled draws each sample with replacement, and returns the figures.
 func resampled(a, b []float64, figure func(a, b []float64) float64, times int, seed uint64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 0))
 	draw := func(to, from []float64) {
@@ -76,8 +76,8 @@ func resampled(a, b []float64, figure func(a, b []float64) float64, times int, s
 	return figures
 }
 
-// shareBelow is the share of the drawn figures below the estimate, those the same by half. It stays off
-// 0 and 1, which no finite number of draws can show.
+// shareBelow returns the share of the drawn figures below the estimate; equal ones count half. It stays off 0 and 1,
+// which no finite number of draws can show.
 func shareBelow(sorted []float64, estimate float64) float64 {
 	below, _ := slices.BinarySearch(sorted, estimate)
 	notAbove := below
@@ -88,8 +88,8 @@ func shareBelow(sorted []float64, estimate float64) float64 {
 	return min(max(float64(below+notAbove)/(2*n), .5/n), 1-.5/n)
 }
 
-// acceleration is how fast the spread of the figure changes with the figure, from leaving out one value
-// at a time; of two samples, each with its own weight.
+// acceleration returns how fast the spread of the figure changes with the figure, by leaving out one value at a time;
+// of two samples, each with its own weight.
 func acceleration(a, b []float64, figure func(a, b []float64) float64) (float64, error) {
 	ofA := leftOut(a, func(rest []float64) float64 { return figure(rest, b) })
 	ofB := leftOut(b, func(rest []float64) float64 { return figure(a, rest) })
@@ -113,8 +113,8 @@ func acceleration(a, b []float64, figure func(a, b []float64) float64) (float64,
 	return value, nil
 }
 
-// leftOut is the influence of each value on the figure: the mean of the figures without one value, less
-// that without this one, by the share that a value has.
+// leftOut returns the influence of each value on the figure: the mean of the figures without one value, minus that
+// without this one, times the share of a value.
 func leftOut(x []float64, figure func(rest []float64) float64) []float64 {
 	n, mean := float64(len(x)), 0.0
 	without := make([]float64, len(x))

@@ -5,13 +5,14 @@ import (
 	"math"
 )
 
-// driftBlocks is how many blocks the values of TrendInTime are averaged in: what values of one block have in common counts
-// once.
+// driftBlocks is the largest number of blocks in which TrendInTime averages values: what values of one block have in
+// common counts once.
 const driftBlocks = 30
 
-// TrendInTime is Trend of values that resemble those before them, as samples of one machine do. Neighbours are averaged in
-// at most 30 blocks of equal size; standard error and degrees of freedom are those of as many independent values as the
-// blocks are worth by the lag-1 correlation of their residuals, whose bias in so few values is taken out. It needs 12 values.
+// TrendInTime is Trend for autocorrelated values, such as samples of one machine. Neighbours are averaged in at most 30
+// blocks of equal size; standard error and degrees of freedom are those of the number of independent values that the
+// blocks are worth by the lag-1 correlation of their residuals, corrected for its bias in so few values. It needs 12
+// values.
 func TrendInTime(seconds, values []float64) (TTest, error) {
 	if err := both(12, seconds, values); err != nil {
 		return TTest{}, err
@@ -30,11 +31,11 @@ func TrendInTime(seconds, values []float64) (TTest, error) {
 		residuals[i] = y[i] - trend.Difference*x[i]
 	}
 	rho, err := Lag1(residuals)
-	if err != nil && !errors.Is(err, ErrNoSpread) { // values on a line leave nothing to correlate
+	if err != nil && !errors.Is(err, ErrNoSpread) { // values on a line leave no residuals to correlate
 		return TTest{}, err
 	}
 	rho += (1 + 4*rho) / float64(n)
-	independent := max(EffectiveN(n, rho), 3) // the least that a slope has a spread of
+	independent := max(EffectiveN(n, rho), 3) // the fewest values for which a slope has a spread
 	trend.SE *= math.Sqrt(float64(n) / independent)
 	trend.DF = independent - 2
 	trend.T = trend.Difference / trend.SE
@@ -42,7 +43,7 @@ func TrendInTime(seconds, values []float64) (TTest, error) {
 	return trend, nil
 }
 
-// blockMeans are the means of n runs of neighbours, which differ by one value in length at most.
+// blockMeans returns the means of n runs of neighbours, whose lengths differ by one value at most.
 func blockMeans(x []float64, n int) []float64 {
 	means := make([]float64, n)
 	for i := range means {

@@ -21,7 +21,7 @@ func HedgesG(a, b []float64) (float64, error) {
 	return d * hedgesJ(float64(len(a)+len(b)-2)), nil
 }
 
-// hedgesJ is the exact correction, of the degrees of freedom.
+// hedgesJ returns the exact correction for the degrees of freedom.
 func hedgesJ(df float64) float64 {
 	above, _ := math.Lgamma(df / 2) // positive: df is at least 2
 	below, _ := math.Lgamma((df - 1) / 2)
@@ -33,7 +33,7 @@ func pooledSD(a, b Moments) float64 {
 	return math.Hypot(a.SD*math.Sqrt(da/(da+db)), b.SD*math.Sqrt(db/(da+db)))
 }
 
-// CliffDelta is the share of pairs in which b is larger, less the share in which it is smaller.
+// CliffDelta returns the share of pairs in which b is larger, minus the share in which it is smaller.
 func CliffDelta(a, b []float64) (float64, error) {
 	if err := both(1, a, b); err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func CliffDelta(a, b []float64) (float64, error) {
 	return float64(balance) / float64(len(a)) / float64(len(b)), nil
 }
 
-// VarghaDelaneyA is how often b is the larger of a pair; pairs of the same count half.
+// VarghaDelaneyA returns the share of pairs in which b is larger; equal pairs count half.
 func VarghaDelaneyA(a, b []float64) (float64, error) {
 	delta, err := CliffDelta(a, b)
 	return (delta + 1) / 2, err

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Holm adjusts the p values of a family of tests, so that with the chance alpha at most any of them is
-// wrongly significant. A p that is not a number counts as 1.
+// Holm adjusts the p values of a family of tests: the probability that any of them is wrongly significant is at most
+// alpha. A p that is not a number counts as 1.
 func Holm(p []float64) []float64 {
 	each := make([]int, len(p))
 	for i := range each {
@@ -16,8 +16,8 @@ func Holm(p []float64) []float64 {
 	return HolmOnce(p, each)
 }
 
-// HolmOnce is Holm of tests of which some are of one quantity, such as requests and tokens per second of one
-// load: those of the same number count once. of has a number for each p.
+// HolmOnce is Holm for tests of which some share a quantity, such as requests and tokens per second of one load: tests
+// of the same number count once. of has a number for each p.
 func HolmOnce(p []float64, of []int) []float64 {
 	left := map[int]int{} // tests of each quantity from here on
 	for _, quantity := range of {
@@ -34,8 +34,8 @@ func HolmOnce(p []float64, of []int) []float64 {
 	return adjusted
 }
 
-// BenjaminiHochberg adjusts p values so that of those at or below alpha a share of alpha is wrong. A p
-// that is not a number counts as 1.
+// BenjaminiHochberg adjusts p values so that a share of alpha of those at or below alpha is wrong. A p that is not a
+// number counts as 1.
 func BenjaminiHochberg(p []float64) []float64 {
 	adjusted, least := make([]float64, len(p)), 1.0
 	for k, i := range slices.Backward(ascending(p)) {
@@ -61,7 +61,7 @@ func asP(p float64) float64 {
 	return probability(p)
 }
 
-// ascending are the places of the values from the least on; the same values stay in their order.
+// ascending returns the indexes of the values in ascending order; equal values keep their order.
 func ascending(p []float64) []int {
 	order := make([]int, len(p))
 	for i := range order {

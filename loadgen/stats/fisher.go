@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
-// FisherExact returns the p value of Fisher's exact test, one-sided: how likely it is that at least hits
-// of n fall to the first group by chance alone, if hits+otherHits of n+otherN are the same thing wherever
-// they fall. R's fisher.test(matrix(c(hits, n-hits, otherHits, otherN-otherHits), 2), alternative =
-// "greater") gives the same. It is 1 for counts that are none.
+// FisherExact returns the p value of Fisher's exact test, one-sided: the probability that at least hits of n fall to
+// the first group by chance, given hits+otherHits of n+otherN in all. R's fisher.test(matrix(c(hits, n-hits, otherHits,
+// otherN-otherHits), 2), alternative = "greater") gives the same. It is 1 for impossible counts.
 func FisherExact(hits, n, otherHits, otherN int) float64 {
 	if hits < 0 || otherHits < 0 || hits > n || otherHits > otherN {
 		return 1
@@ -23,7 +22,7 @@ func FisherExact(hits, n, otherHits, otherN int) float64 {
 	return probability(p)
 }
 
-// logChoose is the logarithm of n over k; minus infinity where there is no way to choose.
+// logChoose returns the logarithm of n over k; minus infinity where there is no way to choose.
 func logChoose(n, k int) float64 {
 	if k < 0 || k > n {
 		return math.Inf(-1)

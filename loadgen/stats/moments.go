@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Moments are what the tests of means need to know of a sample.
+// Moments are the inputs that tests of means need of a sample.
 type Moments struct {
 	N    int
 	Mean float64
@@ -23,9 +23,9 @@ func MomentsOf(x []float64) (Moments, error) {
 	return momentsOf(x), nil
 }
 
-// momentsOf takes the moments of finite values in passes that keep all digits: the mean is corrected by
-// the mean of what is left of the values without it, and the squares are of values scaled to 1, so that
-// the smallest do not vanish. That is why it is not gonum's. The SD of one is 0.
+// momentsOf computes the moments of finite values in passes that keep all digits: the mean is corrected by the mean of
+// the residuals, and the squares are of values scaled to 1, so that the smallest do not vanish. gonum does neither. The
+// SD of one value is 0.
 func momentsOf(x []float64) Moments {
 	n := float64(len(x))
 	mean, rest, farthest := 0.0, 0.0, 0.0
@@ -52,10 +52,10 @@ func momentsOf(x []float64) Moments {
 	return m
 }
 
-// isRounding says whether a spread is no more than what the rounding of values of that size leaves.
+// isRounding reports whether a spread is no more than the rounding error of values of that size.
 func isRounding(spread, size float64) bool { return spread <= 4*0x1p-52*math.Abs(size) }
 
-// check says whether moments given from outside can be computed with.
+// check reports whether moments from outside can be used in computations.
 func (m Moments) check() error {
 	if m.N < 2 {
 		return fmt.Errorf("%d of at least 2: %w", m.N, ErrTooFew)
@@ -69,7 +69,7 @@ func (m Moments) check() error {
 	return nil
 }
 
-// Description is a sample at a glance. What one value cannot tell, its spread, is nil.
+// Description describes a sample. Figures that one value does not have, such as its spread, are nil.
 type Description struct {
 	N      int
 	Mean   float64
@@ -101,8 +101,8 @@ func Describe(x []float64) (Description, error) {
 	return d, nil
 }
 
-// Quantile is the type-7 quantile of ascending values, as NumPy and R have by default; p is from 0 to 1.
-// It panics without a value.
+// Quantile returns the type-7 quantile of ascending values, the default of NumPy and R; p is from 0 to 1. It panics
+// without a value.
 func Quantile(sorted []float64, p float64) float64 {
 	h := float64(len(sorted)-1) * min(max(p, 0), 1)
 	low := int(h)
@@ -110,12 +110,12 @@ func Quantile(sorted []float64, p float64) float64 {
 	return min(sorted[low]+(h-float64(low))*(sorted[high]-sorted[low]), sorted[high]) // a sum may round up
 }
 
-// Median is of values in any order; it panics without one.
+// Median returns the median of values in any order; it panics without one.
 func Median(x []float64) float64 {
 	return Quantile(slices.Sorted(slices.Values(x)), .5)
 }
 
-// MeanInterval is the confidence interval of a mean by Student's t.
+// MeanInterval returns the confidence interval of a mean by Student's t.
 func MeanInterval(x []float64, level float64) (Interval, error) {
 	if err := share("level", level); err != nil {
 		return Interval{}, err
@@ -131,14 +131,14 @@ func MeanInterval(x []float64, level float64) (Interval, error) {
 // MedianBounds are two values of a sample between which the true median lies.
 type MedianBounds struct {
 	Interval
-	// Coverage is how sure that is: at least the level asked for, by steps.
+	// Coverage is the probability of that: at least the requested level, in steps.
 	Coverage float64
-	// LowRank and HighRank say which values they are in ascending order; the least is 1.
+	// LowRank and HighRank are the positions of the two values in ascending order; the smallest is 1.
 	LowRank, HighRank int
 }
 
-// MedianInterval is the narrowest symmetric pair of order statistics that covers the median at the level.
-// It supposes no distribution. For 95 % it takes six values.
+// MedianInterval returns the narrowest symmetric pair of order statistics that covers the median at the level. It
+// assumes no distribution. For 95 % it takes six values.
 func MedianInterval(x []float64, level float64) (MedianBounds, error) {
 	if err := share("level", level); err != nil {
 		return MedianBounds{}, err

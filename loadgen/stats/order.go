@@ -9,21 +9,21 @@ import (
 	"sync"
 )
 
-// Correlation is how far two figures rise together, by their ranks.
+// Correlation is the rank correlation of two figures.
 type Correlation struct {
 	N int
 	R float64 // from -1 to 1
 	P float64 // two-sided
-	// Exact says that all orders were counted; else P is from Permutations random ones, drawn with Seed.
+	// Exact is true if all orders were counted; otherwise P is from Permutations random ones, drawn with Seed.
 	Exact        bool
 	Permutations int
 	Seed         uint64
 }
 
 const (
-	// exactOrders is the most values of which all orders are counted, some milliseconds of work.
+	// exactOrders is the largest number of values of which all orders are counted, some milliseconds of work.
 	exactOrders = 10
-	// drawnOrders is how many are drawn of more: the smallest p is then 1e-4.
+	// drawnOrders is the number of orders drawn for more values: the smallest p is then 1e-4.
 	drawnOrders = 9999
 	drawnSeed   = 1
 )
@@ -53,7 +53,7 @@ func Spearman(x, y []float64) (Correlation, error) {
 	return c, nil
 }
 
-// centredRanks are twice the ranks less their mean: whole numbers whose sum is 0.
+// centredRanks returns twice the ranks minus their mean: integers whose sum is 0.
 func centredRanks(x []float64) []int {
 	ranks := doubledRanks(x)
 	for i := range ranks {
@@ -70,9 +70,9 @@ func products(x, y []int) int {
 	return sum
 }
 
-// exactOrder is the share of all orders of y whose products with x sum to at least as much, either way.
-// It counts them without visiting each: what the first places of x can sum to depends only on which
-// ranks of y are used, 1,024 sets for ten values and not 3,628,800 orders.
+// exactOrder returns the share of all orders of y whose products with x sum to at least as much, two-sided. It counts
+// them without visiting each: the possible sums of the first places of x depend only on the set of used ranks of y,
+// 1,024 sets for ten values and not 3,628,800 orders.
 func exactOrder(x, y []int) float64 {
 	x, y = fromZero(x), fromZero(y)
 	observed := products(x, y)
@@ -86,8 +86,8 @@ func exactOrder(x, y []int) float64 {
 	return shareBeyond(ways, x, y, observed)
 }
 
-// untied are the orders of so many ranks without ties by their sum of products, counted when first asked for: most
-// figures have none.
+// untied are the orders of n ranks without ties by their sum of products, counted on first use: most figures have no
+// ties.
 var untied = func() (all [exactOrders + 1]func() []uint32) {
 	for n := range all {
 		all[n] = sync.OnceValue(func() []uint32 {
@@ -101,7 +101,7 @@ var untied = func() (all [exactOrders + 1]func() []uint32) {
 	return all
 }()
 
-// isRanks says whether ascending values are 0, 1, 2 and so on.
+// isRanks reports whether ascending values are 0, 1, 2 and so on.
 func isRanks(ascending []int) bool {
 	for i, v := range ascending {
 		if v != i {
@@ -137,7 +137,7 @@ func ordersBySum(x, y []int) []uint32 {
 	return ways[len(ways)-width:]
 }
 
-// fromZero are the same ranks in the least whole numbers.
+// fromZero maps the ranks to the smallest non-negative integers.
 func fromZero(ranks []int) []int {
 	least, odd := slices.Min(ranks), 0
 	shifted := make([]int, len(ranks))
@@ -153,14 +153,14 @@ func fromZero(ranks []int) []int {
 	return shifted
 }
 
-// shareBeyond is the share of orders, counted by their sum, that lie as far from the mean sum as observed.
+// shareBeyond returns the share of orders, counted by their sum, that lie as far from the mean sum as observed.
 func shareBeyond(ways []uint32, x, y []int, observed int) float64 {
 	n, sumX, sumY := len(x), 0, 0
 	for i := range x {
 		sumX += x[i]
 		sumY += y[i]
 	}
-	off := func(s int) int { return abs(n*s - sumX*sumY) } // times n, so that it is whole
+	off := func(s int) int { return abs(n*s - sumX*sumY) } // times n, so that it is an integer
 	all, extreme := 0.0, 0.0
 	for s, w := range ways {
 		all += float64(w)
@@ -187,7 +187,7 @@ func drawnOrder(x, y []int, observed int) float64 {
 	return float64(extreme) / (drawnOrders + 1)
 }
 
-// Lag1 is the correlation of each value with the next: near 0 for runs that know nothing of each other.
+// Lag1 returns the correlation of each value with the next: near 0 for independent runs.
 func Lag1(x []float64) (float64, error) {
 	if err := needs(3, x); err != nil {
 		return 0, err
@@ -207,8 +207,8 @@ func Lag1(x []float64) (float64, error) {
 	return products / squares, nil
 }
 
-// EffectiveN is how many independent values n values are worth whose lag-1 correlation is rho. It is at
-// least 1 and at most n: a few runs that happen to alternate are not worth more than they are.
+// EffectiveN returns the number of independent values that n values are worth, with lag-1 correlation rho. It is at
+// least 1 and at most n: a few runs that alternate by chance are not worth more than n.
 func EffectiveN(n int, rho float64) float64 {
 	size := float64(n)
 	if math.IsNaN(rho) || rho <= 0 {

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// GrubbsTest is of the value that lies farthest from the mean.
+// GrubbsTest tests the value farthest from the mean.
 type GrubbsTest struct {
-	At       int     // its place in the sample
-	G        float64 // how far, in standard deviations
+	At       int     // its index in the sample
+	G        float64 // its distance, in standard deviations
 	Critical float64
-	// Outlier says that a normal sample reaches beyond Critical with the chance alpha only.
+	// Outlier is true if G is above Critical, which a normal sample exceeds with probability alpha only.
 	Outlier bool
 }
 
-// LeastForOutlier is the smallest sample of which one is asked for. Of three, Grubbs calls one an outlier
-// just when the other two are closer than a thirtieth of the way to it: 60, 60 and 61 degrees, which is
-// rounding. The modified z does when they are closer than a fifth, which chance makes of 29 in 100.
+// LeastForOutlier is the smallest sample that is tested. Of three values, Grubbs calls one an outlier just when the
+// other two are closer than a thirtieth of the way to it: 60, 60 and 61 degrees, which is rounding. The modified z does
+// when they are closer than a fifth, which happens by chance in 29 of 100.
 const LeastForOutlier = 4
 
-// Grubbs tests both sides of at least four values for one outlier.
+// Grubbs tests at least four values for one outlier, two-sided.
 func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
 	if err := share("alpha", alpha); err != nil {
 		return GrubbsTest{}, err
@@ -42,21 +42,21 @@ func Grubbs(x []float64, alpha float64) (GrubbsTest, error) {
 	return t, nil
 }
 
-// grubbsCritical is of both sides; one side at alpha is both at twice that.
+// grubbsCritical is two-sided; one side at alpha is both at twice that.
 func grubbsCritical(n int, alpha float64) float64 {
 	size := float64(n)
 	t := -tQuantile(alpha/(2*size), size-2)
-	// In parts: the square of t overflows for an alpha beyond use.
+	// In parts: the square of t overflows for extremely small alpha.
 	return (size - 1) / math.Sqrt(size) / math.Sqrt((size-2)/t/t+1)
 }
 
-// OutlyingZ is the modified z from which on a value is called an outlier (Iglewicz and Hoaglin).
+// OutlyingZ is the modified z from which on a value counts as an outlier (Iglewicz and Hoaglin).
 const OutlyingZ = 3.5
 
-// ModifiedZ says how far each of at least four values lies from the median, by the median of these
-// distances: an outlier does not hide itself by widening the spread. Values of which half or more are the
-// same have no such spread. Chance alone makes an outlier by it in 21 of 100 normal samples of five, 13 of
-// ten and 9 of thirty; Grubbs at 5 % in 5.
+// ModifiedZ returns the distance of each of at least four values from the median, in units of the median of these
+// distances: an outlier does not hide itself by widening the spread. If half of the values or more are equal, there is
+// no such spread. By chance alone it finds an outlier in 21 of 100 normal samples of five, 13 of ten and 9 of thirty;
+// Grubbs at 5 % in 5.
 func ModifiedZ(x []float64) ([]float64, error) {
 	if err := needs(LeastForOutlier, x); err != nil {
 		return nil, err

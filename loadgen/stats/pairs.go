@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// BalancedPairs tests the differences, b - a, of pairs that were made in two orders; aFirst is of the pairs in
-// which a came first. The difference is the mean of the means of the two halves, so that a linear drift of both
-// samples in turn (ABBA) leaves it alone; the spread is that within the halves, with n - 2 degrees of freedom.
-// Each half needs two pairs.
+// BalancedPairs tests the differences, b - a, of pairs that were made in two orders; aFirst is true for the pairs in
+// which a came first. The difference is the mean of the means of the two halves, so that a linear drift cancels (ABBA);
+// the spread is that within the halves, with n - 2 degrees of freedom. Each half needs two pairs.
 func BalancedPairs(a, b []float64, aFirst []bool) (TTest, error) {
 	differences, size, err := differencesOf(a, b)
 	if err != nil {
@@ -37,7 +36,7 @@ func BalancedPairs(a, b []float64, aFirst []bool) (TTest, error) {
 	return tTest((x.Mean+y.Mean)/2, se, float64(x.N+y.N-2), size, size)
 }
 
-// differencesOf are b - a of each pair, and the size of the largest value.
+// differencesOf returns b - a of each pair, and the size of the largest value.
 func differencesOf(a, b []float64) (differences []float64, size float64, err error) {
 	if err := both(0, a, b); err != nil {
 		return nil, 0, err
@@ -53,9 +52,9 @@ func differencesOf(a, b []float64) (differences []float64, size float64, err err
 	return differences, size, nil
 }
 
-// Trend tests whether y goes with x once the mean of its group is taken from each: the slope of the residuals,
-// by least squares. The difference is the slope. It needs two values more than there are groups, of which one or
-// two are allowed.
+// Trend tests whether y depends on x after the mean of its group is subtracted from each: the slope of the residuals,
+// by least squares. The difference is the slope. It needs two values more than there are groups, of which one or two
+// are allowed.
 func Trend(x, y []float64, group []bool) (TTest, error) {
 	if err := both(0, x, y); err != nil {
 		return TTest{}, err
@@ -83,7 +82,7 @@ func Trend(x, y []float64, group []bool) (TTest, error) {
 		r := ry[i]/scaleY - slope*rx[i]/scaleX
 		left += r * r
 	}
-	// Values on a line leave nothing but rounding: they are not certain, but as sure as their digits.
+	// Values on a line leave only rounding errors: their standard error is limited by their digits.
 	se := max(math.Sqrt(left/df/xx), 0x1p-40)
 	t := slope / se
 	unit := scaleY / scaleX
@@ -94,7 +93,7 @@ func Trend(x, y []float64, group []bool) (TTest, error) {
 	return trend, nil
 }
 
-// withinGroups are the values less the mean of their group, and the number of groups that have any.
+// withinGroups returns the values minus the mean of their group, and the number of groups with values.
 func withinGroups(x []float64, group []bool) (residuals []float64, groups int) {
 	residuals = make([]float64, len(x))
 	for _, which := range []bool{false, true} {
@@ -118,7 +117,7 @@ func withinGroups(x []float64, group []bool) (residuals []float64, groups int) {
 	return residuals, groups
 }
 
-// farthest is the size of the value that is farthest from 0.
+// farthest returns the size of the value that is farthest from 0.
 func farthest(x []float64) float64 {
 	most := 0.0
 	for _, v := range x {

@@ -8,14 +8,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The functions below plan two arms of n runs each. Differences and margins are in standard deviations
-// of a run: divide a margin of 2 % by a CV of 1.5 %. n need not be whole; of arms of unlike size it is the
-// harmonic mean.
+// The functions below plan two arms of n runs each. Differences and margins are in standard deviations of a run: divide
+// a margin of 2 % by a CV of 1.5 %. n need not be an integer; for arms of unequal size it is the harmonic mean.
 
-// mostRuns is where the search for a sample size ends.
+// mostRuns is the upper limit of the search for a sample size.
 const mostRuns = 1e6
 
-// Power is how likely a true difference d is found by a two-sided t test at alpha.
+// Power returns the probability that a two-sided t test at alpha finds a true difference d.
 func Power(d, n, alpha float64) (float64, error) {
 	if err := planned(d, n, alpha); err != nil {
 		return 0, err
@@ -23,8 +22,8 @@ func Power(d, n, alpha float64) (float64, error) {
 	return tPower(d*math.Sqrt(n/2), 2*n-2, alpha), nil
 }
 
-// SampleSize is the runs that each arm needs to find a difference d with the given power. It comes out
-// as a fraction: round it up.
+// SampleSize returns the runs that each arm needs to find a difference d with the given power. The result is a
+// fraction: round it up.
 func SampleSize(d, power, alpha float64) (float64, error) {
 	if err := planned(d, 2, alpha); err != nil {
 		return 0, err
@@ -34,7 +33,7 @@ func SampleSize(d, power, alpha float64) (float64, error) {
 	})
 }
 
-// MinimumDetectable is the least true difference that n runs of each arm find with the given power.
+// MinimumDetectable returns the smallest true difference that n runs of each arm find with the given power.
 func MinimumDetectable(n, power, alpha float64) (float64, error) {
 	if err := planned(1, n, alpha); err != nil {
 		return 0, err
@@ -43,8 +42,8 @@ func MinimumDetectable(n, power, alpha float64) (float64, error) {
 	return shift * math.Sqrt(2/n), err
 }
 
-// Power is how likely a repetition of the test would find a true difference, in its unit, at alpha. Of a
-// test that was never made, SE and DF are what a plan expects.
+// Power returns the probability that a repetition of the test would find a true difference, in its unit, at alpha. For
+// a planned test, SE and DF are the expected ones.
 func (t TTest) Power(difference, alpha float64) (float64, error) {
 	if err := t.planned(difference, alpha); err != nil {
 		return 0, err
@@ -52,8 +51,8 @@ func (t TTest) Power(difference, alpha float64) (float64, error) {
 	return tPower(difference/t.SE, t.DF, alpha), nil
 }
 
-// Detectable is the least true difference that a repetition of the test would find with the given power
-// at alpha, in the unit of the difference.
+// Detectable returns the smallest true difference that a repetition of the test would find with the given power at
+// alpha, in the unit of the difference.
 func (t TTest) Detectable(power, alpha float64) (float64, error) {
 	if err := t.planned(t.SE, alpha); err != nil {
 		return 0, err
@@ -62,8 +61,8 @@ func (t TTest) Detectable(power, alpha float64) (float64, error) {
 	return shift * t.SE, err
 }
 
-// EquivalencePower is how likely a repetition of the test would show two equal arms to be within a margin,
-// in the unit of the difference.
+// EquivalencePower returns the probability that a repetition of the test would show two equal arms to be within a
+// margin, in the unit of the difference.
 func (t TTest) EquivalencePower(margin, alpha float64) (float64, error) {
 	if err := t.planned(margin, alpha); err != nil {
 		return 0, err
@@ -71,7 +70,7 @@ func (t TTest) EquivalencePower(margin, alpha float64) (float64, error) {
 	return tostPower(margin/t.SE, t.DF, alpha), nil
 }
 
-// planned says whether what a test would find of a difference makes sense.
+// planned returns an error if the parameters of a plan are invalid.
 func (t TTest) planned(difference, alpha float64) error {
 	if shift := difference / t.SE; !(shift > 0 && shift <= mostShift) || !(t.DF > 0) {
 		return fmt.Errorf("a difference of %v with a standard error of %v and %v degrees of freedom: %w", difference, t.SE, t.DF, ErrRange)
@@ -79,7 +78,7 @@ func (t TTest) planned(difference, alpha float64) error {
 	return risk(alpha)
 }
 
-// EquivalencePower is how likely two equal arms are shown to be within a margin of each other, by two
+// EquivalencePower returns the probability that two equal arms are shown to be within a margin of each other, by two
 // one-sided tests at alpha.
 func EquivalencePower(margin, n, alpha float64) (float64, error) {
 	if err := planned(margin, n, alpha); err != nil {
@@ -88,8 +87,8 @@ func EquivalencePower(margin, n, alpha float64) (float64, error) {
 	return tostPower(margin*math.Sqrt(n/2), 2*n-2, alpha), nil
 }
 
-// EquivalenceMargin is the least margin within which n runs of two equal arms are shown to be, with the
-// given power.
+// EquivalenceMargin returns the smallest margin within which n runs of two equal arms are shown to be, with the given
+// power.
 func EquivalenceMargin(n, power, alpha float64) (float64, error) {
 	if err := planned(1, n, alpha); err != nil {
 		return 0, err
@@ -100,8 +99,8 @@ func EquivalenceMargin(n, power, alpha float64) (float64, error) {
 	return shift * math.Sqrt(2/n), err
 }
 
-// EquivalenceSampleSize is the runs that each of two equal arms needs to be shown within a margin with
-// the given power. It comes out as a fraction: round it up.
+// EquivalenceSampleSize returns the runs that each of two equal arms needs to be shown within a margin with the given
+// power. The result is a fraction: round it up.
 func EquivalenceSampleSize(margin, power, alpha float64) (float64, error) {
 	if err := planned(margin, 2, alpha); err != nil {
 		return 0, err
@@ -111,7 +110,7 @@ func EquivalenceSampleSize(margin, power, alpha float64) (float64, error) {
 	})
 }
 
-// planned says whether a plan makes sense.
+// planned returns an error if the parameters of a plan are invalid.
 func planned(d, n, alpha float64) error {
 	switch {
 	case !(d > 0) || math.IsInf(d, 0):
@@ -122,7 +121,7 @@ func planned(d, n, alpha float64) error {
 	return risk(alpha)
 }
 
-// risk says whether alpha is that of a test: at one half and above it finds what it likes.
+// risk returns an error unless alpha is below one half: at and above it a test is meaningless.
 func risk(alpha float64) error {
 	if !(alpha > 0 && alpha < .5) {
 		return fmt.Errorf("alpha %v, not between 0 and 0.5: %w", alpha, ErrRange)
@@ -130,10 +129,10 @@ func risk(alpha float64) error {
 	return nil
 }
 
-// mostShift is beyond any use.
+// mostShift is beyond any practical use.
 const mostShift = 1e4
 
-// detectable is the noncentrality at which a test has the power.
+// detectable returns the noncentrality at which a test has the power.
 func detectable(df, power, alpha float64) (float64, error) {
 	critical := tQuantile(1-alpha/2, df)
 	return smallest("a difference", power, 0, mostShift, func(shift float64) float64 {
@@ -141,21 +140,21 @@ func detectable(df, power, alpha float64) (float64, error) {
 	})
 }
 
-// tPower is how likely t lies above its critical value when its true centre is shifted. The other side,
-// where a test would find the opposite of what is true, is not power.
+// tPower returns the probability that t lies above its critical value when its true centre is shifted. The other side,
+// where a test would find the opposite of the truth, does not count as power.
 func tPower(shift, df, alpha float64) float64 {
 	return shiftedAbove(tQuantile(1-alpha/2, df), shift, df)
 }
 
-// shiftedAbove is how likely t, its centre shifted, is above a value: noncentral t. That of gonum is a
-// series which for shifts above 38 gives way to an approximation 2 % off.
+// shiftedAbove returns the probability that t, its centre shifted, is above a value: noncentral t. gonum's is a series
+// that for shifts above 38 switches to an approximation 2 % off.
 func shiftedAbove(t, shift, df float64) float64 {
 	return overErrors(df, shift/t, 1/t, func(se float64) float64 { return math.Erfc((t*se-shift)/math.Sqrt2) / 2 })
 }
 
-// tostPower is how likely both one-sided tests reject that the difference reaches a margin of so many
-// standard errors, when there is none: the difference has to lie in a symmetric range of the normal
-// distribution. The shortcut by one noncentral t is wrong where power is low, which is where one looks.
+// tostPower returns the probability that both one-sided tests reject that the difference reaches a margin of so many
+// standard errors, when the difference is 0: it has to lie in a symmetric range of the normal distribution. The
+// shortcut by one noncentral t is wrong where power is low, which is the range of interest.
 func tostPower(margin, df, alpha float64) float64 {
 	critical := tQuantile(1-alpha, df)
 	return overErrors(df, margin/critical, 1/critical, func(se float64) float64 {
@@ -163,8 +162,8 @@ func tostPower(margin, df, alpha float64) float64 {
 	})
 }
 
-// overErrors is the mean of f over what the estimate of a standard error may come out as, in units of the
-// true one. f bends at a place, within some widths of it; the integral is taken in parts from there.
+// overErrors returns the mean of f over the distribution of the estimated standard error, in units of the true one. f
+// bends at a place, within some widths of it; the integral is computed in parts from there.
 func overErrors(df, bend, width float64, f func(se float64) float64) float64 {
 	const tail, widths, points = 1e-13, 8, 40
 	variance := distuv.ChiSquared{K: df}
@@ -182,7 +181,7 @@ func overErrors(df, bend, width float64, f func(se float64) float64) float64 {
 	return min(sum, 1) // the density of a million runs has nine digits
 }
 
-// smallest finds where a power that rises from least to most reaches what is wanted.
+// smallest returns where a power that rises from least to most reaches the requested one.
 func smallest(what string, power, least, most float64, at func(float64) float64) (float64, error) {
 	if err := share("power", power); err != nil {
 		return 0, err

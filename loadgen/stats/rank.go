@@ -5,24 +5,23 @@ import (
 	"slices"
 )
 
-// RankTest is the test of Mann and Whitney (and Wilcoxon): whether the values of b tend to lie above
-// those of a.
+// RankTest is the test of Mann and Whitney (and Wilcoxon): whether the values of b tend to be above those of a.
 type RankTest struct {
-	U float64 // pairs in which b is the larger; pairs of the same count half
+	U float64 // pairs in which b is larger; equal pairs count half
 	P float64 // two-sided
-	// Less and Greater are the one-sided ones: that b tends to be less, or greater.
+	// Less and Greater are the one-sided p values: that b tends to be less, or greater.
 	Less, Greater float64
-	// Exact says that all ways to deal the ranks were counted; else the normal distribution stands for them.
+	// Exact is true if all assignments of the ranks were counted; otherwise P is from the normal distribution.
 	Exact bool
 }
 
-// exactRanks is the largest sample of which all deals are counted: the counts stay exact in a float64,
-// and the time below some milliseconds.
+// exactRanks is the largest sample of which all assignments are counted: the counts stay exact in a float64, and the
+// time below some milliseconds.
 const exactRanks = 25
 
-// MannWhitney tests two samples by their ranks. Up to 25 values each it is exact, ties included; above,
-// it is the normal approximation with the correction for ties and continuity. With ties or unlike n the
-// two sides are not each other's mirror: the two-sided p is twice the smaller one, as for a count.
+// MannWhitney tests two samples by their ranks. Up to 25 values each it is exact, ties included; above, it is the
+// normal approximation with the correction for ties and continuity. With ties or unequal n the two sides are not
+// symmetric: the two-sided p is twice the smaller one, as for a count.
 func MannWhitney(a, b []float64) (RankTest, error) {
 	if err := both(1, a, b); err != nil {
 		return RankTest{}, err
@@ -37,7 +36,7 @@ func MannWhitney(a, b []float64) (RankTest, error) {
 	return normalMannWhitney(ranks, len(b), .5), nil
 }
 
-// doubledRanks are the ranks of x in the order of x, times two: the mean rank of ties is then whole.
+// doubledRanks returns the ranks of x in the order of x, times two: the mean rank of ties is then an integer.
 func doubledRanks(x []float64) []int {
 	order := make([]int, len(x))
 	for i := range order {
@@ -66,7 +65,7 @@ func doubledRanks(x []float64) []int {
 	return ranks
 }
 
-// rankSum is of the first n ranks, and twice the U that follows from it.
+// rankSum returns the sum of the first n ranks, and twice the U that follows from it.
 func rankSum(doubled []int, n int) (sum, doubledU int) {
 	for _, r := range doubled[:n] {
 		sum += r
@@ -74,7 +73,7 @@ func rankSum(doubled []int, n int) (sum, doubledU int) {
 	return sum, sum - n*(n+1)
 }
 
-// exactMannWhitney counts the deals of the ranks by their sum in the first sample.
+// exactMannWhitney counts the assignments of the ranks by their sum in the first sample.
 func exactMannWhitney(ranks []int, n int) RankTest {
 	sum, u := rankSum(ranks, n)
 	ways := deals(ranks, n)
@@ -93,13 +92,13 @@ func exactMannWhitney(ranks []int, n int) RankTest {
 	return t
 }
 
-// deals says by how many choices of n ranks each sum comes about.
+// deals counts the choices of n ranks by their sum.
 func deals(ranks []int, n int) []float64 {
 	most := 0
 	for _, r := range ranks {
 		most += r
 	}
-	ways := make([][]float64, n+1) // by how many are chosen
+	ways := make([][]float64, n+1) // by number of chosen ranks
 	for k := range ways {
 		ways[k] = make([]float64, most+1)
 	}
@@ -129,7 +128,7 @@ func normalMannWhitney(ranks []int, n int, continuity float64) RankTest {
 	return t
 }
 
-// tiesOf is the sum of t cubed less t over the groups of t equal ranks.
+// tiesOf returns the sum of t cubed minus t over the groups of t equal ranks.
 func tiesOf(ranks []int) float64 {
 	groups := map[int]float64{}
 	for _, r := range ranks {
@@ -142,7 +141,7 @@ func tiesOf(ranks []int) float64 {
 	return sum
 }
 
-// HodgesLehmann is the shift from a to b: the median of all differences b - a.
+// HodgesLehmann returns the shift from a to b: the median of all differences b - a.
 func HodgesLehmann(a, b []float64) (float64, error) {
 	if err := both(1, a, b); err != nil {
 		return 0, err

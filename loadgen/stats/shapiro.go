@@ -10,15 +10,15 @@ import (
 
 // Normality is the test of Shapiro and Wilk.
 type Normality struct {
-	W float64 // 1 for a sample as normal as can be
+	W float64 // 1 for a perfectly normal sample
 	P float64
 }
 
-// mostNormal is the largest sample that Royston's approximation is for.
+// mostNormal is the largest sample for which Royston's approximation is valid.
 const mostNormal = 5000
 
-// ShapiroWilk tests whether 3 to 5,000 values may be of a normal distribution, by Royston's approximation
-// (algorithm AS R94). gonum has none.
+// ShapiroWilk tests whether 3 to 5,000 values may be of a normal distribution, by Royston's approximation (algorithm AS
+// R94). gonum has none.
 func ShapiroWilk(x []float64) (Normality, error) {
 	if err := needs(3, x); err != nil {
 		return Normality{}, err
@@ -41,8 +41,8 @@ func ShapiroWilk(x []float64) (Normality, error) {
 	return Normality{W: w, P: probability(shapiroP(w, len(x)))}, nil
 }
 
-// shapiroWeights are those of the ascending values: about the expected order statistics of a normal
-// sample, scaled to length 1, with polynomials for the two at each end.
+// shapiroWeights returns the weights of the ascending values: about the expected order statistics of a normal sample,
+// scaled to length 1, with polynomials for the two at each end.
 func shapiroWeights(n int) []float64 {
 	weights := make([]float64, n)
 	if n == 3 {
@@ -77,7 +77,7 @@ func shapiroWeights(n int) []float64 {
 	return weights
 }
 
-// shapiroP is how likely a normal sample has a W as small.
+// shapiroP returns the probability that a normal sample has a W as small.
 func shapiroP(w float64, n int) float64 {
 	size := float64(n)
 	if n == 3 { // exact

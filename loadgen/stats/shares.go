@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// ShareDifference returns a two-sided confidence interval of the difference of two shares, hits/n - otherHits/otherN, by
-// Newcombe's hybrid score method (Statistics in Medicine 17, 1998, 873-890, method 10, without correction for continuity).
-// It fails with ErrTooFew for an empty group and with ErrRange for counts or a confidence that are none.
+// ShareDifference returns a two-sided confidence interval of the difference of two shares, hits/n - otherHits/otherN,
+// by Newcombe's hybrid score method (Statistics in Medicine 17, 1998, 873-890, method 10, without correction for
+// continuity). It fails with ErrTooFew for an empty group and with ErrRange for impossible counts or an invalid
+// confidence.
 func ShareDifference(hits, n, otherHits, otherN int, confidence float64) (low, high float64, err error) {
 	switch {
 	case n < 1 || otherN < 1:
@@ -28,7 +29,7 @@ func ShareDifference(hits, n, otherHits, otherN int, confidence float64) (low, h
 	return max(low, -1), min(high, 1), nil
 }
 
-// wilson is the score interval of one share of n.
+// wilson returns the score interval of one share of n.
 func wilson(share float64, n int, z float64) (low, high float64) {
 	z2n := z * z / float64(n)
 	middle := (share + z2n/2) / (1 + z2n)

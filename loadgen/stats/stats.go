@@ -1,9 +1,9 @@
-// Package stats is the statistics that comparisons of runs stand on: moments, tests, intervals, effect
-// sizes, power and what speaks against a sample. It is pure: numbers in, numbers out.
+// Package stats has the statistics of comparisons of runs: moments, tests, intervals, effect sizes, power and checks of
+// a sample. It is pure: numbers in, numbers out.
 //
-// Where two samples are taken, a is the baseline and b what is set against it: a difference is b - a,
-// and a share is of the pairs in which b is the larger. Input that a method cannot answer for gives one
-// of the errors below; no result holds a p value of 0, a NaN or an infinity.
+// With two samples, a is the baseline and b the candidate: a difference is b - a, and a share is of the pairs in which
+// b is larger. Input that a method cannot handle returns one of the errors below; no result holds a p value of 0, a NaN
+// or an infinity.
 package stats
 
 import (
@@ -13,48 +13,48 @@ import (
 )
 
 var (
-	// ErrTooFew is of a sample too small for what is asked of it.
+	// ErrTooFew is returned for a sample that is too small for the method.
 	ErrTooFew = errors.New("too few values")
-	// ErrNoSpread is of values that are all the same, up to the rounding of their sum.
+	// ErrNoSpread is returned for values that are all equal, up to the rounding of their sum.
 	ErrNoSpread = errors.New("no spread: the values are all the same")
-	// ErrNotFinite is of values that are not numbers, or too large to be computed with: above 1e150.
+	// ErrNotFinite is returned for values that are not numbers, or too large for computations: above 1e150.
 	ErrNotFinite = errors.New("not a finite number that can be computed with")
-	// ErrNotPositive is of values that have no logarithm.
+	// ErrNotPositive is returned for values that have no logarithm.
 	ErrNotPositive = errors.New("a value is not above zero")
-	// ErrUnpaired is of two samples of which not every value has its partner.
+	// ErrUnpaired is returned for two samples of unequal length where pairs are needed.
 	ErrUnpaired = errors.New("the samples are not of one length")
-	// ErrRange is of a parameter outside of what makes sense: a level of 2, a power of 0.
+	// ErrRange is returned for a parameter outside of its range: a level of 2, a power of 0.
 	ErrRange = errors.New("out of range")
 )
 
-// Interval is from Low to High, both ends in it.
+// Interval is from Low to High, both included.
 type Interval struct {
 	Low, High float64
 }
 
-// Holds says whether x lies in the interval.
+// Holds reports whether x is in the interval.
 func (i Interval) Holds(x float64) bool { return i.Low <= x && x <= i.High }
 
-// Inside says whether the interval lies in the open one from low to high.
+// Inside reports whether the interval is in the open one from low to high.
 func (i Interval) Inside(low, high float64) bool { return low < i.Low && i.High < high }
 
-// leastP stands for every p value too small to be told from 0: a test never says impossible.
+// leastP replaces every p value too small to differ from 0: a test never proves that something is impossible.
 const leastP = 0x1p-1022
 
 // probability keeps a p value above 0 and at most 1.
 func probability(p float64) float64 { return min(max(p, leastP), 1) }
 
-// normalAbove is how likely a normal value lies above z standard deviations. gonum's Survival is one less the
-// rest, which has no digit left beyond 8.
+// normalAbove returns the probability that a normal value lies above z standard deviations. gonum's Survival is one
+// minus the rest, which has no digit left beyond 8.
 func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 
-// largest is the size above which the square of a value is none.
+// largest is the size above which the square of a value may overflow.
 const largest = 1e150
 
-// usable says whether a value can be computed with.
-func usable(v float64) bool { return math.Abs(v) <= largest } // not so of NaN
+// usable reports whether a value can be used in computations.
+func usable(v float64) bool { return math.Abs(v) <= largest } // false for NaN
 
-// needs says whether a sample has at least n values, all of them finite.
+// needs returns an error unless a sample has at least n values, all of them finite.
 func needs(n int, x []float64) error {
 	for i, v := range x {
 		if !usable(v) {
@@ -75,7 +75,7 @@ func both(n int, a, b []float64) error {
 	return needs(n, b)
 }
 
-// share says whether a level, a power or an alpha is between 0 and 1, neither included.
+// share returns an error unless a level, a power or an alpha is between 0 and 1, neither included.
 func share(name string, v float64) error {
 	if !(v > 0 && v < 1) {
 		return fmt.Errorf("%s %v, not between 0 and 1: %w", name, v, ErrRange)
@@ -83,8 +83,8 @@ func share(name string, v float64) error {
 	return nil
 }
 
-// Logs are the natural logarithms of x, for an analysis of ratios: the difference of two means of
-// logarithms is the logarithm of a ratio.
+// Logs returns the natural logarithms of x, for an analysis of ratios: the difference of two means of logarithms is the
+// logarithm of a ratio.
 func Logs(x []float64) ([]float64, error) {
 	if err := needs(0, x); err != nil {
 		return nil, err
