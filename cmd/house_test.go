@@ -117,7 +117,7 @@ const queryEngine = "github.com/prometheus/prometheus/promql"
 
 var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/internal/demo/timeline", "cmd/uma-demo"}
 
-// bannedNames say nothing about what a package knows.
+// bannedNames are names that do not describe the content of a package.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}
 
 // mayWriteWith names who may write pages, tables and workbooks by what: everybody else builds documents for loadgen/render,
@@ -130,7 +130,7 @@ var mayWriteWith = map[string][]string{
 
 const longestChain = 5
 
-// pkg is what go list says of one package of ours.
+// pkg is the output of go list for one of our packages.
 type pkg struct {
 	ImportPath string
 	Dir        string

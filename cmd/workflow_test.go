@@ -48,7 +48,7 @@ func eachWorkflow(t *testing.T, check func(t *testing.T, text string, w workflow
 	}
 }
 
-// TestActionsArePinnedByCommit: a tag can be moved to other code by whoever takes an action over.
+// TestActionsArePinnedByCommit: the new owner of an action could move a tag to other code.
 func TestActionsArePinnedByCommit(t *testing.T) {
 	used, pinned := regexp.MustCompile(`(?m)uses: .*$`), regexp.MustCompile(`^uses: [\w./-]+@[0-9a-f]{40} # v[0-9.]+$`)
 	eachWorkflow(t, func(t *testing.T, text string, _ workflow) {

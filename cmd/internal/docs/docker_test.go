@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// docker stands in for the client and its daemon: a container is a process of the reader's shell, which the simulated machine
-// has in a cgroup of its own.
+// docker replaces the client and its daemon: a container is a process of the reader's shell, in a cgroup of its own on
+// the simulated machine.
 func docker(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("nothing is asked")
@@ -122,7 +122,7 @@ func dockerRun(ctx context.Context, args []string) error {
 		return err
 	}
 	err = command.Run()
-	if ctx.Err() != nil { // it was told to end
+	if ctx.Err() != nil { // it received a signal
 		return nil
 	}
 	var ended *exec.ExitError

@@ -17,7 +17,7 @@ import (
 // longestPage is the time that a page may take before it is given up.
 const longestPage = 12 * time.Minute
 
-// showAll prints what came of every block, for whoever writes a page.
+// showAll prints the result of every block, for authors of pages.
 const showAll = "UMASCOPE_DOCS_SHOW"
 
 // TestTheCommandsOfThePagesDoWhatTheyShow types each page from its first command to its last, as a reader on a DGX Spark

@@ -26,7 +26,7 @@ type given struct {
 	rest   []string
 }
 
-// last is the value of an option that stands once, or what it is without.
+// last returns the value of an option that is given once, or a default.
 func (g given) last(without string, names ...string) string {
 	for _, name := range names {
 		if all := g.values[name]; len(all) > 0 {
@@ -79,11 +79,11 @@ func look(list string, args []string, stop bool) (given, error) {
 	return g, nil
 }
 
-// inContainer is the container that a stand-in runs in, "" for none.
+// inContainer is the container of a stand-in, "" for none.
 const inContainer = "UMASCOPE_DOCS_CONTAINER"
 
-// present says why weights are not there: a path must be a model on this machine, and in a container one that is mounted; a
-// name is fetched.
+// present returns an error for missing weights: a path must be a model on this machine, and in a container a mounted
+// one; a name is downloaded.
 func present(weights string) error {
 	if !strings.HasPrefix(weights, "/") {
 		if !regexp.MustCompile(`^[\w.-]+/[\w.-]+$`).MatchString(weights) {
@@ -113,7 +113,8 @@ func present(weights string) error {
 	return nil
 }
 
-// reachable says why nobody could reach or have an engine: in a container GPUs and the network are asked for.
+// reachable returns an error if clients could not reach an engine, or it could not start: in a container it needs GPUs
+// and the network.
 func reachable() error {
 	name := os.Getenv(inContainer)
 	if name == "" {
@@ -138,8 +139,8 @@ func reachable() error {
 // scope is where a program runs that somebody has started from a shell.
 const scope = "/user.slice/user-1000.slice/session-3.scope"
 
-// trtllmServe stands in for TensorRT-LLM's server: it reads weights, takes memory and answers, all on the simulated machine, and
-// logs what TensorRT-LLM logs of its memory.
+// trtllmServe replaces TensorRT-LLM's server: it reads weights, takes memory and answers, all on the simulated machine,
+// and logs the same memory lines as TensorRT-LLM.
 func trtllmServe(ctx context.Context, args []string) error {
 	g, err := look("trtllm-serve", args, false)
 	if err != nil {
@@ -163,7 +164,7 @@ func trtllmServe(ctx context.Context, args []string) error {
 	return post(ctx, "/serve", request, func(line string) { fmt.Println(line) })
 }
 
-// python stands in for the interpreter with PyTorch and Dynamo in it.
+// python replaces the interpreter with PyTorch and Dynamo in it.
 func python(ctx context.Context, args []string) error {
 	if len(args) < 2 {
 		return errors.New("nothing is asked")
@@ -337,10 +338,10 @@ func chroot(_ context.Context, args []string) error {
 	return child(command)
 }
 
-// driverLibrary is where the stand-in for ldconfig has it.
+// driverLibrary is its path in the output of the stand-in for ldconfig.
 func driverLibrary() string { return filepath.Join(os.TempDir(), "driver", "libcuda.so.1") }
 
-// ldconfig knows the driver's libraries, as on a machine with a GPU.
+// ldconfig lists the driver's libraries, as on a machine with a GPU.
 func ldconfig(_ context.Context, args []string) error {
 	if !slices.Equal(args, []string{"-p"}) {
 		return fmt.Errorf("%q is not stood in for", args)

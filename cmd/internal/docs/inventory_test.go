@@ -11,7 +11,8 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// languages are what a block may be; a reader types sh alone. Without one nobody knows whether to type it.
+// languages are the allowed languages of a block; a reader types sh only. A block without a language does not show
+// whether to type it.
 var languages = map[string]bool{"sh": true, "text": true, "yaml": true, "promql": true, "ini": true, "json": true}
 
 var testIn = regexp.MustCompile(`^(Test\w+) in ([a-z/_-]+)$`)

@@ -43,7 +43,8 @@ func (p page) anchors() map[string]bool {
 	return all
 }
 
-// TestEveryLinkOfEveryPageLeadsSomewhere: files, folders and headings of the repository. A picture says in words what it shows.
+// TestEveryLinkOfEveryPageLeadsSomewhere: files, folders and headings of the repository. A picture has a description in
+// words.
 func TestEveryLinkOfEveryPageLeadsSomewhere(t *testing.T) {
 	all := pages(t)
 	anchors := map[string]map[string]bool{}

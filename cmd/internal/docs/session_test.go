@@ -157,7 +157,7 @@ func checkout(folder, top string) error {
 	return nil
 }
 
-// newShell starts bash in a folder that stands for a clone of the repository.
+// newShell starts bash in a folder that represents a clone of the repository.
 func newShell(s session, w *world) (*shell, error) {
 	sh := &shell{session: s, world: w, home: filepath.Join(s.Scratch, "home", "umascope"), gone: make(chan struct{}), terminals: map[string]*screen{}, quickened: map[quick]bool{}}
 	bin := filepath.Join(s.Scratch, "bin")
@@ -280,7 +280,7 @@ func (sh *shell) write(s step) (script, output string, err error) {
 	return script, strings.TrimSuffix(script, ".sh") + ".out", os.WriteFile(script, []byte(s.Text), 0o644)
 }
 
-// unseen are programs of the project that have failed where the shell does not tell, as in a pipeline.
+// unseen are programs of the project whose failure the shell hides, as in a pipeline.
 func (sh *shell) unseen() string {
 	text, err := os.ReadFile(sh.exitsFile())
 	if err != nil || int64(len(text)) <= sh.exits {

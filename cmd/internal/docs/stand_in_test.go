@@ -18,8 +18,8 @@ import (
 	"syscall"
 )
 
-// A stand-in is a program in the reader's PATH. Those of the project start the real one; foreign ones look at what
-// they are given as the real one would, and do the simulated equivalent. What they accept is in testdata/foreign.
+// A stand-in is a program in the reader's PATH. Those of the project start the real one; foreign ones check their
+// arguments as the real one would, and do the simulated equivalent. The accepted arguments are in testdata/foreign.
 type program struct {
 	foreign bool
 	run     func(ctx context.Context, args []string) error
@@ -84,7 +84,7 @@ func standIn(name string, args []string) int {
 	return code
 }
 
-// remember writes down how a program of the project has ended: in a pipeline the shell does not tell.
+// remember records the exit code of a program of the project: in a pipeline the shell hides it.
 func remember(code int, name string, args []string) error {
 	file, err := os.OpenFile(os.Getenv("UMASCOPE_DOCS_EXITS"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -257,7 +257,7 @@ func TestPacks(t *testing.T) {
 // citation is the version in YAML, which breaks long lines.
 var citation = regexp.MustCompile(`uma-load \S+\s+\([^()\s]+,\s+go[0-9.]+\)`)
 
-// TestSavedComparison keeps a comparison beside the runs.
+// TestSavedComparison keeps a comparison next to the runs.
 func TestSavedComparison(t *testing.T) {
 	t.Parallel()
 	dir := copied(t, runs+"/campaign")

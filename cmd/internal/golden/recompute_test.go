@@ -41,8 +41,8 @@ var lost = map[string][]string{
 	"demo-wrong-kv":  {"checked", "invalid_reasons", "signals.output_match", "signals.reuse", "signals.ssd_offload", "signals.ssd_rehydrate", "valid"},
 }
 
-// TestSummariesAreComputedFromTheirFolders computes the summary of every golden folder anew, once beside the summary
-// that was written at the end of the run and once without it.
+// TestSummariesAreComputedFromTheirFolders computes the summary of every golden folder anew, once with the summary that
+// was written at the end of the run and once without it.
 func TestSummariesAreComputedFromTheirFolders(t *testing.T) {
 	t.Parallel()
 	for _, path := range folders(t) {
