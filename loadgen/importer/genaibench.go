@@ -15,8 +15,8 @@ import (
 //
 //	{"benchmark_version":"0.0.5","api_model_name":"m","server_engine":"vLLM","server_version":"0.24.0","experiment_folder_name":"vLLM_text-to-text_m_20260922_100000"}
 //
-// The file has no time; its run ended when it was written. Its throughputs are means over requests in versions that define them so,
-// and its time per output token is (latency - time to first token) over the tokens but the first.
+// The file has no time; its run ended when it was written. Its throughputs are means over requests in versions that
+// define them so, and its time per output token is (latency - time to first token) over the tokens but the first.
 func genaiBench() Format {
 	return Format{Name: "genai-bench", Help: "file of a run of genai-bench, with the experiment_metadata.json beside it", read: readGenAIBench}
 }
