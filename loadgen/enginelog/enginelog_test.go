@@ -112,7 +112,8 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 			{ComputeBytes, "", 1344.01 * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
 		}},
 		"llamacpp-cuda-constructed.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
-			// A buffer that is reserved again counts once, and the draft model's beside it; nothing of the start before.
+			// A buffer that is reserved again counts once, and the draft model's is added; lines before the start do
+			// not count.
 			{WeightsBytes, "", 5420. * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
 			{ComputeBytes, "", 700. * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
 		}},
@@ -219,7 +220,7 @@ func TestAnUnknownToolIsAnsweredByTheKnownOnes(t *testing.T) {
 	}
 }
 
-// A tool that names a quantity, phase or statistic that nobody knows would write it into summaries.
+// A tool with a quantity, phase or statistic outside the vocabulary would write it into summaries.
 func TestToolsUseTheVocabularyOnly(t *testing.T) {
 	statistics := []string{"", mean, "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"}
 	for _, tool := range Tools() {

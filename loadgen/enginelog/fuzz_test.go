@@ -53,8 +53,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzReading: whatever a program prints, figures are finite, not negative and each there once; phases
-// only go forward; and what a log says of its figures does not depend on what comes after them.
+// FuzzReading: for any output, figures are finite, not negative and unique; phases only go forward; and a log's figures
+// do not depend on later lines.
 func FuzzReading(f *testing.F) {
 	addLogs(f, "testdata/*.log")
 	f.Fuzz(func(t *testing.T, text string, cut uint) {

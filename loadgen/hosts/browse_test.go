@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// loopback is the link lo, and a port that nobody speaks multicast DNS on.
+// loopback returns the link lo, and a port without multicast DNS.
 func loopback(t *testing.T) (Link, int) {
 	t.Helper()
 	interfaces, err := System()

@@ -73,7 +73,7 @@ func TestChosenInterfacesMustBeThereAndBeAbleToAnswer(t *testing.T) {
 	for _, test := range []struct {
 		links []Link
 		names []string
-		want  string // what the error says; empty is none
+		want  string // part of the error; empty if there is none
 	}{
 		{links, nil, ""},
 		{links, []string{"eth0"}, ""},

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// answer is what a machine says of itself, in the order of its records.
+// answer is a machine's announcement, in the order of its records.
 type answer struct {
 	instance, host string
 	addrs          []string
@@ -63,7 +63,7 @@ func (a answer) packet(t testing.TB) []byte {
 	return packet
 }
 
-// told is what the records say, as text.
+// told returns the records as text.
 func told(r *records) string {
 	var lines []string
 	for _, h := range r.heard(Link{}) {
@@ -178,8 +178,8 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzPacketsTellNoMoreThanTheyHold: whatever comes in, nothing is told that is not bounded and of the
-// service, questions can be made of it, and a packet cut short tells no more than the whole one.
+// FuzzPacketsTellNoMoreThanTheyHold: for any packet, the records are bounded and of the service, questions can be made
+// of them, and a truncated packet gives no more records than the whole one.
 func FuzzPacketsTellNoMoreThanTheyHold(f *testing.F) {
 	f.Add(answer{instance: "spark-1", host: "spark-1.local.", addrs: []string{"10.0.0.1", "fe80::1"}, ttl: 120}.packet(f), 20)
 	f.Add(answer{instance: "x", host: "\x1b[31m;rm -rf.local.", addrs: []string{"8.8.8.8"}, ttl: 1}.packet(f), 60)

@@ -36,7 +36,7 @@ func TestAnExporterIsToldFromOtherServers(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		found  bool
-		says   string // mode, or part of why not
+		says   string // mode, or part of the reason
 	}{
 		"an exporter":         {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, livePage) }, true, "simulated"},
 		"another exporter":    {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "node_load1 1\n") }, false, "not an exporter of ours"},

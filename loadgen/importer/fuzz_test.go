@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// FuzzRead: whatever a file says, it is refused in one line, or its runs have names and times that can be
-// written, figures that are numbers, and texts that print and are bounded.
+// FuzzRead: any file is refused in one line, or its runs have names and times that can be written, figures that are
+// numbers, and texts that are printable and bounded.
 func FuzzRead(f *testing.F) {
 	for i, format := range Formats() {
 		paths, err := filepath.Glob("testdata/" + format.Name + "-*")

@@ -16,8 +16,8 @@ import (
 
 const eventsPerStream = 100
 
-// reader receives one whole answer and returns how many payload events it saw; bare ones cannot
-// tell. The three below do more and more of the work of a measuring client.
+// reader receives one whole answer and returns how many payload events it saw; bare readers cannot count them. The
+// three below do more and more of the work of a measuring client.
 type reader struct {
 	name    string
 	receive func(c *Client, clock Clock) error

@@ -26,7 +26,7 @@ func answersTo(t *testing.T, streams ...string) []Record {
 func TestDoneWithoutTheReasonThatTheServerGivesOtherwiseIsACutAnswer(t *testing.T) {
 	whole, cut := events(textChunk("a"), stopChunk, done), events(textChunk("a"), done)
 	records := answersTo(t, cut, whole, cut, whole)
-	wantStatus(t, records[0], StatusOK, "") // for all that is known, this server never gives a reason
+	wantStatus(t, records[0], StatusOK, "") // as far as the records show, this server never gives a reason
 	wantStatus(t, records[1], StatusOK, "")
 	wantStatus(t, records[2], StatusTruncated, "without the finish_reason that this server gives otherwise")
 	wantStatus(t, records[3], StatusOK, "")
@@ -46,5 +46,5 @@ func TestDoneAfterNothingIsNoAnswer(t *testing.T) {
 			wantStatus(t, answersTo(t, stream)[0], StatusTruncated, "[DONE] comes before any answer")
 		})
 	}
-	wantStatus(t, answersTo(t, events(stopChunk, done))[0], StatusOK, "") // no token, and the engine says why
+	wantStatus(t, answersTo(t, events(stopChunk, done))[0], StatusOK, "") // no token, and the engine gives the reason
 }

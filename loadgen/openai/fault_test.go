@@ -182,7 +182,7 @@ func TestServerThatDiesMidStream(t *testing.T) {
 	}
 }
 
-// The answer is whole once the server has said so; what the connection does then changes nothing.
+// The answer is complete once the server has marked its end; the later fate of the connection does not matter.
 func TestServerThatDiesAfterTheEndOfItsAnswer(t *testing.T) {
 	for name, last := range map[string]string{"finish_reason": stopChunk, "[DONE]": done} {
 		t.Run(name, func(t *testing.T) {

@@ -51,8 +51,8 @@ func FuzzAnySplitGivesTheSameTokens(f *testing.F) {
 	})
 }
 
-// marksItsEnd says whether a body could hold a marker: one of the two, perhaps with an escape in
-// its name, or the closing brace of a whole object.
+// marksItsEnd reports whether a body could hold a marker: one of the two, perhaps with an escape in its name, or the
+// closing brace of a whole object.
 func marksItsEnd(text string) bool {
 	object := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
 	return object || strings.Contains(text, doneMarker) || strings.Contains(text, "finish_reason") || strings.Contains(text, `\u`)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// serveVariable makes the test binary a paced server in a process of its own, so that the CPU time
-// of the client can be told from the server's.
+// serveVariable makes the test binary a paced server in its own process, so that the CPU time of the client is separate
+// from the server's.
 const serveVariable = "UMASCOPE_CHAT_BENCH_SERVER"
 
 func TestMain(m *testing.M) {

@@ -20,7 +20,7 @@ type reading struct {
 	status          Status
 	output, first   string // first: type of the first event
 	kinds, finish   string
-	in, out, cached int // -1: not told
+	in, out, cached int // -1: not reported
 	source          string
 	code            string // of an error
 }
@@ -33,7 +33,7 @@ type reading struct {
 func TestAnswersThatRealServersGave(t *testing.T) {
 	const text = `\",\ rathersett`
 	for _, r := range []recorded{
-		// The role stands in every chunk, with text; the usage comes in a chunk of its own.
+		// Every chunk has the role and text; the usage comes in its own chunk.
 		{"ollama-0.6.8-chat.sse", 0, reading{StatusOK, " orderedвестиdirective", eventPayload, "ttt", "length", 11, 3, -1, fromUsage, ""}},
 		// A usage of zeros stands in every chunk but the last.
 		{"ollama-0.6.8-completions.sse", 0, reading{StatusOK, " orderedвестиdirective", eventPayload, "ttt", "length", 11, 3, -1, fromUsage, ""}},
@@ -44,7 +44,7 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		{"llama.cpp-0c1e570-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "exceed_context_size_error"}},
 		// It was sent cache_salt "run/baseline_1".
 		{"vllm-0.32.0-cache-salt.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
-		// It counts tokens in whole answers only, whatever stream_options say.
+		// It counts tokens in whole answers only, with any stream_options.
 		{"llama-cpp-python-0.3.36-chat.sse", 0, reading{StatusOK, text, eventRole, "ttt", "length", -1, 3, -1, TokensFromChunks, ""}},
 		{"llama-cpp-python-0.3.36-chat.json", 0, reading{StatusOK, text, eventPayload, "t", "length", 36, 3, -1, fromUsage, ""}},
 		// The stream has no [DONE]; its finish_reason ends it.
@@ -53,7 +53,7 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		{"vllm-0.32.0-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
 		// Usage so far and token ids in every chunk.
 		{"vllm-0.32.0-chat-continuous.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
-		// refusal, audio, function_call and reasoning stand there as null.
+		// refusal, audio, function_call and reasoning are null here.
 		{"vllm-0.32.0-chat.json", 0, reading{StatusOK, " Group proceFF", eventPayload, "t", "length", 14, 3, 0, fromUsage, ""}},
 		{"vllm-0.32.0-no-model.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "NotFoundError"}},
 		{"vllm-0.32.0-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "BadRequestError"}},
@@ -62,7 +62,7 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 		{"vllm-0.32.0-no-path.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", ""}},
 		{"smg-1.13.0-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
 		{"smg-1.13.0-no-model.json", http.StatusNotFound, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "model_not_found"}},
-		// The usage stands beside one empty choice.
+		// The usage comes with one empty choice.
 		{"litellm-1.106.2-chat.sse", 0, reading{StatusOK, " Group proceFF", eventRole, "ttt", "length", 14, 3, 0, fromUsage, ""}},
 		{"litellm-1.106.2-no-model.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "400"}},
 		{"litellm-1.106.2-too-long.json", http.StatusBadRequest, reading{StatusHTTP, "", "", "", "", -1, -1, -1, "", "400"}},

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// facts is what a chunk says, in a form that can be compared.
+// facts is the content of a chunk in a form that can be compared.
 type facts struct {
 	reasoning, text, tools string
 	choices, toolCalls     int

@@ -210,7 +210,7 @@ func wantStatus(t *testing.T, r Record, status Status, reason string) {
 	}
 }
 
-// inconsistency says what cannot be true of any record.
+// inconsistency returns a contradiction that no record may have; empty if there is none.
 func inconsistency(r Record) error {
 	n := len(r.ArrivalsNS)
 	switch {

@@ -31,7 +31,7 @@ func TestRoleOnlyOrEmptyDeltaIsAnEventAndNeverTTFT(t *testing.T) {
 	}
 }
 
-// ids is a content delta that tells its tokens.
+// ids returns a content delta with its token ids.
 func ids(text, list string) string {
 	return fmt.Sprintf(`{"choices":[{"delta":{"content":%q},"token_ids":%s}]}`, text, list)
 }

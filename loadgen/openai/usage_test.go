@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// withUsage is a content delta with a usage object, as given, beside it.
+// withUsage returns a content delta with the given usage object.
 func withUsage(text, usage string) string {
 	return fmt.Sprintf(`{"choices":[{"delta":{"content":%q}}],"usage":%s}`, text, usage)
 }

@@ -21,7 +21,7 @@ const (
  "prompt_output": {"num_tokens": {"distribution": "constant", "value": 33}}}`
 )
 
-// written is a file with the given text, beside a text file called pg.txt.
+// written returns a file with the given text, next to a text file called pg.txt.
 func written(t testing.TB, text string) string {
 	t.Helper()
 	folder := t.TempDir()

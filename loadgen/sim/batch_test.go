@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
-// small has 12 blocks of 16 tokens, and lets nobody in that may have to give way.
+// small has 12 blocks of 16 tokens, and admits only sequences that never have to give way.
 func small() Config {
 	c := Default()
 	c.MaxBatch, c.MaxModelTokens, c.KVCacheTokens, c.PrefillChunkTokens, c.Preempt = 4, 100, 200, 16, false
@@ -70,7 +70,7 @@ func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
 	}
 	want := []row{
 		{16, 0, 0, 16}, // the first prompt takes the whole chunk
-		{16, 1, 1, 0},  // the second one's three chunks, the first one decoding beside them
+		{16, 1, 1, 0},  // the second one's three chunks, while the first one decodes
 		{16, 1, 1, 0},
 		{8, 1, 1, 40},
 		{0, 2, 2, 0},

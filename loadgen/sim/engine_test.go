@@ -157,8 +157,7 @@ func TestABatchOfEightTakesTheTimeOfEightSequences(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		for range 8 {
 			all.Go(func() {
-				// 5 ms until the step under way ends, 80 of prefill with 11 of decode beside it, then
-				// steps of 10 + 8.
+				// 5 ms until the step under way ends, 80 of prefill with 11 of decode, then steps of 10 + 8.
 				wantTimes(t, "one of eight", post(t.Context(), e, path, tenTokens("3")), 5+80+11+18, 5+80+11+36, 5+80+11+54)
 			})
 		}
@@ -305,7 +304,7 @@ func TestAClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 			e.Handler().ServeHTTP(&stuck{client{header: http.Header{}}, ctx.Done()}, r)
 		})
 		time.Sleep(22 * time.Millisecond)
-		// 10 ms until the step ends, 10 of prefill with 11 of decode beside it, then steps for two.
+		// 10 ms until the step ends, 10 of prefill with 11 of decode, then steps for two.
 		wantTimes(t, "beside it", post(t.Context(), e, path, tenTokens("2")), 10+21+12, 10+21+24)
 		leave()
 		all.Wait()

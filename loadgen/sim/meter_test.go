@@ -138,7 +138,7 @@ func TestThePageOfVLLMIsAsDefined(t *testing.T) {
 		}
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
-				// The number of the replica stands on all of vLLM's pages; ours never ask for it.
+				// The number of the replica is on all of vLLM's pages; ours never ask for it.
 				if name := label.GetName(); name != metric.ForeignVLLMLabelEngine && !def.HasLabel(metric.Label(name)) {
 					t.Errorf("%s has the label %s", def.Name, name)
 				}

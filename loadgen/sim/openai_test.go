@@ -12,7 +12,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// stock is a client of the interface that nobody here wrote.
+// stock returns an independent client of the API.
 func stock(t *testing.T) (*openai.Client, Config) {
 	t.Helper()
 	c := instant()

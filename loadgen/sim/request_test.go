@@ -135,8 +135,8 @@ func TestHarmlessFormsOfUnsupportedFieldsAreAccepted(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRequest: what is accepted is within its bounds and can be answered within them; what
-// is refused is the client's fault and says so in bounded, valid text.
+// FuzzDecodeRequest: an accepted request is within its bounds and can be answered within them; a refusal is a client
+// error with bounded, valid text.
 func FuzzDecodeRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","prompt":"hello world","max_tokens":5,"stop":["a","."],"stream":true,"stream_options":{"include_usage":true}}`,

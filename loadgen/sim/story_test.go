@@ -71,8 +71,8 @@ func plainValue(family *dto.MetricFamily) float64 {
 	return family.GetMetric()[0].GetHistogram().GetSampleSum() + family.GetMetric()[0].GetCounter().GetValue() + family.GetMetric()[0].GetGauge().GetValue()
 }
 
-// A is read, B pushes it out, A comes again. All four witnesses have to tell the same story: what
-// requests were told, KVBM's page, the engine's page, and the bytes on the disk.
+// A is read, B evicts it, A comes again. All four sources must agree: the responses, KVBM's page, the engine's page,
+// and the bytes on the disk.
 func TestAnEvictionReplayIsToldAlikeByAllWitnesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, tiny())

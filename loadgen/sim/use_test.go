@@ -47,7 +47,7 @@ func TestUseIsReportedWhileItRuns(t *testing.T) {
 	})
 }
 
-// TestAnEngineThatServesHasToldOfItsMemory: whoever measures a machine when its engine is ready would miss the cache.
+// TestAnEngineThatServesHasToldOfItsMemory: a measurement when the engine is ready would otherwise miss the cache.
 func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()

@@ -148,7 +148,7 @@ func TestSomeVendorsDoNotLookAtTheNameOfTheModel(t *testing.T) {
 	}
 }
 
-// Nobody reads what another has read: one reader only.
+// Each iteration is returned once: with two readers, each gets only a part.
 func TestTensorRTLLMHandsOutEachIterationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// server is a server as a function of the load: what a run of it would say.
+// server is a server as a function of the load: the outcome of a run on it.
 type server func(load float64) Outcome
 
 // outcome is a run of 100 requests with what a sweep reads of it.
@@ -257,8 +257,7 @@ func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
 	}
 }
 
-// Runs that tell nothing are no runs without throughput: a server is not saturated by a client that
-// stalled.
+// Runs that show nothing do not count as throughput 0: a client that stalled does not saturate a server.
 func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
 	done := drive(t, p, func(n float64) Outcome {
@@ -273,7 +272,7 @@ func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing
 	}
 }
 
-// A run may be valid and tell nothing of the limit, such as one of a single request.
+// A run may be valid and show nothing about the limit, such as one of a single request.
 func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
 	shows := map[Kind]func(load float64) Outcome{
 		ForSLO: func(float64) Outcome { return goodput(true) },

@@ -124,8 +124,8 @@ func TestAnEngineThatHangsKeepsNobodyFromGoingOn(t *testing.T) {
 	})
 }
 
-// TestTheEngineThatComesFindsRoomForItsOwn: cgroups and processes of an idle machine fill the room twice over, and say
-// nothing of the run. What an engine brings is what proves, or refutes, where its KV blocks came from.
+// TestTheEngineThatComesFindsRoomForItsOwn: cgroups and processes of an idle machine fill the room twice over, and do
+// not matter to the run. An engine's own series prove, or refute, where its KV blocks came from.
 func TestTheEngineThatComesFindsRoomForItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var there atomic.Bool

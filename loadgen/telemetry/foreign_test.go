@@ -118,8 +118,7 @@ func TestAForeignPageIsFollowedBesideAnExporterAndGivenAtBorders(t *testing.T) {
 	})
 }
 
-// FuzzParseForeign: whatever the page says, every series is finite, of an engine, has a source and
-// comes once.
+// FuzzParseForeign: on any page, every series is finite, belongs to an engine, has a source and comes once.
 func FuzzParseForeign(f *testing.F) {
 	f.Add(fmt.Appendf(nil, kvbmPage, 1))
 	f.Add([]byte("kvbm_x NaN\nkvbm_y +Inf\nvllm:z{source=\"a\",exported_source=\"b\"} 1\n"))

@@ -39,7 +39,7 @@ func merge(t *testing.T, phases []Phase, parts ...Part) (*Log, Merged) {
 	return read(t, path), merged
 }
 
-// told is everything that a log tells of a source, with its offsets shifted.
+// told returns all data of a log about a source, with its offsets shifted.
 func told(log *Log, name string, shiftNS int64) string {
 	source := log.Source(name)
 	var b strings.Builder
@@ -188,8 +188,8 @@ func TestSamplersOfOneLoadReadAsOneOnOneClock(t *testing.T) {
 	})
 }
 
-// FuzzMerge feeds two files: whatever is accepted tells of each source what the file did that it was
-// taken from, moved by the shift.
+// FuzzMerge merges two files: an accepted result has, for each source, the data of the file that it was taken from,
+// moved by the shift.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte(wholeFile), []byte(wholeFile[:len(wholeFile)/2]), int64(0))
 	f.Add([]byte(wholeFile), []byte(strings.Replace(wholeFile, `"name":"a"`, `"name":"c"`, 1)), int64(-1e9))

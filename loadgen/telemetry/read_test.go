@@ -102,8 +102,8 @@ func TestModeIsTheExportersWord(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds files: whatever is accepted has ascending samples and finite points that
-// stand at samples, and cutting it never turns it into an error of another kind than its own.
+// FuzzDecode feeds files: an accepted file has ascending samples and finite points at samples, and cutting it never
+// turns it into an error of another kind than its own.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(wholeFile))
 	f.Add([]byte(wholeFile[:len(wholeFile)/2]))
@@ -137,8 +137,8 @@ func checkPoints(t *testing.T, source *SourceLog, series *Series) {
 	}
 }
 
-// FuzzParse feeds pages: whatever is accepted has finite values of known families, each once,
-// in the same order whatever the order of the page.
+// FuzzParse parses pages: an accepted page has finite values of vocabulary families, each once, in an order that does
+// not depend on the order of the page.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("# TYPE uma_memory_pool_bytes gauge\numa_memory_pool_bytes 1\n"))
 	f.Add([]byte("uma_memory_ledger_bytes{line=\"anon\"} NaN\numa_memory_ledger_bytes{line=\"free\"} 3e9\n"))

@@ -25,7 +25,7 @@ import (
 // pages is an in-memory exporter: the answer to each scrape, by host.
 type pages func(host string, scrape int) (string, error)
 
-// client serves pages without a network, so that time stands still under synctest.
+// client serves pages without a network, so that time stops under synctest.
 func (p pages) client() *http.Client {
 	scrapes := map[string]int{}
 	var mutex sync.Mutex

@@ -73,7 +73,7 @@ func promptFiles(t testing.TB) string {
 	return dir
 }
 
-// frozenLoads are command lines of every scenario and source of prompts; @ stands for the folder of promptFiles.
+// frozenLoads returns command lines of every scenario and source of prompts; @ is the folder of promptFiles.
 func frozenLoads() map[string][]string {
 	loads := map[string][]string{}
 	add := func(name, scale string, args ...string) { loads[name+" "+scale] = append(args, "--warmup=3") }

@@ -92,7 +92,7 @@ func TestARandomOrderIsThatOfTheSeed(t *testing.T) {
 // talk is a server that answers with the number of messages it was sent, after a time of its own.
 type talk struct {
 	mutex  sync.Mutex
-	bodies map[string][]openai.Message // by the text that the user said last
+	bodies map[string][]openai.Message // by the user's last message
 	fails  func(said string) bool
 	takes  func() time.Duration
 }

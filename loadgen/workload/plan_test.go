@@ -224,7 +224,7 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 	if err := q.Rest(); err != nil {
 		t.Error(err)
 	}
-	// Whoever empties the queue of a phase that is over must not keep it going.
+	// Draining the queue of a finished phase must not keep it going.
 	if n := strings.Count(written.String(), "\n"); n > 8*planBlock {
 		t.Errorf("%d lines were planned after the end", n)
 	}

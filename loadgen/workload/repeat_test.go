@@ -86,7 +86,7 @@ func TestTheScheduleHasWhatItRepeats(t *testing.T) {
 	}
 }
 
-// planned writes the folder of a run as it stands before its first request.
+// planned writes the folder of a run in its state before the first request.
 func planned(t *testing.T, run, key string, args ...string) (dir string) {
 	t.Helper()
 	s, err := given(t, args...)

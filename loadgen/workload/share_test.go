@@ -229,7 +229,7 @@ func TestDefaultsAreEnoughForEveryRank(t *testing.T) {
 	for _, c := range []struct {
 		world int
 		args  []string
-		notes []string // that say of a flag that it was raised
+		notes []string // notes about raised flags
 	}{
 		{1, nil, nil},
 		{8, nil, []string{"--concurrency was raised from the default 1 to 8, the number of ranks"}},

@@ -26,7 +26,7 @@ func standardWork(t *testing.T, limit int, args ...string) (*Workload, error) {
 	return s.Write(Server{Model: "m", MaxTokens: limit, Engine: "vllm"})
 }
 
-// sent lists what the requests of a phase say: all messages but their roles.
+// sent returns the content of a phase's requests: all messages without their roles.
 func sent(t *testing.T, w *Workload, p executor.Phase) (all []string) {
 	t.Helper()
 	for j := range w.Prepare(t.Context(), p, io.Discard)[0].jobs {
@@ -101,7 +101,7 @@ func TestATemplateFramesPromptsOfTheCompletionsEndpoint(t *testing.T) {
 	}
 }
 
-// smallTrace has two requests that begin alike and one that says nothing of that.
+// smallTrace has two requests that begin alike and one without block names.
 const smallTrace = "testdata/trace.jsonl"
 
 func TestATraceIsReplayedAsItWasRecorded(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// prompt is the keys of n blocks that belong to nobody else.
+// prompt returns the keys of n blocks that no other prompt has.
 func prompt(name uint64, n int) []uint64 {
 	keys := make([]uint64, n)
 	for i := range keys {
@@ -29,7 +29,7 @@ func serve(t *testing.T, c *Cache, keys []uint64) Hits {
 	return hits
 }
 
-// check holds the books against what they stand for.
+// check compares the cache's counts with its content.
 func check(t *testing.T, c *Cache, leases []*Lease) {
 	t.Helper()
 	holders := map[*block]int{}
@@ -60,7 +60,7 @@ func check(t *testing.T, c *Cache, leases []*Lease) {
 	}
 }
 
-// The story that the eviction replay scenario tells: A is read, B pushes it out, A comes again.
+// The sequence of the eviction replay scenario: A is read, B evicts it, A comes again.
 func TestAReplayBringsBackExactlyWhatWasPushedOut(t *testing.T) {
 	c := New(Config{Device: 10, Host: 12, Disk: 30})
 	a, b := prompt(1, 8), prompt(2, 8)
