@@ -1,5 +1,5 @@
-// Package flagvalue parses the values of flags and of sizes in scenarios. Every parser returns an error that says
-// which values are valid; the caller adds the name of the option.
+// Package flagvalue parses the values of flags and of sizes in scenarios. Every parser returns an error that names the
+// valid values; the caller adds the name of the option.
 package flagvalue
 
 import (

@@ -240,7 +240,7 @@ func deniesModel(result openai.Result) bool {
 // limitCode matches the error codes and types of OpenAI and llama.cpp for a prompt that is too long.
 var limitCode = regexp.MustCompile(`^(context_length_exceeded|exceed_context_size_error|context_window_exceeded)$`)
 
-// limitText matches how servers say it without a code. From their sources and issues:
+// limitText matches the error texts of servers that send no such code. From their sources and issues:
 //
 //	vLLM          This model's maximum context length is 8192 tokens. However, you requested …
 //	vLLM          The decoder prompt (length 9000) is longer than the maximum model length of 8192.
