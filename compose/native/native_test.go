@@ -207,3 +207,22 @@ func TestThePackageHasEveryFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDropInOfTheKernelLogIsOptIn: it adds the flag and what reading that log takes, and is active nowhere until copied.
+func TestTheDropInOfTheKernelLogIsOptIn(t *testing.T) {
+	text, unit := read(t, "kernel-log.conf"), read(t, "uma-exporter.service")
+	want := strings.Replace(setting(unit, "ExecStart"), " $ARGS", " --collector.host.kernel-log $ARGS", 1)
+	for key, value := range map[string]string{"ExecStart": want, "AmbientCapabilities": "CAP_SYSLOG", "CapabilityBoundingSet": "CAP_SYSLOG", "ProtectKernelLogs": "no"} {
+		if got := setting(text, key); got != value {
+			t.Errorf("%s=%s, want %s", key, got, value)
+		}
+	}
+	if !strings.Contains(text, "ExecStart=\nExecStart=") {
+		t.Error("a second ExecStart is added, which systemd refuses")
+	}
+	for _, file := range []string{"nfpm.yaml", "install"} {
+		if !strings.Contains(read(t, file), "share/doc/umascope/examples/kernel-log.conf") {
+			t.Errorf("%s does not install it as an example", file)
+		}
+	}
+}
