@@ -36,8 +36,8 @@ func toolAnswers(inspect, logs string) string {
 }
 
 func TestTheContainerOfTheEngineIsInTheManifest(t *testing.T) {
-	tool(t, toolAnswers(inspected, `echo "2026 hello"; echo "2026 trouble" >&2`))
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	tool(t, toolAnswers(inspected, `echo "2026 hello"; echo "2026 trouble with plum-key-1234" >&2`))
+	code, dir, stdout, stderr := invoke(t, t.Context(), "--header=X-Token:plum-key-1234", "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -53,7 +53,7 @@ func TestTheContainerOfTheEngineIsInTheManifest(t *testing.T) {
 		t.Errorf("the manifest holds a secret (%v)", err)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, rundir.LogsFolder, "container-engine.log"))
-	if err != nil || !strings.Contains(string(log), "2026 hello\n") || !strings.Contains(string(log), "2026 trouble\n") {
+	if err != nil || !strings.Contains(string(log), "2026 hello\n") || !strings.Contains(string(log), "2026 trouble with [redacted]\n") {
 		t.Errorf("log %q (%v)", log, err)
 	}
 }

@@ -209,7 +209,9 @@ func (s *Scene) KeepLog(ctx context.Context) {
 	}
 	out, err := s.folder.NewLog(rundir.LogsFolder+"/container-"+s.container.name+".log", mostLogged)
 	if err == nil {
-		err = s.container.log(ctx, out, s.manifest.StartedAt, time.Now(), "--timestamps")
+		redacted := &redactedLog{to: out, secrets: s.secrets()}
+		err = s.container.log(ctx, redacted, s.manifest.StartedAt, time.Now(), "--timestamps")
+		err = errors.Join(err, redacted.Close())
 		cut, closeErr := out.Close()
 		if err = errors.Join(err, closeErr); cut && err == nil {
 			err = fmt.Errorf("cut off after %d MiB", mostLogged>>20)

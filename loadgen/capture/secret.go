@@ -7,13 +7,18 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// redact returns a function that removes secrets from a page: those in the settings, and those in the URLs of the
-// sources.
-func (s *Scene) redact() func(page []byte) []byte {
+// secrets returns those in the settings, and those in the URLs of the sources.
+func (s *Scene) secrets() []string {
 	secrets := slices.Clone(s.settings.Secrets)
 	for _, source := range s.Sources {
 		secrets = append(secrets, addressSecrets(source.URL)...)
 	}
+	return secrets
+}
+
+// redact returns a function that removes secrets from a page.
+func (s *Scene) redact() func(page []byte) []byte {
+	secrets := s.secrets()
 	return func(page []byte) []byte { return openai.RedactAnswer(page, secrets) }
 }
 
