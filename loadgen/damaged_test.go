@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
@@ -151,6 +152,21 @@ func TestARunWithDamagedTelemetryIsLeftOutOfAPageOfRuns(t *testing.T) {
 	if content := text(t, page); strings.Contains(content, "telemetry-is-not-packed") || !strings.Contains(content, fmt.Sprintf("All %d runs are valid.", sound)) {
 		t.Errorf("the page has the damaged run, or lacks a sound one")
 	}
+
+	paths, err := runindex.Find([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []runindex.Run
+	for _, one := range runindex.OpenAll(paths) {
+		runs = append(runs, one.Run)
+	}
+	var notices strings.Builder
+	of := rundir.Folder(t.TempDir())
+	if err := writeRunsPage(of, runs, &notices); err != nil || len(runs) != sound+1 {
+		t.Errorf("the page of a campaign of %d runs: %v", len(runs), err)
+	}
+	leftOut(t, notices.String(), ways)
 }
 
 func TestADamagedRunIsInNoPack(t *testing.T) {

@@ -72,10 +72,12 @@ func reportLeftOut(w io.Writer, runs []error) {
 	}
 }
 
-// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time.
-func writeRunsPage(dir rundir.Folder, runs []runindex.Run) error {
+// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It reports
+// each run that it leaves out to a writer.
+func writeRunsPage(dir rundir.Folder, runs []runindex.Run, notices io.Writer) error {
 	path := dir.Path(rundir.HTMLFile)
-	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: runs}
+	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: slices.Clone(runs)}
+	s.checkCourses(notices)
 	s.over = s.axis()
 	return dir.Write(rundir.HTMLFile, s.render)
 }
