@@ -19,14 +19,6 @@ const (
 
 // draw lists the packages of each wing by floor. A package imports only packages of lower floors; floor 0 imports none of ours.
 func draw(packages map[string]pkg) string {
-	var floor func(name string) int
-	floor = func(name string) int {
-		highest := 0
-		for _, imported := range packages[name].ours() {
-			highest = max(highest, 1+floor(imported))
-		}
-		return highest
-	}
 	byWing := map[string]map[int][]string{}
 	for name := range packages {
 		wing, rest, below := strings.Cut(name, "/")
@@ -36,7 +28,8 @@ func draw(packages map[string]pkg) string {
 		if byWing[wing] == nil {
 			byWing[wing] = map[int][]string{}
 		}
-		byWing[wing][floor(name)] = append(byWing[wing][floor(name)], rest)
+		at := floor(packages, name)
+		byWing[wing][at] = append(byWing[wing][at], rest)
 	}
 	var b strings.Builder
 	for _, wing := range []string{"cmd", "loadgen", "exporter", "dashboards", "alerts", "compose"} {

@@ -201,18 +201,19 @@ func TestPackagesImportOnlyWhatTheHouseAllows(t *testing.T) {
 	}
 }
 
+// floor is the number of packages of ours below a package, in the longest chain of its imports.
+func floor(packages map[string]pkg, name string) int {
+	highest := 0
+	for _, imported := range packages[name].ours() {
+		highest = max(highest, 1+floor(packages, imported))
+	}
+	return highest
+}
+
 func TestImportChainsStayShort(t *testing.T) {
 	packages := listPackages(t)
-	var depth func(name string) int
-	depth = func(name string) int {
-		deepest := 0
-		for _, imported := range packages[name].ours() {
-			deepest = max(deepest, 1+depth(imported))
-		}
-		return deepest
-	}
 	for name := range packages {
-		if got := depth(name); got > longestChain {
+		if got := floor(packages, name); got > longestChain {
 			t.Errorf("%s stands on %d floors, at most %d", name, got, longestChain)
 		}
 	}
