@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -84,7 +84,7 @@ func (b *builder) indexRuns() render.Table {
 		if !r.Valid {
 			state = "no: " + strings.Join(r.InvalidReasons, ", ")
 		}
-		start := chart.None
+		start := render.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04")
 		}

@@ -1,10 +1,9 @@
 // Package render writes documents: as text for a terminal, as Markdown and as one page of HTML. The builder of a
-// document decides its contents; the writers handle blocks and are independent of runs.
+// document decides its contents; the writers handle blocks and are independent of runs. It draws charts as pictures that
+// stay sharp at any size: marks in place, without scripts.
 //
 // Every text of a document is untrusted. The writers replace control characters and escape all markup.
 package render
-
-import "github.com/umascope/umascope/loadgen/render/chart"
 
 // Document is a list of blocks with a title. A terminal shows no title.
 type Document struct {
@@ -129,18 +128,18 @@ func (t *Table) AddIn(tone Tone, cells ...string) {
 }
 
 // Figures are charts with their words; only a page shows them.
-type Figures []chart.Figure
+type Figures []Figure
 
 // Panels are small charts on one scale; only a page shows them.
 type Panels struct {
 	Title  string
-	Legend []chart.LegendItem
+	Legend []LegendItem
 	Panels []Panel
 }
 
 type Panel struct {
 	Name, Caption string
-	Drawing       *chart.Drawing
+	Drawing       *Drawing
 }
 
 // Details are blocks that a page shows on request.

@@ -8,22 +8,20 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 const hostileText = "<script>alert(1)</script>\"'`|[x](javascript:y)\x1b[31m\x07\n# *_~=cmd&\u202e"
 
 // everything is a document with a text in every place of every kind of block.
 func everything(text string) Document {
-	drawing := func(width, height float64) *chart.Drawing {
-		f := chart.NewFrame(width, height, chart.Linear(text, 0, 10, 1, 4), chart.Linear(text, 0, 1, 1, 4), text)
-		f.Phases([]chart.Span{{Name: text, Start: 0, End: 10}})
-		f.Polyline("line c0", text, [][]chart.Place{{{X: 0, Y: 0}, {X: 10, Y: 1}}})
+	drawing := func(width, height float64) *Drawing {
+		f := NewFrame(width, height, LinearAxis(text, 0, 10, 1, 4), LinearAxis(text, 0, 1, 1, 4), text)
+		f.Phases([]PhaseSpan{{Name: text, Start: 0, End: 10}})
+		f.Polyline("line c0", text, [][]Place{{{X: 0, Y: 0}, {X: 10, Y: 1}}})
 		f.Cross(20, 20, text)
 		return f.Drawing
 	}
-	figure := chart.Figure{Title: text, Caption: text, Legend: []chart.LegendItem{{Class: "c0", Text: text}}, File: "figures/" + text}.Draw(drawing)
+	figure := Figure{Title: text, Caption: text, Legend: []LegendItem{{Class: "c0", Text: text}}, File: "figures/" + text}.Draw(drawing)
 	spans := []Span{Plain(text), Strong(text), Code(text), Tag(text), Badge(Good, text), Link(text, text), {Text: text, Style: "quote"}, {Text: text, Style: "chip", Tone: "c0", Title: text}}
 	table := Table{Header: []string{text, text}, Words: []int{1}}
 	table.Add(text, text)

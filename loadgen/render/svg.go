@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Sizes of the parts around a chart in a file of its own.
@@ -19,7 +17,7 @@ const (
 
 // svgPage is the input of the template.
 type svgPage struct {
-	Figure             chart.Figure
+	Figure             Figure
 	Width, Height, Top float64
 	Edge               int
 	Legend             []svgLegend
@@ -27,7 +25,7 @@ type svgPage struct {
 }
 
 type svgLegend struct {
-	chart.LegendItem
+	LegendItem
 	X, Y, TextX, SwatchY, Size float64
 }
 
@@ -37,7 +35,7 @@ type svgWords struct {
 }
 
 // SVG writes a chart as a file of its own, in the desktop size, with its title, legend and caption.
-func SVG(w io.Writer, f chart.Figure) error {
+func SVG(w io.Writer, f Figure) error {
 	if f.Desk == nil {
 		return fmt.Errorf("%s: it is not drawn", f.Title)
 	}
@@ -49,7 +47,7 @@ func SVG(w io.Writer, f chart.Figure) error {
 	p.Top += 8
 	x, y := float64(svgEdge), p.Top+svgSwatch
 	for _, item := range f.Legend {
-		wide := svgSwatch + 6 + chart.LetterWidth*float64(len([]rune(item.Text)))
+		wide := svgSwatch + 6 + LetterWidth*float64(len([]rune(item.Text)))
 		if x > svgEdge && x+wide > p.Width-svgEdge {
 			x, y = svgEdge, y+svgLine
 		}
@@ -58,7 +56,7 @@ func SVG(w io.Writer, f chart.Figure) error {
 		p.Top = y + 8
 	}
 	y = p.Top + f.Desk.Height
-	for _, line := range wrap(f.Caption, int((p.Width-2*svgEdge)/chart.LetterWidth)) {
+	for _, line := range wrap(f.Caption, int((p.Width-2*svgEdge)/LetterWidth)) {
 		y += svgLine
 		p.Caption = append(p.Caption, svgWords{y, line})
 	}

@@ -6,15 +6,13 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
-func hostileFigure() chart.Figure {
+func hostileFigure() Figure {
 	hostile := "a<script>\x1b[31m&\"'" + strings.Repeat(" word", 60)
-	f := chart.Figure{Title: hostile, Caption: hostile, Legend: []chart.LegendItem{{Class: "c0", Text: hostile}, {Class: "line c1", Text: "b"}}}
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.Linear("x", 0, 10, 1, 5), chart.BytesAxis(0, 1<<33), hostile)
+	f := Figure{Title: hostile, Caption: hostile, Legend: []LegendItem{{Class: "c0", Text: hostile}, {Class: "line c1", Text: "b"}}}
+	return f.Draw(func(width, height float64) *Drawing {
+		frame := NewFrame(width, height, LinearAxis("x", 0, 10, 1, 5), BytesAxis(0, 1<<33), hostile)
 		frame.Text("mark-text", 1, 2, "start", hostile)
 		return frame.Drawing
 	})
@@ -54,7 +52,7 @@ func TestAFigureIsAFileOfItsOwn(t *testing.T) {
 }
 
 func TestAFigureThatIsNotDrawnIsNoFile(t *testing.T) {
-	if err := SVG(io.Discard, chart.Figure{Title: "empty"}); err == nil || !strings.Contains(err.Error(), "empty") {
+	if err := SVG(io.Discard, Figure{Title: "empty"}); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a
@@ -36,7 +36,7 @@ func (c *PrefixCache) UnplannedRatio() *float64 {
 }
 
 func (c *PrefixCache) String() string {
-	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, chart.FormatRatio(*c.UnplannedRatio()))
+	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, render.FormatRatio(*c.UnplannedRatio()))
 }
 
 // prefixTokens sums the prompt tokens of a phase.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -69,7 +69,7 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	if p99 <= limit || above < lagP99Minimum {
 		return verdict{known: true}
 	}
-	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", chart.FormatSeconds(p99), above, len(lag), chart.FormatSeconds(limit))
+	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", render.FormatSeconds(p99), above, len(lag), render.FormatSeconds(limit))
 	if together := e.lateTogether(limit); together > 0 {
 		bad += fmt.Sprintf("; %d of these are slots that all started at once: --ramp starts them one after another", together)
 	}
@@ -102,7 +102,7 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 		return verdict{true, "no request was measured"}
 	}
 	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, chart.FormatRatio(ratio), e.total.errors)}
+		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, render.FormatRatio(ratio), e.total.errors)}
 	}
 	return verdict{known: true}
 }
@@ -190,7 +190,7 @@ func judgeThermalThrottle(e grounds, limit float64) verdict {
 		for _, reason := range throttleReasons() {
 			spent, known := r.throttle[reason]
 			if share := spent / r.windowSeconds; known && share > limit {
-				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, chart.FormatSeconds(spent), chart.FormatRatio(share))}
+				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, render.FormatSeconds(spent), render.FormatRatio(share))}
 			}
 		}
 		return verdict{known: r.whole}
@@ -216,7 +216,7 @@ func judgeSwapIn(e grounds, limit float64) verdict {
 		case r.swappedIn == nil:
 			return verdict{}
 		case *r.swappedIn > limit:
-			return verdict{true, fmt.Sprintf("%s were read back from swap", chart.FormatBytes(*r.swappedIn))}
+			return verdict{true, fmt.Sprintf("%s were read back from swap", render.FormatBytes(*r.swappedIn))}
 		}
 		return verdict{known: r.whole}
 	})

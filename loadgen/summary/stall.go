@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -146,10 +146,10 @@ func judgeClientStall(e grounds, limit float64) verdict {
 			how = "by the length of its stalls, up to"
 		}
 		return verdict{true, fmt.Sprintf("the client stood still, and arrivals of %d of %d requests (%s) waited for more than %s, %s %s",
-			delayed, total, chart.FormatRatio(float64(delayed)/float64(total)), chart.FormatSeconds(limit), how, chart.FormatSeconds(seconds(e.total.longestDelay)))}
+			delayed, total, render.FormatRatio(float64(delayed)/float64(total)), render.FormatSeconds(limit), how, render.FormatSeconds(seconds(e.total.longestDelay)))}
 	}
 	if e.in.Client.CPURatio > clientBusy {
-		return verdict{true, fmt.Sprintf("the client used %s of its cores", chart.FormatRatio(e.in.Client.CPURatio))}
+		return verdict{true, fmt.Sprintf("the client used %s of its cores", render.FormatRatio(e.in.Client.CPURatio))}
 	}
 	return verdict{known: true}
 }

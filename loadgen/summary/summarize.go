@@ -10,7 +10,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -306,7 +306,7 @@ func (r *reading) warnings() []string {
 		add("%s, not live: its figures are not measurements of this run", r.Mode)
 	}
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.Live() {
-		add("clocks were held by the software power cap for %s of %s", chart.FormatSeconds(capped), chart.FormatSeconds(r.windowSeconds))
+		add("clocks were held by the software power cap for %s of %s", render.FormatSeconds(capped), render.FormatSeconds(r.windowSeconds))
 	}
 	if r.Thermal.asleep() && r.Live() {
 		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)

@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -219,7 +219,7 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 		"delta of the warm-up": {ptr(s.Phases["warmup"].Deltas[`uma_gpu_energy_joules_total{uuid="GPU-1"}`].Delta), 200},
 	} {
 		if test.got == nil || math.Abs(*test.got-test.want) > 1e-5*math.Abs(test.want) {
-			t.Errorf("%s: %v, want %v", name, chart.Optional(test.got, chart.Digits), test.want)
+			t.Errorf("%s: %v, want %v", name, render.Optional(test.got, render.Digits), test.want)
 		}
 	}
 	if s.Memory.LedgerAt.Start != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -123,11 +123,11 @@ func counts(c compare.Comparison, of func(arm string) int) string {
 }
 
 // legend names the arms that have values to show.
-func legend(c compare.Comparison, has func(arm string) bool) []chart.LegendItem {
-	var items []chart.LegendItem
+func legend(c compare.Comparison, has func(arm string) bool) []render.LegendItem {
+	var items []render.LegendItem
 	for _, arm := range c.Arms {
 		if class, _ := armClass(c, arm); has(arm) {
-			items = append(items, chart.LegendItem{Class: class, Text: arm})
+			items = append(items, render.LegendItem{Class: class, Text: arm})
 		}
 	}
 	return items

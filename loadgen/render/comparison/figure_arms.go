@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // metricFigures returns two charts for each metric that is drawn: over the arms, and over time.
-func metricFigures(c compare.Comparison, s compare.Stratum) []chart.Figure {
-	var figures []chart.Figure
+func metricFigures(c compare.Comparison, s compare.Stratum) []render.Figure {
+	var figures []render.Figure
 	for _, k := range shown(s, mostFigures) {
 		figures = append(figures, boxes(c, s, k), overTime(c, s, k))
 	}
@@ -21,7 +21,7 @@ func metricFigures(c compare.Comparison, s compare.Stratum) []chart.Figure {
 const boxRuns = 5
 
 // boxes draws every run of a metric by arm, with a box plot and the mean next to it.
-func boxes(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
+func boxes(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 	unit := k.unit()
 	extent := noSpan()
 	groups := map[string][]point{}
@@ -38,7 +38,7 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 			extent.take(m.ci.Low, m.ci.High)
 		}
 	}
-	f := chart.Figure{Title: k.title() + ", by arm", Legend: legend(c, func(arm string) bool { return groups[arm] != nil })}
+	f := render.Figure{Title: k.title() + ", by arm", Legend: legend(c, func(arm string) bool { return groups[arm] != nil })}
 	f.Caption = counts(c, func(arm string) int { return len(groups[arm]) }) + "."
 	band := marginBand(c, k, s, groups[c.Baseline])
 	if band != nil {
@@ -46,9 +46,9 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 		extent.take(band.lo, band.hi)
 	}
 	flagged := outliers(s, k)
-	return f.Draw(func(width, height float64) *chart.Drawing {
+	return f.Draw(func(width, height float64) *render.Drawing {
 		y := closeAxis(unit, extent.lo, extent.hi, 6)
-		frame := chart.NewFrame(width, height, chart.Categories(c.By, present), y, f.Title+": "+f.Caption)
+		frame := render.NewFrame(width, height, render.CategoryAxis(c.By, present), y, f.Title+": "+f.Caption)
 		band.draw(frame)
 		for i, arm := range present {
 			class, form := armClass(c, arm)
@@ -86,19 +86,19 @@ func marginBand(c compare.Comparison, k key, s compare.Stratum, baseline []point
 	return nil
 }
 
-func (a *area) draw(f *chart.Frame) {
+func (a *area) draw(f *render.Frame) {
 	if a == nil {
 		return
 	}
 	top, bottom := f.PY(a.hi), f.PY(a.lo)
-	f.Add(chart.Shape{Kind: "rect", Class: "margin", X: f.Left, Y: top, W: chart.Tenth(f.Right - f.Left), H: chart.Tenth(bottom - top), Title: "margin " + a.says})
+	f.Add(render.Shape{Kind: "rect", Class: "margin", X: f.Left, Y: top, W: render.Tenth(f.Right - f.Left), H: render.Tenth(bottom - top), Title: "margin " + a.says})
 	f.Line("mark", f.Left, f.PY(a.mean), f.Right, f.PY(a.mean))
 }
 
 // slot returns the width of a category on the drawing.
-func slot(f *chart.Frame) float64 { return (f.Right - f.Left) / (f.X.Hi - f.X.Lo) }
+func slot(f *render.Frame) float64 { return (f.Right - f.Left) / (f.X.Hi - f.X.Lo) }
 
-func drawBox(f *chart.Frame, class string, at float64, x []float64) {
+func drawBox(f *render.Frame, class string, at float64, x []float64) {
 	if len(x) < boxRuns {
 		return
 	}
@@ -108,11 +108,11 @@ func drawBox(f *chart.Frame, class string, at float64, x []float64) {
 	low, median, high := stats.Quantile(x, .25), stats.Quantile(x, .5), stats.Quantile(x, .75)
 	f.Whisker("whisker", middle, x[0], low, 0, "")
 	f.Whisker("whisker", middle, high, x[len(x)-1], 0, "")
-	f.Add(chart.Shape{Kind: "rect", Class: "box " + class, X: chart.Tenth(middle - half), Y: f.PY(high), W: chart.Tenth(2 * half), H: chart.Tenth(f.PY(low) - f.PY(high))})
+	f.Add(render.Shape{Kind: "rect", Class: "box " + class, X: render.Tenth(middle - half), Y: f.PY(high), W: render.Tenth(2 * half), H: render.Tenth(f.PY(low) - f.PY(high))})
 	f.Line("median", middle-half, f.PY(median), middle+half, f.PY(median))
 }
 
-func drawMean(f *chart.Frame, class string, at float64, all []point, unit compare.Unit) {
+func drawMean(f *render.Frame, class string, at float64, all []point, unit compare.Unit) {
 	m := meanOf(values(all))
 	x, y := f.PX(at), f.PY(m.value)
 	title := all[0].arm + ": " + m.text(unit, len(all))
@@ -123,7 +123,7 @@ func drawMean(f *chart.Frame, class string, at float64, all []point, unit compar
 }
 
 // drawRuns spreads the runs of an arm to the right in their order, so that none hides another.
-func drawRuns(f *chart.Frame, class string, form int, at float64, all []point, flagged map[string]bool, unit compare.Unit) {
+func drawRuns(f *render.Frame, class string, form int, at float64, all []point, flagged map[string]bool, unit compare.Unit) {
 	half := min(20, 0.16*slot(f))
 	for i, p := range all {
 		x := f.PX(at)
@@ -132,7 +132,7 @@ func drawRuns(f *chart.Frame, class string, form int, at float64, all []point, f
 		}
 		y := f.PY(p.value)
 		if flagged[p.run.Run] {
-			f.Add(chart.Shape{Kind: "dot", Class: "ring", X: chart.Tenth(x), Y: y, W: 6.5})
+			f.Add(render.Shape{Kind: "dot", Class: "ring", X: render.Tenth(x), Y: y, W: 6.5})
 		}
 		f.Mark(form, class+" run", x, y, p.text(unit))
 	}

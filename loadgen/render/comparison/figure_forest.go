@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // ratioRow is a metric of a pair as a ratio to the baseline, with its interval and its margin.
@@ -50,7 +50,7 @@ func newRatio(m compare.Metrics) *ratioRow {
 }
 
 // forest draws the ratios of all metrics of a pair below each other; nil without any.
-func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.Figure {
+func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *render.Figure {
 	var rows []ratioRow
 	extent := span{1, 1}
 	without := 0
@@ -66,7 +66,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 	if len(rows) == 0 {
 		return nil
 	}
-	f := chart.Figure{Title: pair.B + " as a multiple of " + pair.A, Full: true}
+	f := render.Figure{Title: pair.B + " as a multiple of " + pair.A, Full: true}
 	f.Caption = counts(c, func(arm string) int {
 		if arm != pair.A && arm != pair.B {
 			return 0
@@ -76,8 +76,8 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *chart.F
 	if without > 0 {
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}
-	f.Legend = []chart.LegendItem{{Class: "c1", Text: "better"}, {Class: "c2", Text: "worse"}, {Class: "c3", Text: "different"}, {Class: "c0", Text: "equivalent or irrelevant"}, {Class: "c7", Text: "inconclusive"}}
-	drawn := f.DrawTall(74+24*float64(len(rows)), 74+40*float64(len(rows)), func(width, height float64) *chart.Drawing {
+	f.Legend = []render.LegendItem{{Class: "c1", Text: "better"}, {Class: "c2", Text: "worse"}, {Class: "c3", Text: "different"}, {Class: "c0", Text: "equivalent or irrelevant"}, {Class: "c7", Text: "inconclusive"}}
+	drawn := f.DrawTall(74+24*float64(len(rows)), 74+40*float64(len(rows)), func(width, height float64) *render.Drawing {
 		return drawForest(rows, extent, width, height, f.Title+": "+f.Caption)
 	})
 	return &drawn
@@ -113,14 +113,14 @@ func besideOne(rows []ratioRow) string {
 // wide is the width from which on names are next to their row instead of above it.
 const wide = 700
 
-func drawForest(rows []ratioRow, extent span, width, height float64, label string) *chart.Drawing {
-	margins := chart.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
+func drawForest(rows []ratioRow, extent span, width, height float64, label string) *render.Drawing {
+	margins := render.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	names := width >= wide
 	if names {
 		margins.Left, margins.Right = 350, 274
 	}
 	x := ratioAxis(extent, width-margins.Left-margins.Right)
-	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	frame := render.NewFrameIn(margins, width, height, x, render.Axis{Lo: 0, Hi: 1}, label)
 	each := (frame.Bottom - frame.Top) / float64(len(rows))
 	one := frame.PX(1)
 	if names {
@@ -129,11 +129,11 @@ func drawForest(rows []ratioRow, extent span, width, height float64, label strin
 	for i, r := range rows {
 		y := frame.Top + (float64(i)+0.5)*each
 		if names {
-			frame.Text("row", frame.Left-10, y+4, "end", chart.Shorten(r.name, frame.Left-14))
-			frame.Text("row", frame.Right+10, y+4, "start", chart.Shorten(r.says, width-frame.Right-14))
+			frame.Text("row", frame.Left-10, y+4, "end", render.Shorten(r.name, frame.Left-14))
+			frame.Text("row", frame.Right+10, y+4, "start", render.Shorten(r.says, width-frame.Right-14))
 		} else {
-			room := frame.Right - frame.Left - chart.LetterWidth*float64(len([]rune(r.says))+2)
-			frame.Text("row", frame.Left, y-6, "start", chart.Shorten(r.name, room)+"  "+r.says)
+			room := frame.Right - frame.Left - render.LetterWidth*float64(len([]rune(r.says))+2)
+			frame.Text("row", frame.Left, y-6, "start", render.Shorten(r.name, room)+"  "+r.says)
 			y += 7
 			frame.Line("mark", one, y-10, one, y+10)
 		}
@@ -142,17 +142,17 @@ func drawForest(rows []ratioRow, extent span, width, height float64, label strin
 	return frame.Drawing
 }
 
-func drawRatio(f *chart.Frame, r ratioRow, y float64) {
+func drawRatio(f *render.Frame, r ratioRow, y float64) {
 	low, high := f.PX(r.marginLow), f.PX(r.marginHigh)
-	f.Add(chart.Shape{Kind: "rect", Class: "margin", X: low, Y: chart.Tenth(y - 7), W: chart.Tenth(max(1, high-low)), H: 14})
+	f.Add(render.Shape{Kind: "rect", Class: "margin", X: low, Y: render.Tenth(y - 7), W: render.Tenth(max(1, high-low)), H: 14})
 	f.Line("whisker strong", f.PX(r.lo), y, f.PX(r.hi), y)
 	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.says, compare.Change(r.lo), compare.Change(r.hi)))
 }
 
 // ratioAxis is logarithmic around 1: half and double are equally far away.
-func ratioAxis(extent span, width float64) chart.Axis {
+func ratioAxis(extent span, width float64) render.Axis {
 	reach := 1.02 * max(math.Log(extent.hi), -math.Log(extent.lo), math.Log(1.005))
-	a := chart.Axis{Title: "ratio, logarithmic", Lo: math.Exp(-reach), Hi: math.Exp(reach), Log: true}
+	a := render.Axis{Title: "ratio, logarithmic", Lo: math.Exp(-reach), Hi: math.Exp(reach), Log: true}
 	ticks := []float64{.05, .1, .2, .5, 1, 2, 5, 10, 20}
 	for _, finer := range [][]float64{
 		{.2, .3, .5, .7, 1, 1.4, 2, 3, 5}, {.5, .6, .7, .8, .9, 1, 1.1, 1.25, 1.5, 1.75, 2}, {.8, .85, .9, .95, 1, 1.05, 1.1, 1.15, 1.2},
@@ -165,7 +165,7 @@ func ratioAxis(extent span, width float64) chart.Axis {
 	}
 	for _, t := range ticks {
 		if t >= a.Lo && t <= a.Hi {
-			a.Ticks = append(a.Ticks, chart.Tick{At: t, Text: chart.Number(t)})
+			a.Ticks = append(a.Ticks, render.Tick{At: t, Text: render.Number(t)})
 		}
 	}
 	return a

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // mostFront is the number of charts above the strata, and mostBars the number of strata that they show.
@@ -16,11 +16,11 @@ const (
 
 // frontFigures draws the headline metrics of all strata side by side, a bar for each arm; none for a single stratum,
 // whose own charts have the same data.
-func frontFigures(c compare.Comparison) []chart.Figure {
+func frontFigures(c compare.Comparison) []render.Figure {
 	if len(c.Strata) < 2 || len(c.Strata) > mostBars {
 		return nil
 	}
-	var figures []chart.Figure
+	var figures []render.Figure
 	for _, name := range headline() {
 		for _, k := range []key{{name, false}, {name, true}} {
 			if f := bars(c, k); f != nil && len(figures) < mostFront {
@@ -40,7 +40,7 @@ type group struct {
 }
 
 // bars draws the means of a metric; nil unless two strata have it.
-func bars(c compare.Comparison, k key) *chart.Figure {
+func bars(c compare.Comparison, k key) *render.Figure {
 	var groups []group
 	extent := span{}
 	with := map[int]bool{}
@@ -64,7 +64,7 @@ func bars(c compare.Comparison, k key) *chart.Figure {
 	for _, s := range c.Strata {
 		names = append(names, stratumName(c, s))
 	}
-	f := chart.Figure{Title: k.title(), Legend: legend(c, func(arm string) bool { return slices.ContainsFunc(groups, func(g group) bool { return g.arm == arm }) })}
+	f := render.Figure{Title: k.title(), Legend: legend(c, func(arm string) bool { return slices.ContainsFunc(groups, func(g group) bool { return g.arm == arm }) })}
 	f.Caption = counts(c, func(arm string) (n int) {
 		for _, g := range groups {
 			if g.arm == arm {
@@ -73,8 +73,8 @@ func bars(c compare.Comparison, k key) *chart.Figure {
 		}
 		return n
 	}) + ", a mark each. A bar is their mean, its line the 95 % interval."
-	drawn := f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.Categories("", names), wholeAxis(k.unit(), extent.hi*1.08, 4), f.Title+": "+f.Caption)
+	drawn := f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.CategoryAxis("", names), wholeAxis(k.unit(), extent.hi*1.08, 4), f.Title+": "+f.Caption)
 		for _, g := range groups {
 			drawBar(frame, c, k, g)
 		}
@@ -83,13 +83,13 @@ func bars(c compare.Comparison, k key) *chart.Figure {
 	return &drawn
 }
 
-func drawBar(f *chart.Frame, c compare.Comparison, k key, g group) {
+func drawBar(f *render.Frame, c compare.Comparison, k key, g group) {
 	class, form := armClass(c, g.arm)
 	each := 0.8 * slot(f) / float64(len(c.Arms))
 	left := f.PX(float64(g.stratum)) - 0.4*slot(f) + each*float64(slices.Index(c.Arms, g.arm))
 	top := f.PY(g.mean.value)
 	title := g.arm + ": " + g.mean.text(k.unit(), len(g.runs))
-	f.Add(chart.Shape{Kind: "rect", Class: "bar " + class, X: chart.Tenth(left + 1), Y: top, W: chart.Tenth(each - 2), H: chart.Tenth(f.Bottom - top), Title: title})
+	f.Add(render.Shape{Kind: "rect", Class: "bar " + class, X: render.Tenth(left + 1), Y: top, W: render.Tenth(each - 2), H: render.Tenth(f.Bottom - top), Title: title})
 	highest := top
 	for i, p := range g.runs {
 		x := left + each*(0.2+0.6*(float64(i)+0.5)/float64(len(g.runs)))
@@ -100,7 +100,7 @@ func drawBar(f *chart.Frame, c compare.Comparison, k key, g group) {
 		f.Whisker("whisker strong", left+each/2, g.mean.ci.Low, g.mean.ci.High, 5, title)
 		highest = min(highest, f.PY(g.mean.ci.High))
 	}
-	if text := barText(k.unit(), g.mean.value); chart.LetterWidth*float64(len(text)) < each+1 {
+	if text := barText(k.unit(), g.mean.value); render.LetterWidth*float64(len(text)) < each+1 {
 		f.Text("value", left+each/2, highest-7, "middle", text)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // kvOf returns the metric that is the x of a KV model.
@@ -62,19 +62,19 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	if len(dots) == 0 {
 		return k
 	}
-	f := chart.Figure{Title: "KV cache and what was free for it", Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
+	f := render.Figure{Title: "KV cache and what was free for it", Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
 	f.Caption = counts(c, func(arm string) int { return len(dots[arm]) }) + ", a mark each. The line is the model."
-	drawn := f.Draw(func(width, height float64) *chart.Drawing {
-		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, chart.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)
+	drawn := f.Draw(func(width, height float64) *render.Drawing {
+		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, render.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)
 		right.Title, up.Title = key{name: kvOf(m)}.title()+", "+right.Title, "KV cache, "+up.Title
-		frame := chart.NewFrame(width, height, right, up, f.Title+": "+f.Caption)
-		at := func(v float64) chart.Place {
+		frame := render.NewFrame(width, height, right, up, f.Title+": "+f.Caption)
+		at := func(v float64) render.Place {
 			if m.Of == compare.KVOfFree {
-				return chart.Place{X: v, Y: m.Fraction * v}
+				return render.Place{X: v, Y: m.Fraction * v}
 			}
-			return chart.Place{X: v, Y: m.Fraction * (m.TotalBytes - v)}
+			return render.Place{X: v, Y: m.Fraction * (m.TotalBytes - v)}
 		}
-		frame.Polyline("mark", "", [][]chart.Place{{at(x.lo), at(x.hi)}})
+		frame.Polyline("mark", "", [][]render.Place{{at(x.lo), at(x.hi)}})
 		for _, arm := range c.Arms {
 			class, form := armClass(c, arm)
 			for _, d := range dots[arm] {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // ledgerFigures returns the charts of the host of the runs and of every further machine that both arms measured.
-func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*chart.Figure {
-	var all []*chart.Figure
+func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*render.Figure {
+	var all []*render.Figure
 	for _, l := range ledgersOf(pair) {
 		if f := ledgerFigure(c, s, pair, l); f != nil {
 			all = append(all, f)
@@ -20,8 +20,8 @@ func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) [
 
 // ledgerFigure draws the difference of each line of the memory ledger, with small differences folded into one; nil
 // where none was observed, or none differs.
-func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *chart.Figure {
-	f := chart.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *render.Figure {
+	f := render.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
 	folded := l.folded(nil)
 	if folded.differ == 0 {
 		return nil
@@ -30,7 +30,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 	for _, m := range moments {
 		delta := m.of(folded.difference)
 		if delta != nil {
-			f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: "at " + m.name})
+			f.Legend = append(f.Legend, render.LegendItem{Class: m.class, Text: "at " + m.name})
 		}
 		for _, bytes := range delta {
 			extent.take(bytes)
@@ -43,27 +43,27 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 		return len(s.Arms[arm].Runs)
 	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
 	names := folded.names()
-	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *chart.Drawing {
+	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *render.Drawing {
 		return drawLedger(names, extent, folded.difference, width, height, f.Title+": "+f.Caption)
 	})
 	return &drawn
 }
 
-func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *chart.Drawing {
-	margins := chart.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
+func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *render.Drawing {
+	margins := render.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	if width >= wide {
 		margins.Left, margins.Right = 190, 90
 	}
-	x := chart.Linear("GiB", extent.lo, extent.hi, 1./(1<<30), chart.TicksFor(width))
+	x := render.LinearAxis("GiB", extent.lo, extent.hi, 1./(1<<30), render.TicksFor(width))
 	if max(extent.hi, -extent.lo) < 2<<30 {
-		x = chart.Linear("MiB", extent.lo, extent.hi, 1./(1<<20), chart.TicksFor(width))
+		x = render.LinearAxis("MiB", extent.lo, extent.hi, 1./(1<<20), render.TicksFor(width))
 	}
-	frame := chart.NewFrameIn(margins, width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
+	frame := render.NewFrameIn(margins, width, height, x, render.Axis{Lo: 0, Hi: 1}, label)
 	each := (frame.Bottom - frame.Top) / float64(len(names))
 	for i, line := range names {
 		top := frame.Top + float64(i)*each + 3
 		if width >= wide {
-			frame.Text("row", frame.Left-10, top+each/2, "end", chart.Shorten(line, frame.Left-14))
+			frame.Text("row", frame.Left-10, top+each/2, "end", render.Shorten(line, frame.Left-14))
 		} else {
 			frame.Text("row", frame.Left, top+9, "start", line)
 			top += 15
@@ -79,9 +79,9 @@ func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, h
 	return frame.Drawing
 }
 
-func drawDelta(f *chart.Frame, class, name string, bytes, top, thick float64) {
+func drawDelta(f *render.Frame, class, name string, bytes, top, thick float64) {
 	from, to := f.PX(min(0, bytes)), f.PX(max(0, bytes))
-	f.Add(chart.Shape{Kind: "rect", Class: class, X: from, Y: chart.Tenth(top), W: chart.Tenth(max(.5, to-from)), H: chart.Tenth(thick - 1), Title: name + ": " + signedBytes(bytes)})
+	f.Add(render.Shape{Kind: "rect", Class: class, X: from, Y: render.Tenth(top), W: render.Tenth(max(.5, to-from)), H: render.Tenth(thick - 1), Title: name + ": " + signedBytes(bytes)})
 }
 
 func signedBytes(b float64) string {

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // loadFigures draws metrics over a number in which strata differ, such as the concurrency of a sweep.
-func loadFigures(c compare.Comparison) []chart.Figure {
-	var figures []chart.Figure
+func loadFigures(c compare.Comparison) []render.Figure {
+	var figures []render.Figure
 	for _, label := range c.Within {
 		loads, ok := numbersOf(c, label)
 		if !ok {
@@ -68,8 +68,8 @@ func numbersOf(c compare.Comparison, label string) (map[string]float64, bool) {
 }
 
 // overLoad draws the headline metrics of a course, a line for each arm.
-func overLoad(c compare.Comparison, label string, loads map[string]float64, along course) []chart.Figure {
-	var figures []chart.Figure
+func overLoad(c compare.Comparison, label string, loads map[string]float64, along course) []render.Figure {
+	var figures []render.Figure
 	for _, name := range []string{compare.OutputTokensPerSecond, compare.ToolOutputTokensPerSecond, "requests_per_second", compare.TimeToFirstToken, compare.TimePerOutputToken, compare.RequestDuration} {
 		curves := map[string][]loaded{}
 		extent := noSpan()
@@ -95,9 +95,9 @@ type loaded struct {
 	runs []point
 }
 
-func drawLoad(c compare.Comparison, label string, k key, common string, curves map[string][]loaded, extent span) chart.Figure {
+func drawLoad(c compare.Comparison, label string, k key, common string, curves map[string][]loaded, extent span) render.Figure {
 	unit := k.unit()
-	f := chart.Figure{Title: k.title() + " over " + label, Legend: legend(c, func(arm string) bool { return curves[arm] != nil })}
+	f := render.Figure{Title: k.title() + " over " + label, Legend: legend(c, func(arm string) bool { return curves[arm] != nil })}
 	if common != "" {
 		f.Title += ", " + common
 	}
@@ -107,14 +107,14 @@ func drawLoad(c compare.Comparison, label string, k key, common string, curves m
 		}
 		return n
 	}) + ", a mark each; the line goes through their means, with 95 % intervals."
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.Loads(label, loadsOf(curves)), overLoadAxis(unit, extent), f.Title+": "+f.Caption)
+	return f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.LoadAxis(label, loadsOf(curves)), overLoadAxis(unit, extent), f.Title+": "+f.Caption)
 		for _, arm := range c.Arms {
 			class, form := armClass(c, arm)
-			var line []chart.Place
+			var line []render.Place
 			for _, l := range curves[arm] {
 				m := meanOf(values(l.runs))
-				line = append(line, chart.Place{X: l.load, Y: m.value})
+				line = append(line, render.Place{X: l.load, Y: m.value})
 				if m.ci != nil {
 					frame.Whisker("whisker", frame.PX(l.load), max(0, m.ci.Low), m.ci.High, 4, arm+": "+m.text(unit, len(l.runs)))
 				}
@@ -122,7 +122,7 @@ func drawLoad(c compare.Comparison, label string, k key, common string, curves m
 					frame.Mark(form, class+" run", frame.PX(l.load), frame.PY(p.value), p.text(unit))
 				}
 			}
-			frame.Polyline("line "+class, "", [][]chart.Place{line})
+			frame.Polyline("line "+class, "", [][]render.Place{line})
 		}
 		return frame.Drawing
 	})
@@ -139,9 +139,9 @@ func loadsOf(curves map[string][]loaded) []float64 {
 }
 
 // overLoadAxis begins at 0, except for durations that differ by more than a decade.
-func overLoadAxis(unit compare.Unit, extent span) chart.Axis {
+func overLoadAxis(unit compare.Unit, extent span) render.Axis {
 	if unit == compare.UnitSeconds {
-		return chart.Durations(extent.lo, extent.hi)
+		return render.DurationAxis(extent.lo, extent.hi)
 	}
 	return wholeAxis(unit, extent.hi, 4)
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // mostBlocks is the largest number of changes of arms that are marked; beyond it the marks of the runs show them.
 const mostBlocks = 14
 
 // overTime draws every run of a metric at its position in time.
-func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
+func overTime(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 	unit := k.unit()
 	var all []point
 	extent := noSpan()
@@ -30,14 +30,14 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 		}
 		return n
 	}
-	f := chart.Figure{Title: k.title() + ", in the order of time", Legend: legend(c, func(arm string) bool { return of(arm) > 0 })}
+	f := render.Figure{Title: k.title() + ", in the order of time", Legend: legend(c, func(arm string) bool { return of(arm) > 0 })}
 	f.Caption = counts(c, of) + ", one after the other." + driftWords(c, s, k)
 	flagged := outliers(s, k)
 	blocks := blocksOf(all)
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		x := chart.Linear("runs in the order of their start", 1, float64(max(2, len(all))), 1, chart.TicksFor(width)).Between(0.5, float64(len(all))+0.5)
-		x.Ticks = slices.DeleteFunc(x.Ticks, func(t chart.Tick) bool { return t.At != float64(int(t.At)) })
-		frame := chart.NewFrame(width, height, x, closeAxis(unit, extent.lo, extent.hi, 6), f.Title+": "+f.Caption)
+	return f.Draw(func(width, height float64) *render.Drawing {
+		x := render.LinearAxis("runs in the order of their start", 1, float64(max(2, len(all))), 1, render.TicksFor(width)).Between(0.5, float64(len(all))+0.5)
+		x.Ticks = slices.DeleteFunc(x.Ticks, func(t render.Tick) bool { return t.At != float64(int(t.At)) })
+		frame := render.NewFrame(width, height, x, closeAxis(unit, extent.lo, extent.hi, 6), f.Title+": "+f.Caption)
 		if len(blocks) <= mostBlocks {
 			frame.Phases(blocks)
 		}
@@ -49,7 +49,7 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 			class, form := armClass(c, p.arm)
 			at, y := frame.PX(float64(i+1)), frame.PY(p.value)
 			if flagged[p.run.Run] {
-				frame.Add(chart.Shape{Kind: "dot", Class: "ring", X: at, Y: y, W: 6.5})
+				frame.Add(render.Shape{Kind: "dot", Class: "ring", X: at, Y: y, W: 6.5})
 			}
 			frame.Mark(form, class+" run", at, y, p.text(unit))
 		}
@@ -58,8 +58,8 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) chart.Figure {
 }
 
 // drawThread joins consecutive runs of an arm.
-func drawThread(f *chart.Frame, class, arm string, all []point) {
-	var threads [][]chart.Place
+func drawThread(f *render.Frame, class, arm string, all []point) {
+	var threads [][]render.Place
 	for i, p := range all {
 		if p.arm != arm {
 			continue
@@ -68,17 +68,17 @@ func drawThread(f *chart.Frame, class, arm string, all []point) {
 			threads = append(threads, nil)
 		}
 		last := len(threads) - 1
-		threads[last] = append(threads[last], chart.Place{X: float64(i + 1), Y: p.value})
+		threads[last] = append(threads[last], render.Place{X: float64(i + 1), Y: p.value})
 	}
-	f.Polyline("thread "+class, "", slices.DeleteFunc(threads, func(t []chart.Place) bool { return len(t) < 2 }))
+	f.Polyline("thread "+class, "", slices.DeleteFunc(threads, func(t []render.Place) bool { return len(t) < 2 }))
 }
 
 // blocksOf returns the stretches of runs of one arm.
-func blocksOf(all []point) []chart.Span {
-	var blocks []chart.Span
+func blocksOf(all []point) []render.PhaseSpan {
+	var blocks []render.PhaseSpan
 	for i, p := range all {
 		if i == 0 || all[i-1].arm != p.arm {
-			blocks = append(blocks, chart.Span{Name: p.arm, Start: float64(i) + 0.5})
+			blocks = append(blocks, render.PhaseSpan{Name: p.arm, Start: float64(i) + 0.5})
 		}
 		blocks[len(blocks)-1].End = float64(i) + 1.5
 	}

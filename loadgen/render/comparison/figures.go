@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // Named is a chart with a name for its file.
 type Named struct {
 	Name string
-	chart.Figure
+	render.Figure
 }
 
 // Figures returns all charts of a comparison's page.
 func Figures(c compare.Comparison) []Named {
 	var all []Named
-	add := func(where string, figures ...chart.Figure) {
+	add := func(where string, figures ...render.Figure) {
 		for _, f := range figures {
 			all = append(all, Named{fmt.Sprintf("%02d-%s", len(all)+1, slug(strings.TrimSpace(where+" "+f.Title))), f})
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are usually
@@ -31,8 +30,8 @@ func decisiveGrid(c compare.Comparison) render.Table {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), chart.Optional(m.B.Mean, unit.Text),
-					chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
+				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
+					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
 			}
 		}
 	}
@@ -42,9 +41,9 @@ func decisiveGrid(c compare.Comparison) render.Table {
 // ratioText formats the ratio as a change; a ratio of temperatures has no meaning and is left out.
 func ratioText(m compare.Metrics) string {
 	if compare.Unit(m.Unit) == compare.UnitCelsius {
-		return chart.None
+		return render.None
 	}
-	return chart.Optional(m.Ratio, compare.Change)
+	return render.Optional(m.Ratio, compare.Change)
 }
 
 // anyInterval returns the interval of the ratio for a metric analysed as ratios, else that of the difference.
@@ -56,7 +55,7 @@ func anyInterval(m compare.Metrics) string {
 	case m.CI95 != nil:
 		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
 	default:
-		return chart.None
+		return render.None
 	}
 }
 
@@ -89,14 +88,14 @@ func metricsGrid(pair compare.Pair) render.Table {
 			name += " (primary)"
 		}
 		cells := []string{
-			name, string(m.Direction), VerdictText(m), chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
-			chart.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
+			name, string(m.Direction), VerdictText(m), render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+			render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
 		}
 		if paired {
-			cells = append(cells, chart.Optional(m.PairedP, probability))
+			cells = append(cells, render.Optional(m.PairedP, probability))
 		}
-		cells = append(cells, chart.Optional(m.WelchP, probability), chart.Optional(m.MannWhitneyP, probability), chart.Optional(m.HedgesG, twoDigits),
-			chart.Optional(m.TOSTP, probability), chart.Optional(m.HolmP, probability), chart.Optional(m.MDE, func(v float64) string {
+		cells = append(cells, render.Optional(m.WelchP, probability), render.Optional(m.MannWhitneyP, probability), render.Optional(m.HedgesG, twoDigits),
+			render.Optional(m.TOSTP, probability), render.Optional(m.HolmP, probability), render.Optional(m.MDE, func(v float64) string {
 				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
 			}))
 		g.AddIn(rowTone(m), cells...)
@@ -155,7 +154,7 @@ func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
 	for _, r := range runs {
-		start := chart.None
+		start := render.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04:05")
 		}
@@ -209,8 +208,8 @@ func orderGrid(pair compare.Pair) render.Table {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+chart.Optional(h.P, probability), "difference by which arm came first",
-			pair.A+" first "+chart.Optional(h.AB, text), pair.B+" first "+chart.Optional(h.BA, text))
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+render.Optional(h.P, probability), "difference by which arm came first",
+			pair.A+" first "+render.Optional(h.AB, text), pair.B+" first "+render.Optional(h.BA, text))
 	}
 	return g
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 func rendered(t *testing.T, title string, c compare.Comparison) string {
@@ -112,7 +112,7 @@ func TestEveryRunIsInEveryFigureOfItsMetric(t *testing.T) {
 }
 
 // shapes are the classes of a drawing, one a line.
-func shapes(d *chart.Drawing) string {
+func shapes(d *render.Drawing) string {
 	var b strings.Builder
 	for _, s := range d.Shapes {
 		b.WriteString(s.Class + "\n")
@@ -254,7 +254,7 @@ func TestANarrowForestCutsNamesAndNoVerdicts(t *testing.T) {
 	says := "+43.75 %  worse, confounded with time"
 	row := ratioRow{name: strings.Repeat("a metric of a long name ", 5), says: says, at: 1.4, lo: 1.3, hi: 1.5, marginLow: 0.98, marginHigh: 1.02}
 	drawing := drawForest([]ratioRow{row, row}, span{0.98, 1.5}, 340, 154, "x")
-	var lines, texts []chart.Shape
+	var lines, texts []render.Shape
 	for _, s := range drawing.Shapes {
 		switch {
 		case s.Class == "mark":
@@ -264,7 +264,7 @@ func TestANarrowForestCutsNamesAndNoVerdicts(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if !strings.HasSuffix(text.Text, "…  "+says) || float64(len([]rune(text.Text)))*chart.LetterWidth > 340 {
+		if !strings.HasSuffix(text.Text, "…  "+says) || float64(len([]rune(text.Text)))*render.LetterWidth > 340 {
 			t.Errorf("%q", text.Text)
 		}
 		for _, line := range lines {

@@ -10,7 +10,6 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // moments are the moments at which ledgers are compared, with their colour.
@@ -151,7 +150,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 func cells(columns []map[string]float64, of func(map[string]float64) (bytes float64, known bool)) []string {
 	var all []string
 	for i, lines := range columns {
-		text := chart.None
+		text := render.None
 		if bytes, known := of(lines); known {
 			gib := math.Round(bytes/(1<<30)*100) / 100
 			text = strconv.FormatFloat(gib+0, 'f', 2, 64) // + 0 makes 0 of -0

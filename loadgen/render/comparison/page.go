@@ -7,7 +7,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // HTML writes a comparison as one self-contained page: no script, and no external resource.
@@ -72,7 +71,7 @@ func Warnings(all []compare.Warning) render.List {
 // kvModel is the model of the KV cache with its chart, if there is one.
 type kvModel struct {
 	Says   string
-	Figure *chart.Figure
+	Figure *render.Figure
 }
 
 func kvBlocks(kv *kvModel, drawn bool) []render.Block {
@@ -87,7 +86,7 @@ func kvBlocks(kv *kvModel, drawn bool) []render.Block {
 }
 
 // there returns the charts that could be drawn.
-func there(figures ...*chart.Figure) render.Figures {
+func there(figures ...*render.Figure) render.Figures {
 	var all render.Figures
 	for _, f := range figures {
 		if f != nil {
@@ -154,7 +153,7 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 }
 
 func pairFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.Figures {
-	return there(append([]*chart.Figure{forest(c, s, pair)}, ledgerFigures(c, s, pair)...)...)
+	return there(append([]*render.Figure{forest(c, s, pair)}, ledgerFigures(c, s, pair)...)...)
 }
 
 func pairName(p compare.Pair) string { return p.B + " against " + p.A }

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // scale is the unit in which a chart shows a metric, and its factor from the unit of the metric.
@@ -17,7 +17,7 @@ type scale struct {
 func scaleOf(unit compare.Unit, largest float64) scale {
 	switch unit {
 	case compare.UnitSeconds:
-		by, name := chart.SecondsUnit(largest)
+		by, name := render.SecondsUnit(largest)
 		return scale{name, by}
 	case compare.UnitBytes:
 		if largest < 2<<30 {
@@ -40,14 +40,14 @@ func scaleOf(unit compare.Unit, largest float64) scale {
 }
 
 // closeAxis spans values that lie close together; its title notes that it does not begin at 0.
-func closeAxis(unit compare.Unit, lo, hi float64, n int) chart.Axis {
+func closeAxis(unit compare.Unit, lo, hi float64, n int) render.Axis {
 	s := scaleOf(unit, max(math.Abs(lo), math.Abs(hi)))
 	room := max(0.08*(hi-lo), 0.002*max(math.Abs(lo), math.Abs(hi)), 1e-9)
 	low, high := lo-room, hi+room
 	if lo >= 0 {
 		low = max(0, low)
 	}
-	a := chart.Linear(s.unit, low, high, s.by, n).Between(low, high)
+	a := render.LinearAxis(s.unit, low, high, s.by, n).Between(low, high)
 	if low > 0 {
 		a.Title += ", not from 0"
 	}
@@ -55,7 +55,7 @@ func closeAxis(unit compare.Unit, lo, hi float64, n int) chart.Axis {
 }
 
 // wholeAxis begins at 0, as bars must.
-func wholeAxis(unit compare.Unit, hi float64, n int) chart.Axis {
+func wholeAxis(unit compare.Unit, hi float64, n int) render.Axis {
 	s := scaleOf(unit, hi)
-	return chart.Linear(s.unit, 0, hi*1.06, s.by, n).Between(0, hi*1.06)
+	return render.LinearAxis(s.unit, 0, hi*1.06, s.by, n).Between(0, hi*1.06)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Limits of the text for a terminal. The other formats are complete.
@@ -103,12 +102,12 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 		if m.Primary {
 			name = "* " + name
 		}
-		change, ci := chart.Optional(m.Ratio, compare.Change), ends(m.RatioCI95, compare.Change)
+		change, ci := render.Optional(m.Ratio, compare.Change), ends(m.RatioCI95, compare.Change)
 		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
-			change, ci = chart.Optional(m.Difference, signs), ends(m.CI95, signs)
+			change, ci = render.Optional(m.Difference, signs), ends(m.CI95, signs)
 		}
-		g.Add(name, chart.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), chart.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+		g.Add(name, render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
 	}
 	return g, left
@@ -234,7 +233,7 @@ func warningsBelow(c compare.Comparison) []compare.Warning {
 // ends formats the ends of an interval.
 func ends(i *compare.Interval, text func(float64) string) string {
 	if i == nil {
-		return chart.None
+		return render.None
 	}
 	return text(i[0]) + " to " + text(i[1])
 }
@@ -243,7 +242,7 @@ func ends(i *compare.Interval, text func(float64) string) string {
 // published.
 func deviation(m compare.Moments, unit compare.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
-		return chart.None
+		return render.None
 	}
 	return unit.Beside(*m.SD, *m.Mean) + " (" + unit.Beside(*m.PopulationSD, *m.Mean) + ")"
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -20,10 +20,10 @@ type Course struct {
 	source   string
 	samples  int
 	end      float64 // seconds since the run's start
-	phases   []chart.Span
+	phases   []render.PhaseSpan
 	balances [][]balance
 	// lines are indexed like courseFigures, each in runs without a gap.
-	lines [][][]chart.Place
+	lines [][][]render.Place
 }
 
 // coursePoints is the number of moments of a run in a small chart.
@@ -75,7 +75,7 @@ func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
 }
 
 // course returns the first series of a family, thinned. GPU-held memory of the pool is a line of its ledger.
-func (t track) course(f courseFigure) [][]chart.Place {
+func (t track) course(f courseFigure) [][]render.Place {
 	if f.family.Def().Name == metric.GPUMemoryHeldBytes.Def().Name && t.heldInPool() {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (t track) course(f courseFigure) [][]chart.Place {
 	if len(lines) == 0 {
 		return nil
 	}
-	var runs [][]chart.Place
+	var runs [][]render.Place
 	for _, run := range t.runs(lines[0].points, f.scale) {
 		runs = append(runs, thinnedTo(run, coursePoints))
 	}
@@ -156,7 +156,7 @@ func ledgerPanels(members []Member, all [][]balance) render.Panels {
 		if len(m.Course.balances) == 0 {
 			continue
 		}
-		addPanel(&row, m, chart.BytesAxis(lowest, highest), func(f *chart.Frame) {
+		addPanel(&row, m, render.BytesAxis(lowest, highest), func(f *render.Frame) {
 			for _, run := range m.Course.balances {
 				drawStack(f, bands(), run)
 			}
@@ -177,7 +177,7 @@ func linePanels(members []Member, which int, figure courseFigure) render.Panels 
 		if len(m.Course.lines[which]) == 0 {
 			continue
 		}
-		addPanel(&row, m, chart.Linear(figure.unit, 0, highest, 1, 4), func(f *chart.Frame) {
+		addPanel(&row, m, render.LinearAxis(figure.unit, 0, highest, 1, 4), func(f *render.Frame) {
 			f.Polyline("line c0", "", m.Course.lines[which])
 		})
 	}
@@ -187,10 +187,10 @@ func linePanels(members []Member, which int, figure courseFigure) render.Panels 
 // Sizes of a small chart.
 const panelWidth, panelHeight = 330, 190
 
-func addPanel(row *render.Panels, m Member, y chart.Axis, draw func(*chart.Frame)) {
+func addPanel(row *render.Panels, m Member, y render.Axis, draw func(*render.Frame)) {
 	c := m.Course
 	caption := fmt.Sprintf("n = %d samples of %s", c.samples, c.source)
-	frame := chart.NewFrame(panelWidth, panelHeight, chart.TimeAxis(c.end, chart.TicksFor(panelWidth)), y, row.Title+", "+m.Name+": "+caption)
+	frame := render.NewFrame(panelWidth, panelHeight, render.TimeAxis(c.end, render.TicksFor(panelWidth)), y, row.Title+", "+m.Name+": "+caption)
 	draw(frame)
 	frame.Phases(c.phases)
 	row.Panels = append(row.Panels, render.Panel{Name: m.Name, Caption: caption, Drawing: frame.Drawing})

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -31,9 +31,9 @@ type histogram struct {
 }
 
 // distributions returns the charts of the distributions of latencies.
-func distributions(r *summary.Requests) []chart.Figure {
+func distributions(r *summary.Requests) []render.Figure {
 	l := r.Latency()
-	var figures []chart.Figure
+	var figures []render.Figure
 	add := func(h histogram) {
 		if h.summary != nil && h.summary.N > 0 {
 			figures = append(figures, h.figure())
@@ -63,60 +63,60 @@ func distributions(r *summary.Requests) []chart.Figure {
 // The ratio of the largest to the smallest value from which on the axis is logarithmic.
 const logSpread = 40
 
-func (h histogram) figure() chart.Figure {
-	f := chart.Figure{Title: h.title, Caption: h.caption()}
+func (h histogram) figure() render.Figure {
+	f := render.Figure{Title: h.title, Caption: h.caption()}
 	if h.other != nil {
-		f.Legend = []chart.LegendItem{{Class: "c0", Text: "from send"}, {Class: "outline", Text: "from the intended start"}}
+		f.Legend = []render.LegendItem{{Class: "c0", Text: "from send"}, {Class: "outline", Text: "from the intended start"}}
 	}
 	return f.Draw(h.draw)
 }
 
 func (h histogram) caption() string {
 	d := h.summary
-	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, chart.Optional(d.Mean, chart.FormatSeconds))
+	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, render.Optional(d.Mean, render.FormatSeconds))
 	if d.SD != nil {
-		text += ", sd " + chart.FormatSeconds(*d.SD)
+		text += ", sd " + render.FormatSeconds(*d.SD)
 	}
-	text += fmt.Sprintf(", from %s to %s.", chart.Optional(d.Min, chart.FormatSeconds), chart.Optional(d.Max, chart.FormatSeconds))
+	text += fmt.Sprintf(", from %s to %s.", render.Optional(d.Min, render.FormatSeconds), render.Optional(d.Max, render.FormatSeconds))
 	if d.P99 == nil {
 		text += " p99 needs 299 samples."
 	}
 	if o := h.otherSummary; o != nil {
 		text += fmt.Sprintf(" From the intended start: n = %d, mean %s, p50 %s, longest %s.", o.N,
-			chart.Optional(o.Mean, chart.FormatSeconds), chart.Optional(o.P50, chart.FormatSeconds), chart.Optional(o.Max, chart.FormatSeconds))
+			render.Optional(o.Mean, render.FormatSeconds), render.Optional(o.P50, render.FormatSeconds), render.Optional(o.Max, render.FormatSeconds))
 	}
 	return text
 }
 
 // xAxis spans both sets of values.
-func (h histogram) xAxis(n int) chart.Axis {
+func (h histogram) xAxis(n int) render.Axis {
 	lo, hi := *h.summary.Min, *h.summary.Max
 	if h.otherSummary != nil {
 		lo, hi = min(lo, *h.otherSummary.Min), max(hi, *h.otherSummary.Max)
 	}
-	scale, unit := chart.SecondsUnit(hi)
+	scale, unit := render.SecondsUnit(hi)
 	if lo > 0 && hi/lo > logSpread {
-		return chart.Logarithmic(unit+", logarithmic", lo*.95, hi*1.05, scale)
+		return render.LogAxis(unit+", logarithmic", lo*.95, hi*1.05, scale)
 	}
 	margin := max((hi-lo)*.02, hi*.005)
 	lo, hi = max(0, lo-margin), hi+margin
-	return chart.Linear(unit, lo, hi, scale, n).Between(lo, hi)
+	return render.LinearAxis(unit, lo, hi, scale, n).Between(lo, hi)
 }
 
 // binWidth is the approximate width of a bar.
 const binWidth = 11
 
-func (h histogram) draw(width, height float64) *chart.Drawing {
-	x := h.xAxis(chart.TicksFor(width))
-	n := int((width - chart.MarginLeft - chart.MarginRight) / binWidth)
+func (h histogram) draw(width, height float64) *render.Drawing {
+	x := h.xAxis(render.TicksFor(width))
+	n := int((width - render.MarginLeft - render.MarginRight) / binWidth)
 	bars, others := binned(h.values, x, n), []int64(nil)
 	most := largestOf(bars)
 	if h.other != nil {
 		others = binned(h.other, x, n)
 		most = max(most, largestOf(others))
 	}
-	y := chart.Linear(h.counts, 0, float64(most)*1.25, 1, 4)
-	f := chart.NewFrame(width, height, x, y, h.title+": "+h.caption())
+	y := render.LinearAxis(h.counts, 0, float64(most)*1.25, 1, 4)
+	f := render.NewFrame(width, height, x, y, h.title+": "+h.caption())
 	drawBars(f, bars, x, h.counts)
 	drawOutline(f, others)
 	drawPercentiles(f, h.summary)
@@ -124,7 +124,7 @@ func (h histogram) draw(width, height float64) *chart.Drawing {
 }
 
 // binned counts values in n bins of equal width on the axis.
-func binned(values valued, x chart.Axis, n int) []int64 {
+func binned(values valued, x render.Axis, n int) []int64 {
 	bins := make([]int64, n)
 	values(func(value, count int64) {
 		bins[min(n-1, int(float64(n)*x.Share(seconds(value))))] += count
@@ -140,33 +140,33 @@ func largestOf(bins []int64) int64 {
 	return most
 }
 
-func drawBars(f *chart.Frame, bins []int64, x chart.Axis, counts string) {
+func drawBars(f *render.Frame, bins []int64, x render.Axis, counts string) {
 	width := (f.Right - f.Left) / float64(len(bins))
 	for i, n := range bins {
 		if n == 0 {
 			continue
 		}
 		top := f.PY(float64(n))
-		f.Add(chart.Shape{
-			Kind: "rect", Class: "c0", X: chart.Tenth(f.Left + float64(i)*width + .5), Y: top, W: chart.Tenth(width - 1), H: chart.Tenth(f.Bottom - top),
-			Title: fmt.Sprintf("%s to %s: %d %s", chart.FormatSeconds(x.At(float64(i)/float64(len(bins)))), chart.FormatSeconds(x.At(float64(i+1)/float64(len(bins)))), n, counts),
+		f.Add(render.Shape{
+			Kind: "rect", Class: "c0", X: render.Tenth(f.Left + float64(i)*width + .5), Y: top, W: render.Tenth(width - 1), H: render.Tenth(f.Bottom - top),
+			Title: fmt.Sprintf("%s to %s: %d %s", render.FormatSeconds(x.At(float64(i)/float64(len(bins)))), render.FormatSeconds(x.At(float64(i+1)/float64(len(bins)))), n, counts),
 		})
 	}
 }
 
-func drawOutline(f *chart.Frame, bins []int64) {
+func drawOutline(f *render.Frame, bins []int64) {
 	if len(bins) == 0 {
 		return
 	}
-	var edge []chart.Place
+	var edge []render.Place
 	for i, n := range bins {
-		edge = append(edge, chart.Place{X: f.X.At(float64(i) / float64(len(bins))), Y: float64(n)}, chart.Place{X: f.X.At(float64(i+1) / float64(len(bins))), Y: float64(n)})
+		edge = append(edge, render.Place{X: f.X.At(float64(i) / float64(len(bins))), Y: float64(n)}, render.Place{X: f.X.At(float64(i+1) / float64(len(bins))), Y: float64(n)})
 	}
-	f.Polyline("outline", "", [][]chart.Place{edge})
+	f.Polyline("outline", "", [][]render.Place{edge})
 }
 
 // drawPercentiles marks percentiles one below the other, so that their names never overlap.
-func drawPercentiles(f *chart.Frame, d *summary.Distribution) {
+func drawPercentiles(f *render.Frame, d *summary.Distribution) {
 	row := 0
 	for _, p := range []struct {
 		name  string
@@ -177,8 +177,8 @@ func drawPercentiles(f *chart.Frame, d *summary.Distribution) {
 		}
 		at, top := f.PX(*p.value), f.Top+float64(13*row)
 		f.Line("mark", at, top, at, f.Bottom)
-		text, anchor, x := p.name+" "+chart.FormatSeconds(*p.value), "start", at+4
-		if x+chart.LetterWidth*float64(len(text)) > f.Right {
+		text, anchor, x := p.name+" "+render.FormatSeconds(*p.value), "start", at+4
+		if x+render.LetterWidth*float64(len(text)) > f.Right {
 			anchor, x = "end", at-4
 		}
 		f.Text("mark-text", x, top+9, anchor, text)

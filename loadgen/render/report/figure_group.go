@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -17,7 +17,7 @@ type curve struct {
 }
 
 // figures returns throughput and latencies over load; none without two runs at different loads.
-func (g Group) figures() []chart.Figure {
+func (g Group) figures() []render.Figure {
 	if len(g.loads()) < 2 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (g Group) figures() []chart.Figure {
 			return s.Goodput.RequestsPerSecond
 		}},
 	}
-	figures := []chart.Figure{
+	figures := []render.Figure{
 		g.figure("Output", "tokens per second", tokens, false),
 		g.figure("Requests", "requests per second", arrivals, false),
 	}
@@ -48,19 +48,19 @@ func (g Group) figures() []chart.Figure {
 			}},
 		}, true))
 	}
-	return slices.DeleteFunc(figures, func(f chart.Figure) bool { return f.Desk == nil })
+	return slices.DeleteFunc(figures, func(f render.Figure) bool { return f.Desk == nil })
 }
 
 // figure draws curves over load; empty without a value.
-func (g Group) figure(title, unit string, curves []curve, durations bool) chart.Figure {
+func (g Group) figure(title, unit string, curves []curve, durations bool) render.Figure {
 	lowest, highest := math.Inf(1), 0.0
-	f := chart.Figure{Title: title}
+	f := render.Figure{Title: title}
 	for _, c := range curves {
 		values := g.values(c)
 		if len(values) == 0 {
 			continue
 		}
-		f.Legend = append(f.Legend, chart.LegendItem{Class: c.class, Text: c.name})
+		f.Legend = append(f.Legend, render.LegendItem{Class: c.class, Text: c.name})
 		for _, v := range values {
 			lowest, highest = min(lowest, v.Y), max(highest, v.Y)
 		}
@@ -69,8 +69,8 @@ func (g Group) figure(title, unit string, curves []curve, durations bool) chart.
 		return f
 	}
 	f.Caption = fmt.Sprintf("n = %d runs, a dot each; the line goes through their means. A cross is an invalid run and on no line.", len(g.Members))
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.Loads(g.Over, g.loads()), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
+	return f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.LoadAxis(g.Over, g.loads()), valueAxis(unit, lowest, highest, durations), title+": "+f.Caption)
 		g.mark(frame)
 		for _, c := range curves {
 			g.draw(frame, c, durations)
@@ -80,11 +80,11 @@ func (g Group) figure(title, unit string, curves []curve, durations bool) chart.
 }
 
 // valueAxis is an axis of durations, or one that begins at 0.
-func valueAxis(unit string, lowest, highest float64, durations bool) chart.Axis {
+func valueAxis(unit string, lowest, highest float64, durations bool) render.Axis {
 	if durations {
-		return chart.Durations(lowest, highest)
+		return render.DurationAxis(lowest, highest)
 	}
-	return chart.Linear(unit, 0, highest*1.05, 1, 4)
+	return render.LinearAxis(unit, 0, highest*1.05, 1, 4)
 }
 
 // loads returns the loads of the runs that have figures, ascending.
@@ -101,7 +101,7 @@ func (g Group) loads() []float64 {
 
 // value is the value of a run on a curve.
 type value struct {
-	chart.Place
+	render.Place
 	valid bool
 	run   string
 }
@@ -114,51 +114,51 @@ func (g Group) values(c curve) []value {
 			continue
 		}
 		if y := c.of(m.Summary); y != nil {
-			values = append(values, value{chart.Place{X: m.Load, Y: *y}, m.Summary.Valid, m.Run})
+			values = append(values, value{render.Place{X: m.Load, Y: *y}, m.Summary.Valid, m.Run})
 		}
 	}
 	slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.X, b.X) })
 	return values
 }
 
-func (g Group) draw(f *chart.Frame, c curve, durations bool) {
+func (g Group) draw(f *render.Frame, c curve, durations bool) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, v := range g.values(c) {
-		text := chart.Digits(v.Y)
+		text := render.Digits(v.Y)
 		if durations {
-			text = chart.FormatSeconds(v.Y)
+			text = render.FormatSeconds(v.Y)
 		}
-		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, chart.Number(v.X), text, v.run)
+		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, render.Number(v.X), text, v.run)
 		x, y := f.PX(v.X), f.PY(v.Y)
 		if !v.valid {
 			f.Cross(x, y, title+", invalid")
 			continue
 		}
-		f.Add(chart.Shape{Kind: "dot", Class: c.class, X: x, Y: y, W: 2.5, Title: title})
+		f.Add(render.Shape{Kind: "dot", Class: c.class, X: x, Y: y, W: 2.5, Title: title})
 		sums[v.X] += v.Y
 		counts[v.X]++
 	}
-	var line []chart.Place
+	var line []render.Place
 	for _, load := range g.loads() {
 		if counts[load] > 0 {
-			line = append(line, chart.Place{X: load, Y: sums[load] / counts[load]})
+			line = append(line, render.Place{X: load, Y: sums[load] / counts[load]})
 		}
 	}
 	if len(line) > 1 {
-		f.Polyline("line "+c.class, "", [][]chart.Place{line})
+		f.Polyline("line "+c.class, "", [][]render.Place{line})
 	}
 }
 
 // mark draws the loads with a finding. Of two that lie close together, the text of the first ends at its load and that
 // of the second begins at its own.
-func (g Group) mark(f *chart.Frame) {
+func (g Group) mark(f *render.Frame) {
 	for i, m := range g.Marks {
 		if m.Load < f.X.Lo || m.Load > f.X.Hi {
 			continue
 		}
 		x := f.PX(m.Load)
 		f.Line("mark", x, f.Top, x, f.Bottom)
-		switch fits := x+chart.LetterWidth*float64(len(m.Text)) < f.Drawing.Width; {
+		switch fits := x+render.LetterWidth*float64(len(m.Text)) < f.Drawing.Width; {
 		case i%2 == 0:
 			f.Text("mark-text", x, f.Top-5, "end", m.Text)
 		case fits:

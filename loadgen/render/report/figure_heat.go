@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -17,22 +17,22 @@ const (
 )
 
 // heatFigure draws a heat map with the phases; not ok if there is too little data.
-func heatFigure(h *summary.Heat, title, counts string, end float64, phases []chart.Span) (chart.Figure, bool) {
+func heatFigure(h *summary.Heat, title, counts string, end float64, phases []render.PhaseSpan) (render.Figure, bool) {
 	low, high, most := heatExtent(h)
 	if h.N < leastHeat || end <= 0 {
-		return chart.Figure{}, false
+		return render.Figure{}, false
 	}
-	f := chart.Figure{Title: title, Caption: fmt.Sprintf("n = %d %s of all phases; the darker, the more of them at a time. %s at a time, a quarter of an octave high.", h.N, counts, chart.FormatSeconds(end/heatColumns))}
+	f := render.Figure{Title: title, Caption: fmt.Sprintf("n = %d %s of all phases; the darker, the more of them at a time. %s at a time, a quarter of an octave high.", h.N, counts, render.FormatSeconds(end/heatColumns))}
 	for level := 1; level <= heatLevels; level++ {
 		least, largest := levelRange(level, most)
 		if least <= largest {
-			f.Legend = append(f.Legend, chart.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: levelText(least, largest)})
+			f.Legend = append(f.Legend, render.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: levelText(least, largest)})
 		}
 	}
-	return f.Draw(func(width, height float64) *chart.Drawing {
+	return f.Draw(func(width, height float64) *render.Drawing {
 		lo, hi := summary.HeatEdge(low)/1e9, summary.HeatEdge(high+1)/1e9
-		scale, unit := chart.SecondsUnit(hi)
-		frame := chart.NewFrame(width, height, chart.TimeAxis(end, chart.TicksFor(width)), chart.Logarithmic(unit+", logarithmic", lo, hi, scale).Spaced(height), f.Title+": "+f.Caption)
+		scale, unit := render.SecondsUnit(hi)
+		frame := render.NewFrame(width, height, render.TimeAxis(end, render.TicksFor(width)), render.LogAxis(unit+", logarithmic", lo, hi, scale).Spaced(height), f.Title+": "+f.Caption)
 		drawHeat(h, frame, low, high, most, end)
 		frame.Phases(phases)
 		return frame.Drawing
@@ -83,7 +83,7 @@ func levelText(least, largest uint32) string {
 }
 
 // drawHeat draws one shape for each level: neighbours of a row with the same level are one rectangle of it.
-func drawHeat(h *summary.Heat, f *chart.Frame, low, high int, most uint32, end float64) {
+func drawHeat(h *summary.Heat, f *render.Frame, low, high int, most uint32, end float64) {
 	var paths [heatLevels + 1]strings.Builder
 	for row := low; row <= high; row++ {
 		bottom, top := f.PY(summary.HeatEdge(row)/1e9), f.PY(summary.HeatEdge(row+1)/1e9)
@@ -100,7 +100,7 @@ func drawHeat(h *summary.Heat, f *chart.Frame, low, high int, most uint32, end f
 	}
 	for dark := 1; dark <= heatLevels; dark++ {
 		if paths[dark].Len() > 0 {
-			f.Add(chart.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
+			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
 		}
 	}
 }

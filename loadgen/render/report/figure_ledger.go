@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -22,7 +22,7 @@ type balance struct {
 // ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is signed: above zero it is
 // between what is held and cache; below zero, where lines count bytes twice, it extends below the axis by as much as
 // the stack exceeds the pool.
-func (t track) ledger() *chart.Figure {
+func (t track) ledger() *render.Figure {
 	runs := t.balances()
 	if len(runs) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (t track) ledger() *chart.Figure {
 
 // freeView stacks unavailable memory, memory that is available and not free, and free memory: CUDA does not see the
 // second. It is negative where the kernel keeps more in reserve than it can reclaim.
-func (t track) freeView() *chart.Figure {
+func (t track) freeView() *render.Figure {
 	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
 	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
 		return nil // where GPUs have memory of their own there is no difference to show
@@ -51,7 +51,7 @@ func (t track) freeView() *chart.Figure {
 
 // heldView stacks the memory that processes hold of each GPU, the rest of the occupied memory, and free memory. GPUs
 // with memory of their own hold none of the pool: they are drawn as lines.
-func (t track) heldView() *chart.Figure {
+func (t track) heldView() *render.Figure {
 	if !t.heldInPool() {
 		return t.lines(gpuHeld(), metric.GPUMemoryHeldBytes)
 	}
@@ -107,15 +107,15 @@ func (t track) heldBalances(held []*telemetry.Series) [][]balance {
 }
 
 // stack draws bands as areas that add up to the pool.
-func (t track) stack(title, caption string, bands []band, runs [][]balance) *chart.Figure {
-	f := chart.Figure{Title: title + " — " + t.label(), Full: true, Caption: t.sampled() + " The stack is the pool, MemTotal. " + caption}
+func (t track) stack(title, caption string, bands []band, runs [][]balance) *render.Figure {
+	f := render.Figure{Title: title + " — " + t.label(), Full: true, Caption: t.sampled() + " The stack is the pool, MemTotal. " + caption}
 	f.Legend = stackLegend(bands, runs)
 	lowest, highest := 0.0, 0.0
 	for _, b := range slices.Concat(runs...) {
 		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
 	}
-	drawn := f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
+	drawn := f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.TimeAxis(t.end, render.TicksFor(width)), render.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
 		for _, run := range runs {
 			drawStack(frame, bands, run)
 		}
@@ -195,8 +195,8 @@ func fullest(runs [][]balance, samples int) [][]balance {
 }
 
 // stackLegend names the areas that have values, with the range of each.
-func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
-	var items []chart.LegendItem
+func stackLegend(bands []band, runs [][]balance) []render.LegendItem {
+	var items []render.LegendItem
 	item := func(class, title string, of func(balance) float64) {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, b := range slices.Concat(runs...) {
@@ -205,11 +205,11 @@ func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
 		if lo == 0 && hi == 0 {
 			return
 		}
-		text := chart.FormatBytes(hi)
-		if low := chart.FormatBytes(lo); low != text {
+		text := render.FormatBytes(hi)
+		if low := render.FormatBytes(lo); low != text {
 			text = low + " to " + text
 		}
-		items = append(items, chart.LegendItem{Class: class, Text: title + " " + text})
+		items = append(items, render.LegendItem{Class: class, Text: title + " " + text})
 	}
 	for i, band := range bands {
 		item("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
@@ -218,20 +218,20 @@ func stackLegend(bands []band, runs [][]balance) []chart.LegendItem {
 }
 
 // drawStack draws one run of balances.
-func drawStack(f *chart.Frame, bands []band, run []balance) {
+func drawStack(f *render.Frame, bands []band, run []balance) {
 	base := make([]float64, len(run))
 	layer := func(class, title string, of func(balance) float64) {
-		lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
+		lower, upper := make([]render.Place, len(run)), make([]render.Place, len(run))
 		empty := true
 		for i, b := range run {
 			v := max(0, of(b))
 			empty = empty && v == 0
-			lower[i] = chart.Place{X: seconds(b.at), Y: base[i]}
+			lower[i] = render.Place{X: seconds(b.at), Y: base[i]}
 			base[i] += v
-			upper[i] = chart.Place{X: seconds(b.at), Y: base[i]}
+			upper[i] = render.Place{X: seconds(b.at), Y: base[i]}
 		}
 		if !empty {
-			f.Area(class, fmt.Sprintf("%s, at most %s", title, chart.FormatBytes(highestOf(run, of))), lower, upper)
+			f.Area(class, fmt.Sprintf("%s, at most %s", title, render.FormatBytes(highestOf(run, of))), lower, upper)
 		}
 	}
 	for i, band := range bands {
@@ -250,11 +250,11 @@ func highestOf(run []balance, of func(balance) float64) float64 {
 }
 
 // drawOvercounted draws a negative band below the axis.
-func drawOvercounted(f *chart.Frame, bands []band, run []balance) {
-	lower, upper := make([]chart.Place, len(run)), make([]chart.Place, len(run))
+func drawOvercounted(f *render.Frame, bands []band, run []balance) {
+	lower, upper := make([]render.Place, len(run)), make([]render.Place, len(run))
 	below := false
 	for i, b := range run {
-		lower[i], upper[i] = chart.Place{X: seconds(b.at), Y: min(0, b.signed)}, chart.Place{X: seconds(b.at), Y: 0}
+		lower[i], upper[i] = render.Place{X: seconds(b.at), Y: min(0, b.signed)}, render.Place{X: seconds(b.at), Y: 0}
 		below = below || b.signed < 0
 	}
 	for _, band := range bands {
@@ -264,10 +264,10 @@ func drawOvercounted(f *chart.Frame, bands []band, run []balance) {
 	}
 }
 
-func drawPoolLine(f *chart.Frame, run []balance) {
-	var edge []chart.Place
+func drawPoolLine(f *render.Frame, run []balance) {
+	var edge []render.Place
 	for _, b := range run {
-		edge = append(edge, chart.Place{X: seconds(b.at), Y: b.pool})
+		edge = append(edge, render.Place{X: seconds(b.at), Y: b.pool})
 	}
-	f.Polyline("pool", fmt.Sprintf("pool %s", chart.FormatBytes(run[0].pool)), [][]chart.Place{edge})
+	f.Polyline("pool", fmt.Sprintf("pool %s", render.FormatBytes(run[0].pool)), [][]render.Place{edge})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -21,13 +21,13 @@ type track struct {
 	log    *telemetry.Log
 	source *telemetry.SourceLog
 	end    float64 // of the run, in seconds
-	phases []chart.Span
+	phases []render.PhaseSpan
 }
 
 // figures draws the charts that the source has data for; a machine without a GPU has no charts of one.
-func (t track) figures() []chart.Figure {
-	var figures []chart.Figure
-	for _, f := range []*chart.Figure{
+func (t track) figures() []render.Figure {
+	var figures []render.Figure
+	for _, f := range []*render.Figure{
 		t.ledger(), t.freeView(), t.heldView(),
 		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
 		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
@@ -67,14 +67,14 @@ func (t track) broken(from, to int64) bool {
 }
 
 // runs cuts points where samples are missing, or where the series was not on the page.
-func (t track) runs(points []telemetry.Point, scale float64) [][]chart.Place {
-	var runs [][]chart.Place
+func (t track) runs(points []telemetry.Point, scale float64) [][]render.Place {
+	var runs [][]render.Place
 	for i, p := range points {
 		if i == 0 || t.broken(points[i-1].AtNS, p.AtNS) || t.skips(points[i-1].AtNS, p.AtNS) {
 			runs = append(runs, nil)
 		}
 		last := len(runs) - 1
-		runs[last] = append(runs[last], chart.Place{X: seconds(p.AtNS), Y: p.Value * scale})
+		runs[last] = append(runs[last], render.Place{X: seconds(p.AtNS), Y: p.Value * scale})
 	}
 	return runs
 }
@@ -86,16 +86,16 @@ func (t track) skips(from, to int64) bool {
 }
 
 // thinned keeps the lowest and the highest point of each stretch of every run.
-func thinned(run []chart.Place) []chart.Place { return thinnedTo(run, timePoints) }
+func thinned(run []render.Place) []render.Place { return thinnedTo(run, timePoints) }
 
-func thinnedTo(run []chart.Place, most int) []chart.Place {
+func thinnedTo(run []render.Place, most int) []render.Place {
 	stretch := (2*len(run) + most - 1) / most
 	if stretch <= 2 {
 		return run
 	}
-	var kept []chart.Place
+	var kept []render.Place
 	for part := range slices.Chunk(run, stretch) {
-		byHeight := func(a, b chart.Place) int { return cmp.Compare(a.Y, b.Y) }
+		byHeight := func(a, b render.Place) int { return cmp.Compare(a.Y, b.Y) }
 		low, high := slices.MinFunc(part, byHeight), slices.MaxFunc(part, byHeight)
 		if low.X > high.X {
 			low, high = high, low
@@ -117,7 +117,7 @@ type measure struct {
 }
 
 // lines draws one line per series of a family.
-func (t track) lines(m measure, family metric.Definer) *chart.Figure {
+func (t track) lines(m measure, family metric.Definer) *render.Figure {
 	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
@@ -150,15 +150,15 @@ func (t track) named(all []*telemetry.Series) []labelled {
 	return lines[:min(len(lines), colours)]
 }
 
-func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
+func (t track) drawLines(m measure, lines []labelled) *render.Figure {
 	if len(lines) == 0 {
 		return nil
 	}
-	f := chart.Figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
+	f := render.Figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
 	highest := m.most
-	all := make([][][]chart.Place, len(lines))
+	all := make([][][]render.Place, len(lines))
 	for i, l := range lines {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: fmt.Sprintf("c%d", i), Text: l.name})
+		f.Legend = append(f.Legend, render.LegendItem{Class: fmt.Sprintf("c%d", i), Text: l.name})
 		for _, run := range t.runs(l.points, m.scale) {
 			all[i] = append(all[i], thinned(run))
 			for _, p := range run {
@@ -166,8 +166,8 @@ func (t track) drawLines(m measure, lines []labelled) *chart.Figure {
 			}
 		}
 	}
-	drawn := f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.TimeAxis(t.end, chart.TicksFor(width)), chart.Linear(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
+	drawn := f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.TimeAxis(t.end, render.TicksFor(width)), render.LinearAxis(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
 		frame.Phases(t.phases)
 		for i, runs := range all {
 			frame.Polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)

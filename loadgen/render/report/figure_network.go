@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // rdma draws the traffic of the RDMA ports: between the machines of an engine, where it has several. It draws no chart
 // without traffic.
-func (t track) rdma() *chart.Figure {
+func (t track) rdma() *render.Figure {
 	var lines []labelled
 	for _, way := range []struct {
 		word   string

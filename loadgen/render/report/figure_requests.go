@@ -6,15 +6,15 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-func timelineFigures(t *summary.Timeline, phases []chart.Span) []chart.Figure {
+func timelineFigures(t *summary.Timeline, phases []render.PhaseSpan) []render.Figure {
 	if t.Seen == 0 || t.End <= 0 {
 		return nil
 	}
-	figures := []chart.Figure{everyRequest(t, phases), inFlight(t, phases), output(t, phases)}
+	figures := []render.Figure{everyRequest(t, phases), inFlight(t, phases), output(t, phases)}
 	for _, h := range []struct {
 		title, counts string
 		of            *summary.Heat
@@ -31,10 +31,10 @@ func timelineFigures(t *summary.Timeline, phases []chart.Span) []chart.Figure {
 }
 
 // everyRequest shows every request at the time when it was sent.
-func everyRequest(t *summary.Timeline, phases []chart.Span) chart.Figure {
-	f := chart.Figure{Title: "Every request", Full: true, Legend: []chart.LegendItem{{Class: "c0", Text: "duration"}}}
+func everyRequest(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
+	f := render.Figure{Title: "Every request", Full: true, Legend: []render.LegendItem{{Class: "c0", Text: "duration"}}}
 	if slices.ContainsFunc(t.Kept, func(s summary.Sent) bool { return s.TTFT >= 0 }) {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: "c4", Text: "time to first token"})
+		f.Legend = append(f.Legend, render.LegendItem{Class: "c4", Text: "time to first token"})
 	}
 	f.Caption = fmt.Sprintf("n = %d requests of all phases, by when they were sent.", t.Seen)
 	if t.Every > 1 {
@@ -49,11 +49,11 @@ func everyRequest(t *summary.Timeline, phases []chart.Span) chart.Figure {
 		}
 	}
 	if failed > 0 {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: "c2", Text: "not ok: time until it ended"})
+		f.Legend = append(f.Legend, render.LegendItem{Class: "c2", Text: "not ok: time until it ended"})
 	}
-	scale, unit := chart.SecondsUnit(highest)
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.TimeAxis(t.End, chart.TicksFor(width)), chart.Linear(unit, 0, highest, scale, 5), f.Title+": "+f.Caption)
+	scale, unit := render.SecondsUnit(highest)
+	return f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.TimeAxis(t.End, render.TicksFor(width)), render.LinearAxis(unit, 0, highest, scale, 5), f.Title+": "+f.Caption)
 		frame.Phases(phases)
 		for _, s := range t.Kept {
 			drawRequest(frame, s)
@@ -62,25 +62,25 @@ func everyRequest(t *summary.Timeline, phases []chart.Span) chart.Figure {
 	})
 }
 
-func drawRequest(f *chart.Frame, s summary.Sent) {
+func drawRequest(f *render.Frame, s summary.Sent) {
 	x := f.PX(s.At)
 	if s.Status != openai.StatusOK {
-		f.Cross(x, f.PY(s.E2E), fmt.Sprintf("%s after %s, sent at %s", s.Status, chart.FormatSeconds(s.E2E), chart.FormatSeconds(s.At)))
+		f.Cross(x, f.PY(s.E2E), fmt.Sprintf("%s after %s, sent at %s", s.Status, render.FormatSeconds(s.E2E), render.FormatSeconds(s.At)))
 		return
 	}
-	title := "sent at " + chart.FormatSeconds(s.At)
+	title := "sent at " + render.FormatSeconds(s.At)
 	if s.TTFT >= 0 {
-		f.Add(chart.Shape{Kind: "dot", Class: "c4", X: x, Y: f.PY(s.TTFT), W: 2})
-		title += ", first token after " + chart.FormatSeconds(s.TTFT)
+		f.Add(render.Shape{Kind: "dot", Class: "c4", X: x, Y: f.PY(s.TTFT), W: 2})
+		title += ", first token after " + render.FormatSeconds(s.TTFT)
 	}
-	f.Add(chart.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.E2E), W: 2.5, Title: title + ", done after " + chart.FormatSeconds(s.E2E)})
+	f.Add(render.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.E2E), W: 2.5, Title: title + ", done after " + render.FormatSeconds(s.E2E)})
 }
 
-func inFlight(t *summary.Timeline, phases []chart.Span) chart.Figure {
+func inFlight(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
 	return timeCurve(t, "Requests in flight", "requests", "c3", t.Running, phases)
 }
 
-func output(t *summary.Timeline, phases []chart.Span) chart.Figure {
+func output(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
 	if t.Counted {
 		return timeCurve(t, "Output", "tokens per second", "c1", t.Tokens, phases)
 	}
@@ -88,20 +88,20 @@ func output(t *summary.Timeline, phases []chart.Span) chart.Figure {
 }
 
 // timeCurve draws one value per bin as an area from 0.
-func timeCurve(t *summary.Timeline, title, unit, class string, bins []float64, phases []chart.Span) chart.Figure {
+func timeCurve(t *summary.Timeline, title, unit, class string, bins []float64, phases []render.PhaseSpan) render.Figure {
 	highest := 0.0
-	var lower, upper []chart.Place
+	var lower, upper []render.Place
 	for i, v := range bins {
 		highest = max(highest, v)
 		for _, at := range []int{i, i + 1} {
 			x := t.End * float64(at) / summary.TimelineBins
-			lower, upper = append(lower, chart.Place{X: x, Y: 0}), append(upper, chart.Place{X: x, Y: v})
+			lower, upper = append(lower, render.Place{X: x, Y: 0}), append(upper, render.Place{X: x, Y: v})
 		}
 	}
-	f := chart.Figure{Title: title}
-	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.Seen, chart.FormatSeconds(t.End/summary.TimelineBins), chart.Digits(math.Round(highest*100)/100))
-	return f.Draw(func(width, height float64) *chart.Drawing {
-		frame := chart.NewFrame(width, height, chart.TimeAxis(t.End, chart.TicksFor(width)), chart.Linear(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
+	f := render.Figure{Title: title}
+	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.Seen, render.FormatSeconds(t.End/summary.TimelineBins), render.Digits(math.Round(highest*100)/100))
+	return f.Draw(func(width, height float64) *render.Drawing {
+		frame := render.NewFrame(width, height, render.TimeAxis(t.End, render.TicksFor(width)), render.LinearAxis(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
 		frame.Area(class, "", lower, upper)
 		frame.Phases(phases)
 		return frame.Drawing

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // Sizes of a heat map over runs.
@@ -49,19 +48,19 @@ func runsHeat(members []Member, which int, figure courseFigure) []render.Block {
 		return nil
 	}
 	scale := newHeatScale(low, high)
-	f := chart.Figure{Full: true, Title: figure.title + " over runs and time", Legend: scale.legend(figure.unit)}
+	f := render.Figure{Full: true, Title: figure.title + " over runs and time", Legend: scale.legend(figure.unit)}
 	f.Caption = fmt.Sprintf("%d runs in the order of their start, the first at the top; n = %d samples. Each cell shows the highest value of %s; a gap in the samples stays open. Marks are the beginnings of phases.",
-		len(members), samples, chart.FormatSeconds(end/runColumns))
+		len(members), samples, render.FormatSeconds(end/runColumns))
 	height := float64(heatRowsAround + heatRowHeight*len(members))
-	drawn := f.DrawTall(height, height, func(width, height float64) *chart.Drawing {
+	drawn := f.DrawTall(height, height, func(width, height float64) *render.Drawing {
 		slices.Reverse(names) // the axis goes up
-		rows := chart.Categories("", names)
+		rows := render.CategoryAxis("", names)
 		slices.Reverse(names)
-		margins := chart.Margins{Left: width / 4, Right: chart.MarginRight, Top: 32, Bottom: 42}
+		margins := render.Margins{Left: width / 4, Right: render.MarginRight, Top: 32, Bottom: 42}
 		for i := range rows.Ticks {
-			rows.Ticks[i].Text = chart.Shorten(rows.Ticks[i].Text, margins.Left-8)
+			rows.Ticks[i].Text = render.Shorten(rows.Ticks[i].Text, margins.Left-8)
 		}
-		frame := chart.NewFrameIn(margins, width, height, chart.TimeAxis(end, chart.TicksFor(width)), rows, f.Title+": "+f.Caption)
+		frame := render.NewFrameIn(margins, width, height, render.TimeAxis(end, render.TicksFor(width)), rows, f.Title+": "+f.Caption)
 		scale.draw(frame, members, which, end)
 		return frame.Drawing
 	})
@@ -92,17 +91,17 @@ func (s heatScale) level(v float64) int {
 	return min(max(int((v-s.low)/s.step)+1, 1), heatLevels)
 }
 
-func (s heatScale) legend(unit string) []chart.LegendItem {
-	var items []chart.LegendItem
+func (s heatScale) legend(unit string) []render.LegendItem {
+	var items []render.LegendItem
 	for level := 1; level <= heatLevels; level++ {
 		from, to := s.low+float64(level-1)*s.step, s.low+float64(level)*s.step
-		items = append(items, chart.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: fmt.Sprintf("%s to %s %s", chart.Digits(from), chart.Digits(to), unit)})
+		items = append(items, render.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: fmt.Sprintf("%s to %s %s", render.Digits(from), render.Digits(to), unit)})
 	}
 	return items
 }
 
 // draw has one shape for each level: neighbours of a row with the same level are one rectangle of it.
-func (s heatScale) draw(f *chart.Frame, members []Member, which int, end float64) {
+func (s heatScale) draw(f *render.Frame, members []Member, which int, end float64) {
 	var paths [heatLevels + 1]strings.Builder
 	for i, m := range members {
 		at := float64(len(members) - 1 - i)
@@ -127,7 +126,7 @@ func (s heatScale) draw(f *chart.Frame, members []Member, which int, end float64
 	}
 	for dark := 1; dark <= heatLevels; dark++ {
 		if paths[dark].Len() > 0 {
-			f.Add(chart.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
+			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
 		}
 	}
 	for i, m := range members {
@@ -140,7 +139,7 @@ func (s heatScale) draw(f *chart.Frame, members []Member, which int, end float64
 
 // highestByColumn returns the highest value in each column of a line: of its points, and of the straight line between
 // them. A gap in the line has none.
-func highestByColumn(runs [][]chart.Place, end float64) [runColumns]*float64 {
+func highestByColumn(runs [][]render.Place, end float64) [runColumns]*float64 {
 	var cells [runColumns]*float64
 	column := func(x float64) int { return min(max(int(x/end*runColumns), 0), runColumns-1) }
 	take := func(i int, v float64) {
@@ -180,23 +179,23 @@ func heatTable(members []Member, which int, figure courseFigure) render.Table {
 	for _, phase := range phases {
 		t.Header = append(t.Header, "highest in "+phase)
 	}
-	highest := func(points []chart.Place, from, to float64) string {
-		var kept []chart.Place
+	highest := func(points []render.Place, from, to float64) string {
+		var kept []render.Place
 		for _, p := range points {
 			if p.X >= from && p.X <= to {
 				kept = append(kept, p)
 			}
 		}
 		if len(kept) == 0 {
-			return chart.None
+			return render.None
 		}
-		return chart.Digits(slices.MaxFunc(kept, func(a, b chart.Place) int { return cmp.Compare(a.Y, b.Y) }).Y)
+		return render.Digits(slices.MaxFunc(kept, func(a, b render.Place) int { return cmp.Compare(a.Y, b.Y) }).Y)
 	}
 	for _, m := range members {
 		points := slices.Concat(m.Course.lines[which]...)
-		row := []string{m.Name, strconv.Itoa(m.Course.samples), chart.Digits(points[0].Y), highest(points, 0, math.Inf(1))}
+		row := []string{m.Name, strconv.Itoa(m.Course.samples), render.Digits(points[0].Y), highest(points, 0, math.Inf(1))}
 		for _, phase := range phases {
-			text := chart.None
+			text := render.None
 			for _, p := range m.Course.phases {
 				if p.Name == phase {
 					text = highest(points, p.Start, p.End)

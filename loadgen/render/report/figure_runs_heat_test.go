@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -55,7 +55,7 @@ func TestRunsAreAHeatMapOfTemperatureOverTime(t *testing.T) {
 }
 
 func TestCellsOfAHeatMapAreTheHighestAndGapsStayOpen(t *testing.T) {
-	cells := highestByColumn([][]chart.Place{{{X: 0, Y: 40}, {X: 10, Y: 60}, {X: 20, Y: 50}}, {{X: 60, Y: 70}}}, runColumns)
+	cells := highestByColumn([][]render.Place{{{X: 0, Y: 40}, {X: 10, Y: 60}, {X: 20, Y: 50}}, {{X: 60, Y: 70}}}, runColumns)
 	for column, want := range map[int]float64{0: 42, 4: 50, 9: 60, 10: 60, 15: 55, 20: 50, 60: 70} {
 		if cells[column] == nil || *cells[column] != want {
 			t.Errorf("column %d: %v, want %v", column, cells[column], want)
@@ -78,8 +78,8 @@ func TestCellsOfAHeatMapAreTheHighestAndGapsStayOpen(t *testing.T) {
 }
 
 func TestTheTableOfAHeatMapHasEachPhase(t *testing.T) {
-	m := Member{Name: "a", Course: &Course{samples: 3, phases: []chart.Span{{Name: "warmup", End: 5}, {Name: "measure", Start: 5, End: 9}}, lines: [][][]chart.Place{{{{X: 1, Y: 41}, {X: 4, Y: 44}, {X: 8, Y: 66}}}}}}
-	other := Member{Name: "b", Course: &Course{samples: 1, phases: []chart.Span{{Name: "measure", End: 9}}, lines: [][][]chart.Place{{{{X: 8, Y: 50}}}}}}
+	m := Member{Name: "a", Course: &Course{samples: 3, phases: []render.PhaseSpan{{Name: "warmup", End: 5}, {Name: "measure", Start: 5, End: 9}}, lines: [][][]render.Place{{{{X: 1, Y: 41}, {X: 4, Y: 44}, {X: 8, Y: 66}}}}}}
+	other := Member{Name: "b", Course: &Course{samples: 1, phases: []render.PhaseSpan{{Name: "measure", End: 9}}, lines: [][][]render.Place{{{{X: 8, Y: 50}}}}}}
 	var text strings.Builder
 	if err := render.TextTable(&text, heatTable([]Member{m, other}, 0, courseFigures()[0])); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -62,15 +62,15 @@ func groupColumns() []groupColumn {
 	columns := []groupColumn{
 		{"requests", func(s *summary.Summary) string {
 			if s.Tool != nil {
-				return chart.None // uma-load did not send the requests
+				return render.None // uma-load did not send the requests
 			}
 			return requestCounts(*s)
 		}},
-		{"requests/s", func(s *summary.Summary) string { return chart.Optional(s.Throughput.RequestsPerSecond, chart.Digits) }},
+		{"requests/s", func(s *summary.Summary) string { return render.Optional(s.Throughput.RequestsPerSecond, render.Digits) }},
 		{"output tokens/s", func(s *summary.Summary) string {
-			return chart.Optional(s.Throughput.OutputTokensPerSecond, chart.Digits)
+			return render.Optional(s.Throughput.OutputTokensPerSecond, render.Digits)
 		}},
-		{"steady tokens/s", func(s *summary.Summary) string { return chart.Optional(steadyTokens(s), chart.Digits) }},
+		{"steady tokens/s", func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		columns = append(columns,
@@ -83,9 +83,9 @@ func groupColumns() []groupColumn {
 	}
 	columns = append(columns, groupColumn{"within SLO", func(s *summary.Summary) string {
 		if s.Goodput == nil {
-			return chart.None
+			return render.None
 		}
-		return chart.FormatRatio(s.Goodput.Ratio)
+		return render.FormatRatio(s.Goodput.Ratio)
 	}})
 	return slices.Concat(columns, toolColumns(), machineColumns())
 }
@@ -119,7 +119,7 @@ func groupLatencies() []groupLatency {
 }
 
 func (g groupLatency) text(s *summary.Summary, of func(*summary.Distribution) *float64) string {
-	return chart.Optional(g.value(s, of), chart.FormatSeconds)
+	return render.Optional(g.value(s, of), render.FormatSeconds)
 }
 
 func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *float64) *float64 {
@@ -144,7 +144,7 @@ func steadyTokens(s *summary.Summary) *float64 {
 func (g Group) table() render.Table {
 	t := render.Table{Header: []string{g.Over, "run is"}}
 	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
-		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != chart.None })
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != render.None })
 	})
 	for _, c := range columns {
 		t.Header = append(t.Header, c.name)
@@ -152,7 +152,7 @@ func (g Group) table() render.Table {
 	for _, m := range g.Members {
 		cells := []string{m.Name, m.State}
 		for _, c := range columns {
-			text := chart.None
+			text := render.None
 			if m.Summary != nil {
 				text = c.of(m.Summary)
 			}
@@ -173,7 +173,7 @@ func (g Group) computedColumns() []groupColumn {
 		for i, c := range m.Summary.Computed() {
 			columns = append(columns, groupColumn{c.Name, func(s *summary.Summary) string {
 				if i >= len(s.Computed()) {
-					return chart.None
+					return render.None
 				}
 				return computedText(s.Computed()[i])
 			}})

@@ -2,7 +2,7 @@ package report
 
 import (
 	"github.com/umascope/umascope/loadgen/enginelog"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -12,14 +12,14 @@ func toolColumns() []groupColumn {
 	tool := func(title string, name enginelog.Name) groupColumn {
 		return groupColumn{title + ", by the tool", func(s *summary.Summary) string {
 			if s.Tool == nil {
-				return chart.None
+				return render.None
 			}
 			for _, v := range s.Tool.Values {
 				if v.Name == name && v.Statistic == "" && v.Of == "" {
-					return chart.Digits(v.Value)
+					return render.Digits(v.Value)
 				}
 			}
-			return chart.None
+			return render.None
 		}}
 	}
 	return []groupColumn{tool("output tokens/s", enginelog.OutputTokensPerSecond), tool("requests/s", enginelog.RequestsPerSecond)}
@@ -30,17 +30,17 @@ func machineColumns() []groupColumn {
 	memory := func(title string, of func(*summary.Memory) *float64) groupColumn {
 		return groupColumn{title, func(s *summary.Summary) string {
 			if s.Memory == nil {
-				return chart.None
+				return render.None
 			}
-			return marked(s.Memory.Origin, of(s.Memory), chart.FormatBytes)
+			return marked(s.Memory.Origin, of(s.Memory), render.FormatBytes)
 		}}
 	}
 	heat := func(title string, of func(*summary.Thermal) *float64) groupColumn {
 		return groupColumn{title, func(s *summary.Summary) string {
 			if s.Thermal == nil {
-				return chart.None
+				return render.None
 			}
-			return marked(s.Thermal.Origin, of(s.Thermal), chart.FormatCelsius)
+			return marked(s.Thermal.Origin, of(s.Thermal), render.FormatCelsius)
 		}}
 	}
 	return []groupColumn{
@@ -53,12 +53,12 @@ func machineColumns() []groupColumn {
 		memory("occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
 		{"KV cache", func(s *summary.Summary) string {
 			if s.KV == nil {
-				return chart.None
+				return render.None
 			}
 			if s.Memory != nil {
-				return marked(s.Memory.Origin, s.KV.CapacityBytes, chart.FormatBytes)
+				return marked(s.Memory.Origin, s.KV.CapacityBytes, render.FormatBytes)
 			}
-			return chart.Optional(s.KV.CapacityBytes, chart.FormatBytes)
+			return render.Optional(s.KV.CapacityBytes, render.FormatBytes)
 		}},
 		memory("free when ready", (*summary.Memory).FreeWhenReady),
 		memory("unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
@@ -73,7 +73,7 @@ func machineColumns() []groupColumn {
 // marked formats a figure with the mode of its source, unless that is live or a file of results.
 func marked(o summary.Origin, value *float64, format func(float64) string) string {
 	if value == nil {
-		return chart.None
+		return render.None
 	}
 	if o.Live() || o.Mode == "" {
 		return format(*value)

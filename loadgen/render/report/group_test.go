@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -20,14 +20,14 @@ func group(t *testing.T, loads ...float64) Group {
 	g := Group{Title: "Sweep " + hostileName, Verdict: "Every run that counts is valid.", Good: true, Over: "requests in flight", Notes: []string{"found " + hostileName}, Marks: []Mark{{loads[0], "within"}, {loads[len(loads)-1], "beyond"}}}
 	for i, load := range loads {
 		run := testrun.New(testrun.Steady(12)...)
-		run.Manifest.Labels = map[string]string{"arm": hostileName, "host": "spark", "concurrency": chart.Number(load)}
+		run.Manifest.Labels = map[string]string{"arm": hostileName, "host": "spark", "concurrency": render.Number(load)}
 		if i == len(loads)-1 {
 			run.Records = append(run.Records, testrun.Failed(99, 100, openai.StatusHTTP))
 		}
 		s := summarize(t, run)
 		s.Model.Simulated = i == 0
-		s.Warnings = []string{"all warn", "warning of " + chart.Number(load)}
-		g.Members = append(g.Members, Member{Run: "r", Name: chart.Number(load), Load: load, State: "valid", Summary: &s})
+		s.Warnings = []string{"all warn", "warning of " + render.Number(load)}
+		g.Members = append(g.Members, Member{Run: "r", Name: render.Number(load), Load: load, State: "valid", Summary: &s})
 	}
 	g.Members = append(g.Members, Member{Run: "gone", Name: hostileName, State: "failed"})
 	return g
@@ -60,7 +60,7 @@ func TestAGroupShowsEveryRunAndWhatTheyHaveInCommon(t *testing.T) {
 			t.Errorf("%d dots and %d crosses in %.80s", dots, crosses, picture)
 		}
 	}
-	if rows := g.table().Rows; len(rows) != 4 || rows[3].Cells[2] != chart.None || rows[0].Cells[2] != "12 ok" {
+	if rows := g.table().Rows; len(rows) != 4 || rows[3].Cells[2] != render.None || rows[0].Cells[2] != "12 ok" {
 		t.Errorf("rows %q", rows)
 	}
 }
@@ -71,7 +71,7 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 		t.Errorf("columns %s", header)
 	}
 	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
-	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != chart.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
+	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != render.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
 		t.Errorf("%v", rows)
 	}
 }
@@ -117,7 +117,7 @@ func TestADurationOfZeroIsDrawnToo(t *testing.T) {
 func TestAMarkAtTheEndOfTheAxisStaysOnTheDrawing(t *testing.T) {
 	g := group(t, 1, 2, 64)
 	f := g.figures()[0]
-	for _, c := range []*chart.Drawing{f.Desk, f.Phone} {
+	for _, c := range []*render.Drawing{f.Desk, f.Phone} {
 		for _, s := range c.Shapes {
 			if s.Class == "mark-text" && s.Text == "beyond" && (s.Anchor != "end" || s.X > c.Width) {
 				t.Errorf("it %ss at %g of %g", s.Anchor, s.X, c.Width)

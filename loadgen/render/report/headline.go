@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // headline is a figure above the latencies: a text for pages, a number for workbooks.
@@ -22,18 +21,18 @@ type unit struct {
 	format func(float64) string
 }
 
-func perSecond() unit { return unit{"1/s", 1, chart.Digits} }
-func percent() unit   { return unit{"%", 0.01, chart.FormatRatio} }
-func inSeconds() unit { return unit{"s", 1, chart.FormatSeconds} }
-func gibibytes() unit { return unit{"GiB", 1 << 30, chart.FormatBytes} }
-func celsius() unit   { return unit{"°C", 1, chart.FormatCelsius} }
-func inJoules() unit  { return unit{"J", 1, chart.FormatJoules} }
-func inTokens() unit  { return unit{"tokens", 1, chart.Digits} }
-func noUnit() unit    { return unit{"", 1, chart.Digits} }
+func perSecond() unit { return unit{"1/s", 1, render.Digits} }
+func percent() unit   { return unit{"%", 0.01, render.FormatRatio} }
+func inSeconds() unit { return unit{"s", 1, render.FormatSeconds} }
+func gibibytes() unit { return unit{"GiB", 1 << 30, render.FormatBytes} }
+func celsius() unit   { return unit{"°C", 1, render.FormatCelsius} }
+func inJoules() unit  { return unit{"J", 1, render.FormatJoules} }
+func inTokens() unit  { return unit{"tokens", 1, render.Digits} }
+func noUnit() unit    { return unit{"", 1, render.Digits} }
 
 // number returns a headline whose value may be absent.
 func number(name string, value *float64, in unit) headline {
-	h := headline{Fact: fact(name, chart.Optional(value, in.format))}
+	h := headline{Fact: fact(name, render.Optional(value, in.format))}
 	if value != nil {
 		h.Number, h.Unit = new(*value/in.size), in.name
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -61,7 +61,7 @@ func (p Page) document() render.Document {
 	if evidence := signalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
 		d.Add(render.H2("Evidence"), render.Small("A signal is proven only where witnesses that do not depend on each other agree. Each line below it is one of them."), evidence)
 	}
-	d.Add(render.H2("Phases and sizes"), phaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), chart.Digits))
+	d.Add(render.H2("Phases and sizes"), phaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), render.Digits))
 	d.Add(checkedRules(s)...)
 	if s.Tool == nil {
 		d.Add(render.Small("Only requests that ended ok enter latencies. “Send” starts when a request was dispatched, “intended start” when it was due. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))
@@ -117,10 +117,10 @@ func (p Page) end() float64 {
 }
 
 // phaseSpans returns the phases for the charts over time.
-func phaseSpans(s summary.Summary) []chart.Span {
-	var spans []chart.Span
+func phaseSpans(s summary.Summary) []render.PhaseSpan {
+	var spans []render.PhaseSpan
 	for _, name := range phaseOrder(s) {
-		spans = append(spans, chart.Span{Name: name, Start: s.Phases[name].Start, End: s.Phases[name].End})
+		spans = append(spans, render.PhaseSpan{Name: name, Start: s.Phases[name].Start, End: s.Phases[name].End})
 	}
 	return spans
 }

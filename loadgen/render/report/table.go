@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -57,7 +57,7 @@ func distributionHeader(first ...string) []string {
 func distributionCells(d *summary.Distribution, format func(float64) string) []string {
 	cells := []string{fmt.Sprint(d.N)}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
-		cells = append(cells, chart.Optional(v, format))
+		cells = append(cells, render.Optional(v, format))
 	}
 	return cells
 }
@@ -71,7 +71,7 @@ func distributionTable(title string, rows []row, format func(float64) string) re
 }
 
 func latencyTable(l *summary.Latency) render.Table {
-	return distributionTable("latency", latencyRows(distinct(l)), chart.FormatSeconds)
+	return distributionTable("latency", latencyRows(distinct(l)), render.FormatSeconds)
 }
 
 func fromText(from string) string {
@@ -90,7 +90,7 @@ func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 	}
 	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
 	for _, line := range lines {
-		t.Add(line.moment, line.name, chart.Optional(line.bytes, formatGiB), chart.Optional(line.share, chart.FormatRatio))
+		t.Add(line.moment, line.name, render.Optional(line.bytes, formatGiB), render.Optional(line.share, render.FormatRatio))
 	}
 	return t
 }
@@ -187,7 +187,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 	for _, name := range metric.InLedgerOrder(names) {
 		row := []string{name}
 		for _, lines := range moments {
-			text := chart.None
+			text := render.None
 			if i := slices.IndexFunc(lines, func(l summary.MemoryLine) bool { return l.Name == name }); i >= 0 {
 				text = formatGiB(lines[i].Bytes)
 			}
@@ -197,7 +197,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 	}
 	if m.Pool == nil { // lines may be missing, with their bytes
 		for i := range moments {
-			pools[i+1] = chart.None
+			pools[i+1] = render.None
 		}
 		t.Add(append([]string{summary.LineNotRecorded}, pools[1:]...)...)
 	}
@@ -218,8 +218,8 @@ func phaseTable(s summary.Summary) render.Table {
 		p := s.Phases[name]
 		first := firstToken(p)
 		row := []string{
-			name, chart.FormatSeconds(p.Start), chart.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
-			chart.Optional(p.Throughput.OutputTokensPerSecond, chart.Digits), chart.Optional(first.Mean, chart.FormatSeconds), chart.Optional(first.P50, chart.FormatSeconds),
+			name, render.FormatSeconds(p.Start), render.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
+			render.Optional(p.Throughput.OutputTokensPerSecond, render.Digits), render.Optional(first.Mean, render.FormatSeconds), render.Optional(first.P50, render.FormatSeconds),
 		}
 		t.Add(row[:len(t.Header)]...)
 	}
@@ -241,7 +241,7 @@ func throttleTable(t *summary.Thermal) render.Table {
 	}
 	rows := render.Table{Header: []string{"clock held down by", "for"}}
 	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-		rows.Add(reason, chart.FormatSeconds(t.ThrottleSeconds[reason]))
+		rows.Add(reason, render.FormatSeconds(t.ThrottleSeconds[reason]))
 	}
 	return rows
 }
@@ -261,13 +261,13 @@ func signalTable(s evidence.Signals) render.Table {
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Add(signal.Name, grade, signal.Says, chart.None, chart.None, chart.None)
+		t.Add(signal.Name, grade, signal.Says, render.None, render.None, render.None)
 		for _, w := range signal.Witnesses {
 			agrees := "no"
 			if w.Agrees {
 				agrees = "yes"
 			}
-			t.Add("", "", w.Name, chart.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
+			t.Add("", "", w.Name, render.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
 		}
 	}
 	return t
@@ -281,14 +281,14 @@ func networkTable(n *summary.Network) render.Table {
 	t := render.Table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
 	rate := func(bytes *float64) string {
 		if bytes == nil || n.Seconds <= 0 {
-			return chart.None
+			return render.None
 		}
-		return chart.FormatBytes(*bytes/n.Seconds) + "/s"
+		return render.FormatBytes(*bytes/n.Seconds) + "/s"
 	}
 	for _, p := range n.Ports {
 		t.Add(
-			p.Title(), chart.Optional(p.ReceivedBytes, chart.FormatBytes), rate(p.ReceivedBytes),
-			chart.Optional(p.SentBytes, chart.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
+			p.Title(), render.Optional(p.ReceivedBytes, render.FormatBytes), rate(p.ReceivedBytes),
+			render.Optional(p.SentBytes, render.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
 	}
 	return t
 }
@@ -329,12 +329,12 @@ func named(v enginelog.Value) string {
 func formatValue(v enginelog.Value) string {
 	switch v.Unit {
 	case enginelog.Bytes:
-		return chart.FormatBytes(v.Value)
+		return render.FormatBytes(v.Value)
 	case enginelog.Seconds:
-		return chart.FormatSeconds(v.Value)
+		return render.FormatSeconds(v.Value)
 	case enginelog.PerSecond:
-		return chart.Digits(v.Value) + " /s"
+		return render.Digits(v.Value) + " /s"
 	default:
-		return chart.Digits(v.Value)
+		return render.Digits(v.Value)
 	}
 }

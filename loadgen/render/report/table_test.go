@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -26,7 +26,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	if at < 0 {
 		t.Fatal(table.Header)
 	}
-	for i, want := range []string{"400 ms", "100 ms", chart.None} {
+	for i, want := range []string{"400 ms", "100 ms", render.None} {
 		if got := table.Rows[i].Cells[at]; got != want {
 			t.Errorf("%s: %s, want %s", table.Rows[i].Cells[0], got, want)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -208,7 +208,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	for _, r := range latencyRows(distinct(s.Latency)) {
 		cells := []string{r.name, r.from, strconv.Itoa(r.values.N)}
 		for _, v := range []*float64{r.values.P50, r.values.P90, r.values.P99, r.values.Max} {
-			cells = append(cells, chart.Optional(v, chart.FormatSeconds))
+			cells = append(cells, render.Optional(v, render.FormatSeconds))
 		}
 		latencies.Add(cells...)
 	}
@@ -283,10 +283,10 @@ func toolFacts(t *rundir.ToolReport) []headline {
 // steadyText describes the window in words.
 func steadyText(w summary.SteadyState) string {
 	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
-		chart.FormatSeconds(w.Start), chart.FormatSeconds(w.End), w.InFlight, w.Requests, chart.Optional(w.Throughput.OutputTokensPerSecond, chart.Digits))
+		render.FormatSeconds(w.Start), render.FormatSeconds(w.End), w.InFlight, w.Requests, render.Optional(w.Throughput.OutputTokensPerSecond, render.Digits))
 }
 
-func computedText(c summary.Computed) string { return chart.Optional(c.Value, chart.Digits) }
+func computedText(c summary.Computed) string { return render.Optional(c.Value, render.Digits) }
 
 func computedFacts(s summary.Summary) []headline {
 	var facts []headline

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // longest is how many characters of a name a table shows.
@@ -16,13 +15,13 @@ func Print(w io.Writer, all []Entry) error {
 	table := render.Table{Header: []string{"RUN", "START (UTC)", "ARM", "MODEL", "SCENARIO", "STATE", "SIZE", "IN"}}
 	var total int64
 	for _, e := range all {
-		table.Add(cut(e.Run), moment(e), cut(e.Arm), cut(e.Model), cut(e.Scenario), stateOf(e), chart.FormatBytes(float64(e.Bytes)), cut(e.Group))
+		table.Add(cut(e.Run), moment(e), cut(e.Arm), cut(e.Model), cut(e.Scenario), stateOf(e), render.FormatBytes(float64(e.Bytes)), cut(e.Group))
 		total += e.Bytes
 	}
 	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), chart.FormatBytes(float64(total)))
+	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), render.FormatBytes(float64(total)))
 	return err
 }
 
@@ -38,12 +37,12 @@ func PrintChoices(w io.Writer, all []Choice) error {
 			goes++
 			bytes += c.Bytes
 		}
-		table.Add(what, cut(c.Run), moment(c.Entry), chart.FormatBytes(float64(c.Bytes)), c.Why)
+		table.Add(what, cut(c.Run), moment(c.Entry), render.FormatBytes(float64(c.Bytes)), c.Why)
 	}
 	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), chart.FormatBytes(float64(bytes)))
+	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), render.FormatBytes(float64(bytes)))
 	return err
 }
 

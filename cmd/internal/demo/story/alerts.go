@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // fired has the tables of alerts.
 type fired struct {
 	Heat
-	Figure *chart.Figure
+	Figure *render.Figure
 	// Machines has all firings of an alert on one machine in one row.
 	Machines render.Table
 	// Firings has one row per firing, where that shows more than Machines. Information has the alerts that need no

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // partClasses are the colours of files. They begin with colours that differ from those of the arms.
@@ -40,7 +40,7 @@ func cachedFiles(campaigns []Campaign) (files []cached) {
 
 // cacheFigure draws how much of each file was in the page cache when the engine of each start sized its KV cache; nil
 // without any start.
-func cacheFigure(campaigns []Campaign) *chart.Figure {
+func cacheFigure(campaigns []Campaign) *render.Figure {
 	var all []Campaign
 	highest, counts := 0.0, []string(nil)
 	for _, c := range campaigns {
@@ -56,15 +56,15 @@ func cacheFigure(campaigns []Campaign) *chart.Figure {
 	if len(files) == 0 {
 		return nil
 	}
-	f := chart.Figure{Title: "What lay in the page cache when each engine sized its KV cache (simulated)", Full: true}
+	f := render.Figure{Title: "What lay in the page cache when each engine sized its KV cache (simulated)", Full: true}
 	for _, file := range files {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: file.class, Text: file.name})
+		f.Legend = append(f.Legend, render.LegendItem{Class: file.class, Text: file.name})
 	}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " starts, in the order of time; by the simulator’s books, which the exporter does not read. " +
 		"Below each bar is the first letter of its arm. What another arm has read stays until something needs the memory: that is what is carried over."
-	drawn := f.DrawTall(280, 60+190*float64(len(all)), func(width, height float64) *chart.Drawing {
-		y := chart.Linear("GiB of page cache", 0, highest*1.12, 1./(1<<30), 4)
-		var frames []*chart.Frame
+	drawn := f.DrawTall(280, 60+190*float64(len(all)), func(width, height float64) *render.Drawing {
+		y := render.LinearAxis("GiB of page cache", 0, highest*1.12, 1./(1<<30), 4)
+		var frames []*render.Frame
 		for i, where := range sides(width, height, len(all)) {
 			frames = append(frames, drawCached(all[i], files, where, width, height, y, f.Title))
 		}
@@ -80,13 +80,13 @@ func total(parts []Part) (sum float64) {
 	return sum
 }
 
-func drawCached(c Campaign, files []cached, where side, width, height float64, y chart.Axis, label string) *chart.Frame {
+func drawCached(c Campaign, files []cached, where side, width, height float64, y render.Axis, label string) *render.Frame {
 	var letters []string
 	for _, s := range c.Starts {
 		letters = append(letters, letter(s.Arm))
 	}
-	f := where.frame(width, height, chart.Categories("starts in the order of time", letters), y, label)
-	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(c.Name, f.Right-f.Left))
+	f := where.frame(width, height, render.CategoryAxis("starts in the order of time", letters), y, label)
+	f.Text("row strong", f.Left, f.Top-14, "start", render.Shorten(c.Name, f.Right-f.Left))
 	var written labels
 	half := min(16, 0.36*(f.Right-f.Left)/float64(len(c.Starts)))
 	for i, s := range c.Starts {
@@ -97,8 +97,8 @@ func drawCached(c Campaign, files []cached, where side, width, height float64, y
 				continue
 			}
 			top, bottom := f.PY(from+bytes), f.PY(from)
-			f.Add(chart.Shape{
-				Kind: "rect", Class: file.class + " part", X: chart.Tenth(at - half), Y: top, W: chart.Tenth(2 * half), H: chart.Tenth(bottom - top),
+			f.Add(render.Shape{
+				Kind: "rect", Class: file.class + " part", X: render.Tenth(at - half), Y: top, W: render.Tenth(2 * half), H: render.Tenth(bottom - top),
 				Title: fmt.Sprintf("%s, start %d: %s %s", s.Arm, i+1, file.name, compare.UnitBytes.Text(bytes)),
 			})
 			from += bytes

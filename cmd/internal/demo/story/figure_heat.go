@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // Heights of the frames of the heat figure and of a row of it, in pixels.
@@ -18,7 +18,7 @@ const (
 
 // heatFigure draws the curves of one machine below each other on one time axis, and below them each alert that fired
 // there and needs action: light while it was pending, full while it fired. Nil without any curve.
-func heatFigure(h Heat) *chart.Figure {
+func heatFigure(h Heat) *render.Figure {
 	from, to, n := spanOf(h.Curves)
 	if n == 0 {
 		return nil
@@ -26,19 +26,19 @@ func heatFigure(h Heat) *chart.Figure {
 	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
 		return f.Host != h.Host || f.Severity == informational || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
 	})
-	f := chart.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
-	f.Legend = []chart.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
+	f := render.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
+	f.Legend = []render.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
 	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, clock(from), clock(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
-	drawn := f.DrawTall(all, all, func(width, height float64) *chart.Drawing {
+	drawn := f.DrawTall(all, all, func(width, height float64) *render.Drawing {
 		axis := minutes(from, to, width)
-		var frames []*chart.Frame
+		var frames []*render.Frame
 		for i, c := range h.Curves {
 			if i == len(h.Curves)-1 {
 				frames = append(frames, drawCurve(c, i, from, axis, width, height, f.Title))
 			} else {
-				frames = append(frames, drawCurve(c, i, from, chart.Axis{Lo: axis.Lo, Hi: axis.Hi}, width, height, f.Title))
+				frames = append(frames, drawCurve(c, i, from, render.Axis{Lo: axis.Lo, Hi: axis.Hi}, width, height, f.Title))
 			}
 		}
 		last := frames[len(frames)-1]
@@ -65,12 +65,12 @@ func spanOf(curves []Curve) (from, to time.Time, n int) {
 	return from, to, n
 }
 
-func minutes(from, to time.Time, width float64) chart.Axis {
+func minutes(from, to time.Time, width float64) render.Axis {
 	end := max(to.Sub(from).Minutes(), 1)
-	return chart.Linear("", 0, end, 1, chart.TicksFor(width)).Between(0, end)
+	return render.LinearAxis("", 0, end, 1, render.TicksFor(width)).Between(0, end)
 }
 
-func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float64, label string) *chart.Frame {
+func drawCurve(c Curve, i int, from time.Time, x render.Axis, width, height float64, label string) *render.Frame {
 	top := float64(i)*(curveHeight+curveGap) + 24
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, p := range c.Points {
@@ -81,11 +81,11 @@ func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float
 	}
 	room := max(0.08*(hi-lo), 0.01*math.Abs(hi), 1e-9)
 	lo, hi = max(0, lo-room), hi+room
-	y := chart.Axis{}
+	y := render.Axis{}
 	for n := 3; len(y.Ticks) < 2 && n < 24; n *= 2 { // one tick alone gives no scale
-		y = chart.Linear("", lo, hi, 1, n).Between(lo, hi)
+		y = render.LinearAxis("", lo, hi, 1, n).Between(lo, hi)
 	}
-	f := chart.NewFrameIn(chart.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
+	f := render.NewFrameIn(render.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
 	f.Text("axis", f.Left, top-8, "start", fmt.Sprintf("%s, %s", c.Title, c.Unit))
 	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, broken(c.Points, from))
 	return f
@@ -95,7 +95,7 @@ func drawCurve(c Curve, i int, from time.Time, x chart.Axis, width, height float
 const farApart = 3
 
 // broken splits points at missing samples.
-func broken(points []Point, from time.Time) (runs [][]chart.Place) {
+func broken(points []Point, from time.Time) (runs [][]render.Place) {
 	var apart []time.Duration
 	for i := 1; i < len(points); i++ {
 		apart = append(apart, points[i].At.Sub(points[i-1].At))
@@ -106,7 +106,7 @@ func broken(points []Point, from time.Time) (runs [][]chart.Place) {
 			runs = append(runs, nil)
 		}
 		last := len(runs) - 1
-		runs[last] = append(runs[last], chart.Place{X: p.At.Sub(from).Minutes(), Y: p.Value})
+		runs[last] = append(runs[last], render.Place{X: p.At.Sub(from).Minutes(), Y: p.Value})
 	}
 	return runs
 }
@@ -121,7 +121,7 @@ func eventsOf(h Heat) (own []Event) {
 }
 
 // drawBars draws events and alerts as bars on the time axis of a frame.
-func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top float64) {
+func drawBars(f *render.Frame, h Heat, firings []Firing, from, to time.Time, top float64) {
 	at := func(t time.Time) float64 {
 		if t.IsZero() || t.After(to) {
 			t = to
@@ -130,13 +130,13 @@ func drawBars(f *chart.Frame, h Heat, firings []Firing, from, to time.Time, top 
 	}
 	bar := func(class, title string, begin, end time.Time) {
 		if left, right := at(begin), at(end); right > left {
-			f.Add(chart.Shape{Kind: "rect", Class: class, X: left, Y: top + 13, W: chart.Tenth(right - left), H: 8, Title: title})
+			f.Add(render.Shape{Kind: "rect", Class: class, X: left, Y: top + 13, W: render.Tenth(right - left), H: 8, Title: title})
 		}
 	}
 	name := func(text string, begin time.Time) {
-		left, wide := at(begin), chart.LetterWidth*float64(len([]rune(text)))
+		left, wide := at(begin), render.LetterWidth*float64(len([]rune(text)))
 		if left+wide > f.Right { // no room to the right of its bar
-			f.Text("row strong", f.Right, top+9, "end", chart.Shorten(text, f.Right-f.Left))
+			f.Text("row strong", f.Right, top+9, "end", render.Shorten(text, f.Right-f.Left))
 			return
 		}
 		f.Text("row strong", left, top+9, "start", text)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // moments are the moments at which ledgers are compared, with their colours on the pages of comparisons.
@@ -86,16 +86,16 @@ func differenceOf(delta map[string]float64, line string, names []string) (bytes 
 
 // ledgerFigure draws by how much the arms differ in each line of the ledger; nil without a ledger or without a
 // difference.
-func ledgerFigure(campaigns []Campaign) *chart.Figure {
+func ledgerFigure(campaigns []Campaign) *render.Figure {
 	all := compared(campaigns)
 	names, lo, hi := ledgerLines(all)
 	if len(names) == 0 {
 		return nil
 	}
 	first, _ := pairOf(all[0])
-	f := chart.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A + " (simulated)", Full: true}
+	f := render.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A + " (simulated)", Full: true}
 	for _, m := range moments {
-		f.Legend = append(f.Legend, chart.LegendItem{Class: m.class, Text: m.name})
+		f.Legend = append(f.Legend, render.LegendItem{Class: m.class, Text: m.name})
 	}
 	var counts []string
 	for _, c := range all {
@@ -105,8 +105,8 @@ func ledgerFigure(campaigns []Campaign) *chart.Figure {
 	f.Caption = "n = " + strings.Join(counts, ", ") + " runs; means, as the exporter read them on each machine. Right of 0, " + first.B +
 		" has more. Lines that differ by 256 MiB or more somewhere; the others are one, so that the bars add up to the difference of the pools. The KV cache is in gpu_process: where less was free, it is smaller."
 	rows := float64(len(names))
-	drawn := f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *chart.Drawing {
-		var frames []*chart.Frame
+	drawn := f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *render.Drawing {
+		var frames []*render.Frame
 		for i, where := range ledgerSides(width, height, len(all)) {
 			frames = append(frames, drawLedger(all[i], names, lo, hi, where, width, height, f.Title))
 		}
@@ -135,7 +135,7 @@ func ledgerSides(width, height float64, n int) []side {
 	return all
 }
 
-func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, height float64, label string) *chart.Frame {
+func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, height float64, label string) *render.Frame {
 	p, _ := pairOf(c)
 	within := width - where.margins.Left - where.margins.Right
 	room := 0.16 * (hi - lo) // room for the figures next to the bars
@@ -146,9 +146,9 @@ func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, h
 	if hi > 0 {
 		high += room
 	}
-	x := chart.Linear("GiB", low, high, 1./(1<<30), max(3, int(within/70))).Between(low, high)
-	f := where.frame(width, height, x, chart.Axis{Lo: 0, Hi: 1}, label)
-	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(c.Name, within))
+	x := render.LinearAxis("GiB", low, high, 1./(1<<30), max(3, int(within/70))).Between(low, high)
+	f := where.frame(width, height, x, render.Axis{Lo: 0, Hi: 1}, label)
+	f.Text("row strong", f.Left, f.Top-14, "start", render.Shorten(c.Name, within))
 	each := (f.Bottom - f.Top) / float64(len(names))
 	for i, line := range names {
 		top := f.Top + float64(i)*each + 2
@@ -157,7 +157,7 @@ func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, h
 			f.Text("row strong", f.Left, top+10, "start", line)
 			top += 13
 		case where.first:
-			f.Text("row strong", f.Left-10, top+each/2+2, "end", chart.Shorten(line, ledgerNames-14))
+			f.Text("row strong", f.Left-10, top+each/2+2, "end", render.Shorten(line, ledgerNames-14))
 		}
 		thick := (f.Top + float64(i+1)*each - top - 3) / float64(len(moments))
 		for k, m := range moments {
@@ -171,10 +171,10 @@ func drawLedger(c Campaign, names []string, lo, hi float64, where side, width, h
 }
 
 // drawDelta draws a difference as a bar from 0, with its figure at its end.
-func drawDelta(f *chart.Frame, class, name string, bytes, top, thick float64) {
+func drawDelta(f *render.Frame, class, name string, bytes, top, thick float64) {
 	from, to := f.PX(min(0, bytes)), f.PX(max(0, bytes))
-	f.Add(chart.Shape{
-		Kind: "rect", Class: class, X: from, Y: chart.Tenth(top), W: chart.Tenth(max(0.8, to-from)), H: chart.Tenth(thick - 1),
+	f.Add(render.Shape{
+		Kind: "rect", Class: class, X: from, Y: render.Tenth(top), W: render.Tenth(max(0.8, to-from)), H: render.Tenth(thick - 1),
 		Title: name + ": " + signed(compare.UnitBytes, bytes),
 	})
 	if math.Abs(bytes) < leastLedger {

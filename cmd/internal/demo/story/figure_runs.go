@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // armClasses are the colours of arms, the baseline first: those of the pages of comparisons.
@@ -60,14 +60,14 @@ func strips(campaigns []Campaign, metric string) []strip {
 }
 
 // runsFigure draws every run of every campaign in the order of time, on one scale; nil without any.
-func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figure {
+func runsFigure(campaigns []Campaign, metric, title, caption string) *render.Figure {
 	all := strips(campaigns, metric)
 	if len(all) == 0 {
 		return nil
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	var counts []string
-	var arms []chart.LegendItem
+	var arms []render.LegendItem
 	for _, s := range all {
 		counts = append(counts, fmt.Sprintf("%d (%s)", s.n(), s.campaign.Name))
 		for _, v := range s.values {
@@ -77,15 +77,15 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figu
 		}
 		for _, arm := range s.campaign.Comparison.Arms {
 			class, _ := armClass(s.campaign, arm)
-			if item := (chart.LegendItem{Class: class, Text: arm}); !slices.Contains(arms, item) {
+			if item := (render.LegendItem{Class: class, Text: arm}); !slices.Contains(arms, item) {
 				arms = append(arms, item)
 			}
 		}
 	}
-	f := chart.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs" + crosses(all) + ". " + caption}
-	drawn := f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *chart.Drawing {
+	f := render.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs" + crosses(all) + ". " + caption}
+	drawn := f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *render.Drawing {
 		y := memoryAxis(lo, hi)
-		var frames []*chart.Frame
+		var frames []*render.Frame
 		for i, where := range sides(width, height, len(all)) {
 			frames = append(frames, all[i].draw(where, width, height, y, f.Title+": "+f.Caption))
 		}
@@ -96,18 +96,18 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *chart.Figu
 
 // memoryAxis returns an axis over figures of memory with room for labels. It does not begin at 0, and its title shows
 // that.
-func memoryAxis(lo, hi float64) chart.Axis {
+func memoryAxis(lo, hi float64) render.Axis {
 	room := max(0.12*(hi-lo), 1<<30)
-	a := chart.Linear("GiB, not from 0", max(0, lo-room), hi+1.4*room, 1./(1<<30), 5)
+	a := render.LinearAxis("GiB, not from 0", max(0, lo-room), hi+1.4*room, 1./(1<<30), 5)
 	return a.Between(max(0, lo-room), hi+1.4*room)
 }
 
-func (s strip) draw(where side, width, height float64, y chart.Axis, label string) *chart.Frame {
+func (s strip) draw(where side, width, height float64, y render.Axis, label string) *render.Frame {
 	n := float64(len(s.runs))
-	x := chart.Linear("runs in the order of time", 1, max(2, n), 1, len(s.runs)).Between(0.5, n+0.5)
-	x.Ticks = slices.DeleteFunc(x.Ticks, func(t chart.Tick) bool { return t.At != math.Trunc(t.At) })
+	x := render.LinearAxis("runs in the order of time", 1, max(2, n), 1, len(s.runs)).Between(0.5, n+0.5)
+	x.Ticks = slices.DeleteFunc(x.Ticks, func(t render.Tick) bool { return t.At != math.Trunc(t.At) })
 	f := where.frame(width, height, x, y, label)
-	f.Text("row strong", f.Left, f.Top-14, "start", chart.Shorten(s.campaign.Name, f.Right-f.Left))
+	f.Text("row strong", f.Left, f.Top-14, "start", render.Shorten(s.campaign.Name, f.Right-f.Left))
 	s.threads(f)
 	var written labels
 	for i, r := range s.runs {
@@ -128,13 +128,13 @@ func (s strip) draw(where side, width, height float64, y chart.Axis, label strin
 }
 
 // threads connects consecutive runs of an arm: no other run is between them.
-func (s strip) threads(f *chart.Frame) {
+func (s strip) threads(f *render.Frame) {
 	for i := 1; i < len(s.runs); i++ {
 		if s.values[i-1] == nil || s.values[i] == nil || s.runs[i-1].arm != s.runs[i].arm {
 			continue
 		}
 		class, _ := armClass(s.campaign, s.runs[i].arm)
-		f.Polyline("thread "+class, "", [][]chart.Place{{{X: float64(i), Y: *s.values[i-1]}, {X: float64(i + 1), Y: *s.values[i]}}})
+		f.Polyline("thread "+class, "", [][]render.Place{{{X: float64(i), Y: *s.values[i-1]}, {X: float64(i + 1), Y: *s.values[i]}}})
 	}
 }
 

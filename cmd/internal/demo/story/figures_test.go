@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // rectangle is where a frame draws.
@@ -38,7 +38,7 @@ func TestFramesOfADrawingDoNotOverlap(t *testing.T) {
 }
 
 // written are the texts of a class that a drawing has.
-func written(d *chart.Drawing, class string) (texts []chart.Shape) {
+func written(d *render.Drawing, class string) (texts []render.Shape) {
 	for _, s := range d.Shapes {
 		if s.Kind == "text" && s.Class == class {
 			texts = append(texts, s)
@@ -50,18 +50,18 @@ func written(d *chart.Drawing, class string) (texts []chart.Shape) {
 func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 	many := strings.Repeat(abba, 3)
 	c := design{name: "abba", order: many}.campaign(t)
-	for name, f := range map[string]*chart.Figure{
+	for name, f := range map[string]*render.Figure{
 		"runs":  runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"),
 		"cache": cacheFigure([]Campaign{c, c, c}),
 	} {
-		for _, d := range []*chart.Drawing{f.Desk, f.Phone} {
+		for _, d := range []*render.Drawing{f.Desk, f.Phone} {
 			labels := written(d, "mark-text")
 			if len(labels) < 4 {
 				t.Errorf("%s: %d labels", name, len(labels))
 			}
 			for i := 1; i < len(labels); i++ {
 				apart := labels[i].X - labels[i-1].X
-				if room := chart.LetterWidth * float64(len(labels[i].Text)+len(labels[i-1].Text)) / 2; apart > 0 && apart < room {
+				if room := render.LetterWidth * float64(len(labels[i].Text)+len(labels[i-1].Text)) / 2; apart > 0 && apart < room {
 					t.Errorf("%s: %q and %q are %g apart and need %g", name, labels[i-1].Text, labels[i].Text, apart, room)
 				}
 			}
@@ -185,7 +185,7 @@ func TestWhatIsSaidOfOutputs(t *testing.T) {
 // The bar of a start is its files on top of each other: no part hides another, and the whole is as high as the sum.
 func TestPartsOfABarStandOnEachOther(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true}.campaign(t)
-	parts := map[float64][]chart.Shape{}
+	parts := map[float64][]render.Shape{}
 	f := cacheFigure([]Campaign{c})
 	for _, s := range f.Desk.Shapes {
 		if strings.HasSuffix(s.Class, " part") {

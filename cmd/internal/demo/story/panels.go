@@ -1,7 +1,7 @@
 package story
 
 import (
-	"github.com/umascope/umascope/loadgen/render/chart"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // wide is the width, in pixels, from which frames are placed next to each other, and below each other if narrower.
@@ -15,7 +15,7 @@ const (
 
 // side is the place of a frame in a drawing with several.
 type side struct {
-	margins chart.Margins
+	margins render.Margins
 	// first reports whether the frame has the title of the vertical axis, last that of the horizontal one.
 	first, last bool
 	beside      bool // a frame to its left has the numbers of the axis
@@ -29,12 +29,12 @@ func sides(width, height float64, n int) []side {
 		if width >= wide {
 			each := (width - panelLeft - panelRight - panelGap*float64(n-1)) / float64(n)
 			left := panelLeft + float64(i)*(each+panelGap)
-			s.margins = chart.Margins{Left: left, Right: width - left - each, Top: panelTop, Bottom: panelBottom}
+			s.margins = render.Margins{Left: left, Right: width - left - each, Top: panelTop, Bottom: panelBottom}
 			s.beside = i > 0
 		} else {
 			each := (height - panelBottom + 18) / float64(n)
 			top := float64(i) * each
-			s.margins = chart.Margins{Left: panelLeft, Right: panelRight, Top: top + panelTop, Bottom: height - top - each + 18}
+			s.margins = render.Margins{Left: panelLeft, Right: panelRight, Top: top + panelTop, Bottom: height - top - each + 18}
 			if i == n-1 {
 				s.margins.Bottom = panelBottom
 			}
@@ -46,7 +46,7 @@ func sides(width, height float64, n int) []side {
 }
 
 // frame draws the axes of a side, without the titles that another side has.
-func (s side) frame(width, height float64, x, y chart.Axis, label string) *chart.Frame {
+func (s side) frame(width, height float64, x, y render.Axis, label string) *render.Frame {
 	if !s.first {
 		y.Title = ""
 	}
@@ -54,17 +54,17 @@ func (s side) frame(width, height float64, x, y chart.Axis, label string) *chart
 		x.Title = ""
 	}
 	if s.beside {
-		y.Ticks = append([]chart.Tick(nil), y.Ticks...)
+		y.Ticks = append([]render.Tick(nil), y.Ticks...)
 		for i := range y.Ticks {
 			y.Ticks[i].Text = ""
 		}
 	}
-	return chart.NewFrameIn(s.margins, width, height, x, y, label)
+	return render.NewFrameIn(s.margins, width, height, x, y, label)
 }
 
 // gather combines the frames of a drawing. It drops texts without a letter: they are titles that were left out.
-func gather(width, height float64, label string, frames []*chart.Frame) *chart.Drawing {
-	d := &chart.Drawing{Width: width, Height: height, Label: label}
+func gather(width, height float64, label string, frames []*render.Frame) *render.Drawing {
+	d := &render.Drawing{Width: width, Height: height, Label: label}
 	for _, f := range frames {
 		for _, shape := range f.Drawing.Shapes {
 			if shape.Kind != "text" || shape.Text != "" {
@@ -79,8 +79,8 @@ func gather(width, height float64, label string, frames []*chart.Frame) *chart.D
 // before it: the tooltip of the mark shows it.
 type labels struct{ end float64 }
 
-func (l *labels) text(f *chart.Frame, x, y float64, text string) {
-	half := chart.LetterWidth * float64(len([]rune(text))) / 2
+func (l *labels) text(f *render.Frame, x, y float64, text string) {
+	half := render.LetterWidth * float64(len([]rune(text))) / 2
 	if l.end > 0 && x-half < l.end {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // rehydration is the section on KV blocks that came back from a drive.
@@ -54,7 +53,7 @@ func passTable(passes []Pass) render.Table {
 	g := render.Table{Header: []string{"KV cache of the prompt", "n", "median", "least", "most", "run"}, Words: []int{5}}
 	for _, p := range passes {
 		if n := len(p.Seconds); n > 0 {
-			g.Add(p.Name, fmt.Sprintf("%d requests", n), chart.FormatSeconds(median(p.Seconds)), chart.FormatSeconds(slices.Min(p.Seconds)), chart.FormatSeconds(slices.Max(p.Seconds)), p.Run)
+			g.Add(p.Name, fmt.Sprintf("%d requests", n), render.FormatSeconds(median(p.Seconds)), render.FormatSeconds(slices.Min(p.Seconds)), render.FormatSeconds(slices.Max(p.Seconds)), p.Run)
 		}
 	}
 	return g

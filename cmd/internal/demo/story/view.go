@@ -6,7 +6,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
+
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
@@ -63,7 +63,7 @@ func commands(all []string) render.Details {
 }
 
 // drawn returns the figures that are not nil.
-func drawn(figures ...*chart.Figure) render.Figures {
+func drawn(figures ...*render.Figure) render.Figures {
 	var all render.Figures
 	for _, f := range figures {
 		if f != nil {
@@ -152,7 +152,7 @@ func moral(campaigns []Campaign) string {
 func lead(m Made) string {
 	speed := "a clock of their own, faster than the wall clock"
 	if m.Speed > 0 {
-		speed = fmt.Sprintf("a clock of their own, %s times as fast as the wall clock", chart.Number(m.Speed))
+		speed = fmt.Sprintf("a clock of their own, %s times as fast as the wall clock", render.Number(m.Speed))
 	}
 	return "Two axes of time: memory, bytes of the drive, heat and alerts are on the machines’ time, " + speed +
 		". Latencies of requests are wall time, of an engine that is no GPU: read which of them is shorter, not how long they are."

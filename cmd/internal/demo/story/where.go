@@ -5,7 +5,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 // where is the section on what occupies the memory.
@@ -43,7 +42,7 @@ func ledgerTable(campaigns []Campaign) render.Table {
 			for _, m := range moments {
 				bytes, seen := differenceOf(m.of(p.LedgerDifference), line, names)
 				if !seen {
-					cells = append(cells, chart.None)
+					cells = append(cells, render.None)
 					continue
 				}
 				cells = append(cells, signed(compare.UnitBytes, bytes))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/chart"
 )
 
 func signed(unit compare.Unit, v float64) string {
@@ -110,11 +109,11 @@ func amount(v float64, unit string) string {
 	case "bytes":
 		return compare.UnitBytes.Text(v)
 	case "seconds":
-		return chart.FormatSeconds(v)
+		return render.FormatSeconds(v)
 	case "probability":
 		return fmt.Sprintf("p %.2g", v)
 	}
-	return strings.TrimSpace(chart.Number(v) + " " + unit)
+	return strings.TrimSpace(render.Number(v) + " " + unit)
 }
 
 // expected formats the range of an observation.
@@ -138,7 +137,7 @@ func end(v float64, unit string) string {
 	if unit == "bytes" || unit == "seconds" || unit == "probability" {
 		return amount(v, unit)
 	}
-	return chart.Number(v)
+	return render.Number(v)
 }
 
 func yesNo(yes bool) string {
@@ -163,7 +162,7 @@ func duration(d time.Duration) string {
 // clock formats a time of day on a machine's clock.
 func clock(t time.Time) string {
 	if t.IsZero() {
-		return chart.None
+		return render.None
 	}
 	return t.UTC().Format("15:04:05")
 }

@@ -1,4 +1,4 @@
-package chart
+package render
 
 import (
 	"fmt"
@@ -180,7 +180,7 @@ func (f *Frame) trace(d *strings.Builder, first string, points []Place) {
 const LetterWidth = 6.5
 
 // Phases marks where each phase begins, with its name if there is room.
-func (f *Frame) Phases(phases []Span) {
+func (f *Frame) Phases(phases []PhaseSpan) {
 	for _, p := range phases {
 		from, to := f.PX(p.Start), f.PX(p.End)
 		f.Line("phase-line", from, f.Top, from, f.Bottom)
@@ -190,8 +190,8 @@ func (f *Frame) Phases(phases []Span) {
 	}
 }
 
-// Span is a named stretch of time, in seconds since the run's start.
-type Span struct {
+// PhaseSpan is a named stretch of time, in seconds since the run's start.
+type PhaseSpan struct {
 	Name       string
 	Start, End float64
 }

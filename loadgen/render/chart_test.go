@@ -1,4 +1,4 @@
-package chart
+package render
 
 import (
 	"fmt"
@@ -14,14 +14,14 @@ func TestAxesHaveRoundTicksInside(t *testing.T) {
 		axis Axis
 		want string
 	}{
-		{Linear("", 0, 95, 1, 5), "0 20 40 60 80 100"},
-		{Linear("", 0, .0032, 1e3, 4), "0 1 2 3 4"},
-		{Linear("", 0, 0, 1, 4), "0 0.5 1"},
+		{LinearAxis("", 0, 95, 1, 5), "0 20 40 60 80 100"},
+		{LinearAxis("", 0, .0032, 1e3, 4), "0 1 2 3 4"},
+		{LinearAxis("", 0, 0, 1, 4), "0 0.5 1"},
 		{TimeAxis(47, 5), "0 10 20 30 40"},
 		{TimeAxis(3600, 6), "0 10 20 30 40 50 60"},
 		{BytesAxis(-2*gib, 119*gib), "0 50 100"},
-		{Linear("", -21*gib, 49*gib, 1/gib, 3), "-40 -20 0 20 40 60"},
-		{Logarithmic("", .01, 1, 1e3), "10 20 50 100 200 500 1000"},
+		{LinearAxis("", -21*gib, 49*gib, 1/gib, 3), "-40 -20 0 20 40 60"},
+		{LogAxis("", .01, 1, 1e3), "10 20 50 100 200 500 1000"},
 	} {
 		var ticks []string
 		for _, tick := range test.axis.Ticks {
@@ -51,7 +51,7 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 
 func TestNamesOfCategoriesAreAllThereHoweverLittleRoom(t *testing.T) {
 	names := []string{"native", "a-very-long-name-of-an-arm", "日本語のアーム名です", "b"}
-	f := NewFrame(220, 200, Categories("arm", names), Linear("", 0, 1, 1, 4), "")
+	f := NewFrame(220, 200, CategoryAxis("arm", names), LinearAxis("", 0, 1, 1, 4), "")
 	var shown []string
 	for _, s := range f.Drawing.Shapes {
 		if s.Class == "tick" && s.Anchor == "middle" {
@@ -67,7 +67,7 @@ func TestNamesOfCategoriesAreAllThereHoweverLittleRoom(t *testing.T) {
 }
 
 func TestAWhiskerReachesFromValueToValue(t *testing.T) {
-	f := NewFrame(300, 200, Linear("", 0, 10, 1, 4), Linear("", 0, 100, 1, 4), "")
+	f := NewFrame(300, 200, LinearAxis("", 0, 10, 1, 4), LinearAxis("", 0, 100, 1, 4), "")
 	before := len(f.Drawing.Shapes)
 	f.Whisker("whisker", 100, 20, 80, 5, "title")
 	for form := range 5 {
@@ -88,7 +88,7 @@ func TestAWhiskerReachesFromValueToValue(t *testing.T) {
 
 func TestAnAxisOfLoadsHasATickAtEach(t *testing.T) {
 	for want, loads := range map[string][]float64{"1 2 4 8": {8, 1, 2, 4, 1}, "4 6": {6, 4}} {
-		a := Loads("concurrency", loads)
+		a := LoadAxis("concurrency", loads)
 		var ticks []string
 		for _, tick := range a.Ticks {
 			ticks = append(ticks, tick.Text)
@@ -97,10 +97,10 @@ func TestAnAxisOfLoadsHasATickAtEach(t *testing.T) {
 			t.Errorf("ticks %s, want %s; logarithmic %t", got, want, a.Log)
 		}
 	}
-	if a := Durations(0, .03); a.Log || a.Lo != 0 {
+	if a := DurationAxis(0, .03); a.Log || a.Lo != 0 {
 		t.Error("an axis that has 0 is logarithmic")
 	}
-	if a := Durations(.001, 2); !a.Log {
+	if a := DurationAxis(.001, 2); !a.Log {
 		t.Error("an axis over three decades is not logarithmic")
 	}
 }

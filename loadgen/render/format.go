@@ -1,4 +1,4 @@
-package chart
+package render
 
 import (
 	"strconv"

@@ -1,4 +1,4 @@
-package chart
+package render
 
 import (
 	"math"
@@ -28,8 +28,8 @@ func Steps(lo, hi float64, n int) []float64 {
 	return at
 }
 
-// Linear returns an axis with a round upper end; scale converts a value to the unit of the axis.
-func Linear(title string, lo, hi, scale float64, n int) Axis {
+// LinearAxis returns an axis with a round upper end; scale converts a value to the unit of the axis.
+func LinearAxis(title string, lo, hi, scale float64, n int) Axis {
 	if !(hi > lo) {
 		hi = lo + 1/scale
 	}
@@ -51,8 +51,8 @@ func Linear(title string, lo, hi, scale float64, n int) Axis {
 	return a
 }
 
-// Logarithmic returns an axis over powers of ten, with ticks at 1, 2 and 5 of each.
-func Logarithmic(title string, lo, hi, scale float64) Axis {
+// LogAxis returns an axis over powers of ten, with ticks at 1, 2 and 5 of each.
+func LogAxis(title string, lo, hi, scale float64) Axis {
 	a := Axis{Title: title, Lo: lo, Hi: hi, Log: true}
 	for decade := math.Floor(math.Log10(lo * scale)); decade <= math.Log10(hi*scale); decade++ {
 		for _, factor := range []float64{1, 2, 5} {
@@ -89,9 +89,9 @@ func SecondsUnit(hi float64) (scale float64, unit string) {
 // TimeAxis runs from the run's start to its end.
 func TimeAxis(end float64, n int) Axis {
 	if end > 600 {
-		return Linear("minutes since the run's start", 0, end, 1./60, n).Between(0, end)
+		return LinearAxis("minutes since the run's start", 0, end, 1./60, n).Between(0, end)
 	}
-	return Linear("seconds since the run's start", 0, end, 1, n).Between(0, end)
+	return LinearAxis("seconds since the run's start", 0, end, 1, n).Between(0, end)
 }
 
 // Between cuts an axis at exactly these values: a run has no time after its end, and a pool is not a round number.
@@ -106,9 +106,9 @@ func (a Axis) Between(lo, hi float64) Axis {
 
 // BytesAxis is in GiB, or in MiB where all is small, and ends a little beyond the values.
 func BytesAxis(lo, hi float64) Axis {
-	a := Linear("GiB", lo, hi, 1./(1<<30), 5)
+	a := LinearAxis("GiB", lo, hi, 1./(1<<30), 5)
 	if hi < 2<<30 {
-		a = Linear("MiB", lo, hi, 1./(1<<20), 5)
+		a = LinearAxis("MiB", lo, hi, 1./(1<<20), 5)
 	}
 	return a.Between(lo*1.03, hi*1.03)
 }
@@ -118,20 +118,20 @@ func Number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64)
 }
 
-// Durations returns an axis that begins at 0, or a logarithmic one if the durations differ by more than a decade: the
+// DurationAxis returns an axis that begins at 0, or a logarithmic one if the durations differ by more than a decade: the
 // short ones would lie on the base. A duration of 0, such as the time per token where all came at once, is not on a
 // logarithmic axis.
-func Durations(lowest, highest float64) Axis {
+func DurationAxis(lowest, highest float64) Axis {
 	scale, name := SecondsUnit(highest)
 	if lowest > 0 && highest > 10*lowest {
-		return Logarithmic(name+", logarithmic", lowest*0.8, highest*1.2, scale)
+		return LogAxis(name+", logarithmic", lowest*0.8, highest*1.2, scale)
 	}
-	return Linear(name, 0, highest*1.05, scale, 4)
+	return LinearAxis(name, 0, highest*1.05, scale, 4)
 }
 
-// Loads returns an axis with a tick at each measured load. If the largest load is at least 8 times the smallest it is
+// LoadAxis returns an axis with a tick at each measured load. If the largest load is at least 8 times the smallest it is
 // logarithmic, so that doubled loads are equally spaced.
-func Loads(title string, loads []float64) Axis {
+func LoadAxis(title string, loads []float64) Axis {
 	loads = slices.Compact(slices.Sorted(slices.Values(loads)))
 	a := Axis{Title: title, Lo: loads[0], Hi: loads[len(loads)-1]}
 	if a.Log = a.Hi/a.Lo >= 8; !a.Log {
@@ -153,8 +153,8 @@ type Axis struct {
 	Ticks []Tick
 }
 
-// Categories returns an axis with a place for each name, at 0, 1, 2 and so on.
-func Categories(title string, names []string) Axis {
+// CategoryAxis returns an axis with a place for each name, at 0, 1, 2 and so on.
+func CategoryAxis(title string, names []string) Axis {
 	a := Axis{Title: title, Lo: -0.5, Hi: float64(len(names)) - 0.5, Names: true}
 	for i, name := range names {
 		a.Ticks = append(a.Ticks, Tick{float64(i), name})

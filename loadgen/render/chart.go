@@ -1,9 +1,4 @@
-// Package chart draws charts as plain shapes, and formats amounts with their units. It provides axes and marks; callers
-// decide what is drawn, and loadgen/render converts shapes to SVG.
-//
-// Charts are drawn here instead of by a chart library: a page must be self-contained, work without a script, follow the
-// reader's light or dark setting, and be text that a test can read.
-package chart
+package render
 
 // Drawing is one picture. Lengths are in units of its own view box, which is about as wide in
 // pixels as the drawing is shown.
