@@ -10,7 +10,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/ledger"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -35,7 +35,7 @@ type account struct {
 type memoryAccount struct {
 	PoolBytes uint64
 	// Lines add up to the pool, the largest first.
-	Lines        []ledger.Line
+	Lines        []collector.LedgerLine
 	Architecture nvml.Architecture
 	// CUDA compares what CUDA sees with what is available, and explains the difference.
 	CUDA string
@@ -106,7 +106,7 @@ func (a *account) addCached(paths []collector.CachedPath) {
 
 func (a *account) addMemory(reading collector.MemoryReading) {
 	a.Memory = &memoryAccount{
-		PoolBytes: reading.Meminfo["MemTotal"], Lines: ledger.BySize(reading.Lines), Architecture: reading.Architecture,
+		PoolBytes: reading.Meminfo["MemTotal"], Lines: collector.LinesBySize(reading.Lines), Architecture: reading.Architecture,
 		CUDA: a.cudaSentence(reading), Holders: reading.Processes, Groups: groupsOf(reading), Nodes: reading.Nodes,
 	}
 	for _, line := range reading.Lines {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // The table of a moment that explain and the landing page show: by size, and to the byte the pool.
@@ -21,7 +20,7 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 			t.Fatal(err)
 		}
 		var sum int64
-		for _, line := range ledger.BySize(reading.Lines) {
+		for _, line := range collector.LinesBySize(reading.Lines) {
 			sum += line.Bytes
 		}
 		if pool := int64(reading.Meminfo["MemTotal"]); sum != pool {

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -27,7 +26,7 @@ func newCgroupEmitter(batch *Batch, sys fs.FS, held gpuHeld, detail bool) *cgrou
 	return e
 }
 
-func emitCgroupInfo(batch *Batch, c candidate, name container.Name) {
+func emitCgroupInfo(batch *Batch, c candidate, name hostfs.ContainerName) {
 	above := cmp.Or(c.path[:strings.LastIndexByte(c.path, '/')], "/")
 	batch.Gauge(metric.CgroupInfo, 1, c.path, above, c.identity.Runtime, c.identity.ID,
 		cmp.Or(name.Container, c.identity.Name), name.Image, name.Pod, cmp.Or(c.identity.PodUID, name.PodUID), name.Namespace)

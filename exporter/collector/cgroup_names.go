@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -60,9 +59,9 @@ func (n *containerNames) answer() error {
 }
 
 // of returns the name of a container, "" if it is unknown.
-func (n *containerNames) of(id string) container.Name {
+func (n *containerNames) of(id string) hostfs.ContainerName {
 	if id == "" {
-		return container.Name{}
+		return hostfs.ContainerName{}
 	}
 	if n.inFile(id) {
 		name, _ := n.file.names.Of(id)
@@ -71,7 +70,7 @@ func (n *containerNames) of(id string) container.Name {
 	if n.runtime != nil {
 		return n.runtime.known[id]
 	}
-	return container.Name{}
+	return hostfs.ContainerName{}
 }
 
 func (n *containerNames) inFile(id string) bool {
@@ -88,7 +87,7 @@ func (n *containerNames) inFile(id string) bool {
 type namesFile struct {
 	path  string
 	text  []byte
-	names container.Names
+	names hostfs.ContainerNames
 	err   error
 }
 
@@ -104,7 +103,7 @@ func (f *namesFile) read() {
 	if bytes.Equal(text, f.text) && f.text != nil {
 		return
 	}
-	names, err := container.ParseNames(text)
+	names, err := hostfs.ParseContainerNames(text)
 	f.text, f.err = append([]byte{}, text...), err
 	if err == nil {
 		f.names = names

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/container"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // runtimeAPI serves a Docker-compatible API at a socket and counts the questions.
@@ -44,7 +44,7 @@ func runtimeAPI(t *testing.T, serve http.HandlerFunc) (socket string, asked *ato
 	return socket, asked
 }
 
-func listOf(t *testing.T, list ...container.Listed) http.HandlerFunc {
+func listOf(t *testing.T, list ...hostfs.ListedContainer) http.HandlerFunc {
 	t.Helper()
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -103,8 +103,8 @@ func isNamed(cgroup, name string) func(map[string]float64, Outcome) bool {
 
 func TestContainersAreNamedByTheRuntime(t *testing.T) {
 	socket, asked := runtimeAPI(t, listOf(t,
-		container.Listed{ID: engineID, Names: []string{"/vllm"}, Image: "vllm/vllm-openai:v0.11.0"},
-		container.Listed{ID: idleID, Names: []string{"/k8s_ui_chat-0"}, Image: "chat:1", Labels: map[string]string{
+		hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}, Image: "vllm/vllm-openai:v0.11.0"},
+		hostfs.ListedContainer{ID: idleID, Names: []string{"/k8s_ui_chat-0"}, Image: "chat:1", Labels: map[string]string{
 			"io.kubernetes.pod.name": "chat-0", "io.kubernetes.pod.namespace": "chat", "io.kubernetes.container.name": "ui"}},
 	))
 	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
@@ -142,7 +142,7 @@ func TestARuntimeInTroubleCostsNamesOnly(t *testing.T) {
 // TestARuntimeThatHangsHoldsNoPage: the answer comes while later pages are made.
 func TestARuntimeThatHangsHoldsNoPage(t *testing.T) {
 	answer := make(chan struct{})
-	list := listOf(t, container.Listed{ID: engineID, Names: []string{"/vllm"}})
+	list := listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}})
 	socket, asked := runtimeAPI(t, func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-answer:
@@ -242,7 +242,7 @@ func TestTheFileGoesBeforeTheRuntimeWhichIsAskedForTheRest(t *testing.T) {
 	if err := os.WriteFile(file, []byte(engineID+" mine\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	socket, _ := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/vllm"}}, container.Listed{ID: idleID, Names: []string{"/ui"}}))
+	socket, _ := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}}, hostfs.ListedContainer{ID: idleID, Names: []string{"/ui"}}))
 	series := eventually(t, namedRunner(CgroupOptions{NamesFile: file, RuntimeSocket: socket}), isNamed(idleScope, "ui"))
 	wantInfo(t, series, engineScope, `container="mine"`)
 }
@@ -259,8 +259,8 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 	series, _ = cgroupPage(t, dockerSpark(), CgroupOptions{NamesFile: file, Include: regexp.MustCompile(idleID)})
 	wantShown(t, series, append(shown, idleScope)...)
 
-	socket, asked := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/vllm"}},
-		container.Listed{ID: idleID, Labels: map[string]string{"io.kubernetes.docker.type": "podsandbox"}}))
+	socket, asked := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}},
+		hostfs.ListedContainer{ID: idleID, Labels: map[string]string{"io.kubernetes.docker.type": "podsandbox"}}))
 	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
 	eventually(t, runner, isNamed(engineScope, "vllm"))
 	for range 3 {
@@ -272,7 +272,7 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 }
 
 func TestHostileNamesCannotLeaveTheirLabel(t *testing.T) {
-	socket, _ := runtimeAPI(t, listOf(t, container.Listed{ID: engineID, Names: []string{"/a\"} 1\n\x1b[31mb"}, Image: strings.Repeat("x", 300)}))
+	socket, _ := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/a\"} 1\n\x1b[31mb"}, Image: strings.Repeat("x", 300)}))
 	series := eventually(t, namedRunner(CgroupOptions{RuntimeSocket: socket}), func(series map[string]float64, outcome Outcome) bool {
 		return outcome.State == OK && strings.Contains(infoOf(series, engineScope), "xxx")
 	})

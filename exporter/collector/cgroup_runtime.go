@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 const (
@@ -36,7 +36,7 @@ type runtimeNames struct {
 	client endpoint.Client
 	now    func() time.Time
 
-	known   map[string]container.Name
+	known   map[string]hostfs.ContainerName
 	unknown map[string]retry
 	pending chan listing // receives one answer; nil when no request is running
 	fresh   bool         // asked in this collection
@@ -50,7 +50,7 @@ type retry struct {
 }
 
 type listing struct {
-	names map[string]container.Name
+	names map[string]hostfs.ContainerName
 	err   error
 }
 
@@ -64,14 +64,14 @@ func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
 			},
 			DisableKeepAlives: true, // hours may pass until the next request
 		}},
-		known: map[string]container.Name{}, unknown: map[string]retry{},
+		known: map[string]hostfs.ContainerName{}, unknown: map[string]retry{},
 	}
 }
 
 // ask starts a request if one is due for any of these containers, and forgets all other containers.
 func (r *runtimeNames) ask(ids []string) {
 	r.take()
-	known, unknown := make(map[string]container.Name, len(ids)), map[string]retry{}
+	known, unknown := make(map[string]hostfs.ContainerName, len(ids)), map[string]retry{}
 	due := false
 	for _, id := range ids {
 		if name, found := r.known[id]; found {
@@ -137,8 +137,8 @@ func (r *runtimeNames) apply(answer listing) {
 func (r *runtimeNames) list(answer chan<- listing) {
 	ctx, cancel := context.WithTimeout(context.Background(), runtimeTimeout)
 	defer cancel()
-	var list []container.Listed
+	var list []hostfs.ListedContainer
 	at := &endpoint.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
 	err := r.client.JSON(ctx, at, containersPath, &list)
-	answer <- listing{container.NamesOf(list), err}
+	answer <- listing{hostfs.ListedContainerNames(list), err}
 }

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // candidate is a cgroup that is shown if the limit permits.
 type candidate struct {
 	path     string
-	identity container.Identity
+	identity hostfs.CgroupIdentity
 	holdsGPU bool
 }
 
@@ -21,7 +20,7 @@ type candidate struct {
 func (c *cgroupCollector) candidates(paths []string, held gpuHeld) []candidate {
 	var candidates []candidate
 	for _, path := range paths {
-		one := candidate{path: path, identity: container.Identify(path), holdsGPU: held.direct[path]}
+		one := candidate{path: path, identity: hostfs.IdentifyCgroup(path), holdsGPU: held.direct[path]}
 		if one.isContained() || isTop(path) || one.holdsGPU || c.wanted(path) {
 			candidates = append(candidates, one)
 		}
@@ -41,7 +40,7 @@ func (c *cgroupCollector) isPause(one candidate) bool {
 func isTop(path string) bool { return strings.LastIndexByte(path, '/') == 0 }
 
 func (c candidate) isContained() bool {
-	return c.identity.Kind == container.Container || c.identity.Kind == container.Pod
+	return c.identity.Kind == hostfs.KindContainer || c.identity.Kind == hostfs.KindPod
 }
 
 // rank orders cgroups by importance: first holders of GPU memory; then containers and the top-level cgroups, which
@@ -50,7 +49,7 @@ func (c candidate) rank() int {
 	switch {
 	case c.holdsGPU:
 		return 0
-	case c.identity.Kind == container.Container, isTop(c.path):
+	case c.identity.Kind == hostfs.KindContainer, isTop(c.path):
 		return 1
 	}
 	return 2

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/umascope/umascope/exporter/cufile"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -102,7 +101,7 @@ func emitCounts(batch *Batch, m metric.Counter, counts map[string]uint64) {
 // emitProcesses adds the number of processes by mode, for every mode, and the evidence of those that have mapped the
 // library.
 func (c *cufileCollector) emitProcesses(batch *Batch, looks []*cufileLook) {
-	processes := map[cufile.Mode]int{}
+	processes := map[hostfs.CuFileMode]int{}
 	configs := map[configKey]bool{}
 	for _, look := range looks {
 		verdict := c.logs.evidence(c.host.Proc, look).Judge()
@@ -112,11 +111,11 @@ func (c *cufileCollector) emitProcesses(batch *Batch, looks []*cufileLook) {
 			emitCuFileConfig(batch, look, configs)
 		}
 	}
-	for _, mode := range cufile.Modes() {
+	for _, mode := range hostfs.CuFileModes() {
 		batch.Gauge(metric.CuFileProcesses, float64(processes[mode]), string(mode))
 	}
 	if c.logs.found {
-		for _, level := range cufile.Levels() {
+		for _, level := range hostfs.CuFileLogLevels() {
 			batch.Counter(metric.CuFileLogMessagesTotal, float64(c.logs.messages[level]), level)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/cufile"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -31,8 +30,8 @@ type cufileLogs struct {
 // followedLog is the read offset of a log, and what the log contains about the processes that write it.
 type followedLog struct {
 	offset uint64
-	turn   uint64                   // when it was read last
-	marks  map[uint32]*cufile.Marks // by PID in the process's own namespace
+	turn   uint64                            // when it was read last
+	marks  map[uint32]*hostfs.CuFileLogMarks // by PID in the process's own namespace
 }
 
 func newCuFileLogs() *cufileLogs {
@@ -41,7 +40,7 @@ func newCuFileLogs() *cufileLogs {
 
 // evidence reads new lines of the logs of a process and adds them to the other evidence. A log that cannot be read adds
 // none.
-func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) cufile.Evidence {
+func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) hostfs.CuFileEvidence {
 	evidence := look.evidence
 	for _, name := range look.logs {
 		log := l.follow(proc, look.pid, name)
@@ -69,7 +68,7 @@ func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 	}
 	log := l.files[now.File]
 	if log == nil {
-		log = &followedLog{marks: map[uint32]*cufile.Marks{}}
+		log = &followedLog{marks: map[uint32]*hostfs.CuFileLogMarks{}}
 		l.makeRoom()
 		l.files[now.File] = log
 	}
@@ -77,7 +76,7 @@ func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
 	l.turn++
 	log.offset, log.turn = now.Offset, l.turn
 	for line := range strings.Lines(lines) {
-		entry, ok := cufile.ParseLogLine(strings.TrimSuffix(line, "\n"))
+		entry, ok := hostfs.ParseCuFileLogLine(strings.TrimSuffix(line, "\n"))
 		if ok {
 			l.messages[entry.Level]++
 			log.add(entry)
@@ -100,10 +99,10 @@ func (l *cufileLogs) makeRoom() {
 	delete(l.files, oldest)
 }
 
-func (l *followedLog) add(entry cufile.Entry) {
+func (l *followedLog) add(entry hostfs.CuFileLogEntry) {
 	marks := l.marks[entry.PID]
 	if marks == nil && len(l.marks) < maxMarked {
-		marks = &cufile.Marks{}
+		marks = &hostfs.CuFileLogMarks{}
 		l.marks[entry.PID] = marks
 	}
 	if marks != nil {

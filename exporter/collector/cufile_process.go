@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/exporter/cufile"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -28,10 +27,10 @@ type cufileLook struct {
 	innerPID uint32 // as its logs have it
 	comm     string
 	cgroup   string
-	evidence cufile.Evidence // without the evidence of logs
+	evidence hostfs.CuFileEvidence // without the evidence of logs
 	// configPath is the path of the process's configuration, "" if it has none; config is nil if it could not be read.
 	configPath string
-	config     *cufile.Config
+	config     *hostfs.CuFileConfig
 	// logs are the possible paths of its logs, as the process names them.
 	logs []string
 }
@@ -104,7 +103,7 @@ func (l *cufileLook) addFiles(files []hostfs.OpenFile) {
 func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
 	forced, _ := strconv.ParseBool(strings.ToLower(environ["CUFILE_FORCE_COMPAT_MODE"]))
 	l.evidence.ForcedCompat = forced
-	name := cmp.Or(environ["CUFILE_ENV_PATH_JSON"], cufile.DefaultConfigPath)
+	name := cmp.Or(environ["CUFILE_ENV_PATH_JSON"], hostfs.DefaultCuFileConfigPath)
 	if len(name) > unix.PathMax {
 		l.evidence.ConfigUnknown = true // no file has such a name
 		return
@@ -114,14 +113,14 @@ func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
 		return
 	}
 	l.configPath = name
-	config, parseErr := cufile.ParseConfig(text)
+	config, parseErr := hostfs.ParseCuFileConfig(text)
 	if err != nil || parseErr != nil {
 		l.evidence.ConfigUnknown = true
 		return
 	}
 	l.config = &config
-	l.evidence.ForcedCompat = forced || config.Switches[cufile.ForceCompatMode]
-	allowed, said := config.Switches[cufile.AllowCompatMode]
+	l.evidence.ForcedCompat = forced || config.Switches[hostfs.ForceCompatMode]
+	allowed, said := config.Switches[hostfs.AllowCompatMode]
 	l.evidence.CompatForbidden = said && !allowed
 }
 
@@ -130,7 +129,7 @@ func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[st
 	named := environ["CUFILE_LOGFILE_PATH"]
 	for _, file := range files {
 		name := hostfs.ForeignPath(proc, l.pid, file.Target)
-		isLog := file.SizeBytes != nil && !file.Deleted && (name == named || cufile.IsLogName(path.Base(name)))
+		isLog := file.SizeBytes != nil && !file.Deleted && (name == named || hostfs.IsCuFileLogName(path.Base(name)))
 		if isLog && len(l.logs) < maxLogsOfProcess && !slices.Contains(l.logs, name) {
 			l.logs = append(l.logs, name)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/exporter/cufile"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/snapshot"
@@ -398,7 +397,7 @@ func TestAProcessOfTheRunningKernelIsLookedInto(t *testing.T) {
 	if !look.evidence.Inspected || !look.evidence.Loaded || !look.evidence.LogOpen || !slices.Contains(look.logs, log.Name()) {
 		t.Fatalf("%+v", look)
 	}
-	if look.evidence.NvidiaFS || logs.evidence(host.Proc, look).Log != (cufile.Marks{}) {
+	if look.evidence.NvidiaFS || logs.evidence(host.Proc, look).Log != (hostfs.CuFileLogMarks{}) {
 		t.Errorf("%+v", look)
 	}
 	status, err := hostfs.ReadProcessStatus(host.Proc, pid)
@@ -406,7 +405,7 @@ func TestAProcessOfTheRunningKernelIsLookedInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(log, " 09-06-2025 07:00:09:116 [pid=%d tid=1] NOTICE  cufio-drv:830 running in compatible mode\n", status.InnerPID)
-	if verdict := logs.evidence(host.Proc, look).Judge(); verdict != (cufile.Verdict{Mode: cufile.Compat, Evidence: "log"}) {
+	if verdict := logs.evidence(host.Proc, look).Judge(); verdict != (hostfs.CuFileVerdict{Mode: hostfs.CuFileCompat, Evidence: "log"}) {
 		t.Errorf("%+v", verdict)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/ledger"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -100,20 +100,20 @@ func TestSeveralGPUsOfSeveralKinds(t *testing.T) {
 	for name, test := range map[string]struct {
 		devices []nvml.Device
 		host    nvml.Architecture
-		want    ledger.Amount
+		want    LedgerAmount
 	}{
-		"two nodes":                      {[]nvml.Device{node1, node2}, nvml.CoherentNUMA, ledger.Known(110)},
-		"a discrete one first":           {[]nvml.Device{discrete, node2}, nvml.CoherentNUMA, ledger.Known(100)},
-		"integrated beside a node":       {[]nvml.Device{node1, integrated}, nvml.Integrated, ledger.Known(1010)},
-		"one that could not be told":     {[]nvml.Device{node1, untold}, nvml.CoherentNUMA, ledger.Unknown()},
-		"integrated beside an untold":    {[]nvml.Device{integrated, untold}, nvml.Integrated, ledger.Unknown()},
-		"one that does not list its own": {[]nvml.Device{node2, silent}, nvml.CoherentNUMA, ledger.Unknown()},
-		"discrete ones alone":            {[]nvml.Device{discrete}, nvml.Discrete, ledger.Impossible()},
+		"two nodes":                      {[]nvml.Device{node1, node2}, nvml.CoherentNUMA, KnownAmount(110)},
+		"a discrete one first":           {[]nvml.Device{discrete, node2}, nvml.CoherentNUMA, KnownAmount(100)},
+		"integrated beside a node":       {[]nvml.Device{node1, integrated}, nvml.Integrated, KnownAmount(1010)},
+		"one that could not be told":     {[]nvml.Device{node1, untold}, nvml.CoherentNUMA, UnknownAmount()},
+		"integrated beside an untold":    {[]nvml.Device{integrated, untold}, nvml.Integrated, UnknownAmount()},
+		"one that does not list its own": {[]nvml.Device{node2, silent}, nvml.CoherentNUMA, UnknownAmount()},
+		"discrete ones alone":            {[]nvml.Device{discrete}, nvml.Discrete, ImpossibleAmount()},
 	} {
 		if host := NewSample(Host{}, Options{}).architectureOf(test.devices, nil); host != test.host {
 			t.Errorf("%s: the host is %s, want %s", name, host, test.host)
 		}
-		if got, err := heldInPool(test.host, test.devices, pool, nil); got != test.want || (err != nil) != (test.want == ledger.Unknown()) {
+		if got, err := heldInPool(test.host, test.devices, pool, nil); got != test.want || (err != nil) != (test.want == UnknownAmount()) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, test.want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/ledger"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -18,7 +18,7 @@ import (
 type MemoryReading struct {
 	Meminfo hostfs.Meminfo
 	// Lines is the ledger. Unknown is the reason for each missing line.
-	Lines   []ledger.Line
+	Lines   []LedgerLine
 	Unknown map[string]error
 	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
 	Architecture nvml.Architecture
@@ -66,10 +66,10 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 }
 
 // noted records why an amount is unknown.
-func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledger.Amount {
+func (r *MemoryReading) noted(line string, amount LedgerAmount, err error) LedgerAmount {
 	if err != nil {
 		r.Unknown[line] = err
-		return ledger.Unknown()
+		return UnknownAmount()
 	}
 	return amount
 }
@@ -77,25 +77,25 @@ func (r *MemoryReading) noted(line string, amount ledger.Amount, err error) ledg
 // meminfoInput takes the ledger's fields from meminfo. A field that this kernel lacks is memory that it does not count:
 // unknown. There are two exceptions. SecPageTables are counted separately only since kernel 6.1 and exist on few
 // machines. Hugetlb is impossible on a kernel without huge pages, which has no Hugepagesize either.
-func meminfoInput(m hostfs.Meminfo) ledger.Input {
-	counted := func(field string, otherwise ledger.Amount) ledger.Amount {
+func meminfoInput(m hostfs.Meminfo) LedgerInput {
+	counted := func(field string, otherwise LedgerAmount) LedgerAmount {
 		if bytes, there := m[field]; there {
-			return ledger.Known(int64(bytes))
+			return KnownAmount(int64(bytes))
 		}
 		return otherwise
 	}
-	hugetlb := ledger.Impossible()
+	hugetlb := ImpossibleAmount()
 	if _, supported := m["Hugepagesize"]; supported {
-		hugetlb = ledger.Unknown()
+		hugetlb = UnknownAmount()
 	}
-	unknown := ledger.Unknown()
-	return ledger.Input{
+	unknown := UnknownAmount()
+	return LedgerInput{
 		MemTotal: int64(m["MemTotal"]), MemFree: counted("MemFree", unknown),
 		AnonPages: counted("AnonPages", unknown), Buffers: counted("Buffers", unknown),
 		Cached: counted("Cached", unknown), Shmem: counted("Shmem", unknown),
 		SwapCached: counted("SwapCached", unknown), SReclaimable: counted("SReclaimable", unknown),
 		SUnreclaim: counted("SUnreclaim", unknown), KernelStack: counted("KernelStack", unknown),
-		PageTables: counted("PageTables", unknown), SecPageTables: counted("SecPageTables", ledger.Impossible()),
+		PageTables: counted("PageTables", unknown), SecPageTables: counted("SecPageTables", ImpossibleAmount()),
 		Percpu: counted("Percpu", unknown), Hugetlb: counted("Hugetlb", hugetlb),
 	}
 }
@@ -111,24 +111,24 @@ func (s *Sample) checkTrust() error {
 
 // heldInPool is the memory that processes hold by GPUs and that is memory of the pool. It is impossible where GPUs have
 // their own memory outside the pool, and unknown where that is unknown.
-func heldInPool(host nvml.Architecture, devices []nvml.Device, pool poolNodes, listErr error) (ledger.Amount, error) {
+func heldInPool(host nvml.Architecture, devices []nvml.Device, pool poolNodes, listErr error) (LedgerAmount, error) {
 	switch {
 	case host == "", !host.TakesFromPool() && host != nvml.ArchitectureUnset:
-		return ledger.Impossible(), nil
+		return ImpossibleAmount(), nil
 	case listErr != nil:
-		return ledger.Unknown(), listErr
+		return UnknownAmount(), listErr
 	case host == nvml.ArchitectureUnset:
-		return ledger.Unknown(), errors.New("where the memory of the GPU is could not be told")
+		return UnknownAmount(), errors.New("where the memory of the GPU is could not be told")
 	}
 	var sum int64
 	for _, device := range devices {
 		bytes, err := heldInPoolBy(device, pool)
 		if err != nil {
-			return ledger.Unknown(), fmt.Errorf("GPU %d: %w", device.Index, err)
+			return UnknownAmount(), fmt.Errorf("GPU %d: %w", device.Index, err)
 		}
 		sum += int64(bytes)
 	}
-	return ledger.Known(sum), nil
+	return KnownAmount(sum), nil
 }
 
 // heldInPoolBy is the part of the pool that processes hold by one device.
@@ -153,28 +153,28 @@ func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
 // two seconds otherwise (mem_cgroup_flush_stats in mm/memcontrol.c). By that rule gigabytes that stay in the line for a
 // second after they were freed, as seen once on an H200, are still charged and not an old figure. The cause, a driver
 // that returns them late, is a guess.
-func managedMemory(tops map[string]hostfs.MemoryStat, err error) (ledger.Amount, error) {
+func managedMemory(tops map[string]hostfs.MemoryStat, err error) (LedgerAmount, error) {
 	if err != nil {
-		return ledger.Unknown(), err
+		return UnknownAmount(), err
 	}
 	var sum int64
 	for _, stat := range tops {
 		bytes, counted := stat.KernelOther()
 		if !counted {
-			return ledger.Unknown(), errors.New("this kernel does not count the kernel memory of cgroups (5.18 and later do)")
+			return UnknownAmount(), errors.New("this kernel does not count the kernel memory of cgroups (5.18 and later do)")
 		}
 		sum += bytes
 	}
-	return ledger.Known(sum), nil
+	return KnownAmount(sum), nil
 }
 
 // zfsCache is the cache of ZFS, impossible without ZFS.
-func zfsCache(proc fs.FS) (ledger.Amount, error) {
+func zfsCache(proc fs.FS) (LedgerAmount, error) {
 	bytes, err := hostfs.ReadARCBytes(proc)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ledger.Impossible(), nil
+		return ImpossibleAmount(), nil
 	}
-	return ledger.Known(int64(bytes)), err
+	return KnownAmount(int64(bytes)), err
 }
 
 // chargedBytes reads what is charged to the cgroups of the processes. A cgroup without figures, such as the root, is

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/ledger"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -199,7 +199,7 @@ func TestLedgerLinesAreThoseOfTheVocabularyInItsOrder(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("got  %v\nwant %v", names, want)
 	}
-	if arc := (ledger.Line{Name: metric.LineZFSArc, Bytes: gib, Known: true}); !slices.Contains(reading.Lines, arc) {
+	if arc := (LedgerLine{Name: metric.LineZFSArc, Bytes: gib, Known: true}); !slices.Contains(reading.Lines, arc) {
 		t.Errorf("no %v in %v", arc, reading.Lines)
 	}
 }
@@ -308,7 +308,7 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 func TestACgroupThatIsRemovedMeanwhileHoldsNothing(t *testing.T) {
 	cgroups := &vanishing{MapFS: sparkCgroups(), name: "user.slice"}
 	amount, err := managedMemory(hostfs.ReadTopMemoryStats(cgroups))
-	if want := ledger.Known(512 * mib); err != nil || amount != want {
+	if want := KnownAmount(512 * mib); err != nil || amount != want {
 		t.Errorf("%v, %v; want %v", amount, err, want)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/snapshot"
 )
@@ -150,16 +149,16 @@ func TestContainersOfEveryKindAreAmongTheHosts(t *testing.T) {
 	found := map[string]int{}
 	eachWholeTree(t, func(_ *testing.T, _ *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
 		for path := range cgroups {
-			switch identity := container.Identify(path); {
-			case identity.Kind == container.Container && identity.PodUID != "":
+			switch identity := hostfs.IdentifyCgroup(path); {
+			case identity.Kind == hostfs.KindContainer && identity.PodUID != "":
 				found[identity.Runtime+" in a pod"]++
-			case identity.Kind == container.Container && container.Identify(above(above(path))).Kind == container.Container:
+			case identity.Kind == hostfs.KindContainer && hostfs.IdentifyCgroup(above(above(path))).Kind == hostfs.KindContainer:
 				found[identity.Runtime+" in a container"]++
-			case identity.Kind == container.Container && strings.HasSuffix(path, ".scope"):
+			case identity.Kind == hostfs.KindContainer && strings.HasSuffix(path, ".scope"):
 				found[identity.Runtime+" by systemd"]++
-			case identity.Kind == container.Container:
+			case identity.Kind == hostfs.KindContainer:
 				found[identity.Runtime+" by cgroupfs"]++
-			case identity.Kind == container.Pod:
+			case identity.Kind == hostfs.KindPod:
 				found["pod"]++
 			}
 		}

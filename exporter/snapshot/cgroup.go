@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -29,8 +28,8 @@ func containerRows(cgroups fs.FS) []allowed {
 	paths, _ := hostfs.WalkCgroups(cgroups) // if the tree cannot be walked, the rest is recorded
 	var rows []allowed
 	for _, path := range paths {
-		switch container.Identify(path).Kind {
-		case container.Container, container.Pod:
+		switch hostfs.IdentifyCgroup(path).Kind {
+		case hostfs.KindContainer, hostfs.KindPod:
 			rows = append(rows, cgroupAt(path[1:])...)
 		}
 	}

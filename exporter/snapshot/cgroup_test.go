@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/umascope/umascope/exporter/container"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -32,9 +31,9 @@ func TestContainersAreRecordedWhereverTheirRuntimePutsThem(t *testing.T) {
 	}
 	runtimes := map[string]int{}
 	for _, path := range paths {
-		identity := container.Identify(path)
+		identity := hostfs.IdentifyCgroup(path)
 		peak, err := fs.ReadFile(a.Cgroup, path[1:]+"/memory.peak")
-		if identity.Kind == container.Container && err == nil && string(peak) == "7\n" {
+		if identity.Kind == hostfs.KindContainer && err == nil && string(peak) == "7\n" {
 			runtimes[identity.Runtime]++
 		}
 	}

@@ -1,6 +1,4 @@
-// Package cufile observes NVIDIA's library for GPUDirect Storage from outside: it parses its configuration and its log,
-// and derives from what is visible of a process by which way the library moves data. It reads no files itself.
-package cufile
+package hostfs
 
 import (
 	"bytes"
@@ -11,13 +9,16 @@ import (
 	"strings"
 )
 
-// DefaultConfigPath is the path of the library's configuration unless CUFILE_ENV_PATH_JSON names a file.
-const DefaultConfigPath = "/etc/cufile.json"
+// cuFile is NVIDIA's library for GPUDirect Storage. It is observed from outside: its configuration, its log, and what is
+// visible of a process.
 
-// Config holds the settings of a cufile.json that decide how data moves, by their path in the file, such as
+// DefaultCuFileConfigPath is the path of the library's configuration unless CUFILE_ENV_PATH_JSON names a file.
+const DefaultCuFileConfigPath = "/etc/cufile.json"
+
+// CuFileConfig holds the settings of a cufile.json that decide how data moves, by their path in the file, such as
 // properties.allow_compat_mode. Settings that the file lacks are missing; the library has defaults for them, which
 // differ by version.
-type Config struct {
+type CuFileConfig struct {
 	Switches map[string]bool
 	// Bytes are sizes. Their names lack the suffix _kb.
 	Bytes  map[string]uint64
@@ -32,51 +33,51 @@ const (
 	ForceCompatMode = "properties.force_compat_mode"
 )
 
-func switches() []string {
+func cuFileSwitches() []string {
 	return []string{
 		AllowCompatMode, ForceCompatMode, "properties.use_pci_p2pdma", "block.nvme.use_pci_p2pdma",
 		"properties.use_poll_mode", "execution.parallel_io", "fs.generic.posix_unaligned_writes",
 	}
 }
 
-func sizes() []string {
+func cuFileSizes() []string {
 	return []string{
 		"properties.max_direct_io_size", "properties.max_device_cache_size", "properties.per_buffer_cache_size",
 		"properties.max_device_pinned_mem_size", "execution.min_io_threshold_size",
 	}
 }
 
-func counts() []string {
+func cuFileCounts() []string {
 	return []string{
 		"execution.max_io_threads", "execution.max_io_queue_depth", "execution.max_request_parallelism", "profile.cufile_stats",
 	}
 }
 
-// ParseConfig parses a cufile.json. It is JSON with comments; in NVIDIA's own file they end with the line. A value of
+// ParseCuFileConfig parses a cufile.json. It is JSON with comments; in NVIDIA's own file they end with the line. A value of
 // the wrong type is skipped.
-func ParseConfig(text []byte) (Config, error) {
+func ParseCuFileConfig(text []byte) (CuFileConfig, error) {
 	decoder := json.NewDecoder(bytes.NewReader(withoutComments(text)))
 	decoder.UseNumber()
 	var root map[string]any
 	if err := decoder.Decode(&root); err != nil {
-		return Config{}, fmt.Errorf("cufile.json: %w", err)
+		return CuFileConfig{}, fmt.Errorf("cufile.json: %w", err)
 	}
 	if decoder.More() {
-		return Config{}, errors.New("cufile.json: there is more behind it")
+		return CuFileConfig{}, errors.New("cufile.json: there is more behind it")
 	}
-	config := Config{Switches: map[string]bool{}, Bytes: map[string]uint64{}, Counts: map[string]uint64{}}
-	for _, name := range switches() {
+	config := CuFileConfig{Switches: map[string]bool{}, Bytes: map[string]uint64{}, Counts: map[string]uint64{}}
+	for _, name := range cuFileSwitches() {
 		if on, is := lookUp(root, name).(bool); is {
 			config.Switches[name] = on
 		}
 	}
-	for _, name := range sizes() {
-		if kibibytes, is := whole(lookUp(root, name+"_kb")); is && kibibytes <= math.MaxInt64/1024 {
+	for _, name := range cuFileSizes() {
+		if kibibytes, is := wholeNumber(lookUp(root, name+"_kb")); is && kibibytes <= math.MaxInt64/1024 {
 			config.Bytes[name] = kibibytes * 1024
 		}
 	}
-	for _, name := range counts() {
-		if count, is := whole(lookUp(root, name)); is {
+	for _, name := range cuFileCounts() {
+		if count, is := wholeNumber(lookUp(root, name)); is {
 			config.Counts[name] = count
 		}
 	}
@@ -96,8 +97,8 @@ func lookUp(value any, path string) any {
 	return value
 }
 
-// whole returns a number if it is whole and not negative.
-func whole(value any) (uint64, bool) {
+// wholeNumber returns a number if it is whole and not negative.
+func wholeNumber(value any) (uint64, bool) {
 	number, is := value.(json.Number)
 	if !is {
 		return 0, false
@@ -115,9 +116,9 @@ func withoutComments(text []byte) []byte {
 		case rest[0] == '"':
 			at += lengthOfString(rest)
 		case bytes.HasPrefix(rest, []byte("//")):
-			at += blank(rest, bytes.IndexByte(rest, '\n'), 0)
+			at += blankOut(rest, bytes.IndexByte(rest, '\n'), 0)
 		case bytes.HasPrefix(rest, []byte("/*")):
-			at += blank(rest, bytes.Index(rest[2:], []byte("*/")), 4)
+			at += blankOut(rest, bytes.Index(rest[2:], []byte("*/")), 4)
 		default:
 			at++
 		}
@@ -125,9 +126,9 @@ func withoutComments(text []byte) []byte {
 	return plain
 }
 
-// blank overwrites a comment up to its end mark, and a number of bytes beyond, or to the end of the text if end is
+// blankOut overwrites a comment up to its end mark, and a number of bytes beyond, or to the end of the text if end is
 // negative. It returns its length.
-func blank(text []byte, end, beyond int) int {
+func blankOut(text []byte, end, beyond int) int {
 	length := len(text)
 	if end >= 0 {
 		length = end + beyond

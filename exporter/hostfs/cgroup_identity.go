@@ -1,9 +1,4 @@
-// Package container identifies a cgroup by its path: the container of some runtime, a pod, a unit of systemd or
-// something else. It reads no files: the path is enough, because runtimes write the id of a container into it.
-//
-// The name of a container is not in the path. It comes from a configured list: the answer of a Docker-compatible API,
-// or a file.
-package container
+package hostfs
 
 import (
 	"path"
@@ -11,17 +6,21 @@ import (
 	"strings"
 )
 
-// Kind is the kind of a cgroup.
-type Kind string
+// A cgroup is identified by its path alone: the container of some runtime, a pod, a unit of systemd or something else,
+// because runtimes write the id of a container into it. The name of a container is not in the path. It comes from a
+// configured list: the answer of a Docker-compatible API, or a file.
+
+// CgroupKind is the kind of a cgroup.
+type CgroupKind string
 
 // The kinds. A slice, service or scope is a unit of systemd that is no other kind.
 const (
-	Container Kind = "container"
-	Pod       Kind = "pod"
-	Slice     Kind = "slice"
-	Service   Kind = "service"
-	Scope     Kind = "scope"
-	Other     Kind = "other"
+	KindContainer CgroupKind = "container"
+	KindPod       CgroupKind = "pod"
+	KindSlice     CgroupKind = "slice"
+	KindService   CgroupKind = "service"
+	KindScope     CgroupKind = "scope"
+	KindOther     CgroupKind = "other"
 )
 
 // The runtimes, by their names in labels.
@@ -36,9 +35,9 @@ const (
 	runtimeMachined = "systemd-machined"
 )
 
-// Identity is what the path of a cgroup contains. A missing part is "".
-type Identity struct {
-	Kind Kind
+// CgroupIdentity is what the path of a cgroup contains. A missing part is "".
+type CgroupIdentity struct {
+	Kind CgroupKind
 	// Runtime made the container or pod. It is unknown where a path has only an id, as Kubernetes makes them with the
 	// driver cgroupfs.
 	Runtime string
@@ -49,38 +48,38 @@ type Identity struct {
 	PodUID string
 }
 
-// Identify parses a cgroup path such as /system.slice/docker-<id>.scope. The last component decides the kind; a
+// IdentifyCgroup parses a cgroup path such as /system.slice/docker-<id>.scope. The last component decides the kind; a
 // container in a container has the inner one's id. A cgroup that a container has made for itself below its own is no
 // container.
-func Identify(cgroup string) Identity {
-	above, name := split(cgroup)
-	_, parent := split(above)
-	identity := identify(name, parent)
-	if identity.Kind == Container {
+func IdentifyCgroup(cgroup string) CgroupIdentity {
+	above, name := splitCgroup(cgroup)
+	_, parent := splitCgroup(above)
+	identity := identifyLast(name, parent)
+	if identity.Kind == KindContainer {
 		identity.PodUID = podAround(above)
 	}
 	return identity
 }
 
-func identify(name, parent string) Identity {
-	if found, ok := byID(name, parent); ok {
+func identifyLast(name, parent string) CgroupIdentity {
+	if found, ok := containerByID(name, parent); ok {
 		return found
 	}
 	if uid, runtime := podOf(name); uid != "" {
-		return Identity{Kind: Pod, Runtime: runtime, PodUID: uid}
+		return CgroupIdentity{Kind: KindPod, Runtime: runtime, PodUID: uid}
 	}
-	if found, ok := byName(name, parent); ok {
+	if found, ok := containerByName(name, parent); ok {
 		return found
 	}
 	switch path.Ext(name) {
 	case ".slice":
-		return Identity{Kind: Slice}
+		return CgroupIdentity{Kind: KindSlice}
 	case ".service":
-		return Identity{Kind: Service}
+		return CgroupIdentity{Kind: KindService}
 	case ".scope":
-		return Identity{Kind: Scope}
+		return CgroupIdentity{Kind: KindScope}
 	}
-	return Identity{Kind: Other}
+	return CgroupIdentity{Kind: KindOther}
 }
 
 // idPrefixes are the prefixes that runtimes add to the id of a container. With the driver systemd .scope follows. Their
@@ -99,36 +98,36 @@ func idPrefixes() []struct{ prefix, runtime string } {
 // podmanParent is where Podman puts its cgroups with the driver cgroupfs.
 const podmanParent = "libpod_parent"
 
-// byID finds containers whose names contain an id, and Podman's pods, whose ids look alike.
-func byID(name, parent string) (Identity, bool) {
+// containerByID finds containers whose names contain an id, and Podman's pods, whose ids look alike.
+func containerByID(name, parent string) (CgroupIdentity, bool) {
 	unit := strings.TrimSuffix(name, ".scope")
 	switch {
 	case len(unit) < idDigits || !isID(unit[len(unit)-idDigits:]):
-		return Identity{}, false
+		return CgroupIdentity{}, false
 	case unit != name && len(unit) == idDigits:
-		return Identity{}, false // no runtime makes a scope of a bare id
+		return CgroupIdentity{}, false // no runtime makes a scope of a bare id
 	}
 	prefix, id := unit[:len(unit)-idDigits], unit[len(unit)-idDigits:]
 	switch {
 	case prefix != "":
 		for _, known := range idPrefixes() {
 			if prefix == known.prefix {
-				return Identity{Kind: Container, Runtime: known.runtime, ID: id}, true
+				return CgroupIdentity{Kind: KindContainer, Runtime: known.runtime, ID: id}, true
 			}
 		}
-		return Identity{}, false
+		return CgroupIdentity{}, false
 	case parent == podmanParent:
-		return Identity{Kind: Pod, Runtime: runtimePodman, PodUID: id}, true
+		return CgroupIdentity{Kind: KindPod, Runtime: runtimePodman, PodUID: id}, true
 	case parent == "docker":
-		return Identity{Kind: Container, Runtime: runtimeDocker, ID: id}, true
+		return CgroupIdentity{Kind: KindContainer, Runtime: runtimeDocker, ID: id}, true
 	}
-	return Identity{Kind: Container, ID: id}, true
+	return CgroupIdentity{Kind: KindContainer, ID: id}, true
 }
 
-// byName finds containers that people have named.
-func byName(name, parent string) (Identity, bool) {
-	named := func(runtime, name string) (Identity, bool) {
-		return Identity{Kind: Container, Runtime: runtime, Name: unescape(name)}, name != ""
+// containerByName finds containers that people have named.
+func containerByName(name, parent string) (CgroupIdentity, bool) {
+	named := func(runtime, name string) (CgroupIdentity, bool) {
+		return CgroupIdentity{Kind: KindContainer, Runtime: runtime, Name: unescape(name)}, name != ""
 	}
 	if rest, ok := strings.CutPrefix(name, "lxc.payload."); ok {
 		return named(runtimeLXC, rest)
@@ -143,19 +142,19 @@ func byName(name, parent string) (Identity, bool) {
 	if rest, ok := cutBoth(name, "machine-", ".scope"); ok && !strings.HasPrefix(unescape(rest), "qemu-") {
 		return named(runtimeMachined, rest)
 	}
-	return Identity{}, false
+	return CgroupIdentity{}, false
 }
 
 // podAround returns the UID of the pod that a path is in, up to the next container around it.
 func podAround(cgroup string) string {
 	for cgroup != "" {
-		above, name := split(cgroup)
+		above, name := splitCgroup(cgroup)
 		if uid, _ := podOf(name); uid != "" {
 			return uid
 		}
-		_, parent := split(above)
-		switch found, isOne := byID(name, parent); {
-		case isOne && found.Kind == Pod:
+		_, parent := splitCgroup(above)
+		switch found, isOne := containerByID(name, parent); {
+		case isOne && found.Kind == KindPod:
 			return found.PodUID
 		case isOne:
 			return ""
@@ -216,7 +215,7 @@ func isHex(text string) bool {
 	return true
 }
 
-func split(cgroup string) (above, name string) {
+func splitCgroup(cgroup string) (above, name string) {
 	at := strings.LastIndexByte(cgroup, '/')
 	return cgroup[:max(at, 0)], cgroup[at+1:]
 }

@@ -1,4 +1,4 @@
-package cufile
+package hostfs
 
 import (
 	"maps"
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// shipped has the shape of the file that NVIDIA installs: comments, and keys that nobody here asks for.
-const shipped = `{
+// shippedCuFileConfig has the shape of the file that NVIDIA installs: comments, and keys that nobody here asks for.
+const shippedCuFileConfig = `{
     // NOTE : Application can override custom configuration via export CUFILE_ENV_PATH_JSON=<filepath>
     // e.g : export CUFILE_ENV_PATH_JSON="/home/<xxx>/cufile.json"
     "logging": { "dir": "/var/log//cufile", /* "level": "TRACE", */ "level": "ERROR" },
@@ -33,7 +33,7 @@ const shipped = `{
 `
 
 func TestSettingsAreReadFromAFileWithComments(t *testing.T) {
-	config, err := ParseConfig([]byte(shipped))
+	config, err := ParseCuFileConfig([]byte(shippedCuFileConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestSettingsAreReadFromAFileWithComments(t *testing.T) {
 }
 
 func TestSettingsOfAnotherTypeArePassedOver(t *testing.T) {
-	config, err := ParseConfig([]byte(`{"properties": {"allow_compat_mode": "yes", "max_direct_io_size_kb": -1, "per_buffer_cache_size_kb": 1.5,
+	config, err := ParseCuFileConfig([]byte(`{"properties": {"allow_compat_mode": "yes", "max_direct_io_size_kb": -1, "per_buffer_cache_size_kb": 1.5,
 		"max_device_cache_size_kb": 9223372036854775807}, "execution": [4], "logging": {"dir": 5}}`))
 	if err != nil || len(config.Switches)+len(config.Bytes)+len(config.Counts) > 0 || config.LogDirectory != "" {
 		t.Errorf("%+v, %v", config, err)
@@ -68,15 +68,15 @@ func TestSettingsOfAnotherTypeArePassedOver(t *testing.T) {
 }
 
 func TestWhatIsNoConfigurationIsAnError(t *testing.T) {
-	for _, text := range []string{"", "[]", "{", `{"a": 1} {}`, `{"a": "unended}`, "/* {} ", "// {}", strings.Repeat("[", 20000), shipped[:len(shipped)/2]} {
-		if config, err := ParseConfig([]byte(text)); err == nil {
+	for _, text := range []string{"", "[]", "{", `{"a": 1} {}`, `{"a": "unended}`, "/* {} ", "// {}", strings.Repeat("[", 20000), shippedCuFileConfig[:len(shippedCuFileConfig)/2]} {
+		if config, err := ParseCuFileConfig([]byte(text)); err == nil {
 			t.Errorf("%.40q: %+v", text, config)
 		}
 	}
 }
 
-func FuzzConfig(f *testing.F) {
-	f.Add([]byte(shipped))
+func FuzzCuFileConfig(f *testing.F) {
+	f.Add([]byte(shippedCuFileConfig))
 	f.Add([]byte(`{"a": "\\\"//"} // x`))
 	f.Add([]byte(`/**/{}/*`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -84,16 +84,16 @@ func FuzzConfig(f *testing.F) {
 		if len(plain) != len(text) || strings.Count(string(plain), "\n") != strings.Count(string(text), "\n") {
 			t.Fatalf("%q became %q", text, plain)
 		}
-		config, err := ParseConfig(text)
+		config, err := ParseCuFileConfig(text)
 		if err != nil {
 			return
 		}
 		for name, bytes := range config.Bytes {
-			if bytes%1024 != 0 || !slices.Contains(sizes(), name) {
+			if bytes%1024 != 0 || !slices.Contains(cuFileSizes(), name) {
 				t.Errorf("%s is %d", name, bytes)
 			}
 		}
-		again, err := ParseConfig(plain)
+		again, err := ParseCuFileConfig(plain)
 		if err != nil || !maps.Equal(again.Switches, config.Switches) || !maps.Equal(again.Counts, config.Counts) {
 			t.Errorf("without comments %+v, %v, with them %+v", again, err, config)
 		}
@@ -110,23 +110,23 @@ const compatLog = ` 09-06-2025 07:00:09:116 [pid=276 tid=276] NOTICE  cufio-drv:
 `
 
 func TestMessagesOfALog(t *testing.T) {
-	var got []Entry
-	marks := map[uint32]*Marks{}
+	var got []CuFileLogEntry
+	marks := map[uint32]*CuFileLogMarks{}
 	for line := range strings.Lines(compatLog) {
-		entry, ok := ParseLogLine(strings.TrimSuffix(line, "\n"))
+		entry, ok := ParseCuFileLogLine(strings.TrimSuffix(line, "\n"))
 		if !ok {
 			t.Fatalf("not understood: %s", line)
 		}
-		got = append(got, Entry{entry.PID, entry.Level, ""})
+		got = append(got, CuFileLogEntry{entry.PID, entry.Level, ""})
 		if marks[entry.PID] == nil {
-			marks[entry.PID] = &Marks{}
+			marks[entry.PID] = &CuFileLogMarks{}
 		}
 		marks[entry.PID].Add(entry.Message)
 	}
-	if want := []Entry{{276, "NOTICE", ""}, {276, "ERROR", ""}, {809108, "NOTICE", ""}, {2528915, "INFO", ""}, {2528915, "INFO", ""}, {77, "TRACE", ""}}; !slices.Equal(got, want) {
+	if want := []CuFileLogEntry{{276, "NOTICE", ""}, {276, "ERROR", ""}, {809108, "NOTICE", ""}, {2528915, "INFO", ""}, {2528915, "INFO", ""}, {77, "TRACE", ""}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for pid, want := range map[uint32]Marks{276: {CompatDriver: true}, 809108: {CompatHandle: true}, 2528915: {}, 77: {PeerToPeer: true}} {
+	for pid, want := range map[uint32]CuFileLogMarks{276: {CompatDriver: true}, 809108: {CompatHandle: true}, 2528915: {}, 77: {PeerToPeer: true}} {
 		if *marks[pid] != want {
 			t.Errorf("%d: %+v, want %+v", pid, *marks[pid], want)
 		}
@@ -136,7 +136,7 @@ func TestMessagesOfALog(t *testing.T) {
 func TestLinesThatAreNoMessages(t *testing.T) {
 	for _, line := range []string{"", "properties.use_compat_mode : true", " 09-06-2025 07:00:09:116 [pid=4294967296 tid=1] NOTICE  a:1 x",
 		" 09-06-2025 07:00:09:116 [pid=1 tid=1] LOUD  a:1 x", "x 09-06-2025 07:00:09:116 [pid=1 tid=1] ERROR  a:1 x", " 09-06-2025 07:00:09 [pid=1 tid=1] ERROR  a:1 x"} {
-		if entry, ok := ParseLogLine(line); ok {
+		if entry, ok := ParseCuFileLogLine(line); ok {
 			t.Errorf("%q: %+v", line, entry)
 		}
 	}
@@ -146,22 +146,22 @@ func TestLogsAreKnownByName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"cufile.log": true, "cufile_276_2025-06-09_07:00:09.log": true, "cufile_log_1.txt": false, "mycufile.log": false, "cufile.log.1": false, "cufile_a b.log": false,
 	} {
-		if IsLogName(name) != want {
+		if IsCuFileLogName(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
 }
 
-func FuzzLogLine(f *testing.F) {
+func FuzzCuFileLogLine(f *testing.F) {
 	for line := range strings.Lines(compatLog) {
 		f.Add(strings.TrimSuffix(line, "\n"))
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		entry, ok := ParseLogLine(line)
+		entry, ok := ParseCuFileLogLine(line)
 		if !ok {
 			return
 		}
-		if !slices.Contains(Levels(), entry.Level) || !strings.HasSuffix(line, entry.Message) || strings.Contains(entry.Message, "\n") {
+		if !slices.Contains(CuFileLogLevels(), entry.Level) || !strings.HasSuffix(line, entry.Message) || strings.Contains(entry.Message, "\n") {
 			t.Errorf("%+v of %q", entry, line)
 		}
 		if utf8.ValidString(line) && !utf8.ValidString(entry.Message) {
@@ -171,32 +171,32 @@ func FuzzLogLine(f *testing.F) {
 }
 
 func TestModeIsJudgedFromEvidenceAndNeverGuessed(t *testing.T) {
-	driver, handle, peer := Marks{CompatDriver: true}, Marks{CompatHandle: true}, Marks{PeerToPeer: true}
+	driver, handle, peer := CuFileLogMarks{CompatDriver: true}, CuFileLogMarks{CompatHandle: true}, CuFileLogMarks{PeerToPeer: true}
 	tests := []struct {
 		name string
-		e    Evidence
-		want Verdict
+		e    CuFileEvidence
+		want CuFileVerdict
 	}{
-		{"may not be looked into", Evidence{Loaded: true, NvidiaFS: true}, Verdict{Unknown, "not_readable"}},
-		{"a front end", Evidence{Inspected: true}, Verdict{Absent, "not_loaded"}},
-		{"a log of that name, without the library", Evidence{Inspected: true, LogOpen: true}, Verdict{Absent, "not_loaded"}},
-		{"KVBM with its POSIX backend", Evidence{Inspected: true, DirectFile: true}, Verdict{Posix, "direct_file"}},
-		{"PyTorch", Evidence{Inspected: true, Loaded: true}, Verdict{Absent, "not_used"}},
-		{"PyTorch with compat mode demanded", Evidence{Inspected: true, Loaded: true, ForcedCompat: true}, Verdict{Absent, "not_used"}},
-		{"PyTorch beside direct I/O of whoever's", Evidence{Inspected: true, Loaded: true, DirectFile: true}, Verdict{Unknown, "direct_file"}},
-		{"nvidia-fs", Evidence{Inspected: true, Loaded: true, NvidiaFS: true, PeerMemory: true}, Verdict{NVFS, "nvidia_fs_open"}},
-		{"nvidia-fs, and a file that it cannot have", Evidence{Inspected: true, Loaded: true, NvidiaFS: true, Log: handle}, Verdict{Unknown, "contradictory"}},
-		{"nvidia-fs, and compat demanded", Evidence{Inspected: true, Loaded: true, NvidiaFS: true, ForcedCompat: true}, Verdict{Compat, "forced"}},
-		{"fell back as a whole", Evidence{Inspected: true, Loaded: true, Log: driver, PeerMemory: true}, Verdict{Compat, "log"}},
-		{"fell back for a file", Evidence{Inspected: true, Loaded: true, Log: handle, CompatForbidden: true}, Verdict{Compat, "log"}},
-		{"peer to peer", Evidence{Inspected: true, Loaded: true, Log: peer, DirectFile: true}, Verdict{P2PDMA, "log"}},
-		{"peer to peer and not", Evidence{Inspected: true, Loaded: true, Log: Marks{PeerToPeer: true, CompatHandle: true}}, Verdict{Unknown, "contradictory"}},
-		{"at work, and only one way is left", Evidence{Inspected: true, Loaded: true, LogOpen: true}, Verdict{Compat, "no_other_way"}},
-		{"two descriptors, and only one way is left", Evidence{Inspected: true, Loaded: true, DirectFile: true, TwinFile: true}, Verdict{Compat, "no_other_way"}},
-		{"at work, GPU memory within reach", Evidence{Inspected: true, Loaded: true, LogOpen: true, PeerMemory: true}, Verdict{Unknown, "other_ways_possible"}},
-		{"at work, network file system", Evidence{Inspected: true, Loaded: true, LogOpen: true, RDMALoaded: true}, Verdict{Unknown, "other_ways_possible"}},
-		{"at work, compat mode forbidden", Evidence{Inspected: true, Loaded: true, LogOpen: true, CompatForbidden: true}, Verdict{Unknown, "other_ways_possible"}},
-		{"at work, configuration unreadable", Evidence{Inspected: true, Loaded: true, TwinFile: true, ConfigUnknown: true}, Verdict{Unknown, "other_ways_possible"}},
+		{"may not be looked into", CuFileEvidence{Loaded: true, NvidiaFS: true}, CuFileVerdict{CuFileUnknown, "not_readable"}},
+		{"a front end", CuFileEvidence{Inspected: true}, CuFileVerdict{CuFileAbsent, "not_loaded"}},
+		{"a log of that name, without the library", CuFileEvidence{Inspected: true, LogOpen: true}, CuFileVerdict{CuFileAbsent, "not_loaded"}},
+		{"KVBM with its POSIX backend", CuFileEvidence{Inspected: true, DirectFile: true}, CuFileVerdict{CuFilePosix, "direct_file"}},
+		{"PyTorch", CuFileEvidence{Inspected: true, Loaded: true}, CuFileVerdict{CuFileAbsent, "not_used"}},
+		{"PyTorch with compat mode demanded", CuFileEvidence{Inspected: true, Loaded: true, ForcedCompat: true}, CuFileVerdict{CuFileAbsent, "not_used"}},
+		{"PyTorch beside direct I/O of whoever's", CuFileEvidence{Inspected: true, Loaded: true, DirectFile: true}, CuFileVerdict{CuFileUnknown, "direct_file"}},
+		{"nvidia-fs", CuFileEvidence{Inspected: true, Loaded: true, NvidiaFS: true, PeerMemory: true}, CuFileVerdict{CuFileNVFS, "nvidia_fs_open"}},
+		{"nvidia-fs, and a file that it cannot have", CuFileEvidence{Inspected: true, Loaded: true, NvidiaFS: true, Log: handle}, CuFileVerdict{CuFileUnknown, "contradictory"}},
+		{"nvidia-fs, and compat demanded", CuFileEvidence{Inspected: true, Loaded: true, NvidiaFS: true, ForcedCompat: true}, CuFileVerdict{CuFileCompat, "forced"}},
+		{"fell back as a whole", CuFileEvidence{Inspected: true, Loaded: true, Log: driver, PeerMemory: true}, CuFileVerdict{CuFileCompat, "log"}},
+		{"fell back for a file", CuFileEvidence{Inspected: true, Loaded: true, Log: handle, CompatForbidden: true}, CuFileVerdict{CuFileCompat, "log"}},
+		{"peer to peer", CuFileEvidence{Inspected: true, Loaded: true, Log: peer, DirectFile: true}, CuFileVerdict{CuFileP2PDMA, "log"}},
+		{"peer to peer and not", CuFileEvidence{Inspected: true, Loaded: true, Log: CuFileLogMarks{PeerToPeer: true, CompatHandle: true}}, CuFileVerdict{CuFileUnknown, "contradictory"}},
+		{"at work, and only one way is left", CuFileEvidence{Inspected: true, Loaded: true, LogOpen: true}, CuFileVerdict{CuFileCompat, "no_other_way"}},
+		{"two descriptors, and only one way is left", CuFileEvidence{Inspected: true, Loaded: true, DirectFile: true, TwinFile: true}, CuFileVerdict{CuFileCompat, "no_other_way"}},
+		{"at work, GPU memory within reach", CuFileEvidence{Inspected: true, Loaded: true, LogOpen: true, PeerMemory: true}, CuFileVerdict{CuFileUnknown, "other_ways_possible"}},
+		{"at work, network file system", CuFileEvidence{Inspected: true, Loaded: true, LogOpen: true, RDMALoaded: true}, CuFileVerdict{CuFileUnknown, "other_ways_possible"}},
+		{"at work, compat mode forbidden", CuFileEvidence{Inspected: true, Loaded: true, LogOpen: true, CompatForbidden: true}, CuFileVerdict{CuFileUnknown, "other_ways_possible"}},
+		{"at work, configuration unreadable", CuFileEvidence{Inspected: true, Loaded: true, TwinFile: true, ConfigUnknown: true}, CuFileVerdict{CuFileUnknown, "other_ways_possible"}},
 	}
 	for _, test := range tests {
 		if got := test.e.Judge(); got != test.want {

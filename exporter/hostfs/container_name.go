@@ -1,4 +1,4 @@
-package container
+package hostfs
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Name is the name of a container in a list. An unknown part is "".
-type Name struct {
+// ContainerName is the name of a container in a list. An unknown part is "".
+type ContainerName struct {
 	Container string `json:"container"`
 	Image     string `json:"image"`
 	// Pod, PodUID and Namespace are those of Kubernetes.
@@ -22,9 +22,9 @@ type Name struct {
 	Sandbox bool `json:"sandbox"`
 }
 
-// Listed is the part used here of a container in the list of a Docker-compatible API (GET /containers/json). Docker and
+// ListedContainer is the part used here of a container in the list of a Docker-compatible API (GET /containers/json). Docker and
 // Podman serve the same.
-type Listed struct {
+type ListedContainer struct {
 	ID     string `json:"Id"`
 	Names  []string
 	Image  string
@@ -43,8 +43,8 @@ const (
 )
 
 // Name is the name of the container in the list: within Kubernetes the name that the pod gives it.
-func (l Listed) Name() Name {
-	name := Name{
+func (l ListedContainer) Name() ContainerName {
+	name := ContainerName{
 		Container: l.Labels[labelContainer], Image: l.Image, Pod: l.Labels[labelPod],
 		PodUID: l.Labels[labelPodUID], Namespace: l.Labels[labelNamespace], Sandbox: l.Labels[labelType] == typeSandbox,
 	}
@@ -56,7 +56,7 @@ func (l Listed) Name() Name {
 
 // ownName is the first component of the container's own path; links of other containers to it, such as /web/database,
 // are listed too.
-func (l Listed) ownName() string {
+func (l ListedContainer) ownName() string {
 	at := slices.IndexFunc(l.Names, func(name string) bool { return strings.LastIndexByte(name, '/') <= 0 })
 	if at < 0 {
 		return ""
@@ -64,9 +64,9 @@ func (l Listed) ownName() string {
 	return strings.TrimPrefix(l.Names[at], "/")
 }
 
-// NamesOf converts a list to names by container id. Entries without a whole id are left out.
-func NamesOf(list []Listed) map[string]Name {
-	names := make(map[string]Name, len(list))
+// ListedContainerNames converts a list to names by container id. Entries without a whole id are left out.
+func ListedContainerNames(list []ListedContainer) map[string]ContainerName {
+	names := make(map[string]ContainerName, len(list))
 	for _, one := range list {
 		if isID(one.ID) {
 			names[one.ID] = one.Name()
@@ -75,14 +75,14 @@ func NamesOf(list []Listed) map[string]Name {
 	return names
 }
 
-// Names are names by container id, whole or as its first twelve digits.
-type Names map[string]Name
+// ContainerNames are names by container id, whole or as its first twelve digits.
+type ContainerNames map[string]ContainerName
 
 // shortDigits is the length of an id as docker ps prints it.
 const shortDigits = 12
 
 // Of looks up a whole id.
-func (n Names) Of(id string) (Name, bool) {
+func (n ContainerNames) Of(id string) (ContainerName, bool) {
 	if name, found := n[id]; found || len(id) < shortDigits {
 		return name, found
 	}
@@ -90,9 +90,9 @@ func (n Names) Of(id string) (Name, bool) {
 	return name, found
 }
 
-var errNames = errors.New("must be a JSON object by container id, JSON lines with an id, or lines of id and name")
+var errContainerNames = errors.New("must be a JSON object by container id, JSON lines with an id, or lines of id and name")
 
-// ParseNames reads a file that names containers, in any of these forms; ids have 64 digits or their first 12.
+// ParseContainerNames reads a file that names containers, in any of these forms; ids have 64 digits or their first 12.
 //
 //	{"3f2a…": {"container": "vllm", "image": "vllm/vllm-openai:v0.11", "pod": "", "namespace": ""}}
 //	{"id": "3f2a…", "container": "vllm"}
@@ -101,11 +101,11 @@ var errNames = errors.New("must be a JSON object by container id, JSON lines wit
 // The second and third have a line for every container; docker ps --no-trunc --format '{{.ID}} {{.Names}} {{.Image}}'
 // prints the third. There, empty lines and lines that begin with # are skipped. An error names the faulty place and
 // returns no names: half a file would rename half of the containers.
-func ParseNames(text []byte) (Names, error) {
+func ParseContainerNames(text []byte) (ContainerNames, error) {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
-		return parseJSONNames(trimmed)
+		return parseJSONContainerNames(trimmed)
 	}
-	names := Names{}
+	names := ContainerNames{}
 	number := 0
 	for line := range bytes.Lines(text) {
 		number++
@@ -114,16 +114,16 @@ func ParseNames(text []byte) (Names, error) {
 			continue
 		}
 		if len(fields) < 2 || len(fields) > 3 || !isFileID(fields[0]) {
-			return nil, fmt.Errorf("line %d: %w", number, errNames)
+			return nil, fmt.Errorf("line %d: %w", number, errContainerNames)
 		}
-		names[fields[0]] = Name{Container: fields[1], Image: strings.Join(fields[2:], "")}
+		names[fields[0]] = ContainerName{Container: fields[1], Image: strings.Join(fields[2:], "")}
 	}
 	return names, nil
 }
 
-// parseJSONNames reads one object after the other; one with an id of its own is a line.
-func parseJSONNames(text []byte) (Names, error) {
-	names := Names{}
+// parseJSONContainerNames reads one object after the other; one with an id of its own is a line.
+func parseJSONContainerNames(text []byte) (ContainerNames, error) {
+	names := ContainerNames{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	for number := 1; ; number++ {
 		var object map[string]json.RawMessage
@@ -138,7 +138,7 @@ func parseJSONNames(text []byte) (Names, error) {
 	}
 }
 
-func (n Names) add(object map[string]json.RawMessage) error {
+func (n ContainerNames) add(object map[string]json.RawMessage) error {
 	if raw, isLine := object["id"]; isLine {
 		whole, err := json.Marshal(object)
 		if err != nil {
@@ -158,11 +158,11 @@ func (n Names) add(object map[string]json.RawMessage) error {
 	return nil
 }
 
-func (n Names) addOne(id string, raw json.RawMessage) error {
+func (n ContainerNames) addOne(id string, raw json.RawMessage) error {
 	if !isFileID(id) {
-		return errNames
+		return errContainerNames
 	}
-	var name Name
+	var name ContainerName
 	if err := json.Unmarshal(raw, &name); err != nil {
 		return fmt.Errorf("container %.12s: %w", id, err)
 	}

@@ -1,4 +1,4 @@
-package container
+package hostfs
 
 import (
 	"encoding/json"
@@ -19,12 +19,12 @@ func TestListedContainersHaveTheNamesThatPeopleGaveThem(t *testing.T) {
   {"Id":"` + strings.Repeat("b", 64) + `","Names":null,"Image":"x","Labels":null},
   {"Id":"short","Names":["/odd"]}
 ]`
-	var list []Listed
+	var list []ListedContainer
 	if err := json.Unmarshal([]byte(answer), &list); err != nil {
 		t.Fatal(err)
 	}
-	names := NamesOf(list)
-	want := map[string]Name{
+	names := ListedContainerNames(list)
+	want := map[string]ContainerName{
 		idA:                     {Container: "vllm", Image: "vllm/vllm-openai:v0.11.0"},
 		idB:                     {Container: "engine", Image: "sha256:00ff", Pod: "llm-0", PodUID: uid, Namespace: "serving"},
 		strings.Repeat("a", 64): {Container: "POD", Image: "registry.k8s.io/pause:3.10", Pod: "llm-0", Sandbox: true},
@@ -41,7 +41,7 @@ func TestListedContainersHaveTheNamesThatPeopleGaveThem(t *testing.T) {
 }
 
 func TestFilesOfNamesInAllTheirForms(t *testing.T) {
-	want := Name{Container: "vllm", Image: "vllm/vllm-openai:v0.11.0"}
+	want := ContainerName{Container: "vllm", Image: "vllm/vllm-openai:v0.11.0"}
 	for form, text := range map[string]string{
 		"lines":           "# docker ps\n\n" + idA + " vllm vllm/vllm-openai:v0.11.0\n" + idB + " other\n",
 		"short ids":       idA[:12] + "\tvllm\tvllm/vllm-openai:v0.11.0",
@@ -49,22 +49,22 @@ func TestFilesOfNamesInAllTheirForms(t *testing.T) {
 		"JSON lines":      `{"id": "` + idA + `", "container": "vllm", "image": "vllm/vllm-openai:v0.11.0"}` + "\n" + `{"id": "` + idB + `"}` + "\n",
 		"objects in turn": ` {"` + idA[:12] + `": {"container": "vllm", "image": "vllm/vllm-openai:v0.11.0", "other": [1]}}` + "\n{}",
 	} {
-		names, err := ParseNames([]byte(text))
+		names, err := ParseContainerNames([]byte(text))
 		if err != nil {
 			t.Errorf("%s: %v", form, err)
 		}
 		if got, found := names.Of(idA); got != want || !found {
 			t.Errorf("%s: %+v, %v", form, got, found)
 		}
-		if got, found := names.Of(strings.Repeat("c", 64)); found || got != (Name{}) {
+		if got, found := names.Of(strings.Repeat("c", 64)); found || got != (ContainerName{}) {
 			t.Errorf("%s: a name for a container that is not in it: %+v", form, got)
 		}
 	}
-	if names, err := ParseNames([]byte(`{"id": "` + idA + `", "pod": "llm-0", "pod_uid": "u", "namespace": "serving", "sandbox": true}`)); err != nil ||
-		names[idA] != (Name{Pod: "llm-0", PodUID: "u", Namespace: "serving", Sandbox: true}) {
+	if names, err := ParseContainerNames([]byte(`{"id": "` + idA + `", "pod": "llm-0", "pod_uid": "u", "namespace": "serving", "sandbox": true}`)); err != nil ||
+		names[idA] != (ContainerName{Pod: "llm-0", PodUID: "u", Namespace: "serving", Sandbox: true}) {
 		t.Errorf("%+v, %v", names, err)
 	}
-	if names, err := ParseNames(nil); err != nil || len(names) != 0 {
+	if names, err := ParseContainerNames(nil); err != nil || len(names) != 0 {
 		t.Errorf("an empty file: %v, %v", names, err)
 	}
 }
@@ -81,21 +81,21 @@ func TestBrokenFilesOfNamesAreRefusedWithThePlace(t *testing.T) {
 		`{"` + idA + `": {}} {"id": "` + idA + `", "container": []}`: "object 2",
 		`["` + idA + `"]`: "line 1",
 	} {
-		names, err := ParseNames([]byte(text))
+		names, err := ParseContainerNames([]byte(text))
 		if err == nil || names != nil || !strings.Contains(err.Error(), place) {
 			t.Errorf("%s: %v, %v", text, names, err)
 		}
 	}
 }
 
-func FuzzParseNames(f *testing.F) {
+func FuzzParseContainerNames(f *testing.F) {
 	for _, seed := range []string{
 		idA + " vllm image\n" + idB[:12] + " b\n", `{"` + idA + `":{"container":"vllm"}}`, `{"id":"` + idA + `","pod":"p"}` + "\n{}", "#\n\n", `{"id":null}`,
 	} {
 		f.Add([]byte(seed), uint16(len(seed)/2))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, cut uint16) {
-		names, err := ParseNames(text)
+		names, err := ParseContainerNames(text)
 		if err != nil {
 			if !utf8.ValidString(err.Error()) || len(err.Error()) > 300 {
 				t.Errorf("error %.400q", err)
@@ -111,7 +111,7 @@ func FuzzParseNames(f *testing.F) {
 			}
 		}
 		// A part of a file may name fewer containers; what it names by other lines than the cut one is the same.
-		part, err := ParseNames(text[:min(int(cut), len(text))])
+		part, err := ParseContainerNames(text[:min(int(cut), len(text))])
 		if err == nil && len(part) > len(names) {
 			t.Errorf("%d names in a part, %d in the whole", len(part), len(names))
 		}

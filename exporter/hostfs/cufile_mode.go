@@ -1,24 +1,26 @@
-package cufile
+package hostfs
 
-// Mode is the way by which a process reads and writes files.
-type Mode string
+// CuFileMode is the way by which a process reads and writes files.
+type CuFileMode string
 
 // The modes.
 const (
-	Absent  Mode = "absent"  // neither by cuFile nor past the page cache, as far as is visible
-	Posix   Mode = "posix"   // past the page cache, without cuFile
-	Compat  Mode = "compat"  // by cuFile, which uses POSIX reads and writes and copies
-	NVFS    Mode = "nvfs"    // by cuFile through the kernel module nvidia-fs
-	P2PDMA  Mode = "p2pdma"  // by cuFile through the kernel's peer-to-peer DMA
-	Unknown Mode = "unknown" // the evidence does not decide it
+	CuFileAbsent  CuFileMode = "absent"  // neither by cuFile nor past the page cache, as far as is visible
+	CuFilePosix   CuFileMode = "posix"   // past the page cache, without cuFile
+	CuFileCompat  CuFileMode = "compat"  // by cuFile, which uses POSIX reads and writes and copies
+	CuFileNVFS    CuFileMode = "nvfs"    // by cuFile through the kernel module nvidia-fs
+	CuFileP2PDMA  CuFileMode = "p2pdma"  // by cuFile through the kernel's peer-to-peer DMA
+	CuFileUnknown CuFileMode = "unknown" // the evidence does not decide it
 )
 
-// Modes lists them all.
-func Modes() []Mode { return []Mode{Absent, Posix, Compat, NVFS, P2PDMA, Unknown} }
+// CuFileModes lists them all.
+func CuFileModes() []CuFileMode {
+	return []CuFileMode{CuFileAbsent, CuFilePosix, CuFileCompat, CuFileNVFS, CuFileP2PDMA, CuFileUnknown}
+}
 
-// Evidence is what is visible of a process from outside. It does not prove that data has moved; only the counters of
+// CuFileEvidence is what is visible of a process from outside. It does not prove that data has moved; only the counters of
 // nvidia-fs prove that data moved through it.
-type Evidence struct {
+type CuFileEvidence struct {
 	// Inspected reports that all mappings and descriptors could be read.
 	Inspected bool
 	// Loaded reports that the library is mapped. That alone is weak evidence: PyTorch loads it too.
@@ -32,7 +34,7 @@ type Evidence struct {
 	DirectFile, TwinFile bool
 	// LogOpen reports that a log of cuFile is open.
 	LogOpen bool
-	Log     Marks
+	Log     CuFileLogMarks
 	// ForcedCompat reports that environment or configuration demand compat mode, ConfigUnknown that there is a
 	// configuration that could not be read, and CompatForbidden that it forbids compat mode.
 	ForcedCompat, ConfigUnknown, CompatForbidden bool
@@ -41,13 +43,13 @@ type Evidence struct {
 }
 
 // used reports whether there is any sign that the library is at work and not only mapped.
-func (e Evidence) used() bool {
-	return e.NvidiaFS || e.LogOpen || e.TwinFile || e.Log != Marks{}
+func (e CuFileEvidence) used() bool {
+	return e.NvidiaFS || e.LogOpen || e.TwinFile || e.Log != CuFileLogMarks{}
 }
 
-// Verdict is a mode and its evidence.
-type Verdict struct {
-	Mode Mode
+// CuFileVerdict is a mode and its evidence.
+type CuFileVerdict struct {
+	Mode CuFileMode
 	// Evidence is the strongest piece of it, in a word.
 	Evidence string
 }
@@ -55,36 +57,36 @@ type Verdict struct {
 // Judge returns the mode. If pieces of evidence contradict each other, or another way is possible as well, it is
 // unknown: log lines can belong to an earlier process with the same PID, and one process can move two files by
 // different ways.
-func (e Evidence) Judge() Verdict {
+func (e CuFileEvidence) Judge() CuFileVerdict {
 	switch {
 	case !e.Inspected:
-		return Verdict{Unknown, "not_readable"}
+		return CuFileVerdict{CuFileUnknown, "not_readable"}
 	case !e.Loaded && e.DirectFile:
-		return Verdict{Posix, "direct_file"}
+		return CuFileVerdict{CuFilePosix, "direct_file"}
 	case !e.Loaded:
-		return Verdict{Absent, "not_loaded"}
+		return CuFileVerdict{CuFileAbsent, "not_loaded"}
 	case !e.used() && e.DirectFile:
-		return Verdict{Unknown, "direct_file"}
+		return CuFileVerdict{CuFileUnknown, "direct_file"}
 	case !e.used():
-		return Verdict{Absent, "not_used"}
+		return CuFileVerdict{CuFileAbsent, "not_used"}
 	case e.ForcedCompat:
-		return Verdict{Compat, "forced"}
+		return CuFileVerdict{CuFileCompat, "forced"}
 	case e.contradictory():
-		return Verdict{Unknown, "contradictory"}
+		return CuFileVerdict{CuFileUnknown, "contradictory"}
 	case e.NvidiaFS:
-		return Verdict{NVFS, "nvidia_fs_open"}
+		return CuFileVerdict{CuFileNVFS, "nvidia_fs_open"}
 	case e.Log.PeerToPeer:
-		return Verdict{P2PDMA, "log"}
+		return CuFileVerdict{CuFileP2PDMA, "log"}
 	case e.Log.CompatDriver, e.Log.CompatHandle:
-		return Verdict{Compat, "log"}
+		return CuFileVerdict{CuFileCompat, "log"}
 	case e.ConfigUnknown, e.CompatForbidden, e.PeerMemory, e.RDMALoaded:
-		return Verdict{Unknown, "other_ways_possible"}
+		return CuFileVerdict{CuFileUnknown, "other_ways_possible"}
 	}
-	return Verdict{Compat, "no_other_way"}
+	return CuFileVerdict{CuFileCompat, "no_other_way"}
 }
 
 // contradictory reports that there are signs of several ways.
-func (e Evidence) contradictory() bool {
+func (e CuFileEvidence) contradictory() bool {
 	ways := 0
 	for _, sign := range []bool{e.NvidiaFS, e.Log.PeerToPeer, e.Log.CompatDriver || e.Log.CompatHandle} {
 		if sign {
