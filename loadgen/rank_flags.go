@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/rank"
 )
@@ -20,7 +22,7 @@ type sharing struct {
 func sharingFlags(set flagvalue.Set, s *sharing) {
 	flagvalue.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(rank.Variables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
 	flagvalue.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
-	flagvalue.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing.", "", &s.startAt, rank.ParseStart)
+	flagvalue.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, rank.ParseStart)
 }
 
 // optionalFrom returns a parser for whole numbers of at least least.
@@ -31,8 +33,9 @@ func optionalFrom(least int) func(string) (*int, error) {
 	}
 }
 
-// place finds the rank of this process among those that share the load.
-func (s sharing) place() (rank.Place, error) {
+// place finds the rank of this process among those that share the load, and sets their common start where mpirun
+// started all of them on this machine.
+func (s *sharing) place() (rank.Place, error) {
 	place, err := rank.Find(s.given, os.LookupEnv)
 	switch {
 	case err != nil:
@@ -42,9 +45,24 @@ func (s sharing) place() (rank.Place, error) {
 			return place, fmt.Errorf("--start-at: %w", err)
 		}
 	case !place.Alone():
-		return place, fmt.Errorf("--start-at: this is %s, and all ranks have to begin at one moment; --rank 0 --world 1 makes it a run of its own", place)
+		if s.startAt, err = launcherStart(place); err != nil {
+			return place, fmt.Errorf("--start-at: this is %s, and all ranks have to begin at one moment: %w; --rank 0 --world 1 makes it a run of its own", place, err)
+		}
 	}
 	return place, nil
+}
+
+// launcherStart returns the default start of ranks that mpirun started on this machine.
+func launcherStart(place rank.Place) (time.Time, error) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return time.Time{}, err
+	}
+	start, err := rank.LauncherStart(place, os.LookupEnv, proc, os.Getpid())
+	if err != nil {
+		return start, err
+	}
+	return start, rank.CheckStart(start, time.Now())
 }
 
 // refuse returns an error for a sweep that is divided among ranks or has a start time: ranks do not wait for one

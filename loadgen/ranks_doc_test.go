@@ -57,6 +57,12 @@ func TestTheCommandsOfRanksAreAccepted(t *testing.T) {
 					t.Setenv(names[0], "1")
 					t.Setenv(names[1], "4")
 				}
+				if args[0] == "run" && !slices.Contains(args, "--start-at") { // the default needs mpirun as a parent: .ci/proofs/cluster
+					if err := accepted(args); err == nil || !strings.Contains(err.Error(), "--start-at: this is rank 1 of 4") {
+						t.Errorf("without a launcher: %v", err)
+					}
+					args = append(args, "--start-at", soon)
+				}
 				if err := accepted(args); err != nil {
 					t.Errorf("%v", err)
 				}
@@ -64,7 +70,7 @@ func TestTheCommandsOfRanksAreAccepted(t *testing.T) {
 			seen[launcher+args[0]]++
 		}
 	}
-	if want := (map[string]int{"run": 1, "mpirunrun": 1, "srunrun": 1, "merge": 3}); fmt.Sprint(seen) != fmt.Sprint(want) {
+	if want := (map[string]int{"run": 1, "mpirunrun": 2, "srunrun": 1, "merge": 4}); fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("commands %v, want %v", seen, want)
 	}
 }

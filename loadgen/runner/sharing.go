@@ -95,7 +95,7 @@ func (s *sender) share(stop context.Context, p executor.Phase) (executor.Phase, 
 	if late := clock() - start; late > 0 {
 		return p, fmt.Errorf("--start-at: it was over since %s when the warm-up had ended and the requests were ready: nothing was measured", time.Duration(late).Round(time.Millisecond))
 	}
-	s.run.env.Log.Info("waiting for --start-at", "for", time.Duration(start-clock()).Round(time.Millisecond))
+	s.run.env.Log.Info("waiting for the common start, --start-at", "for", time.Duration(start-clock()).Round(time.Millisecond))
 	if err := s.loop.Wait(stop, start); err != nil {
 		return p, nil // interrupted; the caller checks the context
 	}
