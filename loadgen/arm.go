@@ -16,7 +16,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
-	"github.com/umascope/umascope/loadgen/campaign/lockfile"
+
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/render"
@@ -133,7 +133,7 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 // withCommands adds commands to the error of an arm that is up or that another process holds: those that show the arm
 // and stop it.
 func (l *armLine) withCommands(err error, dir string) error {
-	held, isHeld := errors.AsType[*lockfile.HeldError](err)
+	held, isHeld := errors.AsType[*arm.LockedError](err)
 	if !isHeld && !errors.Is(err, arm.ErrUp) {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/campaign/lockfile"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 )
 
 const planOfArms = `schema: umascope.plan/1
@@ -151,7 +151,7 @@ func TestAnArmThatAnotherProcessHoldsIsNamedWithIt(t *testing.T) {
 	}
 	hold := func(path string) {
 		t.Helper()
-		file, err := lockfile.Take(path, "", 0)
+		file, err := arm.TakeLock(path, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

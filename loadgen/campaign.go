@@ -215,7 +215,7 @@ func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment
 	if err != nil {
 		return usage(err)
 	}
-	if err := estimate.Write(stdout); err != nil {
+	if err := campaign.WriteEstimate(stdout, estimate); err != nil {
 		return err
 	}
 	printDecides(stdout, decidesOf(l.planned))

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/campaign/pagecache"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
@@ -104,11 +103,8 @@ func existing(dir string) string {
 }
 
 // treatPageCache applies the plan's page cache policy. A failure is recorded as the problem and does not fail the run.
-func treatPageCache(ctx context.Context, c plan.PageCache) rundir.PageCache {
-	done, err := pagecache.Apply(ctx, c)
-	facts := rundir.PageCache{
-		Policy: c.Policy, Files: done.Files, Bytes: done.Bytes, BeforeBytes: done.BeforeBytes, AfterBytes: done.AfterBytes, Unread: done.Unread, Seconds: done.Seconds,
-	}
+func treatPageCache(ctx context.Context, p plan.PageCache) rundir.PageCache {
+	facts, err := campaign.TreatPageCache(ctx, p)
 	if err != nil {
 		facts.Problem = printable(err.Error())
 	}

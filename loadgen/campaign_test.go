@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/campaign/plans"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/subprocess"
@@ -81,9 +81,9 @@ flags: {requests: 5, container: engine}
 
 // TestReadyPlansAreAccepted holds every ready plan against the flags that runs have.
 func TestReadyPlansAreAccepted(t *testing.T) {
-	for _, name := range plans.Names() {
+	for _, name := range plan.ReadyNames() {
 		path := filepath.Join(t.TempDir(), name+".yaml")
-		text, err := plans.Text(name)
+		text, err := plan.ReadyText(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -400,6 +400,23 @@ on_invalid: {repeat: 0}
 		if err != nil || facts.Slots[0].Status != campaign.Finished || facts.Slots[1].Status != campaign.Failed ||
 			!strings.Contains(facts.Slots[1].Problem, `"qwen-7b"`) || !strings.Contains(facts.Slots[1].Problem, `"llama-8b"`) {
 			t.Errorf("%+v (%v)", facts.Slots, err)
+		}
+	}
+}
+
+func TestReadyPlansAreListedOneALine(t *testing.T) {
+	code, stdout, stderr := invokeVerb(t, "campaign", "plans")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	names := plan.ReadyNames()
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+	if len(lines) != len(names) || !slices.IsSorted(names) {
+		t.Fatalf("%d lines of %d plans", len(lines), len(names))
+	}
+	for i, line := range lines {
+		if !regexp.MustCompile(`^` + regexp.QuoteMeta(names[i]) + ` +\S.*\.$`).MatchString(line) {
+			t.Errorf("%q", line)
 		}
 	}
 }

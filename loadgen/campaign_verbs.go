@@ -12,8 +12,9 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/campaign/plans"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -138,12 +139,16 @@ const campaignPlansHelp = `List the plans that are ready to be used, or print on
 
 func campaignPlansVerb(campaignClause *kingpin.CmdClause) verb {
 	clause := campaignClause.Command("plans", campaignPlansHelp)
-	name := clause.Arg("name", "Plan to print.").HintOptions(plans.Names()...).String()
+	name := clause.Arg("name", "Plan to print.").HintOptions(plan.ReadyNames()...).String()
 	return verb{clause, func(_ context.Context, p Program) error {
 		if *name == "" {
-			return plans.Write(p.Stdout)
+			var table render.Table
+			for _, name := range plan.ReadyNames() {
+				table.Add(name, plan.ReadyTitle(name))
+			}
+			return render.TextTable(p.Stdout, table)
 		}
-		text, err := plans.Text(*name)
+		text, err := plan.ReadyText(*name)
 		if err != nil {
 			return usage(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/campaign/plans"
 )
 
 const planSchemaName = "plan"
@@ -148,8 +147,8 @@ func schemaOfPlans(t *testing.T, text []byte) error {
 }
 
 func TestEveryReadyPlanKeepsTheSchema(t *testing.T) {
-	for _, name := range plans.Names() {
-		text, err := plans.Text(name)
+	for _, name := range plan.ReadyNames() {
+		text, err := plan.ReadyText(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
-	"github.com/umascope/umascope/loadgen/campaign/pagecache"
+
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/render"
@@ -110,8 +110,8 @@ func (p *preflight) addErr(check, detail string, err error) {
 // root checks sudo -n, if the plan needs root.
 func (p *preflight) root(ctx context.Context, planned *plan.Plan, cells []*plan.Cell) {
 	var more []string
-	if planned.PageCache.Policy == pagecache.Drop {
-		more = append(more, pagecache.SudoCommand)
+	if planned.PageCache.Policy == "drop" {
+		more = append(more, campaign.DropCachesCommand)
 	}
 	var arms []plan.Arm
 	for _, c := range cells {

@@ -11,15 +11,14 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/campaign/plans"
 	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // cells are the cells of every ready plan.
 func cells(t *testing.T, each func(name string, p *plan.Plan, c *plan.Cell)) {
 	t.Helper()
-	for _, name := range plans.Names() {
-		text, err := plans.Text(name)
+	for _, name := range plan.ReadyNames() {
+		text, err := plan.ReadyText(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +107,8 @@ func TestProcessesOfReadyPlansAreStoppedByTheirName(t *testing.T) {
 func TestTheCommandsInReadyPlansAreCommands(t *testing.T) {
 	command := regexp.MustCompile(`uma-load ([a-z].*?)\s*(?:\n|$)`)
 	seen := 0
-	for _, name := range plans.Names() {
-		text, err := plans.Text(name)
+	for _, name := range plan.ReadyNames() {
+		text, err := plan.ReadyText(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/campaign/power"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/runindex"
@@ -82,7 +82,7 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 		}
 		cv = spread.CV
 	}
-	answer, err := power.Ask(power.Question{
+	answer, err := plan.AskSampleSize(plan.SampleSizeQuestion{
 		CV: cv, Margin: l.margin, Difference: cmp.Or(l.difference, l.margin), Power: l.power, Alpha: l.alpha,
 	})
 	if err != nil {
@@ -95,10 +95,10 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 func showPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
 // spread returns the variation of the valid runs within their arms.
-func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
+func (l *powerLine) spread(stderr io.Writer) (plan.Spread, error) {
 	runs, skipped, err := runindex.Load(l.from)
 	if err != nil {
-		return power.Spread{}, err
+		return plan.Spread{}, err
 	}
 	reportLeftOut(stderr, skipped)
 	type cell struct{ arm, model, engine, scenario, host string }
@@ -119,14 +119,14 @@ func (l *powerLine) spread(stderr io.Writer) (power.Spread, error) {
 		groups[c] = append(groups[c], v)
 	}
 	if !labelled {
-		return power.Spread{}, fmt.Errorf("no run has a label %q, which --by names", l.by)
+		return plan.Spread{}, fmt.Errorf("no run has a label %q, which --by names", l.by)
 	}
 	values := make([][]float64, len(order))
 	for i, c := range order {
 		values[i] = groups[c]
 	}
-	spread, err := power.Pool(values)
-	if errors.Is(err, power.ErrNoRepeats) {
+	spread, err := plan.PoolSpread(values)
+	if errors.Is(err, plan.ErrNoRepeats) {
 		err = fmt.Errorf("%w: of %d runs none has another valid one of its arm with a figure %s", err, len(runs), l.metric)
 	}
 	return spread, err

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/campaign/lockfile"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 )
 
 // lockPatience is how long to wait for a lock that a process holds for a moment: a process that calls Holder, or one
@@ -18,8 +18,8 @@ const lockPatience = time.Second
 
 // lock locks the folder against a second invocation.
 func lock(dir string) (*os.File, error) {
-	file, err := lockfile.Take(filepath.Join(dir, lockFile), "", lockPatience)
-	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
+	file, err := arm.TakeLock(filepath.Join(dir, lockFile), "", lockPatience)
+	if held, ok := errors.AsType[*arm.LockedError](err); ok {
 		return nil, fmt.Errorf("%s: a campaign runs there already, as %s; %s", dir, held.Holder, Commands(dir))
 	}
 	return file, err
@@ -45,6 +45,6 @@ func Stop(dir string, afterRun bool) (pid int, err error) {
 
 // Holder returns the ID of the process that carries out the campaign of a folder, or 0.
 func Holder(dir string) (int, error) {
-	found, err := lockfile.Find(filepath.Join(dir, lockFile))
+	found, err := arm.FindLockHolder(filepath.Join(dir, lockFile))
 	return found.PID, err
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/campaign/lockfile"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
@@ -130,7 +129,7 @@ func (k *keeper) stopOrphan(ctx context.Context, g guarded) (stopped bool, err e
 		if err == nil {
 			break
 		}
-		if _, held := errors.AsType[*lockfile.HeldError](err); !held { // otherwise another process holds the arm: it stops the arm, unless it is killed too
+		if _, held := errors.AsType[*LockedError](err); !held { // otherwise another process holds the arm: it stops the arm, unless it is killed too
 			return false, err
 		}
 	}

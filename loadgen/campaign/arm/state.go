@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-	"github.com/umascope/umascope/loadgen/campaign/lockfile"
+
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
@@ -177,8 +177,8 @@ func (k *keeper) open(ctx context.Context) error {
 // take waits for the lock: lockTimeout for any process, and as long as needed for a guardian.
 func (k *keeper) take(ctx context.Context) (*os.File, error) {
 	for waiting := false; ; waiting = true {
-		file, err := lockfile.Take(filepath.Join(k.dir, lockFile), k.role, lockTimeout)
-		held, isHeld := errors.AsType[*lockfile.HeldError](err)
+		file, err := TakeLock(filepath.Join(k.dir, lockFile), k.role, lockTimeout)
+		held, isHeld := errors.AsType[*LockedError](err)
 		if !isHeld || held.Holder.Role != guardianRole || ctx.Err() != nil {
 			return file, err
 		}

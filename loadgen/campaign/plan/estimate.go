@@ -32,6 +32,8 @@ type Estimate struct {
 	FreeBytes uint64
 	// Root lists the parts that need root, Never the gates that cannot open, Notes further remarks.
 	Root, Never, Notes []string
+	// Defaults are the keys that the plan does not set, each with its default.
+	Defaults []string
 }
 
 // SlotTime is how long a slot takes. After is its earliest begin.
@@ -50,7 +52,7 @@ const (
 
 // Estimate estimates the time and space that the slots take.
 func (p *Plan) Estimate(slots []Slot, facts Facts) (*Estimate, error) {
-	e := &Estimate{Plan: p, FreeBytes: facts.FreeBytes}
+	e := &Estimate{Plan: p, FreeBytes: facts.FreeBytes, Defaults: p.defaults}
 	cells := map[[2]string]*Cell{}
 	for i, s := range slots {
 		key := [2]string{s.Model, s.Arm}

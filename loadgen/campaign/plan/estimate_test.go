@@ -164,72 +164,18 @@ func TestWhatMakesACampaignSayLessIsNoted(t *testing.T) {
 	}
 }
 
-func TestAnEstimateIsWrittenForAPerson(t *testing.T) {
-	p := parsed(t, timed+"page_cache: {policy: drop}\n")
-	slots, err := p.Select(Filter{Arms: []string{"b"}, Iterations: 2})
-	if err != nil {
-		t.Fatal(err)
+func TestAnEstimateListsTheKeysThatThePlanLeavesToDefaults(t *testing.T) {
+	e := estimated(t, parsed(t, timed), Facts{})
+	want := []string{
+		"order: abba", "page_cache.policy: keep", "on_invalid.repeat: 2", "on_invalid.then: skip", "on_invalid.stop_after: 3", "gates.gpu_celsius: 45", "gates.cpu_ratio: 10%",
+		"gates.mem_free_within: 1 GiB", "arms[].processes[].stop.signal: SIGTERM", "arms[].processes[].stop.timeout: 30s",
 	}
-	e, err := p.Estimate(slots, Facts{MemTotalBytes: 1 << 30, FreeBytes: 1 << 40})
-	if err != nil {
-		t.Fatal(err)
+	if e.Cooldowns != 55*time.Minute || !slices.Equal(e.Defaults[:len(want)], want) {
+		t.Errorf("%v of cooldowns, %q", e.Cooldowns, e.Defaults)
 	}
-	var text strings.Builder
-	if err := e.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	want := `timed: 4 of 12 runs: 1 model x 2 arms x 2 scenarios x 3 iterations, order abba
-
-slot  after        model  arm  scenario  iteration
-3     0 s          seven  b    fixed     1
-4     6 min 5 s    seven  b    open      1
-5     11 min 10 s  seven  b    fixed     2
-6     17 min 15 s  seven  b    open      2
-
-duration: 17 min 20 s at least, 15 min of it cooldowns, 6 h 23 min if every gate, start and stop takes its time-out; besides, the load of 2 runs, of which the plan does not say how long it lasts (duration or expected_duration)
-disk: about 90.28 MiB for the run folders, 1 TiB free
-root:
-  page_cache.policy: drop
-  arms[1].processes[0]: engine, of b
-  arms[1].processes[1]: agent, of b
-gates that cannot open:
-  models[0].expected_memory: 20 GiB is more than this machine has, 1 GiB
-notes:
-  iterations: 3 is odd: the last way forth has no way back, and drift does not cancel
-  telemetry: none is named: unless an exporter answers on this machine, temperature and clock are not observable and their gates are passed over
-  optional: b: an arm that cannot be started is skipped
-defaults, which the plan does not set:
-  order: abba
-  on_invalid.repeat: 2
-  on_invalid.then: skip
-  on_invalid.stop_after: 3
-  gates.gpu_celsius: 45
-  gates.cpu_ratio: 10%
-  gates.mem_free_within: 1 GiB
-  arms[].processes[].stop.signal: SIGTERM
-  arms[].processes[].stop.timeout: 30s
-`
-	if text.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
-	}
-}
-
-func TestTheDryRunShowsWhatThePlanLeavesToDefaults(t *testing.T) {
-	var text strings.Builder
-	if err := estimated(t, parsed(t, timed), Facts{}).Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		" at least, 55 min of it cooldowns, ", "\ndefaults, which the plan does not set:\n", "\n  order: abba\n", "\n  gates.gpu_celsius: 45\n", "\n  gates.cpu_ratio: 10%\n", "\n  gates.mem_free_within: 1 GiB\n",
-		"\n  on_invalid.repeat: 2\n", "\n  arms[].processes[].stop.signal: SIGTERM\n", "\n  arms[].processes[].stop.timeout: 30s\n",
-	} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %q in\n%s", want, text.String())
-		}
-	}
-	for _, not := range []string{"iterations: 10", "gates.cooldown", "gates.timeout", "seed", "ready.every"} {
-		if _, defaults, _ := strings.Cut(text.String(), "defaults, "); strings.Contains(defaults, not) {
-			t.Errorf("%q is there\n%s", not, text.String())
+	for _, set := range []string{"iterations: 10", "gates.cooldown", "gates.timeout", "seed", "ready.every"} {
+		if strings.Contains(strings.Join(e.Defaults, "\n"), set) {
+			t.Errorf("%q is there: %q", set, e.Defaults)
 		}
 	}
 }

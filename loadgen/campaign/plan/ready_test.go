@@ -1,19 +1,17 @@
-package plans_test
+package plan_test
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/campaign/plans"
 )
 
 // read is a ready plan as its user reads it.
 func read(t *testing.T, name string) *plan.Plan {
 	t.Helper()
-	text, err := plans.Text(name)
+	text, err := plan.ReadyText(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +23,12 @@ func read(t *testing.T, name string) *plan.Plan {
 }
 
 func TestEveryReadyPlanIsReadAndSaysWhatItIs(t *testing.T) {
-	for _, name := range plans.Names() {
+	for _, name := range plan.ReadyNames() {
 		p := read(t, name)
 		if p.Name != name {
 			t.Errorf("%s calls itself %s", name, p.Name)
 		}
-		if title := plans.Title(name); len(title) < 40 || !strings.HasSuffix(title, ".") {
+		if title := plan.ReadyTitle(name); len(title) < 40 || !strings.HasSuffix(title, ".") {
 			t.Errorf("%s: the title is %q", name, title)
 		}
 		if p.Order == plan.Sequential {
@@ -120,31 +118,15 @@ func TestTheKVModesAreWhatTheirLabelsSay(t *testing.T) {
 }
 
 func TestAReadyPlanThatIsNotThereIsToldOf(t *testing.T) {
-	if _, err := plans.Text("none"); err == nil || !strings.Contains(err.Error(), `no ready plan "none"; there are discrete-gpu, `) {
+	if _, err := plan.ReadyText("none"); err == nil || !strings.Contains(err.Error(), `no ready plan "none"; there are discrete-gpu, `) {
 		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"../plans.go", "", "native-container.yaml"} {
-		if _, err := plans.Text(name); err == nil {
+		if _, err := plan.ReadyText(name); err == nil {
 			t.Errorf("%q is a ready plan", name)
 		}
 	}
-	if got := plans.Title("none"); got != "" {
+	if got := plan.ReadyTitle("none"); got != "" {
 		t.Errorf("its title is %q", got)
-	}
-}
-
-func TestReadyPlansAreListedOneALine(t *testing.T) {
-	var text strings.Builder
-	if err := plans.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
-	if len(lines) != len(plans.Names()) || !slices.IsSorted(plans.Names()) {
-		t.Errorf("%d lines of %d plans", len(lines), len(plans.Names()))
-	}
-	for i, line := range lines {
-		if !regexp.MustCompile(`^` + regexp.QuoteMeta(plans.Names()[i]) + ` +\S.*\.$`).MatchString(line) {
-			t.Errorf("%q", line)
-		}
 	}
 }

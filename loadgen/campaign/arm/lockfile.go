@@ -1,6 +1,4 @@
-// Package lockfile gives one process at a time exclusive use of a folder. It uses a kernel lock, which is released
-// however the process ends. The file records which process holds the lock, and since when.
-package lockfile
+package arm
 
 import (
 	"errors"
@@ -36,30 +34,30 @@ func (h Holder) String() string {
 	return text
 }
 
-// HeldError is the error if another process holds the lock.
-type HeldError struct{ Holder Holder }
+// LockedError is the error if another process holds the lock.
+type LockedError struct{ Holder Holder }
 
-func (e *HeldError) Error() string { return "in use by " + e.Holder.String() }
+func (e *LockedError) Error() string { return "in use by " + e.Holder.String() }
 
-// mostText is the most of a lock file that is read, in bytes.
-const mostText = 100
+// mostLockText is the most of a lock file that is read, in bytes.
+const mostLockText = 100
 
-// pause is the time between two attempts to take a lock.
-const pause = 20 * time.Millisecond
+// lockPause is the time between two attempts to take a lock.
+const lockPause = 20 * time.Millisecond
 
-// Take takes the lock until the file is closed, for a role of one word or the usual one. It creates the file if
-// needed. Another process may hold the lock for a moment, such as one that calls Find; patience is how long Take waits
+// TakeLock takes the lock until the file is closed, for a role of one word or the usual one. It creates the file if
+// needed. Another process may hold the lock for a moment, such as one that calls FindLockHolder; patience is how long TakeLock waits
 // for it.
-func Take(path, role string, patience time.Duration) (*os.File, error) {
+func TakeLock(path, role string, patience time.Duration) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(file, patience); err != nil {
+	if err := flock(file, patience); err != nil {
 		defer file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			holder, _ := read(file) // a process that has not written its line yet is another process
-			return nil, &HeldError{holder}
+			holder, _ := readHolder(file) // a process that has not written its line yet is another process
+			return nil, &LockedError{holder}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -74,8 +72,8 @@ func Take(path, role string, patience time.Duration) (*os.File, error) {
 	return file, nil
 }
 
-func lock(file *os.File, patience time.Duration) error {
-	for began := time.Now(); ; time.Sleep(pause) {
+func flock(file *os.File, patience time.Duration) error {
+	for began := time.Now(); ; time.Sleep(lockPause) {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) >= patience {
 			return err
@@ -83,8 +81,8 @@ func lock(file *os.File, patience time.Duration) error {
 	}
 }
 
-// Find returns the process that holds the lock, or the zero Holder if none does.
-func Find(path string) (Holder, error) {
+// FindLockHolder returns the process that holds the lock, or the zero Holder if none does.
+func FindLockHolder(path string) (Holder, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Holder{}, nil
@@ -96,23 +94,23 @@ func Find(path string) (Holder, error) {
 	if unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
 		return Holder{}, nil // closing the file releases it
 	}
-	holder, err := read(file)
+	holder, err := readHolder(file)
 	if err != nil {
 		return Holder{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return holder, nil
 }
 
-func read(file *os.File) (Holder, error) {
-	text, err := io.ReadAll(io.NewSectionReader(file, 0, mostText))
+func readHolder(file *os.File) (Holder, error) {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, mostLockText))
 	if err != nil {
 		return Holder{}, err
 	}
-	return parse(string(text))
+	return parseHolder(string(text))
 }
 
-// parse reads the line "PID TIME ROLE", where TIME is in RFC 3339. ROLE, or TIME and ROLE, may be missing.
-func parse(text string) (Holder, error) {
+// parseHolder reads the line "PID TIME ROLE", where TIME is in RFC 3339. ROLE, or TIME and ROLE, may be missing.
+func parseHolder(text string) (Holder, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	number, rest, timed := strings.Cut(strings.TrimSpace(line), " ")
 	pid, err := strconv.Atoi(number)

@@ -1,4 +1,4 @@
-package plan
+package campaign
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Write writes the estimate for people: the order of the runs, then the time, space and rights that they need.
-func (e *Estimate) Write(w io.Writer) error {
+// WriteEstimate writes the estimate of a plan for people: the order of the runs, then the time, space and rights that they need.
+func WriteEstimate(w io.Writer, e *plan.Estimate) error {
 	var text bytes.Buffer
 	p := e.Plan
 	runs, all := count(len(e.Slots), "run"), len(p.Models)*len(p.Arms)*len(p.Scenarios)*p.Iterations
@@ -21,28 +22,28 @@ func (e *Estimate) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "%s: %s: %s x %s x %s x %s, order %s\n\n", p.Name, runs,
 		count(len(p.Models), "model"), count(len(p.Arms), "arm"), count(len(p.Scenarios), "scenario"), count(p.Iterations, "iteration"), p.Order)
-	if err := e.writeSlots(&text); err != nil {
+	if err := writeSlots(&text, e.Slots); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\nduration: %s\n", e.duration())
-	fmt.Fprintf(&text, "disk: %s\n", e.disk())
+	fmt.Fprintf(&text, "\nduration: %s\n", estimatedDuration(e))
+	fmt.Fprintf(&text, "disk: %s\n", estimatedDisk(e))
 	section(&text, "root", "none needed", e.Root)
 	section(&text, "gates that cannot open", "none", e.Never)
 	section(&text, "notes", "", e.Notes)
-	section(&text, "defaults, which the plan does not set", "", p.defaults)
+	section(&text, "defaults, which the plan does not set", "", e.Defaults)
 	_, err := w.Write(text.Bytes())
 	return err
 }
 
-func (e *Estimate) writeSlots(w io.Writer) error {
+func writeSlots(w io.Writer, slots []plan.SlotTime) error {
 	t := render.Table{Header: []string{"slot", "after", "model", "arm", "scenario", "iteration"}}
-	for _, s := range e.Slots {
+	for _, s := range slots {
 		t.Add(strconv.Itoa(s.Number), plainDuration(s.After), s.Model, s.Arm, s.Scenario, strconv.Itoa(s.Iteration))
 	}
 	return render.TextTable(w, t)
 }
 
-func (e *Estimate) duration() string {
+func estimatedDuration(e *plan.Estimate) string {
 	text := plainDuration(e.Least) + " at least, "
 	if e.Cooldowns > 0 {
 		text += plainDuration(e.Cooldowns) + " of it cooldowns, "
@@ -54,10 +55,10 @@ func (e *Estimate) duration() string {
 	return text
 }
 
-func (e *Estimate) disk() string {
-	text := "about " + Bytes(e.DiskBytes).String() + " for the run folders"
+func estimatedDisk(e *plan.Estimate) string {
+	text := "about " + plan.Bytes(e.DiskBytes).String() + " for the run folders"
 	if e.FreeBytes > 0 {
-		text += ", " + Bytes(e.FreeBytes).String() + " free"
+		text += ", " + plan.Bytes(e.FreeBytes).String() + " free"
 	}
 	return text
 }

@@ -1,22 +1,24 @@
-package power
+package plan
 
 import (
+	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
 
-func ask(t *testing.T, q Question) *Answer {
+func ask(t *testing.T, q SampleSizeQuestion) *SampleSize {
 	t.Helper()
-	a, err := Ask(q)
+	a, err := AskSampleSize(q)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func usual(cv, margin float64) Question {
-	return Question{CV: cv, Margin: margin, Difference: margin, Power: 0.8, Alpha: 0.05}
+func usual(cv, margin float64) SampleSizeQuestion {
+	return SampleSizeQuestion{CV: cv, Margin: margin, Difference: margin, Power: 0.8, Alpha: 0.05}
 }
 
 // Ten runs of each arm detect 1.325 standard deviations and show equivalence within 1.361 (load-generation
@@ -26,10 +28,10 @@ func TestTenRunsSayWhatTheTableSays(t *testing.T) {
 	for _, c := range []struct {
 		what       string
 		deviations float64
-		runs       func(*Answer) int
+		runs       func(*SampleSize) int
 	}{
-		{"equivalence", 1.361, func(a *Answer) int { return a.ToEqual }},
-		{"difference", 1.325, func(a *Answer) int { return a.ToFind }},
+		{"equivalence", 1.361, func(a *SampleSize) int { return a.ToEqual }},
+		{"difference", 1.325, func(a *SampleSize) int { return a.ToFind }},
 	} {
 		cv := func(deviations float64) float64 {
 			sd := math.Log1p(0.02) / deviations
@@ -45,7 +47,7 @@ func TestTenRunsSayWhatTheTableSays(t *testing.T) {
 }
 
 func TestTheTableAgreesWithTheAnswer(t *testing.T) {
-	for _, q := range []Question{usual(0.015, 0.02), usual(0.05, 0.05), usual(0.003, 0.01), {CV: 0.1, Margin: 0.05, Difference: 0.2, Power: 0.9, Alpha: 0.01}} {
+	for _, q := range []SampleSizeQuestion{usual(0.015, 0.02), usual(0.05, 0.05), usual(0.003, 0.01), {CV: 0.1, Margin: 0.05, Difference: 0.2, Power: 0.9, Alpha: 0.01}} {
 		a := ask(t, q)
 		for i, r := range a.Rows {
 			if i > 0 && (r.Runs <= a.Rows[i-1].Runs || r.Finds != nil && *r.Finds >= *a.Rows[i-1].Finds) {
@@ -63,7 +65,7 @@ func TestTheTableAgreesWithTheAnswer(t *testing.T) {
 
 func TestMoreIsNeededForLess(t *testing.T) {
 	base := ask(t, usual(0.015, 0.02))
-	for what, q := range map[string]Question{
+	for what, q := range map[string]SampleSizeQuestion{
 		"runs that differ more": usual(0.03, 0.02),
 		"a smaller margin":      usual(0.015, 0.01),
 		"more power":            {CV: 0.015, Margin: 0.02, Difference: 0.02, Power: 0.95, Alpha: 0.05},
@@ -77,15 +79,15 @@ func TestMoreIsNeededForLess(t *testing.T) {
 
 func TestWhatCannotBeAnsweredSaysWhy(t *testing.T) {
 	for _, c := range []struct {
-		q    Question
+		q    SampleSizeQuestion
 		want string
 	}{
 		{usual(0, 0.02), "runs that do not differ at all"},
 		{usual(math.NaN(), 0.02), "runs that do not differ at all"},
 		{usual(0.9, 1e-6), "to show arms equal within 0.0001 %: "},
-		{Question{CV: 0.9, Margin: 0.5, Difference: 1e-6, Power: 0.8, Alpha: 0.05}, "to find a difference of 0.0001 %: "},
+		{SampleSizeQuestion{CV: 0.9, Margin: 0.5, Difference: 1e-6, Power: 0.8, Alpha: 0.05}, "to find a difference of 0.0001 %: "},
 	} {
-		if _, err := Ask(c.q); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+		if _, err := AskSampleSize(c.q); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s…", c.q, err, c.want)
 		}
 	}
@@ -119,5 +121,45 @@ the margin ln(1+0.02) = 0.0198, which is 1.32 of them, the difference 1.32 of th
 `
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+// The logarithms of e^1, e^2, e^3 have the standard deviation 1, those of 1, e^2 the variance 2: pooled
+// (2*1 + 1*2)/3 = 4/3.
+func TestSpreadIsPooledWithinGroups(t *testing.T) {
+	e := math.E
+	s, err := PoolSpread([][]float64{{e, e * e, e * e * e}, {7}, {1, e * e}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := math.Sqrt(math.Expm1(4.0 / 3)); math.Abs(s.CV-want) > 1e-12 || s.Groups != 2 || s.Freedom != 3 {
+		t.Errorf("%+v, want a CV of %v of 2 groups with 3 degrees of freedom", s, want)
+	}
+}
+
+// Of ten runs the interval is 0.688 to 1.826 of what was found (load-generation 6.2).
+func TestTheIntervalOfASmallSpreadIsThatOfAStandardDeviation(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([]float64, 10)
+	for i := range values {
+		values[i] = 100 + 0.01*random.NormFloat64()
+	}
+	s, err := PoolSpread([][]float64{values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if low, high := s.Low/s.CV, s.High/s.CV; math.Abs(low-0.688) > 5e-4 || math.Abs(high-1.826) > 5e-4 {
+		t.Errorf("%.4f to %.4f of the CV, want 0.688 to 1.826", low, high)
+	}
+}
+
+func TestRunsThatCannotBePooledSayWhy(t *testing.T) {
+	if _, err := PoolSpread([][]float64{{1}, {2}, nil}); !errors.Is(err, ErrNoRepeats) {
+		t.Errorf("of single runs: %v", err)
+	}
+	for _, values := range [][]float64{{1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if s, err := PoolSpread([][]float64{values}); err == nil {
+			t.Errorf("%v: %+v", values, s)
+		}
 	}
 }

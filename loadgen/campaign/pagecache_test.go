@@ -1,10 +1,9 @@
-package pagecache
+package campaign
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,9 +35,8 @@ func models(t *testing.T) string {
 	return root
 }
 
-// inMemory says whether files of the folder are nothing but pages, as on tmpfs: nothing can be taken
-// away there.
-func inMemory(t *testing.T, folder string) bool {
+// onMemoryFilesystem reports whether files of the folder are pages only, as on tmpfs: none of them can be evicted.
+func onMemoryFilesystem(t *testing.T, folder string) bool {
 	t.Helper()
 	var stat unix.Statfs_t
 	if err := unix.Statfs(folder, &stat); err != nil {
@@ -54,14 +52,14 @@ func TestEvictedFilesAreNotInMemoryAnyMore(t *testing.T) {
 		if err != nil || len(whole) != size {
 			t.Fatal(err)
 		}
-		got, err := Apply(t.Context(), plan.PageCache{Policy: Evict, Paths: []string{path, path}})
+		got, err := TreatPageCache(t.Context(), plan.PageCache{Policy: "evict", Paths: []string{path, path}})
 		if err != nil || got.BeforeBytes == nil || got.AfterBytes == nil || got.Unread != 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		if *got.BeforeBytes < size || got.Bytes < size || got.Bytes > size+100 {
 			t.Errorf("%s: before %d, size %d", path, *got.BeforeBytes, got.Bytes)
 		}
-		if kept := *got.AfterBytes; inMemory(t, root) != (kept >= size) {
+		if kept := *got.AfterBytes; onMemoryFilesystem(t, root) != (kept >= size) {
 			t.Errorf("%s: after %d", path, kept)
 		}
 		again, err := os.ReadFile(filepath.Join(root, "blob"))
@@ -82,7 +80,7 @@ func TestBothWaysOfAskingAgree(t *testing.T) {
 	if err != nil || oldErr != nil || asked != old || asked != size {
 		t.Errorf("%d, %v; by mincore %d, %v", asked, err, old, oldErr)
 	}
-	if inMemory(t, filepath.Dir(file.Name())) {
+	if onMemoryFilesystem(t, filepath.Dir(file.Name())) {
 		return
 	}
 	if err := forget(file); err != nil {
@@ -93,30 +91,17 @@ func TestBothWaysOfAskingAgree(t *testing.T) {
 	}
 }
 
-func TestResidentIsWithoutTakingAway(t *testing.T) {
-	root := models(t)
-	for range 2 {
-		got, bytes, err := Resident(t.Context(), []string{root})
-		if err != nil || got == nil || *got != size+uint64(os.Getpagesize()) || bytes != size+100 {
-			t.Errorf("%v, %d, %v", got, bytes, err)
-		}
-	}
-}
-
 func TestPathsThatAreNotThereAreNamed(t *testing.T) {
-	for _, p := range []plan.PageCache{{Policy: Evict, Paths: []string{"/no/such/model"}}, {Policy: Evict}, {Policy: "wipe"}} {
-		if _, err := Apply(t.Context(), p); err == nil || !strings.Contains(err.Error(), strings.Join(p.Paths, "")) || !strings.HasPrefix(err.Error(), "page_cache: ") {
+	for _, p := range []plan.PageCache{{Policy: "evict", Paths: []string{"/no/such/model"}}, {Policy: "evict"}, {Policy: "wipe"}} {
+		if _, err := TreatPageCache(t.Context(), p); err == nil || !strings.Contains(err.Error(), strings.Join(p.Paths, "")) || !strings.HasPrefix(err.Error(), "page_cache: ") {
 			t.Errorf("%+v: %v", p, err)
 		}
-	}
-	if _, _, err := Resident(t.Context(), []string{"/no/such/model"}); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
 	}
 }
 
 func TestKeepDoesNothing(t *testing.T) {
-	for _, policy := range []string{"", Keep} {
-		if got, err := Apply(t.Context(), plan.PageCache{Policy: policy}); err != nil || got.Policy != Keep || got.BeforeBytes != nil || got.Files != 0 {
+	for _, policy := range []string{"", "keep"} {
+		if got, err := TreatPageCache(t.Context(), plan.PageCache{Policy: policy}); err != nil || got.Policy != policy || got.BeforeBytes != nil || got.Files != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
@@ -126,7 +111,7 @@ func TestAnInterruptEndsTheWalk(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	cancel(interrupted)
-	if _, err := Apply(ctx, plan.PageCache{Policy: Evict, Paths: []string{models(t)}}); !errors.Is(err, interrupted) {
+	if _, err := TreatPageCache(ctx, plan.PageCache{Policy: "evict", Paths: []string{models(t)}}); !errors.Is(err, interrupted) {
 		t.Error(err)
 	}
 }
@@ -154,7 +139,7 @@ func TestDropIsByTheControlFileOrBySudo(t *testing.T) {
 	}
 	words, err1 := os.ReadFile(filepath.Join(folder, "words"))
 	input, err2 := os.ReadFile(filepath.Join(folder, "input"))
-	if string(words) != "-n "+SudoCommand+"\n" || string(input) != "3\n" {
+	if string(words) != "-n "+DropCachesCommand+"\n" || string(input) != "3\n" {
 		t.Errorf("%q, %q, %v, %v", words, input, err1, err2)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "refused"), nil, 0o644); err != nil {
