@@ -84,11 +84,10 @@ var mayImport = map[string][]string{
 	"dashboards":                   {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"alerts":                       {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
 	"compose":                      {},
-	"cmd/internal/demo/timeline":   {},
 	"cmd/terminal":                 {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/webserver":                {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/demo/story":      {"exporter/metric", "loadgen/compare", "loadgen/render", "loadgen/render/comparison"},
-	"cmd/internal/demo":            {"alerts", "cmd/internal/demo/story", "cmd/internal/demo/timeline", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter", "exporter/collector", "exporter/endpoint", "exporter/hostfs", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runindex", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
+	"cmd/internal/demo":            {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter", "exporter/collector", "exporter/endpoint", "exporter/hostfs", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runindex", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/internal/gen":             {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter/metric"},
 	"cmd/uma-exporter":             {"cmd/terminal", "exporter"},
 	"cmd/uma-demo":                 {"cmd/internal/demo", "cmd/terminal", "loadgen"},
@@ -107,7 +106,7 @@ var mustNotLink = map[string][]string{
 // queryEngine is what only the demo may link: it plays a Prometheus, and everything else talks to a real one.
 const queryEngine = "github.com/prometheus/prometheus/promql"
 
-var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/internal/demo/timeline", "cmd/uma-demo"}
+var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/uma-demo"}
 
 // bannedNames are names that do not describe the content of a package.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}

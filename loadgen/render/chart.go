@@ -1,5 +1,8 @@
 package render
 
+// Charts are drawn here instead of by a chart library: a page must be self-contained, work without a script, follow the
+// reader's light or dark setting, and be text that a test can read.
+
 // Drawing is one picture. Lengths are in units of its own view box, which is about as wide in
 // pixels as the drawing is shown.
 type Drawing struct {

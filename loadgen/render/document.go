@@ -1,6 +1,6 @@
 // Package render writes documents: as text for a terminal, as Markdown and as one page of HTML. The builder of a
-// document decides its contents; the writers handle blocks and are independent of runs. It draws charts as pictures that
-// stay sharp at any size: marks in place, without scripts.
+// document decides its contents; the writers handle blocks and are independent of runs. It draws charts as plain
+// shapes: axes and marks; callers decide what is drawn.
 //
 // Every text of a document is untrusted. The writers replace control characters and escape all markup.
 package render

@@ -46,7 +46,7 @@ const (
 func (s *showing) campaign(ctx context.Context, c *shownCampaign, m *machine) {
 	if err := s.makeCampaign(ctx, c, m); err != nil {
 		c.problem = err.Error()
-		s.tell.problem(c.host, c.problem)
+		s.progress.problem(c.host, c.problem)
 	}
 	c.accounts = m.stage.accounts()
 }
@@ -141,7 +141,7 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 			if !r.Summary.Valid {
 				c.invalid = append(c.invalid, shownInvalid{run: r.Summary.Run, arm: arm, why: reasons(r.Summary)})
 			}
-			s.tell.run(c, r)
+			s.progress.run(c, r)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/internal/demo/story"
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -241,7 +241,7 @@ func told(temperature float64, held int64) http.Handler {
 }
 
 func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
-	store, err := timeline.Open(timeline.Config{Dir: filepath.Join(t.TempDir(), "timeline")})
+	store, err := openTimeline(timelineConfig{Dir: filepath.Join(t.TempDir(), "timeline")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,13 +260,13 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 			held = 70 * gib
 		}
 		for _, host := range []string{trialsHost, "spark-blocks"} {
-			if err := store.Scrape(t.Context(), timeline.Target{Handler: told(40+float64(i)/2, int64(held)), Path: "/metrics", Job: "uma-exporter", Host: host}, at); err != nil {
+			if err := store.Scrape(t.Context(), scrapeTarget{Handler: told(40+float64(i)/2, int64(held)), Path: "/metrics", Job: "uma-exporter", Host: host}, at); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	s.events = []shownEvent{{name: "the room is hot", alert: "GPUHot", host: trialsHost, from: s.machineBegun.Add(2 * time.Minute), until: s.machineBegun.Add(8 * time.Minute)}}
-	s.firings = []timeline.Firing{{Alert: "GPUHot", Severity: "critical", Labels: map[string]string{"host": trialsHost}, Pending: s.machineBegun, From: s.machineBegun}}
+	s.firings = []firing{{Alert: "GPUHot", Severity: "critical", Labels: map[string]string{"host": trialsHost}, Pending: s.machineBegun, From: s.machineBegun}}
 
 	page := s.heat(t.Context())
 	if page.Fault != "" || page.Absent != "" || len(page.Curves) != 3 || len(page.Curves[0].Points) < 60 || page.Curves[1].Points[0].Value != 2.4 {

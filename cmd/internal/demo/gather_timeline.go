@@ -11,7 +11,7 @@ import (
 
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/internal/demo/story"
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -88,7 +88,7 @@ func subject(labels map[string]string) string {
 func (s *shown) finest() time.Duration { return paceOf(s.options).rhythm.scraped }
 
 // ask queries the timeline. It works after an interrupt too, so that an interrupted demo has its figures.
-func (s *shown) ask(ctx context.Context, query string, from, to time.Time) ([]timeline.Series, error) {
+func (s *shown) ask(ctx context.Context, query string, from, to time.Time) ([]rangeSeries, error) {
 	return s.timeline.Range(context.WithoutCancel(ctx), query, from, to, s.finest())
 }
 

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
@@ -29,8 +28,8 @@ type shown struct {
 
 	// timeline has the samples of all machines, firings the alerts that the rules have fired on them. Nil where it
 	// could not be opened.
-	timeline *timeline.Store
-	firings  []timeline.Firing
+	timeline *timeline
+	firings  []firing
 
 	// interrupted reports that an interrupt came before everything was made. problems are the errors, a line each.
 	interrupted bool

@@ -18,8 +18,8 @@ import (
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
-// teller prints the progress, a line for each event of any machine.
-type teller struct {
+// progress prints the progress, a line for each event of any machine.
+type progress struct {
 	began time.Time
 
 	mu  sync.Mutex
@@ -27,21 +27,21 @@ type teller struct {
 }
 
 // line prints a line about a machine.
-func (t *teller) line(host, format string, args ...any) {
+func (t *progress) line(host, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, "%4.0f s  %-12s  %s\n", time.Since(t.began).Seconds(), host, fmt.Sprintf(format, args...))
 }
 
 // say prints a line about the whole demo.
-func (t *teller) say(format string, args ...any) {
+func (t *progress) say(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, format, args...)
 }
 
 // introduce prints what is simulated, what will be made and on which clock, before any figure appears.
-func (t *teller) introduce(s *showing) {
+func (t *progress) introduce(s *showing) {
 	pace, busy := paceOf(s.options), ""
 	if s.sampling > 2*shortestSampling {
 		busy = ", and longer now: this machine is busy"
@@ -68,7 +68,7 @@ It takes about %v%s. Ctrl-C ends it at any time.
 }
 
 // run prints a finished run of a campaign.
-func (t *teller) run(c *shownCampaign, r runindex.Run) {
+func (t *progress) run(c *shownCampaign, r runindex.Run) {
 	what := "no figures"
 	switch memory := r.Summary.Memory; {
 	case !r.Summary.Valid:
@@ -80,7 +80,7 @@ func (t *teller) run(c *shownCampaign, r runindex.Run) {
 }
 
 // trial prints a trial with the expected result.
-func (t *teller) trial(one *shownTrial, r runindex.Run) {
+func (t *progress) trial(one *shownTrial, r runindex.Run) {
 	if one.wrongKV {
 		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
 		return
@@ -93,10 +93,10 @@ func (t *teller) trial(one *shownTrial, r runindex.Run) {
 func gradeText(s evidence.Signal) string { return strings.ReplaceAll(string(s.Grade), "_", " ") }
 
 // problem prints an error on a machine.
-func (t *teller) problem(host, what string) { t.line(host, "problem: %s", what) }
+func (t *progress) problem(host, what string) { t.line(host, "problem: %s", what) }
 
 // verdict prints the results in a few lines.
-func (t *teller) verdict(s *shown) {
+func (t *progress) verdict(s *shown) {
 	t.say("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
 		t.say("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
@@ -177,7 +177,7 @@ func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
 }
 
 // where prints, at the end of the demo, which pages to open and what to do next.
-func (t *teller) where(s *shown) {
+func (t *progress) where(s *shown) {
 	t.say(`
 report       %s
 everything   %s%c

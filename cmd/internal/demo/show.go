@@ -18,18 +18,18 @@ import (
 // showing is a running demo: its results so far, and its machines and servers.
 type showing struct {
 	*shown
-	program Program
-	tell    *teller
+	program  Program
+	progress *progress
 
 	machines  []*machine // one for each campaign, then one for each trial
-	chronicle *chronicle
+	scraper   *scraper
 	control   *control
 	controlAt string
 	open      net.Listener // with --serve, its listener
 	openAt    string
 	servers   servers
 	live      context.CancelFunc // stops the work on the machines
-	// stopWriting stops the scrapes and rules of the chronicle, and waits for them.
+	// stopWriting stops the scrapes and rules of the scraper, and waits for them.
 	stopWriting func()
 	running     sync.WaitGroup // the work until then
 	reported    atomic.Bool    // the page of this demo is written
@@ -43,7 +43,7 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 		return p.fail(exitInput, err)
 	}
 	defer s.close()
-	s.tell.introduce(s)
+	s.progress.introduce(s)
 	s.perform(ctx)
 	code := s.conclude(ctx)
 	if o.serve && ctx.Err() == nil {
@@ -56,7 +56,7 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 // open opens everything that can fail because of the command line.
 func (p Program) open(ctx context.Context, o showOptions) (*showing, error) {
 	s := &showing{program: p, shown: &shown{options: o, speed: paceOf(o).speed, begun: time.Now()}}
-	s.tell = &teller{out: p.Stdout, began: s.begun}
+	s.progress = &progress{out: p.Stdout, began: s.begun}
 	s.campaigns, s.trials = campaignsOf(o), trialsOf()
 	err := s.listenOpen() // first, so that an error leaves no folder
 	if err == nil {
@@ -115,10 +115,10 @@ func (s *showing) start(ctx context.Context) error {
 	}
 	s.machineBegun = s.machines[0].stage.host.Now()
 	var err error
-	if s.chronicle, err = openChronicle(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, paceOf(s.options).rhythm, s.problem); err != nil {
+	if s.scraper, err = openScraper(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, paceOf(s.options).rhythm, s.problem); err != nil {
 		return err
 	}
-	s.timeline = s.chronicle.store
+	s.timeline = s.scraper.store
 	s.stopWriting = s.write(live)
 	if err := s.keepResults(live, ctx); err != nil {
 		return err
@@ -155,11 +155,11 @@ func (s *showing) findSampling(ctx context.Context) error {
 // timelineFolder has the samples of all machines. A Prometheus can open it as its data.
 const timelineFolder = "timeline"
 
-// write runs the chronicle until stop is called.
+// write runs the scraper until stop is called.
 func (s *showing) write(ctx context.Context) (stop func()) {
 	writing, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { s.chronicle.run(writing) })
+	running.Go(func() { s.scraper.run(writing) })
 	return func() {
 		cancel()
 		running.Wait()
@@ -202,19 +202,19 @@ func (s *shown) noted() []string {
 // conclude writes the page, prints the results and returns the exit code.
 func (s *showing) conclude(ctx context.Context) int {
 	s.stopWriting() // late rules on a busy machine would delay the rest
-	s.firings = s.chronicle.firings()
+	s.firings = s.scraper.firings()
 	for _, c := range s.campaigns {
 		s.missing(c.name, c.problem)
 	}
 	for _, t := range s.trials {
 		s.missing(t.name, t.problem)
 	}
-	s.tell.verdict(s.shown)
+	s.progress.verdict(s.shown)
 	if err := s.program.writeReport(ctx, s.shown); err != nil {
 		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err))))
 	}
 	s.reported.Store(true)
-	s.tell.where(s.shown)
+	s.progress.where(s.shown)
 	if s.interrupted {
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
 	}
@@ -270,8 +270,8 @@ func (s *showing) close() {
 	for _, m := range s.machines {
 		m.stage.close()
 	}
-	if s.chronicle != nil {
-		if err := s.chronicle.close(); err != nil && len(s.noted()) == 0 {
+	if s.scraper != nil {
+		if err := s.scraper.close(); err != nil && len(s.noted()) == 0 {
 			fmt.Fprintln(s.program.Stderr, "uma-demo: "+err.Error())
 		}
 	}

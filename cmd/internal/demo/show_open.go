@@ -162,6 +162,6 @@ func (s *showing) stay(ctx context.Context) {
 		}
 		s.running.Go(func() { chatting(ctx, m.engineURL()) })
 	}
-	s.tell.say("\nopen         http://%s/ until Ctrl-C\n", s.openAt)
+	s.progress.say("\nopen         http://%s/ until Ctrl-C\n", s.openAt)
 	<-ctx.Done()
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -69,12 +68,12 @@ func awaitPage(ctx context.Context, address string) error {
 // takeResults scrapes the page of finished runs at intervals.
 func (s *showing) takeResults(ctx context.Context, page http.Handler) {
 	clock := s.machines[0].stage
-	target := timeline.Target{Handler: page, Path: pagePath, Job: metric.JobResults, Host: resultsHost, HonorLabels: true}
+	target := scrapeTarget{Handler: page, Path: pagePath, Job: metric.JobResults, Host: resultsHost, HonorLabels: true}
 	for last := (time.Time{}); ctx.Err() == nil; _ = clock.wait(ctx, shelved) { // the loop ends with ctx
 		now := clock.host.Now().Truncate(time.Millisecond)
 		if now.After(last) { // an equal time means that this machine is too busy to advance the clock
 			last = now
-			s.chronicle.note(ctx, "finished runs", s.timeline.Scrape(ctx, target, now))
+			s.scraper.note(ctx, "finished runs", s.timeline.Scrape(ctx, target, now))
 		}
 	}
 }

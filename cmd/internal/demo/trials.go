@@ -36,7 +36,7 @@ func trialsOf() []*shownTrial {
 func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
 	if err := s.try(ctx, t, m); err != nil && ctx.Err() == nil {
 		t.problem = err.Error()
-		s.tell.problem(t.host, t.name+": "+t.problem)
+		s.progress.problem(t.host, t.name+": "+t.problem)
 	}
 	if m.name != trialsHost || ctx.Err() != nil {
 		return
@@ -64,7 +64,7 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 		name := t.name
 		if number > 1 {
 			name = fmt.Sprintf("%s-%d", t.name, number)
-			s.tell.line(t.host, "%-9s  once more: %v", t.name, err)
+			s.progress.line(t.host, "%-9s  once more: %v", t.name, err)
 		}
 		if err = m.stage.fill(ctx, seed); err == nil {
 			err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.wrongKV}})
@@ -81,7 +81,7 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 			return cmp.Or(errors.New(said), opened)
 		}
 		if err = t.judge(r); err == nil {
-			s.tell.trial(t, r)
+			s.progress.trial(t, r)
 			return nil
 		}
 	}
@@ -153,8 +153,8 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 			continue
 		}
 		shown := shownEvent{name: e.name, alert: e.alert, host: m.name, from: m.stage.host.Now()}
-		s.tell.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
-		err := heat(ctx, m.stage, func() bool { return s.chronicle.fires(heatAlert, m.name) })
+		s.progress.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
+		err := heat(ctx, m.stage, func() bool { return s.scraper.fires(heatAlert, m.name) })
 		if err == nil {
 			shown.until = m.stage.host.Now()
 			err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event

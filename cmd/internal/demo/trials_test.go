@@ -10,9 +10,9 @@ import (
 
 // The page draws the event over the curves: where it says that the room is hot, the room has to be.
 func TestTheHeatIsOverWhenTheRoomCools(t *testing.T) {
-	c, _ := chronicled(t, testSpeed, usualRhythm())
+	c, _ := startScraper(t, testSpeed, usualRhythm())
 	m := c.machines[1]
-	s := &showing{shown: &shown{}, chronicle: c, tell: &teller{out: &bytes.Buffer{}, began: time.Now()}}
+	s := &showing{shown: &shown{}, scraper: c, progress: &progress{out: &bytes.Buffer{}, began: time.Now()}}
 	if err := s.heatUp(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/alerts"
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
+
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -25,12 +25,12 @@ func usualRhythm() rhythm { return rhythm{scraped: 5 * time.Second, judged: 15 *
 // minute.
 func hastyRhythm() rhythm { return rhythm{scraped: 10 * time.Second, judged: 30 * time.Second} }
 
-// chronicle scrapes the exporters of the machines at the machines' own time, and evaluates the rules on the samples.
+// scraper scrapes the exporters of the machines at the machines' own time, and evaluates the rules on the samples.
 //
 // Scrapes and evaluations do not wait for each other. A late scrape is a missing sample; late rules are harmless, since
 // they are evaluated for times of the machines, whenever that happens.
-type chronicle struct {
-	store    *timeline.Store
+type scraper struct {
+	store    *timeline
 	machines []*machine
 	speed    float64
 	rhythm   rhythm
@@ -43,36 +43,36 @@ type chronicle struct {
 	told    map[string]bool
 }
 
-// openChronicle makes one in a folder that does not exist yet. It scrapes nothing before it runs.
-func openChronicle(folder string, machines []*machine, speed float64, r rhythm, problem func(string)) (*chronicle, error) {
+// openScraper makes one in a folder that does not exist yet. It scrapes nothing before it runs.
+func openScraper(folder string, machines []*machine, speed float64, r rhythm, problem func(string)) (*scraper, error) {
 	rules, err := shippedRules()
 	if err != nil {
 		return nil, err
 	}
-	store, err := timeline.Open(timeline.Config{Dir: folder, Rules: rules, Interval: r.judged})
+	store, err := openTimeline(timelineConfig{Dir: folder, Rules: rules, Interval: r.judged})
 	if err != nil {
 		return nil, err
 	}
-	return &chronicle{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
+	return &scraper{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
 }
 
 // shippedRules returns the shipped rules only.
-func shippedRules() ([]timeline.RuleFile, error) {
+func shippedRules() ([]ruleFile, error) {
 	files, err := alerts.Files()
 	if err != nil {
 		return nil, fmt.Errorf("the rules: %w", err)
 	}
-	var rules []timeline.RuleFile
+	var rules []ruleFile
 	for _, file := range files {
 		if strings.HasSuffix(file.Name, ".yaml") { // the other files are Alertmanager's and the runbook
-			rules = append(rules, timeline.RuleFile{Name: file.Name, Content: file.Content})
+			rules = append(rules, ruleFile{Name: file.Name, Content: file.Content})
 		}
 	}
 	return rules, nil
 }
 
 // run goes on until ctx ends.
-func (c *chronicle) run(ctx context.Context) {
+func (c *scraper) run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { c.repeat(ctx, c.rhythm.scraped, c.scrape) })
 	running.Go(func() { c.repeat(ctx, c.rhythm.judged, c.judge) })
@@ -81,7 +81,7 @@ func (c *chronicle) run(ctx context.Context) {
 
 // repeat calls a function at an interval on the clocks of the machines. A call that takes longer skips the next time,
 // as in Prometheus.
-func (c *chronicle) repeat(ctx context.Context, interval time.Duration, what func(context.Context)) {
+func (c *scraper) repeat(ctx context.Context, interval time.Duration, what func(context.Context)) {
 	ticker := time.NewTicker(time.Duration(float64(interval) / c.speed))
 	defer ticker.Stop()
 	for {
@@ -95,7 +95,7 @@ func (c *chronicle) repeat(ctx context.Context, interval time.Duration, what fun
 }
 
 // scrape scrapes all machines at once, each at the time of its clock.
-func (c *chronicle) scrape(ctx context.Context) {
+func (c *scraper) scrape(ctx context.Context) {
 	var taking sync.WaitGroup
 	times := make([]time.Time, len(c.machines))
 	for i, m := range c.machines {
@@ -105,7 +105,7 @@ func (c *chronicle) scrape(ctx context.Context) {
 		}
 		c.taken[m.name] = times[i]
 		taking.Go(func() {
-			c.note(ctx, m.name, c.store.Scrape(ctx, timeline.Target{
+			c.note(ctx, m.name, c.store.Scrape(ctx, scrapeTarget{
 				Handler: m.stage.exporterHandler(), Path: exporter.DefaultTelemetryPath, Job: metric.JobExporter, Host: m.name,
 			}, times[i]))
 		})
@@ -117,7 +117,7 @@ func (c *chronicle) scrape(ctx context.Context) {
 }
 
 // judge evaluates the rules up to the time that all machines have reached.
-func (c *chronicle) judge(ctx context.Context) {
+func (c *scraper) judge(ctx context.Context) {
 	c.mu.Lock()
 	reached := c.reached
 	c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *chronicle) judge(ctx context.Context) {
 }
 
 // note reports an error, unless it was reported before or is the end of ctx.
-func (c *chronicle) note(ctx context.Context, of string, err error) {
+func (c *scraper) note(ctx context.Context, of string, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -145,19 +145,19 @@ func (c *chronicle) note(ctx context.Context, of string, err error) {
 const catchUp = 2 * time.Second
 
 // firings returns the alerts up to now, without the alert that always fires to show that rules are evaluated.
-func (c *chronicle) firings() []timeline.Firing {
+func (c *scraper) firings() []firing {
 	ctx, cancel := context.WithTimeout(context.Background(), catchUp)
 	defer cancel()
 	c.judge(ctx)
-	return slices.DeleteFunc(c.store.Firings(), func(f timeline.Firing) bool { return f.Severity == string(alerts.None) })
+	return slices.DeleteFunc(c.store.Firings(), func(f firing) bool { return f.Severity == string(alerts.None) })
 }
 
 // fires reports whether an alert has fired for a machine, as far as rules were evaluated.
-func (c *chronicle) fires(alert, machine string) bool {
-	return slices.ContainsFunc(c.store.Firings(), func(f timeline.Firing) bool {
+func (c *scraper) fires(alert, machine string) bool {
+	return slices.ContainsFunc(c.store.Firings(), func(f firing) bool {
 		return f.Alert == alert && f.Labels[string(metric.LabelHost)] == machine
 	})
 }
 
 // close ends the store; run must have returned.
-func (c *chronicle) close() error { return c.store.Close() }
+func (c *scraper) close() error { return c.store.Close() }

@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type rulebook struct {
 	groups     []*group // in the order of their files
 
 	mu      sync.Mutex
-	firings map[string]*Firing
+	firings map[string]*firing
 }
 
 // group is a group of rules. due is the time of its next evaluation.
@@ -60,7 +60,7 @@ func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationSc
 func (l *loader) Parse(expression string) (parser.Expr, error) { return l.parser.ParseExpr(expression) }
 
 // readRules returns the groups of all files. Prometheus' manager makes them; its loop is not started.
-func readRules(config Config, s *Store) ([]*group, error) {
+func readRules(config timelineConfig, s *timeline) ([]*group, error) {
 	load := &loader{files: map[string][]byte{}, parser: s.parser, log: config.Log}
 	manager := rules.NewManager(&rules.ManagerOptions{
 		ExternalURL: &url.URL{}, QueryFunc: s.instant, NotifyFunc: s.notify, Appendable: appendable{s}, Logger: config.Log,
@@ -89,13 +89,13 @@ func readRules(config Config, s *Store) ([]*group, error) {
 }
 
 // appendable lets rules be made before the database that they write to.
-type appendable struct{ *Store }
+type appendable struct{ *timeline }
 
 // Appender returns an appender for the results of one rule.
 func (a appendable) Appender(ctx context.Context) storage.Appender { return a.database.Appender(ctx) }
 
 // instant runs the queries of rules and of their templates.
-func (s *Store) instant(ctx context.Context, expression string, at time.Time) (promql.Vector, error) {
+func (s *timeline) instant(ctx context.Context, expression string, at time.Time) (promql.Vector, error) {
 	return rules.EngineQueryFunc(s.engine, s.database)(ctx, expression, at)
 }
 
@@ -107,7 +107,7 @@ func (s *Store) instant(ctx context.Context, expression string, at time.Time) (p
 //
 // Rules see the samples up to the time of their evaluation. With several machines pass the time of the machine that is
 // furthest behind, or rules would judge old samples of it.
-func (s *Store) Evaluate(ctx context.Context, at time.Time) error {
+func (s *timeline) Evaluate(ctx context.Context, at time.Time) error {
 	done, err := s.use()
 	if err != nil {
 		return err
@@ -161,8 +161,8 @@ func (b *rulebook) next(until time.Time) *group {
 	return first
 }
 
-// Firing is one firing of an alert.
-type Firing struct {
+// firing is one firing of an alert.
+type firing struct {
 	Alert, Severity string
 	Labels          map[string]string
 	// Pending is when its condition began to hold, From when it fired, Until when it was over: zero if it still fires.
@@ -175,17 +175,17 @@ type Firing struct {
 const mostFirings = 10_000
 
 // notify receives, at every evaluation, the alerts that fire and those that are over.
-func (s *Store) notify(_ context.Context, expression string, alerts ...*rules.Alert) {
+func (s *timeline) notify(_ context.Context, expression string, alerts ...*rules.Alert) {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
 	if s.rules.firings == nil {
-		s.rules.firings = map[string]*Firing{}
+		s.rules.firings = map[string]*firing{}
 	}
 	for _, a := range alerts {
 		key := fmt.Sprint(a.FiredAt.UnixNano(), a.Labels, expression)
 		f := s.rules.firings[key]
 		if f == nil {
-			f = &Firing{
+			f = &firing{
 				Alert: a.Labels.Get(labels.AlertName), Severity: a.Labels.Get("severity"), Labels: a.Labels.Map(),
 				Pending: a.ActiveAt.UTC(), From: a.FiredAt.UTC(),
 				Summary: a.Annotations.Get("summary"), Description: a.Annotations.Get("description"),
@@ -209,16 +209,16 @@ func (b *rulebook) forget() {
 }
 
 // Firings returns all alerts that have fired so far, in the order of time.
-func (s *Store) Firings() []Firing {
+func (s *timeline) Firings() []firing {
 	s.rules.mu.Lock()
 	defer s.rules.mu.Unlock()
-	all := make([]Firing, 0, len(s.rules.firings))
+	all := make([]firing, 0, len(s.rules.firings))
 	for _, f := range s.rules.firings {
 		one := *f
 		one.Labels = maps.Clone(f.Labels)
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(x, y Firing) int {
+	slices.SortFunc(all, func(x, y firing) int {
 		if c := x.From.Compare(y.From); c != 0 {
 			return c
 		}

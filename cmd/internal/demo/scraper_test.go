@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/alerts"
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// chronicled has two machines of one speed written down until the test ends it.
-func chronicled(t *testing.T, speed float64, r rhythm) (c *chronicle, end func()) {
+// startScraper has two machines of one speed written down until the test ends it.
+func startScraper(t *testing.T, speed float64, r rhythm) (c *scraper, end func()) {
 	t.Helper()
 	machines := []*machine{{name: "spark-quiet", stage: play(t, speed)}, {name: "spark-busy", stage: play(t, speed)}}
 	var mu sync.Mutex
 	var problems []string
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), machines, speed, r, func(what string) {
+	c, err := openScraper(filepath.Join(t.TempDir(), "timeline"), machines, speed, r, func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
 		problems = append(problems, what)
@@ -55,7 +55,7 @@ func chronicled(t *testing.T, speed float64, r rhythm) (c *chronicle, end func()
 // TestTheRulesFindWhatIsDoneToAMachine: at the time of its clock, which is not the wall clock's, of that machine and of
 // no other, and with the label that says what it is.
 func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
-	c, end := chronicled(t, testSpeed, usualRhythm())
+	c, end := startScraper(t, testSpeed, usualRhythm())
 	busy := c.machines[1].stage
 	if err := busy.wait(t.Context(), 30*time.Second); err != nil { // a time in which all is well
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 	}
 	ended := busy.host.Now()
 	end()
-	i := slices.IndexFunc(c.firings(), func(f timeline.Firing) bool { return f.Alert == e.alert && f.Severity == metric.SeverityCritical })
+	i := slices.IndexFunc(c.firings(), func(f firing) bool { return f.Alert == e.alert && f.Severity == metric.SeverityCritical })
 	if i < 0 {
 		t.Fatalf("%s has not fired; alerts: %+v", e.alert, c.firings())
 	}
@@ -94,7 +94,7 @@ func TestTheRulesFindWhatIsDoneToAMachine(t *testing.T) {
 // TestTheQuickDemoSeesTheHeat: with the fewer samples and evaluations that it has, and as what it is.
 func TestTheQuickDemoSeesTheHeat(t *testing.T) {
 	pace := paceOf(showOptions{quick: true})
-	c, end := chronicled(t, pace.speed, pace.rhythm)
+	c, end := startScraper(t, pace.speed, pace.rhythm)
 	hot := c.machines[1].stage
 	began := hot.host.Now()
 	if err := heat(t.Context(), hot, func() bool { return c.fires(heatAlert, "spark-busy") }); err != nil {
@@ -120,7 +120,7 @@ func TestTheQuickDemoSeesTheHeat(t *testing.T) {
 // there, and that is nothing to tell anybody of. That the limit of a container does not count what the GPU holds is so
 // of every container with a limit, and an information.
 func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
-	c, end := chronicled(t, testSpeed, usualRhythm())
+	c, end := startScraper(t, testSpeed, usualRhythm())
 	busy := c.machines[1].stage
 	for _, a := range []arm{nativeArm(), containerArm()} {
 		busy.ready(t, a)
@@ -144,7 +144,7 @@ func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
 func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 	m := &machine{name: "spark", stage: play(t, testSpeed)}
 	var problems []string
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, testSpeed, usualRhythm(), func(what string) { problems = append(problems, what) })
+	c, err := openScraper(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, testSpeed, usualRhythm(), func(what string) { problems = append(problems, what) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 
 func TestAMachineWhoseClockStandsIsScrapedOnce(t *testing.T) {
 	m := &machine{name: "standing", stage: play(t, 0.001)} // ten milliseconds of it take ten seconds
-	c, err := openChronicle(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, usualRhythm(), func(what string) { t.Error(what) })
+	c, err := openScraper(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, usualRhythm(), func(what string) { t.Error(what) })
 	if err != nil {
 		t.Fatal(err)
 	}

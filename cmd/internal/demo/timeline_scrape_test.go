@@ -1,4 +1,4 @@
-package timeline_test
+package demo
 
 import (
 	"context"
@@ -13,17 +13,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 )
 
 // page is a target whose page is a text that the test changes.
-type page struct {
+type fixedPage struct {
 	text   string
 	status int
 }
 
-func (p *page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (p *fixedPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	if p.status != 0 {
 		w.WriteHeader(p.status)
@@ -31,12 +29,12 @@ func (p *page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, p.text)
 }
 
-func (p *page) target() timeline.Target {
-	return timeline.Target{Handler: p, Path: "/metrics", Job: "job", Host: "spark"}
+func (p *fixedPage) target() scrapeTarget {
+	return scrapeTarget{Handler: p, Path: "/metrics", Job: "job", Host: "spark"}
 }
 
 // at asks for the values of one time, by labels.
-func at(t *testing.T, s *timeline.Store, query string, when time.Time) map[string]float64 {
+func at(t *testing.T, s *timeline, query string, when time.Time) map[string]float64 {
 	t.Helper()
 	found, err := s.Range(t.Context(), query, when, when, time.Second)
 	if err != nil {
@@ -68,7 +66,7 @@ var (
 )
 
 func TestSeriesHaveTheLabelsOfTheJob(t *testing.T) {
-	s, p := open(t), &page{text: "a{host=\"own\",run=\"r\"} 1\nb{host=\"own\",exported_host=\"older\"} 2\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a{host=\"own\",run=\"r\"} 1\nb{host=\"own\",exported_host=\"older\"} 2\n"}
 	scrape(t, s, p.target(), epoch)
 	expect(t, "labels of the job win", at(t, s, `{__name__=~"a|b"}`, epoch), map[string]float64{
 		"__name__=a job=job host=spark instance=spark exported_host=own run=r":                        1,
@@ -84,7 +82,7 @@ func TestSeriesHaveTheLabelsOfTheJob(t *testing.T) {
 }
 
 func TestASeriesThatVanishesEndsThere(t *testing.T) {
-	s, p := open(t), &page{text: "a 1\nb 2\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a 1\nb 2\n"}
 	scrape(t, s, p.target(), epoch)
 	p.text = "b 3\n"
 	scrape(t, s, p.target(), later)
@@ -99,20 +97,20 @@ func TestASeriesThatVanishesEndsThere(t *testing.T) {
 // whose page it is.
 func TestATargetThatFailsIsDown(t *testing.T) {
 	for name, test := range map[string]struct {
-		page page
-		want string
+		fixedPage fixedPage
+		want      string
 	}{
-		"no page":            {page{text: "gone\n", status: http.StatusServiceUnavailable}, "503 Service Unavailable"},
-		"no metrics":         {page{text: "<html>\n"}, "cannot be read"},
-		"half a line":        {page{text: "c 1\na{x=\"\n"}, "cannot be read"},
-		"a series twice":     {page{text: "c 1\na{x=\"1\",y=\"2\"} 1\na{y=\"2\",x=\"1\"} 2\n"}, "twice"},
-		"longer than anyone": {page{text: "# " + strings.Repeat("x", 33<<20) + "\n"}, "longer than 32 MiB"},
-		"too many series":    {page{text: strings.Repeat("a 1\n", 200_001)}, "more than 200000 samples"},
+		"no page":            {fixedPage{text: "gone\n", status: http.StatusServiceUnavailable}, "503 Service Unavailable"},
+		"no metrics":         {fixedPage{text: "<html>\n"}, "cannot be read"},
+		"half a line":        {fixedPage{text: "c 1\na{x=\"\n"}, "cannot be read"},
+		"a series twice":     {fixedPage{text: "c 1\na{x=\"1\",y=\"2\"} 1\na{y=\"2\",x=\"1\"} 2\n"}, "twice"},
+		"longer than anyone": {fixedPage{text: "# " + strings.Repeat("x", 33<<20) + "\n"}, "longer than 32 MiB"},
+		"too many series":    {fixedPage{text: strings.Repeat("a 1\n", 200_001)}, "more than 200000 samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, p := open(t), &page{text: "a 1\n"}
+			s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 			scrape(t, s, p.target(), epoch)
-			*p = test.page
+			*p = test.fixedPage
 			err := s.Scrape(t.Context(), p.target(), later)
 			if err == nil || !strings.HasPrefix(err.Error(), "job of spark: ") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one that names the target and says %q", err, test.want)
@@ -121,7 +119,7 @@ func TestATargetThatFailsIsDown(t *testing.T) {
 				t.Errorf("the error has several lines: %q", err)
 			}
 			expect(t, "what is left", at(t, s, `{job="job"}`, later), map[string]float64{"__name__=up job=job host=spark instance=spark": 0})
-			*p = page{text: "a 2\n"}
+			*p = fixedPage{text: "a 2\n"}
 			scrape(t, s, p.target(), later.Add(time.Second))
 			expect(t, "what comes back", at(t, s, `{job="job"}`, later.Add(time.Second)), map[string]float64{
 				"__name__=up job=job host=spark instance=spark": 1, "__name__=a job=job host=spark instance=spark": 2,
@@ -132,7 +130,7 @@ func TestATargetThatFailsIsDown(t *testing.T) {
 
 // TestAScrapeThatIsCancelledSaysNothingOfItsTarget: it may be well.
 func TestAScrapeThatIsCancelledSaysNothingOfItsTarget(t *testing.T) {
-	s, p := open(t), &page{text: "a 1\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch)
 	ctx, cancel := context.WithCancel(t.Context())
 	halfway := p.target()
@@ -150,7 +148,7 @@ func TestAScrapeThatIsCancelledSaysNothingOfItsTarget(t *testing.T) {
 
 // TestAClockThatStandsStillIsSaid: a second sample at one time would be dropped without a word.
 func TestAClockThatStandsStillIsSaid(t *testing.T) {
-	s, p := open(t), &page{text: "a 1\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), later)
 	for _, when := range []time.Time{later, later.Add(time.Millisecond - 1), epoch} { // samples have milliseconds
 		p.text = "a 2\n"
@@ -163,7 +161,7 @@ func TestAClockThatStandsStillIsSaid(t *testing.T) {
 
 // TestAMachineFarBehindIsSaid: the store does not take what is older than an hour, and must not drop it silently.
 func TestAMachineFarBehindIsSaid(t *testing.T) {
-	s, p := open(t), &page{text: "a 1\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch.Add(10*time.Hour))
 	behind := p.target()
 	behind.Host = "behind"
@@ -174,7 +172,7 @@ func TestAMachineFarBehindIsSaid(t *testing.T) {
 
 // TestTimesOfAPageAreNotTaken: the wall clock's would be hours away from the machine's.
 func TestTimesOfAPageAreNotTaken(t *testing.T) {
-	s, p := open(t), &page{text: "a 1 1700000000000\n"}
+	s, p := testTimeline(t), &fixedPage{text: "a 1 1700000000000\n"}
 	scrape(t, s, p.target(), epoch)
 	expect(t, "a", at(t, s, "a", epoch), map[string]float64{"__name__=a job=job host=spark instance=spark": 1})
 }
@@ -187,8 +185,8 @@ func TestHistogramsAreTakenInTheirNativeForm(t *testing.T) {
 	})
 	classic := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "classic", Help: "h", Buckets: []float64{1, 2}})
 	registry.MustRegister(native, classic)
-	s := open(t)
-	from := timeline.Target{Handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Path: "/metrics", Job: "job", Host: "spark"}
+	s := testTimeline(t)
+	from := scrapeTarget{Handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Path: "/metrics", Job: "job", Host: "spark"}
 	for second := range 60 {
 		for range second {
 			native.Observe(1.5)

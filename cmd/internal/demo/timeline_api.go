@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const formLimit = 1 << 20
 // values. Prometheus' own handler would bring OpenTelemetry's collector, an OpenAPI library and some hundred other
 // packages into the demo; it also takes the time of the wall clock for a query without a time, which is not a time of
 // the simulation. Here the default is the newest time of the store.
-func (s *Store) Handler() http.Handler {
+func (s *timeline) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		mux.HandleFunc(method+" /api/v1/query", s.answering(s.queryInstant))
@@ -56,7 +56,7 @@ type found struct {
 type badQuestion struct{ error }
 
 // answering makes a handler of a function that answers a request.
-func (s *Store) answering(answer func(ctx context.Context, r *http.Request) (reply, error)) http.HandlerFunc {
+func (s *timeline) answering(answer func(ctx context.Context, r *http.Request) (reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, status := reply{}, http.StatusOK
 		done, err := s.use()
@@ -85,7 +85,7 @@ func (s *Store) answering(answer func(ctx context.Context, r *http.Request) (rep
 }
 
 // within answers within the timeout of the request, which the timeout of the store limits.
-func (s *Store) within(r *http.Request, answer func(ctx context.Context, r *http.Request) (reply, error)) (reply, error) {
+func (s *timeline) within(r *http.Request, answer func(ctx context.Context, r *http.Request) (reply, error)) (reply, error) {
 	limit := queryTimeout
 	if text := r.Form.Get("timeout"); text != "" {
 		asked, err := readDuration(text)
@@ -118,7 +118,7 @@ func failure(err error) (reply, int) {
 	return reply{Status: "error", ErrorType: kind, Error: err.Error()}, status
 }
 
-func (s *Store) queryInstant(ctx context.Context, r *http.Request) (reply, error) {
+func (s *timeline) queryInstant(ctx context.Context, r *http.Request) (reply, error) {
 	at, err := readTime(r.Form, "time", s.Newest())
 	if err != nil {
 		return reply{}, badQuestion{err}
@@ -132,7 +132,7 @@ func (s *Store) queryInstant(ctx context.Context, r *http.Request) (reply, error
 	return s.result(ctx, query, text)
 }
 
-func (s *Store) queryRange(ctx context.Context, r *http.Request) (reply, error) {
+func (s *timeline) queryRange(ctx context.Context, r *http.Request) (reply, error) {
 	from, err := readTime(r.Form, "start", time.Time{})
 	if err != nil {
 		return reply{}, badQuestion{err}
@@ -159,7 +159,7 @@ func (s *Store) queryRange(ctx context.Context, r *http.Request) (reply, error) 
 
 // result runs a query. It encodes the result before it closes the query, since closing gives the memory to the next
 // one.
-func (s *Store) result(ctx context.Context, query promql.Query, text string) (reply, error) {
+func (s *timeline) result(ctx context.Context, query promql.Query, text string) (reply, error) {
 	result := query.Exec(ctx)
 	if result.Err != nil {
 		return reply{}, result.Err
@@ -187,7 +187,7 @@ func listed(value parser.Value) parser.Value {
 	return value
 }
 
-func (s *Store) labelValues(ctx context.Context, r *http.Request) (reply, error) {
+func (s *timeline) labelValues(ctx context.Context, r *http.Request) (reply, error) {
 	from, err := readTime(r.Form, "start", time.UnixMilli(math.MinInt64))
 	if err != nil {
 		return reply{}, badQuestion{err}

@@ -1,4 +1,4 @@
-package timeline_test
+package demo
 
 import (
 	"fmt"
@@ -9,25 +9,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/alerts"
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
-const gib = 1 << 30
-
-// machine is a simulated Spark whose clock stands still until the test moves it, seen by the project's exporter.
-type machine struct {
+// scrapedMachine is a simulated Spark whose clock stands still until the test moves it, seen by the project's exporter.
+type scrapedMachine struct {
 	*hostsim.Host
 	seen   collector.Host
-	target timeline.Target
+	target scrapeTarget
 }
 
 // newMachine starts one that has been on for an hour.
-func newMachine(t testing.TB, name string, now time.Time) *machine {
+func newMachine(t testing.TB, name string, now time.Time) *scrapedMachine {
 	t.Helper()
 	const uptime = time.Hour
 	host, err := hostsim.New(hostsim.Config{Seed: 1, Start: now.Add(-uptime), SwapBytes: 16 * gib, RailSensors: true})
@@ -41,13 +37,13 @@ func newMachine(t testing.TB, name string, now time.Time) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &machine{Host: host, seen: seen, target: timeline.Target{
+	return &scrapedMachine{Host: host, seen: seen, target: scrapeTarget{
 		Handler: e.Handler(), Path: exporter.DefaultTelemetryPath, Job: "uma-exporter", Host: name,
 	}}
 }
 
 // leave has a process take memory until so much is available.
-func (m *machine) leave(t testing.TB, hog *hostsim.Process, bytes int64) {
+func (m *scrapedMachine) leave(t testing.TB, hog *hostsim.Process, bytes int64) {
 	t.Helper()
 	memory, err := hostfs.ReadMeminfo(m.seen.Proc)
 	if err != nil {
@@ -56,31 +52,22 @@ func (m *machine) leave(t testing.TB, hog *hostsim.Process, bytes int64) {
 	hog.Demand(hostsim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+int64(memory["MemAvailable"])-bytes)})
 }
 
-// shippedRules are the rule files as they are shipped.
-func shippedRules(t testing.TB) []timeline.RuleFile {
+// alertRules returns the rule files as they are shipped.
+func alertRules(t testing.TB) []ruleFile {
 	t.Helper()
-	files, err := alerts.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rules []timeline.RuleFile
-	for _, file := range files {
-		if strings.HasSuffix(file.Name, ".yaml") {
-			rules = append(rules, timeline.RuleFile{Name: file.Name, Content: file.Content})
-		}
-	}
-	if len(rules) < 9 {
-		t.Fatalf("%d files of rules", len(rules))
+	rules, err := shippedRules()
+	if err != nil || len(rules) < 9 {
+		t.Fatalf("%d files of rules, %v", len(rules), err)
 	}
 	return rules
 }
 
-// open makes a store that ends with the test.
-func open(t testing.TB, rules ...timeline.RuleFile) *timeline.Store {
+// testTimeline makes a store that ends with the test.
+func testTimeline(t testing.TB, rules ...ruleFile) *timeline {
 	t.Helper()
 	// The stack evaluates as often as it scrapes.
-	config := timeline.Config{Dir: filepath.Join(t.TempDir(), "timeline"), Rules: rules, Interval: 5 * time.Second}
-	s, err := timeline.Open(config)
+	config := timelineConfig{Dir: filepath.Join(t.TempDir(), "timeline"), Rules: rules, Interval: 5 * time.Second}
+	s, err := openTimeline(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +90,7 @@ var epochs = map[string]time.Time{
 func TestAlertsKeepTheTimesOfTheirRules(t *testing.T) {
 	for name, epoch := range epochs {
 		t.Run(name, func(t *testing.T) {
-			s, m := open(t, shippedRules(t)...), newMachine(t, "spark", epoch)
+			s, m := testTimeline(t, alertRules(t)...), newMachine(t, "spark", epoch)
 			hog, err := m.Start(hostsim.Program{Comm: "notebook", Cgroup: "/user.slice"})
 			if err != nil {
 				t.Fatal(err)
@@ -121,7 +108,7 @@ func TestAlertsKeepTheTimesOfTheirRules(t *testing.T) {
 				}
 			}
 			after := func(seconds int) time.Time { return epoch.Add(time.Duration(seconds) * time.Second) }
-			var found []timeline.Firing
+			var found []firing
 			for _, f := range s.Firings() {
 				if f.Alert == "Watchdog" {
 					continue // it is of the stack, and always there
@@ -130,9 +117,9 @@ func TestAlertsKeepTheTimesOfTheirRules(t *testing.T) {
 					!strings.HasPrefix(f.Description, "spark (simulated source, no live machine): 2GiB available") {
 					t.Errorf("%+v", f)
 				}
-				found = append(found, timeline.Firing{Alert: f.Alert, Severity: f.Severity, Pending: f.Pending, From: f.From, Until: f.Until})
+				found = append(found, firing{Alert: f.Alert, Severity: f.Severity, Pending: f.Pending, From: f.From, Until: f.Until})
 			}
-			want := []timeline.Firing{
+			want := []firing{
 				{Alert: "MemoryAvailableLow", Severity: "critical", Pending: after(60), From: after(75), Until: after(480)},
 				{Alert: "MemoryAvailableLow", Severity: "warning", Pending: after(60), From: after(120), Until: after(480)},
 			}
@@ -145,7 +132,7 @@ func TestAlertsKeepTheTimesOfTheirRules(t *testing.T) {
 }
 
 // states looks at what the alerts have left in the store, which dashboards show.
-func states(t *testing.T, s *timeline.Store, epoch time.Time) {
+func states(t *testing.T, s *timeline, epoch time.Time) {
 	t.Helper()
 	marks, err := s.Range(t.Context(), `ALERTS{alertname="MemoryAvailableLow", severity="warning"}`, epoch, epoch.Add(9*time.Minute), 15*time.Second)
 	if err != nil {
@@ -162,14 +149,14 @@ func states(t *testing.T, s *timeline.Store, epoch time.Time) {
 	}
 }
 
-func scrape(t testing.TB, s *timeline.Store, from timeline.Target, at time.Time) {
+func scrape(t testing.TB, s *timeline, from scrapeTarget, at time.Time) {
 	t.Helper()
 	if err := s.Scrape(t.Context(), from, at); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func evaluate(t testing.TB, s *timeline.Store, at time.Time) {
+func evaluate(t testing.TB, s *timeline, at time.Time) {
 	t.Helper()
 	if err := s.Evaluate(t.Context(), at); err != nil {
 		t.Fatal(err)
@@ -179,7 +166,7 @@ func evaluate(t testing.TB, s *timeline.Store, at time.Time) {
 // TestMachinesWhoseClocksDifferLoseNothing: four machines are scraped at once, each at its own time.
 func TestMachinesWhoseClocksDifferLoseNothing(t *testing.T) {
 	const rounds = 20
-	epoch, s := epochs["long ago"], open(t)
+	epoch, s := epochs["long ago"], testTimeline(t)
 	apart := []time.Duration{0, -7 * time.Second, 3 * time.Second, -50 * time.Minute}
 	var scraping sync.WaitGroup
 	for i, offset := range apart {
@@ -210,8 +197,8 @@ func TestMachinesWhoseClocksDifferLoseNothing(t *testing.T) {
 
 // BenchmarkFourMachines is what four machines cost: to move on by 5 s, to be scraped, and to have all rules evaluated.
 func BenchmarkFourMachines(b *testing.B) {
-	epoch, s := epochs["long ago"], open(b, shippedRules(b)...)
-	var machines []*machine
+	epoch, s := epochs["long ago"], testTimeline(b, alertRules(b)...)
+	var machines []*scrapedMachine
 	for i := range 4 {
 		machines = append(machines, newMachine(b, fmt.Sprint("spark-", i), epoch))
 	}

@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"context"
@@ -15,24 +15,24 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// Target is a page to be scraped, with the labels that its job gives. Job and host name it.
-type Target struct {
+// scrapeTarget is a page to be scraped, with the labels that its job gives. Job and host name it.
+type scrapeTarget struct {
 	Handler     http.Handler
 	Path        string
 	Job, Host   string
 	HonorLabels bool // the labels of the page win over those of the job
 }
 
-func (t Target) String() string { return t.Job + " of " + t.Host }
+func (t scrapeTarget) String() string { return t.Job + " of " + t.Host }
 
 // labels returns the labels of the job. In Prometheus they always have an instance; here it is the machine.
-func (t Target) labels() []labels.Label {
+func (t scrapeTarget) labels() []labels.Label {
 	return []labels.Label{{Name: model.JobLabel, Value: t.Job}, {Name: "host", Value: t.Host}, {Name: model.InstanceLabel, Value: t.Host}}
 }
 
 // label adds the labels of the job to a series of the page. A label of the page that conflicts is renamed, as in
 // Prometheus.
-func (t Target) label(own labels.Labels) labels.Labels {
+func (t scrapeTarget) label(own labels.Labels) labels.Labels {
 	built := labels.NewBuilder(own)
 	for _, l := range t.labels() {
 		there := own.Get(l.Name)
@@ -51,7 +51,7 @@ func (t Target) label(own labels.Labels) labels.Labels {
 }
 
 // up returns the series that reports whether a target has answered.
-func (t Target) up() labels.Labels {
+func (t scrapeTarget) up() labels.Labels {
 	return labels.New(append(t.labels(), labels.Label{Name: model.MetricNameLabel, Value: "up"})...)
 }
 
@@ -72,7 +72,7 @@ type known struct {
 // Scrape scrapes a page at a time, as Prometheus does: series that are gone end there, and up reports whether the
 // target has answered. A target without an answer, or with a page that cannot be read whole, is an error, and no sample
 // of that page is kept.
-func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
+func (s *timeline) Scrape(ctx context.Context, from scrapeTarget, at time.Time) error {
 	done, err := s.use()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) Scrape(ctx context.Context, from Target, at time.Time) error {
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // last returns the state of a target.
-func (s *Store) last(from Target) *taken {
+func (s *timeline) last(from scrapeTarget) *taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := from.up().String()
@@ -115,7 +115,7 @@ func (s *Store) last(from Target) *taken {
 }
 
 // page fetches and parses a page.
-func (s *Store) page(ctx context.Context, from Target, last *taken) ([]sample, error) {
+func (s *timeline) page(ctx context.Context, from scrapeTarget, last *taken) ([]pageSample, error) {
 	page, contentType, err := fetch(ctx, from.Handler, from.Path)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *Store) page(ctx context.Context, from Target, last *taken) ([]sample, e
 }
 
 // keep stores the samples of a page, all or none.
-func (s *Store) keep(ctx context.Context, from Target, last *taken, samples []sample, at time.Time) error {
+func (s *timeline) keep(ctx context.Context, from scrapeTarget, last *taken, samples []pageSample, at time.Time) error {
 	appender, series := s.database.Appender(ctx), make(map[string]known, len(samples))
 	var err error
 	for _, one := range samples {
@@ -152,7 +152,7 @@ func (s *Store) keep(ctx context.Context, from Target, last *taken, samples []sa
 }
 
 // put appends a sample.
-func put(appender storage.Appender, to known, one sample, at time.Time) (storage.SeriesRef, error) {
+func put(appender storage.Appender, to known, one pageSample, at time.Time) (storage.SeriesRef, error) {
 	if one.whole != nil || one.fractions != nil {
 		return appender.AppendHistogram(to.ref, to.labels, at.UnixMilli(), one.whole, one.fractions)
 	}
@@ -160,12 +160,12 @@ func put(appender storage.Appender, to known, one sample, at time.Time) (storage
 }
 
 // lose ends all series of a target that has not answered.
-func (s *Store) lose(ctx context.Context, from Target, last *taken, at time.Time) error {
+func (s *timeline) lose(ctx context.Context, from scrapeTarget, last *taken, at time.Time) error {
 	return s.finish(s.database.Appender(context.WithoutCancel(ctx)), from, last, nil, 0, at)
 }
 
 // finish ends the series that are gone, appends the sample of up, and commits.
-func (s *Store) finish(appender storage.Appender, from Target, last *taken, series map[string]known, up float64, at time.Time) error {
+func (s *timeline) finish(appender storage.Appender, from scrapeTarget, last *taken, series map[string]known, up float64, at time.Time) error {
 	gone := math.Float64frombits(value.StaleNaN)
 	for name, was := range last.series {
 		if _, there := series[name]; there {

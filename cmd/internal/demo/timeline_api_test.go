@@ -1,4 +1,4 @@
-package timeline_test
+package demo
 
 import (
 	"encoding/json"
@@ -12,12 +12,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 )
 
 // ask sends a question as the preview of dashboards does.
-func ask(t *testing.T, s *timeline.Store, method, path string, form url.Values) (code int, body string) {
+func queryAPI(t *testing.T, s *timeline, method, path string, form url.Values) (code int, body string) {
 	t.Helper()
 	request := httptest.NewRequest(method, path+"?"+form.Encode(), nil)
 	if method == http.MethodPost {
@@ -33,13 +31,13 @@ func ask(t *testing.T, s *timeline.Store, method, path string, form url.Values) 
 }
 
 // stocked is a store with numbers that are hard to write, and a native histogram.
-func stocked(t *testing.T) *timeline.Store {
+func stocked(t *testing.T) *timeline {
 	t.Helper()
-	s, p := open(t), &page{}
+	s, p := testTimeline(t), &fixedPage{}
 	registry := prometheus.NewRegistry()
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Help: "h", NativeHistogramBucketFactor: 2})
 	registry.MustRegister(h)
-	whole := timeline.Target{Handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Path: "/", Job: "other", Host: "spark"}
+	whole := scrapeTarget{Handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), Path: "/", Job: "other", Host: "spark"}
 	for second := range 3 {
 		p.text = fmt.Sprintf("a{x=\"1\"} %d.5\na{x=\"2\"} NaN\nb +Inf\n", second)
 		h.Observe(1.5)
@@ -89,7 +87,7 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 				if method == http.MethodPost && strings.Contains(test.path, "/label/") {
 					continue // Prometheus takes no form there
 				}
-				code, body := ask(t, s, method, test.path, test.form)
+				code, body := queryAPI(t, s, method, test.path, test.form)
 				if code != http.StatusOK || !same(body, want) && !(want[0] != '{' && strings.Contains(body, want)) {
 					t.Errorf("%s: %d %s\nwant %s", method, code, body, want)
 				}
@@ -110,18 +108,18 @@ func same(a, b string) bool {
 // TestWithoutATimeTheNewestSampleIsThePresent: the wall clock's time is none of the simulation.
 func TestWithoutATimeTheNewestSampleIsThePresent(t *testing.T) {
 	for name, epoch := range epochs {
-		s, p := open(t), &page{text: "a 1\n"}
+		s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 		if !s.Newest().IsZero() {
 			t.Errorf("%s: the newest sample of an empty store is of %s", name, s.Newest())
 		}
-		if code, body := ask(t, s, http.MethodGet, "/api/v1/query", url.Values{"query": {"a"}}); code != http.StatusOK || !strings.Contains(body, `"result":[]`) {
+		if code, body := queryAPI(t, s, http.MethodGet, "/api/v1/query", url.Values{"query": {"a"}}); code != http.StatusOK || !strings.Contains(body, `"result":[]`) {
 			t.Errorf("%s: an empty store answers %d %s", name, code, body)
 		}
 		scrape(t, s, p.target(), epoch)
 		if !s.Newest().Equal(epoch) {
 			t.Errorf("%s: the newest sample is of %s", name, s.Newest())
 		}
-		_, body := ask(t, s, http.MethodGet, "/api/v1/query", url.Values{"query": {"a + time() * 0"}})
+		_, body := queryAPI(t, s, http.MethodGet, "/api/v1/query", url.Values{"query": {"a + time() * 0"}})
 		if want := fmt.Sprintf(`"value":[%d,"1"]`, epoch.Unix()); !strings.Contains(body, want) {
 			t.Errorf("%s: %s, want %s", name, body, want)
 		}
@@ -156,9 +154,9 @@ func TestBadQuestionsAreAnswered(t *testing.T) {
 		"what is not served": {"/api/v1/targets", nil, http.StatusNotFound, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, body := ask(t, s, http.MethodPost, test.path, test.form)
+			code, body := queryAPI(t, s, http.MethodPost, test.path, test.form)
 			if strings.Contains(test.path, "/label/") {
-				code, body = ask(t, s, http.MethodGet, test.path, test.form)
+				code, body = queryAPI(t, s, http.MethodGet, test.path, test.form)
 			}
 			if code != test.code {
 				t.Errorf("%d %s, want %d", code, body, test.code)

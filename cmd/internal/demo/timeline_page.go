@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ const (
 	sampleLimit = 200_000
 )
 
-// sample is the value of one series of a page: a number or a native histogram.
-type sample struct {
+// pageSample is the value of one series of a page: a number or a native histogram.
+type pageSample struct {
 	series    labels.Labels
 	value     float64
 	whole     *histogram.Histogram
@@ -78,12 +78,12 @@ func (a *answer) Write(part []byte) (int, error) {
 
 // read parses a page. Of a histogram in both forms it takes the native one, as the stack's Prometheus does. It ignores
 // timestamps on the page: the time of a scrape is the machine's, and the caller has it.
-func read(page []byte, contentType string, symbols *labels.SymbolTable) ([]sample, error) {
+func read(page []byte, contentType string, symbols *labels.SymbolTable) ([]pageSample, error) {
 	parser, err := textparse.New(page, contentType, symbols, textparse.ParserOptions{FallbackContentType: "text/plain"})
 	if parser == nil {
 		return nil, err
 	}
-	var samples []sample
+	var samples []pageSample
 	for {
 		entry, err := parser.Next()
 		if errors.Is(err, io.EOF) {
@@ -92,7 +92,7 @@ func read(page []byte, contentType string, symbols *labels.SymbolTable) ([]sampl
 		if err != nil {
 			return nil, err
 		}
-		var s sample
+		var s pageSample
 		switch entry {
 		case textparse.EntrySeries:
 			_, _, s.value = parser.Series()

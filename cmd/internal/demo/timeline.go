@@ -1,9 +1,4 @@
-// Package timeline is the part of a Prometheus that a simulation needs: it scrapes pages, evaluates rules and answers
-// queries at times that the caller passes. A simulated machine has a clock of its own, so this package never uses the
-// wall clock as the time of a sample, of an evaluation or of an answer.
-//
-// Storage, query engine, rules and the parsing of pages are Prometheus' own.
-package timeline
+package demo
 
 import (
 	"errors"
@@ -21,20 +16,20 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Config configures a store.
-type Config struct {
+// timelineConfig configures a store.
+type timelineConfig struct {
 	// Dir is the folder of the samples. It is created, and must be empty: samples of two simulations do not mix.
 	Dir string
 	// Rules are files of rules; those that are due at the same time are evaluated in this order.
-	Rules []RuleFile
+	Rules []ruleFile
 	// Interval is the default evaluation interval of groups, 0 for 15 s.
 	Interval time.Duration
 	// Log receives the messages of Prometheus' parts; nil discards them.
 	Log *slog.Logger
 }
 
-// RuleFile is a file of rules in the format of Prometheus.
-type RuleFile struct {
+// ruleFile is a file of rules in the format of Prometheus.
+type ruleFile struct {
 	Name    string
 	Content []byte
 }
@@ -49,11 +44,15 @@ const (
 	usualInterval = 15 * time.Second
 )
 
-// Store keeps samples, and the alerts that rules have fired on them. It is safe for concurrent use.
+// timeline is the part of a Prometheus that a simulation needs: it scrapes pages, evaluates rules and answers queries at
+// times that the caller passes. A simulated machine has a clock of its own, so the wall clock is never the time of a
+// sample, of an evaluation or of an answer. Storage, query engine, rules and the parsing of pages are Prometheus' own.
+//
+// It keeps samples, and the alerts that rules have fired on them. It is safe for concurrent use.
 //
 // Clocks of machines may differ: samples are kept by series, and every series is of one machine. A machine may be up to
 // an hour behind the one that is furthest; older samples are rejected with an error.
-type Store struct {
+type timeline struct {
 	// life is held for reading by every call, so that Close waits for them.
 	life   sync.RWMutex
 	closed bool
@@ -71,8 +70,8 @@ type Store struct {
 // errClosed is the error of every call after Close.
 var errClosed = errors.New("the timeline is closed")
 
-// Open makes an empty store.
-func Open(config Config) (*Store, error) {
+// openTimeline makes an empty store.
+func openTimeline(config timelineConfig) (*timeline, error) {
 	if err := emptyFolder(config.Dir); err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func Open(config Config) (*Store, error) {
 	if config.Interval == 0 {
 		config.Interval = usualInterval
 	}
-	s := &Store{taken: map[string]*taken{}, parser: parser.NewParser(parser.Options{})}
+	s := &timeline{taken: map[string]*taken{}, parser: parser.NewParser(parser.Options{})}
 	s.engine = promql.NewEngine(promql.EngineOpts{
 		Logger: config.Log, MaxSamples: mostSamples, Timeout: queryTimeout, LookbackDelta: lookback,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return config.Interval.Milliseconds() },
@@ -126,7 +125,7 @@ func reason(err error) error {
 }
 
 // use keeps the store open until done is called.
-func (s *Store) use() (done func(), err error) {
+func (s *timeline) use() (done func(), err error) {
 	s.life.RLock()
 	if s.closed {
 		s.life.RUnlock()
@@ -136,7 +135,7 @@ func (s *Store) use() (done func(), err error) {
 }
 
 // Newest returns the time of the latest sample, zero if there is none. It is the present of the simulation.
-func (s *Store) Newest() time.Time {
+func (s *timeline) Newest() time.Time {
 	newest := s.database.Head().MaxTime()
 	if newest == math.MinInt64 {
 		return time.Time{}
@@ -145,7 +144,7 @@ func (s *Store) Newest() time.Time {
 }
 
 // Close ends the store once all calls have returned. Its samples stay in its folder, which a Prometheus can open.
-func (s *Store) Close() error {
+func (s *timeline) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
 	if s.closed {

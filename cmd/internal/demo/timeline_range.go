@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// Series is a series of the result of a range query.
-type Series struct {
+// rangeSeries is a series of the result of a range query.
+type rangeSeries struct {
 	Labels map[string]string
-	Points []Point
+	Points []rangePoint
 }
 
-// Point is a value at a time.
-type Point struct {
+// rangePoint is a value at a time.
+type rangePoint struct {
 	At    time.Time
 	Value float64
 }
@@ -38,7 +38,7 @@ func checkRange(from, to time.Time, step time.Duration) error {
 }
 
 // Range queries values over a range, both ends included. A native histogram has no single value: query a quantile.
-func (s *Store) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]Series, error) {
+func (s *timeline) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]rangeSeries, error) {
 	done, err := s.use()
 	if err != nil {
 		return nil, err
@@ -56,20 +56,20 @@ func (s *Store) Range(ctx context.Context, query string, from, to time.Time, ste
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)
 	}
-	all := make([]Series, 0, len(matrix))
+	all := make([]rangeSeries, 0, len(matrix))
 	for _, one := range matrix {
 		if len(one.Histograms) > 0 {
 			return nil, fmt.Errorf("%s: %s is a histogram", query, one.Metric)
 		}
-		all = append(all, Series{Labels: one.Metric.Map(), Points: points(one.Floats)})
+		all = append(all, rangeSeries{Labels: one.Metric.Map(), Points: points(one.Floats)})
 	}
 	return all, nil
 }
 
-func points(floats []promql.FPoint) []Point {
-	all := make([]Point, 0, len(floats))
+func points(floats []promql.FPoint) []rangePoint {
+	all := make([]rangePoint, 0, len(floats))
 	for _, f := range floats {
-		all = append(all, Point{At: model.Time(f.T).Time().UTC(), Value: f.F})
+		all = append(all, rangePoint{At: model.Time(f.T).Time().UTC(), Value: f.F})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package timeline
+package demo
 
 import (
 	"math"
@@ -25,7 +25,7 @@ func FuzzPage(f *testing.F) {
 			if s.whole != nil && s.fractions != nil {
 				t.Errorf("%s is two histograms", s.series)
 			}
-			_ = Target{Job: "job", Host: "spark"}.label(s.series)
+			_ = scrapeTarget{Job: "job", Host: "spark"}.label(s.series)
 		}
 	})
 }

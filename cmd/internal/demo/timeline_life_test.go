@@ -1,4 +1,4 @@
-package timeline_test
+package demo
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/cmd/internal/demo/timeline"
 )
 
 func TestAFolderThatIsInUseIsRefused(t *testing.T) {
@@ -23,7 +21,7 @@ func TestAFolderThatIsInUseIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{folder, file, filepath.Join(file, "below")} {
-		s, err := timeline.Open(timeline.Config{Dir: dir})
+		s, err := openTimeline(timelineConfig{Dir: dir})
 		if err == nil {
 			s.Close()
 			t.Fatalf("%s was taken", dir)
@@ -45,11 +43,11 @@ func TestRulesThatCannotBeReadAreNamed(t *testing.T) {
 		"no YAML":       {[]string{good, "\t"}, "1.yaml: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := timeline.Config{Dir: filepath.Join(t.TempDir(), "timeline")}
+			config := timelineConfig{Dir: filepath.Join(t.TempDir(), "timeline")}
 			for i, content := range test.files {
-				config.Rules = append(config.Rules, timeline.RuleFile{Name: fmt.Sprint(i, ".yaml"), Content: []byte(content)})
+				config.Rules = append(config.Rules, ruleFile{Name: fmt.Sprint(i, ".yaml"), Content: []byte(content)})
 			}
-			s, err := timeline.Open(config)
+			s, err := openTimeline(config)
 			if err == nil {
 				s.Close()
 				t.Fatal("the rules were taken")
@@ -59,8 +57,8 @@ func TestRulesThatCannotBeReadAreNamed(t *testing.T) {
 			}
 		})
 	}
-	twice := timeline.RuleFile{Name: "rules.yaml", Content: []byte(good)}
-	s, err := timeline.Open(timeline.Config{Dir: filepath.Join(t.TempDir(), "timeline"), Rules: []timeline.RuleFile{twice, twice}})
+	twice := ruleFile{Name: "rules.yaml", Content: []byte(good)}
+	s, err := openTimeline(timelineConfig{Dir: filepath.Join(t.TempDir(), "timeline"), Rules: []ruleFile{twice, twice}})
 	if err == nil {
 		s.Close()
 		t.Error("two files of one name were taken")
@@ -80,7 +78,7 @@ const slots = `groups:
 
 // TestGroupsAreEvaluatedOnTheirOwnTimes, however late the caller comes, and in the order of the file.
 func TestGroupsAreEvaluatedOnTheirOwnTimes(t *testing.T) {
-	s, p := open(t, timeline.RuleFile{Name: "slots.yaml", Content: []byte(slots)}), &page{}
+	s, p := testTimeline(t, ruleFile{Name: "slots.yaml", Content: []byte(slots)}), &fixedPage{}
 	times := map[string][]string{}
 	for second := 0; second <= 130; second += 5 {
 		p.text = fmt.Sprintf("a %d\n", second)
@@ -120,7 +118,7 @@ func TestGroupsAreEvaluatedOnTheirOwnTimes(t *testing.T) {
 // TestAPauseIsNotMadeUpFor: after hours in which nobody has evaluated, the last one is, and on the times of the group.
 func TestAPauseIsNotMadeUpFor(t *testing.T) {
 	const rules = "groups: [{name: g, interval: 1m, rules: [{record: 'when:a', expr: 'vector(time())'}]}]"
-	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{text: "a 1\n"}
+	s, p := testTimeline(t, ruleFile{Name: "rules.yaml", Content: []byte(rules)}), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch)
 	evaluate(t, s, epoch)
 	now := epoch.Add(10*time.Hour + 20*time.Second)
@@ -141,7 +139,7 @@ func TestTextsOfAlertsAskAtTheTimeOfTheAlert(t *testing.T) {
     annotations:
       description: '{{ with query "b" }}{{ . | first | value }}{{ end }} at {{ with query "time()" }}{{ . | first | value | printf "%.0f" }}{{ end }}'
 `
-	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{text: "a 2\nb 7\n"}
+	s, p := testTimeline(t, ruleFile{Name: "rules.yaml", Content: []byte(rules)}), &fixedPage{text: "a 2\nb 7\n"}
 	scrape(t, s, p.target(), epoch)
 	evaluate(t, s, epoch)
 	firings := s.Firings()
@@ -153,7 +151,7 @@ func TestTextsOfAlertsAskAtTheTimeOfTheAlert(t *testing.T) {
 // TestAnAlertThatComesBackIsASecondOne, and one that has not ended has no end.
 func TestAnAlertThatComesBackIsASecondOne(t *testing.T) {
 	const rules = "groups: [{name: g, rules: [{alert: A, expr: a > 1, labels: {severity: warning}}]}]"
-	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{}
+	s, p := testTimeline(t, ruleFile{Name: "rules.yaml", Content: []byte(rules)}), &fixedPage{}
 	for i, value := range []int{0, 2, 2, 0, 0, 2} {
 		p.text = fmt.Sprintf("a %d\n", value)
 		when := epoch.Add(time.Duration(i) * 5 * time.Second)
@@ -176,7 +174,7 @@ func TestAnAlertThatComesBackIsASecondOne(t *testing.T) {
 // TestARuleThatFailsDoesNotStopTheOthers: it is said, with its name.
 func TestARuleThatFailsDoesNotStopTheOthers(t *testing.T) {
 	const rules = `groups: [{name: g, rules: [{record: "bad:a", expr: "a * on (host) b"}, {record: "good:a", expr: "count(a)"}]}]`
-	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{text: "a{x=\"1\"} 1\na{x=\"2\"} 1\nb 1\n"}
+	s, p := testTimeline(t, ruleFile{Name: "rules.yaml", Content: []byte(rules)}), &fixedPage{text: "a{x=\"1\"} 1\na{x=\"2\"} 1\nb 1\n"}
 	scrape(t, s, p.target(), epoch)
 	if err := s.Evaluate(t.Context(), epoch); err == nil || !strings.Contains(err.Error(), "rule bad:a of g at 2101-02-03T04:05:06") {
 		t.Errorf("error %v", err)
@@ -186,7 +184,7 @@ func TestARuleThatFailsDoesNotStopTheOthers(t *testing.T) {
 
 func TestAnEvaluationThatIsCancelledIsMadeUpFor(t *testing.T) {
 	const rules = `groups: [{name: g, rules: [{record: "again:a", expr: "a"}]}]`
-	s, p := open(t, timeline.RuleFile{Name: "rules.yaml", Content: []byte(rules)}), &page{text: "a 1\n"}
+	s, p := testTimeline(t, ruleFile{Name: "rules.yaml", Content: []byte(rules)}), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -202,11 +200,11 @@ func TestAnEvaluationThatIsCancelledIsMadeUpFor(t *testing.T) {
 // is answered with an error.
 func TestClosingLeavesNothingRunning(t *testing.T) {
 	before, folder := runtime.NumGoroutine(), filepath.Join(t.TempDir(), "timeline")
-	s, err := timeline.Open(timeline.Config{Dir: folder, Rules: shippedRules(t), Interval: 5 * time.Second})
+	s, err := openTimeline(timelineConfig{Dir: folder, Rules: alertRules(t), Interval: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &page{text: "a 1\n"}
+	p := &fixedPage{text: "a 1\n"}
 	busy := make(chan struct{})
 	go func() {
 		defer close(busy)
