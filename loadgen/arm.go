@@ -14,11 +14,11 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/runner"
 )
@@ -62,9 +62,9 @@ func armVerbs(app *kingpin.Application) []verb {
 	sub := func(name, help string) *kingpin.CmdClause {
 		sub := group.Command(name, help)
 		sub.Arg("name", "Arm of the plan.").Required().StringVar(&l.name)
-		flagvalue.Flag(sub, "plan", "Plan file.", "", &l.planFile, flagvalue.Text).Required().PlaceHolder("FILE")
-		flagvalue.Flag(sub, "model", "Model of the plan; the only one, if not given.", "", &l.model, flagvalue.Text).PlaceHolder("NAME")
-		flagvalue.Flag(sub, "out", "Folder of campaign folders.", defaultOut, &l.out, flagvalue.Text)
+		terminal.Flag(sub, "plan", "Plan file.", "", &l.planFile, terminal.Text).Required().PlaceHolder("FILE")
+		terminal.Flag(sub, "model", "Model of the plan; the only one, if not given.", "", &l.model, terminal.Text).PlaceHolder("NAME")
+		terminal.Flag(sub, "out", "Folder of campaign folders.", defaultOut, &l.out, terminal.Text)
 		return sub
 	}
 	up, down, status, logs := sub("up", armUpHelp), sub("down", armDownHelp), sub("status", armStatusHelp), sub("logs", armLogsHelp)
@@ -78,9 +78,9 @@ func armVerbs(app *kingpin.Application) []verb {
 }
 
 func armLogFlags(clause *kingpin.CmdClause, l *armLine) {
-	flagvalue.Flag(clause, "lines", "Lines of each log.", "40", &l.lines, flagvalue.AtLeast(0)).Short('n')
+	terminal.Flag(clause, "lines", "Lines of each log.", "40", &l.lines, terminal.AtLeast(0)).Short('n')
 	clause.Flag("follow", "Go on printing what comes, until interrupted.").Short('f').BoolVar(&l.follow)
-	flagvalue.Flag(clause, "process", "Only that of this process.", "", &l.process, flagvalue.Text).PlaceHolder("NAME")
+	terminal.Flag(clause, "process", "Only that of this process.", "", &l.process, terminal.Text).PlaceHolder("NAME")
 }
 
 // find reads the plan. It returns the arm with its placeholders filled in, the memory that the model needs, and the

@@ -13,10 +13,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -77,8 +77,8 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
 	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
 	webFlags(clause, &l.web)
-	flagvalue.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, flagvalue.Duration)
-	flagvalue.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
+	terminal.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, terminal.Duration)
+	terminal.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel), p.guardian()) }}
 }
 

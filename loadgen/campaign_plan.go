@@ -9,9 +9,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
@@ -32,10 +32,10 @@ type planLine struct {
 // planFlags declares the flags that select a plan and its runs.
 func planFlags(clause *kingpin.CmdClause, l *planLine) {
 	clause.Arg("plan", "Plan file.").Required().StringVar(&l.planFile)
-	flagvalue.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, flagvalue.Text)
-	flagvalue.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, flagvalue.Text, flagvalue.AsGiven).PlaceHolder("model=NAME,arm=NAME")
-	flagvalue.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, flagvalue.AtLeast(1)).PlaceHolder("N")
-	flagvalue.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+subprocess.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, flagvalue.Text).
+	terminal.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, terminal.Text)
+	terminal.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, terminal.Text, terminal.AsGiven).PlaceHolder("model=NAME,arm=NAME")
+	terminal.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, terminal.AtLeast(1)).PlaceHolder("N")
+	terminal.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+subprocess.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, terminal.Text).
 		Envar(subprocess.NotifyVariable).PlaceHolder("URL")
 }
 
@@ -76,7 +76,7 @@ func (l *planLine) read() error {
 
 // dir returns the folder of the campaign.
 func (l *planLine) dir() (string, error) {
-	if !flagvalue.PlainName(l.planned.Name) {
+	if !terminal.PlainName(l.planned.Name) {
 		return "", fmt.Errorf("%s: name: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", l.planFile, l.planned.Name)
 	}
 	return filepath.Abs(filepath.Join(l.out, l.planned.Name))

@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/runner"
 )
@@ -42,7 +42,7 @@ func campaignFolder(named, out string) (string, error) {
 func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
 	dir, out = new(string), new(string)
 	clause.Arg("folder", "Folder of the campaign; the one below --out that was written to last, if not given.").StringVar(dir)
-	flagvalue.Flag(clause, "out", "Folder of campaign folders.", "runs", out, flagvalue.Text)
+	terminal.Flag(clause, "out", "Folder of campaign folders.", "runs", out, terminal.Text)
 	return dir, out
 }
 
@@ -87,7 +87,7 @@ func campaignStopVerb(campaignClause *kingpin.CmdClause) verb {
 	dir, out := folderFlags(clause)
 	afterRun := clause.Flag("after-run", "Let the run that is made come to its end.").Bool()
 	var timeout time.Duration
-	flagvalue.Flag(clause, "timeout", "How long to wait until it has stopped; 0s does not wait.", "10m", &timeout, flagvalue.Duration)
+	terminal.Flag(clause, "timeout", "How long to wait until it has stopped; 0s does not wait.", "10m", &timeout, terminal.Duration)
 	return verb{clause, func(ctx context.Context, p Program) error {
 		found, err := campaignFolder(*dir, *out)
 		if err != nil {

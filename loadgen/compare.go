@@ -12,8 +12,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/render/comparison"
@@ -73,19 +73,19 @@ func compareVerb(app *kingpin.Application) verb {
 	l := &compareLine{}
 	clause := app.Command("compare", compareHelp)
 	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
-	flagvalue.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, flagvalue.Text).Required().PlaceHolder("LABEL")
-	flagvalue.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
-	flagvalue.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, flagvalue.Text).PlaceHolder("VALUE")
-	flagvalue.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_unavailable_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, flagvalue.AsGiven)
-	flagvalue.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, flagvalue.Text).PlaceHolder("METRIC")
+	terminal.Flag(clause, "by", "Label whose values are the arms.", "", &l.options.By, terminal.Text).Required().PlaceHolder("LABEL")
+	terminal.Flag(clause, "within", "Labels in which runs have to agree to be compared.", "", &l.options.Within, parseLabels).PlaceHolder("LABEL,...")
+	terminal.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, terminal.Text).PlaceHolder("VALUE")
+	terminal.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_unavailable_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, terminal.AsGiven)
+	terminal.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, terminal.Text).PlaceHolder("METRIC")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
-	flagvalue.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
-	flagvalue.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, flagvalue.Unsigned)
-	flagvalue.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, flagvalue.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
+	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
+	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
+	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
-	flagvalue.Flag(clause, "html", "Write one page of HTML with its figures.", "", &l.html, flagvalue.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "html", "Write one page of HTML with its figures.", "", &l.html, terminal.Text).PlaceHolder("FILE")
 	clause.Flag("save", "Keep the comparison in the folder "+promexport.ComparisonsFolder+" beside the runs, from which serve shows it.").BoolVar(&l.save)
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }

@@ -3,10 +3,10 @@ package loadgen
 import (
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/evidence/observation"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -14,18 +14,18 @@ import (
 )
 
 // runFlags declares the flags of run, in the order of --help.
-func runFlags(set flagvalue.Set) *settings {
+func runFlags(set terminal.FlagSet) *settings {
 	s := &settings{}
 	server.Flags(set, &s.Target)
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
-	flagvalue.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, observation.ParseExpectation)
-	flagvalue.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
+	terminal.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, observation.ParseExpectation)
+	terminal.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
 	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
-	flagvalue.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, flagvalue.Text).PlaceHolder("FILE")
+	terminal.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)
 	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
@@ -33,29 +33,29 @@ func runFlags(set flagvalue.Set) *settings {
 }
 
 // keepFlags declares the flags that are the same for every kind of load.
-func keepFlags(set flagvalue.Set, s *keeping) {
-	flagvalue.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, flagvalue.AsGiven)
+func keepFlags(set terminal.FlagSet, s *keeping) {
+	terminal.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, terminal.AsGiven)
 	capture.Flags(set, &s.Scene)
-	flagvalue.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, flagvalue.Text, flagvalue.AsGiven)
-	flagvalue.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, flagvalue.Text)
-	flagvalue.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, flagvalue.Text)
+	terminal.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, terminal.Text, terminal.AsGiven)
+	terminal.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, terminal.Text)
+	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
 	webFlags(set, &s.web)
-	flagvalue.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, flagvalue.Duration)
-	flagvalue.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
+	terminal.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, terminal.Duration)
+	terminal.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
 }
 
 // AddressVariable is the environment variable that sets the default of --web.listen-address. It is for containers,
 // whose arguments begin with the verb.
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
-func webFlags(set flagvalue.Set, a *live.Address) {
-	flagvalue.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
+func webFlags(set terminal.FlagSet, a *live.Address) {
+	terminal.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
 	readerFlags(set, a)
 }
 
 // readerFlags declares the flags for access to the page: who may read it, and how.
-func readerFlags(set flagvalue.Set, a *live.Address) {
-	flagvalue.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, flagvalue.Text).PlaceHolder("FILE")
+func readerFlags(set terminal.FlagSet, a *live.Address) {
+	terminal.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(set, &a.AllowHosts)
 }
 

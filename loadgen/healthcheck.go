@@ -6,7 +6,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/live"
 )
 
@@ -20,9 +20,9 @@ Exit codes: 0 if it answers, 1 if not.`
 func healthcheckVerb(app *kingpin.Application) verb {
 	h := &live.Health{}
 	clause := app.Command("healthcheck", healthcheckHelp)
-	flagvalue.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
-	flagvalue.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+live.HealthPath+".", "", &h.URL, flagvalue.Text)
-	flagvalue.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, flagvalue.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
+	terminal.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+live.HealthPath+".", "", &h.URL, terminal.Text)
+	terminal.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	return verb{clause, func(ctx context.Context, _ Program) error { return healthcheck(ctx, *h) }}
 }
 

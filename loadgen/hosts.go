@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/hosts"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -61,14 +61,14 @@ func hostsVerb(app *kingpin.Application) verb {
 
 func hostsFlags(clause *kingpin.CmdClause) *hostsLine {
 	l := &hostsLine{}
-	flagvalue.Flags(clause, "match", "Names that are meant, without .local: a glob, or a regular expression between slashes; may be repeated. Default: "+strings.Join(usualNames(), " and ")+".", &l.match, hosts.ParsePattern, flagvalue.AsGiven).PlaceHolder("PATTERN")
+	terminal.Flags(clause, "match", "Names that are meant, without .local: a glob, or a regular expression between slashes; may be repeated. Default: "+strings.Join(usualNames(), " and ")+".", &l.match, hosts.ParsePattern, terminal.AsGiven).PlaceHolder("PATTERN")
 	clause.Flag("interface", "Ask on this interface alone; may be repeated.").PlaceHolder("NAME").StringsVar(&l.interfaces)
-	flagvalue.Flag(clause, "timeout", "How long to listen.", "3s", &l.timeout, flagvalue.PositiveDuration)
-	flagvalue.Flag(clause, "format", "What to print: "+flagvalue.Join(hosts.Formats())+".", string(hosts.Table), &l.format, flagvalue.OneOf(hosts.Formats()...))
-	flagvalue.Flag(clause, "write", "Write it to this file, of --format mpi or prometheus, instead of printing it.", "", &l.write, flagvalue.Text).PlaceHolder("FILE")
-	flagvalue.Flag(clause, "slots", "Ranks that each host of the hostfile takes.", "1", &l.slots, flagvalue.Between(1, 1024))
-	flagvalue.Flag(clause, "port", "Port of the exporters.", "10420", &l.port, flagvalue.Between(1, 65535))
-	flagvalue.Flag(clause, "user", "User on the hosts, for the ssh-copy-id lines. Default: your own name.", "", &l.user, parseUser).PlaceHolder("NAME")
+	terminal.Flag(clause, "timeout", "How long to listen.", "3s", &l.timeout, terminal.PositiveDuration)
+	terminal.Flag(clause, "format", "What to print: "+terminal.Join(hosts.Formats())+".", string(hosts.Table), &l.format, terminal.OneOf(hosts.Formats()...))
+	terminal.Flag(clause, "write", "Write it to this file, of --format mpi or prometheus, instead of printing it.", "", &l.write, terminal.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "slots", "Ranks that each host of the hostfile takes.", "1", &l.slots, terminal.Between(1, 1024))
+	terminal.Flag(clause, "port", "Port of the exporters.", "10420", &l.port, terminal.Between(1, 65535))
+	terminal.Flag(clause, "user", "User on the hosts, for the ssh-copy-id lines. Default: your own name.", "", &l.user, parseUser).PlaceHolder("NAME")
 	clause.Flag("probe", "Look for an exporter on each host.").Default("true").BoolVar(&l.probe)
 	clause.Flag("self", "Give Prometheus this machine too: the stack has it among its own targets.").BoolVar(&l.withSelf)
 	clause.Flag("forget", "Drop the targets of --write that do not answer now; without it they stay, so that what is off is missed.").BoolVar(&l.forget)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/importer"
 	"github.com/umascope/umascope/loadgen/render"
 )
@@ -40,9 +40,9 @@ func importVerb(app *kingpin.Application) verb {
 	for _, f := range importer.Formats() {
 		formats = append(formats, f.Name+": "+f.Help)
 	}
-	flagvalue.Flag(clause, "format", "What the files are. "+strings.Join(formats, "; ")+".", "", &l.format, importer.Find).Required().PlaceHolder("NAME")
-	flagvalue.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, flagvalue.Text)
-	flagvalue.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file says; may be repeated.", &l.labels, parseLabel, flagvalue.AsGiven)
+	terminal.Flag(clause, "format", "What the files are. "+strings.Join(formats, "; ")+".", "", &l.format, importer.Find).Required().PlaceHolder("NAME")
+	terminal.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, terminal.Text)
+	terminal.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file says; may be repeated.", &l.labels, parseLabel, terminal.AsGiven)
 	clause.Arg("file", "Files of results.").Required().StringsVar(&l.files)
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -39,8 +39,8 @@ func mergeVerb(app *kingpin.Application) verb {
 	clause := app.Command("merge", mergeHelp)
 	clause.Arg("folder", "Run folders of the ranks.").Required().StringsVar(&l.folders)
 	clause.Flag("allow-missing", "Merge without the ranks that are missing; the run is then invalid.").BoolVar(&l.allowMissing)
-	flagvalue.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, flagvalue.Text)
-	flagvalue.Flag(clause, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, flagvalue.Text)
+	terminal.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, terminal.Text)
+	terminal.Flag(clause, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, terminal.Text)
 	resultFlags(clause, &l.results)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }
@@ -63,7 +63,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 		return usage(err)
 	}
 	m := &merging{results: l.results, whole: whole, id: cmp.Or(l.runID, whole.Name())}
-	if !flagvalue.PlainName(m.id) { // it may come from a run folder of another machine
+	if !terminal.PlainName(m.id) { // it may come from a run folder of another machine
 		return usage(fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", m.id))
 	}
 	if m.folder, err = runner.MakeFolder(l.out, m.id); err != nil {

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // overheard is the address of a simulated engine whose prompts are heard as they come: by the hash of
@@ -82,7 +82,7 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 				}
 			}
 			manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
-			if scale := manifest.Workload.Scale; scale.Basis != prompt.ByIDs || scale.IDs == nil || !scale.Exact() || manifest.Flags["prompt-ids"] != "true" {
+			if scale := manifest.Workload.Scale; scale.Basis != traffic.ByIDs || scale.IDs == nil || !scale.Exact() || manifest.Flags["prompt-ids"] != "true" {
 				t.Errorf("scale %+v", scale)
 			}
 			sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))

@@ -16,9 +16,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/publish"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runindex"
@@ -51,17 +51,17 @@ func publishVerb(app *kingpin.Application) verb {
 	s := &l.settings
 	clause := app.Command("publish", publishHelp)
 	clause.Arg("folder", "Run folders, or folders that have them below: of sweeps and campaigns too.").StringsVar(&l.folders)
-	flagvalue.Flag(clause, "out", "Folder of the pack.", "", &s.Out, flagvalue.Text).PlaceHolder("DIR")
-	flagvalue.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, flagvalue.Text).PlaceHolder("DIR")
-	flagvalue.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, flagvalue.Text).IsSetByUser(&l.byGiven)
-	flagvalue.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
-	flagvalue.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, flagvalue.Text).PlaceHolder("VALUE")
+	terminal.Flag(clause, "out", "Folder of the pack.", "", &s.Out, terminal.Text).PlaceHolder("DIR")
+	terminal.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, terminal.Text).PlaceHolder("DIR")
+	terminal.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, terminal.Text).IsSetByUser(&l.byGiven)
+	terminal.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
+	terminal.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, terminal.Text).PlaceHolder("VALUE")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
-	flagvalue.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, flagvalue.Text)
-	flagvalue.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, flagvalue.Text, flagvalue.AsGiven)
-	flagvalue.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")
-	flagvalue.Flag(clause, "keep", "Kinds of names to tell all the same: "+flagvalue.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
-	flagvalue.Flag(clause, "with", "Files of runs to put in too: "+flagvalue.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
+	terminal.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, terminal.Text)
+	terminal.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, terminal.Text, terminal.AsGiven)
+	terminal.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")
+	terminal.Flag(clause, "keep", "Kinds of names to tell all the same: "+terminal.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
+	terminal.Flag(clause, "with", "Files of runs to put in too: "+terminal.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
 	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout, p.Stderr) }}
 }

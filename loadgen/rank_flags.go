@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rank"
 )
 
@@ -19,16 +19,16 @@ type sharing struct {
 	startAt time.Time // zero: at once
 }
 
-func sharingFlags(set flagvalue.Set, s *sharing) {
-	flagvalue.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(rank.Variables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
-	flagvalue.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
-	flagvalue.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, rank.ParseStart)
+func sharingFlags(set terminal.FlagSet, s *sharing) {
+	terminal.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(rank.Variables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
+	terminal.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
+	terminal.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, rank.ParseStart)
 }
 
 // optionalFrom returns a parser for whole numbers of at least least.
 func optionalFrom(least int) func(string) (*int, error) {
 	return func(s string) (*int, error) {
-		n, err := flagvalue.AtLeast(least)(s)
+		n, err := terminal.AtLeast(least)(s)
 		return &n, err
 	}
 }

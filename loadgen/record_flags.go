@@ -7,8 +7,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/enginelog"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/subprocess"
@@ -48,11 +48,11 @@ func recordFlags(app *kingpin.Application) recordLine {
 	for _, tool := range enginelog.Tools() {
 		tools = append(tools, tool.Name+": "+tool.Help)
 	}
-	flagvalue.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, enginelog.Find)
-	flagvalue.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, flagvalue.Text, flagvalue.AsGiven)
-	flagvalue.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, flagvalue.Duration)
-	flagvalue.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, flagvalue.Duration)
-	flagvalue.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, flagvalue.Duration)
+	terminal.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, enginelog.Find)
+	terminal.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, terminal.Text, terminal.AsGiven)
+	terminal.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, terminal.Duration)
+	terminal.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, terminal.Duration)
+	terminal.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, terminal.Duration)
 	keepFlags(verb, &s.keeping)
 	verb.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
 	verb.Flag("csv", "Write "+rundir.SummaryCSVFile+" too.").BoolVar(&s.csv)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/flagvalue"
-	"github.com/umascope/umascope/loadgen/formula"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -57,17 +57,17 @@ type reportLine struct {
 // computedMetric is the value of a --metric flag.
 type computedMetric struct {
 	name string
-	of   formula.Expression
+	of   compare.Expression
 }
 
 func reportVerb(app *kingpin.Application) verb {
 	l := &reportLine{}
 	clause := app.Command("report", reportHelp)
 	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
-	flagvalue.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, flagvalue.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
-	flagvalue.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, flagvalue.AsGiven)
-	flagvalue.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, flagvalue.Text).PlaceHolder("FILE")
-	flagvalue.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, flagvalue.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, terminal.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
+	terminal.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, terminal.AsGiven)
+	terminal.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, terminal.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, terminal.Text).PlaceHolder("FILE")
 	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
@@ -76,13 +76,13 @@ func reportVerb(app *kingpin.Application) verb {
 func parseComputed(text string) (computedMetric, error) {
 	name, expression, found := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
-	if !found || !flagvalue.PlainName(name) {
+	if !found || !terminal.PlainName(name) {
 		return computedMetric{}, fmt.Errorf("%q: want NAME=EXPRESSION, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts", text)
 	}
 	if _, taken := compare.FindMetric(name); taken {
 		return computedMetric{}, fmt.Errorf("%q: %s is the name of a metric already", text, name)
 	}
-	f, err := formula.Parse(strings.TrimSpace(expression))
+	f, err := compare.ParseExpression(strings.TrimSpace(expression))
 	if err != nil {
 		return computedMetric{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -16,7 +16,7 @@ type results struct {
 	xlsx, csv, conversations, benchstat bool
 }
 
-func resultFlags(set flagvalue.Set, r *results) {
+func resultFlags(set terminal.FlagSet, r *results) {
 	set.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Raw data.").BoolVar(&r.xlsx)
 	set.Flag("csv", "Write "+rundir.RequestsCSVFile+" and "+rundir.SummaryCSVFile+" too.").BoolVar(&r.csv)
 	set.Flag("conversations", "Write "+rundir.ConversationsFile+" too: a line for each conversation, with its answers if --save-outputs.").BoolVar(&r.conversations)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/rundir/retention"
@@ -70,7 +70,7 @@ func runsVerbs(app *kingpin.Application) []verb {
 	runs := app.Command("runs", runsHelp)
 	l := &shelfLine{}
 	root := func(clause *kingpin.CmdClause) *kingpin.CmdClause {
-		flagvalue.Flag(clause, "runs", "Folder of run folders.", "runs", &l.root, flagvalue.Text)
+		terminal.Flag(clause, "runs", "Folder of run folders.", "runs", &l.root, terminal.Text)
 		return clause
 	}
 	named := func(clause *kingpin.CmdClause) *kingpin.CmdClause {
@@ -81,11 +81,11 @@ func runsVerbs(app *kingpin.Application) []verb {
 	list.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	pin, unpin := named(runs.Command("pin", pinHelp)), named(runs.Command("unpin", unpinHelp))
 	prune := root(runs.Command("prune", pruneHelp))
-	flagvalue.Flag(prune, "keep", "How many of the newest runs stay.", "", &l.rule.Keep, flagvalue.AtLeast(0)).PlaceHolder("N")
-	flagvalue.Flag(prune, "older-than", "How old a run is that goes, such as 30d or 12h.", "", &l.rule.OlderThan, parseAge).PlaceHolder("AGE")
+	terminal.Flag(prune, "keep", "How many of the newest runs stay.", "", &l.rule.Keep, terminal.AtLeast(0)).PlaceHolder("N")
+	terminal.Flag(prune, "older-than", "How old a run is that goes, such as 30d or 12h.", "", &l.rule.OlderThan, parseAge).PlaceHolder("AGE")
 	prune.Flag("yes", "Do it.").BoolVar(&l.yes)
 	archive := named(runs.Command("archive", archiveHelp))
-	flagvalue.Flag(archive, "to", "The archive; one that is there is not replaced.", "", &l.to, parseArchive).Required().PlaceHolder("FILE.tar.gz")
+	terminal.Flag(archive, "to", "The archive; one that is there is not replaced.", "", &l.to, parseArchive).Required().PlaceHolder("FILE.tar.gz")
 	archive.Flag("delete", "Remove the folders once the archive was verified.").BoolVar(&l.delete)
 	l.rule.Keep = -1
 	return []verb{
@@ -105,7 +105,7 @@ func parseAge(text string) (time.Duration, error) {
 			return time.Duration(n) * 24 * time.Hour, nil
 		}
 	}
-	age, err := flagvalue.PositiveDuration(text)
+	age, err := terminal.PositiveDuration(text)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not an age above 0, such as 30d or 12h", text)
 	}

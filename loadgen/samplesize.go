@@ -10,9 +10,9 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/runindex"
 )
 
@@ -41,21 +41,21 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	l := &powerLine{}
 	clause := campaign.Command("power", powerHelp)
 	share := percentWithin(1e-4, 0.9999)
-	flagvalue.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-4, 10)).PlaceHolder("1.5%")
-	flagvalue.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
-	flagvalue.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-4, 10)).PlaceHolder("2%")
-	flagvalue.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
-	flagvalue.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
-	flagvalue.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, flagvalue.Text, flagvalue.AsGiven).PlaceHolder("DIR")
-	flagvalue.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
-	flagvalue.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, flagvalue.Text).PlaceHolder("LABEL")
+	terminal.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-4, 10)).PlaceHolder("1.5%")
+	terminal.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
+	terminal.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-4, 10)).PlaceHolder("2%")
+	terminal.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
+	terminal.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
+	terminal.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, terminal.Text, terminal.AsGiven).PlaceHolder("DIR")
+	terminal.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
+	terminal.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, terminal.Text).PlaceHolder("LABEL")
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
 // parseMetric accepts metrics that runs are compared by.
 func parseMetric(text string) (string, error) {
 	if _, known := compare.FindMetric(currentName(text).now); !known {
-		return "", fmt.Errorf("%q is no metric; near it are %s", text, flagvalue.Join(compare.Near(text)))
+		return "", fmt.Errorf("%q is no metric; near it are %s", text, terminal.Join(compare.Near(text)))
 	}
 	return text, nil
 }

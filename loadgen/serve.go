@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -44,13 +44,13 @@ type serveLine struct {
 func serveVerb(app *kingpin.Application) verb {
 	l := &serveLine{}
 	clause := app.Command("serve", serveHelp)
-	flagvalue.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, flagvalue.Text)
-	flagvalue.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
+	terminal.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, terminal.Text)
+	terminal.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
 	readerFlags(clause, &l.web)
-	flagvalue.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, flagvalue.AtLeast(1))
-	flagvalue.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, flagvalue.AtLeast(1))
+	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
+	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
 	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
-	flagvalue.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, flagvalue.OneOf("debug", "info", "warn", "error"))
+	terminal.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
 }
 

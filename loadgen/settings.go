@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -71,7 +71,7 @@ func (s *keeping) resolve(host string) error {
 	if err := s.resolveLabels(host); err != nil {
 		return err
 	}
-	if s.RunID != "" && !flagvalue.PlainName(s.RunID) {
+	if s.RunID != "" && !terminal.PlainName(s.RunID) {
 		return fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most 128", s.RunID)
 	}
 	var err error
@@ -117,7 +117,7 @@ func labelName(s string) bool {
 }
 
 func parseLabel(s string) (label, error) {
-	name, value, err := flagvalue.Pair(s, "=", labelName)
+	name, value, err := terminal.Pair(s, "=", labelName)
 	if err != nil {
 		return label{}, fmt.Errorf("%w, such as arm=native", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -83,7 +83,7 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 		}
 		id = rundir.NewID(time.Now(), arm)
 	}
-	if !flagvalue.PlainName(id) || len(id) > sweep.LongestSweepID {
+	if !terminal.PlainName(id) || len(id) > sweep.LongestSweepID {
 		return nil, fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most %d", id, sweep.LongestSweepID)
 	}
 	s.result = sweep.Result{

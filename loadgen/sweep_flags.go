@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/sweep"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -39,14 +39,14 @@ type sweepSettings struct {
 	samePrompts    bool
 }
 
-func sweepFlags(set flagvalue.Set) *sweepSettings {
+func sweepFlags(set terminal.FlagSet) *sweepSettings {
 	s := &sweepSettings{}
-	flagvalue.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival says otherwise), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
+	terminal.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival says otherwise), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
 		"Unless --requests or --duration is given, a point of the standard scenario measures 10 requests a slot or those of a minute, 100 at least; a shape, 100 times its batch after 10 times for warm-up.", "", &s.over, sweep.ParseOver).Required()
-	flagvalue.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, flagvalue.OneOf(sweep.Kinds()...))
-	flagvalue.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, percentWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)
-	flagvalue.Flag(set, "pause", "Time between two runs; 30s between shapes, else 0s, if not given.", "", &s.pause, flagvalue.Duration).IsSetByUser(&s.pauseGiven)
-	flagvalue.Flag(set, "stop-error-rate", "Share of failed requests from which on no further value of a list is measured, or off.", "10%", &s.stopErrorRatio, percentOrOff)
+	terminal.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, terminal.OneOf(sweep.Kinds()...))
+	terminal.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, percentWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)
+	terminal.Flag(set, "pause", "Time between two runs; 30s between shapes, else 0s, if not given.", "", &s.pause, terminal.Duration).IsSetByUser(&s.pauseGiven)
+	terminal.Flag(set, "stop-error-rate", "Share of failed requests from which on no further value of a list is measured, or off.", "10%", &s.stopErrorRatio, percentOrOff)
 	set.Flag("same-prompts", "Send the same prompts in every run, of one seed: each point after the first may be answered from the server's prefix cache. Otherwise each run has prompts and a seed of its own. The prompts of a file are the same in any case.").BoolVar(&s.samePrompts)
 	return s
 }

@@ -1,5 +1,6 @@
-// Package terminal is the command-line interface that all programs share: the page of --help, corrections for a
-// rejected command line, and output that survives the end of its reader.
+// Package terminal is the command-line interface that all programs share: the page of --help, flags whose errors name
+// the flag and its valid values, corrections for a rejected command line, and output that survives the end of its
+// reader.
 package terminal
 
 import (

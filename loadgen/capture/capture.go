@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -27,7 +27,7 @@ type Capture struct{ name, command string }
 
 // parseCapture reads NAME=COMMAND, such as memory=free -b.
 func parseCapture(s string) (Capture, error) {
-	name, command, err := flagvalue.Pair(s, "=", flagvalue.PlainName)
+	name, command, err := terminal.Pair(s, "=", terminal.PlainName)
 	if err == nil && strings.TrimSpace(command) == "" {
 		err = fmt.Errorf("%s has no command", name)
 	}

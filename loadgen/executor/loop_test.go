@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 const ms = int64(time.Millisecond)
@@ -96,12 +96,12 @@ func always(d time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return d }
 }
 
-func closed(limit schedule.Limit) Phase {
-	return Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
+func closed(limit traffic.Limit) Phase {
+	return Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: limit}
 }
 
-func open(arrival schedule.Arrival, rate float64, limit schedule.Limit) Phase {
-	return Phase{Name: "measure", Process: schedule.Process{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
+func open(arrival traffic.Arrival, rate float64, limit traffic.Limit) Phase {
+	return Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
 }
 
 func timesOf(records []openai.Record, of func(openai.Record) int64) []int64 {
@@ -136,7 +136,7 @@ func expectTimes(t *testing.T, what string, records []openai.Record, of func(ope
 func TestInAClosedLoopARequestIsIntendedWhenItsSlotBecomesFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(2, func(i int) time.Duration { return time.Duration(100+10*i) * time.Millisecond })
-		span, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Requests: 5}))
+		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Requests: 5}))
 		// Two slots: 0 ends at 100, 1 at 110, 2 (from 100, 120 long) at 220, 3 (from 110) at 240.
 		expectTimes(t, "intended", records, intendedOf, 0, 0, 100, 110, 220)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 0, 100, 110, 220)
@@ -160,7 +160,7 @@ func TestWhatTheClientDoesAfterAStreamIsItsOwnLag(t *testing.T) {
 			time.Sleep(7 * time.Millisecond) // decoding, after the body has ended
 			return result
 		}
-		_, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Requests: 3}))
+		_, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Requests: 3}))
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 207)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 107, 214)
 		if lag := clientLag(records[1]); lag != 7*time.Millisecond {
@@ -172,7 +172,7 @@ func TestWhatTheClientDoesAfterAStreamIsItsOwnLag(t *testing.T) {
 func TestAnOpenLoopKeepsItsScheduleWhateverTheServerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
-		_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Requests: 4}))
+		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 4}))
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 300)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 100, 200, 300)
 		if got := b.most; got != 4 {
@@ -183,7 +183,7 @@ func TestAnOpenLoopKeepsItsScheduleWhateverTheServerDoes(t *testing.T) {
 
 func TestAPoissonLoopSendsExactlyWhenItsScheduleSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := open(schedule.Poisson, 20, schedule.Limit{Requests: 200})
+		p := open(traffic.Poisson, 20, traffic.Limit{Requests: 200})
 		b := newBench(0, always(35*time.Millisecond))
 		_, records := b.run(t.Context(), t.Context(), p)
 		if len(records) != 200 {
@@ -202,7 +202,7 @@ func TestAPoissonLoopSendsExactlyWhenItsScheduleSays(t *testing.T) {
 func TestACapMakesQueueDelayAndNeverClientLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(250*time.Millisecond))
-		_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Requests: 4}))
+		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 4}))
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 300)
 		expectTimes(t, "eligible", records, eligibleOf, 0, 250, 500, 750)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 250, 500, 750)
@@ -229,7 +229,7 @@ func TestNoMoreRequestsAreInFlightThanThereAreSlots(t *testing.T) {
 				defer mutex.Unlock()
 				return time.Duration(1+source.IntN(300)) * time.Millisecond
 			})
-			_, records := b.run(t.Context(), t.Context(), open(schedule.Poisson, 50, schedule.Limit{Requests: 300}))
+			_, records := b.run(t.Context(), t.Context(), open(traffic.Poisson, 50, traffic.Limit{Requests: 300}))
 			if most := b.most; most > int64(slots) {
 				t.Errorf("%d in flight with %d slots", most, slots)
 			}
@@ -248,7 +248,7 @@ func TestNoMoreRequestsAreInFlightThanThereAreSlots(t *testing.T) {
 func TestDurationEndsDispatchingAndWhatIsInFlightMayEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(400*time.Millisecond))
-		span, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Duration: time.Second}))
+		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Duration: time.Second}))
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 400, 800)
 		if span.EndNS != 1200*ms || records[2].Status != openai.StatusOK {
 			t.Errorf("phase ended at %d ms with the last request %s", span.EndNS/ms, records[2].Status)
@@ -260,7 +260,7 @@ func TestTheGraceAfterTheDurationCancelsWhatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Minute))
 		b.Grace = 5 * time.Second
-		span, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 1, schedule.Limit{Duration: 10 * time.Second}))
+		span, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 1, traffic.Limit{Duration: 10 * time.Second}))
 		if len(records) != 10 || records[0].Status != openai.StatusCancelled {
 			t.Fatalf("%d records, first %s", len(records), records[0].Status)
 		}
@@ -273,7 +273,7 @@ func TestTheGraceAfterTheDurationCancelsWhatIsLeft(t *testing.T) {
 func TestAPhaseThatEndsByRequestsWaitsForItsSlowestOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(10*time.Minute))
-		span, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Requests: 2}))
+		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Requests: 2}))
 		if span.EndNS != 20*60*1000*ms || records[1].Status != openai.StatusOK {
 			t.Errorf("phase ended at %d ms, last request %s", span.EndNS/ms, records[1].Status)
 		}
@@ -294,7 +294,7 @@ func TestAnInterruptStopsDispatchingAndDrainsWithinTheGrace(t *testing.T) {
 			time.AfterFunc(4500*time.Millisecond, interrupt)
 			b := newBench(1, always(c.service))
 			b.Grace = 10 * time.Second
-			span, records := b.run(stop, t.Context(), closed(schedule.Limit{Requests: 100}))
+			span, records := b.run(stop, t.Context(), closed(traffic.Limit{Requests: 100}))
 			last := records[len(records)-1]
 			if span.EndNS != c.end*ms || last.Status != c.status {
 				t.Errorf("service %s: ended at %d ms with %s, want %d ms and %s", c.service, span.EndNS/ms, last.Status, c.end, c.status)
@@ -310,7 +310,7 @@ func TestACutCancelsAtOnce(t *testing.T) {
 		time.AfterFunc(time.Second, interrupt)
 		time.AfterFunc(2*time.Second, kill)
 		b := newBench(3, always(time.Minute))
-		span, records := b.run(stop, cut, closed(schedule.Limit{Requests: 100}))
+		span, records := b.run(stop, cut, closed(traffic.Limit{Requests: 100}))
 		if len(records) != 3 || records[2].Status != openai.StatusCancelled || span.EndNS != 2000*ms {
 			t.Errorf("%d records, ended at %d ms", len(records), span.EndNS/ms)
 		}
@@ -320,7 +320,7 @@ func TestACutCancelsAtOnce(t *testing.T) {
 func TestABacklogAtTheEndIsRecordedAndNotDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(400*time.Millisecond))
-		_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}))
+		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}))
 		// Due at 0, 100 .. 900 ms; sent at 0, 400, 800 ms; the other seven waited in vain.
 		if len(records) != 10 {
 			t.Fatalf("%d of 10 arrivals recorded", len(records))
@@ -342,7 +342,7 @@ func TestArrivalsAfterAnInterruptAreNotRecorded(t *testing.T) {
 		stop, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(450*time.Millisecond, interrupt)
 		b := newBench(0, always(10*time.Millisecond))
-		_, records := b.run(stop, t.Context(), open(schedule.Constant, 10, schedule.Limit{Requests: 100}))
+		_, records := b.run(stop, t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 100}))
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 300, 400)
 	})
 }
@@ -353,7 +353,7 @@ func TestAnInterruptGivesNoMoreTimeThanThePhaseHadLeft(t *testing.T) {
 		time.AfterFunc(13*time.Second, interrupt)
 		b := newBench(0, always(time.Minute))
 		b.Grace = 5 * time.Second
-		span, _ := b.run(stop, t.Context(), open(schedule.Constant, 1, schedule.Limit{Duration: 10 * time.Second}))
+		span, _ := b.run(stop, t.Context(), open(traffic.Constant, 1, traffic.Limit{Duration: 10 * time.Second}))
 		if span.EndNS != 15_000*ms {
 			t.Errorf("phase ended at %d ms, want 10 s and 5 s of grace, whenever it was interrupted", span.EndNS/ms)
 		}
@@ -373,7 +373,7 @@ func TestAnArrivalThatOnlyTheClientIsLateForIsSentAfterThePhaseEnded(t *testing.
 				_ = wait(context.WithoutCancel(ctx), until+250*ms)
 				return ctx.Err()
 			}
-			_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}))
+			_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}))
 			if len(records) != 10 {
 				t.Fatalf("%d slots: %d of 10 arrivals recorded", slots, len(records))
 			}
@@ -398,7 +398,7 @@ func TestAnArrivalInTimeTakesTheOnlySlotThoughThePhaseHasJustEnded(t *testing.T)
 			b := newBench(1, always(time.Millisecond))
 			b.Wait = func(context.Context, int64) error { return nil }
 			var sent []openai.Record
-			r := &round{Loop: &b.Loop, phase: open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}), sending: t.Context(), watch: Observer{
+			r := &round{Loop: &b.Loop, phase: open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}), sending: t.Context(), watch: Observer{
 				Started: func() {}, Payload: func() {},
 				Ended: func(_ Job, result openai.Result) { sent = append(sent, result.Record) },
 			}}
@@ -415,7 +415,7 @@ func TestAnArrivalInTimeTakesTheOnlySlotThoughThePhaseHasJustEnded(t *testing.T)
 func TestAnArrivalThatIsDueWhenTheRunIsStoppedIsRecordedAndNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
-		p := open(schedule.Constant, 10, schedule.Limit{Requests: 100})
+		p := open(traffic.Constant, 10, traffic.Limit{Requests: 100})
 		var given []openai.Record
 		r := &lane{round: &round{Loop: &b.Loop, phase: p, watch: Observer{
 			Started: func() {}, Payload: func() {},
@@ -441,9 +441,9 @@ func TestAPhaseWithAStartBeginsThenAndCountsFromIt(t *testing.T) {
 		phase Phase
 		want  []int64
 	}{
-		{"open", open(schedule.Constant, 10, schedule.Limit{Requests: 3}), []int64{2000, 2100, 2200}},
-		{"closed", closed(schedule.Limit{Requests: 3}), []int64{2000, 2050, 2100}},
-		{"closed, by time", closed(schedule.Limit{Duration: 120 * time.Millisecond}), []int64{2000, 2050, 2100}},
+		{"open", open(traffic.Constant, 10, traffic.Limit{Requests: 3}), []int64{2000, 2100, 2200}},
+		{"closed", closed(traffic.Limit{Requests: 3}), []int64{2000, 2050, 2100}},
+		{"closed, by time", closed(traffic.Limit{Duration: 120 * time.Millisecond}), []int64{2000, 2050, 2100}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(1, always(50*time.Millisecond))
@@ -462,7 +462,7 @@ func TestAProcessThatWakesLateCountsFromTheStartThatWasMeant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(50*time.Millisecond))
 		time.Sleep(130 * time.Millisecond)
-		p := open(schedule.Constant, 10, schedule.Limit{Requests: 3})
+		p := open(traffic.Constant, 10, traffic.Limit{Requests: 3})
 		p.StartNS = 100 * ms
 		_, records := b.run(t.Context(), t.Context(), p)
 		expectTimes(t, "intended", records, intendedOf, 100, 200, 300)
@@ -474,7 +474,7 @@ func TestNothingIsSentBeforeTheStartOfAPhaseThatIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop, interrupt := context.WithTimeout(t.Context(), time.Second)
 		defer interrupt()
-		p := open(schedule.Constant, 10, schedule.Limit{Requests: 3})
+		p := open(traffic.Constant, 10, traffic.Limit{Requests: 3})
 		p.StartNS = 5000 * ms
 		if _, records := newBench(1, always(0)).run(stop, t.Context(), p); len(records) != 0 {
 			t.Errorf("%d requests", len(records))
@@ -510,7 +510,7 @@ func TestWhatIsDecidedOfAFailureHoldsForTheNextRequest(t *testing.T) {
 		}
 		close(jobs)
 		var records []openai.Record
-		b.Drive(t.Context(), t.Context(), closed(schedule.Limit{Requests: 5}), []<-chan Job{jobs}, Observer{
+		b.Drive(t.Context(), t.Context(), closed(traffic.Limit{Requests: 5}), []<-chan Job{jobs}, Observer{
 			Started: func() {}, Payload: func() {},
 			Failed: func(j Job, _ openai.Result) {
 				held.Store(true)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func realClock() openai.Clock {
@@ -109,11 +109,11 @@ func BenchmarkDispatchLag(b *testing.B) {
 		return openai.Result{Record: openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}}
 	}
 	for name, send := range map[string]func(context.Context, openai.Request, openai.Clock, func()) openai.Result{"pacing": nothing, "http": client.Do} {
-		for _, arrival := range []schedule.Arrival{schedule.Constant, schedule.Poisson} {
+		for _, arrival := range []traffic.Arrival{traffic.Constant, traffic.Poisson} {
 			b.Run(fmt.Sprintf("%s/%s", name, arrival), func(b *testing.B) {
 				var lags []time.Duration
 				for b.Loop() {
-					lags = append(lags, dispatchLags(b, send, open(arrival, rate, schedule.Limit{Requests: arrivals}))...)
+					lags = append(lags, dispatchLags(b, send, open(arrival, rate, traffic.Limit{Requests: arrivals}))...)
 				}
 				slices.Sort(lags)
 				b.ReportMetric(float64(lags[len(lags)/2].Microseconds()), "p50-lag-us")

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Phase is a part of a run with one arrival process. Limit sets its end.
 type Phase struct {
 	Name    string
-	Process schedule.Process
-	Limit   schedule.Limit
+	Process traffic.ArrivalProcess
+	Limit   traffic.Limit
 	// Slots, if not 0, replaces the loop's Slots in this phase.
 	Slots int
 	// StartNS is the time on the clock, in nanoseconds, at which the phase begins. Arrivals count from it, even if the
@@ -58,7 +58,7 @@ type Observer struct {
 }
 
 // steps returns the stages of a closed loop's slots.
-func (p Phase) steps() []schedule.Stage {
+func (p Phase) steps() []traffic.Stage {
 	if p.Process.Open() {
 		return nil
 	}

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func TestStagesOfAClosedLoopChangeHowMuchIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stages, err := schedule.ParseStages("950ms:1,970ms:3,970ms:0,950ms:2")
+		stages, err := traffic.ParseStages("950ms:1,970ms:3,970ms:0,950ms:2")
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := newBench(0, always(100*time.Millisecond))
-		p := Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Stages: stages}, Limit: schedule.Limit{Duration: schedule.TotalTime(stages)}}
+		p := Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed, Stages: stages}, Limit: traffic.Limit{Duration: traffic.TotalTime(stages)}}
 		_, records := b.run(t.Context(), t.Context(), p)
 		var sent [4]int
 		for _, r := range records {
@@ -64,7 +64,7 @@ func TestASlotThatIsTakenAwayWhileInUseDoesNotComeBack(t *testing.T) {
 func TestAPhaseMayHaveSlotsOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
-		p := closed(schedule.Limit{Requests: 4})
+		p := closed(traffic.Limit{Requests: 4})
 		p.Slots = 2
 		_, records := b.run(t.Context(), t.Context(), p)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 0, 1000, 1000)
@@ -74,7 +74,7 @@ func TestAPhaseMayHaveSlotsOfItsOwn(t *testing.T) {
 func TestARampStartsTheSlotsOfAClosedLoopEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(4, always(250*time.Millisecond))
-		p := closed(schedule.Limit{Requests: 7})
+		p := closed(traffic.Limit{Requests: 7})
 		p.Process.Ramp = 400 * time.Millisecond
 		_, records := b.run(t.Context(), t.Context(), p)
 		// The slots start at 0, 100, 200 and 300 ms; the first is free again at 250.
@@ -92,7 +92,7 @@ func TestALagOfARampedSlotCountsFromItsOwnStart(t *testing.T) {
 		b := newBench(4, always(time.Second))
 		wait := b.Wait
 		b.Wait = func(ctx context.Context, until int64) error { return wait(ctx, until+3*ms) } // the client wakes late
-		p := closed(schedule.Limit{Requests: 4})
+		p := closed(traffic.Limit{Requests: 4})
 		p.Process.Ramp = 400 * time.Millisecond
 		_, records := b.run(t.Context(), t.Context(), p)
 		expectTimes(t, "eligible", records, eligibleOf, 0, 100, 200, 300)
@@ -101,7 +101,7 @@ func TestALagOfARampedSlotCountsFromItsOwnStart(t *testing.T) {
 }
 
 func TestARampEndsWithItsPhase(t *testing.T) {
-	for name, limit := range map[string]schedule.Limit{"requests": {Requests: 2}, "time": {Duration: 150 * time.Millisecond}} {
+	for name, limit := range map[string]traffic.Limit{"requests": {Requests: 2}, "time": {Duration: 150 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(4, always(30*time.Second))
 			b.Grace = 0

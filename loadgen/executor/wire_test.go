@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // scripted answers every request with a stream: each piece comes its time after the one before.
@@ -73,7 +73,7 @@ func TestRequestsAreTimedExactlyFromIntentToLastToken(t *testing.T) {
 		defer client.Close()
 		b := newBench(1, nil)
 		b.Send = client.Do
-		_, records := b.run(t.Context(), t.Context(), open(schedule.Constant, 10, schedule.Limit{Requests: 3}))
+		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 3}))
 		// One slot and 202 ms a request: sent at 0, 202, 404 instead of 0, 100, 200.
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200)
 		expectTimes(t, "dispatched", records, dispatchOf, 0, 202, 404)
@@ -108,7 +108,7 @@ func TestACancelledRequestIsNoConnectionError(t *testing.T) {
 		defer client.Close()
 		b := newBench(2, nil)
 		b.Send, b.Grace = client.Do, 5*time.Second
-		span, records := b.run(t.Context(), t.Context(), closed(schedule.Limit{Duration: 10 * time.Second}))
+		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Duration: 10 * time.Second}))
 		if len(records) != 2 || records[0].Status != openai.StatusCancelled || span.EndNS != 15_000*ms {
 			t.Errorf("%d records, %s, ended at %d ms", len(records), records[0].Status, span.EndNS/ms)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func tallyOf(p executor.Phase, planned int, started, ended, failed int64) *Tally {
@@ -21,8 +21,8 @@ func tallyOf(p executor.Phase, planned int, started, ended, failed int64) *Tally
 }
 
 // phaseOf is a closed loop with that limit.
-func phaseOf(limit schedule.Limit) executor.Phase {
-	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
+func phaseOf(limit traffic.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: limit}
 }
 
 func TestTheProgressLineSaysWhatIsDoneAndWhatIsLeft(t *testing.T) {
@@ -31,15 +31,15 @@ func TestTheProgressLineSaysWhatIsDoneAndWhatIsLeft(t *testing.T) {
 		tally *Tally
 		want  string
 	}{
-		{tallyOf(phaseOf(schedule.Limit{Requests: 64}), 64, 12, 10, 1),
+		{tallyOf(phaseOf(traffic.Limit{Requests: 64}), 64, 12, 10, 1),
 			"measure: 10/64 requests, 0.50/s, 2 in flight, 1 failed, 1m48s left"},
-		{tallyOf(phaseOf(schedule.Limit{Duration: time.Minute}), 0, 12, 10, 0),
+		{tallyOf(phaseOf(traffic.Limit{Duration: time.Minute}), 0, 12, 10, 0),
 			"measure: 10 requests, 0.50/s, 2 in flight, 0 failed, 40s left"},
-		{tallyOf(phaseOf(schedule.Limit{Duration: time.Minute, Requests: 12}), 12, 12, 10, 0),
+		{tallyOf(phaseOf(traffic.Limit{Duration: time.Minute, Requests: 12}), 12, 12, 10, 0),
 			"measure: 10/12 requests, 0.50/s, 2 in flight, 0 failed, 4s left"},
-		{tallyOf(phaseOf(schedule.Limit{Requests: 64}), 64, 1, 0, 0),
+		{tallyOf(phaseOf(traffic.Limit{Requests: 64}), 64, 1, 0, 0),
 			"measure: 0/64 requests, 0.00/s, 1 in flight, 0 failed, unknown time left"},
-		{tallyOf(phaseOf(schedule.Limit{Duration: 10 * time.Second}), 0, 12, 10, 0),
+		{tallyOf(phaseOf(traffic.Limit{Duration: 10 * time.Second}), 0, 12, 10, 0),
 			"measure: 10 requests, 0.50/s, 2 in flight, 0 failed, waiting for those in flight"},
 	} {
 		if got := c.tally.line(now); got != c.want {
@@ -54,7 +54,7 @@ func TestOffATerminalTheProgressIsAPlainLineEveryTenSeconds(t *testing.T) {
 		c := NewConsole(&out)
 		ctx, cancel := context.WithTimeout(t.Context(), 35*time.Second)
 		defer cancel()
-		c.Follow(ctx, tallyOf(phaseOf(schedule.Limit{Requests: 64}), 64, 1, 0, 0), func() int64 { return 1 })
+		c.Follow(ctx, tallyOf(phaseOf(traffic.Limit{Requests: 64}), 64, 1, 0, 0), func() int64 { return 1 })
 		if lines := strings.Count(out.String(), "\n"); lines != 3 || strings.Contains(out.String(), "\x1b") {
 			t.Errorf("%d lines in 35 s: %q", lines, out.String())
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 const ms = int64(time.Millisecond)
@@ -41,7 +41,7 @@ func manifest(r, world, requests int) rundir.Manifest {
 		Server: rundir.Server{Model: "m"},
 		Client: rundir.Client{Hostname: "one", BootID: "boot"},
 		Workload: rundir.Workload{SHA256: "w", Phases: []rundir.PlannedPhase{{
-			Name: rundir.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Constant, RatePerSecond: 10}, Limit: schedule.Limit{Requests: requests},
+			Name: rundir.PhaseMeasure, Process: traffic.ArrivalProcess{Arrival: traffic.Constant, RatePerSecond: 10}, Limit: traffic.Limit{Requests: requests},
 		}}},
 		Judging: &rundir.Judging{
 			Streaming: true, Unmeasured: []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseStop},
@@ -276,7 +276,7 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 	}
 	// The ranks of a closed loop that ends by time come to different blocks of the plan.
 	for i := range alone.Parts {
-		alone.Parts[i].Manifest.Workload.Phases[0] = rundir.PlannedPhase{Name: rundir.PhaseMeasure, Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Duration: time.Hour}}
+		alone.Parts[i].Manifest.Workload.Phases[0] = rundir.PlannedPhase{Name: rundir.PhaseMeasure, Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: traffic.Limit{Duration: time.Hour}}
 	}
 	alone.Missing = nil
 	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {

@@ -4,8 +4,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Workload is what was sent. Its hash covers the schedule and all rules that are not in the schedule: runs with the
@@ -18,11 +17,11 @@ type Workload struct {
 	Concurrency int    `json:"concurrency"`
 	Script      Script `json:"script"`
 	// Pressure is the expected effect on the KV caches, computed from their sizes before the run, in words.
-	Pressure     []string       `json:"pressure,omitempty"`
-	OutputTokens prompt.Lengths `json:"output_tokens"`
+	Pressure     []string        `json:"pressure,omitempty"`
+	OutputTokens traffic.Lengths `json:"output_tokens"`
 	// InputLengths describes the lengths of prompts: exact or estimated, and from which source.
-	InputLengths string       `json:"input_lengths"`
-	Scale        prompt.Scale `json:"token_scale"`
+	InputLengths string             `json:"input_lengths"`
+	Scale        traffic.TokenScale `json:"token_scale"`
 	// PromptKey, with the seed, determines the first words of prompts: a hash of the name and the start of the run, or
 	// of the run that it repeats. Without a key, all words come from the seed alone. The hash of the workload leaves
 	// these words out.
@@ -33,9 +32,9 @@ type Workload struct {
 
 // PlannedPhase is a phase before it began.
 type PlannedPhase struct {
-	Name    string           `json:"name"`
-	Process schedule.Process `json:"process"`
-	Limit   schedule.Limit   `json:"limit"`
+	Name    string                 `json:"name"`
+	Process traffic.ArrivalProcess `json:"process"`
+	Limit   traffic.Limit          `json:"limit"`
 }
 
 // Sampling is what a request asks for apart from its prompt. Model and vendor are left out: two arms that differ in
@@ -58,17 +57,17 @@ type Sampling struct {
 
 // Script is the scenario's content after its settings are applied; it is part of the workload's hash.
 type Script struct {
-	Scenario           string           `json:"scenario"`
-	InputTokens        []prompt.Lengths `json:"input_tokens,omitempty"`
-	SharedPrefixTokens int              `json:"shared_prefix_tokens,omitempty"`
-	File               *prompt.File     `json:"file,omitempty"`
-	Clipped            int              `json:"clipped,omitempty"`
-	Clients            int              `json:"clients,omitempty"`
-	Active             int              `json:"active_conversations,omitempty"`
-	MaxTurns           int              `json:"max_turns,omitempty"`
-	Sampling           string           `json:"conversation_sampling,omitempty"`
-	Sets               []PromptSet      `json:"sets,omitempty"`
-	Bursts             *Bursts          `json:"bursts,omitempty"`
+	Scenario           string              `json:"scenario"`
+	InputTokens        []traffic.Lengths   `json:"input_tokens,omitempty"`
+	SharedPrefixTokens int                 `json:"shared_prefix_tokens,omitempty"`
+	File               *traffic.PromptFile `json:"file,omitempty"`
+	Clipped            int                 `json:"clipped,omitempty"`
+	Clients            int                 `json:"clients,omitempty"`
+	Active             int                 `json:"active_conversations,omitempty"`
+	MaxTurns           int                 `json:"max_turns,omitempty"`
+	Sampling           string              `json:"conversation_sampling,omitempty"`
+	Sets               []PromptSet         `json:"sets,omitempty"`
+	Bursts             *Bursts             `json:"bursts,omitempty"`
 }
 
 // PromptSet is a numbered set of prompts, and the phases that send it.
@@ -78,8 +77,8 @@ type PromptSet struct {
 	Requests    int      `json:"requests"`
 	Concurrency int      `json:"concurrency"`
 	// ReplayConcurrency is that of the phases after the first, if it differs.
-	ReplayConcurrency int              `json:"replay_concurrency,omitempty"`
-	InputTokens       []prompt.Lengths `json:"input_tokens"`
+	ReplayConcurrency int               `json:"replay_concurrency,omitempty"`
+	InputTokens       []traffic.Lengths `json:"input_tokens"`
 }
 
 // Bursts are repeated groups of requests that are due at the same moment.

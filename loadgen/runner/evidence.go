@@ -5,10 +5,10 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/evidence/observation"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // kvRoom reads from all pages, once before the load, how much the tiers of the KV cache hold. Only scenarios that
@@ -39,7 +39,7 @@ func verify(m *measurement, p *plan, log *telemetry.Log) observation.Found {
 
 // template returns how many tokens the server adds to each prompt, if that could be measured. All prompts share these
 // tokens, so a prefix cache always holds them.
-func template(scale prompt.Scale) int {
+func template(scale traffic.TokenScale) int {
 	if scale.TemplateTokens == nil {
 		return 0
 	}

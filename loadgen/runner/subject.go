@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
+
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -17,7 +17,7 @@ type subject struct {
 	served   server.Served
 	identity *server.Identity
 	client   *openai.Client
-	scale    prompt.Scale // tokens of texts by this server's tokenizer
+	scale    traffic.TokenScale // tokens of texts by this server's tokenizer
 }
 
 // newSubject asks a server which model it serves and what its limits are. It calls look once the server has answered.
@@ -53,11 +53,11 @@ func (s *subject) close() {
 }
 
 // measureText finds out how many tokens texts have.
-func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale, error) {
+func (s *subject) measureText(ctx context.Context, m *measurement) (traffic.TokenScale, error) {
 	calibration := server.Calibration{
 		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(), Template: m.load.Template(),
 	}
-	var scale prompt.Scale
+	var scale traffic.TokenScale
 	var err error
 	if m.load.PromptIDs {
 		scale, err = idScale(ctx, calibration)
@@ -65,7 +65,7 @@ func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale
 		m.env.Log.Debug("prompt lengths", "scale", scale.String())
 	} else {
 		m.env.Log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
-		scale, err = prompt.Assumption(), nil // the scale records that it is assumed
+		scale, err = traffic.Assumption(), nil // the scale records that it is assumed
 	}
 	if ctx.Err() != nil {
 		return scale, ErrInterrupted
@@ -77,12 +77,12 @@ func (s *subject) measureText(ctx context.Context, m *measurement) (prompt.Scale
 }
 
 // idScale finds token ids that prompts can be made of, and checks that the server counts them as sent.
-func idScale(ctx context.Context, c server.Calibration) (prompt.Scale, error) {
+func idScale(ctx context.Context, c server.Calibration) (traffic.TokenScale, error) {
 	ids, err := c.IDs(ctx)
 	if err != nil {
-		return prompt.Scale{}, fmt.Errorf("--prompt-ids: %w", err)
+		return traffic.TokenScale{}, fmt.Errorf("--prompt-ids: %w", err)
 	}
-	return prompt.ScaleOfIDs(ids), nil
+	return traffic.ScaleOfIDs(ids), nil
 }
 
 // mostIdle is the most idle connections of an open loop without a cap.
@@ -92,7 +92,7 @@ const mostIdle = 4096
 func newClient(l Load, limits summary.Limits, apiKey string) (*openai.Client, error) {
 	options := clientOptions(l, limits, apiKey)
 	needed := 0
-	if l.Arrival == schedule.Closed { // for other arrivals it is a cap, which may not be reached
+	if l.Arrival == traffic.Closed { // for other arrivals it is a cap, which may not be reached
 		needed = options.Connections
 	}
 	limit, err := descriptorLimit()

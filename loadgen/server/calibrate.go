@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Calibration is the input for measuring how many tokens texts have for a server.
@@ -20,17 +20,17 @@ type Calibration struct {
 	// Sample is a text of the user's file that is counted too; empty means none.
 	Sample string
 	// Template turns a message into text if the server has no template of its own; nil means none.
-	Template *prompt.Template
+	Template *traffic.Template
 }
 
 // Scale measures the scale within a minute: with the server's tokenizer if it has a route for that, else with
 // usage.prompt_tokens of a few requests for one token each. The error is the reason if neither works.
-func (c Calibration) Scale(ctx context.Context) (prompt.Scale, error) {
+func (c Calibration) Scale(ctx context.Context) (traffic.TokenScale, error) {
 	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
 	defer cancel()
 	api, err := newAPI(c.Target, c.Served.Key)
 	if err != nil {
-		return prompt.Scale{}, err
+		return traffic.TokenScale{}, err
 	}
 	defer api.close()
 	return counter{c, api}.scale(ctx)
@@ -44,15 +44,15 @@ type counter struct {
 
 // way is one way to count the tokens of a text through the server.
 type way struct {
-	basis prompt.Basis
+	basis traffic.ScaleBasis
 	count func(ctx context.Context, text string) (int, error)
 }
 
 // byRequests returns the ways that use usage.prompt_tokens. llama-cpp-python reports it only without streaming.
 func (c counter) byRequests() []way {
-	ways := []way{{prompt.ByUsage, c.usage(c.Stream)}}
+	ways := []way{{traffic.ByUsage, c.usage(c.Stream)}}
 	if c.Stream {
-		ways = append(ways, way{prompt.ByUsage, c.usage(false)})
+		ways = append(ways, way{traffic.ByUsage, c.usage(false)})
 	}
 	return ways
 }
@@ -69,17 +69,17 @@ func firstOf(ctx context.Context, ways []way, text string) (way, int, error) {
 	return way{}, 0, err
 }
 
-func (c counter) scale(ctx context.Context) (prompt.Scale, error) {
-	probes := prompt.NewProbes()
+func (c counter) scale(ctx context.Context) (traffic.TokenScale, error) {
+	probes := traffic.NewProbes()
 	best, one, err := firstOf(ctx, append([]way{c.byTokenizer()}, c.byRequests()...), probes.One)
 	if err != nil {
-		return prompt.Scale{}, err
+		return traffic.TokenScale{}, err
 	}
 	scale, err := scaleOf(ctx, best, probes, one)
 	if err != nil {
-		return prompt.Scale{}, err
+		return traffic.TokenScale{}, err
 	}
-	if best.basis == prompt.ByUsage {
+	if best.basis == traffic.ByUsage {
 		added := one - 1
 		scale.TemplateTokens = &added
 	} else {
@@ -99,7 +99,7 @@ const lead = "a\n"
 // byTokenizer counts, with the server's tokenizer, the tokens that a text adds to lead.
 func (c counter) byTokenizer() way {
 	leading := 0
-	return way{prompt.ByTokenizer, func(ctx context.Context, text string) (int, error) {
+	return way{traffic.ByTokenizer, func(ctx context.Context, text string) (int, error) {
 		if leading == 0 {
 			var err error
 			if leading, err = c.tokenize(ctx, lead); err != nil {
@@ -127,7 +127,7 @@ func (c counter) template(ctx context.Context, by way, text string) *int {
 
 // framed returns how many tokens the server and our own template add to a message; nil if unknown.
 func (c counter) framed(ctx context.Context, by way, text string, added *int) *int {
-	whole, err := c.Template.Render([]prompt.Message{{Role: "user", Content: text}})
+	whole, err := c.Template.Render([]traffic.Message{{Role: "user", Content: text}})
 	if err != nil || added == nil {
 		return nil
 	}
@@ -144,29 +144,29 @@ func (c counter) framed(ctx context.Context, by way, text string, added *int) *i
 }
 
 // scaleOf counts the probes.
-func scaleOf(ctx context.Context, by way, probes prompt.Probes, one int) (prompt.Scale, error) {
-	counts := prompt.Counts{One: one}
+func scaleOf(ctx context.Context, by way, probes traffic.Probes, one int) (traffic.TokenScale, error) {
+	counts := traffic.ProbeCounts{One: one}
 	for _, probe := range []struct {
 		text string
 		into *int
 	}{{probes.Short, &counts.Short}, {probes.Instructed, &counts.Instructed}, {probes.Whole, &counts.Whole}} {
 		n, err := by.count(ctx, probe.text)
 		if err != nil {
-			return prompt.Scale{}, err
+			return traffic.TokenScale{}, err
 		}
 		*probe.into = n
 	}
-	return prompt.NewScale(by.basis, counts)
+	return traffic.NewTokenScale(by.basis, counts)
 }
 
 // words counts every word if some of them are more than one token. The tokenizer's route is fast, and lengths become
 // exact again.
-func words(ctx context.Context, scale prompt.Scale, by way) prompt.Scale {
+func words(ctx context.Context, scale traffic.TokenScale, by way) traffic.TokenScale {
 	if scale.TokensPerWord == 1 {
 		return scale
 	}
 	var counts []int
-	for _, word := range prompt.Words() {
+	for _, word := range traffic.Words() {
 		n, err := by.count(ctx, word)
 		if err != nil {
 			return scale
@@ -180,7 +180,7 @@ func words(ctx context.Context, scale prompt.Scale, by way) prompt.Scale {
 }
 
 // file calibrates the texts of the user's file with a sample of them.
-func (c counter) file(ctx context.Context, scale prompt.Scale, by way, one int) prompt.Scale {
+func (c counter) file(ctx context.Context, scale traffic.TokenScale, by way, one int) traffic.TokenScale {
 	if c.Sample == "" {
 		return scale
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // counting is a server whose tokenizer makes two tokens of long words; its template adds five.
@@ -60,12 +60,12 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func scaleFrom(t *testing.T, c http.Handler, sample string) prompt.Scale {
+func scaleFrom(t *testing.T, c http.Handler, sample string) traffic.TokenScale {
 	t.Helper()
 	return scaleFor(t, c, sample, nil)
 }
 
-func scaleFor(t *testing.T, c http.Handler, sample string, template *prompt.Template) prompt.Scale {
+func scaleFor(t *testing.T, c http.Handler, sample string, template *traffic.Template) traffic.TokenScale {
 	t.Helper()
 	upstream := httptest.NewServer(c)
 	defer upstream.Close()
@@ -81,7 +81,7 @@ func scaleFor(t *testing.T, c http.Handler, sample string, template *prompt.Temp
 		Client: client, Stream: true, Sample: sample, Template: template,
 	}.Scale(t.Context())
 	if err != nil {
-		return prompt.Assumption() // as a run does
+		return traffic.Assumption() // as a run does
 	}
 	return scale
 }
@@ -90,19 +90,19 @@ func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		server   *counting
-		basis    prompt.Basis
+		basis    traffic.ScaleBasis
 		exact    bool
 		template int // -1: unknown
 		asked    int64
 	}{
-		{"tokenizer, words of one token", &counting{tokenizer: true, usage: true, long: 99}, prompt.ByTokenizer, true, 5, 1},
-		{"tokenizer, longer words", &counting{tokenizer: true, usage: true, long: 5}, prompt.ByTokenizer, true, 5, 1},
-		{"tokenizer, no usage", &counting{tokenizer: true, long: 99}, prompt.ByTokenizer, true, -1, 2},
-		{"tokenizer, usage of whole answers", &counting{tokenizer: true, wholeUsage: true, long: 99}, prompt.ByTokenizer, true, 5, 2},
-		{"usage, words of one token", &counting{usage: true, long: 99}, prompt.ByUsage, true, 5, 4},
-		{"usage, longer words", &counting{usage: true, long: 5}, prompt.ByUsage, false, 5, 4},
-		{"usage of whole answers (llama-cpp-python)", &counting{wholeUsage: true, long: 99}, prompt.ByUsage, true, 5, 5},
-		{"neither", &counting{long: 99}, prompt.Assumed, false, -1, 2},
+		{"tokenizer, words of one token", &counting{tokenizer: true, usage: true, long: 99}, traffic.ByTokenizer, true, 5, 1},
+		{"tokenizer, longer words", &counting{tokenizer: true, usage: true, long: 5}, traffic.ByTokenizer, true, 5, 1},
+		{"tokenizer, no usage", &counting{tokenizer: true, long: 99}, traffic.ByTokenizer, true, -1, 2},
+		{"tokenizer, usage of whole answers", &counting{tokenizer: true, wholeUsage: true, long: 99}, traffic.ByTokenizer, true, 5, 2},
+		{"usage, words of one token", &counting{usage: true, long: 99}, traffic.ByUsage, true, 5, 4},
+		{"usage, longer words", &counting{usage: true, long: 5}, traffic.ByUsage, false, 5, 4},
+		{"usage of whole answers (llama-cpp-python)", &counting{wholeUsage: true, long: 99}, traffic.ByUsage, true, 5, 5},
+		{"neither", &counting{long: 99}, traffic.Assumed, false, -1, 2},
 	} {
 		scale := scaleFrom(t, c.server, "")
 		if scale.Basis != c.basis || scale.Exact() != c.exact {
@@ -117,7 +117,7 @@ func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
 		if !c.exact {
 			continue
 		}
-		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: 500, Max: 500}}, Scale: scale}.Prompt("measure", 0)
+		p := traffic.PromptSet{Seed: 1, Lengths: []traffic.Lengths{{Min: 500, Max: 500}}, Scale: scale}.Prompt("measure", 0)
 		if got := c.server.tokens(p.Text); got != 500 {
 			t.Errorf("%s: a prompt of 500 tokens has %d", c.name, got)
 		}
@@ -126,7 +126,7 @@ func TestLengthsAreCalibratedByWhateverTheServerCounts(t *testing.T) {
 
 // What --template puts around a text is the same for all prompts, as a chat template is.
 func TestTheTokensOfAnOwnTemplateAreMeasured(t *testing.T) {
-	template, err := prompt.ParseTemplate("you are a patient assistant {{range .Messages}}{{.Role}} {{.Content}} end {{end}}assistant")
+	template, err := traffic.ParseTemplate("you are a patient assistant {{range .Messages}}{{.Role}} {{.Content}} end {{end}}assistant")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,18 +177,18 @@ func (c *byteCounting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // The counts of the probes are those that llama.cpp (commit 0c1e570) gave.
 func TestLengthsAreExactWhereBytesAreTokens(t *testing.T) {
-	server, probes := &byteCounting{}, prompt.NewProbes()
+	server, probes := &byteCounting{}, traffic.NewProbes()
 	for text, want := range map[string]int{probes.One: 1, probes.Short: 76, probes.Instructed: 163, probes.Whole: 1971} {
 		if got := server.tokens(" " + text); got != want {
 			t.Fatalf("%.20q has %d tokens here, %d at llama.cpp", text, got, want)
 		}
 	}
 	scale := scaleFrom(t, server, "")
-	if scale.Basis != prompt.ByTokenizer || !scale.Exact() || scale.TemplateTokens == nil || *scale.TemplateTokens != 25 {
+	if scale.Basis != traffic.ByTokenizer || !scale.Exact() || scale.TemplateTokens == nil || *scale.TemplateTokens != 25 {
 		t.Fatalf("%+v", scale)
 	}
 	for _, tokens := range []int{40, 500, 4000} {
-		p := prompt.Set{Seed: 1, Lengths: []prompt.Lengths{{Min: tokens, Max: tokens}}, Scale: scale}.Prompt("measure", 0)
+		p := traffic.PromptSet{Seed: 1, Lengths: []traffic.Lengths{{Min: tokens, Max: tokens}}, Scale: scale}.Prompt("measure", 0)
 		if got := server.tokens(p.Text); got != tokens {
 			t.Errorf("a prompt of %d tokens has %d", tokens, got)
 		}

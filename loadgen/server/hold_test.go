@@ -10,7 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // dropping is a load against a server that does not have its model at some times. An answer takes 10 ms, a
@@ -54,9 +54,9 @@ func (d *dropping) drive(t *testing.T, slots int, rate float64) {
 	defer halt(nil)
 	d.guard = &guard{models: d.models, model: "m", halt: halt, ctx: t.Context()}
 	clock := func() int64 { return int64(time.Since(d.start)) }
-	phase := executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: schedule.Limit{Requests: 200}}
+	phase := executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: traffic.Limit{Requests: 200}}
 	if rate > 0 {
-		phase.Process = schedule.Process{Arrival: schedule.Constant, RatePerSecond: rate}
+		phase.Process = traffic.ArrivalProcess{Arrival: traffic.Constant, RatePerSecond: rate}
 	}
 	jobs := make(chan executor.Job, 200)
 	for index, offset := range phase.Planned(0, 1, 0) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // probeIDs is how many ids the probe has: enough to distinguish a count of tokens from other counts.
@@ -16,35 +16,35 @@ const probeIDs = 64
 // IDs finds token ids that prompts can be made of: those of our words if the server has a route for its tokenizer,
 // else the range that every large vocabulary has. One request proves that the server accepts ids and counts as many
 // tokens; if it does not, the error describes its answer.
-func (c Calibration) IDs(ctx context.Context) (prompt.IDs, error) {
+func (c Calibration) IDs(ctx context.Context) (traffic.TokenIDs, error) {
 	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
 	defer cancel()
 	api, err := newAPI(c.Target, c.Served.Key)
 	if err != nil {
-		return prompt.IDs{}, err
+		return traffic.TokenIDs{}, err
 	}
 	defer api.close()
 	counter := counter{c, api}
 	ids, err := counter.listed(ctx)
 	if err != nil {
-		ids = prompt.AnyIDs()
+		ids = traffic.AnyTokenIDs()
 	}
 	return ids, counter.prove(ctx, ids)
 }
 
 // listed asks the tokenizer for the words that are a single token.
-func (c counter) listed(ctx context.Context) (prompt.IDs, error) {
+func (c counter) listed(ctx context.Context) (traffic.TokenIDs, error) {
 	var ids []uint32
-	for _, word := range prompt.Words() {
+	for _, word := range traffic.Words() {
 		answer, err := c.tokenized(ctx, word)
 		if err != nil {
-			return prompt.IDs{}, err
+			return traffic.TokenIDs{}, err
 		}
 		if id, single := singleID(answer); single {
 			ids = append(ids, id)
 		}
 	}
-	return prompt.NewIDs(ids)
+	return traffic.NewTokenIDs(ids)
 }
 
 // singleID reads the answer for a word that is one token: {"count": 1, "tokens": [2201]}.
@@ -59,7 +59,7 @@ func singleID(answer []byte) (id uint32, single bool) {
 }
 
 // prove sends a prompt of ids and compares the counts.
-func (c counter) prove(ctx context.Context, ids prompt.IDs) error {
+func (c counter) prove(ctx context.Context, ids traffic.TokenIDs) error {
 	probe := openai.Params{PromptIDs: ids.Probe(probeIDs), Stream: c.Stream}
 	counted, err := c.promptTokens(ctx, probe)
 	if errors.Is(err, errUncounted) && probe.Stream {

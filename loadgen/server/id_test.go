@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // reading is a server that may take token ids, and adds to those that it counts.
@@ -51,7 +51,7 @@ func (s *reading) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func idsFrom(t *testing.T, s *reading) (prompt.IDs, error) {
+func idsFrom(t *testing.T, s *reading) (traffic.TokenIDs, error) {
 	t.Helper()
 	upstream := httptest.NewServer(s)
 	defer upstream.Close()

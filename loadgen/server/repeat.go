@@ -8,7 +8,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 const (
@@ -53,7 +53,7 @@ func (c *checker) sizePrompt(ctx context.Context, m Model) {
 
 // text returns the prompt of the check.
 func (c *checker) text() string {
-	return prompt.Set{Lengths: []prompt.Lengths{{Min: c.words, Max: c.words}}}.Prompt("check", 0).Text
+	return traffic.PromptSet{Lengths: []traffic.Lengths{{Min: c.words, Max: c.words}}}.Prompt("check", 0).Text
 }
 
 // long sends the prompt of the check. If it is longer than the server accepts, it tries fewer words, since a word may

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -46,7 +46,7 @@ func headerName(s string) bool {
 
 // parseHeader parses NAME:VALUE. Its errors do not repeat the text, which may contain a key.
 func parseHeader(s string) (Header, error) {
-	name, value, err := flagvalue.Pair(s, ":", headerName)
+	name, value, err := terminal.Pair(s, ":", headerName)
 	if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
 		err = fmt.Errorf("the value of %s has control characters", name)
 	}

@@ -3,8 +3,6 @@ package sim
 import (
 	"slices"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // batch is continuous batching as plain arithmetic, without a clock: the running and the waiting sequences, and the
@@ -17,7 +15,7 @@ type batch struct {
 	maxSequences, prefillChunk, perBlock int
 	preempt, reuse                       bool
 
-	cache   *kvcache.Cache
+	cache   *blockCache
 	onboard onboarding
 	// onAdmission is called for every sequence that runs for the first time, with the number of running sequences,
 	// itself included; its answer may still be changed.
@@ -27,10 +25,10 @@ type batch struct {
 	promised         int // blocks that running sequences may still need
 }
 
-func newBatch(c Config, tiers kvcache.Config, onAdmission func(*sequence, int)) batch {
+func newBatch(c Config, tiers cacheConfig, onAdmission func(*sequence, int)) batch {
 	return batch{
 		maxSequences: c.MaxBatch, prefillChunk: c.PrefillChunkTokens, perBlock: c.KV.TokensPerBlock,
-		preempt: c.Preempt, reuse: !c.KV.NoReuse, cache: kvcache.New(tiers), onAdmission: onAdmission,
+		preempt: c.Preempt, reuse: !c.KV.NoReuse, cache: newCache(tiers), onAdmission: onAdmission,
 		onboard: onboarding{lane{link: c.KV.Host}, lane{link: c.KV.Disk}, c.KV.BlockBytes()},
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // small has 12 blocks of 16 tokens, and admits only sequences that never have to give way.
@@ -263,19 +261,19 @@ func TestBlocksThatAreBroughtBackTakeTheirTime(t *testing.T) {
 		host: lane{link: Link{BytesPerSecond: 1000}}, disk: lane{link: Link{BytesPerSecond: 100, Latency: 5 * time.Millisecond}}, blockBytes: 10,
 	}
 	for _, row := range []struct {
-		hits kvcache.Hits
+		hits cacheHits
 		want time.Duration
 	}{
-		{kvcache.Hits{Device: 9}, 0},
-		{kvcache.Hits{Host: 2}, 20 * time.Millisecond},
-		{kvcache.Hits{Disk: 1}, 105 * time.Millisecond},
-		{kvcache.Hits{Host: 1, Disk: 1}, 205 * time.Millisecond}, // behind the one before
+		{cacheHits{Device: 9}, 0},
+		{cacheHits{Host: 2}, 20 * time.Millisecond},
+		{cacheHits{Disk: 1}, 105 * time.Millisecond},
+		{cacheHits{Host: 1, Disk: 1}, 205 * time.Millisecond}, // behind the one before
 	} {
 		if got := o.ready(now, row.hits).Sub(now); got != row.want {
 			t.Errorf("%+v: ready after %v, want %v", row.hits, got, row.want)
 		}
 	}
-	if got := o.ready(now.Add(time.Second), kvcache.Hits{Disk: 1}).Sub(now); got != 1105*time.Millisecond {
+	if got := o.ready(now.Add(time.Second), cacheHits{Disk: 1}).Sub(now); got != 1105*time.Millisecond {
 		t.Errorf("when the way is free again: %v", got)
 	}
 }

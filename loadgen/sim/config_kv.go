@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // KV defines the blocks of the KV cache, its size and the tiers below it. The zero value of a tier's size turns it off.
@@ -80,12 +78,12 @@ func (c Config) deviceBlocks() int {
 
 // tiers returns the size of all tiers. It fails if one request of the largest size does not fit; engines refuse to
 // start then.
-func (c Config) tiers() (kvcache.Config, error) {
+func (c Config) tiers() (cacheConfig, error) {
 	blocks := c.deviceBlocks()
 	if tokens := blocks * c.KV.TokensPerBlock; tokens < c.MaxModelTokens {
-		return kvcache.Config{}, fmt.Errorf("simulated engine: the KV cache has room for %d tokens, less than one request of MaxModelTokens, %d", tokens, c.MaxModelTokens)
+		return cacheConfig{}, fmt.Errorf("simulated engine: the KV cache has room for %d tokens, less than one request of MaxModelTokens, %d", tokens, c.MaxModelTokens)
 	}
-	return kvcache.Config{
+	return cacheConfig{
 		Device: blocks,
 		Host:   int(c.KV.HostBytes / c.KV.BlockBytes()),
 		Disk:   int(c.KV.DiskBytes / c.KV.BlockBytes()),

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // Engine is a simulated engine. Make one with New.
@@ -38,7 +36,7 @@ type Engine struct {
 	made    bool // the KV cache exists
 	open    bool // requests are accepted
 	faults  Faults
-	tiers   kvcache.Config
+	tiers   cacheConfig
 	batch   batch
 	busy    stopwatch
 	loads   loading

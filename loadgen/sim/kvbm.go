@@ -90,7 +90,7 @@ func (e *Engine) kvbmPage() page {
 		gauges = append(gauges, shown{metric.ForeignKVBMInflightOnboards, "Sequence hashes with an onboard in flight.", func(r *reading) float64 { return float64(r.onboarding) }})
 		hits, spreads = kvbmHits(), kvbmTransfers()
 	}
-	all := append(list(prometheus.CounterValue, nil, counters...), list(prometheus.GaugeValue, nil, gauges...)...)
+	all := append(seriesOf(prometheus.CounterValue, nil, counters...), seriesOf(prometheus.GaugeValue, nil, gauges...)...)
 	all = append(all, hits...)
 	if version == DynamoPrefixed {
 		for i := range all {

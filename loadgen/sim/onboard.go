@@ -2,8 +2,6 @@ package sim
 
 import (
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // lane is the path from one tier to the device, used by one request after the other.
@@ -34,7 +32,7 @@ type onboarding struct {
 }
 
 // ready returns when all blocks that a request found below the device will be on it.
-func (o *onboarding) ready(now time.Time, hits kvcache.Hits) time.Time {
+func (o *onboarding) ready(now time.Time, hits cacheHits) time.Time {
 	host := o.host.bring(now, int64(hits.Host)*o.blockBytes)
 	disk := o.disk.bring(now, int64(hits.Disk)*o.blockBytes)
 	if disk.After(host) {

@@ -102,8 +102,8 @@ type shown struct {
 	read       func(*reading) float64
 }
 
-// list makes series of one kind with the same labels.
-func list(kind prometheus.ValueType, labels prometheus.Labels, all ...shown) []series {
+// seriesOf makes series of one kind with the same labels.
+func seriesOf(kind prometheus.ValueType, labels prometheus.Labels, all ...shown) []series {
 	listed := make([]series, len(all))
 	for i, one := range all {
 		listed[i] = series{one.name, one.help, kind, labels, one.read}

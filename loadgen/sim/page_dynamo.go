@@ -13,21 +13,21 @@ import (
 func (e *Engine) dynamoPage() page {
 	requests := prometheus.Labels{metric.ForeignLabelModel: strings.ToLower(e.config.Model)}
 	model := prometheus.Labels{metric.ForeignLabelModel: e.config.Model}
-	all := list(prometheus.GaugeValue, requests,
+	all := seriesOf(prometheus.GaugeValue, requests,
 		shown{metric.ForeignDynamoInflight, "Requests in flight.", func(r *reading) float64 { return float64(r.running + r.waiting) }},
 		shown{metric.ForeignDynamoQueued, "Requests without their first token.", func(r *reading) float64 { return float64(r.waiting + r.running - r.started) }},
 	)
-	all = append(all, list(prometheus.CounterValue, requests,
+	all = append(all, seriesOf(prometheus.CounterValue, requests,
 		shown{metric.ForeignDynamoOutputTokens, "Output tokens.", func(r *reading) float64 { return float64(r.generatedTokens) }},
 	)...)
-	all = append(all, list(prometheus.GaugeValue, model,
+	all = append(all, seriesOf(prometheus.GaugeValue, model,
 		shown{metric.ForeignDynamoModelBlocks, "KV cache blocks of a worker.", func(r *reading) float64 { return float64(r.tiers.Device) }},
 		shown{metric.ForeignDynamoModelBlockSize, "Tokens of a KV cache block.", func(r *reading) float64 { return float64(r.perBlock) }},
 		shown{metric.ForeignDynamoModelContext, "Context length in tokens.", func(*reading) float64 { return float64(e.config.MaxModelTokens) }},
 		shown{metric.ForeignDynamoModelMaxSeqs, "Most sequences of a worker.", func(*reading) float64 { return float64(e.config.MaxBatch) }},
 	)...)
 	worker := prometheus.Labels{metric.ForeignDynamoLabelRouterWorker: "1", metric.ForeignDynamoLabelRank: "0"}
-	all = append(all, list(prometheus.GaugeValue, worker,
+	all = append(all, seriesOf(prometheus.GaugeValue, worker,
 		shown{metric.ForeignDynamoWorkerRegistered, "Whether the router has this worker.", func(r *reading) float64 {
 			if r.served {
 				return 1

@@ -12,7 +12,7 @@ import (
 func (e *Engine) sglangPage() page {
 	model := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model}
 	ranks := with(with(with(with(model, metric.ForeignLabelEngineType, "unified"), "tp_rank", "0"), "pp_rank", "0"), "moe_ep_rank", "0")
-	gauges := list(prometheus.GaugeValue, ranks,
+	gauges := seriesOf(prometheus.GaugeValue, ranks,
 		shown{metric.ForeignSGLangRunning, "Requests running.", func(r *reading) float64 { return float64(r.running) }},
 		shown{metric.ForeignSGLangQueued, "Requests in the queue.", func(r *reading) float64 { return float64(r.waiting) }},
 		shown{metric.ForeignSGLangUsedTokens, "Tokens in the KV cache.", func(r *reading) float64 { return float64(r.held * r.perBlock) }},
@@ -24,7 +24,7 @@ func (e *Engine) sglangPage() page {
 	)
 	gauges = append(gauges, series{metric.ForeignSGLangCacheConfigInfo, "Configuration of the KV cache, in the labels.", prometheus.GaugeValue,
 		with(model, metric.ForeignSGLangLabelPageSize, strconv.Itoa(e.config.KV.TokensPerBlock)), func(*reading) float64 { return 1 }})
-	counters := list(prometheus.CounterValue, model,
+	counters := seriesOf(prometheus.CounterValue, model,
 		shown{metric.ForeignSGLangPromptTokens, "Prompt tokens processed.", func(r *reading) float64 { return float64(r.promptTokens) }},
 		shown{metric.ForeignSGLangGenerationTokens, "Tokens generated.", func(r *reading) float64 { return float64(r.generatedTokens) }},
 		shown{metric.ForeignSGLangRequests, "Requests processed.", func(r *reading) float64 { return float64(r.ends[finishStop] + r.ends[finishLength]) }},

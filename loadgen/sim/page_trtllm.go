@@ -10,7 +10,7 @@ import (
 // are counted in blocks.
 func (e *Engine) tensorRTLLMPage() page {
 	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model, metric.ForeignLabelEngineType: "trtllm"}
-	gauges := list(prometheus.GaugeValue, labels,
+	gauges := seriesOf(prometheus.GaugeValue, labels,
 		shown{metric.ForeignTensorRTLLMMaxBlocks, "Most KV cache blocks.", func(r *reading) float64 { return float64(r.tiers.Device) }},
 		shown{metric.ForeignTensorRTLLMUsedBlocks, "KV cache blocks in use.", func(r *reading) float64 { return float64(r.held) }},
 		shown{metric.ForeignTensorRTLLMFreeBlocks, "KV cache blocks not in use.", func(r *reading) float64 { return float64(r.tiers.Device - r.held) }},
@@ -23,7 +23,7 @@ func (e *Engine) tensorRTLLMPage() page {
 		shown{metric.ForeignTensorRTLLMPaused, "Requests paused.", func(*reading) float64 { return 0 }},
 		shown{metric.ForeignTensorRTLLMGPUMemory, "GPU memory in use.", (*reading).deviceBytes},
 	)
-	counters := list(prometheus.CounterValue, labels,
+	counters := seriesOf(prometheus.CounterValue, labels,
 		shown{metric.ForeignTensorRTLLMReusedBlocks, "KV cache blocks reused.", func(r *reading) float64 { return float64(r.reusedBlocks) }},
 		shown{metric.ForeignTensorRTLLMMissedBlocks, "KV cache blocks missed.", func(r *reading) float64 { return float64(r.missedBlocks) }},
 		shown{metric.ForeignTensorRTLLMCachedTokens, "Prompt tokens found in the cache.", func(r *reading) float64 { return float64(r.queried() - r.computedTokens) }},

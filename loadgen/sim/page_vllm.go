@@ -14,12 +14,12 @@ const engineNumber = "0"
 // vllmPage returns vLLM's /metrics. Hits are counted in tokens; external are those of a KV connector.
 func (e *Engine) vllmPage() page {
 	labels := prometheus.Labels{metric.ForeignLabelModelName: e.config.Model, metric.ForeignVLLMLabelEngine: engineNumber}
-	gauges := list(prometheus.GaugeValue, labels,
+	gauges := seriesOf(prometheus.GaugeValue, labels,
 		defined(metric.VLLMNumRequestsRunning, func(r *reading) float64 { return float64(r.running) }),
 		defined(metric.VLLMNumRequestsWaiting, func(r *reading) float64 { return float64(r.waiting) }),
 		defined(metric.VLLMKVCacheUsagePerc, (*reading).usage),
 	)
-	counters := list(prometheus.CounterValue, labels,
+	counters := seriesOf(prometheus.CounterValue, labels,
 		defined(metric.VLLMPromptTokensTotal, func(r *reading) float64 { return float64(r.promptTokens) }),
 		defined(metric.VLLMGenerationTokensTotal, func(r *reading) float64 { return float64(r.generatedTokens) }),
 		shown{metric.ForeignVLLMPrefixQueries, "Prompt tokens looked up in the prefix cache.", func(r *reading) float64 { return float64(r.queried()) }},

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // reading is all values of a page at one moment.
@@ -15,8 +13,8 @@ type reading struct {
 	held             int // blocks of the device that requests hold
 	hostBlocks       int // blocks that the host keeps
 	onboarding       int // blocks in transfer to the device
-	tiers            kvcache.Config
-	moves            kvcache.Moves
+	tiers            cacheConfig
+	moves            cacheMoves
 	perBlock         int
 	blockBytes       int64
 	memory           Memory

@@ -3,8 +3,6 @@ package sim
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // sequence is one request in the engine. The batch owns all fields but the atomic ones; the handler may read the others
@@ -15,14 +13,14 @@ type sequence struct {
 	said   answer  // may still change when it is admitted for the first time
 	read   *scroll // the tokens read and written so far
 
-	lease     *kvcache.Lease
-	hits      kvcache.Hits // of its first admission
-	found     kvcache.Hits // of its last
-	ready     time.Time    // when the blocks that were brought back are on the device
-	goal      int          // tokens that must be in the KV cache before it continues to write
-	prefilled int          // of those, the ones that already are
-	complete  int          // blocks that are complete
-	chunk     int          // prompt tokens that the current step reads; 0 means that the step decodes it
+	lease     *cacheLease
+	hits      cacheHits // of its first admission
+	found     cacheHits // of its last
+	ready     time.Time // when the blocks that were brought back are on the device
+	goal      int       // tokens that must be in the KV cache before it continues to write
+	prefilled int       // of those, the ones that already are
+	complete  int       // blocks that are complete
+	chunk     int       // prompt tokens that the current step reads; 0 means that the step decodes it
 	inStep    bool
 	counted   bool // its prompt is counted
 

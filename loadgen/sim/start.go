@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // loading is the progress of reading the weights.
@@ -62,7 +60,7 @@ func (e *Engine) start(ctx context.Context) error {
 }
 
 // makeCache makes an empty KV cache and resets the counters.
-func (e *Engine) makeCache(tiers kvcache.Config) {
+func (e *Engine) makeCache(tiers cacheConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tiers, e.made = tiers, true

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/sim/kvcache"
 )
 
 // tally is the engine's counts since its start. It is separate from the pages: vendors have different names for the
@@ -26,7 +25,7 @@ type tally struct {
 	fromHost, fromDisk                         histogram // time until blocks are brought back
 
 	window window
-	moved  kvcache.Moves // of the cache when counting began
+	moved  cacheMoves // of the cache when counting began
 }
 
 func newTally() tally {
@@ -69,7 +68,7 @@ func (t *tally) admit(s *sequence, perBlock int, now time.Time) {
 }
 
 // fromTiers returns hits in tokens.
-func fromTiers(hits kvcache.Hits, perBlock int) (device, host, disk int64) {
+func fromTiers(hits cacheHits, perBlock int) (device, host, disk int64) {
 	per := int64(perBlock)
 	return int64(hits.Device) * per, int64(hits.Host) * per, int64(hits.Disk) * per
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 const mib = 1 << 20
@@ -112,11 +112,11 @@ func TestTheGrowthOfARunIsItsOwn(t *testing.T) {
 func TestLoadIsEqualWhereItsLevelStays(t *testing.T) {
 	for want, phases := range map[bool][]rundir.PlannedPhase{
 		true: {
-			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Ramp: time.Second}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Poisson, RatePerSecond: 3}},
+			{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed, Ramp: time.Second}}, {Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Poisson, RatePerSecond: 3}},
 		},
 		false: {
-			{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed, Stages: []schedule.Stage{{}}}}, {Name: "measure", Process: schedule.Process{Arrival: schedule.Recorded, Trace: &schedule.Trace{}}},
-			{Name: "A", Process: schedule.Process{Arrival: schedule.Closed}}, {Name: "warmup", Process: schedule.Process{Arrival: schedule.Closed}},
+			{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed, Stages: []traffic.Stage{{}}}}, {Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Recorded, Trace: &traffic.Trace{}}},
+			{Name: "A", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}}, {Name: "warmup", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}},
 		},
 	} {
 		for _, p := range phases {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // resolveArrival completes the arrival process and the end of the phases.
@@ -18,7 +18,7 @@ func (s *Settings) resolveArrival() error {
 		}
 	}
 	s.concurrencyGiven = s.Concurrency != 0
-	if s.Arrival == schedule.Closed && s.Concurrency == 0 {
+	if s.Arrival == traffic.Closed && s.Concurrency == 0 {
 		if s.Concurrency = defaultConcurrency; len(s.stages) == 0 {
 			s.Concurrency = max(s.Concurrency, s.Place.World)
 		}
@@ -44,10 +44,10 @@ func (s *Settings) levelFlag() string {
 }
 
 func (s *Settings) checkBurstiness() error {
-	if s.burstiness != 0 && s.Arrival != schedule.Gamma {
+	if s.burstiness != 0 && s.Arrival != traffic.Gamma {
 		return errors.New("--burstiness: add --arrival gamma")
 	}
-	if s.Arrival == schedule.Gamma && s.burstiness == 0 {
+	if s.Arrival == traffic.Gamma && s.burstiness == 0 {
 		s.burstiness = 1
 	}
 	return nil
@@ -57,13 +57,13 @@ func (s *Settings) checkStages() error {
 	switch {
 	case len(s.stages) == 0:
 		return nil
-	case s.Arrival == schedule.Recorded:
+	case s.Arrival == traffic.Recorded:
 		return errors.New("--stages: a trace has the rate that it was recorded with")
 	case s.rate != 0:
 		return errors.New("--rate: the stages say the rate")
 	case s.duration != 0:
 		return errors.New("--duration: the stages say how long it takes")
-	case s.Arrival == schedule.Closed && s.Concurrency != 0:
+	case s.Arrival == traffic.Closed && s.Concurrency != 0:
 		return errors.New("--concurrency: the stages of a closed loop say how many requests are in flight")
 	}
 	return nil
@@ -74,7 +74,7 @@ func (s *Settings) checkRamp() error {
 	switch {
 	case s.ramp == 0:
 		return nil
-	case s.Arrival != schedule.Closed:
+	case s.Arrival != traffic.Closed:
 		return fmt.Errorf("--ramp: --arrival %s starts requests by the clock; a ramp is of a closed loop", s.Arrival)
 	case len(s.stages) > 0:
 		return errors.New("--ramp: the stages of a closed loop have the number of slots; begin them with fewer")
@@ -88,11 +88,11 @@ func (s *Settings) checkRamp() error {
 
 func (s *Settings) checkRate() error {
 	switch {
-	case s.Arrival == schedule.Closed && s.rate != 0:
+	case s.Arrival == traffic.Closed && s.rate != 0:
 		return errors.New("--rate: a closed loop has no rate; add --arrival constant, poisson or gamma")
-	case s.Arrival == schedule.Recorded && s.rate != 0:
+	case s.Arrival == traffic.Recorded && s.rate != 0:
 		return errors.New("--rate: a trace has the rate that it was recorded with")
-	case s.Arrival != schedule.Closed && s.Arrival != schedule.Recorded && s.rate == 0 && len(s.stages) == 0:
+	case s.Arrival != traffic.Closed && s.Arrival != traffic.Recorded && s.rate == 0 && len(s.stages) == 0:
 		return fmt.Errorf("--rate: --arrival %s needs one, such as --rate 2, or --stages", s.Arrival)
 	}
 	return nil
@@ -100,7 +100,7 @@ func (s *Settings) checkRate() error {
 
 // readTrace reads the trace and refuses the flags that would set the lengths a second time.
 func (s *Settings) readTrace() error {
-	if s.Arrival != schedule.Recorded {
+	if s.Arrival != traffic.Recorded {
 		if s.TracePath != "" {
 			return errors.New("--trace: add --arrival trace")
 		}
@@ -122,31 +122,31 @@ func (s *Settings) readTrace() error {
 		return fmt.Errorf("--trace: %w", err)
 	}
 	defer file.Close()
-	if s.trace, err = schedule.ReadTrace(file); err != nil {
+	if s.trace, err = traffic.ReadTrace(file); err != nil {
 		return fmt.Errorf("--trace: %s: %w", s.TracePath, err)
 	}
 	return nil
 }
 
-func (s *Settings) process() schedule.Process {
-	return schedule.Process{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Ramp: s.ramp, Trace: s.trace}
+func (s *Settings) process() traffic.ArrivalProcess {
+	return traffic.ArrivalProcess{Arrival: s.Arrival, RatePerSecond: s.rate, Burstiness: s.burstiness, Stages: s.stages, Ramp: s.ramp, Trace: s.trace}
 }
 
 // phases returns the phases of the run in order: the warm-up, then the scenario's own phases or, without any, one
 // measured phase.
 func (s *Settings) phases(own []executor.Phase) []executor.Phase {
 	if len(own) > 0 {
-		if s.warmup == (schedule.Limit{}) {
+		if s.warmup == (traffic.Limit{}) {
 			return own
 		}
-		process := schedule.Process{Arrival: schedule.Closed}
+		process := traffic.ArrivalProcess{Arrival: traffic.Closed}
 		return append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
 	}
-	measure := executor.Phase{Name: rundir.PhaseMeasure, Process: s.process(), Limit: schedule.Limit{Requests: s.requests, Duration: s.duration}}
+	measure := executor.Phase{Name: rundir.PhaseMeasure, Process: s.process(), Limit: traffic.Limit{Requests: s.requests, Duration: s.duration}}
 	if len(s.stages) > 0 {
-		measure.Limit.Duration = schedule.TotalTime(s.stages)
+		measure.Limit.Duration = traffic.TotalTime(s.stages)
 	}
-	if s.warmup == (schedule.Limit{}) {
+	if s.warmup == (traffic.Limit{}) {
 		return []executor.Phase{measure}
 	}
 	warmup := s.warmupProcess()
@@ -159,14 +159,14 @@ func (s *Settings) phases(own []executor.Phase) []executor.Phase {
 func (s *Settings) warmupProcess() executor.Phase {
 	p := executor.Phase{Process: s.process()}
 	if s.trace != nil {
-		return executor.Phase{Process: schedule.Process{Arrival: schedule.Closed}, Slots: max(s.Concurrency, 1)}
+		return executor.Phase{Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Slots: max(s.Concurrency, 1)}
 	}
 	for _, stage := range s.stages {
 		if stage.Level == 0 {
 			continue
 		}
 		p.Process.Stages = nil
-		if s.Arrival == schedule.Closed {
+		if s.Arrival == traffic.Closed {
 			p.Slots = int(stage.Level)
 		} else {
 			p.Process.RatePerSecond = stage.Level

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // bursts are the sizes of burst.
@@ -33,11 +33,11 @@ func resolveBurst(s *Settings) error {
 	}
 	b := bursts{count: 4, requests: 16, every: 30 * time.Second}
 	knobs := []knob{
-		knobOf("bursts", &b.count, flagvalue.Between(1, mostSetRequests)),
-		knobOf("requests", &b.requests, flagvalue.AtMost(schedule.MaxSlots)),
-		knobOf("every", &b.every, flagvalue.DurationWithin(time.Millisecond, longestEvery)),
+		knobOf("bursts", &b.count, terminal.Between(1, mostSetRequests)),
+		knobOf("requests", &b.requests, terminal.AtMost(traffic.MaxSlots)),
+		knobOf("every", &b.every, terminal.DurationWithin(time.Millisecond, longestEvery)),
 	}
-	if s.Arrival != schedule.Closed || len(s.stages) > 0 || s.duration != 0 || s.requestsGiven {
+	if s.Arrival != traffic.Closed || len(s.stages) > 0 || s.duration != 0 || s.requestsGiven {
 		return fmt.Errorf("--arrival, --stages, --duration, --requests: --scenario burst has its own; --set says it (%s)", keysOf(knobs))
 	}
 	if err := s.applySizes(knobs); err != nil {
@@ -58,16 +58,16 @@ func writeBurst(s *Settings, f Server) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	made.phases = []executor.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: schedule.Limit{Requests: s.requests}}}
+	made.phases = []executor.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: traffic.Limit{Requests: s.requests}}}
 	made.Facts.Bursts = &rundir.Bursts{Bursts: s.bursts.count, Requests: s.bursts.requests, Every: s.bursts.every}
 	return made, nil
 }
 
 // process returns a process with an arrival for every request; the arrivals of a burst have the same offset.
-func (b bursts) process() schedule.Process {
-	trace := &schedule.Trace{Format: phaseBurst, SHA256: hexSHA256(fmt.Appendf(nil, "%d x %d every %s", b.count, b.requests, b.every))}
+func (b bursts) process() traffic.ArrivalProcess {
+	trace := &traffic.Trace{Format: phaseBurst, SHA256: hexSHA256(fmt.Appendf(nil, "%d x %d every %s", b.count, b.requests, b.every))}
 	for i := range b.count * b.requests {
-		trace.Rows = append(trace.Rows, schedule.Row{Offset: time.Duration(i/b.requests) * b.every})
+		trace.Rows = append(trace.Rows, traffic.TraceRow{Offset: time.Duration(i/b.requests) * b.every})
 	}
-	return schedule.Process{Arrival: schedule.Recorded, Trace: trace}
+	return traffic.ArrivalProcess{Arrival: traffic.Recorded, Trace: trace}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // scaleOf is the scale of a tokenizer that has so many tokens for a word; every other character is one.
-func scaleOf(t testing.TB, each bool, of func(word string) int) prompt.Scale {
+func scaleOf(t testing.TB, each bool, of func(word string) int) traffic.TokenScale {
 	t.Helper()
 	count := func(text string) int {
 		n := 0
@@ -21,8 +21,8 @@ func scaleOf(t testing.TB, each bool, of func(word string) int) prompt.Scale {
 		}
 		return n
 	}
-	probes := prompt.NewProbes()
-	scale, err := prompt.NewScale(prompt.ByTokenizer, prompt.Counts{
+	probes := traffic.NewProbes()
+	scale, err := traffic.NewTokenScale(traffic.ByTokenizer, traffic.ProbeCounts{
 		One: count(probes.One), Short: count(probes.Short), Instructed: count(probes.Instructed), Whole: count(probes.Whole),
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func scaleOf(t testing.TB, each bool, of func(word string) int) prompt.Scale {
 		return scale
 	}
 	var words []int
-	for _, word := range prompt.Words() {
+	for _, word := range traffic.Words() {
 		words = append(words, count(word))
 	}
 	if scale, err = scale.WithWords(words); err != nil {
@@ -42,12 +42,12 @@ func scaleOf(t testing.TB, each bool, of func(word string) int) prompt.Scale {
 }
 
 // scales are those that servers come to, by a name.
-func scales(t testing.TB) map[string]prompt.Scale {
+func scales(t testing.TB) map[string]traffic.TokenScale {
 	t.Helper()
 	one, long := func(string) int { return 1 }, func(word string) int { return 1 + len(word)/5 }
-	return map[string]prompt.Scale{
+	return map[string]traffic.TokenScale{
 		"assumed": {}, "exact": scaleOf(t, false, one), "words": scaleOf(t, true, long), "mean": scaleOf(t, false, long),
-		"ids": prompt.ScaleOfIDs(prompt.AnyIDs()),
+		"ids": traffic.ScaleOfIDs(traffic.AnyTokenIDs()),
 	}
 }
 

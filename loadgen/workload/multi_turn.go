@@ -8,9 +8,8 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Orders in which a client continues its conversations.
@@ -45,11 +44,11 @@ func multiTurn() Scenario {
 
 func resolveMultiTurn(s *Settings) error {
 	switch {
-	case s.Arrival == schedule.Recorded:
+	case s.Arrival == traffic.Recorded:
 		return errors.New("--arrival: a trace has no conversations; use --scenario standard")
 	case s.concurrencyGiven:
 		return fmt.Errorf("--concurrency: in --scenario %s it is --clients that says how many requests are in flight", scenarioMultiTurn)
-	case s.Arrival == schedule.Closed && len(s.stages) > 0:
+	case s.Arrival == traffic.Closed && len(s.stages) > 0:
 		return errors.New("--stages: the number of clients does not change; add --arrival poisson for stages of rates")
 	case s.PromptIDs:
 		return errors.New("--prompt-ids: conversations go on with the text of answers")
@@ -72,9 +71,9 @@ func resolveMultiTurn(s *Settings) error {
 
 // talks are the conversations of a run.
 type talks struct {
-	set      prompt.Set // used without a file
-	file     []prompt.Conversation
-	shared   prompt.Prompt
+	set      traffic.PromptSet // used without a file
+	file     []traffic.Conversation
+	shared   traffic.Prompt
 	turns    []int // of each conversation of the file
 	maxTurns int   // of conversations that are not from the file
 
@@ -163,7 +162,7 @@ func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error)
 }
 
 // fitting returns how many of the first turns of a conversation fit.
-func (t *talks) fitting(s *Settings, f Server, c prompt.Conversation, turns int) int {
+func (t *talks) fitting(s *Settings, f Server, c traffic.Conversation, turns int) int {
 	tokens := t.shared.Tokens
 	for _, m := range c.Before {
 		tokens += f.Scale.Count(m.Content) + messageTokens
@@ -220,7 +219,7 @@ type progressOf struct{ conversation, taken int }
 func (t talks) client(phase string, lane int) *client {
 	return &client{
 		talks: t, phase: phase, lane: lane, upNext: lane, most: (t.mostActive + t.clients - 1 - lane) / t.clients,
-		random: prompt.Random(t.seed, phase+"/client", lane),
+		random: traffic.NewRandom(t.seed, phase+"/client", lane),
 	}
 }
 
@@ -250,7 +249,7 @@ func (c *client) next() (ask, bool) {
 	}
 	return ask{
 		lane: c.lane, conversation: c.name(now.conversation), number: now.conversation, turn: now.taken, last: last,
-		draw: func() prompt.Prompt { return c.turn(c.phase, now.conversation, now.taken-1) },
+		draw: func() traffic.Prompt { return c.turn(c.phase, now.conversation, now.taken-1) },
 	}, true
 }
 
@@ -277,13 +276,13 @@ func (c *client) name(conversation int) string {
 }
 
 // turn makes the text of one turn; the first one includes the messages before it.
-func (c *client) turn(phase string, conversation, turn int) prompt.Prompt {
+func (c *client) turn(phase string, conversation, turn int) traffic.Prompt {
 	if c.file == nil {
 		return c.set.Turn(phase, conversation, turn)
 	}
 	from := c.file[c.at(conversation)]
 	said := from.Turns[turn]
-	p := prompt.Prompt{Text: said.Text, Tokens: said.Tokens, OutputTokens: said.OutputTokens, SharedBytes: said.SharedBytes}
+	p := traffic.Prompt{Text: said.Text, Tokens: said.Tokens, OutputTokens: said.OutputTokens, SharedBytes: said.SharedBytes}
 	if turn > 0 {
 		return p
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // talking is the settings of a multi-turn run whose server takes as many tokens.
@@ -326,7 +326,7 @@ func BenchmarkTurnWithALongHistory(b *testing.B) {
 	w := &Workload{model: "m", engine: "vllm", Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
 	history := newDialogue()
 	history.say(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
-	speak, _ := w.turn(history, draft{prompt: prompt.Prompt{Text: "and then?"}, sampling: w.Sampling})
+	speak, _ := w.turn(history, draft{prompt: traffic.Prompt{Text: "and then?"}, sampling: w.Sampling})
 	b.ReportAllocs()
 	for b.Loop() {
 		var j executor.Job

@@ -8,7 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 const ms = int64(time.Millisecond)
@@ -26,12 +26,12 @@ func waitByTimer(clock openai.Clock) func(context.Context, int64) error {
 	}
 }
 
-func closed(limit schedule.Limit) executor.Phase {
-	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: schedule.Closed}, Limit: limit}
+func closed(limit traffic.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: limit}
 }
 
-func open(arrival schedule.Arrival, rate float64, limit schedule.Limit) executor.Phase {
-	return executor.Phase{Name: "measure", Process: schedule.Process{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
+func open(arrival traffic.Arrival, rate float64, limit traffic.Limit) executor.Phase {
+	return executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: arrival, RatePerSecond: rate}, Limit: limit}
 }
 
 func timesOf(records []openai.Record, of func(openai.Record) int64) []int64 {

@@ -14,9 +14,8 @@ import (
 	"sync"
 
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // planBlock is how many requests of an endless phase are planned at a time.
@@ -46,14 +45,14 @@ func (w *Workload) Plan(ctx context.Context, out io.Writer) (sha256Hex string, e
 // hashRules adds the rules that the schedule's lines do not contain.
 func (w *Workload) hashRules(sum hash.Hash) error {
 	type rule struct {
-		Phase   string           `json:"phase"`
-		Process schedule.Process `json:"process"`
-		Limit   schedule.Limit   `json:"limit"`
+		Phase   string                 `json:"phase"`
+		Process traffic.ArrivalProcess `json:"process"`
+		Limit   traffic.Limit          `json:"limit"`
 	}
 	rules := struct {
 		Schema      string          `json:"schema"`
 		Sampling    rundir.Sampling `json:"sampling"`
-		Output      prompt.Lengths  `json:"output_tokens"`
+		Output      traffic.Lengths `json:"output_tokens"`
 		Script      rundir.Script   `json:"script"`
 		Concurrency int             `json:"concurrency"`
 		Phases      []rule          `json:"phases"`

@@ -12,16 +12,15 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func workloadOf(phases ...executor.Phase) *Workload {
 	w := &Workload{
 		model: "m", engine: "vllm", seed: 1337, Phases: phases,
 		Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1},
-		Output:   prompt.Lengths{Min: 8, Max: 32},
+		Output:   traffic.Lengths{Min: 8, Max: 32},
 	}
 	w.ofLengths(20, 60)
 	return w
@@ -29,7 +28,7 @@ func workloadOf(phases ...executor.Phase) *Workload {
 
 // ofLengths gives the workload prompts of its seed and of the given lengths.
 func (w *Workload) ofLengths(least, most int) {
-	set := prompt.Set{Seed: w.seed, Lengths: []prompt.Lengths{{Min: least, Max: most}}}
+	set := traffic.PromptSet{Seed: w.seed, Lengths: []traffic.Lengths{{Min: least, Max: most}}}
 	w.Script = Script{lanes: 1, Slots: 4, asks: numbered(set.Prompt), longest: most}
 }
 
@@ -52,9 +51,9 @@ func plan(t *testing.T, w *Workload) (sum string, entries []rundir.ScheduleLine)
 }
 
 func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
-	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
+	warmup := open(traffic.Poisson, 5, traffic.Limit{Requests: 3})
 	warmup.Name = rundir.PhaseWarmup
-	w := workloadOf(warmup, open(schedule.Poisson, 5, schedule.Limit{Requests: 20}))
+	w := workloadOf(warmup, open(traffic.Poisson, 5, traffic.Limit{Requests: 20}))
 	_, entries := plan(t, w)
 	if len(entries) != 23 {
 		t.Fatalf("%d lines planned, want 23", len(entries))
@@ -76,7 +75,7 @@ func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
 }
 
 func TestABodyAsksForWhatThePlanSays(t *testing.T) {
-	w := workloadOf(closed(schedule.Limit{Requests: 1}))
+	w := workloadOf(closed(traffic.Limit{Requests: 1}))
 	w.Sampling.IgnoreEOS = true
 	_, entries := plan(t, w)
 	j := <-w.Prepare(t.Context(), w.Phases[0], io.Discard)[0].jobs
@@ -102,7 +101,7 @@ func TestABodyAsksForWhatThePlanSays(t *testing.T) {
 // two are the same workload all the same.
 func TestWhatIsSaltedIsApartFromOtherRuns(t *testing.T) {
 	sent := func(run string) (salt, hash string) {
-		w := workloadOf(closed(schedule.Limit{Requests: 1}))
+		w := workloadOf(closed(traffic.Limit{Requests: 1}))
 		w.run = run
 		asks := w.Script.asks
 		w.Script.asks = func(phase string, first int) iter.Seq[ask] {
@@ -132,9 +131,9 @@ func TestWhatIsSaltedIsApartFromOtherRuns(t *testing.T) {
 }
 
 func TestWarmupAndMeasuredRequestsShareNoPrompt(t *testing.T) {
-	warmup := closed(schedule.Limit{Requests: 8})
+	warmup := closed(traffic.Limit{Requests: 8})
 	warmup.Name = rundir.PhaseWarmup
-	_, entries := plan(t, workloadOf(warmup, closed(schedule.Limit{Requests: 8})))
+	_, entries := plan(t, workloadOf(warmup, closed(traffic.Limit{Requests: 8})))
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if seen[e.PromptSHA256] {
@@ -147,9 +146,9 @@ func TestWarmupAndMeasuredRequestsShareNoPrompt(t *testing.T) {
 // The measured requests must not depend on how the warm-up was set: it would make runs with
 // another warm-up incomparable.
 func TestTheMeasuredPlanDoesNotDependOnTheWarmup(t *testing.T) {
-	measured := open(schedule.Poisson, 5, schedule.Limit{Requests: 5})
+	measured := open(traffic.Poisson, 5, traffic.Limit{Requests: 5})
 	_, alone := plan(t, workloadOf(measured))
-	warmup := open(schedule.Poisson, 5, schedule.Limit{Requests: 3})
+	warmup := open(traffic.Poisson, 5, traffic.Limit{Requests: 3})
 	warmup.Name = rundir.PhaseWarmup
 	_, both := plan(t, workloadOf(warmup, measured))
 	for i, e := range alone {
@@ -161,7 +160,7 @@ func TestTheMeasuredPlanDoesNotDependOnTheWarmup(t *testing.T) {
 }
 
 func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing.T) {
-	base := func() *Workload { return workloadOf(closed(schedule.Limit{Requests: 10})) }
+	base := func() *Workload { return workloadOf(closed(traffic.Limit{Requests: 10})) }
 	want, _ := plan(t, base())
 	if again, _ := plan(t, base()); again != want {
 		t.Error("the same workload has two hashes")
@@ -185,10 +184,10 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 		"requests":     func(w *Workload) { w.Phases[0].Limit.Requests++ },
 		"duration":     func(w *Workload) { w.Phases[0].Limit.Duration = time.Hour },
 		"arrival": func(w *Workload) {
-			w.Phases[0].Process = schedule.Process{Arrival: schedule.Constant, RatePerSecond: 1}
+			w.Phases[0].Process = traffic.ArrivalProcess{Arrival: traffic.Constant, RatePerSecond: 1}
 		},
 		"warmup": func(w *Workload) {
-			w.Phases = append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: w.Phases[0].Process, Limit: schedule.Limit{Requests: 1}}}, w.Phases...)
+			w.Phases = append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: w.Phases[0].Process, Limit: traffic.Limit{Requests: 1}}}, w.Phases...)
 		},
 	} {
 		w := base()
@@ -200,7 +199,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 }
 
 func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
-	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w := workloadOf(closed(traffic.Limit{Duration: time.Hour}))
 	w.ofLengths(1, 1)
 	_, entries := plan(t, w)
 	if len(entries) != planBlock {
@@ -231,7 +230,7 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 }
 
 func TestAFullDiskWhilePlanningEndsTheJobsWithAnError(t *testing.T) {
-	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w := workloadOf(closed(traffic.Limit{Duration: time.Hour}))
 	w.ofLengths(1, 1)
 	q := w.Prepare(t.Context(), w.Phases[0], failingWriter{})
 	jobs := 0
@@ -244,7 +243,7 @@ func TestAFullDiskWhilePlanningEndsTheJobsWithAnError(t *testing.T) {
 }
 
 func TestPreparedJobsFitIntoMemory(t *testing.T) {
-	for longest, want := range map[int]int{1: mostPrepared, 2048: mostPrepared, 32768: 341, prompt.MaxTokens: fewestPrepared} {
+	for longest, want := range map[int]int{1: mostPrepared, 2048: mostPrepared, 32768: 341, traffic.MaxTokens: fewestPrepared} {
 		w := workloadOf()
 		w.ofLengths(1, longest)
 		if got := w.prepared(); got != want {
@@ -258,10 +257,10 @@ func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
 		p    executor.Phase
 		want int
 	}{
-		{closed(schedule.Limit{Requests: 7}), 7},
-		{closed(schedule.Limit{Duration: time.Minute}), 0},
-		{open(schedule.Constant, 10, schedule.Limit{Duration: time.Second}), 10},
-		{open(schedule.Constant, 10, schedule.Limit{Duration: time.Second, Requests: 4}), 4},
+		{closed(traffic.Limit{Requests: 7}), 7},
+		{closed(traffic.Limit{Duration: time.Minute}), 0},
+		{open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}), 10},
+		{open(traffic.Constant, 10, traffic.Limit{Duration: time.Second, Requests: 4}), 4},
 	} {
 		if got := workloadOf().Requests(c.p); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.p, got, c.want)
@@ -270,7 +269,7 @@ func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
 }
 
 func BenchmarkPrepare(b *testing.B) {
-	w := workloadOf(closed(schedule.Limit{Duration: time.Hour}))
+	w := workloadOf(closed(traffic.Limit{Duration: time.Hour}))
 	w.ofLengths(1280, 1280)
 	b.ReportAllocs()
 	next, stop := iter.Pull(w.slots(w.Phases[0], 0))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // completions is the endpoint that takes one text.
@@ -32,7 +32,7 @@ func (s *Settings) resolvePrompts() error {
 		return errors.New("--input-tokens: the prompts of a file have the lengths that they have; --max-input-tokens with --clip cuts them")
 	}
 	if !slices.Contains(PromptSets(), s.Prompts) {
-		if err := s.readPrompts(prompt.Assumption()); err != nil {
+		if err := s.readPrompts(traffic.Assumption()); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Settings) checkIDs() error {
 	switch {
 	case s.endpoint != completions:
 		return errors.New("--prompt-ids: the chat endpoint takes messages; add --endpoint completions")
-	case s.templateFlag != prompt.TemplateNone:
+	case s.templateFlag != traffic.TemplateNone:
 		return errors.New("--prompt-ids: a template makes a text of messages, and token ids are neither")
 	case s.file != nil:
 		return errors.New("--prompt-ids: the prompts of a file are texts; use --prompts short, long or mixed")
@@ -56,9 +56,9 @@ func (s *Settings) checkIDs() error {
 }
 
 // readPrompts reads the prompt file with the given scale.
-func (s *Settings) readPrompts(scale prompt.Scale) error {
+func (s *Settings) readPrompts(scale traffic.TokenScale) error {
 	var err error
-	if s.file, err = prompt.ReadFile(s.Prompts, scale, s.Seed); err != nil {
+	if s.file, err = traffic.ReadPromptFile(s.Prompts, scale, s.Seed); err != nil {
 		return fmt.Errorf("--prompts: %s: %w (want %s or a file)", s.Prompts, err, strings.Join(PromptSets(), ", "))
 	}
 	return nil
@@ -66,22 +66,22 @@ func (s *Settings) readPrompts(scale prompt.Scale) error {
 
 // resolveTemplate reads the template.
 func (s *Settings) resolveTemplate() error {
-	if s.templateFlag == prompt.TemplateNone {
+	if s.templateFlag == traffic.TemplateNone {
 		return nil
 	}
 	if s.endpoint != completions {
 		return errors.New("--template: the chat endpoint applies the model's own; add --endpoint completions")
 	}
 	var err error
-	if s.templateName = s.templateFlag; s.templateFlag == prompt.TemplateLlama3 {
-		s.template, err = prompt.Llama3()
+	if s.templateName = s.templateFlag; s.templateFlag == traffic.TemplateLlama3 {
+		s.template, err = traffic.Llama3()
 		return err
 	}
 	source, err := os.ReadFile(s.templateFlag)
 	if err != nil {
 		return fmt.Errorf("--template: %w", err)
 	}
-	if s.template, err = prompt.ParseTemplate(string(source)); err != nil {
+	if s.template, err = traffic.ParseTemplate(string(source)); err != nil {
 		return fmt.Errorf("--template: %s: %w", s.templateFlag, err)
 	}
 	s.templateName = hexSHA256(source)
@@ -89,34 +89,34 @@ func (s *Settings) resolveTemplate() error {
 }
 
 // promptSet returns the set that prompts are made from, without their lengths.
-func (s *Settings) promptSet(scale prompt.Scale) prompt.Set {
-	return prompt.Set{Seed: s.Seed, Key: s.PromptKey, SharedTokens: s.sharedTokens, Scale: scale}
+func (s *Settings) promptSet(scale traffic.TokenScale) traffic.PromptSet {
+	return traffic.PromptSet{Seed: s.Seed, Key: s.PromptKey, SharedTokens: s.sharedTokens, Scale: scale}
 }
 
 // lengthsOf returns the lengths of prompts in tokens. Long prompts follow the range that KV-tier studies of
 // unified-memory machines use.
-func lengthsOf(s *Settings) []prompt.Lengths {
-	short, long := prompt.Lengths{Min: 512, Max: 2048}, prompt.Lengths{Min: 8192, Max: 32768}
+func lengthsOf(s *Settings) []traffic.Lengths {
+	short, long := traffic.Lengths{Min: 512, Max: 2048}, traffic.Lengths{Min: 8192, Max: 32768}
 	switch {
 	case s.inputTokens != nil:
-		return []prompt.Lengths{*s.inputTokens}
+		return []traffic.Lengths{*s.inputTokens}
 	case s.Prompts == promptsLong:
-		return []prompt.Lengths{long}
+		return []traffic.Lengths{long}
 	case s.Prompts == promptsMixed:
-		return []prompt.Lengths{short, long}
+		return []traffic.Lengths{short, long}
 	default:
-		return []prompt.Lengths{short}
+		return []traffic.Lengths{short}
 	}
 }
 
-func parseLengths(s string) (*prompt.Lengths, error) {
-	lengths, err := prompt.ParseLengths(s)
+func parseLengths(s string) (*traffic.Lengths, error) {
+	lengths, err := traffic.ParseLengths(s)
 	return &lengths, err
 }
 
 // parseCap reads the caps of outputs, N or MIN:MAX.
-func parseCap(s string) (prompt.Lengths, error) {
-	lengths, err := prompt.ParseLengths(s)
+func parseCap(s string) (traffic.Lengths, error) {
+	lengths, err := traffic.ParseLengths(s)
 	if err == nil && strings.Contains(s, ",") {
 		err = fmt.Errorf("%q is neither N nor MIN:MAX", s)
 	}
@@ -124,4 +124,4 @@ func parseCap(s string) (prompt.Lengths, error) {
 }
 
 // Template makes one text of messages; nil if the server applies the template.
-func (s *Settings) Template() *prompt.Template { return s.template }
+func (s *Settings) Template() *traffic.Template { return s.template }

@@ -3,7 +3,7 @@ package workload
 import (
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // rehydrateReplay fills the tiers with a few long prompts, thrashes the upper tiers with many others, and sends the
@@ -17,7 +17,7 @@ func rehydrateReplay() Scenario {
 
 func resolveRehydrateReplay(s *Settings) error {
 	c := sets{
-		first:      promptGroup{name: "populate", requests: 16, concurrency: 1, lengths: &prompt.Lengths{Min: 4096, Max: 4096}},
+		first:      promptGroup{name: "populate", requests: 16, concurrency: 1, lengths: &traffic.Lengths{Min: 4096, Max: 4096}},
 		pressure:   promptGroup{name: "thrash", requests: 96, concurrency: s.Concurrency},
 		firstPhase: "populate", pressurePhase: "thrash", replayPhase: "replay", passes: 1,
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // reuseVerify sends the same prompts several times in a row with no other requests between: a cache should answer all
@@ -24,9 +24,9 @@ func resolveReuseVerify(s *Settings) error {
 	c := sets{first: promptGroup{name: "reuse", requests: 8, concurrency: 1}, firstPhase: "reuse_1"}
 	err := s.resolveSets(c, func(c *sets) []knob {
 		return append([]knob{
-			knobOf("requests", &c.first.requests, flagvalue.Between(1, mostSetRequests)),
+			knobOf("requests", &c.first.requests, terminal.Between(1, mostSetRequests)),
 			knobOf("tokens", &c.first.lengths, parseLengths),
-			knobOf("repeats", &repeats, flagvalue.AtMost(mostPasses)),
+			knobOf("repeats", &repeats, terminal.AtMost(mostPasses)),
 		}, c.knobs()...)
 	})
 	if err == nil && repeats < 2 {

@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // longestInput returns the most tokens that a prompt may have with an answer of the given length; known is false if
@@ -35,7 +35,7 @@ func (f Server) room(s *Settings, output int) string {
 
 // fit returns the prompt lengths to draw from. Lengths of a prompt set are clipped to the limit; lengths from the user
 // are refused above it, before the run.
-func (f Server) fit(s *Settings, lengths []prompt.Lengths, output int) ([]prompt.Lengths, error) {
+func (f Server) fit(s *Settings, lengths []traffic.Lengths, output int) ([]traffic.Lengths, error) {
 	longest, known := f.longestInput(s, output)
 	if !known {
 		return lengths, nil
@@ -44,7 +44,7 @@ func (f Server) fit(s *Settings, lengths []prompt.Lengths, output int) ([]prompt
 	for i, asked := range lengths {
 		clipped, ok := asked.Clip(longest)
 		if !ok && s.clip && longest >= 1 {
-			clipped, ok = prompt.Lengths{Min: longest, Max: longest}, true
+			clipped, ok = traffic.Lengths{Min: longest, Max: longest}, true
 		}
 		if ok && (s.inputTokens == nil || s.clip || clipped == asked) {
 			lengths[i] = clipped

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/prompt"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func TestPromptLengthsStayBelowTheServersLimit(t *testing.T) {
@@ -13,21 +13,21 @@ func TestPromptLengthsStayBelowTheServersLimit(t *testing.T) {
 		name  string
 		limit int
 		args  []string
-		want  []prompt.Lengths
+		want  []traffic.Lengths
 		says  string
 	}{
-		{"no limit known", 0, nil, []prompt.Lengths{{Min: 512, Max: 2048}}, ""},
-		{"room enough", 32768, nil, []prompt.Lengths{{Min: 512, Max: 2048}}, ""},
-		{"a set is clipped", 1512, nil, []prompt.Lengths{{Min: 512, Max: 1000}}, ""},
-		{"long ones too", 20000, []string{"--prompts=long"}, []prompt.Lengths{{Min: 8192, Max: 19488}}, ""},
+		{"no limit known", 0, nil, []traffic.Lengths{{Min: 512, Max: 2048}}, ""},
+		{"room enough", 32768, nil, []traffic.Lengths{{Min: 512, Max: 2048}}, ""},
+		{"a set is clipped", 1512, nil, []traffic.Lengths{{Min: 512, Max: 1000}}, ""},
+		{"long ones too", 20000, []string{"--prompts=long"}, []traffic.Lengths{{Min: 8192, Max: 19488}}, ""},
 		{"nothing is left of a set", 600, nil, nil, "--prompts"},
 		{"a given length is not clipped", 1512, []string{"--input-tokens=500:1001"}, nil, "--input-tokens"},
-		{"a given length is clipped on demand", 1512, []string{"--input-tokens=500:1001", "--clip"}, []prompt.Lengths{{Min: 500, Max: 1000}}, ""},
-		{"a given one that is too long altogether too", 1512, []string{"--input-tokens=5000", "--clip"}, []prompt.Lengths{{Min: 1000, Max: 1000}}, ""},
-		{"a limit of the user", 0, []string{"--max-input-tokens=900", "--token-margin=0"}, []prompt.Lengths{{Min: 512, Max: 900}}, ""},
-		{"the lower limit counts", 1512, []string{"--max-input-tokens=9000", "--token-margin=100"}, []prompt.Lengths{{Min: 512, Max: 1156}}, ""},
-		{"the shared text counts", 1512, []string{"--shared-prefix-tokens=400"}, []prompt.Lengths{{Min: 512, Max: 600}}, ""},
-		{"a given length that fits", 1512, []string{"--input-tokens=500:1000"}, []prompt.Lengths{{Min: 500, Max: 1000}}, ""},
+		{"a given length is clipped on demand", 1512, []string{"--input-tokens=500:1001", "--clip"}, []traffic.Lengths{{Min: 500, Max: 1000}}, ""},
+		{"a given one that is too long altogether too", 1512, []string{"--input-tokens=5000", "--clip"}, []traffic.Lengths{{Min: 1000, Max: 1000}}, ""},
+		{"a limit of the user", 0, []string{"--max-input-tokens=900", "--token-margin=0"}, []traffic.Lengths{{Min: 512, Max: 900}}, ""},
+		{"the lower limit counts", 1512, []string{"--max-input-tokens=9000", "--token-margin=100"}, []traffic.Lengths{{Min: 512, Max: 1156}}, ""},
+		{"the shared text counts", 1512, []string{"--shared-prefix-tokens=400"}, []traffic.Lengths{{Min: 512, Max: 600}}, ""},
+		{"a given length that fits", 1512, []string{"--input-tokens=500:1000"}, []traffic.Lengths{{Min: 500, Max: 1000}}, ""},
 	} {
 		s, err := given(t, c.args...)
 		if err != nil {

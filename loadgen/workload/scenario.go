@@ -7,8 +7,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Scenarios that other packages refer to; ScenarioStandard is the default.
@@ -114,7 +114,7 @@ func (made *Script) note(format string, values ...any) {
 type ask struct {
 	lane int
 	// draw makes the prompt, or the text of a turn.
-	draw func() prompt.Prompt
+	draw func() traffic.Prompt
 	// salt separates the request from what the server cached for others, if the server supports it.
 	salt string
 	// conversation and turn, from 1 on, are set if the request continues a conversation; last is true for its last

@@ -7,12 +7,11 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/flagvalue"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Phases of the drift baseline: the same prompts twice, in separate caches.
@@ -26,8 +25,8 @@ type promptGroup struct {
 	name        string
 	requests    int
 	concurrency int
-	lengths     *prompt.Lengths // the run's lengths if nil
-	drawn       []prompt.Lengths
+	lengths     *traffic.Lengths // the run's lengths if nil
+	drawn       []traffic.Lengths
 }
 
 // sets are the sizes of a scenario that sends sets of prompts, some of them again.
@@ -49,13 +48,13 @@ type sets struct {
 // knobs returns the sizes that every such scenario has.
 func (c *sets) knobs() []knob {
 	return []knob{
-		knobOf("baseline.requests", &c.baseline.requests, flagvalue.Between(0, mostSetRequests)),
-		knobOf("device.tokens", &c.room.DeviceTokens, flagvalue.Positive),
-		knobOf("host.bytes", &c.room.HostBytes, flagvalue.Positive),
-		knobOf("disk.bytes", &c.room.DiskBytes, flagvalue.Positive),
-		knobOf("disk.filter", &c.room.Off.DiskFilter, flagvalue.OneOf(evidence.FilterOn, evidence.FilterOff)),
-		knobOf("token.bytes", &c.room.TokenBytes, flagvalue.Positive),
-		knobOf("block.bytes", &c.blockBytes, flagvalue.Positive),
+		knobOf("baseline.requests", &c.baseline.requests, terminal.Between(0, mostSetRequests)),
+		knobOf("device.tokens", &c.room.DeviceTokens, terminal.Positive),
+		knobOf("host.bytes", &c.room.HostBytes, terminal.Positive),
+		knobOf("disk.bytes", &c.room.DiskBytes, terminal.Positive),
+		knobOf("disk.filter", &c.room.Off.DiskFilter, terminal.OneOf(evidence.FilterOn, evidence.FilterOff)),
+		knobOf("token.bytes", &c.room.TokenBytes, terminal.Positive),
+		knobOf("block.bytes", &c.blockBytes, terminal.Positive),
 	}
 }
 
@@ -63,16 +62,16 @@ func (c *sets) knobs() []knob {
 // does not change what the tiers held before it.
 func (c *sets) replayKnobs() []knob {
 	return []knob{
-		knobOf("replay.concurrency", &c.replaySlots, flagvalue.AtMost(schedule.MaxSlots)),
-		knobOf("repeats", &c.passes, flagvalue.AtMost(mostPasses)),
+		knobOf("replay.concurrency", &c.replaySlots, terminal.AtMost(traffic.MaxSlots)),
+		knobOf("repeats", &c.passes, terminal.AtMost(mostPasses)),
 	}
 }
 
 // knobs returns the sizes of a set.
 func (g *promptGroup) knobs(prefix string) []knob {
 	return []knob{
-		knobOf(prefix+"requests", &g.requests, flagvalue.Between(1, mostSetRequests)),
-		knobOf(prefix+"concurrency", &g.concurrency, flagvalue.AtMost(schedule.MaxSlots)),
+		knobOf(prefix+"requests", &g.requests, terminal.Between(1, mostSetRequests)),
+		knobOf(prefix+"concurrency", &g.concurrency, terminal.AtMost(traffic.MaxSlots)),
 		knobOf(prefix+"tokens", &g.lengths, parseLengths),
 	}
 }
@@ -90,7 +89,7 @@ func (s *Settings) resolveSets(c sets, knobs func(*sets) []knob) error {
 		flag  string
 		given bool
 	}{
-		{"--arrival", s.Arrival != schedule.Closed}, {"--stages", len(s.stages) > 0}, {"--duration", s.duration != 0},
+		{"--arrival", s.Arrival != traffic.Closed}, {"--stages", len(s.stages) > 0}, {"--duration", s.duration != 0},
 		{"--requests", s.requestsGiven}, {"--shared-prefix-tokens", s.sharedTokens > 0},
 	} {
 		if other.given {
@@ -180,8 +179,8 @@ func writeSets(s *Settings, f Server) (Script, error) {
 	for _, at := range c.steps() {
 		groups[at.phase] = at
 		made.phases = append(made.phases, executor.Phase{
-			Name: at.phase, Process: schedule.Process{Arrival: schedule.Closed},
-			Limit: schedule.Limit{Requests: at.group.requests}, Slots: at.slots,
+			Name: at.phase, Process: traffic.ArrivalProcess{Arrival: traffic.Closed},
+			Limit: traffic.Limit{Requests: at.group.requests}, Slots: at.slots,
 		})
 		made.longest = max(made.longest, longestOf(at.group.drawn))
 	}
@@ -193,7 +192,7 @@ func writeSets(s *Settings, f Server) (Script, error) {
 }
 
 // groupLengths returns the lengths of a set, clipped to the limit.
-func (s *Settings) groupLengths(f Server, g *promptGroup) ([]prompt.Lengths, error) {
+func (s *Settings) groupLengths(f Server, g *promptGroup) ([]traffic.Lengths, error) {
 	asked := *s
 	if g.lengths != nil {
 		asked.inputTokens = g.lengths
@@ -202,20 +201,20 @@ func (s *Settings) groupLengths(f Server, g *promptGroup) ([]prompt.Lengths, err
 }
 
 // groupAsks yields the requests of a set. The warm-up, which has no set, draws like the first one.
-func (s *Settings) groupAsks(set prompt.Set, at step, warmup []prompt.Lengths, phase string, first int) iter.Seq[ask] {
+func (s *Settings) groupAsks(set traffic.PromptSet, at step, warmup []traffic.Lengths, phase string, first int) iter.Seq[ask] {
 	name, lengths := phase, warmup
 	if at.group != nil {
 		name, lengths = at.group.name, at.group.drawn
 	}
 	set.Lengths = lengths
 	return func(yield func(ask) bool) {
-		for index := first; yield(ask{salt: at.salt, draw: func() prompt.Prompt { return at.prompt(s.groupPrompt(set, name, index)) }}); index++ {
+		for index := first; yield(ask{salt: at.salt, draw: func() traffic.Prompt { return at.prompt(s.groupPrompt(set, name, index)) }}); index++ {
 		}
 	}
 }
 
 // prompt returns the group's prompt as the phase sends it.
-func (at step) prompt(p prompt.Prompt) prompt.Prompt {
+func (at step) prompt(p traffic.Prompt) traffic.Prompt {
 	if at.again {
 		p.RepeatedTokens = p.Tokens
 	}
@@ -224,9 +223,9 @@ func (at step) prompt(p prompt.Prompt) prompt.Prompt {
 
 // groupPrompt returns a prompt as a function of set and number, with the length of its answer: a repeated prompt asks
 // for the same length.
-func (s *Settings) groupPrompt(set prompt.Set, name string, index int) prompt.Prompt {
+func (s *Settings) groupPrompt(set traffic.PromptSet, name string, index int) traffic.Prompt {
 	p := set.Prompt(name, index)
-	p.OutputTokens = s.outputTokens.Draw(prompt.Random(s.Seed, name+outputStream, index))
+	p.OutputTokens = s.outputTokens.Draw(traffic.NewRandom(s.Seed, name+outputStream, index))
 	return p
 }
 
@@ -247,7 +246,7 @@ func factsOf(steps []step) []rundir.PromptSet {
 }
 
 // load returns how many tokens a set takes in the cache.
-func (s *Settings) load(set prompt.Set, g promptGroup) evidence.Load {
+func (s *Settings) load(set traffic.PromptSet, g promptGroup) evidence.Load {
 	set.Lengths = g.drawn
 	load := evidence.Load{Name: g.name, Requests: g.requests}
 	for i := range g.requests {
@@ -258,7 +257,7 @@ func (s *Settings) load(set prompt.Set, g promptGroup) evidence.Load {
 }
 
 // fit sizes the pressure for --fit-pressure by the size of the tiers that it must fill.
-func (c *sets) fit(s *Settings, set prompt.Set) error {
+func (c *sets) fit(s *Settings, set traffic.PromptSet) error {
 	if s.fitPressure == 0 {
 		return nil
 	}
@@ -284,7 +283,7 @@ func (c *sets) fit(s *Settings, set prompt.Set) error {
 const fitSample = 64
 
 // foretell adds the expected cache behavior to the script, and refuses a run that cannot show any.
-func (c *sets) foretell(s *Settings, set prompt.Set, made *Script) error {
+func (c *sets) foretell(s *Settings, set traffic.PromptSet, made *Script) error {
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
 		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Told: c.room.Off,

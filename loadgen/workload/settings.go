@@ -9,10 +9,9 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Defaults of settings whose zero value means that they are not set.
@@ -26,14 +25,14 @@ type Settings struct {
 	endpoint       openai.Endpoint // of the target
 	Scenario       Scenario
 	Prompts        string // a set's name or a file
-	file           *prompt.File
-	inputTokens    *prompt.Lengths
+	file           *traffic.PromptFile
+	inputTokens    *traffic.Lengths
 	maxInputTokens int
 	tokenMargin    int
 	clip           bool
 	sharedTokens   int
-	outputTokens   prompt.Lengths
-	template       *prompt.Template
+	outputTokens   traffic.Lengths
+	template       *traffic.Template
 	templateName   string
 	templateFlag   string
 	IgnoreEOS      bool
@@ -46,21 +45,21 @@ type Settings struct {
 	// PromptIDs makes prompts of token ids instead of text.
 	PromptIDs bool
 
-	Arrival     schedule.Arrival
+	Arrival     traffic.Arrival
 	Concurrency int
 	rate        float64
 	burstiness  float64
-	stages      []schedule.Stage
+	stages      []traffic.Stage
 	ramp        time.Duration
 	TracePath   string
-	trace       *schedule.Trace
+	trace       *traffic.Trace
 	clients     int
 	active      int
 	maxTurns    int
 	sampling    string
 	requests    int
 	duration    time.Duration
-	warmup      schedule.Limit
+	warmup      traffic.Limit
 	Grace       time.Duration // for requests in flight when the load ends
 	Seed        uint64
 	repeatOf    string    // as given
@@ -123,7 +122,7 @@ type Server struct {
 	// Tiers is the capacity of the tiers of its KV cache, as far as the server reports it.
 	Tiers evidence.Room
 	// Scale converts texts to the server's tokens.
-	Scale prompt.Scale
+	Scale traffic.TokenScale
 }
 
 // Write makes the workload for the server. It refuses what does not fit; the error names the flag.
@@ -152,7 +151,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 }
 
 // InputLengths describes the lengths of prompts.
-func (s *Settings) InputLengths(scale prompt.Scale) string {
+func (s *Settings) InputLengths(scale traffic.TokenScale) string {
 	if s.file == nil {
 		return scale.String()
 	}
@@ -168,7 +167,7 @@ func (s *Settings) Sample() string {
 }
 
 // Recount counts the tokens of the prompt file by the scale of the server.
-func (s *Settings) Recount(scale prompt.Scale) error {
+func (s *Settings) Recount(scale traffic.TokenScale) error {
 	if s.file == nil {
 		return nil
 	}
@@ -185,7 +184,7 @@ func (s *Settings) NeedsSalt() bool { return s.sets != nil && s.sets.baseline.re
 func (s *Settings) MostInFlight() int {
 	most := s.Concurrency
 	for _, stage := range s.stages {
-		if s.Arrival == schedule.Closed {
+		if s.Arrival == traffic.Closed {
 			most = max(most, int(stage.Level))
 		}
 	}

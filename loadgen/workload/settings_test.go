@@ -10,11 +10,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // given returns the settings of flags, of which --endpoint is the target's.
@@ -22,7 +21,7 @@ func given(t *testing.T, args ...string) (*Settings, error) {
 	t.Helper()
 	s, endpoint := &Settings{}, openai.Chat
 	app := kingpin.New("test", "").Terminate(func(int) { t.Error("ended") })
-	flagvalue.Flag(app, "endpoint", "", string(openai.Chat), &endpoint, flagvalue.OneOf(openai.Chat, openai.Completions))
+	terminal.Flag(app, "endpoint", "", string(openai.Chat), &endpoint, terminal.OneOf(openai.Chat, openai.Completions))
 	Flags(app, s)
 	if _, err := app.Parse(args); err != nil {
 		return nil, err
@@ -35,15 +34,15 @@ func TestDefaultsOfALoadAreThoseOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := schedule.Limit{Requests: 64}
+	limit := traffic.Limit{Requests: 64}
 	phases := s.phases(nil)
-	if len(phases) != 2 || phases[0].Limit.Requests != 8 || phases[1].Limit != limit || phases[1].Process.Arrival != schedule.Closed {
+	if len(phases) != 2 || phases[0].Limit.Requests != 8 || phases[1].Limit != limit || phases[1].Process.Arrival != traffic.Closed {
 		t.Errorf("phases %+v", phases)
 	}
 	if s.Concurrency != 1 || s.Seed != 1337 || s.Temperature != 0 || s.TopP != 1 {
 		t.Errorf("settings %+v", s)
 	}
-	if s.outputTokens != (prompt.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s), []prompt.Lengths{{Min: 512, Max: 2048}}) {
+	if s.outputTokens != (traffic.Lengths{Min: 256, Max: 256}) || !slices.Equal(lengthsOf(s), []traffic.Lengths{{Min: 512, Max: 2048}}) {
 		t.Errorf("lengths %+v", s)
 	}
 }
@@ -53,13 +52,13 @@ func TestDurationAloneReplacesTheDefaultNumberOfRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.phases(nil)[1].Limit; got != (schedule.Limit{Duration: 90 * time.Second}) {
+	if got := s.phases(nil)[1].Limit; got != (traffic.Limit{Duration: 90 * time.Second}) {
 		t.Errorf("limit %+v", got)
 	}
 }
 
 func TestWarmupIsRequestsOrATimeOrNothing(t *testing.T) {
-	for text, want := range map[string]schedule.Limit{"3": {Requests: 3}, "20s": {Duration: 20 * time.Second}} {
+	for text, want := range map[string]traffic.Limit{"3": {Requests: 3}, "20s": {Duration: 20 * time.Second}} {
 		s, err := given(t, "--warmup", text)
 		if err != nil {
 			t.Fatal(err)
@@ -105,12 +104,12 @@ func FuzzSizesAreKeysAndValues(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if given.key+"="+given.value != text || !flagvalue.PlainName(given.key) {
+		if given.key+"="+given.value != text || !terminal.PlainName(given.key) {
 			t.Errorf("%q is read as %+v", text, given)
 		}
 		n := 0
 		s := Settings{Scenario: Scenario{Name: "x"}, sizes: []size{given}}
-		if err := s.applySizes([]knob{knobOf("n", &n, flagvalue.Between(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
+		if err := s.applySizes([]knob{knobOf("n", &n, terminal.Between(1, 9))}); err == nil && (given.key != "n" || n < 1 || n > 9) {
 			t.Errorf("%+v sets %d", given, n)
 		}
 	})

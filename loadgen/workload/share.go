@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // resolveShare refuses a load that cannot be shared: a rank without requests or without a slot would change the load.
@@ -18,7 +18,7 @@ func (s *Settings) resolveShare() error {
 		return fmt.Errorf("--world: the phases of --scenario %s follow each other, and ranks do not wait for one another; run it in one process", s.Scenario.Name)
 	}
 	slots := "--concurrency"
-	if s.Arrival == schedule.Closed && len(s.stages) > 0 {
+	if s.Arrival == traffic.Closed && len(s.stages) > 0 {
 		slots = "--stages"
 	}
 	for _, shared := range []struct {
@@ -37,7 +37,7 @@ func (s *Settings) raisedToWorld() []string {
 	if s.Place.Alone() {
 		return nil
 	}
-	inFlight := atLeastWorld{"--concurrency", defaultConcurrency, s.Concurrency, s.concurrencyGiven || s.Arrival != schedule.Closed || len(s.stages) > 0}
+	inFlight := atLeastWorld{"--concurrency", defaultConcurrency, s.Concurrency, s.concurrencyGiven || s.Arrival != traffic.Closed || len(s.stages) > 0}
 	if s.clients > 0 {
 		inFlight = atLeastWorld{"--clients", defaultClients, s.clients, s.clientsGiven}
 	}

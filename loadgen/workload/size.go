@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // size is one KEY=VALUE of --set.
 type size struct{ key, value string }
 
 func parseSize(s string) (size, error) {
-	key, value, err := flagvalue.Pair(s, "=", func(key string) bool { return key != "" && flagvalue.PlainName(key) })
+	key, value, err := terminal.Pair(s, "=", func(key string) bool { return key != "" && terminal.PlainName(key) })
 	return size{key, value}, err
 }
 

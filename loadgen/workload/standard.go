@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // standard sends independent requests.
@@ -36,7 +35,7 @@ func writeStandard(s *Settings, f Server) (Script, error) {
 	set := s.promptSet(f.Scale)
 	made := Script{lanes: 1, Slots: s.Concurrency, Facts: rundir.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
 	switch {
-	case s.Arrival == schedule.Recorded:
+	case s.Arrival == traffic.Recorded:
 		return made.replay(s, f, set)
 	case s.file != nil:
 		return made.fromFile(s, f, set)
@@ -53,10 +52,10 @@ func writeStandard(s *Settings, f Server) (Script, error) {
 }
 
 // numbered yields requests that are functions of phase and index.
-func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int) iter.Seq[ask] {
+func numbered(draw func(phase string, index int) traffic.Prompt) func(string, int) iter.Seq[ask] {
 	return func(phase string, first int) iter.Seq[ask] {
 		return func(yield func(ask) bool) {
-			for index := first; yield(ask{draw: func() prompt.Prompt { return draw(phase, index) }}); index++ {
+			for index := first; yield(ask{draw: func() traffic.Prompt { return draw(phase, index) }}); index++ {
 			}
 		}
 	}
@@ -64,10 +63,10 @@ func numbered(draw func(phase string, index int) prompt.Prompt) func(string, int
 
 // fromFile takes the prompts of a file in order. The warm-up takes them from the end, so with a long enough file it
 // uses none of the measured ones.
-func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, error) {
+func (made Script) fromFile(s *Settings, f Server, set traffic.PromptSet) (Script, error) {
 	shared, n := set.Shared(), s.file.Len()
 	// Texts are joined when they are drawn: all of them with a long beginning may not fit into memory.
-	at := func(i int) (p prompt.Prompt, tokens int, fits bool) {
+	at := func(i int) (p traffic.Prompt, tokens int, fits bool) {
 		p = joinShared(shared, s.file.Prompt(i))
 		tokens = p.Tokens
 		if most, known := f.longestInput(s, answerTokens(s, p.OutputTokens)); known {
@@ -91,7 +90,7 @@ func (made Script) fromFile(s *Settings, f Server, set prompt.Set) (Script, erro
 		made.note("the prompt file has %d prompts; they are sent again after the last one, and a prefix cache answers them", n)
 	}
 	made.Facts.File = s.file
-	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+	made.asks = numbered(func(phase string, index int) traffic.Prompt {
 		i := index % n
 		if phase == rundir.PhaseWarmup {
 			i = n - 1 - i
@@ -114,7 +113,7 @@ func answerTokens(s *Settings, asked int) int {
 }
 
 // joinShared puts a shared beginning before a prompt.
-func joinShared(shared, p prompt.Prompt) prompt.Prompt {
+func joinShared(shared, p traffic.Prompt) traffic.Prompt {
 	if shared.Text == "" {
 		return p
 	}
@@ -125,35 +124,35 @@ func joinShared(shared, p prompt.Prompt) prompt.Prompt {
 
 // replay makes prompts with the lengths and shared blocks of a trace. The warm-up has their lengths and shares no block
 // with them.
-func (made Script) replay(s *Settings, f Server, set prompt.Set) (Script, error) {
-	rows := make([]schedule.Row, len(s.trace.Rows))
+func (made Script) replay(s *Settings, f Server, set traffic.PromptSet) (Script, error) {
+	rows := make([]traffic.TraceRow, len(s.trace.Rows))
 	for i, row := range s.trace.Rows {
 		if most, known := f.longestInput(s, row.OutputTokens); known && row.InputTokens > most {
 			if !s.clip || most < 1 {
 				return Script{}, fmt.Errorf("--trace: %s: request %d has %d tokens, %s", s.TracePath, i+1, row.InputTokens, f.room(s, row.OutputTokens))
 			}
 			row.InputTokens = most
-			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+schedule.BlockTokens-1)/schedule.BlockTokens)]
+			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+traffic.BlockTokens-1)/traffic.BlockTokens)]
 			made.Facts.Clipped++
 		}
 		made.longest = max(made.longest, row.InputTokens)
 		rows[i] = row
 	}
-	repeated := schedule.RepeatedTokens(rows)
-	made.asks = numbered(func(phase string, index int) prompt.Prompt {
+	repeated := traffic.RepeatedTokens(rows)
+	made.asks = numbered(func(phase string, index int) traffic.Prompt {
 		at := index % len(rows)
 		row, again := rows[at], repeated[at]
 		if phase == rundir.PhaseWarmup {
 			row.Blocks, again = nil, 0
 		}
-		p := set.Recorded(phase, index, row.InputTokens, schedule.BlockTokens, row.Blocks)
+		p := set.Recorded(phase, index, row.InputTokens, traffic.BlockTokens, row.Blocks)
 		p.OutputTokens, p.RepeatedTokens = row.OutputTokens, again
 		return p
 	})
 	return made, nil
 }
 
-func longestOf(lengths []prompt.Lengths) int {
+func longestOf(lengths []traffic.Lengths) int {
 	longest := 0
 	for _, l := range lengths {
 		longest = max(longest, l.Max)

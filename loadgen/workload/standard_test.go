@@ -13,7 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/schedule"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // standardWork is the workload of a command line on a server that takes as many tokens.
@@ -113,7 +113,7 @@ func TestATraceIsReplayedAsItWasRecorded(t *testing.T) {
 	if len(entries) != 5 || entries[0].PlannedNS != nil {
 		t.Fatalf("%d lines planned: %+v", len(entries), entries)
 	}
-	for i, want := range []schedule.Row{{Offset: 0, InputTokens: 600, OutputTokens: 3}, {Offset: 40 * time.Millisecond, InputTokens: 700, OutputTokens: 5}, {Offset: 90 * time.Millisecond, InputTokens: 20, OutputTokens: 2}} {
+	for i, want := range []traffic.TraceRow{{Offset: 0, InputTokens: 600, OutputTokens: 3}, {Offset: 40 * time.Millisecond, InputTokens: 700, OutputTokens: 5}, {Offset: 90 * time.Millisecond, InputTokens: 20, OutputTokens: 2}} {
 		if e := entries[2+i]; *e.PlannedNS != int64(want.Offset) || e.InputTokensTarget != want.InputTokens || e.MaxTokens != want.OutputTokens {
 			t.Errorf("request %d: %+v, want %+v", i, e, want)
 		}
@@ -167,7 +167,7 @@ func TestStagesEndTheMeasuredPhaseAndTheWarmupHasTheFirstLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	phases := s.phases(nil)
-	if got := phases[1].Limit; got != (schedule.Limit{Duration: 20 * time.Second}) {
+	if got := phases[1].Limit; got != (traffic.Limit{Duration: 20 * time.Second}) {
 		t.Errorf("limit %+v", got)
 	}
 	if p := phases[0].Process; p.RatePerSecond != 20 || p.Stages != nil || p.Burstiness != 0.5 || p.Check() != nil {
@@ -183,11 +183,11 @@ func BenchmarkPlanOfATrace(b *testing.B) {
 	for i := range 1000 {
 		fmt.Fprintf(&trace, `{"timestamp": %d, "input_length": 8000, "output_length": 100, "hash_ids": [0,1,2,3,4,5,6,7,8,9,%d]}`+"\n", i, i+10)
 	}
-	read, err := schedule.ReadTrace(strings.NewReader(trace.String()))
+	read, err := traffic.ReadTrace(strings.NewReader(trace.String()))
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &Settings{trace: read, Arrival: schedule.Recorded, Seed: 1, Scenario: standard()}
+	s := &Settings{trace: read, Arrival: traffic.Recorded, Seed: 1, Scenario: standard()}
 	w, err := s.Write(Server{})
 	if err != nil {
 		b.Fatal(err)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/prompt"
 	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // outputStream separates the draws of output lengths from those of prompts.
@@ -26,12 +26,12 @@ type Workload struct {
 	Phases   []executor.Phase // in order, the warm-up first
 	Script   Script
 	Sampling rundir.Sampling
-	Output   prompt.Lengths // caps of answers whose prompts have none
+	Output   traffic.Lengths // caps of answers whose prompts have none
 
 	model, engine string
 	run           string
 	fields        []openai.Field // the vendor's fields that the server takes
-	template      *prompt.Template
+	template      *traffic.Template
 	seed          uint64
 	place         rank.Place
 	repeat        *repeated
@@ -70,7 +70,7 @@ func (w *Workload) slots(p executor.Phase, first int) iter.Seq[slot] {
 // draft is one planned request before its body is made.
 type draft struct {
 	entry    rundir.ScheduleLine
-	prompt   prompt.Prompt
+	prompt   traffic.Prompt
 	sampling rundir.Sampling
 	ask      ask
 }
@@ -81,7 +81,7 @@ func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
 	d := draft{prompt: made, sampling: w.Sampling, ask: s.ask}
 	d.sampling.Salt = s.ask.salt
 	if d.sampling.MaxTokens = made.OutputTokens; made.OutputTokens == 0 {
-		d.sampling.MaxTokens = w.Output.Draw(prompt.Random(w.seed, p.Name+outputStream, s.index))
+		d.sampling.MaxTokens = w.Output.Draw(traffic.NewRandom(w.seed, p.Name+outputStream, s.index))
 	}
 	params, err := json.Marshal(d.sampling)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d draft) hashed() rundir.ScheduleLine {
 }
 
 // prefixHash returns the hash of the part that the prompt shares with others; empty if it shares nothing.
-func prefixHash(p prompt.Prompt) string {
+func prefixHash(p traffic.Prompt) string {
 	switch {
 	case p.SharedIDs > 0:
 		return idHash(p.IDs[:p.SharedIDs])
@@ -124,7 +124,7 @@ func prefixHash(p prompt.Prompt) string {
 }
 
 // promptHash returns the hash of the text and of the messages before it; for token ids, that of the list in JSON.
-func promptHash(p prompt.Prompt) string {
+func promptHash(p traffic.Prompt) string {
 	if len(p.IDs) > 0 {
 		return idHash(p.IDs)
 	}
@@ -153,7 +153,7 @@ func hexSHA256(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func messagesOf(messages []prompt.Message) []openai.Message {
+func messagesOf(messages []traffic.Message) []openai.Message {
 	converted := make([]openai.Message, len(messages))
 	for i, m := range messages {
 		converted[i] = openai.Message(m)
@@ -206,11 +206,11 @@ func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string,
 		params.MinTokens = s.MaxTokens
 	}
 	if w.template != nil {
-		messages := make([]prompt.Message, 0, len(before)+1)
+		messages := make([]traffic.Message, 0, len(before)+1)
 		for _, m := range before {
-			messages = append(messages, prompt.Message(m))
+			messages = append(messages, traffic.Message(m))
 		}
-		rendered, err := w.template.Render(append(messages, prompt.Message{Role: "user", Content: text}))
+		rendered, err := w.template.Render(append(messages, traffic.Message{Role: "user", Content: text}))
 		if err != nil {
 			return nil, fmt.Errorf("--template: %w", err)
 		}

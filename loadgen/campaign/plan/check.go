@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // mostSlots is the most slots of a campaign: a year of runs of five minutes each.
@@ -25,7 +25,7 @@ func (p *Plan) check() error {
 }
 
 func (p *Plan) checkNames() error {
-	if !flagvalue.PlainName(p.Name) { // it may come from the file's name
+	if !terminal.PlainName(p.Name) { // it may come from the file's name
 		return p.errorAt("name", "%q: want letters, digits, . _ and -, not beginning with a dot, at most 128", p.Name)
 	}
 	for _, list := range []struct {
@@ -110,7 +110,7 @@ func (p *Plan) checkArms() error {
 			if slices.Contains(ownLabels(), name) {
 				return p.errorAt(path+".labels."+name, "the campaign says it itself")
 			}
-			if !flagvalue.PlainName(name) {
+			if !terminal.PlainName(name) {
 				return p.errorAt(path+".labels."+name, "want a name of letters, digits, . _ and -")
 			}
 		}
@@ -142,7 +142,7 @@ func (p *Plan) checkFile(path string, f File) error {
 }
 
 func (p *Plan) checkProcess(path string, one Process) error {
-	if !flagvalue.PlainName(one.Name) { // it may come from the first word
+	if !terminal.PlainName(one.Name) { // it may come from the first word
 		return p.errorAt(path+".argv", "%q is no name for a process: give it one with name", one.Name)
 	}
 	if err := p.checkEnv(path+".env", one.Env); err != nil {

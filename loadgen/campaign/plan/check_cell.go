@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // checkCell checks the filled-in texts of a cell. path is the path of its arm.
@@ -107,7 +107,7 @@ func (p *Plan) checkArgv(path string, argv []string) error {
 // checkPages checks pages that are given as NAME=URL.
 func (p *Plan) checkPages(path string, pages []string) error {
 	for _, page := range pages {
-		_, text, err := flagvalue.Pair(page, "=", flagvalue.PlainName)
+		_, text, err := terminal.Pair(page, "=", terminal.PlainName)
 		if err == nil {
 			err = address(text)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/umascope/umascope/loadgen/flagvalue"
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // decoder decodes nodes into the types of a plan and records the position of each key.
@@ -146,7 +146,7 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
 		var parsed time.Duration
-		parsed, problem = flagvalue.DurationWithin(0, mostDuration)(text)
+		parsed, problem = terminal.DurationWithin(0, mostDuration)(text)
 		v.SetInt(int64(parsed))
 	case reflect.TypeFor[Hertz]():
 		var parsed Hertz
@@ -177,7 +177,7 @@ func plain(text string, v reflect.Value, f field) error {
 		if len(f.one) > 0 && !slices.Contains(f.one, text) {
 			return fmt.Errorf("%q is none of %s", text, strings.Join(f.one, ", "))
 		}
-		if has(f.is, isName) && !flagvalue.PlainName(text) {
+		if has(f.is, isName) && !terminal.PlainName(text) {
 			return fmt.Errorf("%q: want letters, digits, . _ and -, not beginning with a dot, at most 128", text)
 		}
 	case reflect.Bool:
@@ -186,11 +186,11 @@ func plain(text string, v reflect.Value, f field) error {
 			return fmt.Errorf("%q is neither true nor false", text)
 		}
 	case reflect.Int:
-		n, err := flagvalue.AtLeast(0)(text)
+		n, err := terminal.AtLeast(0)(text)
 		v.SetInt(int64(n))
 		return err
 	case reflect.Uint64:
-		n, err := flagvalue.Unsigned(text)
+		n, err := terminal.Unsigned(text)
 		v.SetUint(n)
 		return err
 	case reflect.Float64:

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/flagvalue"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -27,9 +27,9 @@ const (
 func ParseExpectation(s string) (Expectation, error) {
 	name, mode, _ := strings.Cut(s, "=")
 	if name != "kv" {
-		return "", fmt.Errorf("%q is not kv=%s", s, flagvalue.Join([]Expectation{Off, CPUOnly, CPUDisk}))
+		return "", fmt.Errorf("%q is not kv=%s", s, terminal.Join([]Expectation{Off, CPUOnly, CPUDisk}))
 	}
-	return flagvalue.OneOf(Off, CPUOnly, CPUDisk)(mode)
+	return terminal.OneOf(Off, CPUOnly, CPUDisk)(mode)
 }
 
 // tier has the observations of one tier. It is off only if there is a sign of that; the absence of activity is not

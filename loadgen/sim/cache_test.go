@@ -1,0 +1,296 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// blockKeys returns the keys of n blocks that no other prompt has.
+func blockKeys(name uint64, n int) []uint64 {
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = name<<32 | uint64(i)
+	}
+	return keys
+}
+
+// serveSequence runs one sequence to its end and returns what it found.
+func serveSequence(t *testing.T, c *blockCache, keys []uint64) cacheHits {
+	t.Helper()
+	lease, hits, ok := c.Acquire(keys, len(keys), 0)
+	if !ok {
+		t.Fatalf("no room for %d blocks in %d", len(keys), c.Room())
+	}
+	for i, key := range keys {
+		c.Complete(lease, i, key)
+	}
+	c.Release(lease)
+	check(t, c, nil)
+	return hits
+}
+
+// check compares the cache's counts with its content.
+func check(t *testing.T, c *blockCache, leases []*cacheLease) {
+	t.Helper()
+	holders := map[*block]int{}
+	for _, lease := range leases {
+		for _, b := range lease.blocks {
+			holders[b]++
+		}
+	}
+	if len(holders) != c.held {
+		t.Fatalf("%d blocks are held, counted as %d", len(holders), c.held)
+	}
+	for b, n := range holders {
+		if b.holders != n || b.keyed && c.device[b.key] != b {
+			t.Fatalf("block %+v has %d holders", b, n)
+		}
+	}
+	for key, b := range c.device {
+		if b.key != key || !b.keyed || (b.holders == 0) != c.idle.has(key) || b.holders != holders[b] {
+			t.Fatalf("block %+v is kept under %d, idle %v", b, key, c.idle.has(key))
+		}
+	}
+	if c.held+c.idle.len() > c.config.Device || c.Room() < 0 || c.host.len() > c.config.Host || c.disk.len() > c.config.Disk {
+		t.Fatalf("held %d, idle %d, host %d, disk %d in %+v", c.held, c.idle.len(), c.host.len(), c.disk.len(), c.config)
+	}
+	m := c.moves
+	if m.DeviceToHost-m.DroppedHost != int64(c.host.len()) || m.HostToDisk+m.DeviceToDisk-m.DroppedDisk != int64(c.disk.len()) {
+		t.Fatalf("blocks got lost: %+v, host %d, disk %d", m, c.host.len(), c.disk.len())
+	}
+}
+
+// The sequence of the eviction replay scenario: A is read, B evicts it, A comes again.
+func TestAReplayBringsBackExactlyWhatWasPushedOut(t *testing.T) {
+	c := newCache(cacheConfig{Device: 10, Host: 12, Disk: 30})
+	a, b := blockKeys(1, 8), blockKeys(2, 8)
+	if hits := serveSequence(t, c, a); hits.Blocks() != 0 {
+		t.Fatalf("the first time: %+v", hits)
+	}
+	serveSequence(t, c, b)
+	// B took the 2 empty blocks and 6 of A; the last of A gave way first, so its first 2 are left.
+	// The host, 12 large, has B and lost the first 4 of A, which were put there first. All is on disk.
+	if got, want := c.Find(a), (cacheHits{Device: 2, Host: 4, Disk: 2, FromDisk: 2}); got != want {
+		t.Fatalf("A is found as %+v, want %+v", got, want)
+	}
+	if hits := serveSequence(t, c, a); hits != (cacheHits{Device: 2, Host: 4, Disk: 2, FromDisk: 2}) {
+		t.Fatalf("replay: %+v", hits)
+	}
+	want := cacheMoves{DeviceToHost: 16, HostToDisk: 16, HostToDevice: 4, DiskToDevice: 2, DroppedDevice: 12, DroppedHost: 4}
+	if c.Moves() != want {
+		t.Errorf("moves %+v, want %+v", c.Moves(), want)
+	}
+	if hits := serveSequence(t, c, a); hits != (cacheHits{Device: 8, FromDisk: 2}) {
+		t.Errorf("again: %+v", hits)
+	}
+}
+
+func TestTheFilterKeepsWhatWasWantedOnceFromTheDisk(t *testing.T) {
+	c := newCache(cacheConfig{Device: 100, Host: 100, Disk: 100, Filter: true})
+	a := blockKeys(1, 8)
+	serveSequence(t, c, a)
+	if c.Moves().HostToDisk != 0 || c.Moves().DeviceToHost != 8 {
+		t.Fatalf("after the first time: %+v", c.Moves())
+	}
+	serveSequence(t, c, a[:5])
+	if c.Moves().HostToDisk != 5 {
+		t.Errorf("after the second time: %+v", c.Moves())
+	}
+}
+
+func TestWithoutAHostTheDiskIsWrittenFromTheDevice(t *testing.T) {
+	c := newCache(cacheConfig{Device: 4, Disk: 100})
+	serveSequence(t, c, blockKeys(1, 4))
+	serveSequence(t, c, blockKeys(2, 4))
+	hits := serveSequence(t, c, blockKeys(1, 4))
+	if want := (cacheHits{Disk: 4, FromDisk: 4}); hits != want {
+		t.Errorf("%+v, want %+v", hits, want)
+	}
+	if want := (cacheMoves{DeviceToDisk: 8, DiskToDevice: 4, DroppedDevice: 8}); c.Moves() != want {
+		t.Errorf("%+v, want %+v", c.Moves(), want)
+	}
+}
+
+func TestEqualPrefixesAreHeldOnce(t *testing.T) {
+	c := newCache(cacheConfig{Device: 10})
+	a := blockKeys(1, 6)
+	first, _, _ := c.Acquire(a, 6, 0)
+	for i, key := range a {
+		c.Complete(first, i, key)
+	}
+	second, hits, ok := c.Acquire(a, 8, 0)
+	if !ok || hits.Device != 6 || c.Held() != 8 {
+		t.Fatalf("%v, %+v, %d held", ok, hits, c.Held())
+	}
+	c.Release(first)
+	check(t, c, []*cacheLease{second})
+	if c.Held() != 8 || c.Room() != 2 {
+		t.Errorf("%d held, room for %d", c.Held(), c.Room())
+	}
+	c.Release(second)
+	if c.Held() != 0 {
+		t.Errorf("%d held by nobody", c.Held())
+	}
+}
+
+func TestTheOneIdleForLongestGivesWay(t *testing.T) {
+	c := newCache(cacheConfig{Device: 6})
+	serveSequence(t, c, blockKeys(1, 2))
+	serveSequence(t, c, blockKeys(2, 2))
+	serveSequence(t, c, blockKeys(3, 2))
+	serveSequence(t, c, blockKeys(1, 2)) // used again: 2 is the oldest now
+	serveSequence(t, c, blockKeys(4, 2))
+	for name, want := range map[uint64]int{1: 2, 2: 0, 3: 2, 4: 2} {
+		if got := c.Find(blockKeys(name, 2)).Device; got != want {
+			t.Errorf("prompt %d: %d blocks are left, want %d", name, got, want)
+		}
+	}
+}
+
+func TestWhatIsUsedAgainStaysOnTheDiskForLonger(t *testing.T) {
+	c := newCache(cacheConfig{Device: 4, Disk: 6})
+	a, b := blockKeys(1, 2), blockKeys(2, 2)
+	for _, keys := range [][]uint64{a, b, blockKeys(3, 2), a, blockKeys(4, 2)} {
+		serveSequence(t, c, keys)
+	}
+	if !c.disk.has(a[0]) || !c.disk.has(a[1]) || c.disk.has(b[0]) || c.disk.has(b[1]) {
+		t.Error("the disk kept what was used less recently")
+	}
+}
+
+func TestTheDiskIsWrittenFromTheHostAndNotFromWhatIsGoneThere(t *testing.T) {
+	c := newCache(cacheConfig{Device: 6, Host: 2, Disk: 10, Filter: true})
+	a := blockKeys(1, 2)
+	for _, keys := range [][]uint64{a, blockKeys(2, 2), a} { // wanted twice, but the host has lost it
+		serveSequence(t, c, keys)
+	}
+	if m := c.Moves(); m.DiskWrites() != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
+	c := newCache(cacheConfig{Device: 4, Host: 6})
+	serveSequence(t, c, blockKeys(1, 4))
+	serveSequence(t, c, blockKeys(1, 4)) // used again, its end is the oldest on the host
+	serveSequence(t, c, blockKeys(2, 4))
+	if got := c.Find(blockKeys(1, 4)); got != (cacheHits{Host: 2}) {
+		t.Errorf("2 of 4 blocks had to give way; of the prefix is left: %+v", got)
+	}
+}
+
+func TestWhatDoesNotFitChangesNothing(t *testing.T) {
+	c := newCache(cacheConfig{Device: 6, Host: 6})
+	serveSequence(t, c, blockKeys(1, 4))
+	held, _, _ := c.Acquire(blockKeys(2, 3), 3, 0)
+	before, moves := c.Find(blockKeys(1, 4)), c.Moves()
+	// Its 3 idle blocks of the prefix and 1 more are 4, of which 3 can be had.
+	if _, _, ok := c.Acquire(blockKeys(1, 4), 4, 0); ok {
+		t.Error("more is held than there is")
+	}
+	if _, _, ok := c.Acquire(blockKeys(5, 2), 2, 2); ok {
+		t.Error("what others need was given away")
+	}
+	if c.Find(blockKeys(1, 4)) != before || c.Moves() != moves {
+		t.Error("a refusal changed the cache")
+	}
+	check(t, c, []*cacheLease{held})
+}
+
+func TestForgettingLeavesWhatIsHeld(t *testing.T) {
+	c := newCache(cacheConfig{Device: 10, Host: 10})
+	serveSequence(t, c, blockKeys(1, 4))
+	lease, _, _ := c.Acquire(blockKeys(1, 4), 2, 0)
+	c.Forget()
+	check(t, c, []*cacheLease{lease})
+	if hits := c.Find(blockKeys(1, 4)); hits.Device != 4 {
+		t.Errorf("held blocks are gone: %+v", hits)
+	}
+	c.Release(lease)
+	c.Forget()
+	if hits := c.Find(blockKeys(1, 4)); hits != (cacheHits{Host: 4}) {
+		t.Errorf("after forgetting: %+v", hits)
+	}
+}
+
+func TestAnOldFavouriteIsForgotten(t *testing.T) {
+	f := frequency{counts: map[uint64]uint32{}}
+	for range 20 {
+		f.use(1)
+	}
+	if f.counts[1] != mostUses {
+		t.Fatalf("counted as %d", f.counts[1])
+	}
+	for range 9 {
+		f.age()
+	}
+	if len(f.counts) != 0 {
+		t.Errorf("still known: %v", f.counts)
+	}
+	if got := f.use(1); got != 1 {
+		t.Errorf("then begins with %d", got)
+	}
+}
+
+// A cache larger than the least interval would else forget every block before it comes again.
+func TestManyKeysAgeMoreSlowly(t *testing.T) {
+	f := frequency{counts: map[uint64]uint32{}}
+	const keys = leastAging + 1000
+	for key := range uint64(keys) {
+		f.use(key)
+	}
+	if len(f.counts) != keys {
+		t.Errorf("%d of %d keys are known after one use of each", len(f.counts), keys)
+	}
+}
+
+// TestBlockCountsAddUp runs random sequences that come, grow, complete and leave.
+func TestBlockCountsAddUp(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		c := newCache(cacheConfig{Device: 20, Host: random.IntN(30), Disk: random.IntN(60), Filter: seed%2 == 0})
+		var leases []*cacheLease
+		var keys [][]uint64
+		found := cacheHits{}
+		for range 300 {
+			switch n := len(leases); {
+			case n == 0 || random.IntN(4) == 0:
+				ask := blockKeys(random.Uint64N(6), 1+random.IntN(12))
+				lease, hits, ok := c.Acquire(ask, len(ask), random.IntN(3))
+				if ok {
+					leases, keys = append(leases, lease), append(keys, ask)
+					found.Host, found.Disk = found.Host+hits.Host, found.Disk+hits.Disk
+				}
+			case random.IntN(3) == 0:
+				i := random.IntN(n)
+				c.Release(leases[i])
+				leases[i], keys[i] = leases[n-1], keys[n-1]
+				leases, keys = leases[:n-1], keys[:n-1]
+			case random.IntN(3) == 0:
+				c.Grow(leases[random.IntN(n)])
+			default:
+				i := random.IntN(n)
+				at := random.IntN(len(keys[i]))
+				c.Complete(leases[i], at, keys[i][at])
+			}
+			check(t, c, leases)
+		}
+		if m := c.Moves(); m.HostToDevice != int64(found.Host) || m.DiskToDevice != int64(found.Disk) {
+			t.Fatalf("seed %d: brought back %+v, requests found %+v", seed, m, found)
+		}
+	}
+}
+
+// BenchmarkAcquire is one request of 2,048 blocks, half of them known.
+func BenchmarkAcquire(b *testing.B) {
+	c := newCache(cacheConfig{Device: 1 << 14, Host: 1 << 15, Disk: 1 << 16})
+	b.ReportAllocs()
+	for i := uint64(0); b.Loop(); i++ {
+		keys := append(blockKeys(0, 1024), blockKeys(1+i, 1024)...)
+		lease, _, _ := c.Acquire(keys, len(keys), 0)
+		for j, key := range keys {
+			c.Complete(lease, j, key)
+		}
+		c.Release(lease)
+	}
+}

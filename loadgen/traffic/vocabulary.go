@@ -1,0 +1,38 @@
+package traffic
+
+// vocabulary holds words so common and short that byte-pair vocabularies trained on English
+// have nearly all of them, with their leading space, as one token.
+var vocabulary = [256]string{
+	"about", "above", "across", "act", "add", "after", "again", "age",
+	"air", "all", "along", "also", "always", "among", "and", "animal",
+	"answer", "any", "area", "arm", "army", "around", "art", "ask",
+	"baby", "back", "bad", "bag", "ball", "bank", "base", "battle",
+	"bed", "before", "behind", "below", "best", "better", "big", "bird",
+	"black", "blood", "blue", "board", "boat", "body", "bone", "book",
+	"both", "bottom", "box", "boy", "bread", "bridge", "bring", "brother",
+	"brown", "build", "burn", "bus", "buy", "call", "camp", "car",
+	"card", "care", "carry", "cat", "cause", "cell", "center", "chair",
+	"change", "child", "church", "circle", "city", "class", "clean", "clear",
+	"clock", "close", "cloud", "coast", "coat", "code", "cold", "color",
+	"come", "cook", "corn", "cost", "count", "country", "course", "cover",
+	"cow", "cross", "cry", "cup", "cut", "dance", "dark", "day",
+	"dead", "deal", "deep", "desk", "dinner", "doctor", "dog", "door",
+	"down", "draw", "dream", "dress", "drink", "drive", "drop", "dry",
+	"each", "ear", "early", "earth", "east", "eat", "edge", "egg",
+	"eight", "end", "energy", "engine", "enough", "even", "ever", "every",
+	"eye", "face", "fall", "family", "far", "farm", "fast", "father",
+	"fear", "field", "fight", "fill", "find", "fine", "finger", "fire",
+	"first", "fish", "five", "flat", "floor", "flow", "fly", "follow",
+	"food", "foot", "force", "forest", "form", "four", "free", "friend",
+	"from", "front", "fruit", "full", "game", "garden", "gas", "gate",
+	"girl", "give", "glass", "gold", "good", "grass", "gray", "great",
+	"green", "ground", "group", "grow", "guide", "hair", "half", "hall",
+	"hand", "happy", "hard", "hat", "head", "heart", "heat", "heavy",
+	"help", "high", "hill", "hold", "home", "horse", "hot", "hour",
+	"house", "ice", "idea", "inch", "iron", "island", "job", "join",
+	"jump", "keep", "key", "kind", "king", "lake", "land", "large",
+	"last", "late", "laugh", "law", "lead", "leaf", "learn", "leave",
+	"left", "leg", "letter", "level", "life", "light", "line", "list",
+	"listen", "little", "live", "long", "look", "love", "low", "machine",
+	"main", "make", "man", "many", "map", "mark", "market", "moon",
+}
