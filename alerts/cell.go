@@ -3,7 +3,6 @@ package alerts
 import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // earlierRuns is the number of runs from which the median of a cell is taken: fewer give no usual value, and more would
@@ -84,7 +83,7 @@ func nativeMedian(of metric.Gauge) expr.Expr {
 }
 
 // whileFresh keeps the figures of runs that are recent.
-func whileFresh(e expr.Expr, t threshold.Thresholds) expr.Expr {
+func whileFresh(e expr.Expr, t metric.Thresholds) expr.Expr {
 	started := figure(metric.RunStartTimestampSeconds)
 	return e.And(started.Age().Below(expr.Number(t.Run.Fresh.Seconds())), onRun())
 }

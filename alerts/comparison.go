@@ -3,19 +3,18 @@ package alerts
 import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // comparisonGroup is about saved comparisons.
 func comparisonGroup() Group {
-	return Group{Name: "comparison", Alerts: []Alert{latencyRegression(threshold.Table())}}
+	return Group{Name: "comparison", Alerts: []Alert{latencyRegression(metric.AlertThresholds())}}
 }
 
 // requestMetrics matches the names of metrics of requests: latencies and throughputs that uma-load measured. Names of
 // figures that an engine or a tool reported begin otherwise, and the whole name is matched.
 const requestMetrics = `(time_to_first_token|time_to_first_output|time_per_output_token|inter_token_latency|request_duration|queue_delay)_.*|(steady_|goodput_)?(output_tokens|input_tokens|requests)_per_second`
 
-func latencyRegression(t threshold.Thresholds) Alert {
+func latencyRegression(t metric.Thresholds) Alert {
 	row := []metric.Label{metric.LabelComparison, metric.LabelMetric, metric.LabelBaseline, metric.LabelCandidate, metric.LabelScenario, metric.LabelModel}
 	one := expr.Number(1)
 	worse := expr.Select(metric.ComparisonVerdict, expr.Is(metric.LabelVerdict, metric.VerdictWorse), expr.Matches(metric.LabelMetric, requestMetrics)).

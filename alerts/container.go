@@ -5,19 +5,18 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // containerGroup is about limits of containers, and the memory that they do not count.
 func containerGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return Group{Name: "container", Alerts: []Alert{containerLimitUncovered(t), containerOOMKill()}}
 }
 
 // byCgroup reduces to one series per cgroup of a host.
 func byCgroup() expr.Grouping { return expr.By(metric.LabelHost, metric.LabelCgroup) }
 
-func containerLimitUncovered(t threshold.Thresholds) Alert {
+func containerLimitUncovered(t metric.Thresholds) Alert {
 	// The family is absent where the GPU does not allocate from the pool, and of cgroups without a limit.
 	share := expr.Select(metric.CgroupLimitUncoveredRatio).Max(byCgroup())
 	return Alert{

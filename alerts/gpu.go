@@ -5,12 +5,11 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // gpuGroup is about heat, power and clocks of GPUs, and about their driver.
 func gpuGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return Group{Name: "gpu",
 		Recordings: []Recording{
 			{metric.GPUThermalThrottleRatio5m, heldDown(expr.OneOf(metric.LabelReason, metric.ReasonsOfHeat()...))},
@@ -41,14 +40,14 @@ func gb10() expr.Expr {
 }
 
 // busy are GPUs under load.
-func busy(t threshold.Thresholds) expr.Expr {
+func busy(t metric.Thresholds) expr.Expr {
 	return expr.Select(metric.GPUUtilizationRatio).Max(byGPU()).Above(expr.Number(t.BusyRatio))
 }
 
-func gpuThermalThrottling(t threshold.Thresholds) Alert {
+func gpuThermalThrottling(t metric.Thresholds) Alert {
 	throttled := expr.Select(metric.GPUThermalThrottleRatio5m)
 	description := func(share float64) string {
-		return "heat held the clock of GPU {{ $labels.uuid }} down for {{ $value | humanizePercentage }} of the last 5 minutes, more than " + threshold.Decimal(share*100) + " %."
+		return "heat held the clock of GPU {{ $labels.uuid }} down for {{ $value | humanizePercentage }} of the last 5 minutes, more than " + metric.Decimal(share*100) + " %."
 	}
 	return Alert{
 		Name: "GPUThermalThrottling", About: AboutPart,
@@ -76,12 +75,12 @@ func hotter(margins expr.Expr, margin, celsius float64) expr.Expr {
 	return near.Or(warm, onGPU())
 }
 
-func gpuHot(t threshold.Thresholds) Alert {
+func gpuHot(t metric.Thresholds) Alert {
 	nearest := expr.Select(metric.GPUTemperatureMarginCelsius).Min(byGPU())
 	shutdown := expr.Select(metric.GPUTemperatureMarginCelsius, expr.Is(metric.LabelLimit, metric.LimitShutdown)).Min(byGPU())
-	margin := threshold.Decimal(t.MarginCelsius)
+	margin := metric.Decimal(t.MarginCelsius)
 	description := func(limit string, celsius float64) string {
-		return "GPU {{ $labels.uuid }} is at {{ $value }} °C: less than " + margin + " °C below " + limit + ", or on a GB10 that gives none above " + threshold.Decimal(celsius) + " °C."
+		return "GPU {{ $labels.uuid }} is at {{ $value }} °C: less than " + margin + " °C below " + limit + ", or on a GB10 that gives none above " + metric.Decimal(celsius) + " °C."
 	}
 	return Alert{
 		Name: "GPUHot", About: AboutPart,
@@ -100,14 +99,14 @@ func gpuHot(t threshold.Thresholds) Alert {
 	}
 }
 
-func gpuPowerCapped(t threshold.Thresholds) Alert {
+func gpuPowerCapped(t metric.Thresholds) Alert {
 	return Alert{
 		Name: "GPUPowerCapped", About: AboutPart, ExpectedInRuns: true,
 		Summary: "A GPU draws as much power as it may, which holds its clock down.",
 		Rules: []Rule{{
 			Severity: Info, For: 15 * time.Minute, KeepFiringFor: 10 * time.Minute,
 			Expr:        expr.Select(metric.GPUPowerCapRatio5m).Above(expr.Number(t.PowerCappedRatio)),
-			Description: "the power cap held the clock of GPU {{ $labels.uuid }} down for {{ $value | humanizePercentage }} of the last 5 minutes, more than " + threshold.Decimal(t.PowerCappedRatio*100) + " %. Normal under load on GB10.",
+			Description: "the power cap held the clock of GPU {{ $labels.uuid }} down for {{ $value | humanizePercentage }} of the last 5 minutes, more than " + metric.Decimal(t.PowerCappedRatio*100) + " %. Normal under load on GB10.",
 		}},
 		Runbook: Runbook{
 			Meaning: "No fault. On GB10 the cap is what usually limits the clock under load, and on a discrete GPU it is what a heavy load runs into. It is told because two runs can only be compared if it is the same in both.",
@@ -117,7 +116,7 @@ func gpuPowerCapped(t threshold.Thresholds) Alert {
 	}
 }
 
-func gpuStuckLowPower(t threshold.Thresholds) Alert {
+func gpuStuckLowPower(t metric.Thresholds) Alert {
 	power := expr.Select(metric.GPUPowerWatts).Max(byGPU()).Below(expr.Number(t.StuckWatts))
 	clock := expr.Select(metric.GPUSMClockHertz).Max(byGPU()).Below(expr.Number(t.StuckHertz))
 	hot := expr.Select(metric.GPUThermalThrottleRatio5m).Above(expr.Number(t.ThrottledCritical))
@@ -127,8 +126,8 @@ func gpuStuckLowPower(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Critical, For: 2 * time.Minute, KeepFiringFor: 10 * time.Minute,
 			Expr: power.And(clock, onGPU()).And(busy(t), onGPU()).And(gb10(), onGPU()).Unless(hot, onGPU()),
-			Description: "GPU {{ $labels.uuid }} works and draws {{ $value | humanize }} W, less than " + threshold.Decimal(t.StuckWatts) + " W, at less than " +
-				threshold.Decimal(t.StuckHertz/1e6) + " MHz.",
+			Description: "GPU {{ $labels.uuid }} works and draws {{ $value | humanize }} W, less than " + metric.Decimal(t.StuckWatts) + " W, at less than " +
+				metric.Decimal(t.StuckHertz/1e6) + " MHz.",
 		}},
 		Runbook: Runbook{
 			Meaning: "A fault of the power delivery that Sparks are known for: 500 to 850 MHz and 14 to 18 W in place of some 2400 MHz and 60 W, at full utilisation. Neither heat nor the power cap is reported, and a reboot does not end it. It is not an idle GPU, which draws less still but does not work, not one that heat holds down as far, which GPUThermalThrottling tells, and not a cap of the clock that somebody has set.",
@@ -140,7 +139,7 @@ func gpuStuckLowPower(t threshold.Thresholds) Alert {
 
 // gpuSlowState compares with the usual power of the whole host, which is what finished runs record. Two concurrent runs
 // on one host are two alerts.
-func gpuSlowState(t threshold.Thresholds) Alert {
+func gpuSlowState(t metric.Thresholds) Alert {
 	cell := []metric.Label{metric.LabelHost, metric.LabelArm, metric.LabelScenario}
 	power := expr.Select(metric.GPUPowerWatts).Max(byGPU()).Sum(byHost())
 	live := activeRuns(metric.LabelArm, metric.LabelScenario).Times(power, expr.On(metric.LabelHost).GroupLeft())
@@ -154,8 +153,8 @@ func gpuSlowState(t threshold.Thresholds) Alert {
 			Severity: Info, For: 5 * time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr: live.Below(usual, expr.On(cell...).GroupLeft()).And(busy(t).Max(byHost()), expr.On(metric.LabelHost)).
 				And(serving(), onRun).Unless(warmup, onRun),
-			Description: "the GPUs draw {{ $value | humanize }} W at a utilisation of more than " + threshold.Decimal(t.BusyRatio*100) + " %, less than " +
-				threshold.Decimal(t.SlowShare) + " of the median of the last 5 runs of {{ $labels.arm }}, {{ $labels.scenario }}.",
+			Description: "the GPUs draw {{ $value | humanize }} W at a utilisation of more than " + metric.Decimal(t.BusyRatio*100) + " %, less than " +
+				metric.Decimal(t.SlowShare) + " of the median of the last 5 runs of {{ $labels.arm }}, {{ $labels.scenario }}.",
 		}},
 		Runbook: Runbook{
 			Meaning: "A slow state that no counter and no flag shows was seen on GB10: the clock and the temperature are as ever, the power is 15 to 20 W in place of 31 to 36 W, and each step takes half as long again. Power that low can also mean that the load is another one than before: fewer requests, a smaller model under the same names of arm and scenario.",

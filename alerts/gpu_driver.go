@@ -6,7 +6,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func xid() Alert {
@@ -89,7 +88,7 @@ func nvmlCallHung() Alert {
 
 // nvmlStuck uses the age of the last reading. Its timestamp must also be constant, since a difference between two
 // clocks would give such an age too.
-func nvmlStuck(t threshold.Thresholds) Alert {
+func nvmlStuck(t metric.Thresholds) Alert {
 	ofGPUs, onHost := expr.Is(metric.LabelCollector, metric.CollectorGPU), expr.On(metric.LabelHost)
 	one := expr.Number(1)
 	age := expr.Select(metric.CollectorLastSuccessTimestampSeconds, ofGPUs).Max(byHost()).Age()

@@ -5,12 +5,11 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // memoryGroup is about the pool.
 func memoryGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return Group{Name: "memory", Alerts: []Alert{
 		memoryAvailableLow(t), memFreeLowWhileLoading(t), memoryFillingUp(t), memoryFragmented(t),
 		memoryPressure(t), swapActive(), oomKill(), unattributedMemoryGrowth(t),
@@ -23,9 +22,9 @@ func byHost() expr.Grouping { return expr.By(metric.LabelHost) }
 // available is MemAvailable by host.
 func available() expr.Expr { return expr.Select(metric.MemoryAvailableBytes).Min(byHost()) }
 
-func memoryAvailableLow(t threshold.Thresholds) Alert {
-	below := func(floor threshold.Floor) expr.Expr {
-		return threshold.InPool(available().Below(floor.Expr(), expr.On(metric.LabelHost)))
+func memoryAvailableLow(t metric.Thresholds) Alert {
+	below := func(floor metric.Floor) expr.Expr {
+		return available().Below(expr.AtFloor(floor), expr.On(metric.LabelHost)).InPool()
 	}
 	return Alert{
 		Name:    "MemoryAvailableLow",
@@ -46,7 +45,7 @@ func memoryAvailableLow(t threshold.Thresholds) Alert {
 	}
 }
 
-func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
+func memFreeLowWhileLoading(t metric.Thresholds) Alert {
 	// The family is absent where the GPU does not allocate from the pool.
 	free := expr.Select(metric.MemoryCUDAFreeBytes).Min(byHost())
 	loading := expr.Select(metric.RunPhase, expr.Is(metric.LabelPhase, metric.PhaseLoad)).Equals(expr.Number(1))
@@ -56,7 +55,7 @@ func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Second, KeepFiringFor: 2 * time.Minute,
 			Expr:        free.Below(expr.Number(t.FreeWhileLoadingBytes)).And(loading, expr.On(metric.LabelHost)),
-			Description: "{{ $value | humanize1024 }}B free (MemFree) while a model loads, less than " + threshold.Bytes(t.FreeWhileLoadingBytes) + ".",
+			Description: "{{ $value | humanize1024 }}B free (MemFree) while a model loads, less than " + metric.BinaryBytes(t.FreeWhileLoadingBytes) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so takes that memory away from itself; the KV cache is then sized from what is left.",
@@ -66,14 +65,14 @@ func memFreeLowWhileLoading(t threshold.Thresholds) Alert {
 	}
 }
 
-func memoryFillingUp(t threshold.Thresholds) Alert {
+func memoryFillingUp(t metric.Thresholds) Alert {
 	fullBy := func(trendOf time.Duration) expr.Expr {
 		predicted := expr.PredictLinear(metric.MemoryAvailableBytes, expr.Over(trendOf), t.FillingHorizon).Min(byHost())
-		return predicted.Below(t.AvailableCritical.Expr(), expr.On(metric.LabelHost))
+		return predicted.Below(expr.AtFloor(t.AvailableCritical), expr.On(metric.LabelHost))
 	}
 	full := fullBy(t.FillingHorizon).And(fullBy(t.FillingRecent), expr.On(metric.LabelHost))
 	level := t.AvailableWarning.Twice()
-	near := available().Below(level.Expr(), expr.On(metric.LabelHost))
+	near := available().Below(expr.AtFloor(level), expr.On(metric.LabelHost))
 	return Alert{
 		Name:    "MemoryFillingUp",
 		Summary: "Available memory falls steadily and will soon be gone.",
@@ -82,7 +81,7 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			// Longer than the time for which a fall that has ended stays visible.
 			Severity: Warning, For: t.FillingRecent + time.Minute, KeepFiringFor: 5 * time.Minute,
-			Expr:        threshold.InPool(near.And(full, expr.On(metric.LabelHost))),
+			Expr:        near.And(full, expr.On(metric.LabelHost)).InPool(),
 			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
@@ -93,15 +92,15 @@ func memoryFillingUp(t threshold.Thresholds) Alert {
 	}
 }
 
-func memoryFragmented(t threshold.Thresholds) Alert {
+func memoryFragmented(t metric.Thresholds) Alert {
 	blocks := expr.Select(metric.MemoryFreeContiguousBytes, expr.Is(metric.LabelMinBlock, metric.MinBlockHuge)).Min(byHost())
 	return Alert{
 		Name:    "MemoryFragmented",
 		Summary: "Free memory is in pieces: hardly any block of 2 MiB is left.",
 		Rules: []Rule{{
 			Severity: Warning, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
-			Expr:        threshold.InPool(blocks.Below(expr.Number(t.FragmentedBytes))),
-			Description: "{{ $value | humanize1024 }}B free in blocks of 2 MiB and larger, less than " + threshold.Bytes(t.FragmentedBytes) + ".",
+			Expr:        blocks.Below(expr.Number(t.FragmentedBytes)).InPool(),
+			Description: "{{ $value | humanize1024 }}B free in blocks of 2 MiB and larger, less than " + metric.BinaryBytes(t.FragmentedBytes) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "The GPU driver asks for large blocks first. When they run out it takes small ones, slowly, or fails, although memory is free; hosts have stopped answering in this state without an OOM kill.",
@@ -111,7 +110,7 @@ func memoryFragmented(t threshold.Thresholds) Alert {
 	}
 }
 
-func memoryPressure(t threshold.Thresholds) Alert {
+func memoryPressure(t metric.Thresholds) Alert {
 	stalled := expr.Rate(metric.PressureStalledSecondsTotal, expr.Over(time.Minute), expr.Is(metric.LabelResource, metric.ResourceMemory))
 	return Alert{
 		Name:    "MemoryPressure",
@@ -119,7 +118,7 @@ func memoryPressure(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        stalled.Max(byHost()).Above(expr.Number(t.StalledRatio)),
-			Description: "All tasks waited for memory {{ $value | humanizePercentage }} of the last minute, more than " + threshold.Decimal(t.StalledRatio*100) + " %.",
+			Description: "All tasks waited for memory {{ $value | humanizePercentage }} of the last minute, more than " + metric.Decimal(t.StalledRatio*100) + " %.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Pressure stall information, line `full` of memory: time in which no task could run because all waited for memory, by reclaim, swap or page cache that was thrown away and read again. Latencies measured meanwhile are those of the waiting.",
@@ -166,7 +165,7 @@ func oomKill() Alert {
 	}
 }
 
-func unattributedMemoryGrowth(t threshold.Thresholds) Alert {
+func unattributedMemoryGrowth(t metric.Thresholds) Alert {
 	window := expr.Over(t.UnattributedWindow)
 	growth := expr.Delta(metric.MemoryLedgerBytes, window, expr.Is(metric.LabelLine, metric.LineUnattributed)).Max(byHost())
 	idle := expr.Select(metric.GPUProcesses).Max(byHost()).Equals(expr.Number(0))
@@ -180,7 +179,7 @@ func unattributedMemoryGrowth(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        growth.Above(expr.Number(t.UnattributedGrowthBytes)).And(idle, on).And(trusted, on).And(steady, on),
-			Description: "the unattributed remainder has grown by {{ $value | humanize1024 }}B within " + duration(t.UnattributedWindow) + ", more than " + threshold.Bytes(t.UnattributedGrowthBytes) + ", and no process is on the GPU.",
+			Description: "the unattributed remainder has grown by {{ $value | humanize1024 }}B within " + duration(t.UnattributedWindow) + ", more than " + metric.BinaryBytes(t.UnattributedGrowthBytes) + ", and no process is on the GPU.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Neither the kernel nor the driver's process list names this memory. Known causes: free-page pools of driver 590 and later, which keep what a process gave back; network rings and display surfaces; a leak in a driver.",

@@ -5,19 +5,18 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // nvmeGroup is about drives.
 func nvmeGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return Group{Name: "nvme", Recordings: nvmeRecordings(t), Alerts: []Alert{nvmeHot(t), nvmeLatency(t), nvmeWear(t), nvmeFailing()}}
 }
 
 // nvmeBaselineGroup has the recordings that are too expensive for the usual interval: a week of a series. Its interval
 // is below the 5 minutes for which Prometheus takes a value as the present one.
 func nvmeBaselineGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	const week = 7 * 24 * time.Hour
 	enough := expr.CountOverTime(metric.NVMeLoadedOperationSeconds5m, expr.Over(week)).Max(byDrive()).AtLeast(expr.Number(t.NVMeLatencySamples))
 	median := expr.QuantileOverTime(0.5, metric.NVMeLoadedOperationSeconds5m, expr.Over(week)).Max(byDrive())
@@ -37,7 +36,7 @@ func byController() expr.Grouping { return expr.By(metric.LabelHost, metric.Labe
 func onController() expr.Matching { return expr.On(metric.LabelHost, metric.LabelController) }
 
 // nvmeRecordings are the figures of iostat.
-func nvmeRecordings(t threshold.Thresholds) []Recording {
+func nvmeRecordings(t metric.Thresholds) []Recording {
 	rate := func(c metric.Counter) expr.Expr { return expr.Rate(c, expr.Over(5*time.Minute)).Max(byDrive()) }
 	mean := func(seconds, operations expr.Expr) expr.Expr {
 		return seconds.DividedBy(operations.Above(expr.Number(0)), onDrive())
@@ -56,7 +55,7 @@ func nvmeRecordings(t threshold.Thresholds) []Recording {
 	}
 }
 
-func nvmeHot(t threshold.Thresholds) Alert {
+func nvmeHot(t metric.Thresholds) Alert {
 	composite := expr.Is(metric.LabelSensor, metric.SensorComposite)
 	temperature := expr.Select(metric.NVMeTemperatureCelsius, composite).Max(byController())
 	warning := expr.Select(metric.NVMeTemperatureWarningCelsius, composite).Min(byController())
@@ -66,7 +65,7 @@ func nvmeHot(t threshold.Thresholds) Alert {
 			Or(temperature.AtLeast(expr.Number(otherwise)).Unless(limit, onController()), onController())
 	}
 	description := func(limit string, otherwise float64) string {
-		return "drive {{ $labels.controller }} is at {{ $value }} °C: at or above " + limit + ", or " + threshold.Decimal(otherwise) + " °C where it names none."
+		return "drive {{ $labels.controller }} is at {{ $value }} °C: at or above " + limit + ", or " + metric.Decimal(otherwise) + " °C where it names none."
 	}
 	return Alert{
 		Name: "NVMeHot", About: AboutPart,
@@ -85,7 +84,7 @@ func nvmeHot(t threshold.Thresholds) Alert {
 	}
 }
 
-func nvmeLatency(t threshold.Thresholds) Alert {
+func nvmeLatency(t metric.Thresholds) Alert {
 	now := expr.Select(metric.NVMeLoadedOperationSeconds5m)
 	usual := expr.Select(metric.NVMeOperationSeconds7d)
 	return Alert{
@@ -94,8 +93,8 @@ func nvmeLatency(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: 10 * time.Minute, KeepFiringFor: 10 * time.Minute,
 			Expr: now.Above(usual.Times(expr.Number(t.NVMeLatencyFactor)), onDrive()),
-			Description: "a read or write of {{ $labels.device }} takes {{ $value | humanizeDuration }} on average, more than " + threshold.Decimal(t.NVMeLatencyFactor) +
-				" times its median of 7d, at more than " + threshold.Decimal(t.NVMeOperations) + " a second.",
+			Description: "a read or write of {{ $labels.device }} takes {{ $value | humanizeDuration }} on average, more than " + metric.Decimal(t.NVMeLatencyFactor) +
+				" times its median of 7d, at more than " + metric.Decimal(t.NVMeOperations) + " a second.",
 		}},
 		Runbook: Runbook{
 			Meaning: "The mean over reads and writes, waiting in the queue included, against the median of the same drive over the last 7 days, in both only while it was under load: at rest it answers in other times. The drive may be hot, full, or worn; or the load is another one: deep queues and large blocks take longer on a sound drive too. A drive that is 100 % busy is not full: it serves many requests at once.",
@@ -105,7 +104,7 @@ func nvmeLatency(t threshold.Thresholds) Alert {
 	}
 }
 
-func nvmeWear(t threshold.Thresholds) Alert {
+func nvmeWear(t metric.Thresholds) Alert {
 	used := expr.Select(metric.NVMeSMARTUsedRatio).Max(byController())
 	spare := expr.Select(metric.NVMeSMARTAvailableSpareRatio).Min(byController())
 	least := expr.Select(metric.NVMeSMARTAvailableSpareThresholdRatio).Max(byController())
@@ -115,7 +114,7 @@ func nvmeWear(t threshold.Thresholds) Alert {
 		Rules: []Rule{
 			{Severity: Warning, For: time.Hour, KeepFiringFor: 10 * time.Minute,
 				Expr:        used.Above(expr.Number(t.NVMeUsedRatio)),
-				Description: "drive {{ $labels.controller }} has used up {{ $value | humanizePercentage }} of its endurance, more than " + threshold.Decimal(t.NVMeUsedRatio*100) + " %."},
+				Description: "drive {{ $labels.controller }} has used up {{ $value | humanizePercentage }} of its endurance, more than " + metric.Decimal(t.NVMeUsedRatio*100) + " %."},
 			{Severity: Critical, For: 15 * time.Minute, KeepFiringFor: 10 * time.Minute,
 				Expr:        spare.Below(least, onController()),
 				Description: "drive {{ $labels.controller }} has {{ $value | humanizePercentage }} of its spare blocks left, less than it says that it needs."},

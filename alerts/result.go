@@ -5,7 +5,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // Waiting times of alerts about results: a scrape may reach uma-load serve while it still reads its folders, and a
@@ -17,7 +16,7 @@ const (
 
 // resultGroup is about finished runs. Its recordings are the references of its alerts.
 func resultGroup() Group {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return Group{
 		Name: "result",
 		// Results change when a run ends, and an evaluation over 500 of them takes a tenth of a second.
@@ -34,7 +33,7 @@ func resultGroup() Group {
 	}
 }
 
-func containerMemoryOverhead(t threshold.Thresholds) Alert {
+func containerMemoryOverhead(t metric.Thresholds) Alert {
 	container := ofNewest(metric.RunMemoryOccupiedWithoutKVBytes, expr.Is(metric.LabelArm, metric.ArmContainer))
 	native := nativeMedian(metric.RunMemoryOccupiedWithoutKVBytes)
 	pair := expr.On(acrossArms()...).GroupLeft()
@@ -48,7 +47,7 @@ func containerMemoryOverhead(t threshold.Thresholds) Alert {
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
 			Expr: whileFresh(more.And(byShare, onRun()), t),
 			Description: "{{ $value | humanize1024 }}B more occupied without KV cache than the median of native runs of {{ $labels.scenario }} with {{ $labels.model }}, more than " +
-				threshold.Decimal(t.Container.OverheadShare*100) + " % and " + threshold.Bytes(t.Container.OverheadBytes) + ". That an arm was the container does not yet prove that the container is the cause.",
+				metric.Decimal(t.Container.OverheadShare*100) + " % and " + metric.BinaryBytes(t.Container.OverheadBytes) + ". That an arm was the container does not yet prove that the container is the cause.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Memory occupied without KV cache is the pool minus free memory minus the KV cache when the engine was ready. Compared are the newest valid run of arm `container` and the median of the valid runs of arm `native` on the same host with the same scenario, engine and model. An engine that sizes its KV cache from free memory has a smaller one by so much. It does **not** prove that containers cost memory. Page cache that an earlier run or the pull of an image left counts as occupied, as it does for CUDA; arms that ran one after the other differ in time as well as in arm; with fewer than five native runs the median is hardly more than a run. GPU memory is charged to no cgroup, so \"Docker counts it twice\" is not the cause.",
@@ -58,7 +57,7 @@ func containerMemoryOverhead(t threshold.Thresholds) Alert {
 	}
 }
 
-func kvCapacityRegression(t threshold.Thresholds) Alert {
+func kvCapacityRegression(t metric.Thresholds) Alert {
 	share := expr.Number(t.Run.KVShare)
 	before := ofNewest(metric.RunKVCapacityTokens).Below(expr.Select(metric.RunKVCapacityTokensMedian).Times(share), expr.On(cellOfRun()...).GroupLeft())
 	container := ofNewest(metric.RunKVCapacityTokens, expr.Is(metric.LabelArm, metric.ArmContainer))
@@ -70,7 +69,7 @@ func kvCapacityRegression(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
 			Expr:        whileFresh(before.Or(native), t),
-			Description: `room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + threshold.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it, or of native ones.",
+			Description: `room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + metric.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it, or of native ones.",
 		}},
 		Runbook: Runbook{
 			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it, and, if it ran in a container, against native ones. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
@@ -80,7 +79,7 @@ func kvCapacityRegression(t threshold.Thresholds) Alert {
 	}
 }
 
-func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
+func thermalHeadroomShrinking(t metric.Thresholds) Alert {
 	onCell := expr.On(cellOfRun()...).GroupLeft()
 	usual := expr.Select(metric.RunTemperatureCelsiusMedian).Plus(expr.Number(t.Run.HotterCelsius))
 	hotter := ofNewest(metric.RunGPUTemperatureCelsius).Above(usual, onCell)
@@ -92,7 +91,7 @@ func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
 			Expr: whileFresh(hotter.Unless(busier, onRun()), t),
-			Description: `{{ printf "%.0f" $value }} C at most in the newest run of {{ $labels.scenario }}, more than ` + threshold.Decimal(t.Run.HotterCelsius) +
+			Description: `{{ printf "%.0f" $value }} C at most in the newest run of {{ $labels.scenario }}, more than ` + metric.Decimal(t.Run.HotterCelsius) +
 				" C above the median of the runs before it; its power, where it was measured, is not higher.",
 		}},
 		Runbook: Runbook{
@@ -103,7 +102,7 @@ func thermalHeadroomShrinking(t threshold.Thresholds) Alert {
 	}
 }
 
-func runInvalid(t threshold.Thresholds) Alert {
+func runInvalid(t metric.Thresholds) Alert {
 	newest := inCells(metric.RunStartTimestampSeconds).TopK(1, expr.By(cellOfRun()...))
 	invalid := figure(metric.RunValid).Equals(expr.Number(0))
 	return Alert{

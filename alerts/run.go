@@ -5,12 +5,11 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // runGroup is about active runs.
 func runGroup() Group {
-	return Group{Name: "run", Alerts: []Alert{runInProgress(), runStalled(threshold.Table())}}
+	return Group{Name: "run", Alerts: []Alert{runInProgress(), runStalled(metric.AlertThresholds())}}
 }
 
 // ofRun reduces to one series per run and the machine it measures.
@@ -36,7 +35,7 @@ func runInProgress() Alert {
 	}
 }
 
-func runStalled(t threshold.Thresholds) Alert {
+func runStalled(t metric.Thresholds) Alert {
 	// For half of the time no request may have ended, and that has to hold for the other half and a little more,
 	// because an increase does not include the step to the first scrape in its window. The phase must have begun before
 	// the first half: a later phase may have had no request by then.

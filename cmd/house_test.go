@@ -22,15 +22,12 @@ const module = "github.com/umascope/umascope/"
 var mayImport = map[string][]string{
 	"exporter/metric":              {},
 	"exporter/metric/expr":         {"exporter/metric"},
-	"exporter/metric/threshold":    {"exporter/metric", "exporter/metric/expr"},
-	"exporter/endpoint":            {},
 	"exporter/hostfs":              {},
 	"exporter/nvml":                {},
-	"exporter/secure":              {},
-	"exporter/engine":              {"exporter/endpoint", "exporter/metric"},
+	"exporter/engine":              {"exporter/metric"},
 	"exporter/snapshot":            {"exporter/hostfs", "exporter/nvml"},
-	"exporter/collector":           {"exporter/endpoint", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
-	"exporter":                     {"cmd/terminal", "cmd/webserver", "exporter/collector", "exporter/endpoint", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/secure", "exporter/snapshot"},
+	"exporter/collector":           {"exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
+	"exporter":                     {"cmd/terminal", "cmd/webserver", "exporter/collector", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
 	"exporter/hosts":               {"exporter/collector", "exporter/nvml", "exporter/snapshot"},
 	"exporter/sim":                 {"exporter/collector", "exporter/nvml"},
 	"loadgen/enginelog":            {},
@@ -76,18 +73,16 @@ var mayImport = map[string][]string{
 	"loadgen/sweep":                {"loadgen/openai", "loadgen/render", "loadgen/summary"},
 	"loadgen":                      {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/capture", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/evidence/observation", "loadgen/hosts", "loadgen/importer", "loadgen/lifecycle", "loadgen/live", "loadgen/merge", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/rank", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/rundir/retention", "loadgen/runindex", "loadgen/runner", "loadgen/server", "loadgen/stats", "loadgen/storage", "loadgen/subprocess", "loadgen/summary", "loadgen/sweep", "loadgen/telemetry", "loadgen/workload"},
 	"dashboards/grafana":           {},
-	"dashboards/preview":           {"dashboards/grafana"},
-	"dashboards":                   {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
-	"alerts":                       {"exporter/metric", "exporter/metric/expr", "exporter/metric/threshold"},
-	"compose":                      {},
+	"dashboards":                   {"exporter/metric", "exporter/metric/expr"},
+	"alerts":                       {"exporter/metric", "exporter/metric/expr"},
 	"cmd/terminal":                 {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/webserver":                {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/demo/story":      {"exporter/metric", "loadgen/compare", "loadgen/render", "loadgen/render/comparison"},
-	"cmd/internal/demo":            {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter", "exporter/collector", "exporter/endpoint", "exporter/hostfs", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runindex", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
-	"cmd/internal/gen":             {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/preview", "exporter/metric"},
+	"cmd/internal/gen":             {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
+	"cmd/internal/demo":            {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runindex", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/uma-exporter":             {"cmd/terminal", "exporter"},
-	"cmd/uma-demo":                 {"cmd/internal/demo", "cmd/terminal", "loadgen"},
 	"cmd/uma-gen":                  {"cmd/internal/gen", "cmd/terminal"},
+	"cmd/uma-demo":                 {"cmd/internal/demo", "cmd/terminal", "loadgen"},
 	"cmd/uma-load":                 {"cmd/terminal", "loadgen"},
 }
 
@@ -110,7 +105,7 @@ var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type
 // mayWriteWith names who may write pages, tables and workbooks by what: everybody else builds documents for loadgen/render,
 // which alone escapes texts of others.
 var mayWriteWith = map[string][]string{
-	"html/template":               {"loadgen/render", "dashboards/preview", "exporter"}, // other wings have a page of their own
+	"html/template":               {"loadgen/render", "dashboards/grafana", "exporter"}, // other wings have a page of their own
 	"text/tabwriter":              {"loadgen/render"},
 	"github.com/xuri/excelize/v2": {"loadgen/render"},
 }

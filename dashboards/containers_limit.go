@@ -5,7 +5,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func limitUncovered() panel {
@@ -131,4 +130,4 @@ func cgroupSwap() panel {
 }
 
 // uncovered is the ratio from which the page marks a limit as one that leaves out too much memory.
-func uncovered() float64 { return threshold.Table().Container.UncoveredRatio }
+func uncovered() float64 { return metric.AlertThresholds().Container.UncoveredRatio }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // answered are the values that an expression has for host h with everything chosen, by the labels that are
@@ -225,7 +224,7 @@ func TestAGB10ThatIsStuckAtLowPowerIsBusyAboveTheLineAndSlowBelowIt(t *testing.T
   uma_gpu_power_watts{host="h",uuid="1"} 15x40
   uma_gpu_utilization_ratio{host="h",uuid="1"} 1x40
 `
-	machine := threshold.Table().Machine
+	machine := metric.AlertThresholds().MachineThresholds
 	for _, c := range []struct {
 		of    metric.Definer
 		level float64

@@ -8,12 +8,11 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func leftOver() panel {
-	t := threshold.Table()
-	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
+	t := metric.AlertThresholds()
+	floor := func(f metric.Floor) expr.Expr { return expr.AtFloor(f, onHost()).InPool(onHost()) }
 	free := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree))
 	pool, available := one(metric.MemoryPoolBytes), one(metric.MemoryAvailableBytes)
 	return areas(subject{
@@ -47,7 +46,7 @@ func blocks() []struct{ bytes, title string } {
 }
 
 func contiguous() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	s := subject{
 		title:  "Free memory by size of block",
 		means:  "Free memory in contiguous blocks of at least such a size; each line contains the next. The driver asks for blocks of 2 MiB first. The scale is logarithmic above 64 MiB; the dashed line is where MemoryFragmented fires.",
@@ -88,7 +87,7 @@ func pressure() panel {
 		},
 	}).
 		Min(0).
-		Thresholds(steps("transparent", from(threshold.Table().StalledRatio, "orange"))).
+		Thresholds(steps("transparent", from(metric.AlertThresholds().StalledRatio, "orange"))).
 		ThresholdsStyle(dashedLine())
 }
 

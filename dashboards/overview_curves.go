@@ -6,7 +6,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // poolPart is some lines of the ledger that are drawn as one.
@@ -28,8 +27,8 @@ func poolParts() []poolPart {
 }
 
 func poolSplit() panel {
-	t := threshold.Table()
-	floor := func(f threshold.Floor) expr.Expr { return threshold.InPool(f.Expr(onHost()), onHost()) }
+	t := metric.AlertThresholds()
+	floor := func(f metric.Floor) expr.Expr { return expr.AtFloor(f, onHost()).InPool(onHost()) }
 	s := subject{
 		title:  "Where the memory is",
 		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",

@@ -5,7 +5,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func driveBytes() panel {
@@ -35,11 +34,11 @@ func driveOperations() panel {
 }
 
 func driveTimes() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	usual := each(metric.NVMeOperationSeconds7d)
 	return series(subject{
 		title:  "Time of an operation",
-		means:  fmt.Sprintf("Mean time of a read (r_await of iostat) and of a write (w_await), waiting included, over 5 minutes. Dashed: the median of the last 7 days, and %s times it, where NVMeLatency fires if there is load.", threshold.Decimal(t.NVMeLatencyFactor)),
+		means:  fmt.Sprintf("Mean time of a read (r_await of iostat) and of a write (w_await), waiting included, over 5 minutes. Dashed: the median of the last 7 days, and %s times it, where NVMeLatency fires if there is load.", metric.Decimal(t.NVMeLatencyFactor)),
 		wrong:  "reads take several times as long as usual: the drive is hot (page *Thermal and power*), full or busy with writes, and requests wait for it.",
 		noData: noDriveRule,
 		queries: []query{
@@ -87,7 +86,7 @@ func driveWear() panel {
 		},
 	}).
 		Min(0).
-		Thresholds(steps("transparent", from(threshold.Table().NVMeUsedRatio, "orange"))).
+		Thresholds(steps("transparent", from(metric.AlertThresholds().NVMeUsedRatio, "orange"))).
 		ThresholdsStyle(dashedLine()).
 		OverrideByRegexp("/^least spare/", limit("red"))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // Reasons why a panel of the GPU may be empty.
@@ -70,7 +69,7 @@ func limitsOfGPU() expr.Expr {
 }
 
 func gpuTemperature() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return series(subject{
 		title:  "Temperature of the GPU",
 		means:  "Temperature of each GPU's die. Dashed are the driver's limits, worked out from the margin that it gives, so that they may waver by a degree. GB10 gives none: there the dashed lines are where GPUHot fires; 83 to 86 °C are usual under load, throttling was seen from 91 °C on.",

@@ -5,7 +5,6 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 func temperatureNow() panel {
@@ -23,14 +22,14 @@ func marginNow() panel {
 	return number(subject{
 		title:   "Margin to limit",
 		means:   "Degrees that are left below the nearest limit that the driver names, of the GPU that is closest to it.",
-		wrong:   "it is below " + threshold.Decimal(threshold.Table().MarginCelsius) + " °C (GPUHot), or negative.",
+		wrong:   "it is below " + metric.Decimal(metric.AlertThresholds().MarginCelsius) + " °C (GPUHot), or negative.",
 		noData:  "no limits named",
 		queries: []query{{"margin", margin.Min(byHost())}},
 	}).OverrideByName("margin", leadingTo(thermalPageName, "Thermal and power"))
 }
 
 func heatNow() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return number(subject{
 		title:   "Held down by heat",
 		means:   "Share of the last 5 minutes in which heat held the clock down, by the cumulative counters of the driver.",

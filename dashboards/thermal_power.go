@@ -7,7 +7,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 // heldReason is a throttle reason for which the driver counts the time.
@@ -25,7 +24,7 @@ func heldReasons() []heldReason {
 }
 
 func heldDown() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	s := subject{
 		title:  "Share of time that the clock is held down",
 		means:  "How much of the time each reason held the clock down, from the cumulative counters. The software power cap under load is normal on GB10. Reasons overlap: do not add them.",
@@ -97,11 +96,11 @@ func rails() panel {
 }
 
 func stuckLow() panel {
-	t := threshold.Table()
+	t := metric.AlertThresholds()
 	return series(subject{
 		title: "Busy, but slow?",
 		means: "Utilisation, clock and power of a GB10, each over the level that GPUStuckLowPower holds it against (" + percent(t.BusyRatio) + " busy, " +
-			threshold.Decimal(t.StuckHertz/1e9) + " GHz, " + threshold.Decimal(t.StuckWatts) + " W), cut off at twice that. A GB10 can get stuck at low power, and the driver gives no reason then.",
+			metric.Decimal(t.StuckHertz/1e9) + " GHz, " + metric.Decimal(t.StuckWatts) + " W), cut off at twice that. A GB10 can get stuck at low power, and the driver gives no reason then.",
 		wrong:  "*busy* is above the line while *clock* and *power* are below it: power delivery. The runbook of that alert says what to do.",
 		noData: "no GB10, its driver does not answer, or no exporter does",
 		queries: []query{
@@ -122,4 +121,4 @@ func overLevel(d metric.Definer, level float64) expr.Expr {
 }
 
 // percent formats a share as a percentage.
-func percent(share float64) string { return threshold.Decimal(share*100) + " %" }
+func percent(share float64) string { return metric.Decimal(share*100) + " %" }

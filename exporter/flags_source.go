@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 )
 
 // defineSources adds the flags that name engines and KV block managers.
@@ -49,9 +49,9 @@ func (r repeated) String() string { return "" }
 // IsCumulative reports to kingpin that the flag may repeat.
 func (r repeated) IsCumulative() bool { return true }
 
-func addEndpoint(o *collector.SourceOptions, list *[]*endpoint.Endpoint) func(string) error {
+func addEndpoint(o *collector.SourceOptions, list *[]*engine.Endpoint) func(string) error {
 	return func(text string) error {
-		parsed, err := endpoint.Parse(text)
+		parsed, err := engine.ParseEndpoint(text)
 		if err != nil {
 			return err
 		}

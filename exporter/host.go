@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/snapshot"
@@ -24,7 +24,7 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 func (m mounts) live() collector.Host {
 	return collector.Host{
 		Proc: hostfs.Dir(m.proc), Sys: hostfs.Dir(m.sys), Cgroup: hostfs.Dir(m.cgroup),
-		HTTP: endpoint.Transport(), Logs: logFiles{}, SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
+		HTTP: engine.Transport(), Logs: logFiles{}, SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
 		Mode: collector.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/exporter/metric/threshold"
 )
 
 const (
@@ -55,17 +54,17 @@ func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 
 // TestTheQuestionsNameTheBoundsOfTheAlerts: a bound that is changed is changed there too.
 func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
-	bounds, pool := threshold.Table(), drawnPool(t).total
+	bounds, pool := metric.AlertThresholds(), drawnPool(t).total
 	page := strings.Join(strings.Fields(pageText(t, questionsPage)), " ")
-	share := func(f threshold.Floor) string { return threshold.Decimal(f.Share*100) + " %" }
+	share := func(f metric.Floor) string { return metric.Decimal(f.Share*100) + " %" }
 	if bounds.AvailableWarning.Share*float64(pool) > bounds.AvailableWarning.Bytes {
 		t.Error("on a Spark it is not the share that bounds")
 	}
 	for _, says := range []string{
 		"MemoryAvailableLow tells below " + share(bounds.AvailableWarning) + " of the pool (" + fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30)) +
 			" GiB of " + gib(pool) + ") and again below " + share(bounds.AvailableCritical),
-		"MemFreeLowWhileLoading below " + threshold.Bytes(bounds.FreeWhileLoadingBytes) + " of MemFree",
-		"MemoryFragmented tells below " + threshold.Bytes(bounds.FragmentedBytes) + " in blocks of 2 MiB",
+		"MemFreeLowWhileLoading below " + metric.BinaryBytes(bounds.FreeWhileLoadingBytes) + " of MemFree",
+		"MemoryFragmented tells below " + metric.BinaryBytes(bounds.FragmentedBytes) + " in blocks of 2 MiB",
 	} {
 		if !strings.Contains(page, says) {
 			t.Errorf("the page does not say %q", says)

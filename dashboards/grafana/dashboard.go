@@ -1,6 +1,9 @@
 // Package grafana reads a dashboard file as Grafana reads it: its variables and their options, the queries of its
-// panels, their time ranges and steps. Tests and the preview use it, so that they send a query exactly as Grafana
-// would.
+// panels, their time ranges and steps, so that tests and the preview send a query exactly as Grafana would.
+//
+// The preview shows dashboards without a Grafana: it queries one Prometheus and draws pages, which show that they are a
+// preview. It draws what the dashboards of this project use, and is no substitute for Grafana. It only reads, connects to
+// the configured Prometheus only, and its pages load nothing from other servers.
 //
 // The rules are those of Grafana 12 and 13, from its documentation and its public source; each comment names its
 // source, and any difference that is on purpose. The package supports only the classic schema (v1) and the Prometheus

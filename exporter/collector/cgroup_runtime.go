@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -33,7 +33,7 @@ const (
 // for the whole list, and only while a container has no name yet. It is not safe for concurrent use.
 type runtimeNames struct {
 	socket string
-	client endpoint.Client
+	client engine.Client
 	now    func() time.Time
 
 	known   map[string]hostfs.ContainerName
@@ -58,7 +58,7 @@ func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
 	dialer := &net.Dialer{Timeout: runtimeTimeout}
 	return &runtimeNames{
 		socket: socket, now: now,
-		client: endpoint.Client{HTTP: &http.Transport{
+		client: engine.Client{HTTP: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return dialer.DialContext(ctx, "unix", socket)
 			},
@@ -138,7 +138,7 @@ func (r *runtimeNames) list(answer chan<- listing) {
 	ctx, cancel := context.WithTimeout(context.Background(), runtimeTimeout)
 	defer cancel()
 	var list []hostfs.ListedContainer
-	at := &endpoint.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
+	at := &engine.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
 	err := r.client.JSON(ctx, at, containersPath, &list)
 	answer <- listing{hostfs.ListedContainerNames(list), err}
 }

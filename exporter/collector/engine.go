@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -18,7 +17,7 @@ func engineSpec() Spec {
 		Metrics: engineMetrics(),
 		Open: func(host Host, options Options) Collect {
 			engines := &engines{
-				client:  engine.Client{Client: endpoint.Client{HTTP: host.HTTP}, IterationStats: options.Sources.IterationStats},
+				client:  engine.Client{HTTP: host.HTTP, IterationStats: options.Sources.IterationStats},
 				sources: newSources(options.Sources),
 			}
 			return func(ctx context.Context, _ *Sample, batch *Batch) error { return engines.collect(ctx, batch) }
@@ -38,13 +37,13 @@ type engines struct {
 
 func (e *engines) collect(ctx context.Context, batch *Batch) error {
 	targets, targetErr := e.sources.now()
-	answers := readSources(ctx, targets.Engines, func(ctx context.Context, at *endpoint.Endpoint) (engine.Reading, error) {
+	answers := readSources(ctx, targets.Engines, func(ctx context.Context, at *engine.Endpoint) (engine.Reading, error) {
 		return e.client.Read(ctx, at, e.before[at.Source])
 	})
 	missed, requested := e.missed, e.requested
 	e.before, e.missed, e.requested = map[string]engine.Reading{}, map[missKey]missCount{}, map[requestedKey]requestedCount{}
 	for _, a := range answers {
-		if !errors.Is(a.Err, endpoint.ErrUnreachable) { // otherwise another engine may listen there next
+		if !errors.Is(a.Err, engine.ErrUnreachable) { // otherwise another engine may listen there next
 			e.before[a.Source] = a.Value
 		}
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)

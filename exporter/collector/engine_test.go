@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 )
 
 // engineServer answers with pages by host and path; at other hosts nobody listens.
@@ -44,7 +44,7 @@ func engineHost(t *testing.T, server http.RoundTripper, addresses ...string) (Ho
 	host, options := spark(), Options{}
 	host.HTTP = server
 	for _, address := range addresses {
-		at, err := endpoint.Parse("http://" + address)
+		at, err := engine.ParseEndpoint("http://" + address)
 		if err != nil {
 			t.Fatal(err)
 		}

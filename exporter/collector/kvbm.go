@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -18,7 +18,7 @@ func kvbmSpec() Spec {
 		Needs:   []Need{inspectNeed("the tiers of other users' engines are not found: the file of the disk tier has no name, only the descriptors that they hold, and sizes are in their environment")},
 		Open: func(host Host, options Options) Collect {
 			c := &kvbmCollector{
-				host: host, client: endpoint.Client{HTTP: host.HTTP}, sources: newSources(options.Sources),
+				host: host, client: engine.Client{HTTP: host.HTTP}, sources: newSources(options.Sources),
 				sizes: options.Sources.BytesPerBlock, logs: map[string]*kvbmLog{},
 				looks: newProcessLooks(host, func(pid uint32) kvbmProcess { return inspectKVBM(host.Proc, pid) }),
 			}
@@ -31,7 +31,7 @@ func kvbmSpec() Spec {
 // source are passed on as they are: the reader of a counter detects the restart.
 type kvbmCollector struct {
 	host    Host
-	client  endpoint.Client
+	client  engine.Client
 	sources *sources
 	sizes   map[string]uint64 // bytes per block, by source; "" is the default for all other sources
 	logs    map[string]*kvbmLog
@@ -78,7 +78,7 @@ func kvbmOutcome(pageErr error, foundElse bool, failed error) error {
 	return fmt.Errorf("%w, and no process that uses a GPU has a disk tier open", pageErr)
 }
 
-func (c *kvbmCollector) readPage(ctx context.Context, e *endpoint.Endpoint) (kvbmPage, error) {
+func (c *kvbmCollector) readPage(ctx context.Context, e *engine.Endpoint) (kvbmPage, error) {
 	fetched, err := c.client.Page(ctx, e)
 	page := kvbmPage{fetched}
 	if err == nil && page.version() == "" {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/snapshot"
 )
@@ -29,11 +29,11 @@ func (s served) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(strings.NewReader(page))}, nil
 }
 
-func endpoints(t testing.TB, urls ...string) []*endpoint.Endpoint {
+func endpoints(t testing.TB, urls ...string) []*engine.Endpoint {
 	t.Helper()
-	var list []*endpoint.Endpoint
+	var list []*engine.Endpoint
 	for _, url := range urls {
-		e, err := endpoint.Parse(url)
+		e, err := engine.ParseEndpoint(url)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/snapshot"
 )
@@ -34,10 +34,10 @@ func AddArchived(a *snapshot.Archive, options *Options) error {
 	sources := &options.Sources
 	for _, kind := range []struct {
 		urls []string
-		list *[]*endpoint.Endpoint
+		list *[]*engine.Endpoint
 	}{{a.KVBMURLs, &sources.KVBM}, {a.EngineURLs, &sources.Engines}} {
 		for _, raw := range kind.urls {
-			parsed, err := endpoint.Parse(raw)
+			parsed, err := engine.ParseEndpoint(raw)
 			if err != nil {
 				return fmt.Errorf("header: %.60q %w", raw, err)
 			}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 )
 
 // MaxSources is the maximum number of sources, logs included: each is read in every collection.
@@ -34,7 +34,7 @@ type SourceOptions struct {
 // Targets are sources by their collector.
 type Targets struct {
 	// KVBM and Engines are pages of metrics.
-	KVBM, Engines []*endpoint.Endpoint
+	KVBM, Engines []*engine.Endpoint
 	// KVBMLogs are paths of logs of engines with KVBM, which hold what its metrics lack.
 	KVBMLogs []string
 }
@@ -65,7 +65,7 @@ func (t Targets) with(more Targets) Targets {
 	}
 }
 
-func sourcesOf(endpoints []*endpoint.Endpoint) []string {
+func sourcesOf(endpoints []*engine.Endpoint) []string {
 	names := make([]string, len(endpoints))
 	for i, e := range endpoints {
 		names[i] = e.Source
@@ -97,7 +97,7 @@ func sourceDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // readSources asks all sources at once and returns their answers in the same order. It returns when all have answered
 // or their time is up, so that a source has at most one request at a time. A panic becomes that source's error.
-func readSources[T any](ctx context.Context, endpoints []*endpoint.Endpoint, read func(context.Context, *endpoint.Endpoint) (T, error)) []answer[T] {
+func readSources[T any](ctx context.Context, endpoints []*engine.Endpoint, read func(context.Context, *engine.Endpoint) (T, error)) []answer[T] {
 	ctx, cancel := sourceDeadline(ctx)
 	defer cancel()
 	answers := make([]answer[T], len(endpoints))
@@ -126,7 +126,7 @@ func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
 	var unreachable []string
 	for _, a := range answers {
 		switch {
-		case errors.Is(a.Err, endpoint.ErrUnreachable):
+		case errors.Is(a.Err, engine.ErrUnreachable):
 			unreachable = append(unreachable, a.Source)
 		case a.Err != nil:
 			failed = append(failed, fmt.Errorf("%s: %w", a.Source, a.Err))

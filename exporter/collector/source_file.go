@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -142,7 +142,7 @@ func (g targetGroup) addTo(all *Targets) error {
 	return nil
 }
 
-func (g targetGroup) appendTo(list []*endpoint.Endpoint, target string) ([]*endpoint.Endpoint, error) {
+func (g targetGroup) appendTo(list []*engine.Endpoint, target string) ([]*engine.Endpoint, error) {
 	if strings.ContainsAny(target, "/?#@ ") {
 		return nil, errors.New("must be host:port; scheme and path are labels")
 	}
@@ -151,7 +151,7 @@ func (g targetGroup) appendTo(list []*endpoint.Endpoint, target string) ([]*endp
 		scheme = given
 	}
 	address := &url.URL{Scheme: scheme, Host: target, Path: g.Labels[targetPathLabel], RawQuery: g.parameters().Encode()}
-	parsed, err := endpoint.Parse(address.String())
+	parsed, err := engine.ParseEndpoint(address.String())
 	if err != nil {
 		return nil, err
 	}

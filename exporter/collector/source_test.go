@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 )
 
 func TestTooManySourcesAndTheSameTwiceAreRefused(t *testing.T) {
@@ -261,7 +261,7 @@ func TestASourceThatHangsCostsItsOwnSeriesOnly(t *testing.T) {
 }
 
 func TestAPanicOverOneSourceIsThatSourcesError(t *testing.T) {
-	answers := readSources(t.Context(), endpoints(t, "http://a", "http://b"), func(_ context.Context, e *endpoint.Endpoint) (int, error) {
+	answers := readSources(t.Context(), endpoints(t, "http://a", "http://b"), func(_ context.Context, e *engine.Endpoint) (int, error) {
 		if e.URL.Hostname() == "a" {
 			panic("unforeseen")
 		}

@@ -6,17 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
-
-// Client reads engines.
-type Client struct {
-	endpoint.Client
-	// IterationStats asks TensorRT-LLM for its statistics in JSON too. The engine serves each entry to one reader only:
-	// with several readers all see gaps.
-	IterationStats bool
-}
 
 // ErrDrains is wrapped for an address of TensorRT-LLM that serves each entry to one reader only. One request found that
 // out, and there are no further ones.
@@ -25,12 +16,12 @@ var ErrDrains = fmt.Errorf("TensorRT-LLM hands its statistics on %s to one reade
 
 // Read reads an engine. Before is the previous reading, zero if there is none: values that are constant while an engine
 // runs are read once. Keep the reading of a failed read too, unless the engine could not be reached.
-func (c Client) Read(ctx context.Context, e *endpoint.Endpoint, before Reading) (Reading, error) {
+func (c Client) Read(ctx context.Context, e *Endpoint, before Reading) (Reading, error) {
 	reading := Reading{drains: before.drains}
 	var err error
 	if !reading.drains {
-		reading, err = c.page(ctx, e)
-		if errors.Is(err, endpoint.ErrNotPage) && e.URL.Path == metric.ForeignTensorRTLLMDrainingPath {
+		reading, err = c.translated(ctx, e)
+		if errors.Is(err, ErrNotPage) && e.URL.Path == metric.ForeignTensorRTLLMDrainingPath {
 			reading.drains = true
 		}
 	}
@@ -43,7 +34,7 @@ func (c Client) Read(ctx context.Context, e *endpoint.Endpoint, before Reading) 
 	return c.complete(ctx, e, reading, before)
 }
 
-func (c Client) page(ctx context.Context, e *endpoint.Endpoint) (Reading, error) {
+func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 	page, err := c.Page(ctx, e)
 	if err != nil {
 		return Reading{}, err
@@ -52,13 +43,13 @@ func (c Client) page(ctx context.Context, e *endpoint.Endpoint) (Reading, error)
 }
 
 // drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.
-func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, error) {
+func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
 	elsewhere, address := *e, *e.URL
 	address.Path, address.RawPath = metric.ForeignTensorRTLLMPagePath, ""
 	elsewhere.URL = &address
-	reading, err := c.page(ctx, &elsewhere)
+	reading, err := c.translated(ctx, &elsewhere)
 	switch {
-	case errors.Is(err, endpoint.ErrUnreachable):
+	case errors.Is(err, ErrUnreachable):
 		return Reading{}, err
 	case err != nil && !c.IterationStats:
 		return Reading{drains: true}, fmt.Errorf("%w (%w)", ErrDrains, err)
@@ -70,7 +61,7 @@ func (c Client) drained(ctx context.Context, e *endpoint.Endpoint) (Reading, err
 }
 
 // complete adds the values that engines publish at other paths. Values that cannot be read there are absent.
-func (c Client) complete(ctx context.Context, e *endpoint.Endpoint, reading, before Reading) (Reading, error) {
+func (c Client) complete(ctx context.Context, e *Endpoint, reading, before Reading) (Reading, error) {
 	if reading.follows(before) {
 		reading.Version, reading.properties, reading.identified = before.Version, before.properties, before.identified
 	} else {
@@ -115,7 +106,7 @@ func (r Reading) tokens() float64 {
 
 // identify asks for version and name until the engine returns them or has no path that does: an engine that is busy, or
 // loads its model, may return them later.
-func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Reading) {
+func (c Client) identify(ctx context.Context, e *Endpoint, reading *Reading) {
 	var err error
 	switch reading.Engine {
 	case metric.EngineLlamaCPP:
@@ -135,11 +126,11 @@ func (c Client) identify(ctx context.Context, e *endpoint.Endpoint, reading *Rea
 			reading.Version = shortText(answer.Version)
 		}
 	}
-	reading.identified = err == nil || errors.Is(err, endpoint.ErrNotFound)
+	reading.identified = err == nil || errors.Is(err, ErrNotFound)
 }
 
 // completeLlamaCPP adds the model's name, and the KV cache where the page does not have it.
-func (c Client) completeLlamaCPP(ctx context.Context, e *endpoint.Endpoint, m *Model, properties llamaProperties) {
+func (c Client) completeLlamaCPP(ctx context.Context, e *Endpoint, m *Model, properties llamaProperties) {
 	m.Name = shortText(properties.model())
 	var slots []llamaSlot
 	if m.UsedRatio == nil && c.JSON(ctx, e, metric.ForeignLlamaCPPSlotsPath, &slots) == nil {
@@ -149,7 +140,7 @@ func (c Client) completeLlamaCPP(ctx context.Context, e *endpoint.Endpoint, m *M
 
 // lastIteration is the newest statistics entry served. An empty answer means no new entry, not an idle engine: then the
 // last entry still holds.
-func (c Client) lastIteration(ctx context.Context, e *endpoint.Endpoint, before *iteration) (*iteration, error) {
+func (c Client) lastIteration(ctx context.Context, e *Endpoint, before *iteration) (*iteration, error) {
 	var iterations []iteration
 	if err := c.JSON(ctx, e, metric.ForeignTensorRTLLMDrainingPath, &iterations); err != nil {
 		return nil, err

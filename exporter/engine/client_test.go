@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -43,12 +42,12 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 // read asks the server once more.
 func (s *server) read(t *testing.T, path string, iterationStats bool, before Reading) (Reading, error) {
 	t.Helper()
-	at, err := endpoint.Parse("http://127.0.0.1:8000" + path)
+	at, err := ParseEndpoint("http://127.0.0.1:8000" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.asked = nil
-	return Client{endpoint.Client{HTTP: s}, iterationStats}.Read(t.Context(), at, before)
+	return Client{HTTP: s, IterationStats: iterationStats}.Read(t.Context(), at, before)
 }
 
 func TestAVersionIsAskedForOnce(t *testing.T) {
@@ -183,7 +182,7 @@ func TestAnAddressThatDrainsIsAskedOnce(t *testing.T) {
 		t.Errorf("with a page: %+v, %v, asked %v", got, err, s.asked)
 	}
 	s.refuses = true
-	if _, err = s.read(t, "/metrics", false, got); !errors.Is(err, endpoint.ErrUnreachable) {
+	if _, err = s.read(t, "/metrics", false, got); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -114,7 +113,7 @@ func dialects() []dialect {
 }
 
 // Translate reads the page of an engine.
-func Translate(page endpoint.Page) (Reading, error) {
+func Translate(page Page) (Reading, error) {
 	for _, d := range dialects() {
 		if !page.Has(d.prefix) {
 			continue
@@ -156,24 +155,24 @@ func perModel(all view, label string, names []string, read func(view) Model) []M
 }
 
 // whole is the view of a whole page.
-func whole(page endpoint.Page) view { return view{page, nil, map[string]bool{}} }
+func whole(page Page) view { return view{page, nil, map[string]bool{}} }
 
 // view is the part of a page with these labels. It records which families are read.
 type view struct {
-	page  endpoint.Page
-	match []endpoint.Label
+	page  Page
+	match []Label
 	asked map[string]bool
 }
 
 // with narrows the view.
 func (v view) with(name, value string) view {
-	return view{v.page, append(slices.Clone(v.match), endpoint.Label{Name: name, Value: value}), v.asked}
+	return view{v.page, append(slices.Clone(v.match), Label{Name: name, Value: value}), v.asked}
 }
 
 // whole is the view without its labels.
 func (v view) whole() view { return view{v.page, nil, v.asked} }
 
-func (v view) series(name string) []endpoint.Series {
+func (v view) series(name string) []Series {
 	v.asked[v.page.Family(name)] = true
 	return v.page.Series(name, v.match...)
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -25,7 +24,7 @@ func sample(t testing.TB, name string) string {
 
 func translate(t testing.TB, text string) Reading {
 	t.Helper()
-	page, err := endpoint.ParsePage([]byte(text))
+	page, err := ParsePage([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +208,7 @@ func TestEnginesAreKnownByTheirSeriesNotByTheirAddress(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "up 1\n", "process_cpu_seconds_total 5\n", "kvbm_matched_tokens 7\n"} {
-		page, err := endpoint.ParsePage([]byte(text))
+		page, err := ParsePage([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -459,7 +458,7 @@ func TestModelsOfOneSourceAreBounded(t *testing.T) {
 	for i := range maxModels + 1 {
 		fmt.Fprintf(&page, "vllm:num_requests_running{model_name=\"m%d\"} 1\n", i)
 	}
-	parsed, err := endpoint.ParsePage([]byte(page.String()))
+	parsed, err := ParsePage([]byte(page.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 	"strconv"
-
-	"github.com/umascope/umascope/exporter/endpoint"
 )
 
 // Pool is a KV cache; nil is absent.
@@ -82,7 +80,7 @@ func product(a, b *float64) *float64 {
 }
 
 // labelNumber parses a number in a label, nil for other text, such as None.
-func labelNumber(series endpoint.Series, label string) *float64 {
+func labelNumber(series Series, label string) *float64 {
 	number, err := strconv.ParseUint(series.Labels[label], 10, 53)
 	if err != nil {
 		return nil
@@ -91,7 +89,7 @@ func labelNumber(series endpoint.Series, label string) *float64 {
 }
 
 // labelValues are the values of a label on series, in order; "" where a series lacks it.
-func labelValues(series []endpoint.Series, label string) []string {
+func labelValues(series []Series, label string) []string {
 	var values []string
 	for _, one := range series {
 		if value := one.Labels[label]; !slices.Contains(values, value) {
@@ -103,7 +101,7 @@ func labelValues(series []endpoint.Series, label string) []string {
 }
 
 // largest is the largest value of series, nil of none. Ranks of one replica see the same requests.
-func largest(series []endpoint.Series) *float64 {
+func largest(series []Series) *float64 {
 	if len(series) == 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/umascope/umascope/exporter/endpoint"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -44,8 +43,8 @@ func vllmPool(v view, usage string) Pool {
 
 // vllmConfig is the configuration of a replica. It has no model name, since vLLM serves one per process, and in some
 // releases no replica either.
-func vllmConfig(all view, replica endpoint.Series, replicas int) []endpoint.Series {
-	number := endpoint.Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
+func vllmConfig(all view, replica Series, replicas int) []Series {
+	number := Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
 	config := all.with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
 	if len(config) == 0 && replicas == 1 {
 		return all.with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
@@ -55,7 +54,7 @@ func vllmConfig(all view, replica endpoint.Series, replicas int) []endpoint.Seri
 
 // vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold
 // block_size tokens each: newer releases give the tokens themselves.
-func vllmCapacity(pool *Pool, config endpoint.Series) {
+func vllmCapacity(pool *Pool, config Series) {
 	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
 	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
 	if labelNumber(config, metric.ForeignVLLMLabelBlocksOverride) == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -14,19 +14,19 @@ import (
 func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	const name, worker, blockBytes = "kvbm-disk", 6330, 4 * mib
 	host := open(t, name)
-	page := func(raw string) endpoint.Page {
+	page := func(raw string) engine.Page {
 		t.Helper()
-		e, err := endpoint.Parse(raw)
+		e, err := engine.ParseEndpoint(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := endpoint.Client{HTTP: host.HTTP}.Page(t.Context(), e)
+		p, err := engine.Client{HTTP: host.HTTP}.Page(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	value := func(p endpoint.Page, series string) uint64 {
+	value := func(p engine.Page, series string) uint64 {
 		t.Helper()
 		v, known := p.Value(series)
 		if !known {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/sim"
 )
 
@@ -44,7 +44,7 @@ func newMachine(name, address string, config sim.Config, sources collector.Sourc
 	}
 	host.Advance(past)
 	m := &machine{name: name, address: address, host: host, seen: host.Collect()}
-	m.seen.HTTP = endpoint.Transport() // requests to the engine, which is not a file of the machine
+	m.seen.HTTP = engine.Transport() // requests to the engine, which is not a file of the machine
 	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		m.seen.GPU.Close()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/sim"
 )
 
@@ -133,16 +133,16 @@ func target(address, host string) string {
 }
 
 func (s *stage) startMachines() error {
-	engine, err := endpoint.Parse("http://" + s.inference.address + "/metrics")
+	enginePage, err := engine.ParseEndpoint("http://" + s.inference.address + "/metrics")
 	if err != nil {
 		return err
 	}
-	kvbm, err := endpoint.Parse("http://" + s.inference.kvbm + "/metrics")
+	kvbm, err := engine.ParseEndpoint("http://" + s.inference.kvbm + "/metrics")
 	if err != nil {
 		return err
 	}
 	read := collector.SourceOptions{
-		Targets:       collector.Targets{Engines: []*endpoint.Endpoint{engine}, KVBM: []*endpoint.Endpoint{kvbm}},
+		Targets:       collector.Targets{Engines: []*engine.Endpoint{enginePage}, KVBM: []*engine.Endpoint{kvbm}},
 		BytesPerBlock: map[string]uint64{"": bytesPerToken * 16},
 	}
 	type wish struct {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -62,7 +62,7 @@ func newSpark(n int, sources collector.SourceOptions) (*spark, error) {
 	s.demand(0)
 	host.Advance(uptime(n))
 	s.seen = host.Collect()
-	s.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
+	s.seen.HTTP = engine.Transport() // to the engine, which is none of the machine's files
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		s.seen.GPU.Close()
@@ -140,27 +140,27 @@ func serveFleet(ctx context.Context, hosts int, engines bool, told io.Writer) er
 func serveEngine(ctx context.Context, running *sync.WaitGroup, serve func(http.Handler) (string, error)) (collector.SourceOptions, error) {
 	config := sim.Default()
 	config.KV.HostBytes, config.KV.DiskBytes, config.KV.Page = 8*gib, 32*gib, sim.KVBMv2
-	engine, err := sim.New(config)
+	simulated, err := sim.New(config)
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
-	running.Go(func() { _ = engine.Run(ctx) })
-	at, err := serve(&once{page: engine.Handler()})
+	running.Go(func() { _ = simulated.Run(ctx) })
+	at, err := serve(&once{page: simulated.Handler()})
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
-	kvbm, err := serve(&once{page: engine.KVBMHandler()})
+	kvbm, err := serve(&once{page: simulated.KVBMHandler()})
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
 	running.Go(func() { use(ctx, "http://"+at+"/v1/completions", config.Model) })
-	engineAt, err := endpoint.Parse("http://" + at + "/metrics")
+	engineAt, err := engine.ParseEndpoint("http://" + at + "/metrics")
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
-	kvbmAt, err := endpoint.Parse("http://" + kvbm + "/metrics")
+	kvbmAt, err := engine.ParseEndpoint("http://" + kvbm + "/metrics")
 	return collector.SourceOptions{
-		Targets: collector.Targets{Engines: []*endpoint.Endpoint{engineAt}, KVBM: []*endpoint.Endpoint{kvbmAt}}, BytesPerBlock: map[string]uint64{"": 2 << 20},
+		Targets: collector.Targets{Engines: []*engine.Endpoint{engineAt}, KVBM: []*engine.Endpoint{kvbmAt}}, BytesPerBlock: map[string]uint64{"": 2 << 20},
 	}, err
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
@@ -67,7 +67,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	host.Advance(uptime)
 	s := &stage{host: host, speed: settings.speed, seen: host.Collect()}
 	s.inference.host, s.inference.proc, s.inference.speed = host, s.seen.Proc, settings.speed
-	s.seen.HTTP = endpoint.Transport() // requests to the engine, which is not a file of the machine
+	s.seen.HTTP = engine.Transport() // requests to the engine, which is not a file of the machine
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
 	}})
@@ -84,13 +84,13 @@ func openStage(settings stageSettings) (*stage, error) {
 // sourcesAt returns the pages that the exporter reads. KVBM does not report the size of its blocks, so that it is
 // given.
 func sourcesAt(enginePage, kvbmPage string) (collector.SourceOptions, error) {
-	engine, err := endpoint.Parse(enginePage)
+	page, err := engine.ParseEndpoint(enginePage)
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
-	kvbm, err := endpoint.Parse(kvbmPage)
+	kvbm, err := engine.ParseEndpoint(kvbmPage)
 	return collector.SourceOptions{
-		Targets:       collector.Targets{Engines: []*endpoint.Endpoint{engine}, KVBM: []*endpoint.Endpoint{kvbm}},
+		Targets:       collector.Targets{Engines: []*engine.Endpoint{page}, KVBM: []*engine.Endpoint{kvbm}},
 		BytesPerBlock: map[string]uint64{"": blockBytes},
 	}, err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/dashboards"
-	"github.com/umascope/umascope/dashboards/preview"
+	"github.com/umascope/umascope/dashboards/grafana"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -90,7 +90,7 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return preview.New(preview.Config{
+	return grafana.NewPreview(grafana.PreviewConfig{
 		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, Now: s.timeline.Newest,
 	})
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -92,7 +92,7 @@ func newSpark(ctx context.Context) (*spark, error) {
 		return nil, fmt.Errorf("%T is not all that a procfs is", s.seen.Proc)
 	}
 	s.seen.Proc = procfs{files, s}
-	s.seen.HTTP = endpoint.Transport() // to the engines, which are in the namespace
+	s.seen.HTTP = engine.Transport() // to the engines, which are in the namespace
 	go host.Run(ctx, clockSpeed)
 	return s, nil
 }
@@ -105,10 +105,10 @@ func (s *spark) exporter(kvbm, engines []string, bytesPerBlock uint64) (*exporte
 	}
 	for _, one := range []struct {
 		urls []string
-		list *[]*endpoint.Endpoint
+		list *[]*engine.Endpoint
 	}{{kvbm, &sources.KVBM}, {engines, &sources.Engines}} {
 		for _, url := range one.urls {
-			parsed, err := endpoint.Parse(url)
+			parsed, err := engine.ParseEndpoint(url)
 			if err != nil {
 				return nil, err
 			}

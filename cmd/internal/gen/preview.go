@@ -19,7 +19,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
-	"github.com/umascope/umascope/dashboards/preview"
+	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 const (
@@ -103,7 +103,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 	if err != nil {
 		return fail(stderr, exitInput, err)
 	}
-	handler, err := preview.New(preview.Config{
+	handler, err := grafana.NewPreview(grafana.PreviewConfig{
 		Folder: filepath.Join(flags.dir, "dashboards"), Prometheus: flags.prometheus, Scrape: flags.scrape,
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	enginesim "github.com/umascope/umascope/loadgen/sim"
@@ -98,19 +98,19 @@ func (s *story) pairRun(t *testing.T, arm string, cached int64) {
 	}
 	process.Demand(hostsim.Demand{DeviceBytes: model, CPUs: 1})
 	host.Advance(30 * time.Second)
-	engine := pairEngine(t, host, func(u enginesim.Use) {
+	simulated := pairEngine(t, host, func(u enginesim.Use) {
 		process.Demand(hostsim.Demand{DeviceBytes: model + u.DeviceBytes, CPUs: 1, BusyRatio: u.BusyRatio})
 		host.Advance(time.Second)
 	})
-	server := httptest.NewServer(engine)
+	server := httptest.NewServer(simulated)
 	defer server.Close()
 	machine := host.Collect()
 	machine.HTTP = http.DefaultTransport
-	page, err := endpoint.Parse(server.URL + "/metrics")
+	page, err := engine.ParseEndpoint(server.URL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exporter.New(machine, exporter.Settings{Options: collector.Options{Sources: collector.SourceOptions{Targets: collector.Targets{Engines: []*endpoint.Endpoint{page}}}}})
+	e, err := exporter.New(machine, exporter.Settings{Options: collector.Options{Sources: collector.SourceOptions{Targets: collector.Targets{Engines: []*engine.Endpoint{page}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen"
@@ -177,13 +177,13 @@ func startEngine(t *testing.T, process *hostsim.Process) *enginesim.Engine {
 	return engine
 }
 
-func endpoints(t *testing.T, raw string) []*endpoint.Endpoint {
+func endpoints(t *testing.T, raw string) []*engine.Endpoint {
 	t.Helper()
-	parsed, err := endpoint.Parse(raw)
+	parsed, err := engine.ParseEndpoint(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []*endpoint.Endpoint{parsed}
+	return []*engine.Endpoint{parsed}
 }
 
 // drive is one run of an arm.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen"
 	enginesim "github.com/umascope/umascope/loadgen/sim"
@@ -400,28 +400,28 @@ func (m *maker) startMachine() error {
 	if err != nil {
 		return err
 	}
-	engine, url, err := m.serveEngine(func(c *enginesim.Config) { demanding(c, process) })
+	simulated, url, err := m.serveEngine(func(c *enginesim.Config) { demanding(c, process) })
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { machine.Run(ctx, 20) })
-	kvbm := httptest.NewServer(engine.KVBMHandler())
+	kvbm := httptest.NewServer(simulated.KVBMHandler())
 	m.later(kvbm.Close, func() { stop(); running.Wait() })
 	m.engine, m.kvbm = url, kvbm.URL+"/metrics"
-	enginePage, err := endpoint.Parse(url + "/metrics")
+	enginePage, err := engine.ParseEndpoint(url + "/metrics")
 	if err != nil {
 		return err
 	}
-	kvbmPage, err := endpoint.Parse(m.kvbm)
+	kvbmPage, err := engine.ParseEndpoint(m.kvbm)
 	if err != nil {
 		return err
 	}
 	seen := machine.Collect()
 	seen.HTTP = http.DefaultTransport
 	e, err := exporter.New(seen, exporter.Settings{Options: collector.Options{ProcessLimit: 3, CachePaths: []string{weights}, Sources: collector.SourceOptions{
-		Targets: collector.Targets{Engines: []*endpoint.Endpoint{enginePage}, KVBM: []*endpoint.Endpoint{kvbmPage}}, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
+		Targets: collector.Targets{Engines: []*engine.Endpoint{enginePage}, KVBM: []*engine.Endpoint{kvbmPage}}, BytesPerBlock: map[string]uint64{"": 16 * 128 << 10}}}})
 	if err != nil {
 		return err
 	}

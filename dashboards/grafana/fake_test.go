@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"encoding/json"
@@ -78,12 +78,12 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-func open(t *testing.T, config Config) http.Handler {
+func open(t *testing.T, config PreviewConfig) http.Handler {
 	t.Helper()
 	if config.Folder == "" {
 		config.Folder = folder(t)
 	}
-	handler, err := New(config)
+	handler, err := NewPreview(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,9 @@
-// Package threshold holds the limits of all alerts: alert rules compare with them and panels draw them, from one table.
-package threshold
+package metric
 
 import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 const (
@@ -22,21 +18,15 @@ type Floor struct {
 	Share float64 // of the pool, 0 to 1
 }
 
-// Expr is the bound by host.
-func (f Floor) Expr(matchers ...expr.Matcher) expr.Expr {
-	pool := expr.Select(metric.MemoryPoolBytes, matchers...).Max(expr.By(metric.LabelHost))
-	return pool.Times(expr.Number(f.Share)).ClampMax(f.Bytes)
-}
-
 // String returns the bound in words.
 func (f Floor) String() string {
-	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", Bytes(f.Bytes), Decimal(f.Share*100))
+	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", BinaryBytes(f.Bytes), Decimal(f.Share*100))
 }
 
 // Twice is the floor at double height.
 func (f Floor) Twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
 
-// Thresholds are the numbers of all alerts.
+// Thresholds are the limits of all alerts: alert rules compare with them and panels draw them, from one table.
 type Thresholds struct {
 	// AvailableWarning and AvailableCritical are the lower limits of MemAvailable where the GPU allocates from the
 	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field report arrived at on
@@ -60,14 +50,14 @@ type Thresholds struct {
 	UnattributedGrowthBytes float64
 	UnattributedWindow      time.Duration
 
-	Container Containers
-	Run       Runs
+	Container ContainerThresholds
+	Run       RunThresholds
 
-	Machine
+	MachineThresholds
 }
 
-// Table is the one table of thresholds.
-func Table() Thresholds {
+// AlertThresholds returns the one table of thresholds.
+func AlertThresholds() Thresholds {
 	return Thresholds{
 		AvailableWarning:        Floor{Bytes: 8 * gib, Share: 0.06},
 		AvailableCritical:       Floor{Bytes: 4.5 * gib, Share: 0.03},
@@ -78,14 +68,26 @@ func Table() Thresholds {
 		FillingRecent:           2 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
-		Container:               containers(),
-		Run:                     runs(),
-		Machine:                 machine(),
+		Container:               ContainerThresholds{UncoveredRatio: 0.10, OverheadShare: 0.10, OverheadBytes: 2 * gib},
+		Run:                     RunThresholds{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute},
+		MachineThresholds: MachineThresholds{
+			ThrottledWarning: 0.01, ThrottledCritical: 0.20,
+			MarginCelsius:      5,
+			GB10WarningCelsius: 88, GB10CriticalCelsius: 92,
+			PowerCappedRatio: 0.5,
+			BusyRatio:        0.8,
+			StuckHertz:       1.4e9, StuckWatts: 20,
+			SlowShare:          0.6,
+			SampleAge:          30 * time.Second,
+			NVMeWarningCelsius: 70, NVMeCriticalCelsius: 80,
+			NVMeOperations: 50, NVMeLatencyFactor: 4, NVMeLatencySamples: 240,
+			NVMeUsedRatio: 0.80,
+		},
 	}
 }
 
-// Bytes writes bytes as people write thresholds, such as 4.5 GiB.
-func Bytes(bytes float64) string {
+// BinaryBytes writes bytes as people write thresholds, such as 4.5 GiB.
+func BinaryBytes(bytes float64) string {
 	if bytes >= gib {
 		return Decimal(bytes/gib) + " GiB"
 	}
@@ -94,11 +96,3 @@ func Bytes(bytes float64) string {
 
 // Decimal writes a threshold; six digits hide that 0.07 * 100 is not quite 7.
 func Decimal(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
-
-// InPool keeps hosts whose GPU allocates from the pool. On other hosts little free memory means page cache at work, and
-// free contiguous blocks matter to no driver.
-func InPool(e expr.Expr, matchers ...expr.Matcher) expr.Expr {
-	architecture := expr.OneOf(metric.LabelArchitecture, metric.ArchitecturesInPool()...)
-	hosts := expr.Select(metric.HostInfo, append([]expr.Matcher{architecture}, matchers...)...)
-	return e.And(hosts, expr.On(metric.LabelHost))
-}

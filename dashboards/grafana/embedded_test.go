@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"crypto/sha256"
@@ -60,7 +60,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		}
 	})
 	for _, page := range []string{"/", "/d/b"} {
-		header := get(t, open(t, Config{Prometheus: "http://127.0.0.1:1"}), page).Header()
+		header := get(t, open(t, PreviewConfig{Prometheus: "http://127.0.0.1:1"}), page).Header()
 		policy := header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
 			if !strings.Contains(policy, want) {
@@ -87,7 +87,7 @@ func TestScriptsMakeElementsAndNeverMarkup(t *testing.T) {
 }
 
 func TestHostileNamesAreInertOnThePage(t *testing.T) {
-	handler := open(t, Config{Prometheus: "http://127.0.0.1:1"})
+	handler := open(t, PreviewConfig{Prometheus: "http://127.0.0.1:1"})
 	for _, page := range []string{"/", "/d/b", "/d/" + "%3Cscript%3E"} {
 		body := get(t, handler, page).Body.String()
 		if strings.Contains(body, "<script>") || strings.Contains(body, "<b>$host") {
@@ -100,7 +100,7 @@ func TestHostileNamesAreInertOnThePage(t *testing.T) {
 }
 
 func TestPagesSayThatTheyAreAPreviewAndWhatItDoesNotDo(t *testing.T) {
-	handler := open(t, Config{Prometheus: "http://127.0.0.1:1"})
+	handler := open(t, PreviewConfig{Prometheus: "http://127.0.0.1:1"})
 	for _, page := range []string{"/", "/d/b"} {
 		if body := get(t, handler, page).Body.String(); !strings.Contains(body, "This is a preview, not Grafana.") || !strings.Contains(body, "http://127.0.0.1:1") {
 			t.Errorf("%s: %s", page, body)

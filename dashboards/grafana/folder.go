@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // dashboardLimit is the maximum size of a dashboard file, in bytes.
@@ -16,12 +14,12 @@ const dashboardLimit = 8 << 20
 
 // readFolder reads every dashboard of a folder, sorted by title. The files are read again for every page, so that a
 // reload shows newly generated files.
-func readFolder(folder string) ([]grafana.Dashboard, error) {
+func readFolder(folder string) ([]Dashboard, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return nil, err
 	}
-	var all []grafana.Dashboard
+	var all []Dashboard
 	var problems []error
 	owners := map[string]string{}
 	for _, path := range paths {
@@ -39,21 +37,21 @@ func readFolder(folder string) ([]grafana.Dashboard, error) {
 	if len(paths) == 0 {
 		problems = append(problems, fmt.Errorf("there are no dashboards in %s", folder))
 	}
-	slices.SortFunc(all, func(a, b grafana.Dashboard) int { return strings.Compare(a.Title, b.Title) })
+	slices.SortFunc(all, func(a, b Dashboard) int { return strings.Compare(a.Title, b.Title) })
 	return all, errors.Join(problems...)
 }
 
-func readDashboard(path string) (grafana.Dashboard, error) {
+func readDashboard(path string) (Dashboard, error) {
 	if info, err := os.Stat(path); err != nil {
-		return grafana.Dashboard{}, err
+		return Dashboard{}, err
 	} else if !info.Mode().IsRegular() {
-		return grafana.Dashboard{}, errors.New("it is no plain file")
+		return Dashboard{}, errors.New("it is no plain file")
 	} else if info.Size() > dashboardLimit {
-		return grafana.Dashboard{}, fmt.Errorf("it is longer than %d MiB", dashboardLimit>>20)
+		return Dashboard{}, fmt.Errorf("it is longer than %d MiB", dashboardLimit>>20)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return grafana.Dashboard{}, err
+		return Dashboard{}, err
 	}
-	return grafana.Read(content)
+	return Read(content)
 }

@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // embedded are the pages with their scripts and styles, and the chart library with its licence.
@@ -30,8 +28,8 @@ func assetServer() http.Handler {
 
 // shell is the content of the pages before their scripts run.
 type shell struct {
-	Dashboard  grafana.Dashboard
-	Dashboards []grafana.Dashboard
+	Dashboard  Dashboard
+	Dashboards []Dashboard
 	Prometheus string
 	Problem    string
 }

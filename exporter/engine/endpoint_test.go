@@ -1,4 +1,4 @@
-package endpoint
+package engine
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func TestSourceIsTheAddressWithoutUserAndQuery(t *testing.T) {
 		"http://[::1]:9090/metrics":            {"[::1]:9090/metrics", "http://[::1]:9090/metrics"},
 		"http://h/prometheus%2Fmetrics":        {"h:80/prometheus%2Fmetrics", "http://h:80/prometheus%2Fmetrics"},
 	} {
-		e, err := Parse(raw)
+		e, err := ParseEndpoint(raw)
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 			continue
@@ -32,7 +32,7 @@ func TestWhatIsNoAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
 		"http://bob:hunter2@spark:0", "http://bob:hunter2@spark:65536", "http://bob:hunter2@", "http://bob:hun/ter2@spark",
 		"http://bob:hunter2@sp ark", "http://bob:hunter2@spark:9x", "http://bob:hunter2@[::1",
 	} {
-		e, err := Parse(raw)
+		e, err := ParseEndpoint(raw)
 		if err == nil {
 			t.Errorf("%q is %+v", raw, e)
 			continue
@@ -45,19 +45,19 @@ func TestWhatIsNoAddressIsRefusedWithoutRepeatingIt(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseEndpoint(f *testing.F) {
 	for _, raw := range []string{"http://127.0.0.1:6880", "https://bob:hunter2@Spark:8443/x?y=z#w", "http://[fe80::1%25eth0]/m", "http://h/%2e%2e"} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		e, err := Parse(raw)
+		e, err := ParseEndpoint(raw)
 		if err != nil {
 			if strings.Contains(err.Error(), "@") {
 				t.Fatalf("error %q", err)
 			}
 			return
 		}
-		again, err := Parse(e.URL.String())
+		again, err := ParseEndpoint(e.URL.String())
 		if err != nil || again.Source != e.Source || again.URL.String() != e.URL.String() {
 			t.Fatalf("%q is %s, and that is %+v, %v", raw, e.URL, again, err)
 		}

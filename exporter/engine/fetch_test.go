@@ -1,4 +1,4 @@
-package endpoint
+package engine
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (Client, *Endpoint) {
 
 func address(t *testing.T, raw string) *Endpoint {
 	t.Helper()
-	e, err := Parse(raw)
+	e, err := ParseEndpoint(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

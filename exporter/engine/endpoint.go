@@ -1,12 +1,4 @@
-// Package endpoint fetches what other programs publish about themselves over HTTP: pages of metrics, in the text format
-// of Prometheus or OpenMetrics, and JSON.
-//
-// Endpoints are not trusted. They may hang, drip, redirect, send without end or send garbage: every answer is bounded
-// in time by the caller's context, and in bytes and series by this package; redirects are not followed, because they
-// would lead to an address that is not configured. A fault affects that endpoint only.
-//
-// The package does not interpret the metrics.
-package endpoint
+package engine
 
 import (
 	"errors"
@@ -29,10 +21,10 @@ type Endpoint struct {
 
 var errNotURL = errors.New("must be a URL such as http://127.0.0.1:6880/metrics")
 
-// Parse parses an address such as http://127.0.0.1:6880. Its path is /metrics where the URL has none. User and password
-// are sent as basic authentication; query parameters are sent too. Errors do not repeat the text, part of which may be
-// a password.
-func Parse(raw string) (*Endpoint, error) {
+// ParseEndpoint parses an address such as http://127.0.0.1:6880. Its path is /metrics where the URL has none. User and
+// password are sent as basic authentication; query parameters are sent too. Errors do not repeat the text, part of which
+// may be a password.
+func ParseEndpoint(raw string) (*Endpoint, error) {
 	parsed, err := url.Parse(raw)
 	if err != nil || parsed.Hostname() == "" {
 		return nil, errNotURL

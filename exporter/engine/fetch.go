@@ -1,4 +1,4 @@
-package endpoint
+package engine
 
 import (
 	"context"
@@ -49,11 +49,14 @@ func Transport() *http.Transport {
 	}
 }
 
-// Client fetches from endpoints.
+// Client fetches from endpoints, and reads those of engines.
 type Client struct {
 	// HTTP makes the requests. It must respect their context and undo the compression that it has asked for, as
 	// http.Transport does. Nil reaches no endpoint.
 	HTTP http.RoundTripper
+	// IterationStats asks TensorRT-LLM for its statistics in JSON too. The engine serves each entry to one reader only:
+	// with several readers all see gaps.
+	IterationStats bool
 }
 
 // contentTypes of a page. An answer without one is a page if its text parses.

@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 
 func TestAPageAsksWhatGrafanaWouldAskAndGetsFrames(t *testing.T) {
 	prometheus := newFake(t, answering)
-	handler := open(t, Config{Prometheus: prometheus.URL, Scrape: 5 * time.Second})
+	handler := open(t, PreviewConfig{Prometheus: prometheus.URL, Scrape: 5 * time.Second})
 	answer := get(t, handler, "/render/b?from=1700000000000&to=1700001800000&width=1000")
 	if answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "application/x-ndjson" {
 		t.Fatalf("%d %s: %s", answer.Code, answer.Header().Get("Content-Type"), answer.Body)
@@ -59,7 +59,7 @@ func TestAPageAsksWhatGrafanaWouldAskAndGetsFrames(t *testing.T) {
 func TestThePresentIsThatOfWhatIsShown(t *testing.T) {
 	prometheus := newFake(t, answering)
 	present := time.Unix(4_000_000_000, 0)
-	handler := open(t, Config{Prometheus: prometheus.URL, Now: func() time.Time { return present }})
+	handler := open(t, PreviewConfig{Prometheus: prometheus.URL, Now: func() time.Time { return present }})
 	ask := func() any {
 		return at(t, lines(t, get(t, handler, "/render/b?from=now-1h&to=now").Body.String())["dashboard"], "window", 1)
 	}
@@ -76,7 +76,7 @@ func TestThePresentIsThatOfWhatIsShown(t *testing.T) {
 }
 
 func TestLinksKeepTimeAndVariables(t *testing.T) {
-	handler := open(t, Config{Prometheus: newFake(t, answering).URL})
+	handler := open(t, PreviewConfig{Prometheus: newFake(t, answering).URL})
 	parts := lines(t, get(t, handler, "/render/b?from=now-1h&to=now-1m&var-host=a%26b").Body.String())
 	if got := at(t, parts["dashboard"], "links", 0, "url"); got != "/d/c?from=now-1h&to=now-1m&var-host=a%26b" {
 		t.Errorf("link %v", got)
@@ -102,7 +102,7 @@ func TestAQueryThatFailsIsToldAndLeavesTheOthersAlone(t *testing.T) {
 		}
 		answering(w, r)
 	})
-	parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL}), "/render/b").Body.String())
+	parts := lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL}), "/render/b").Body.String())
 	if got := at(t, parts["panel3"], "problems", 0); got != "query A: bad_data: parse error at char 5" {
 		t.Errorf("problem %v", got)
 	}
@@ -149,11 +149,11 @@ func TestAPrometheusThatDoesNotAnswerIsNamedOnThePage(t *testing.T) {
 		if strings.HasPrefix(want, "longer") {
 			timeout = 10 * time.Second
 		}
-		parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: timeout}), "/render/c").Body.String())
+		parts := lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: timeout}), "/render/c").Body.String())
 		if parts["end"] == nil {
 			t.Errorf("%s: no end", want)
 		}
-		parts = lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: timeout, Folder: variableOnly(t)}), "/render/v").Body.String())
+		parts = lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: timeout, Folder: variableOnly(t)}), "/render/v").Body.String())
 		problem, _ := at(t, parts["dashboard"], "variables", 0, "problem").(string)
 		if !strings.Contains(problem, want) || !strings.Contains(problem, prometheus.URL) {
 			t.Errorf("%s: %q", want, problem)
@@ -190,7 +190,7 @@ func TestVariablesOfAPrometheusThatHangsTakeNoLongerThanOne(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "v.json"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parts := lines(t, get(t, open(t, Config{Prometheus: prometheus.URL, Timeout: soon, Folder: dir}), "/render/v").Body.String())
+	parts := lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: soon, Folder: dir}), "/render/v").Body.String())
 	for i := range 6 {
 		problem, _ := at(t, parts["dashboard"], "variables", i, "problem").(string)
 		if !strings.Contains(problem, "does not answer: it takes too long") || !strings.Contains(problem, prometheus.URL) {
@@ -208,14 +208,14 @@ func TestNobodyListeningIsToldWithoutThePassword(t *testing.T) {
 	gone := newFake(t, answering)
 	address := strings.Replace(gone.URL, "http://", "http://me:secret@", 1)
 	gone.Close()
-	body := get(t, open(t, Config{Prometheus: address}), "/render/b").Body.String()
+	body := get(t, open(t, PreviewConfig{Prometheus: address}), "/render/b").Body.String()
 	if !strings.Contains(body, "does not answer") || !strings.Contains(body, gone.Listener.Addr().String()) || strings.Contains(body, "secret") {
 		t.Errorf("page %s", body)
 	}
 }
 
 func TestWhatTheAddressAsksForIsChecked(t *testing.T) {
-	handler := open(t, Config{Prometheus: newFake(t, answering).URL})
+	handler := open(t, PreviewConfig{Prometheus: newFake(t, answering).URL})
 	for path, want := range map[string]int{
 		"/render/b?from=yesterday":         http.StatusBadRequest,
 		"/render/b?from=now&to=now-1h":     http.StatusBadRequest,
@@ -244,7 +244,7 @@ func TestWhatTheAddressAsksForIsChecked(t *testing.T) {
 
 func TestOtherSitesAreRefused(t *testing.T) {
 	prometheus := newFake(t, answering)
-	handler := open(t, Config{Prometheus: prometheus.URL})
+	handler := open(t, PreviewConfig{Prometheus: prometheus.URL})
 	if got := get(t, handler, "/render/b", "Sec-Fetch-Site", "cross-site"); got.Code != http.StatusForbidden || len(prometheus.heard) > 0 {
 		t.Errorf("another site: %d, asked %q", got.Code, prometheus.heard)
 	}
@@ -252,7 +252,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 
 func TestAnAddressThatIsNoPrometheusIsRefused(t *testing.T) {
 	for _, address := range []string{"", "localhost:9090", "ftp://x", "http://", "http://x?y=1", "http://x#y", "http://a b", "http://me:secret@x?y"} {
-		if _, err := New(Config{Prometheus: address}); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := NewPreview(PreviewConfig{Prometheus: address}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -264,7 +264,7 @@ func TestWhatIsNoPlainFileIsNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := get(t, open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	body := get(t, open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
 	if !strings.Contains(body, "pipe.json: it is no plain file") || !strings.Contains(body, `href="/d/c"`) {
 		t.Errorf("page %s", body)
 	}
@@ -275,7 +275,7 @@ func TestTwoFilesOfOneDashboardAreTold(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "copy.json"), []byte(board), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := get(t, open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	body := get(t, open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
 	if !strings.Contains(body, "copy.json: its uid is that of b.json") || strings.Count(body, `href="/d/b"`) != 1 {
 		t.Errorf("page %s", body)
 	}
@@ -286,14 +286,14 @@ func TestAFileThatIsNoDashboardIsNamed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	handler := open(t, Config{Folder: dir, Prometheus: "http://127.0.0.1:1"})
+	handler := open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"})
 	for path, want := range map[string]string{"/": "broken.json: not a dashboard", "/d/gone": "there is no such dashboard"} {
 		body := get(t, handler, path).Body.String()
 		if !strings.Contains(body, want) || !strings.Contains(body, `href="/d/c"`) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	if body := get(t, open(t, Config{Folder: t.TempDir(), Prometheus: "http://127.0.0.1:1"}), "/").Body.String(); !strings.Contains(body, "there are no dashboards") {
+	if body := get(t, open(t, PreviewConfig{Folder: t.TempDir(), Prometheus: "http://127.0.0.1:1"}), "/").Body.String(); !strings.Contains(body, "there are no dashboards") {
 		t.Errorf("an empty folder: %s", body)
 	}
 }

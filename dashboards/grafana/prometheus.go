@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // Limits of requests to Prometheus.
@@ -148,11 +146,11 @@ func cause(err error) error {
 }
 
 // source runs the queries of variables.
-func (p *prometheus) source() grafana.Source {
-	return grafana.Source{LabelValues: p.labelValues, Instant: p.instant}
+func (p *prometheus) source() Source {
+	return Source{LabelValues: p.labelValues, Instant: p.instant}
 }
 
-func (p *prometheus) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+func (p *prometheus) labelValues(ctx context.Context, label, selector string, window Window) ([]string, error) {
 	form := url.Values{"start": {unix(window.From)}, "end": {unix(window.To)}}
 	if selector != "" {
 		form.Set("match[]", selector)
@@ -168,23 +166,23 @@ func (p *prometheus) labelValues(ctx context.Context, label, selector string, wi
 	return values, nil
 }
 
-func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {
-	result, err := p.query(ctx, grafana.Query{Expr: expression, Instant: true, To: at})
+func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) (Answer, error) {
+	result, err := p.query(ctx, Query{Expr: expression, Instant: true, To: at})
 	if err != nil {
-		return grafana.Answer{}, err
+		return Answer{}, err
 	}
-	answer := grafana.Answer{Scalar: result.scalar}
+	answer := Answer{Scalar: result.scalar}
 	for _, s := range result.series {
 		if len(s.Points) > 0 {
 			last := s.Points[len(s.Points)-1]
-			answer.Samples = append(answer.Samples, grafana.Sample{Labels: s.Labels, Value: last.value, Time: last.at})
+			answer.Samples = append(answer.Samples, Sample{Labels: s.Labels, Value: last.value, Time: last.at})
 		}
 	}
 	return answer, nil
 }
 
 // query sends a query of a panel.
-func (p *prometheus) query(ctx context.Context, q grafana.Query) (result, error) {
+func (p *prometheus) query(ctx context.Context, q Query) (result, error) {
 	form := url.Values{"query": {q.Expr}, "timeout": {strconv.FormatFloat(p.timeout.Seconds(), 'f', -1, 64) + "s"}}
 	path := "api/v1/query"
 	if q.Instant {

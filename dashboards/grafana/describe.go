@@ -1,12 +1,10 @@
-package preview
+package grafana
 
 import (
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // description is the data of a dashboard that the page needs before the answers arrive.
@@ -27,8 +25,8 @@ type description struct {
 }
 
 type rowOf struct {
-	Title string        `json:"title"`
-	Place grafana.Place `json:"place"`
+	Title string `json:"title"`
+	Place Place  `json:"place"`
 }
 
 type panelOf struct {
@@ -36,7 +34,7 @@ type panelOf struct {
 	Type            string          `json:"type"`
 	Title           string          `json:"title"`
 	Description     string          `json:"description"`
-	Place           grafana.Place   `json:"place"`
+	Place           Place           `json:"place"`
 	Repeat          string          `json:"repeat"`
 	Links           []linkOf        `json:"links"`
 	FieldConfig     json.RawMessage `json:"fieldConfig"`
@@ -45,15 +43,15 @@ type panelOf struct {
 }
 
 type variableOf struct {
-	Name    string           `json:"name"`
-	Label   string           `json:"label"`
-	Kind    string           `json:"kind"`
-	Hidden  bool             `json:"hidden"`
-	Multi   bool             `json:"multi"`
-	All     bool             `json:"all"`
-	Options []grafana.Option `json:"options"`
-	Current []string         `json:"current"`
-	Problem string           `json:"problem"`
+	Name    string   `json:"name"`
+	Label   string   `json:"label"`
+	Kind    string   `json:"kind"`
+	Hidden  bool     `json:"hidden"`
+	Multi   bool     `json:"multi"`
+	All     bool     `json:"all"`
+	Options []Option `json:"options"`
+	Current []string `json:"current"`
+	Problem string   `json:"problem"`
 }
 
 type linkOf struct {
@@ -62,7 +60,7 @@ type linkOf struct {
 }
 
 // describe fills the variables into all visible texts.
-func describe(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) description {
+func describe(d Dashboard, all []Dashboard, l look, scope Scope) description {
 	out := description{
 		Kind: "dashboard", UID: d.UID, Title: scope.Titled(d.Title), Description: d.Description, From: l.from, To: l.to,
 		Window: [2]int64{l.window.From.UnixMilli(), l.window.To.UnixMilli()},
@@ -80,7 +78,7 @@ func describe(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafan
 	return out
 }
 
-func describePanel(p grafana.Panel, scope grafana.Scope) panelOf {
+func describePanel(p Panel, scope Scope) panelOf {
 	out := panelOf{
 		ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place, Repeat: p.Repeat,
 		FieldConfig: filledIn(p.FieldConfig, scope), Options: filledIn(p.Options, scope), Transformations: p.Transformations, Links: []linkOf{},
@@ -94,16 +92,16 @@ func describePanel(p grafana.Panel, scope grafana.Scope) panelOf {
 	return out
 }
 
-func describeVariable(v grafana.Resolved) variableOf {
+func describeVariable(v Resolved) variableOf {
 	out := variableOf{
-		Name: v.Name, Label: v.Label, Kind: v.Kind, Hidden: v.Hide == 2 || v.Kind == grafana.KindConstant, Multi: v.Multi, All: v.IncludeAll,
+		Name: v.Name, Label: v.Label, Kind: v.Kind, Hidden: v.Hide == 2 || v.Kind == KindConstant, Multi: v.Multi, All: v.IncludeAll,
 		Options: v.Options, Current: v.Current,
 	}
 	if out.Label == "" {
 		out.Label = v.Name
 	}
 	if out.Options == nil {
-		out.Options = []grafana.Option{}
+		out.Options = []Option{}
 	}
 	if v.Err != nil {
 		out.Problem = v.Err.Error()
@@ -113,7 +111,7 @@ func describeVariable(v grafana.Resolved) variableOf {
 
 // filledIn fills the dashboard's variables into the texts of a panel's settings; references that depend on a cell, such
 // as its value in a link, are left to the page.
-func filledIn(raw json.RawMessage, scope grafana.Scope) json.RawMessage {
+func filledIn(raw json.RawMessage, scope Scope) json.RawMessage {
 	var tree any
 	if len(raw) == 0 || json.Unmarshal(raw, &tree) != nil {
 		return json.RawMessage("{}")
@@ -125,7 +123,7 @@ func filledIn(raw json.RawMessage, scope grafana.Scope) json.RawMessage {
 	return out
 }
 
-func fill(node any, scope grafana.Scope) any {
+func fill(node any, scope Scope) any {
 	switch n := node.(type) {
 	case string:
 		return scope.Written(n)
@@ -143,7 +141,7 @@ func fill(node any, scope grafana.Scope) any {
 
 // otherPages returns the links of a dashboard: one to every dashboard that shares a tag, or an address; with the time
 // range and the variables if the link includes them.
-func otherPages(d grafana.Dashboard, all []grafana.Dashboard, l look, scope grafana.Scope) []linkOf {
+func otherPages(d Dashboard, all []Dashboard, l look, scope Scope) []linkOf {
 	links := []linkOf{}
 	for _, link := range d.Links {
 		parameters := url.Values{}

@@ -1,11 +1,9 @@
-package preview
+package grafana
 
 import (
 	"context"
 	"math"
 	"strconv"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // frame is the answer to one query of a panel.
@@ -28,7 +26,7 @@ type panelAnswer struct {
 }
 
 // answerPanel runs a panel's queries. A failed query does not affect the others, as in Grafana.
-func (p *prometheus) answerPanel(ctx context.Context, scope grafana.Scope, panel grafana.Panel, points int) panelAnswer {
+func (p *prometheus) answerPanel(ctx context.Context, scope Scope, panel Panel, points int) panelAnswer {
 	answer := panelAnswer{Kind: "panel", ID: panel.ID, Frames: []frame{}, Problems: []string{}, Warnings: []string{}}
 	queries, err := scope.Queries(panel, points)
 	if err != nil {
@@ -48,10 +46,10 @@ func (p *prometheus) answerPanel(ctx context.Context, scope grafana.Scope, panel
 	return answer
 }
 
-func framed(q grafana.Query, found result) frame {
+func framed(q Query, found result) frame {
 	f := frame{RefID: q.RefID, Expr: q.Expr, Format: q.Format, Instant: q.Instant, Step: q.Step.Milliseconds(), Series: []series{}}
 	for _, s := range found.series {
-		s.Name = grafana.Legend(q.Legend, s.Labels)
+		s.Name = Legend(q.Legend, s.Labels)
 		f.Series = append(f.Series, s)
 	}
 	return f
@@ -75,7 +73,7 @@ type eventsAnswer struct {
 }
 
 // answerEvents runs the queries of the annotations that are switched on.
-func (p *prometheus) answerEvents(ctx context.Context, scope grafana.Scope, d grafana.Dashboard) eventsAnswer {
+func (p *prometheus) answerEvents(ctx context.Context, scope Scope, d Dashboard) eventsAnswer {
 	answer := eventsAnswer{Kind: "events", Events: []event{}, Problems: []string{}}
 	for _, a := range d.Annotations {
 		if !a.Enable || a.Expr == "" {
@@ -98,12 +96,12 @@ func (p *prometheus) answerEvents(ctx context.Context, scope grafana.Scope, d gr
 // marks makes events of an annotation's series: times at which the value is above 0 and no more
 // than a step apart are one event (processAnnotationResponse in Grafana's data source). With
 // UseValueForTime the value is the time, in milliseconds.
-func marks(a grafana.Annotation, q grafana.Query, found result) []event {
+func marks(a Annotation, q Query, found result) []event {
 	var events []event
 	for _, s := range found.series {
 		open := -1
 		for _, p := range s.Points {
-			value, at := number(p.value), p.at.UnixMilli()
+			value, at := valueOf(p.value), p.at.UnixMilli()
 			if a.UseValueForTime {
 				value, at = 1, int64(value)
 			}
@@ -117,15 +115,15 @@ func marks(a grafana.Annotation, q grafana.Query, found result) []event {
 			open = len(events)
 			events = append(events, event{
 				Annotation: a.Name, Color: a.IconColor, From: at, To: at,
-				Title: grafana.EventText(a.TitleFormat, s.Labels), Text: grafana.EventText(a.TextFormat, s.Labels),
+				Title: EventText(a.TitleFormat, s.Labels), Text: EventText(a.TextFormat, s.Labels),
 			})
 		}
 	}
 	return events
 }
 
-// number parses a value as Prometheus writes it; it returns NaN for any other text.
-func number(text string) float64 {
+// valueOf parses a value as Prometheus writes it; it returns NaN for any other text.
+func valueOf(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return math.NaN()

@@ -1,9 +1,4 @@
-// Package preview shows the dashboards without a Grafana: it reads the dashboard files, queries one Prometheus and
-// draws pages. It is a preview, and its pages show that: it draws what the dashboards of this project use, and is no
-// substitute for Grafana.
-//
-// It only reads. It connects to the configured Prometheus only, and the pages load nothing from other servers.
-package preview
+package grafana
 
 import (
 	"context"
@@ -13,12 +8,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
-// Config configures a preview.
-type Config struct {
+// PreviewConfig configures a preview.
+type PreviewConfig struct {
 	// Folder holds the dashboards' JSON files.
 	Folder string
 	// Prometheus is the address of the Prometheus.
@@ -39,13 +32,13 @@ const renderTimeout = 2 * time.Minute
 
 // server shows dashboards.
 type server struct {
-	config Config
+	config PreviewConfig
 	asks   *prometheus
 	assets http.Handler
 }
 
-// New returns the handler of a preview. It sends no query yet: the pages report a Prometheus that does not answer.
-func New(config Config) (http.Handler, error) {
+// NewPreview returns the handler of a preview. It sends no query yet: the pages report a Prometheus that does not answer.
+func NewPreview(config PreviewConfig) (http.Handler, error) {
 	if config.Timeout == 0 {
 		config.Timeout = answerTimeout
 	}
@@ -89,7 +82,7 @@ func (s *server) guarded(next http.Handler) http.Handler {
 
 // find reads the folder and the dashboard of a request. It reports files that cannot be read only if the dashboard is
 // not found: one of them may be the dashboard.
-func (s *server) find(r *http.Request) (found grafana.Dashboard, all []grafana.Dashboard, err error) {
+func (s *server) find(r *http.Request) (found Dashboard, all []Dashboard, err error) {
 	all, problems := readFolder(s.config.Folder)
 	for _, d := range all {
 		if d.UID == r.PathValue("uid") {
@@ -114,7 +107,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), renderTimeout)
 	defer cancel()
-	settings := grafana.Settings{Source: sourceUID, Scrape: s.config.Scrape, Window: look.window, Chosen: look.chosen}
+	settings := Settings{Source: sourceUID, Scrape: s.config.Scrape, Window: look.window, Chosen: look.chosen}
 	scope := s.resolve(ctx, d, settings)
 	out := describe(d, all, look, scope)
 	out.Source = s.asks.String()
@@ -129,14 +122,14 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 
 // resolve queries the values of all variables, within the time limit of one answer: if Prometheus does not answer, the
 // page reports it after one timeout and not after one for each variable.
-func (s *server) resolve(ctx context.Context, d grafana.Dashboard, settings grafana.Settings) grafana.Scope {
+func (s *server) resolve(ctx context.Context, d Dashboard, settings Settings) Scope {
 	limited, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	return grafana.Resolve(limited, d, settings, s.asks.source())
+	return Resolve(limited, d, settings, s.asks.source())
 }
 
 // answerAll runs all queries concurrently, up to askedAtOnce.
-func (s *server) answerAll(ctx context.Context, lines *lineWriter, d grafana.Dashboard, scope grafana.Scope, l look) {
+func (s *server) answerAll(ctx context.Context, lines *lineWriter, d Dashboard, scope Scope, l look) {
 	var asking sync.WaitGroup
 	asking.Go(func() { lines.write(s.asks.answerEvents(ctx, scope, d)) })
 	for _, p := range d.Panels {

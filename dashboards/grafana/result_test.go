@@ -1,12 +1,10 @@
-package preview
+package grafana
 
 import (
 	"encoding/json"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 func TestAnswersOfEveryKindAreRead(t *testing.T) {
@@ -43,14 +41,14 @@ func FuzzDecode(f *testing.F) {
 
 func TestTimesThatAreAStepApartAreOneEvent(t *testing.T) {
 	labels := map[string]string{"run": "r"}
-	q := grafana.Query{Step: time.Minute}
+	q := Query{Step: time.Minute}
 	valued := func(ms int64, value string) point { return point{time.UnixMilli(ms), value} }
 	found := result{series: []series{{Labels: labels, Points: []point{valued(0, "1"), valued(60_000, "1"), valued(120_000, "0"), valued(180_000, "2"), valued(240_000, "NaN")}}}}
-	events := marks(grafana.Annotation{TitleFormat: "run {{run}}"}, q, found)
+	events := marks(Annotation{TitleFormat: "run {{run}}"}, q, found)
 	if len(events) != 2 || events[0].To != 60_000 || events[1].From != 180_000 || events[0].Title != "run r" {
 		t.Errorf("events %+v", events)
 	}
-	if got := number("+Inf"); !math.IsInf(got, 1) {
+	if got := valueOf("+Inf"); !math.IsInf(got, 1) {
 		t.Errorf("infinity is %v", got)
 	}
 }

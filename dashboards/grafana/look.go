@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/umascope/umascope/dashboards/grafana"
 )
 
 // Limits of the parameters of a page.
@@ -20,7 +18,7 @@ const (
 // look has the parameters of an address: time range, values of variables, width.
 type look struct {
 	from, to string // as written
-	window   grafana.Window
+	window   Window
 	chosen   map[string][]string
 	// width is the width of the page in pixels, columns the number of grid columns in a line of it: a phone shows every
 	// panel over the whole width.
@@ -28,7 +26,7 @@ type look struct {
 }
 
 // readLook reads an address' parameters; missing ones are the dashboard's own.
-func readLook(parameters url.Values, d grafana.Dashboard, now time.Time) (look, error) {
+func readLook(parameters url.Values, d Dashboard, now time.Time) (look, error) {
 	l := look{from: d.From, to: d.To, chosen: map[string][]string{}, width: 1200, columns: gridColumns}
 	if from := parameters.Get("from"); from != "" {
 		l.from = from
@@ -37,7 +35,7 @@ func readLook(parameters url.Values, d grafana.Dashboard, now time.Time) (look, 
 		l.to = to
 	}
 	var err error
-	if l.window, err = grafana.ParseWindow(l.from, l.to, now); err != nil {
+	if l.window, err = ParseWindow(l.from, l.to, now); err != nil {
 		return l, err
 	}
 	if l.window.Length() > longestRange {
@@ -69,6 +67,6 @@ func whole(parameters url.Values, name string, otherwise, least, most int) (int,
 }
 
 // points returns the width of a panel in pixels, which is Grafana's number of points.
-func (l look) points(p grafana.Panel) int {
+func (l look) points(p Panel) int {
 	return l.width * min(p.Place.W, l.columns) / l.columns
 }

@@ -1,9 +1,9 @@
-package threshold
+package metric
 
 import "time"
 
-// Machine are the thresholds of GPU, drives and the exporter itself.
-type Machine struct {
+// MachineThresholds are the thresholds of GPU, drives and the exporter itself.
+type MachineThresholds struct {
 	// ThrottledWarning and ThrottledCritical are the limits of the share of time in which heat lowers the clock. On
 	// GB10 28 s of it had piled up after a session at 91 to 92 C (field report): a hundredth of the time is beyond
 	// chance, with a fifth the figures of a run are not comparable.
@@ -34,21 +34,4 @@ type Machine struct {
 	NVMeOperations, NVMeLatencyFactor, NVMeLatencySamples float64
 	// NVMeUsedRatio is the limit of the share of its endurance that a drive has used up.
 	NVMeUsedRatio float64
-}
-
-// machine are the numbers.
-func machine() Machine {
-	return Machine{
-		ThrottledWarning: 0.01, ThrottledCritical: 0.20,
-		MarginCelsius:      5,
-		GB10WarningCelsius: 88, GB10CriticalCelsius: 92,
-		PowerCappedRatio: 0.5,
-		BusyRatio:        0.8,
-		StuckHertz:       1.4e9, StuckWatts: 20,
-		SlowShare:          0.6,
-		SampleAge:          30 * time.Second,
-		NVMeWarningCelsius: 70, NVMeCriticalCelsius: 80,
-		NVMeOperations: 50, NVMeLatencyFactor: 4, NVMeLatencySamples: 240,
-		NVMeUsedRatio: 0.80,
-	}
 }

@@ -1,4 +1,4 @@
-package secure
+package exporter
 
 import (
 	"crypto/ecdsa"
@@ -16,10 +16,10 @@ import (
 
 func TestAFolderServesTheNamesThatItWasMadeForAndNoOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tls")
-	if err := Folder(path, []string{"Spark-1", "spark_2.lan", "10.0.0.7", "fd00::7"}, time.Now()); err != nil {
+	if err := makeSecureFolder(path, []string{"Spark-1", "spark_2.lan", "10.0.0.7", "fd00::7"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(path, CertificateFile), filepath.Join(path, KeyFile))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(path, certificateFile), filepath.Join(path, keyFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAFolderServesTheNamesThatItWasMadeForAndNoOthers(t *testing.T) {
 
 func TestOnlyTheOwnerReadsAFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tls")
-	if err := Folder(path, nil, time.Now()); err != nil {
+	if err := makeSecureFolder(path, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(path)
@@ -67,10 +67,10 @@ func TestThePasswordStandsInItsOwnFileOnlyAndIsAnotherEachTime(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "tls")
-		if err := Folder(path, nil, time.Now()); err != nil {
+		if err := makeSecureFolder(path, nil, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(path, PasswordFile))
+		text, err := os.ReadFile(filepath.Join(path, passwordFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestThePasswordStandsInItsOwnFileOnlyAndIsAnotherEachTime(t *testing.T) {
 		}
 		for _, name := range names(entries) {
 			text, err := os.ReadFile(filepath.Join(path, name))
-			if err != nil || strings.Contains(string(text), password) != (name == PasswordFile) {
+			if err != nil || strings.Contains(string(text), password) != (name == passwordFile) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -95,25 +95,25 @@ func TestThePasswordStandsInItsOwnFileOnlyAndIsAnotherEachTime(t *testing.T) {
 func TestWhatCannotBeMadeLeavesNothingBehind(t *testing.T) {
 	parent := t.TempDir()
 	there := filepath.Join(parent, "there")
-	if err := Folder(there, nil, time.Now()); err != nil {
+	if err := makeSecureFolder(there, nil, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(filepath.Join(there, KeyFile))
+	before, err := os.ReadFile(filepath.Join(there, keyFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Folder(there, nil, time.Now()); !errors.Is(err, ErrThere) {
+	if err := makeSecureFolder(there, nil, time.Now()); !errors.Is(err, errSecureThere) {
 		t.Errorf("a folder that is there: %v", err)
 	}
-	if after, err := os.ReadFile(filepath.Join(there, KeyFile)); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(filepath.Join(there, keyFile)); err != nil || string(after) != string(before) {
 		t.Errorf("its key is another: %v", err)
 	}
 	for _, name := range []string{"", " ", "a b", "*", "a/b", "-a", "a..b", "http://a", "a:1", "<script>", "a\nb", strings.Repeat("a", 64)} {
-		if err := Folder(filepath.Join(parent, "new"), []string{name}, time.Now()); !errors.Is(err, ErrName) {
+		if err := makeSecureFolder(filepath.Join(parent, "new"), []string{name}, time.Now()); !errors.Is(err, errSecureName) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := Folder(filepath.Join(parent, "no", "such", "folder"), nil, time.Now()); err == nil {
+	if err := makeSecureFolder(filepath.Join(parent, "no", "such", "folder"), nil, time.Now()); err == nil {
 		t.Error("a folder in none")
 	}
 	if entries, err := os.ReadDir(parent); err != nil || len(entries) != 1 {
@@ -132,7 +132,7 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		signed, err := certify(key, []string{name}, time.Now())
-		if errors.Is(err, ErrName) {
+		if errors.Is(err, errSecureName) {
 			return
 		}
 		if err != nil {

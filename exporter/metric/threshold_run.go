@@ -1,9 +1,9 @@
-package threshold
+package metric
 
 import "time"
 
-// Containers are the numbers of alerts about containers.
-type Containers struct {
+// ContainerThresholds are the numbers of alerts about containers.
+type ContainerThresholds struct {
 	// UncoveredRatio is the limit of the share of a container's memory that its limit does not count. It is our own
 	// choice: below a tenth the limit still shows about how much the container takes.
 	UncoveredRatio float64
@@ -13,8 +13,8 @@ type Containers struct {
 	OverheadShare, OverheadBytes float64
 }
 
-// Runs are the numbers of alerts about runs and comparisons.
-type Runs struct {
+// RunThresholds are the numbers of alerts about runs and comparisons.
+type RunThresholds struct {
 	// Fresh is how long a result raises alerts. A run never changes, so that an alert about one would otherwise last
 	// until its cell is run again, which may be never.
 	Fresh time.Duration
@@ -26,12 +26,4 @@ type Runs struct {
 	KVShare float64
 	// StalledAfter is the maximum time of a run without an answer to any request, whole or in part.
 	StalledAfter time.Duration
-}
-
-func containers() Containers {
-	return Containers{UncoveredRatio: 0.10, OverheadShare: 0.10, OverheadBytes: 2 * gib}
-}
-
-func runs() Runs {
-	return Runs{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute}
 }

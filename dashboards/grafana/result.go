@@ -1,4 +1,4 @@
-package preview
+package grafana
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package endpoint
+package engine
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func TestCredentialsOfTheURLThatAnEngineEchoesAreInNoAnswer(t *testing.T) {
 }
 
 // FuzzRedact puts a secret into a string of an answer: it is in no string afterwards, and valid JSON stays valid.
-func FuzzRedact(f *testing.F) {
+func FuzzRedactInAnswers(f *testing.F) {
 	f.Add("before", `hunter2-"quoted"`, "after")
 	f.Fuzz(func(t *testing.T, before, secret, after string) {
 		sent, err := json.Marshal([]string{before + secret + after})
