@@ -170,7 +170,7 @@ func (b *builder) summaryTable() render.Sheet {
 			if err != nil {
 				continue // no values to describe
 			}
-			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.reported, d.N, d.Mean, optional(d.SD), optional(d.PopulationSD), optional(d.CV), d.Median, d.Min, d.Max)
+			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.reported, d.N, d.Mean, d.SD, d.PopulationSD, d.CV, d.Median, d.Min, d.Max)
 			var low, high any
 			if interval, err := stats.MeanInterval(values, 0.95); err == nil {
 				low, high = interval.Low, interval.High
@@ -188,13 +188,6 @@ func anys(texts []string) []any {
 		row[i] = text
 	}
 	return row
-}
-
-func optional(v *float64) any {
-	if v == nil {
-		return nil
-	}
-	return *v
 }
 
 // deltasTable returns the differences between an arm (b) and the baseline (a): of the means of each metric, and of
@@ -228,7 +221,7 @@ func meansOf(head []any, pair compare.Pair) [][]any {
 	var rows [][]any
 	for _, m := range pair.Metrics {
 		rows = append(rows, append(slices.Clone(head), "means", nil, nil, nil, m.Name, m.Unit, m.EngineReported,
-			optional(m.A.Mean), optional(m.B.Mean), optional(m.Difference), optional(m.Ratio), string(m.Verdict), m.Confounded))
+			m.A.Mean, m.B.Mean, m.Difference, m.Ratio, string(m.Verdict), m.Confounded))
 	}
 	return rows
 }

@@ -35,6 +35,9 @@ type Figure struct {
 	File    string // address of a file with this chart alone; empty for none
 }
 
+// Drawn reports whether the figure has a drawing. One without, because there was nothing to draw, is not shown.
+func (f Figure) Drawn() bool { return f.Desk != nil }
+
 // LegendItem is a colour with its meaning.
 type LegendItem struct{ Class, Text string }
 

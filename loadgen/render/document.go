@@ -5,6 +5,8 @@
 // Every text of a document is untrusted. The writers replace control characters and escape all markup.
 package render
 
+import "slices"
+
 // Document is a list of blocks with a title. A terminal shows no title.
 type Document struct {
 	Title  string
@@ -127,7 +129,7 @@ func (t *Table) AddIn(tone Tone, cells ...string) {
 	t.Rows = append(t.Rows, Row{Cells: cells, Tone: tone})
 }
 
-// Figures are charts with their words; only a page shows them.
+// Figures are charts with their words; only a page shows them, those that are drawn.
 type Figures []Figure
 
 // Panels are small charts on one scale; only a page shows them.
@@ -175,7 +177,7 @@ func (p Paragraph) Empty() bool { return len(p.Spans) == 0 }
 func (l List) Empty() bool      { return len(l.Items) == 0 }
 func (f Facts) Empty() bool     { return len(f.Facts) == 0 }
 func (t Table) Empty() bool     { return len(t.Rows) == 0 }
-func (f Figures) Empty() bool   { return len(f) == 0 }
+func (f Figures) Empty() bool   { return !slices.ContainsFunc(f, Figure.Drawn) }
 func (p Panels) Empty() bool    { return len(p.Panels) == 0 }
 func (d Details) Empty() bool   { return allEmpty(d.Blocks) }
 func (g Group) Empty() bool     { return allEmpty(g.Blocks) }

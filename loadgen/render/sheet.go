@@ -6,8 +6,8 @@ import (
 )
 
 // Sheet is one table of values, for CSV and workbooks. Its rows are streamed: a million of them need not be in memory.
-// A cell is a string, an int, a float64, a bool or nil, which is empty; a text that a spreadsheet would take for a
-// formula stays text.
+// A cell is a string, an int, a float64, a bool or nil, which is empty, or a pointer to one of them, which may be nil; a
+// text that a spreadsheet would take for a formula stays text.
 type Sheet struct {
 	// Name is the tab of the workbook.
 	Name string
@@ -49,12 +49,27 @@ func literal(text string) string {
 func cells(row []any) []any {
 	safe := make([]any, len(row))
 	for i, cell := range row {
-		if text, is := cell.(string); is {
-			cell = literal(text)
+		switch v := cell.(type) {
+		case string:
+			cell = literal(v)
+		case *float64:
+			cell = pointed(v)
+		case *int:
+			cell = pointed(v)
+		case *bool:
+			cell = pointed(v)
 		}
 		safe[i] = cell
 	}
 	return safe
+}
+
+// pointed returns the value of a pointer; nil, which is an empty cell, for a nil one.
+func pointed[T any](value *T) any {
+	if value == nil {
+		return nil
+	}
+	return *value
 }
 
 func texts(header []string) []any {

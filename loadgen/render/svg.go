@@ -36,7 +36,7 @@ type svgWords struct {
 
 // SVG writes a chart as a file of its own, in the desktop size, with its title, legend and caption.
 func SVG(w io.Writer, f Figure) error {
-	if f.Desk == nil {
+	if !f.Drawn() {
 		return fmt.Errorf("%s: it is not drawn", f.Title)
 	}
 	p := svgPage{Figure: f, Width: f.Desk.Width + 2*svgEdge, Edge: svgEdge, Top: svgEdge}

@@ -12,9 +12,8 @@ import (
 // CSV writes a row for each metric of each pair in each stratum, then one for each line of the ledgers of both arms, in
 // base units. Unknown values are empty.
 func CSV(w io.Writer, c compare.Comparison) error {
-	header := append([]string{}, c.Within...)
-	columns := columnsOf()
-	header = append(header, "baseline", "candidate", "order")
+	header := append(slices.Clone(c.Within), "baseline", "candidate", "order")
+	columns := metricCells(compare.Metrics{})
 	for _, column := range columns {
 		header = append(header, column.name)
 	}
@@ -28,8 +27,8 @@ func CSV(w io.Writer, c compare.Comparison) error {
 			first = append(first, p.A, p.B, p.Order.Kind)
 			for _, m := range p.Metrics {
 				row := slices.Clone(first)
-				for _, column := range columns {
-					row = append(row, column.of(m))
+				for _, cell := range metricCells(m) {
+					row = append(row, cell.value)
 				}
 				rows = append(rows, row)
 			}
@@ -67,98 +66,44 @@ func ledgerRows(p compare.Pair) []map[string]any {
 	return rows
 }
 
-// column is a figure of a metric.
-type column struct {
-	name string
-	of   func(compare.Metrics) any
+// namedCell is a figure of a metric with the name of its column.
+type namedCell struct {
+	name  string
+	value any
 }
 
-func columnsOf() []column {
-	number := func(name string, of func(compare.Metrics) *float64) column {
-		return column{name, func(m compare.Metrics) any { return known(of(m)) }}
-	}
-	whole := func(name string, of func(compare.Metrics) *int) column {
-		return column{name, func(m compare.Metrics) any {
-			if n := of(m); n != nil {
-				return *n
-			}
-			return nil
-		}}
-	}
-	end := func(name string, at int, of func(compare.Metrics) *compare.Interval) column {
-		return column{name, func(m compare.Metrics) any {
-			if i := of(m); i != nil {
-				return i[at]
-			}
-			return nil
-		}}
-	}
-	all := []column{
-		{"metric", func(m compare.Metrics) any { return m.Name }},
-		{"unit", func(m compare.Metrics) any { return m.Unit }},
-		{"better", func(m compare.Metrics) any { return string(m.Direction) }},
-		{"primary", func(m compare.Metrics) any { return m.Primary }},
-		{"engine_reported", func(m compare.Metrics) any { return m.EngineReported }},
-		{"verdict", func(m compare.Metrics) any { return string(m.Verdict) }},
-		{"confounded_with_time", func(m compare.Metrics) any { return m.Confounded }},
-	}
-	all = append(all, momentColumns("a", func(m compare.Metrics) compare.Moments { return m.A })...)
-	all = append(all, momentColumns("b", func(m compare.Metrics) compare.Moments { return m.B })...)
-	ci95 := func(m compare.Metrics) *compare.Interval { return m.CI95 }
-	ratio := func(m compare.Metrics) *compare.Interval { return m.RatioCI95 }
-	bca := func(m compare.Metrics) *compare.Interval { return m.BCa95 }
-	return append(all,
-		number("difference", func(m compare.Metrics) *float64 { return m.Difference }),
-		end("ci95_low", 0, ci95), end("ci95_high", 1, ci95),
-		number("ratio", func(m compare.Metrics) *float64 { return m.Ratio }),
-		end("ratio_ci95_low", 0, ratio), end("ratio_ci95_high", 1, ratio),
-		column{"scale", func(m compare.Metrics) any { return m.Scale }},
-		column{"margin", func(m compare.Metrics) any { return m.Margin.Value }},
-		column{"margin_is_relative", func(m compare.Metrics) any { return m.Margin.Relative }},
-		number("welch_t", func(m compare.Metrics) *float64 { return m.WelchT }),
-		number("welch_p", func(m compare.Metrics) *float64 { return m.WelchP }),
-		number("paired_p", func(m compare.Metrics) *float64 { return m.PairedP }),
-		number("mann_whitney_p", func(m compare.Metrics) *float64 { return m.MannWhitneyP }),
-		number("hodges_lehmann", func(m compare.Metrics) *float64 { return m.HodgesLehmann }),
-		number("hedges_g", func(m compare.Metrics) *float64 { return m.HedgesG }),
-		number("tost_p", func(m compare.Metrics) *float64 { return m.TOSTP }),
-		number("holm_p", func(m compare.Metrics) *float64 { return m.HolmP }),
-		number("mde", func(m compare.Metrics) *float64 { return m.MDE }),
-		whole("n_needed", func(m compare.Metrics) *int { return m.NeedN }),
-		whole("n_needed_for_effect", func(m compare.Metrics) *int { return m.NeedForEffect }),
-		number("geometric_ratio", func(m compare.Metrics) *float64 { return m.GeometricRatio }),
-		column{"method", func(m compare.Metrics) any { return m.Method }},
-		column{"pairs_dropped", func(m compare.Metrics) any { return m.PairsDropped }},
-		column{"constant", func(m compare.Metrics) any { return m.Constant }},
-		column{"same_as", func(m compare.Metrics) any { return m.SameAs }},
-		number("shapiro_wilk_p_a", func(m compare.Metrics) *float64 { return m.ShapiroA }),
-		number("shapiro_wilk_p_b", func(m compare.Metrics) *float64 { return m.ShapiroB }),
-		number("bonferroni_p", func(m compare.Metrics) *float64 { return m.BonferroniP }),
-		number("benjamini_hochberg_p", func(m compare.Metrics) *float64 { return m.BHP }),
-		end("bca95_low", 0, bca), end("bca95_high", 1, bca),
-	)
+// metricCells returns the row of a metric.
+func metricCells(m compare.Metrics) []namedCell {
+	low, high := ends(m.CI95)
+	ratioLow, ratioHigh := ends(m.RatioCI95)
+	bcaLow, bcaHigh := ends(m.BCa95)
+	return slices.Concat([]namedCell{
+		{"metric", m.Name}, {"unit", m.Unit}, {"better", string(m.Direction)}, {"primary", m.Primary}, {"engine_reported", m.EngineReported},
+		{"verdict", string(m.Verdict)}, {"confounded_with_time", m.Confounded},
+	}, momentCells("a", m.A), momentCells("b", m.B), []namedCell{
+		{"difference", m.Difference}, {"ci95_low", low}, {"ci95_high", high},
+		{"ratio", m.Ratio}, {"ratio_ci95_low", ratioLow}, {"ratio_ci95_high", ratioHigh},
+		{"scale", m.Scale}, {"margin", m.Margin.Value}, {"margin_is_relative", m.Margin.Relative},
+		{"welch_t", m.WelchT}, {"welch_p", m.WelchP}, {"paired_p", m.PairedP}, {"mann_whitney_p", m.MannWhitneyP},
+		{"hodges_lehmann", m.HodgesLehmann}, {"hedges_g", m.HedgesG}, {"tost_p", m.TOSTP}, {"holm_p", m.HolmP},
+		{"mde", m.MDE}, {"n_needed", m.NeedN}, {"n_needed_for_effect", m.NeedForEffect}, {"geometric_ratio", m.GeometricRatio},
+		{"method", m.Method}, {"pairs_dropped", m.PairsDropped}, {"constant", m.Constant}, {"same_as", m.SameAs},
+		{"shapiro_wilk_p_a", m.ShapiroA}, {"shapiro_wilk_p_b", m.ShapiroB}, {"bonferroni_p", m.BonferroniP}, {"benjamini_hochberg_p", m.BHP},
+		{"bca95_low", bcaLow}, {"bca95_high", bcaHigh},
+	})
 }
 
-func momentColumns(arm string, of func(compare.Metrics) compare.Moments) []column {
-	number := func(name string, value func(compare.Moments) *float64) column {
-		return column{name + "_" + arm, func(m compare.Metrics) any { return known(value(of(m))) }}
-	}
-	return []column{
-		{"n_" + arm, func(m compare.Metrics) any { return of(m).N }},
-		number("mean", func(m compare.Moments) *float64 { return m.Mean }),
-		number("sd", func(m compare.Moments) *float64 { return m.SD }),
-		number("population_sd", func(m compare.Moments) *float64 { return m.PopulationSD }),
-		number("cv", func(m compare.Moments) *float64 { return m.CV }),
-		number("median", func(m compare.Moments) *float64 { return m.Median }),
-		number("min", func(m compare.Moments) *float64 { return m.Min }),
-		number("max", func(m compare.Moments) *float64 { return m.Max }),
+func momentCells(arm string, m compare.Moments) []namedCell {
+	return []namedCell{
+		{"n_" + arm, m.N}, {"mean_" + arm, m.Mean}, {"sd_" + arm, m.SD}, {"population_sd_" + arm, m.PopulationSD}, {"cv_" + arm, m.CV},
+		{"median_" + arm, m.Median}, {"min_" + arm, m.Min}, {"max_" + arm, m.Max},
 	}
 }
 
-// known returns a value, or nil for an empty cell.
-func known(v *float64) any {
-	if v == nil {
-		return nil
+// ends returns the ends of an interval; nil without one.
+func ends(i *compare.Interval) (low, high *float64) {
+	if i == nil {
+		return nil, nil
 	}
-	return *v
+	return &i[0], &i[1]
 }

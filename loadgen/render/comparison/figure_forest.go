@@ -49,8 +49,8 @@ func newRatio(m compare.Metrics) *ratioRow {
 	return r
 }
 
-// forest draws the ratios of all metrics of a pair below each other; nil without any.
-func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *render.Figure {
+// forest draws the ratios of all metrics of a pair below each other; not drawn without any.
+func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.Figure {
 	var rows []ratioRow
 	extent := span{1, 1}
 	without := 0
@@ -64,7 +64,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *render.
 		extent.take(r.at, r.lo, r.hi, r.marginLow, r.marginHigh)
 	}
 	if len(rows) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	f := render.Figure{Title: pair.B + " as a multiple of " + pair.A, Full: true}
 	f.Caption = counts(c, func(arm string) int {
@@ -77,10 +77,9 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) *render.
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}
 	f.Legend = []render.LegendItem{{Class: "c1", Text: "better"}, {Class: "c2", Text: "worse"}, {Class: "c3", Text: "different"}, {Class: "c0", Text: "equivalent or irrelevant"}, {Class: "c7", Text: "inconclusive"}}
-	drawn := f.DrawTall(74+24*float64(len(rows)), 74+40*float64(len(rows)), func(width, height float64) *render.Drawing {
+	return f.DrawTall(74+24*float64(len(rows)), 74+40*float64(len(rows)), func(width, height float64) *render.Drawing {
 		return drawForest(rows, extent, width, height, f.Title+": "+f.Caption)
 	})
-	return &drawn
 }
 
 // besideOne explains the intervals that exclude 1 and are not inside the margin, as far as there are any: the verdict

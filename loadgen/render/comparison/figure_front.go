@@ -23,8 +23,8 @@ func frontFigures(c compare.Comparison) []render.Figure {
 	var figures []render.Figure
 	for _, name := range headline() {
 		for _, k := range []key{{name, false}, {name, true}} {
-			if f := bars(c, k); f != nil && len(figures) < mostFront {
-				figures = append(figures, *f)
+			if f := bars(c, k); f.Drawn() && len(figures) < mostFront {
+				figures = append(figures, f)
 			}
 		}
 	}
@@ -39,8 +39,8 @@ type group struct {
 	mean    mean
 }
 
-// bars draws the means of a metric; nil unless two strata have it.
-func bars(c compare.Comparison, k key) *render.Figure {
+// bars draws the means of a metric; not drawn unless two strata have it.
+func bars(c compare.Comparison, k key) render.Figure {
 	var groups []group
 	extent := span{}
 	with := map[int]bool{}
@@ -58,7 +58,7 @@ func bars(c compare.Comparison, k key) *render.Figure {
 		}
 	}
 	if len(with) < 2 || extent.lo < 0 || extent.hi <= 0 {
-		return nil
+		return render.Figure{}
 	}
 	var names []string
 	for _, s := range c.Strata {
@@ -73,14 +73,13 @@ func bars(c compare.Comparison, k key) *render.Figure {
 		}
 		return n
 	}) + ", a mark each. A bar is their mean, its line the 95 % interval."
-	drawn := f.Draw(func(width, height float64) *render.Drawing {
+	return f.Draw(func(width, height float64) *render.Drawing {
 		frame := render.NewFrame(width, height, render.CategoryAxis("", names), wholeAxis(k.unit(), extent.hi*1.08, 4), f.Title+": "+f.Caption)
 		for _, g := range groups {
 			drawBar(frame, c, k, g)
 		}
 		return frame.Drawing
 	})
-	return &drawn
 }
 
 func drawBar(f *render.Frame, c compare.Comparison, k key, g group) {

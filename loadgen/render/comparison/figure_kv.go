@@ -64,7 +64,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	}
 	f := render.Figure{Title: "KV cache and what was free for it", Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
 	f.Caption = counts(c, func(arm string) int { return len(dots[arm]) }) + ", a mark each. The line is the model."
-	drawn := f.Draw(func(width, height float64) *render.Drawing {
+	k.Figure = f.Draw(func(width, height float64) *render.Drawing {
 		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, render.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)
 		right.Title, up.Title = key{name: kvOf(m)}.title()+", "+right.Title, "KV cache, "+up.Title
 		frame := render.NewFrame(width, height, right, up, f.Title+": "+f.Caption)
@@ -83,7 +83,6 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 		}
 		return frame.Drawing
 	})
-	k.Figure = &drawn
 	return k
 }
 

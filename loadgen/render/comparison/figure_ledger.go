@@ -8,23 +8,21 @@ import (
 )
 
 // ledgerFigures returns the charts of the host of the runs and of every further machine that both arms measured.
-func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []*render.Figure {
-	var all []*render.Figure
+func ledgerFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) []render.Figure {
+	var all []render.Figure
 	for _, l := range ledgersOf(pair) {
-		if f := ledgerFigure(c, s, pair, l); f != nil {
-			all = append(all, f)
-		}
+		all = append(all, ledgerFigure(c, s, pair, l))
 	}
 	return all
 }
 
-// ledgerFigure draws the difference of each line of the memory ledger, with small differences folded into one; nil
-// where none was observed, or none differs.
-func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) *render.Figure {
+// ledgerFigure draws the difference of each line of the memory ledger, with small differences folded into one; not
+// drawn where none was observed, or none differs.
+func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l ledgers) render.Figure {
 	f := render.Figure{Title: "Where the memory differs" + l.where + ": " + pair.B + " − " + pair.A, Full: true}
 	folded := l.folded(nil)
 	if folded.differ == 0 {
-		return nil
+		return f
 	}
 	extent := span{}
 	for _, m := range moments {
@@ -43,10 +41,9 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 		return len(s.Arms[arm].Runs)
 	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
 	names := folded.names()
-	drawn := f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *render.Drawing {
+	return f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *render.Drawing {
 		return drawLedger(names, extent, folded.difference, width, height, f.Title+": "+f.Caption)
 	})
-	return &drawn
 }
 
 func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *render.Drawing {

@@ -20,12 +20,15 @@ func Figures(c compare.Comparison) []Named {
 	var all []Named
 	add := func(where string, figures ...render.Figure) {
 		for _, f := range figures {
+			if !f.Drawn() {
+				continue
+			}
 			all = append(all, Named{fmt.Sprintf("%02d-%s", len(all)+1, slug(strings.TrimSpace(where+" "+f.Title))), f})
 		}
 	}
 	kv := func(where string, model *kvModel) {
 		if model != nil {
-			add(where, there(model.Figure)...)
+			add(where, model.Figure)
 		}
 	}
 	add("", frontFigures(c)...)

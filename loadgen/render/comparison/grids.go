@@ -51,11 +51,9 @@ func anyInterval(m compare.Metrics) string {
 	unit := compare.Unit(m.Unit)
 	switch {
 	case m.RatioCI95 != nil:
-		return compare.Change(m.RatioCI95[0]) + " to " + compare.Change(m.RatioCI95[1])
-	case m.CI95 != nil:
-		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
+		return interval(m.RatioCI95, compare.Change)
 	default:
-		return render.None
+		return interval(m.CI95, func(v float64) string { return signed(unit, v) })
 	}
 }
 

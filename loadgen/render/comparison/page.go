@@ -68,10 +68,10 @@ func Warnings(all []compare.Warning) render.List {
 	return l
 }
 
-// kvModel is the model of the KV cache with its chart, if there is one.
+// kvModel is the model of the KV cache with its chart.
 type kvModel struct {
 	Says   string
-	Figure *render.Figure
+	Figure render.Figure
 }
 
 func kvBlocks(kv *kvModel, drawn bool) []render.Block {
@@ -80,20 +80,9 @@ func kvBlocks(kv *kvModel, drawn bool) []render.Block {
 	}
 	blocks := []render.Block{render.H3("KV cache"), render.P(render.Plain(kv.Says))}
 	if drawn {
-		blocks = append(blocks, there(kv.Figure))
+		blocks = append(blocks, render.Figures{kv.Figure})
 	}
 	return blocks
-}
-
-// there returns the charts that could be drawn.
-func there(figures ...*render.Figure) render.Figures {
-	var all render.Figures
-	for _, f := range figures {
-		if f != nil {
-			all = append(all, *f)
-		}
-	}
-	return all
 }
 
 // section returns the blocks of one stratum.
@@ -153,7 +142,7 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 }
 
 func pairFigures(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.Figures {
-	return there(append([]*render.Figure{forest(c, s, pair)}, ledgerFigures(c, s, pair)...)...)
+	return append(render.Figures{forest(c, s, pair)}, ledgerFigures(c, s, pair)...)
 }
 
 func pairName(p compare.Pair) string { return p.B + " against " + p.A }

@@ -102,10 +102,10 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 		if m.Primary {
 			name = "* " + name
 		}
-		change, ci := render.Optional(m.Ratio, compare.Change), ends(m.RatioCI95, compare.Change)
+		change, ci := render.Optional(m.Ratio, compare.Change), interval(m.RatioCI95, compare.Change)
 		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
-			change, ci = render.Optional(m.Difference, signs), ends(m.CI95, signs)
+			change, ci = render.Optional(m.Difference, signs), interval(m.CI95, signs)
 		}
 		g.Add(name, render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
@@ -230,8 +230,8 @@ func warningsBelow(c compare.Comparison) []compare.Warning {
 	return all
 }
 
-// ends formats the ends of an interval.
-func ends(i *compare.Interval, text func(float64) string) string {
+// interval formats the ends of an interval.
+func interval(i *compare.Interval, text func(float64) string) string {
 	if i == nil {
 		return render.None
 	}

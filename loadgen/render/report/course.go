@@ -64,7 +64,7 @@ func NewCourse(s summary.Summary, log *telemetry.Log) *Course {
 		t := track{log, source, end, phaseSpans(s)}
 		c := &Course{source: t.label(), samples: len(source.Samples), end: end, phases: t.phases}
 		for _, run := range t.balances() {
-			c.balances = append(c.balances, every(run, (len(source.Samples)+coursePoints-1)/coursePoints))
+			c.balances = append(c.balances, leastFree(run, stretchOf(len(source.Samples), coursePoints)))
 		}
 		for _, f := range courseFigures() {
 			c.lines = append(c.lines, t.course(f))
@@ -88,23 +88,6 @@ func (t track) course(f courseFigure) [][]render.Place {
 		runs = append(runs, thinnedTo(run, coursePoints))
 	}
 	return runs
-}
-
-// every keeps, of every n moments, the one with the least free memory.
-func every(run []balance, n int) []balance {
-	var kept []balance
-	for part := range slices.Chunk(run, max(1, n)) {
-		kept = append(kept, slices.MinFunc(part, func(a, b balance) int {
-			switch {
-			case a.free < b.free:
-				return -1
-			case a.free > b.free:
-				return 1
-			}
-			return 0
-		}))
-	}
-	return kept
 }
 
 // Chosen returns the indexes of the members whose course is shown, evenly among all.

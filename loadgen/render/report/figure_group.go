@@ -48,7 +48,7 @@ func (g Group) figures() []render.Figure {
 			}},
 		}, true))
 	}
-	return slices.DeleteFunc(figures, func(f render.Figure) bool { return f.Desk == nil })
+	return slices.DeleteFunc(figures, func(f render.Figure) bool { return !f.Drawn() })
 }
 
 // figure draws curves over load; empty without a value.

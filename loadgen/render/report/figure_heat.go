@@ -82,25 +82,37 @@ func levelText(least, largest uint32) string {
 	return fmt.Sprintf("%d to %d", least, largest)
 }
 
-// drawHeat draws one shape for each level: neighbours of a row with the same level are one rectangle of it.
 func drawHeat(h *summary.Heat, f *render.Frame, low, high int, most uint32, end float64) {
-	var paths [heatLevels + 1]strings.Builder
+	var cells heatMap
 	for row := low; row <= high; row++ {
 		bottom, top := f.PY(summary.HeatEdge(row)/1e9), f.PY(summary.HeatEdge(row+1)/1e9)
-		for from := 0; from < heatColumns; {
-			to, dark := from+1, level(heatCount(h, from, row), most)
-			for to < heatColumns && level(heatCount(h, to, row), most) == dark {
-				to++
-			}
-			if left, right := f.PX(end*float64(from)/heatColumns), f.PX(end*float64(to)/heatColumns); dark > 0 {
-				fmt.Fprintf(&paths[dark], "M%g %gH%gV%gH%gz", left, bottom, right, top, left)
-			}
-			from = to
-		}
+		cells.addRow(f, bottom, top, end, heatColumns, func(column int) int { return level(heatCount(h, column, row), most) })
 	}
+	cells.draw(f)
+}
+
+// heatMap has one shape for each level of darkness.
+type heatMap [heatLevels + 1]strings.Builder
+
+// addRow adds a row of cells that divide the time to its end: neighbours with the same level are one rectangle of it.
+// Level 0 is no cell.
+func (m *heatMap) addRow(f *render.Frame, bottom, top, end float64, columns int, level func(column int) int) {
+	for from := 0; from < columns; {
+		to, dark := from+1, level(from)
+		for to < columns && level(to) == dark {
+			to++
+		}
+		if left, right := f.PX(end*float64(from)/float64(columns)), f.PX(end*float64(to)/float64(columns)); dark > 0 {
+			fmt.Fprintf(&m[dark], "M%g %gH%gV%gH%gz", left, bottom, right, top, left)
+		}
+		from = to
+	}
+}
+
+func (m *heatMap) draw(f *render.Frame) {
 	for dark := 1; dark <= heatLevels; dark++ {
-		if paths[dark].Len() > 0 {
-			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
+		if m[dark].Len() > 0 {
+			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: m[dark].String()})
 		}
 	}
 }

@@ -22,20 +22,20 @@ type balance struct {
 // ledger stacks the lines of the memory ledger up to the pool. The unattributed remainder is signed: above zero it is
 // between what is held and cache; below zero, where lines count bytes twice, it extends below the axis by as much as
 // the stack exceeds the pool.
-func (t track) ledger() *render.Figure {
+func (t track) ledger() render.Figure {
 	runs := t.balances()
 	if len(runs) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	return t.stack("Where the memory went", "A line that could not be read is in the unattributed remainder.", bands(), runs)
 }
 
 // freeView stacks unavailable memory, memory that is available and not free, and free memory: CUDA does not see the
 // second. It is negative where the kernel keeps more in reserve than it can reclaim.
-func (t track) freeView() *render.Figure {
+func (t track) freeView() render.Figure {
 	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
 	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
-		return nil // where GPUs have memory of their own there is no difference to show
+		return render.Figure{} // where GPUs have memory of their own there is no difference to show
 	}
 	runs := t.stretches(func(ns int64) (balance, bool) {
 		pool, a := pools[0].At(ns)
@@ -44,14 +44,14 @@ func (t track) freeView() *render.Figure {
 		return balance{at: ns, pool: pool, free: is, signed: can - is, bands: []float64{pool - can, can - is, is}}, a && b && c
 	})
 	if len(runs) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
 }
 
 // heldView stacks the memory that processes hold of each GPU, the rest of the occupied memory, and free memory. GPUs
 // with memory of their own hold none of the pool: they are drawn as lines.
-func (t track) heldView() *render.Figure {
+func (t track) heldView() render.Figure {
 	if !t.heldInPool() {
 		return t.lines(gpuHeld(), metric.GPUMemoryHeldBytes)
 	}
@@ -60,7 +60,7 @@ func (t track) heldView() *render.Figure {
 	slices.SortStableFunc(held, func(a, b *telemetry.Series) int { return cmp.Compare(names(a), names(b)) })
 	runs := t.heldBalances(held)
 	if len(runs) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	var gpus []string
 	for _, series := range held {
@@ -107,14 +107,14 @@ func (t track) heldBalances(held []*telemetry.Series) [][]balance {
 }
 
 // stack draws bands as areas that add up to the pool.
-func (t track) stack(title, caption string, bands []band, runs [][]balance) *render.Figure {
+func (t track) stack(title, caption string, bands []band, runs [][]balance) render.Figure {
 	f := render.Figure{Title: title + " — " + t.label(), Full: true, Caption: t.sampled() + " The stack is the pool, MemTotal. " + caption}
 	f.Legend = stackLegend(bands, runs)
 	lowest, highest := 0.0, 0.0
 	for _, b := range slices.Concat(runs...) {
 		lowest, highest = min(lowest, b.signed), max(highest, b.pool, b.pool-b.signed)
 	}
-	drawn := f.Draw(func(width, height float64) *render.Drawing {
+	return f.Draw(func(width, height float64) *render.Drawing {
 		frame := render.NewFrame(width, height, render.TimeAxis(t.end, render.TicksFor(width)), render.BytesAxis(lowest, highest), f.Title+": "+f.Caption)
 		for _, run := range runs {
 			drawStack(frame, bands, run)
@@ -123,11 +123,9 @@ func (t track) stack(title, caption string, bands []band, runs [][]balance) *ren
 		frame.Phases(t.phases)
 		return frame.Drawing
 	})
-	return &drawn
 }
 
-// balances reads the ledger at every sample, in runs without a missing one. In a long run, the moment with the least
-// free memory represents each stretch.
+// balances reads the ledger at every sample, in runs without a missing one.
 func (t track) balances() [][]balance {
 	byLine := map[string]*telemetry.Series{}
 	for _, series := range t.source.Find(metric.MemoryLedgerBytes) {
@@ -158,7 +156,8 @@ func (t track) balances() [][]balance {
 	})
 }
 
-// stretches returns the balances of all samples, in runs without a missing one.
+// stretches returns the balances of all samples, in runs without a missing one. In a long run, the moment with the least
+// free memory represents each stretch.
 func (t track) stretches(at func(ns int64) (balance, bool)) [][]balance {
 	var runs [][]balance
 	for i, ns := range t.source.Samples {
@@ -171,28 +170,26 @@ func (t track) stretches(at func(ns int64) (balance, bool)) [][]balance {
 		}
 		runs[len(runs)-1] = append(runs[len(runs)-1], b)
 	}
-	return fullest(runs, len(t.source.Samples))
+	for i, run := range runs {
+		runs[i] = leastFree(run, stretchOf(len(t.source.Samples), timePoints))
+	}
+	return runs
 }
 
-func fullest(runs [][]balance, samples int) [][]balance {
-	stretch := (samples + timePoints - 1) / timePoints
+// leastFree keeps, of every stretch of so many moments, the one with the least free memory.
+func leastFree(run []balance, stretch int) []balance {
 	if stretch <= 1 {
-		return runs
+		return run
 	}
-	thin := make([][]balance, len(runs))
-	for i, run := range runs {
-		for part := range slices.Chunk(run, stretch) {
-			least := part[0]
-			for _, b := range part {
-				if b.free < least.free {
-					least = b
-				}
-			}
-			thin[i] = append(thin[i], least)
-		}
+	var kept []balance
+	for part := range slices.Chunk(run, stretch) {
+		kept = append(kept, slices.MinFunc(part, func(a, b balance) int { return cmp.Compare(a.free, b.free) }))
 	}
-	return thin
+	return kept
 }
+
+// stretchOf returns how many moments one point of a chart stands for.
+func stretchOf(moments, points int) int { return (moments + points - 1) / points }
 
 // stackLegend names the areas that have values, with the range of each.
 func stackLegend(bands []band, runs [][]balance) []render.LegendItem {

@@ -26,20 +26,14 @@ type track struct {
 
 // figures draws the charts that the source has data for; a machine without a GPU has no charts of one.
 func (t track) figures() []render.Figure {
-	var figures []render.Figure
-	for _, f := range []*render.Figure{
+	return []render.Figure{
 		t.ledger(), t.freeView(), t.heldView(),
 		t.lines(measure{"GPU utilisation", "% of the time", 100, 100}, metric.GPUUtilizationRatio),
 		t.lines(measure{"GPU power", "W", 1, 0}, metric.GPUPowerWatts),
 		t.lines(measure{"GPU temperature", "°C", 1, 0}, metric.GPUTemperatureCelsius),
 		t.lines(measure{"GPU clock (SM)", "GHz", 1e-9, 0}, metric.GPUSMClockHertz),
 		t.rdma(),
-	} {
-		if f != nil {
-			figures = append(figures, *f)
-		}
 	}
-	return figures
 }
 
 // label names the source and its mode on the chart itself: charts are copied out of reports.
@@ -117,7 +111,7 @@ type measure struct {
 }
 
 // lines draws one line per series of a family.
-func (t track) lines(m measure, family metric.Definer) *render.Figure {
+func (t track) lines(m measure, family metric.Definer) render.Figure {
 	return t.drawLines(m, t.named(t.source.Find(family)))
 }
 
@@ -150,9 +144,9 @@ func (t track) named(all []*telemetry.Series) []labelled {
 	return lines[:min(len(lines), colours)]
 }
 
-func (t track) drawLines(m measure, lines []labelled) *render.Figure {
+func (t track) drawLines(m measure, lines []labelled) render.Figure {
 	if len(lines) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	f := render.Figure{Title: m.title + " — " + t.label(), Caption: t.sampled()}
 	highest := m.most
@@ -166,7 +160,7 @@ func (t track) drawLines(m measure, lines []labelled) *render.Figure {
 			}
 		}
 	}
-	drawn := f.Draw(func(width, height float64) *render.Drawing {
+	return f.Draw(func(width, height float64) *render.Drawing {
 		frame := render.NewFrame(width, height, render.TimeAxis(t.end, render.TicksFor(width)), render.LinearAxis(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
 		frame.Phases(t.phases)
 		for i, runs := range all {
@@ -174,7 +168,6 @@ func (t track) drawLines(m measure, lines []labelled) *render.Figure {
 		}
 		return frame.Drawing
 	})
-	return &drawn
 }
 
 // seconds converts nanoseconds to the unit of the axes.

@@ -10,7 +10,7 @@ import (
 
 // rdma draws the traffic of the RDMA ports: between the machines of an engine, where it has several. It draws no chart
 // without traffic.
-func (t track) rdma() *render.Figure {
+func (t track) rdma() render.Figure {
 	var lines []labelled
 	for _, way := range []struct {
 		word   string

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
@@ -100,35 +99,19 @@ func (s heatScale) legend(unit string) []render.LegendItem {
 	return items
 }
 
-// draw has one shape for each level: neighbours of a row with the same level are one rectangle of it.
 func (s heatScale) draw(f *render.Frame, members []Member, which int, end float64) {
-	var paths [heatLevels + 1]strings.Builder
+	var cells heatMap
 	for i, m := range members {
 		at := float64(len(members) - 1 - i)
-		bottom, top := f.PY(at-.45), f.PY(at+.45)
-		cells := highestByColumn(m.Course.lines[which], end)
-		dark := func(column int) int {
-			if cells[column] == nil {
+		highest := highestByColumn(m.Course.lines[which], end)
+		cells.addRow(f, f.PY(at-.45), f.PY(at+.45), end, runColumns, func(column int) int {
+			if highest[column] == nil {
 				return 0
 			}
-			return s.level(*cells[column])
-		}
-		for from := 0; from < runColumns; {
-			to := from + 1
-			for to < runColumns && dark(to) == dark(from) {
-				to++
-			}
-			if left, right := f.PX(end*float64(from)/runColumns), f.PX(end*float64(to)/runColumns); dark(from) > 0 {
-				fmt.Fprintf(&paths[dark(from)], "M%g %gH%gV%gH%gz", left, bottom, right, top, left)
-			}
-			from = to
-		}
+			return s.level(*highest[column])
+		})
 	}
-	for dark := 1; dark <= heatLevels; dark++ {
-		if paths[dark].Len() > 0 {
-			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: paths[dark].String()})
-		}
-	}
+	cells.draw(f)
 	for i, m := range members {
 		at := float64(len(members) - 1 - i)
 		for _, p := range m.Course.phases {

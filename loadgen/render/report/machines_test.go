@@ -109,10 +109,10 @@ func TestTheFigureOfRDMAIsTheRateAndLeavesOpenWhatIsNotKnown(t *testing.T) {
 	if len(rates) != len(moments)-2 || len(rates) < 10 {
 		t.Errorf("%d rates of samples at %d moments with a gap", len(rates), len(moments))
 	}
-	if f := at.rdma(); f == nil || len(f.Legend) != 1 || f.Legend[0].Text != "received rocep1s0f1/1" || !strings.Contains(f.Title, "spark-1, live") {
+	if f := at.rdma(); !f.Drawn() || len(f.Legend) != 1 || f.Legend[0].Text != "received rocep1s0f1/1" || !strings.Contains(f.Title, "spark-1, live") {
 		t.Errorf("figure %+v", f)
 	}
-	if f := (track{log, log.Source("spark-2"), 15, nil}).rdma(); f != nil {
+	if f := (track{log, log.Source("spark-2"), 15, nil}).rdma(); f.Drawn() {
 		t.Error("a figure of a link that moved nothing")
 	}
 	if back := at.perSecond([]telemetry.Point{{AtNS: 5e9, Value: 9}, {AtNS: 6e9, Value: 3}}); len(back) != 0 {

@@ -17,7 +17,7 @@ func TestAreasOverTimeAddUpToThePool(t *testing.T) {
 	for _, name := range []string{"spark-1", "gb10-load"} {
 		track := track{log, log.Source(name), 40, nil}
 		f := track.freeView()
-		if f == nil || len(f.Legend) != 3 || !strings.Contains(f.Caption, "The stack is the pool") {
+		if !f.Drawn() || len(f.Legend) != 3 || !strings.Contains(f.Caption, "The stack is the pool") {
 			t.Fatalf("%s: %+v", name, f)
 		}
 		for _, b := range slices.Concat(track.balances()...) {

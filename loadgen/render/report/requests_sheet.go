@@ -26,8 +26,8 @@ func requestColumns(streamed bool) []column {
 		{"latency_ms", func(r openai.Record) any { return milliseconds(r.E2E(openai.FromSend)) }},
 		{"start_time_ms", func(r openai.Record) any { return offset(r.DispatchNS) }},
 		{"input_num_turns", func(r openai.Record) any { return nonzero(r.Turn) }},
-		{"input_num_tokens", func(r openai.Record) any { return known(r.TokensIn) }},
-		{"output_num_tokens", func(r openai.Record) any { return known(r.TokensOut) }},
+		{"input_num_tokens", func(r openai.Record) any { return r.TokensIn }},
+		{"output_num_tokens", func(r openai.Record) any { return r.TokensOut }},
 		{"output_num_chunks", func(r openai.Record) any { return len(r.ArrivalsNS) }},
 		{"output_num_first_chunk_tokens", func(r openai.Record) any { return firstChunkTokens(r) }},
 		{"approx_cached_percent", func(r openai.Record) any { return cachedPercent(r) }},
@@ -53,10 +53,10 @@ func ownColumns(streamed bool) []column {
 		{"queue_delay_ms", func(r openai.Record) any { return milliseconds(r.QueueDelay()) }},
 		{"client_lag_ms", func(r openai.Record) any { return milliseconds(r.ClientLag()) }},
 		{"input_tokens_target", func(r openai.Record) any { return nonzero(r.InputTokensTarget) }},
-		{"tokens_cached", func(r openai.Record) any { return known(r.TokensCached) }},
+		{"tokens_cached", func(r openai.Record) any { return r.TokensCached }},
 		{"tokens_source", func(r openai.Record) any { return r.TokensSource }},
 		{"same_read_chunks", func(r openai.Record) any { return r.SameReadChunks() }},
-		{"connection_reused", func(r openai.Record) any { return known(r.ConnectionReused) }},
+		{"connection_reused", func(r openai.Record) any { return r.ConnectionReused }},
 		{"stale_connections", func(r openai.Record) any { return nonzero(r.StaleConnections) }},
 		{"server_request_id", func(r openai.Record) any { return r.ServerRequestID }},
 		{"prompt_sha256", func(r openai.Record) any { return r.PromptSHA256 }},
@@ -113,13 +113,6 @@ func offset(ns *int64) any {
 		return nil
 	}
 	return float64(*ns) / 1e6
-}
-
-func known[T any](value *T) any {
-	if value == nil {
-		return nil
-	}
-	return *value
 }
 
 // nonzero returns nil for 0, which means that there is no number.

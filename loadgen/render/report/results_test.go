@@ -22,6 +22,11 @@ func rowsOf(t *testing.T, s render.Sheet) [][]any {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for i, cell := range row {
+			if v, is := cell.(*int); is && v != nil {
+				row[i] = *v
+			}
+		}
 		rows = append(rows, row)
 	}
 	return rows

@@ -63,7 +63,7 @@ func (r row) numbers(unit string) []any {
 	d := r.values
 	cells := []any{r.name, r.from, unit, d.N}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
-		cells = append(cells, known(v))
+		cells = append(cells, v)
 	}
 	return cells
 }

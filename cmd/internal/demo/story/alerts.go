@@ -11,7 +11,7 @@ import (
 // fired has the tables of alerts.
 type fired struct {
 	Heat
-	Figure *render.Figure
+	Figure render.Figure
 	// Machines has all firings of an alert on one machine in one row.
 	Machines render.Table
 	// Firings has one row per firing, where that shows more than Machines. Information has the alerts that need no
@@ -46,8 +46,8 @@ func newHeat(h Heat) fired {
 			v.Runbooks = append(v.Runbooks, link)
 		}
 	}
-	v.Absent = missing(h.Section, len(h.Firings) > 0 || v.Figure != nil)
-	if len(h.Firings) == 0 && v.Figure != nil && v.Absent == "" {
+	v.Absent = missing(h.Section, len(h.Firings) > 0 || v.Figure.Drawn())
+	if len(h.Firings) == 0 && v.Figure.Drawn() && v.Absent == "" {
 		v.Absent = "no alert has fired"
 	}
 	return v
@@ -57,7 +57,7 @@ func (v fired) blocks() []render.Block {
 	blocks := []render.Block{
 		section("alerts", "What the alerts said", "machine clock"),
 		text("Samples of the machines were stored at the machines’ own time, and the unmodified alert rules were evaluated there by Prometheus’ own code. An alert about runs looks at the newest one, and knows nothing of their order: where it and a comparison above differ, the comparison holds."),
-		absent(v.Absent), fault(v.Fault), drawn(v.Figure), v.Machines,
+		absent(v.Absent), fault(v.Fault), render.Figures{v.Figure}, v.Machines,
 		render.Details{Summary: fmt.Sprintf("Each by itself: %d", len(v.Firings.Rows)), Blocks: []render.Block{v.Firings}},
 		render.Details{Summary: fmt.Sprintf("For information only: %d", len(v.Information.Rows)), Blocks: []render.Block{v.Information}},
 	}

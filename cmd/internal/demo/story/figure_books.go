@@ -38,9 +38,9 @@ func cachedFiles(campaigns []Campaign) (files []cached) {
 	return files
 }
 
-// cacheFigure draws how much of each file was in the page cache when the engine of each start sized its KV cache; nil
-// without any start.
-func cacheFigure(campaigns []Campaign) *render.Figure {
+// cacheFigure draws how much of each file was in the page cache when the engine of each start sized its KV cache; not
+// drawn without any start.
+func cacheFigure(campaigns []Campaign) render.Figure {
 	var all []Campaign
 	highest, counts := 0.0, []string(nil)
 	for _, c := range campaigns {
@@ -54,7 +54,7 @@ func cacheFigure(campaigns []Campaign) *render.Figure {
 	}
 	files := cachedFiles(all)
 	if len(files) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	f := render.Figure{Title: "What lay in the page cache when each engine sized its KV cache (simulated)", Full: true}
 	for _, file := range files {
@@ -62,7 +62,7 @@ func cacheFigure(campaigns []Campaign) *render.Figure {
 	}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " starts, in the order of time; by the simulator’s books, which the exporter does not read. " +
 		"Below each bar is the first letter of its arm. What another arm has read stays until something needs the memory: that is what is carried over."
-	drawn := f.DrawTall(280, 60+190*float64(len(all)), func(width, height float64) *render.Drawing {
+	return f.DrawTall(280, 60+190*float64(len(all)), func(width, height float64) *render.Drawing {
 		y := render.LinearAxis("GiB of page cache", 0, highest*1.12, 1./(1<<30), 4)
 		var frames []*render.Frame
 		for i, where := range sides(width, height, len(all)) {
@@ -70,7 +70,6 @@ func cacheFigure(campaigns []Campaign) *render.Figure {
 		}
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
-	return &drawn
 }
 
 func total(parts []Part) (sum float64) {

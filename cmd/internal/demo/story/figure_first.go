@@ -9,8 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// firstFigure draws the time to first token of every request by where its KV cache came from; nil without any.
-func firstFigure(passes []Pass) *render.Figure {
+// firstFigure draws the time to first token of every request by where its KV cache came from; not drawn without any.
+func firstFigure(passes []Pass) render.Figure {
 	lo, hi := math.Inf(1), 0.0
 	var with []Pass
 	var counts []string
@@ -22,15 +22,14 @@ func firstFigure(passes []Pass) *render.Figure {
 		lo, hi = min(lo, slices.Min(p.Seconds)), max(hi, slices.Max(p.Seconds))
 	}
 	if len(with) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	f := render.Figure{Title: "Time to the first token, by where the KV cache of the prompt came from (simulated)", Full: true}
 	f.Caption = "n = " + strings.Join(counts, ", ") + " requests, a mark each; wall time, from the dispatch of the request. The line is the median. " +
 		"Times of a simulated engine: their order can be read, their size says nothing of a Spark."
-	drawn := f.DrawTall(60+44*float64(len(with)), 60+58*float64(len(with)), func(width, height float64) *render.Drawing {
+	return f.DrawTall(60+44*float64(len(with)), 60+58*float64(len(with)), func(width, height float64) *render.Drawing {
 		return drawFirst(with, render.DurationAxis(lo, hi), width, height, f.Title+": "+f.Caption)
 	})
-	return &drawn
 }
 
 func drawFirst(passes []Pass, x render.Axis, width, height float64, label string) *render.Drawing {

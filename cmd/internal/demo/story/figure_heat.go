@@ -17,11 +17,11 @@ const (
 )
 
 // heatFigure draws the curves of one machine below each other on one time axis, and below them each alert that fired
-// there and needs action: light while it was pending, full while it fired. Nil without any curve.
-func heatFigure(h Heat) *render.Figure {
+// there and needs action: light while it was pending, full while it fired. Not drawn without any curve.
+func heatFigure(h Heat) render.Figure {
 	from, to, n := spanOf(h.Curves)
 	if n == 0 {
-		return nil
+		return render.Figure{}
 	}
 	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
 		return f.Host != h.Host || f.Severity == informational || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
@@ -31,7 +31,7 @@ func heatFigure(h Heat) *render.Figure {
 	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, clock(from), clock(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
-	drawn := f.DrawTall(all, all, func(width, height float64) *render.Drawing {
+	return f.DrawTall(all, all, func(width, height float64) *render.Drawing {
 		axis := minutes(from, to, width)
 		var frames []*render.Frame
 		for i, c := range h.Curves {
@@ -46,7 +46,6 @@ func heatFigure(h Heat) *render.Figure {
 		drawBars(last, h, firings, from, to, last.Bottom+axisHeight)
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
-	return &drawn
 }
 
 // spanOf returns the times of the first and the last sample of some curves.

@@ -84,13 +84,13 @@ func differenceOf(delta map[string]float64, line string, names []string) (bytes 
 	return bytes, seen
 }
 
-// ledgerFigure draws by how much the arms differ in each line of the ledger; nil without a ledger or without a
+// ledgerFigure draws by how much the arms differ in each line of the ledger; not drawn without a ledger or without a
 // difference.
-func ledgerFigure(campaigns []Campaign) *render.Figure {
+func ledgerFigure(campaigns []Campaign) render.Figure {
 	all := compared(campaigns)
 	names, lo, hi := ledgerLines(all)
 	if len(names) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	first, _ := pairOf(all[0])
 	f := render.Figure{Title: "The ledger line by line: " + first.B + " − " + first.A + " (simulated)", Full: true}
@@ -105,14 +105,13 @@ func ledgerFigure(campaigns []Campaign) *render.Figure {
 	f.Caption = "n = " + strings.Join(counts, ", ") + " runs; means, as the exporter read them on each machine. Right of 0, " + first.B +
 		" has more. Lines that differ by 256 MiB or more somewhere; the others are one, so that the bars add up to the difference of the pools. The KV cache is in gpu_process: where less was free, it is smaller."
 	rows := float64(len(names))
-	drawn := f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *render.Drawing {
+	return f.DrawTall(90+42*rows, 60+float64(len(all))*(62+52*rows), func(width, height float64) *render.Drawing {
 		var frames []*render.Frame
 		for i, where := range ledgerSides(width, height, len(all)) {
 			frames = append(frames, drawLedger(all[i], names, lo, hi, where, width, height, f.Title))
 		}
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
-	return &drawn
 }
 
 // ledgerNames is the room for the names of lines to the left of the first frame, in pixels.

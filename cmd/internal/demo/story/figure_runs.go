@@ -59,11 +59,11 @@ func strips(campaigns []Campaign, metric string) []strip {
 	return all
 }
 
-// runsFigure draws every run of every campaign in the order of time, on one scale; nil without any.
-func runsFigure(campaigns []Campaign, metric, title, caption string) *render.Figure {
+// runsFigure draws every run of every campaign in the order of time, on one scale; not drawn without any.
+func runsFigure(campaigns []Campaign, metric, title, caption string) render.Figure {
 	all := strips(campaigns, metric)
 	if len(all) == 0 {
-		return nil
+		return render.Figure{}
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	var counts []string
@@ -83,7 +83,7 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *render.Fig
 		}
 	}
 	f := render.Figure{Title: title, Full: true, Legend: arms, Caption: "n = " + strings.Join(counts, ", ") + " runs" + crosses(all) + ". " + caption}
-	drawn := f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *render.Drawing {
+	return f.DrawTall(300, 60+200*float64(len(all)), func(width, height float64) *render.Drawing {
 		y := memoryAxis(lo, hi)
 		var frames []*render.Frame
 		for i, where := range sides(width, height, len(all)) {
@@ -91,7 +91,6 @@ func runsFigure(campaigns []Campaign, metric, title, caption string) *render.Fig
 		}
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
-	return &drawn
 }
 
 // memoryAxis returns an axis over figures of memory with room for labels. It does not begin at 0, and its title shows

@@ -50,7 +50,7 @@ func written(d *render.Drawing, class string) (texts []render.Shape) {
 func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 	many := strings.Repeat(abba, 3)
 	c := design{name: "abba", order: many}.campaign(t)
-	for name, f := range map[string]*render.Figure{
+	for name, f := range map[string]render.Figure{
 		"runs":  runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"),
 		"cache": cacheFigure([]Campaign{c, c, c}),
 	} {

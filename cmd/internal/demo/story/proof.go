@@ -19,7 +19,7 @@ func rehydration(r Rehydration) []render.Block {
 		blocks = append(blocks, render.Notice(gradeTone(r.Rehydrate.Grade),
 			render.Strong(fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored)))))
 	}
-	return append(blocks, witnessTable(r.Rehydrate), drawn(firstFigure(r.Passes)), passTable(r.Passes),
+	return append(blocks, witnessTable(r.Rehydrate), render.Figures{firstFigure(r.Passes)}, passTable(r.Passes),
 		render.Details{Summary: "Witnesses of what was written to the SSD", Blocks: []render.Block{witnessTable(r.Stored)}}, commands(r.Commands), links(r.Links))
 }
 

@@ -62,17 +62,6 @@ func commands(all []string) render.Details {
 	return render.Details{Summary: fmt.Sprintf("How it was made: %d %s", len(all), name), Blocks: []render.Block{l}}
 }
 
-// drawn returns the figures that are not nil.
-func drawn(figures ...*render.Figure) render.Figures {
-	var all render.Figures
-	for _, f := range figures {
-		if f != nil {
-			all = append(all, *f)
-		}
-	}
-	return all
-}
-
 // section is a heading with the clocks of its figures.
 func section(id, text string, clocks ...string) render.Heading {
 	h := render.H2(text)
@@ -122,7 +111,7 @@ func question(p Page) []render.Block {
 		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	kv := runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
 		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
-	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{drawn(runs)}}
+	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{render.Figures{runs}}}
 	if headline := headline(p.Campaigns); headline != "" {
 		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Strong(headline), render.Plain(" "+moral(p.Campaigns))))
 	}
@@ -136,8 +125,8 @@ func question(p Page) []render.Block {
 			"Published runs of TensorRT-LLM on a DGX Spark said 101.30 against 70.47 GiB, and 16.57 against 44.31 GiB of KV cache. They were made native first, always. " +
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
 		absent(missing(Section{}, len(p.Campaigns) > 0)),
-		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs != nil)), seen}},
-		render.Small(books), drawn(kv), commands(made),
+		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs.Drawn())), seen}},
+		render.Small(books), render.Figures{kv}, commands(made),
 	}
 }
 

@@ -14,10 +14,10 @@ func where(p Page) []render.Block {
 	return []render.Block{
 		section("where", "Where the GiB went", "machine clock"),
 		text("The exporter splits the one memory pool into lines that add up. What differs between the arms stands in them:"),
-		absent(missing(Section{}, ledger != nil)), drawn(ledger),
+		absent(missing(Section{}, ledger.Drawn())), render.Figures{ledger},
 		render.Details{Summary: "The same as a table", Blocks: []render.Block{ledgerTable(p.Campaigns)}},
 		text("No line of a ledger says which file lies in the page cache. The simulator knows it, and shows what the line page_cache was:"),
-		absent(missing(Section{}, cache != nil)), drawn(cache),
+		absent(missing(Section{}, cache.Drawn())), render.Figures{cache},
 		render.Details{Summary: "The simulator’s books by arm, means when the KV cache was sized", Blocks: []render.Block{partsTable(p.Campaigns)}},
 		render.H3("The limit of the container did not see it"),
 		render.P(render.Plain("GPU memory on such a machine is charged to no cgroup. A limit, and what "), render.Code("docker stats"), render.Plain(" shows, are of the charged part alone:")),
