@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // A plan that locks the clocks of the GPUs does so around every run, also of an arm without processes of its own.
@@ -41,7 +41,7 @@ func TestACampaignLocksTheClocksAroundItsRuns(t *testing.T) {
 	if got, err := os.ReadFile(asked); err != nil || string(got) != once+once {
 		t.Errorf("%s (%v)", got, err)
 	}
-	runs, _, err := runindex.Load([]string{filepath.Join(dir, "outlying")})
+	runs, _, err := summary.Load([]string{filepath.Join(dir, "outlying")})
 	if err != nil || len(runs) != 2 || *runs[0].Manifest.Campaign.LockedClockHertz != 1.5e9 {
 		t.Fatalf("%d runs (%v)", len(runs), err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -87,9 +87,9 @@ func wasCompared(dir string) bool {
 
 // compareCampaign compares the campaign's arms by the runs that exist, with the plan's settings. damaged names each
 // run that was left out, with the reason.
-func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []runindex.Run, damaged []error, err error) {
-	runs, skipped, err := runindex.Load([]string{dir})
-	if errors.Is(err, runindex.ErrNoRun) {
+func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs []summary.Run, damaged []error, err error) {
+	runs, skipped, err := summary.Load([]string{dir})
+	if errors.Is(err, summary.ErrNoRun) {
 		err = errNoArms
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func outliersOf(planned *plan.Plan, dir string) ([]campaign.Outlier, error) {
 				continue
 			}
 			for _, off := range found.Off {
-				at := slices.IndexFunc(runs, func(r runindex.Run) bool { return r.Manifest.Run == off.Run })
+				at := slices.IndexFunc(runs, func(r summary.Run) bool { return r.Manifest.Run == off.Run })
 				round, err := strconv.Atoi(labelOf(runs[at], "round"))
 				if err != nil {
 					continue // its order has no rounds

@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const compareHelp = `Say what differs between arms, how sure that is, and what else could explain it.
@@ -116,7 +116,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 		return usage(err)
 	}
 	l.noticeRenamed(stderr)
-	runs, skipped, err := runindex.Load(l.folders)
+	runs, skipped, err := summary.Load(l.folders)
 	if err != nil {
 		return usage(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // foreignLine is in files that links of damaged runs lead to. It begins as one of our files does.
@@ -153,12 +153,12 @@ func TestARunWithDamagedTelemetryIsLeftOutOfAPageOfRuns(t *testing.T) {
 		t.Errorf("the page has the damaged run, or lacks a sound one")
 	}
 
-	paths, err := runindex.Find([]string{dir})
+	paths, err := summary.Find([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs []runindex.Run
-	for _, one := range runindex.OpenAll(paths) {
+	var runs []summary.Run
+	for _, one := range summary.OpenAll(paths) {
 		runs = append(runs, one.Run)
 	}
 	var notices strings.Builder
@@ -212,7 +212,7 @@ func TestWithoutASoundRunNothingIsCompared(t *testing.T) {
 // TestARunThatIsGoneMeanwhileIsLeftOutOfAReport names a folder that was found and is no more.
 func TestARunThatIsGoneMeanwhileIsLeftOutOfAReport(t *testing.T) {
 	dir, _ := withDamage(t, nil)
-	paths, err := runindex.Find([]string{dir})
+	paths, err := summary.Find([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

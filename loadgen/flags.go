@@ -6,7 +6,6 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/evidence/observation"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -20,7 +19,7 @@ func runFlags(set terminal.FlagSet) *settings {
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
-	terminal.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, observation.ParseExpectation)
+	terminal.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, summary.ParseKVExpectation)
 	terminal.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)

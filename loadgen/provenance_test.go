@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // ranOf is what the manifest of a run identifies, by name. It holds no secret.
-func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]provenance.Item) {
+func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]rundir.ProvenanceItem) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile))
 	if err != nil || strings.Contains(string(text), "hunter2") {
@@ -22,8 +21,8 @@ func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]provenance.Ite
 	if m.Provenance == nil || m.Provenance.Key == "" {
 		t.Fatalf("%+v", m.Provenance)
 	}
-	items := map[string]provenance.Item{}
-	for _, one := range provenance.Items(*m.Provenance) {
+	items := map[string]rundir.ProvenanceItem{}
+	for _, one := range rundir.ProvenanceItems(*m.Provenance) {
 		items[one.Name] = one
 	}
 	return m, items

@@ -21,8 +21,8 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/publish"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const publishHelp = `Make a pack of runs for any static web server.
@@ -102,7 +102,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := publish.CheckOut(l.settings.Out); err != nil {
 		return runner.BadOut(err)
 	}
-	runs, skipped, err := runindex.Load(l.folders)
+	runs, skipped, err := summary.Load(l.folders)
 	if err != nil {
 		return usage(err)
 	}
@@ -110,7 +110,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if len(runs) == 0 {
 		return usage(fmt.Errorf("%s: no run that is finished", strings.Join(l.folders, " ")))
 	}
-	if by := l.settings.Compare.By; l.byGiven && !slices.ContainsFunc(runs, func(r runindex.Run) bool { return labelOf(r, by) != "" }) {
+	if by := l.settings.Compare.By; l.byGiven && !slices.ContainsFunc(runs, func(r summary.Run) bool { return labelOf(r, by) != "" }) {
 		return usage(fmt.Errorf("--by: no run has a label %q", by))
 	}
 	var sources []rundir.Folder
@@ -135,7 +135,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // labelOf returns a label of a run, or the value that a comparison uses in its place.
-func labelOf(r runindex.Run, name string) string {
+func labelOf(r summary.Run, name string) string {
 	o := r.Observation()
 	return o.Label(name)
 }
@@ -202,7 +202,7 @@ func (l *publishLine) verifyPack(stdout io.Writer) error {
 // observations reads runs as observations for a comparison.
 func observations(paths []string) ([]compare.Run, error) {
 	var runs []compare.Run
-	for _, o := range runindex.OpenAll(paths) {
+	for _, o := range summary.OpenAll(paths) {
 		if o.Err != nil {
 			return nil, o.Err
 		}

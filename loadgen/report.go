@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -151,7 +151,7 @@ func (l *reportLine) run(stdout, stderr io.Writer) error {
 			currentName(name).notice(stderr, "--metric")
 		}
 	}
-	paths, err := runindex.Find(l.folders)
+	paths, err := summary.Find(l.folders)
 	if err != nil {
 		return usage(err)
 	}
@@ -162,13 +162,12 @@ func (l *reportLine) run(stdout, stderr io.Writer) error {
 }
 
 // openRun reads a run. For a run that was killed, it computes the figures.
-func (l *reportLine) openRun(path string) (runindex.Run, error) {
+func (l *reportLine) openRun(path string) (summary.Run, error) {
 	read := summary.Read
 	if l.recompute {
 		read = summary.Recompute
 	}
-	r, err := read(path)
-	return runindex.Run{Run: r}, err
+	return read(path)
 }
 
 // reportRun shows one run.
@@ -183,7 +182,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 	var page report.Page
 	if l.format == formHTML {
-		if page, err = pageOf(r.Run); err != nil {
+		if page, err = pageOf(r); err != nil {
 			return usage(err)
 		}
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // several holds runs that are reported side by side.
 type several struct {
 	line *reportLine
-	runs []runindex.Run
+	runs []summary.Run
 	// over is the numeric flag or label in which the runs differ, as the points of a sweep do. Empty means none.
 	over string
 }
@@ -37,7 +37,7 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 	for _, path := range paths {
 		r, err := l.openRun(path)
 		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
-			r, err = runindex.Open(path) // with everything that it has so far
+			r, err = summary.Open(path) // with everything that it has so far
 		}
 		if err != nil {
 			reportLeftOut(stderr, []error{err})
@@ -51,7 +51,7 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 		s.runs = append(s.runs, r)
 	}
-	slices.SortStableFunc(s.runs, func(a, b runindex.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
+	slices.SortStableFunc(s.runs, func(a, b summary.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
 	if l.format == formHTML {
 		s.checkCourses(stderr)
 	}
@@ -74,7 +74,7 @@ func reportLeftOut(w io.Writer, runs []error) {
 
 // writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It reports
 // each run that it leaves out to a writer.
-func writeRunsPage(dir rundir.Folder, runs []runindex.Run, notices io.Writer) error {
+func writeRunsPage(dir rundir.Folder, runs []summary.Run, notices io.Writer) error {
 	path := dir.Path(rundir.HTMLFile)
 	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: slices.Clone(runs)}
 	s.checkCourses(notices)
@@ -136,7 +136,7 @@ func (s *several) group() report.Group {
 }
 
 // stateOfRun returns the state of a run in a few words.
-func stateOfRun(r runindex.Run) string {
+func stateOfRun(r summary.Run) string {
 	if r.Manifest.State == rundir.StateRunning {
 		return "unfinished"
 	}
@@ -181,7 +181,7 @@ func (s *several) title() string {
 var notNames = []string{"campaign", "sweep", "slot", "round", "pair"}
 
 // setting returns a label of a run, or its flag of that name.
-func (s *several) setting(r runindex.Run, name string) string {
+func (s *several) setting(r summary.Run, name string) string {
 	if value, labelled := r.Summary.Labels[name]; labelled {
 		return value
 	}
@@ -234,21 +234,21 @@ func (s *several) labels() []string {
 // names returns a name for each run: its settings that differ between runs, plus its own name where these are not
 // unique.
 func (s *several) names() []string {
-	var differ []func(runindex.Run) string
-	add := func(of func(runindex.Run) string) {
-		told := slices.ContainsFunc(differ, func(other func(runindex.Run) string) bool { return s.tellTheSame(other, of) })
-		if !told && slices.ContainsFunc(s.runs, func(r runindex.Run) bool { return of(r) != of(s.runs[0]) }) {
+	var differ []func(summary.Run) string
+	add := func(of func(summary.Run) string) {
+		told := slices.ContainsFunc(differ, func(other func(summary.Run) string) bool { return s.tellTheSame(other, of) })
+		if !told && slices.ContainsFunc(s.runs, func(r summary.Run) bool { return of(r) != of(s.runs[0]) }) {
 			differ = append(differ, of)
 		}
 	}
 	if s.over != "" {
-		add(func(r runindex.Run) string { return s.setting(r, s.over) })
+		add(func(r summary.Run) string { return s.setting(r, s.over) })
 	}
-	add(func(r runindex.Run) string { return r.Observation().Model })
-	add(func(r runindex.Run) string { return r.Summary.Scenario })
+	add(func(r summary.Run) string { return r.Observation().Model })
+	add(func(r summary.Run) string { return r.Summary.Scenario })
 	for _, name := range s.labels() {
 		if name != s.over && name != "model" && !slices.Contains(notNames, name) {
-			add(func(r runindex.Run) string { return r.Summary.Labels[name] })
+			add(func(r summary.Run) string { return r.Summary.Labels[name] })
 		}
 	}
 	used := map[string]int{}
@@ -274,7 +274,7 @@ func (s *several) names() []string {
 }
 
 // tellTheSame reports whether two settings divide the runs into the same groups.
-func (s *several) tellTheSame(a, b func(runindex.Run) string) bool {
+func (s *several) tellTheSame(a, b func(summary.Run) string) bool {
 	ofA, ofB := map[string]string{}, map[string]string{}
 	for _, r := range s.runs {
 		x, y := a(r), b(r)
@@ -291,14 +291,14 @@ func (s *several) tellTheSame(a, b func(runindex.Run) string) bool {
 
 // linked reports whether the page can link to the pages of its runs: the page is a file, and every run has a page.
 func (s *several) linked() bool {
-	return s.line.out != "" && !slices.ContainsFunc(s.runs, func(r runindex.Run) bool {
+	return s.line.out != "" && !slices.ContainsFunc(s.runs, func(r summary.Run) bool {
 		_, err := os.Stat(r.Path(rundir.HTMLFile))
 		return err != nil || s.relative(r) == ""
 	})
 }
 
 // relative returns the path from the page to a run, or "" if there is none.
-func (s *several) relative(r runindex.Run) string {
+func (s *several) relative(r summary.Run) string {
 	from, err := filepath.Abs(filepath.Dir(s.line.out))
 	if err != nil {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -162,7 +162,7 @@ func TestRunsOfACampaignAreNamedOnceByWhatTheyDifferIn(t *testing.T) {
 	for i, arm := range []string{"native", "container", "container", "native"} {
 		iteration := strconv.Itoa(1 + i/2)
 		labels := map[string]string{"arm": arm, "environment": "the " + arm, "campaign": "c", "model": "m", "pair": "m/s/" + iteration, "iteration": iteration, "round": iteration, "slot": strconv.Itoa(i)}
-		s.runs = append(s.runs, runindex.Run{Run: summary.Run{Summary: summary.Summary{Labels: labels}}})
+		s.runs = append(s.runs, summary.Run{Summary: summary.Summary{Labels: labels}})
 	}
 	if got, want := s.names(), []string{"native, 1", "container, 1", "container, 2", "native, 2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -13,13 +13,13 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/stats"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // runWorkbook writes the workbook of run --xlsx.
-func runWorkbook(w io.Writer, r runindex.Run) error {
+func runWorkbook(w io.Writer, r summary.Run) error {
 	sheets := []render.Sheet{report.SummarySheet(r.Summary)}
 	if r.HasRequests() {
 		sheets = append(sheets, report.RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))))
@@ -37,7 +37,7 @@ func (s *several) workbook(w io.Writer) error {
 		used = append(used, name)
 		sheets = append(sheets, c.sheet(name, columns))
 	}
-	if slices.ContainsFunc(s.runs, runindex.Run.HasRequests) {
+	if slices.ContainsFunc(s.runs, summary.Run.HasRequests) {
 		sheets = append(sheets, s.requestSheet())
 	}
 	return render.XLSX(w, append(sheets, s.parameterSheet())...)
@@ -51,7 +51,7 @@ type figureColumn struct {
 
 // figuresOfRun is a run with its flat figures.
 type figuresOfRun struct {
-	runindex.Run
+	summary.Run
 	observed compare.Run
 }
 

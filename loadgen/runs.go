@@ -17,8 +17,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/rundir/retention"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -60,7 +59,7 @@ type shelfLine struct {
 	root   string
 	names  []string
 	asJSON bool
-	rule   retention.Rule
+	rule   rundir.RetentionRule
 	yes    bool
 	to     string
 	delete bool
@@ -90,8 +89,8 @@ func runsVerbs(app *kingpin.Application) []verb {
 	l.rule.Keep = -1
 	return []verb{
 		{list, func(_ context.Context, p Program) error { return l.list(p.Stdout) }},
-		{pin, func(context.Context, Program) error { return l.each(retention.Pin) }},
-		{unpin, func(context.Context, Program) error { return l.each(retention.Unpin) }},
+		{pin, func(context.Context, Program) error { return l.each(rundir.Pin) }},
+		{unpin, func(context.Context, Program) error { return l.each(rundir.Unpin) }},
 		{prune, func(ctx context.Context, p Program) error { return l.prune(ctx, p.Stdout, p.Stderr) }},
 		{archive, func(ctx context.Context, p Program) error { return l.archive(ctx, p.Stdout) }},
 	}
@@ -121,16 +120,16 @@ func parseArchive(path string) (string, error) {
 }
 
 // entries returns the runs in the folder, the oldest first.
-func (l *shelfLine) entries() ([]retention.Entry, error) {
-	found, err := runindex.Find([]string{l.root})
-	if errors.Is(err, runindex.ErrNoRun) {
+func (l *shelfLine) entries() ([]rundir.Entry, error) {
+	found, err := summary.Find([]string{l.root})
+	if errors.Is(err, summary.ErrNoRun) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, usage(fmt.Errorf("--runs: %w", err))
 	}
-	all := make([]retention.Entry, 0, len(found))
-	for _, o := range runindex.OpenAll(found) {
+	all := make([]rundir.Entry, 0, len(found))
+	for _, o := range summary.OpenAll(found) {
 		e, err := entryOf(o)
 		if err == nil {
 			err = e.Measure(l.root, time.Now())
@@ -140,12 +139,12 @@ func (l *shelfLine) entries() ([]retention.Entry, error) {
 		}
 		all = append(all, e)
 	}
-	return retention.Oldest(all), nil
+	return rundir.SortByStart(all), nil
 }
 
 // entryOf returns the entry of a run folder.
-func entryOf(o runindex.Opened) (retention.Entry, error) {
-	e := retention.Entry{Run: filepath.Base(o.Path), Path: o.Path, State: retention.Finished}
+func entryOf(o summary.Opened) (rundir.Entry, error) {
+	e := rundir.Entry{Run: filepath.Base(o.Path), Path: o.Path, State: rundir.EntryFinished}
 	m, s := o.Run.Manifest, o.Run.Summary
 	switch {
 	case o.Err == nil:
@@ -157,10 +156,10 @@ func entryOf(o runindex.Opened) (retention.Entry, error) {
 			return e, err
 		}
 		if m.State == rundir.StateRunning {
-			e.State = retention.Unfinished
+			e.State = rundir.EntryUnfinished
 		}
 	default:
-		e.State, e.Problem = retention.Unreadable, printable(o.Err.Error())
+		e.State, e.Problem = rundir.EntryUnreadable, printable(o.Err.Error())
 		return e, nil
 	}
 	e.Run, e.StartedAt, e.Scenario, e.Arm = m.Run, &m.StartedAt, m.Scenario, m.Labels["arm"]
@@ -177,9 +176,9 @@ func (l *shelfLine) list(stdout io.Writer) error {
 		return err
 	}
 	if !l.asJSON {
-		return retention.Print(stdout, all)
+		return printEntries(stdout, all)
 	}
-	return openai.PrintJSON(stdout, append([]retention.Entry{}, all...))
+	return openai.PrintJSON(stdout, append([]rundir.Entry{}, all...))
 }
 
 // paths returns the folders that were named.
@@ -190,7 +189,7 @@ func (l *shelfLine) paths() ([]string, error) {
 		if _, err := os.Stat(path); err != nil {
 			path = filepath.Join(l.root, name)
 		}
-		if _, err := runindex.Find([]string{path}); errors.Is(err, fs.ErrNotExist) {
+		if _, err := summary.Find([]string{path}); errors.Is(err, fs.ErrNotExist) {
 			return nil, usage(fmt.Errorf("%s: no such run: uma-load runs list --runs %s names those that there are", name, l.root))
 		} else if err != nil {
 			return nil, usage(fmt.Errorf("%s: %w", name, err))
@@ -227,7 +226,7 @@ func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	choices := l.rule.Choose(all, time.Now())
-	if err := retention.PrintChoices(stdout, choices); err != nil {
+	if err := printChoices(stdout, choices); err != nil {
 		return err
 	}
 	if !l.yes {
@@ -257,7 +256,7 @@ func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 			return usage(err)
 		}
 	}
-	files, err := retention.Archive(ctx, paths, l.to)
+	files, err := rundir.ArchiveRuns(ctx, paths, l.to)
 	if err != nil {
 		return runner.Unusable(ctx, err)
 	}
@@ -265,7 +264,7 @@ func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 	if !l.delete {
 		return nil
 	}
-	return retention.Remove(ctx, paths, l.to)
+	return rundir.RemoveArchived(ctx, paths, l.to)
 }
 
 // ended returns an error unless all runs of a folder have ended.
@@ -276,8 +275,8 @@ func ended(path string) error {
 		return err
 	}
 	for _, e := range all {
-		if e.State == retention.Running {
-			return fmt.Errorf("%s: the run goes on, or was killed less than %s ago", e.Path, retention.Quiet)
+		if e.State == rundir.EntryRunning {
+			return fmt.Errorf("%s: the run goes on, or was killed less than %s ago", e.Path, rundir.QuietPeriod)
 		}
 	}
 	return nil

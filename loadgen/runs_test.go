@@ -10,20 +10,19 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/rundir/retention"
 )
 
-func listed(t *testing.T, root string) map[string]retention.Entry {
+func listed(t *testing.T, root string) map[string]rundir.Entry {
 	t.Helper()
 	code, stdout, stderr := invokeVerb(t, "runs", "list", "--json", "--runs", root)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	var all []retention.Entry
+	var all []rundir.Entry
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil {
 		t.Fatalf("%v: %s", err, stdout)
 	}
-	byRun := map[string]retention.Entry{}
+	byRun := map[string]rundir.Entry{}
 	for _, e := range all {
 		byRun[e.Run] = e
 	}
@@ -41,7 +40,7 @@ func TestARunWritesNothingThatPruneDoesNotKnow(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	e := listed(t, filepath.Dir(dir))["r1"]
-	if len(e.Foreign) > 0 || e.State != retention.Finished || e.Valid == nil || !*e.Valid || e.Arm != "a" || e.Model != "simulated-8b" || e.Bytes == 0 || e.StartedAt == nil {
+	if len(e.Foreign) > 0 || e.State != rundir.EntryFinished || e.Valid == nil || !*e.Valid || e.Arm != "a" || e.Model != "simulated-8b" || e.Bytes == 0 || e.StartedAt == nil {
 		t.Errorf("%+v", e)
 	}
 }
@@ -95,7 +94,7 @@ func TestTarBringsAnArchiveBack(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", to, "-C", root).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if all := listed(t, root); len(all) != 2 || all["a"].State != retention.Finished {
+	if all := listed(t, root); len(all) != 2 || all["a"].State != rundir.EntryFinished {
 		t.Errorf("%v", all)
 	}
 }
@@ -111,7 +110,7 @@ func TestARunThatMayGoOnIsNeitherPrunedNorArchived(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, _ := invokeVerb(t, "runs", "prune", "--runs", root, "--keep=0", "--yes")
-	if code != exitDone || !strings.Contains(stdout, "goes on") || listed(t, root)["a"].State != retention.Running {
+	if code != exitDone || !strings.Contains(stdout, "goes on") || listed(t, root)["a"].State != rundir.EntryRunning {
 		t.Errorf("exit %d: %s", code, stdout)
 	}
 	code, _, stderr := invokeVerb(t, "runs", "archive", "--runs", root, "a", "--to", filepath.Join(root, "x.tar.gz"), "--delete")

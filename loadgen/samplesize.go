@@ -13,7 +13,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const powerHelp = `Say how many runs of each arm a campaign takes.
@@ -96,7 +96,7 @@ func showPercent(share float64) string { return strconv.FormatFloat(100*share, '
 
 // spread returns the variation of the valid runs within their arms.
 func (l *powerLine) spread(stderr io.Writer) (plan.Spread, error) {
-	runs, skipped, err := runindex.Load(l.from)
+	runs, skipped, err := summary.Load(l.from)
 	if err != nil {
 		return plan.Spread{}, err
 	}

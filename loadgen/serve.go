@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -90,14 +90,14 @@ func (l *serveLine) shelf() *promexport.Shelf {
 	return &promexport.Shelf{
 		Root: l.runs, PerCell: l.perCell, Most: l.most, LegacyNames: !l.noLegacyNames, Files: []string{rundir.ManifestFile, rundir.SummaryFile}, Now: time.Now,
 		Find: func() ([]string, error) {
-			found, err := runindex.Find([]string{l.runs})
-			if errors.Is(err, runindex.ErrNoRun) {
+			found, err := summary.Find([]string{l.runs})
+			if errors.Is(err, summary.ErrNoRun) {
 				return nil, nil // the folder has no runs yet
 			}
 			return found, err
 		},
 		Open: func(path string) (promexport.Run, error) {
-			r, err := runindex.Open(path)
+			r, err := summary.Open(path)
 			if err != nil {
 				return promexport.Run{}, err
 			}

@@ -119,7 +119,7 @@ func (r *runner) holdSlots() error {
 			if err != nil {
 				return err
 			}
-			ran, conditions := provenance.Changed(*before.Provenance, now)
+			ran, conditions := rundir.ChangedItems(*before.Provenance, now)
 			if len(ran) > 0 {
 				return fmt.Errorf("%s: --plan-changed: %s has a run and would run something else now, which differs in %s; give another --out",
 					r.c.Dir, schedule[number-1], strings.Join(ran, ", "))

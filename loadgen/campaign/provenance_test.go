@@ -166,7 +166,7 @@ func TestTheRunsOfACampaignHaveOneKeyAndTellNoSecret(t *testing.T) {
 			if err != nil || m.Provenance == nil || len(m.Provenance.Processes) != 1 {
 				t.Fatalf("%+v (%v)", m.Provenance, err)
 			}
-			for _, one := range provenance.Items(*m.Provenance) {
+			for _, one := range rundir.ProvenanceItems(*m.Provenance) {
 				if one.Name == "option --slow of engine" {
 					hashes[one.Hash] = true
 				}

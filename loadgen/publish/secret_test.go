@@ -18,7 +18,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -195,7 +195,7 @@ func plantLines(t *testing.T, f rundir.Folder) {
 func observed(paths []string) ([]compare.Run, error) {
 	var all []compare.Run
 	for _, path := range paths {
-		r, err := runindex.Open(path)
+		r, err := summary.Open(path)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/evidence/observation"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -22,12 +21,12 @@ func kvRoom(ctx context.Context, m *measurement, s *subject) evidence.Room {
 		m.env.Log.Warn("the size of the KV cache could not be looked up", "why", printable(err.Error()))
 		return evidence.Room{}
 	}
-	return observation.Room(log, m.keep.Hosts(), s.served.Model.Simulated(), m.load.Expect)
+	return summary.ReadKVRoom(log, m.keep.Hosts(), s.served.Model.Simulated(), m.load.Expect)
 }
 
 // verify grades the evidence of the run.
-func verify(m *measurement, p *plan, log *telemetry.Log) observation.Found {
-	over := observation.Run{
+func verify(m *measurement, p *plan, log *telemetry.Log) summary.EvidenceFound {
+	over := summary.EvidenceInput{
 		Folder: m.folder, Records: summary.Records(m.folder.Path(rundir.RequestsFile)), Telemetry: log,
 		Verification: p.work.Script.Verify, Expect: m.load.Expect,
 		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.served.Model.Simulated(),
@@ -66,5 +65,5 @@ func prefixLookups(m *measurement, p *plan, a *answers, log *telemetry.Log) *run
 	for _, phase := range p.work.Phases {
 		phases = append(phases, phase.Name)
 	}
-	return observation.PrefixLookups(log, p.served.Model.Simulated(), m.keep.Hosts(), phases, float64(a.promptTokens))
+	return summary.PrefixLookups(log, p.served.Model.Simulated(), m.keep.Hosts(), phases, float64(a.promptTokens))
 }

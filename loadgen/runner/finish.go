@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/evidence/observation"
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -93,9 +92,9 @@ func (e *ended) describePlace(log *telemetry.Log) {
 }
 
 // judging returns the facts that the summary needs besides requests, phases and telemetry.
-func (e *ended) judging(log *telemetry.Log, found observation.Found) *rundir.Judging {
+func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir.Judging {
 	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
-	expect, tiers := e.run.load.Expect, observation.SeeTiers(log, p.served.Model.Simulated())
+	expect, tiers := e.run.load.Expect, summary.SeeKVTiers(log, p.served.Model.Simulated())
 	j := e.run.expected()
 	j.Unmeasured = append(e.run.phasesToReady(), p.work.Uncounted()...)
 	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)

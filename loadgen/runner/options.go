@@ -8,7 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/enginelog"
-	"github.com/umascope/umascope/loadgen/evidence/observation"
+
 	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -59,7 +59,7 @@ type Load struct {
 	workload.Settings
 	// StartAt is when the measured load begins; the zero time means at once.
 	StartAt time.Time
-	Expect  observation.Expectation
+	Expect  summary.KVExpectation
 	SLO     summary.SLO
 	// Verbose prints a line for each request that has ended.
 	Verbose bool

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/evidence/drift"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 
@@ -23,16 +23,16 @@ func healthy(t *testing.T, page testrun.Page) inputs {
 	page.Extra += gpuProcess
 	in := machine(t, page)
 	in.Judging.Model.Checked, in.Judging.Model.Compared, in.Judging.Model.Guarded, in.KVMode.Checked = true, true, true, true
-	in.Evidence = outputs(drift.Drift{Pairs: 32, Earliest: -1})
+	in.Evidence = outputs(OutputDrift{Pairs: 32, Earliest: -1})
 	in.Checks.Made = true
 	in.PrefixReuse = &rundir.PrefixReuse{CommonTokens: new(40), Engine: &rundir.PrefixLookups{Tokens: 100 * 100}}
 	return in
 }
 
 // outputs are the signals of a run whose replayed answers differ from a model without drift like this.
-func outputs(replayed drift.Drift) *evidence.Signals {
+func outputs(replayed OutputDrift) *evidence.Signals {
 	signals := notObservable()
-	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8, Earliest: -1}, replayed, true)
+	signals.OutputMatch = MatchOutputs(OutputDrift{Pairs: 8, Earliest: -1}, replayed, true)
 	return &signals
 }
 
@@ -75,7 +75,7 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		CodeKVModeMismatch:  with(func(in *inputs) { in.KVMode.Mismatch = "cpu_only" }),
 		CodeCheckFailed:     with(func(in *inputs) { in.Checks.Failed = "matmul before the load: 3 TFLOPS, wanted at least 5" }),
 		CodeIncomplete:      with(func(in *inputs) { in.Stopped = "interrupted" }),
-		CodeOutputMismatch:  with(func(in *inputs) { in.Evidence = outputs(drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
+		CodeOutputMismatch:  with(func(in *inputs) { in.Evidence = outputs(OutputDrift{Pairs: 32, Diverging: 32, Earliest: 20}) }),
 		CodeTelemetryLost:   shown(testrun.Page{Silent: func(s float64) bool { return s > 9.5 && s < 12.5 }}),
 		CodeThermalThrottle: growing(`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_slowdown"}`, .02),
 		CodeSwapIn:          growing(`uma_vmstat_swapped_in_bytes_total{x="1"}`, 7<<20),

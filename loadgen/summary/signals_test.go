@@ -5,22 +5,21 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/evidence/drift"
 )
 
 func TestOutputsThatDifferFromTheModelsMakeARunInvalid(t *testing.T) {
-	baseline := drift.Drift{Pairs: 8, Earliest: -1}
+	baseline := OutputDrift{Pairs: 8, Earliest: -1}
 	for _, c := range []struct {
-		replayed drift.Drift
+		replayed OutputDrift
 		bad      bool
 	}{
-		{drift.Drift{Pairs: 32, Earliest: -1}, false},
-		{drift.Drift{Pairs: 32, Diverging: 1, Earliest: 20}, false},
-		{drift.Drift{Pairs: 32, Diverging: 1, Early: 1}, true},
-		{drift.Drift{Pairs: 32, Diverging: 32, Earliest: 20}, true},
+		{OutputDrift{Pairs: 32, Earliest: -1}, false},
+		{OutputDrift{Pairs: 32, Diverging: 1, Earliest: 20}, false},
+		{OutputDrift{Pairs: 32, Diverging: 1, Early: 1}, true},
+		{OutputDrift{Pairs: 32, Diverging: 32, Earliest: 20}, true},
 	} {
 		signals := notObservable()
-		signals.OutputMatch = drift.Match(baseline, c.replayed, true)
+		signals.OutputMatch = MatchOutputs(baseline, c.replayed, true)
 		s := graded(t, &signals)
 		if got := slices.Contains(codes(s), CodeOutputMismatch); got != c.bad || !slices.Contains(s.Checked, "outputs") {
 			t.Errorf("%+v: invalid for %v, checked %v", c.replayed, s.InvalidReasons, s.Checked)
@@ -33,7 +32,7 @@ func TestOutputsThatDifferFromTheModelsMakeARunInvalid(t *testing.T) {
 
 func TestHowOutputsDifferIsSaidWithWhatIsCounted(t *testing.T) {
 	signals := notObservable()
-	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8, Earliest: -1}, drift.Drift{Pairs: 32, Diverging: 6, Early: 6}, true)
+	signals.OutputMatch = MatchOutputs(OutputDrift{Pairs: 8, Earliest: -1}, OutputDrift{Pairs: 32, Diverging: 6, Early: 6}, true)
 	const want = "answers from the cache are not those that were computed: replay diverging before token 8: 6 prompts, expected 0"
 	if reasons := graded(t, &signals).InvalidReasons; !slices.Contains(reasons, Reason{CodeOutputMismatch, want}) {
 		t.Errorf("%+v", reasons)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // The orders of campaigns, as in plans.
@@ -159,17 +159,17 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 }
 
 // runsOf returns the finished runs of a campaign that are not in seen, in the order of their start.
-func runsOf(dir string, seen map[string]bool) []runindex.Run {
-	paths, err := runindex.Find([]string{dir})
+func runsOf(dir string, seen map[string]bool) []summary.Run {
+	paths, err := summary.Find([]string{dir})
 	if err != nil {
 		return nil // no run yet
 	}
-	var fresh []runindex.Run
+	var fresh []summary.Run
 	for _, path := range paths {
 		if seen[path] {
 			continue
 		}
-		if r, err := runindex.Open(path); err == nil { // an error means that the run is not finished
+		if r, err := summary.Open(path); err == nil { // an error means that the run is not finished
 			seen[path] = true
 			fresh = append(fresh, r)
 		}

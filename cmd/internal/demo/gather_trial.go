@@ -13,18 +13,18 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // openTrial reads the run folder of a trial; run is nil without one. fault is the trial's own fault, or the reason why
 // the folder cannot be read.
-func openTrial(t *shownTrial) (run *runindex.Run, fault string) {
+func openTrial(t *shownTrial) (run *summary.Run, fault string) {
 	if t.folder == "" {
 		return nil, t.problem
 	}
-	r, err := runindex.Open(t.folder)
+	r, err := summary.Open(t.folder)
 	if err != nil {
 		return nil, cmp.Or(t.problem, err.Error())
 	}
@@ -98,7 +98,7 @@ const (
 
 // passesOf returns the times to first token of the phases that send the same prompts, by where their KV cache came
 // from.
-func passesOf(r *runindex.Run) ([]story.Pass, error) {
+func passesOf(r *summary.Run) ([]story.Pass, error) {
 	type phase struct {
 		seconds        []float64
 		cached, tokens int
@@ -199,7 +199,7 @@ func (s *shown) judged(t *shownTrial) story.Judged {
 }
 
 // differing returns the prompts whose second answer differs from the first.
-func differing(r *runindex.Run) ([]story.Example, error) {
+func differing(r *summary.Run) ([]story.Example, error) {
 	outputs, err := rundir.OpenOutputs(r.Path(rundir.OutputsFile))
 	if err != nil {
 		return nil, err

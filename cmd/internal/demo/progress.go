@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render/comparison"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // progress prints the progress, a line for each event of any machine.
@@ -68,7 +68,7 @@ It takes about %v%s. Ctrl-C ends it at any time.
 }
 
 // run prints a finished run of a campaign.
-func (t *progress) run(c *shownCampaign, r runindex.Run) {
+func (t *progress) run(c *shownCampaign, r summary.Run) {
 	what := "no figures"
 	switch memory := r.Summary.Memory; {
 	case !r.Summary.Valid:
@@ -80,7 +80,7 @@ func (t *progress) run(c *shownCampaign, r runindex.Run) {
 }
 
 // trial prints a trial with the expected result.
-func (t *progress) trial(one *shownTrial, r runindex.Run) {
+func (t *progress) trial(one *shownTrial, r summary.Run) {
 	if one.wrongKV {
 		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
 		return

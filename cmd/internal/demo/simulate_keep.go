@@ -13,7 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // keptComparisons is how many saved comparisons are kept. All of them are of the same runs: older ones only show how
@@ -33,14 +33,14 @@ func (s *simulation) compare(ctx context.Context) error {
 // was interrupted. It skips folders that it cannot read, as prune does; a run without a turn label is an error, since
 // prune would remove it some day.
 func nextTurn(runs string) (number int, err error) {
-	found, err := runindex.Find([]string{runs})
-	if errors.Is(err, runindex.ErrNoRun) {
+	found, err := summary.Find([]string{runs})
+	if errors.Is(err, summary.ErrNoRun) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	for _, o := range runindex.OpenAll(found) {
+	for _, o := range summary.OpenAll(found) {
 		if o.Err != nil {
 			continue
 		}

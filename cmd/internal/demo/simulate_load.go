@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -100,7 +100,7 @@ func (s *simulation) measure(ctx context.Context, t turn) result {
 	r := result{run: rundir.NewID(time.Now(), t.arm.name)}
 	r.folder = filepath.Join(s.options.runs, r.run)
 	_, said := s.load(ctx, s.runArguments(t, r.run))
-	finished, err := runindex.Open(r.folder)
+	finished, err := summary.Open(r.folder)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.verdict, r.folder = verdictInterrupted, "" // before it began

@@ -20,7 +20,7 @@ import (
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // record is what a program prints, readable meanwhile.
@@ -112,13 +112,13 @@ func (r *rehearsal) ends(t *testing.T) int {
 }
 
 // runsIn are the finished runs of a folder by their turns.
-func runsIn(t *testing.T, runs string) map[int]runindex.Run {
+func runsIn(t *testing.T, runs string) map[int]summary.Run {
 	t.Helper()
-	all, skipped, err := runindex.Load([]string{runs})
+	all, skipped, err := summary.Load([]string{runs})
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
 	}
-	byTurn := map[int]runindex.Run{}
+	byTurn := map[int]summary.Run{}
 	for _, r := range all {
 		number, err := strconv.Atoi(r.Manifest.Labels[turnLabel])
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -35,7 +35,7 @@ func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
 		if c.wrongKV {
 			trial.wanted = exitInvalid
 		}
-		var r runindex.Run
+		var r summary.Run
 		r.Summary.InvalidReasons, r.Summary.Signals.SSDRehydrate.Grade = c.reasons, c.grade
 		err := trial.judge(r)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

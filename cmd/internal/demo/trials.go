@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/runindex"
+
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -75,7 +75,7 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
 		var said string
 		t.exit, said = s.load(ctx, t.name, t.command, io.Discard)
-		r, opened := runindex.Open(t.folder)
+		r, opened := summary.Open(t.folder)
 		if opened != nil {
 			t.folder = ""
 			return cmp.Or(errors.New(said), opened)
@@ -100,7 +100,7 @@ func (s *stage) fill(ctx context.Context, seed uint64) error {
 
 // judge returns an error unless a trial has the expected result: valid and with the evidence that it is for, or invalid
 // for wrong answers.
-func (t *shownTrial) judge(r runindex.Run) error {
+func (t *shownTrial) judge(r summary.Run) error {
 	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason summary.Reason) bool { return reason.Code == summary.CodeOutputMismatch })
 	switch {
 	case t.wrongKV && !wrong:

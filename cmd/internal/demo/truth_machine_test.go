@@ -22,7 +22,7 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/runindex"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -130,20 +130,20 @@ func withSpecimen(ctx context.Context, seed uint64, folder string, do func(conte
 const truthHost = "spark"
 
 // measure starts an engine in an arm, and makes a run of it as uma-load makes any. Labels are NAME=VALUE.
-func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels []string, flags ...string) (runindex.Run, error) {
+func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels []string, flags ...string) (summary.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	s.made++
 	o.seed = s.seed*100 + uint64(s.made)
 	if err := s.begin(ctx, a, o); err != nil {
-		return runindex.Run{}, err
+		return summary.Run{}, err
 	}
 	if err := s.served(ctx); err != nil {
-		return runindex.Run{}, err
+		return summary.Run{}, err
 	}
 	moved, err := s.engineIO()
 	if err != nil {
-		return runindex.Run{}, err
+		return summary.Run{}, err
 	}
 	s.readBefore = moved.Read
 	id := fmt.Sprintf("run-%03d", s.made)
@@ -162,9 +162,9 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 	var complaints bytes.Buffer
 	code := loadgen.Run(ctx, append(args, flags...), io.Discard, &complaints)
 	if code != exitDone && code != exitInvalid {
-		return runindex.Run{}, fmt.Errorf("%s: exit %d: %s", id, code, strings.TrimSpace(complaints.String()))
+		return summary.Run{}, fmt.Errorf("%s: exit %d: %s", id, code, strings.TrimSpace(complaints.String()))
 	}
-	return runindex.Open(filepath.Join(s.folder, id))
+	return summary.Open(filepath.Join(s.folder, id))
 }
 
 // tries is how often a run is made, at most, until it is one. A computer that is busy with something else takes long for a page:

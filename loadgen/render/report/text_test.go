@@ -7,7 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/evidence/drift"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -56,7 +56,7 @@ func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 	absent := evidence.Unseen(evidence.CountersAbsent)
 	signals := evidence.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
-	signals.OutputMatch = drift.Match(drift.Drift{Pairs: 8}, drift.Drift{Pairs: 32, Diverging: 1, Early: 1}, true)
+	signals.OutputMatch = summary.MatchOutputs(summary.OutputDrift{Pairs: 8}, summary.OutputDrift{Pairs: 32, Diverging: 1, Early: 1}, true)
 	var text, short bytes.Buffer
 	if err := Markdown(&text, graded(t, &signals)); err != nil {
 		t.Fatal(err)

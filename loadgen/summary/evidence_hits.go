@@ -1,0 +1,242 @@
+package summary
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/telemetry"
+)
+
+// hits reads the engine's counts of its prefix cache while the phases sent so many prompt tokens. A frontend and the
+// workers behind it count the same requests, and each of several workers counts a part: of every page alone, and of the
+// pages together, the count closest to the tokens sent is the one of this run.
+func (w counters) hits(phases []string, sent float64) evidence.Hits {
+	var all []evidence.Hits
+	var exported, scraped []evidence.Hits
+	read := map[string]bool{}
+	for _, source := range w.sources() {
+		windows, whole := w.windows(source, phases)
+		if !whole || len(windows) == 0 {
+			continue
+		}
+		if source.Foreign {
+			if h, is := foreignHits(lookup{source, windows, ""}); is {
+				scraped = append(scraped, h)
+			}
+			continue
+		}
+		for _, page := range lookupPages(source) {
+			if key := pageKey(source, page); !read[key] {
+				read[key] = true
+				exported = append(exported, exportedHits(lookup{source, windows, page}))
+			}
+		}
+	}
+	for _, pages := range [][]evidence.Hits{exported, scraped} {
+		all = append(all, pages...)
+		if len(pages) > 1 {
+			all = append(all, sumHits(pages))
+		}
+	}
+	return closest(all, sent)
+}
+
+// nearShare is the largest relative difference between the looked-up tokens and the tokens sent, for both to be of the
+// same requests.
+const nearShare = 0.05
+
+// closest returns the hits whose looked-up tokens are closest to the tokens sent; of those that are near, one with
+// tiers.
+func closest(all []evidence.Hits, sent float64) evidence.Hits {
+	var best evidence.Hits
+	distance := math.Inf(1)
+	for _, h := range all {
+		if !h.Looked.Known || !h.Found.Known {
+			continue
+		}
+		d := math.Abs(h.Looked.Value - sent)
+		if d <= nearShare*sent {
+			d = 0
+		}
+		if d < distance || d == distance && h.Disk.Known && !best.Disk.Known {
+			best, distance = h, d
+		}
+	}
+	return best
+}
+
+func sumHits(pages []evidence.Hits) evidence.Hits {
+	sum := pages[0]
+	for _, h := range pages[1:] {
+		sum.Found, sum.Looked = sum.Found.Add(h.Found), sum.Looked.Add(h.Looked)
+		sum.Device, sum.Host, sum.Disk = sum.Device.Add(h.Device), sum.Host.Add(h.Host), sum.Disk.Add(h.Disk)
+		sum.Elsewhere = sum.Elsewhere.Add(h.Elsewhere)
+	}
+	return sum
+}
+
+// lookup reads the counters of one page of an engine.
+type lookup struct {
+	source  *telemetry.SourceLog
+	windows []telemetry.Window
+	page    string // the label source of an exporter's series; empty on the engine's own page
+}
+
+// counted sums the growth of the matching series. A series with labels appears with its first count, so that one that
+// was absent at the beginning began at 0; the caller checks that the page was there.
+func (l lookup) counted(match func(*telemetry.Series) bool) evidence.Count {
+	var count evidence.Count
+	for _, series := range l.source.Series {
+		if l.page != "" && series.Labels[string(metric.LabelSource)] != l.page || !match(series) {
+			continue
+		}
+		for _, window := range l.windows {
+			value, ends := series.At(window.ToNS)
+			if _, began := series.At(window.FromNS); !began {
+				if ends {
+					count.Value, count.Known = count.Value+value, true
+				}
+				continue
+			}
+			increase, reset, ok := series.Increase(window)
+			if !ok {
+				count.Reset = true
+				continue
+			}
+			count.Value, count.Known, count.Reset = count.Value+increase, true, count.Reset || reset
+		}
+	}
+	return count
+}
+
+// whole is counted for series that are on the page from its beginning on.
+func (l lookup) whole(name string) evidence.Count {
+	match := func(s *telemetry.Series) bool { return s.Name == name }
+	for _, window := range l.windows {
+		there := slices.ContainsFunc(l.source.Series, func(s *telemetry.Series) bool {
+			_, began := s.At(window.FromNS)
+			return began && match(s)
+		})
+		if !there {
+			return evidence.Count{}
+		}
+	}
+	return l.counted(match)
+}
+
+// byTier sums the series of a name by the tier that one of their labels names. Where the page has none, the counts are
+// unknown: an engine without hits so far may have no prefix cache.
+func (l lookup) byTier(name, label string, tierOf func(string) string, also func(*telemetry.Series) bool) evidence.Hits {
+	tiers := map[string]evidence.Count{}
+	for _, s := range l.source.Series {
+		if s.Name == name {
+			tiers[tierOf(s.Labels[label])] = evidence.Count{}
+		}
+	}
+	var h evidence.Hits
+	for tier := range tiers {
+		count := l.counted(func(s *telemetry.Series) bool {
+			return s.Name == name && tierOf(s.Labels[label]) == tier && also(s)
+		})
+		h.Found = either(h.Found, count)
+		switch tier {
+		case metric.TierDevice:
+			h.Device = either(h.Device, count)
+		case metric.TierHost:
+			h.Host = either(h.Host, count)
+		case metric.TierDisk:
+			h.Disk = either(h.Disk, count)
+		case metric.TierNone:
+		default:
+			h.Elsewhere = either(h.Elsewhere, count)
+		}
+	}
+	return h
+}
+
+func every(*telemetry.Series) bool { return true }
+
+// exportedHits reads the hits from an exporter's series.
+func exportedHits(l lookup) evidence.Hits {
+	label := func(name metric.Label, value string) func(*telemetry.Series) bool {
+		return func(s *telemetry.Series) bool { return s.Labels[string(name)] == value }
+	}
+	name := metric.EnginePrefixCacheTokensTotal.Def().Name
+	h := l.byTier(name, string(metric.LabelTier), func(tier string) string { return tier }, label(metric.LabelResult, metric.ResultHit))
+	h.Looked = l.whole(name)
+	return h
+}
+
+// lookupPages returns the pages of engines on which an exporter read lookups in a prefix cache.
+func lookupPages(source *telemetry.SourceLog) []string {
+	pages := map[string]bool{}
+	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
+		pages[s.Labels[string(metric.LabelSource)]] = true
+	}
+	return slices.Sorted(maps.Keys(pages))
+}
+
+// foreignHits reads the hits from an engine's own page; false for any other page.
+func foreignHits(l lookup) (evidence.Hits, bool) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(l.source.Series, func(s *telemetry.Series) bool { return s.Name == name })
+	}
+	switch {
+	case has(metric.ForeignDynamoInputTokensSum):
+		return dynamoHits(l), true
+	case has(metric.VLLMPromptTokensTotal.Def().Name):
+		return vllmHits(l, has), true
+	case has(metric.ForeignTensorRTLLMPromptTokens):
+		h := l.byTier(metric.ForeignTensorRTLLMHitTokens, metric.ForeignTensorRTLLMLabelCacheTier, metric.ForeignTensorRTLLMCacheTier, every)
+		if !h.Found.Known {
+			h.Found = l.whole(metric.ForeignTensorRTLLMCachedTokens)
+		}
+		h.Looked = l.whole(metric.ForeignTensorRTLLMPromptTokens)
+		return h, true
+	case has(metric.ForeignSGLangPromptTokens):
+		h := l.byTier(metric.ForeignSGLangCachedTokens, metric.ForeignSGLangLabelCacheSource, metric.ForeignSGLangCacheTier, every)
+		h.Looked = l.whole(metric.ForeignSGLangPromptTokens)
+		return h, true
+	case has(metric.ForeignLlamaCPPCachedTokens):
+		h := evidence.Hits{Found: l.whole(metric.ForeignLlamaCPPCachedTokens)}
+		h.Looked = h.Found.Add(l.whole(metric.ForeignLlamaCPPPromptTokens)) // llama.cpp counts the computed prompt tokens there
+		return h, true
+	}
+	return evidence.Hits{}, false
+}
+
+// vllmHits reads vLLM's page. Its label source is kept under another name, since the exporter has a label of that name.
+// Prompt tokens are counted where the prefix cache is off, too.
+func vllmHits(l lookup, has func(string) bool) evidence.Hits {
+	h := l.byTier(metric.ForeignVLLMCachedBySource, metric.ForeignExportedPrefix+metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier, every)
+	if !h.Found.Known {
+		found := metric.ForeignVLLMPrefixHits
+		if !has(found) {
+			found = metric.ForeignVLLMGPUPrefixHits
+		}
+		h.Device, h.Elsewhere = l.whole(found), l.whole(metric.ForeignVLLMExternalHits)
+		h.Found = h.Device
+		h.Found.Value += h.Elsewhere.Value
+		h.Found.Reset = h.Found.Reset || h.Elsewhere.Reset
+	}
+	h.Looked = l.whole(metric.VLLMPromptTokensTotal.Def().Name)
+	return h
+}
+
+// dynamoHits reads the page of Dynamo's frontend. It observes the tokens of a prompt when a request begins, and the
+// cached ones when it ends, if the engine reports them: both sums belong together only where both counted the same
+// number of requests, and where none was reported the hits are unknown.
+func dynamoHits(l lookup) evidence.Hits {
+	begun, ended := l.whole(metric.ForeignDynamoInputTokensCount), l.whole(metric.ForeignDynamoCachedTokensCount)
+	if !ended.Known || ended.Value == 0 {
+		return evidence.Hits{}
+	}
+	h := evidence.Hits{Found: l.whole(metric.ForeignDynamoCachedTokensSum)}
+	if begun.Known && begun.Value == ended.Value {
+		h.Looked = l.whole(metric.ForeignDynamoInputTokensSum)
+	}
+	return h
+}

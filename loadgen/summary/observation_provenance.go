@@ -1,0 +1,45 @@
+package summary
+
+import (
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+// recorded reports whether the run identifies what ran: a plan without processes does not.
+func (r Run) recorded() bool {
+	p := r.Manifest.Provenance
+	return p != nil && p.Key != "" && len(p.Processes) > 0
+}
+
+// hashKey returns the key of the run's hashes; empty if what ran is not recorded.
+func (r Run) hashKey() string {
+	if !r.recorded() {
+		return ""
+	}
+	return r.Manifest.Provenance.Key
+}
+
+// provenanceFacts adds what ran, as hashes where a value is not kept. The flags of the run are other facts.
+func (r Run) provenanceFacts(f *facts) {
+	if !r.recorded() {
+		return
+	}
+	f.ran(compare.FactRan, "recorded")
+	for _, one := range rundir.ProvenanceItems(*r.Manifest.Provenance) {
+		if !one.Flag {
+			f.all = append(f.all, compare.Fact{Item: one.Name, Value: one.Value, Hash: one.Hash, Ran: true, Identified: true})
+		}
+	}
+}
+
+// softwareFacts adds the software that ran the containers.
+func (r Run) softwareFacts(f *facts) {
+	s := r.Manifest.Containers
+	if s == nil {
+		return
+	}
+	f.ran("Docker", s.Docker)
+	f.ran("containerd", s.Containerd)
+	f.ran("runc", s.Runc)
+	f.ran("NVIDIA Container Toolkit", s.NVIDIAToolkit)
+}

@@ -1,0 +1,406 @@
+package summary
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+const gib = 1 << 30
+
+// observedRun is a run of our own with telemetry of its host.
+func observedRun() Run {
+	r := complete("r1")
+	d := func(v float64) *Distribution { return &Distribution{N: 100, P50: &v, P95: new(2 * v)} }
+	live := Origin{Source: "spark1", Mode: metric.ModeLive}
+	s := &r.Summary
+	s.Model = Model{ID: "m", Fingerprint: "f"}
+	s.BootID = "boot1"
+	s.Requests = map[openai.Status]int{openai.StatusOK: 99, openai.StatusHTTP: 1}
+	s.Throughput = Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
+	s.Latency = &Latency{TTFT: &Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &Clocks{Send: d(.01)}, E2E: &Clocks{Intended: d(3)}}
+	s.Memory = &Memory{
+		Origin: live, OccupiedWithoutKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &rundir.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
+		LedgerAt: &LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+	}
+	s.KV = &KV{CapacityBytes: new(44. * gib), Source: "a page"}
+	s.Thermal = &Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
+	s.Energy = &Energy{Origin: live, Joules: 600}
+	s.Phases = map[string]PhaseSummary{
+		"warmup":  {Start: 0, End: 5, Deltas: map[string]Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
+		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
+	}
+	s.Signals.SSDRehydrate = evidence.Signal{Grade: evidence.Proven}
+	m := &r.Manifest
+	m.Server = rundir.Server{Engine: "vllm", Version: "0.24", Settings: map[string]string{"block_size": "16"}}
+	m.Client = rundir.Client{Hostname: "spark1", Kernel: "6.17", Arch: "arm64", Governor: "performance"}
+	m.Flags = map[string]string{"rate": "2", "out": "runs", "label": "[arm=a]", "run-id": "x", "expect": "kv=cpu_disk"}
+	m.Container = &rundir.Container{Image: "i:1", Digests: []string{"sha256:b", "sha256:a"}, HostConfig: map[string]json.RawMessage{"ShmSize": json.RawMessage("{ \"a\": 1 }")}}
+	m.Machines = []rundir.Machine{{
+		Source: "spark1", Mode: metric.ModeLive, Host: map[string]string{"kernel": "6.17-nv", "arch": "aarch64", "product": "DGX"},
+		GPUs:      []map[string]string{{"name": "GB10", "driver_version": "580", "vbios": "v1", "cuda_version": "13"}},
+		GPULimits: []rundir.GPULimit{{SMClockHertz: new(2.4e9)}},
+	}}
+	m.Storage = []rundir.Storage{{Of: rundir.StorageOfRun, FileSystem: "xfs"}, {Of: rundir.StorageOfKV, FileSystem: "ext4", Options: []string{"rw"}, Drives: []rundir.Drive{{Model: "SSD", LinkSpeed: "16.0 GT/s"}}}}
+	return r
+}
+
+func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
+	o := observedRun().Observation()
+	want := map[string]float64{
+		compare.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
+		"time_to_first_token_p50_seconds": .2, "time_to_first_token_p95_seconds": .4, "time_to_first_token_send_p50_seconds": .1,
+		"time_per_output_token_p50_seconds": .01, "time_per_output_token_p95_seconds": .02,
+		"request_duration_p50_seconds": 3, "request_duration_p95_seconds": 6,
+		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
+		"engine_reported_peak_bytes": 69 * gib, "engine_reported_kv_bytes": 44 * gib,
+		"gpu_start_celsius": 40, "gpu_end_celsius": 60, "gpu_max_celsius": 61, "energy_joules": 600, "gpu_power_mean_watts": 60,
+	}
+	if !maps.Equal(o.Metrics, want) {
+		t.Errorf("%v\nwant %v", o.Metrics, want)
+	}
+	if len(o.EngineReported) != 0 || o.Mode != metric.ModeLive || o.Engine != "vllm" || o.Model != "m" || o.Host != "spark1" || o.Signals["ssd_rehydrate"] != "proven" {
+		t.Errorf("%+v", o)
+	}
+	if o.KV.OccupiedWithoutKVBytes == nil || *o.KV.OccupiedWithoutKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[metric.LineFree] != 100*gib {
+		t.Errorf("%+v, %+v", o.KV, o.Ledger)
+	}
+}
+
+// TestEveryMetricOfTheTableCanBeFilled: a name that no run could ever have is a mistake in one of the two.
+func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
+	own, foreign := complete("r1"), complete("r2")
+	d := &Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
+	both := &Clocks{Send: d, Intended: d}
+	one := new(1.)
+	through := Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
+	own.Summary.Requests = map[openai.Status]int{openai.StatusOK: 1}
+	own.Summary.Throughput, own.Summary.SteadyState = through, &SteadyState{Throughput: through}
+	own.Summary.Goodput = &Goodput{Requests: 1, RequestsPerSecond: one}
+	own.Summary.Latency = &Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
+	own.Summary.Memory = &Memory{
+		OccupiedWithoutKV: one, UnavailablePeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
+		EngineReported: &rundir.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
+	}
+	own.Summary.KV = &KV{CapacityBytes: one, CapacityTokens: one}
+	own.Summary.Thermal = &Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
+	own.Summary.Energy = &Energy{Joules: 1, JoulesPerOutputToken: one}
+	own.Summary.Phases = map[string]PhaseSummary{"measure": {End: 1, Measured: true}}
+	foreign.Summary.Tool = &rundir.ToolReport{}
+	for _, q := range enginelog.Quantities() {
+		for _, statistic := range []string{"", "mean", "p50", "p95", "p99"} {
+			foreign.Summary.Tool.Values = append(foreign.Summary.Tool.Values, enginelog.NewValue(q.Name, statistic, 1))
+		}
+	}
+	filled := own.Observation().Metrics
+	maps.Copy(filled, foreign.Observation().Metrics)
+	for _, m := range compare.Table() {
+		if _, there := filled[m.Name]; !there {
+			t.Errorf("%s is in the table and never filled", m.Name)
+		}
+		delete(filled, m.Name)
+	}
+	if len(filled) > 0 {
+		t.Errorf("filled and not in the table: %v", slices.Sorted(maps.Keys(filled)))
+	}
+}
+
+func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Imported = &rundir.Imported{Format: "benchmark-spark"}
+	r.Manifest.Server.Engine = "trtllm"
+	imported := Origin{Source: "trtllm-bench", Mode: "imported"}
+	r.Summary.Memory = &Memory{Origin: imported, EngineReported: &rundir.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
+	r.Summary.KV = &KV{CapacityBytes: new(44. * gib)}
+	r.Summary.Thermal = &Thermal{Origin: imported, EndCelsius: new(60.)}
+	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 120), enginelog.NewValue(enginelog.TTFTSeconds, "p50", 2)}}
+	o := r.Observation()
+	want := map[string]float64{
+		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
+		compare.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
+	}
+	if !maps.Equal(o.Metrics, want) {
+		t.Errorf("%v\nwant %v", o.Metrics, want)
+	}
+	if marked := []string{compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
+		t.Errorf("%q, want %q", o.EngineReported, marked)
+	}
+	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.OccupiedWithoutKVBytes == nil || o.Engine != "trtllm" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
+	r := complete("r1")
+	part := func(of string, value float64) enginelog.Value {
+		v := enginelog.NewValue(enginelog.RequestsPerSecond, "", value)
+		v.Of = of
+		return v
+	}
+	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{part("concurrency 1", 1)}}
+	if got := r.Observation().Metrics["tool_reported_requests_per_second"]; got != 1 {
+		t.Errorf("of one part: %v", got)
+	}
+	r.Summary.Tool.Values = append(r.Summary.Tool.Values, part("concurrency 2", 2))
+	if got, there := r.Observation().Metrics["tool_reported_requests_per_second"]; there {
+		t.Errorf("of two parts: %v", got)
+	}
+}
+
+// TestFactsSayWhatCanDifferBetweenArms: conditions with how much of a difference is none, and of flags those
+// that change what is measured.
+func TestFactsSayWhatCanDifferBetweenArms(t *testing.T) {
+	got := map[string]compare.Fact{}
+	for _, f := range observedRun().Observation().Facts {
+		if _, twice := got[f.Item]; twice {
+			t.Errorf("%s stands there twice", f.Item)
+		}
+		got[f.Item] = f
+	}
+	for item, value := range map[string]string{
+		"engine": "vllm 0.24", "engine setting block_size": "16", "model": "m", "model fingerprint": "f",
+		"container image": "i:1", "container image digest": "sha256:a, sha256:b", "container ShmSize": `{"a":1}`,
+		"kernel": "6.17-nv", "architecture": "aarch64", "machine": "DGX", "GPU": "GB10", "GPU driver": "580", "VBIOS": "v1", "CUDA of the driver": "13", "GPU clock limit": "2400 MHz",
+		"telemetry": "live", "boot": "boot1", "CPU governor": "performance", "flag --rate": "2", "file system below the KV cache": "ext4 rw", "drive below the KV cache": "SSD 16.0 GT/s",
+	} {
+		if got[item].Value != value {
+			t.Errorf("%s: %q, want %q", item, got[item].Value, value)
+		}
+	}
+	for item, want := range map[string]compare.Fact{
+		"MemFree at start": {Number: new(100. * gib), Tolerance: gib}, "page cache at start": {Number: new(5. * gib), Tolerance: gib},
+		"GPU temperature at start": {Number: new(40.), Tolerance: 2}, "clocks held by sw power cap": {Number: new(12.), Tolerance: 1},
+		"read back from swap": {Number: new(4096.), Tolerance: 1 << 20},
+	} {
+		if f := got[item]; f.Number == nil || *f.Number != *want.Number || f.Tolerance != want.Tolerance || f.Unit == "" {
+			t.Errorf("%s: %+v", item, f)
+		}
+	}
+	for _, item := range []string{"flag --out", "flag --label", "flag --run-id", "file system below the run"} {
+		if f, there := got[item]; there {
+			t.Errorf("%+v says nothing of what was measured", f)
+		}
+	}
+}
+
+// Two arms of one server on a GPU differed in its context alone (-c 65536 and -c 131072 of llama.cpp, for 8 slots): of the
+// arguments of a process only the names are kept, so that the comparison showed no difference between the arms.
+func TestTheContextThatAServerAllowsIsFact(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Server.MaxTokens = 8192
+	allowed := compare.Fact{Item: "most tokens of a request", Value: "8192"}
+	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == allowed.Item && f.Value == allowed.Value }) {
+		t.Errorf("%+v is not in %+v", allowed, r.Observation().Facts)
+	}
+}
+
+// TestWhatACampaignDidAroundARunIsFact: files by their hash, processes by their options, what gates and
+// checks saw.
+func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Campaign = &rundir.Campaign{
+		Processes: []rundir.ArmMember{{Name: "serve", Program: "vllm", Options: []string{"--model", "-p"}, Container: "c1", Host: "spark2"}},
+		Files:     []rundir.ArmFile{{Path: "/etc/x/engine.yaml", SHA256: "0123456789abcdef"}},
+		Collected: []rundir.Collected{{Name: "pip", SHA256: "fedcba9876543210"}},
+		PageCache: &rundir.PageCache{Policy: "evict", AfterBytes: new(uint64(4096))},
+		Gates:     []rundir.Gate{{Name: "mem_free", Value: new(9e10), Unit: "bytes"}, {Name: "cooldown", Value: new(300.), Unit: "seconds"}, {Name: "gpu_celsius", Unit: "celsius"}},
+		Checks:    []rundir.Check{{Name: "matmul", When: "before", Value: new(-50.), Unit: "TFLOPS"}, {Name: "none", When: "after"}},
+	}
+	want := map[string]string{
+		"process serve": "vllm --model -p in c1 on spark2", "file engine.yaml": "0123456789ab", "collected pip": "fedcba987654", "page cache before the engine": "evict",
+		"files in the page cache before the engine": "4096 bytes", "gate mem_free": "9e+10 bytes", "check matmul before": "-50 TFLOPS",
+	}
+	got := map[string]string{}
+	for _, f := range r.Observation().Facts {
+		got[f.Item] = f.Value
+		if f.Item == "check matmul before" && (f.Number == nil || f.Tolerance != 1) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
+	r := observedRun()
+	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
+	for _, f := range r.Observation().Facts {
+		if f.Item == "kernel" || f.Item == "CPU governor" || f.Item == "architecture" {
+			t.Errorf("%+v is of the client", f)
+		}
+	}
+	r.Manifest.Client.Hostname = "spark1"
+	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "kernel" && f.Value == "6.17" }) {
+		t.Error("the kernel of the host itself is missing")
+	}
+}
+
+func TestSwapIsUnknownWhereAPhaseDoesNotSay(t *testing.T) {
+	r := observedRun()
+	for name, deltas := range map[string]map[string]Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
+		r.Summary.Phases["again"] = PhaseSummary{Measured: true, Deltas: deltas}
+		if slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "read back from swap" }) {
+			t.Errorf("%s: what one phase read back is told as that of all", name)
+		}
+	}
+}
+
+// TestWhatAScenarioIsThereToShow: from which tier something comes back depends on those that are on.
+func TestWhatAScenarioIsThereToShow(t *testing.T) {
+	for _, c := range []struct {
+		scenario, expect string
+		want             []string
+	}{
+		{"standard", "", nil}, {"reuse_verify", "off", []string{"reuse"}}, {"rehydrate_replay", "cpu_disk", []string{"ssd_rehydrate"}},
+		{"rehydrate_replay", "", []string{"ssd_rehydrate"}}, {"eviction_replay", "cpu_only", nil}, {"eviction_replay", "off", nil}, {"eviction_replay", "kv=cpu_disk", []string{"ssd_rehydrate"}},
+	} {
+		r := complete("r1")
+		r.Summary.Scenario, r.Manifest.Flags = c.scenario, map[string]string{"expect": c.expect}
+		if got := r.Observation().Expected; !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.scenario, c.expect, got, c.want)
+		}
+	}
+}
+
+// TestRunsOfARoundArePairs: of the same campaign, model, scenario and round, whatever the arm.
+func TestRunsOfARoundArePairs(t *testing.T) {
+	run := func(labels map[string]string) string {
+		r := complete("r1")
+		r.Summary.Labels = labels
+		return r.Observation().Pair
+	}
+	a := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "a"})
+	if b := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "b"}); a == "" || a != b {
+		t.Errorf("%q, %q", a, b)
+	}
+	for _, other := range []map[string]string{{"campaign": "c", "model": "m", "round": "2"}, {"campaign": "d", "model": "m", "round": "1"}, {"campaign": "c", "model": "n", "round": "1"}} {
+		if got := run(other); got == a || got == "" {
+			t.Errorf("%v: %q", other, got)
+		}
+	}
+	own := run(map[string]string{"campaign": "c", "pair": "m/s/1", "round": "1", "arm": "a"})
+	if own == "" || own != run(map[string]string{"campaign": "c", "pair": "m/s/1", "round": "1", "arm": "b"}) || own == run(map[string]string{"campaign": "d", "pair": "m/s/1"}) {
+		t.Errorf("by the campaign's own word: %q", own)
+	}
+	if got := run(map[string]string{"round": "1"}); got != "" {
+		t.Errorf("without a campaign: %q", got)
+	}
+}
+
+func TestARunThatFoundItsEngineUpIsKnownByIt(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		r := complete("r1")
+		r.Manifest.Campaign = &rundir.Campaign{EngineKept: kept}
+		if got := r.Observation().EngineKept; got != kept {
+			t.Errorf("kept %v: %v", kept, got)
+		}
+	}
+}
+
+func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
+	r := complete("r1")
+	r.Manifest.Command = &rundir.Command{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1", Options: []string{"--model"}}
+	r.Summary.Labels["model"] = "deepseek"
+	if o := r.Observation(); o.Engine != "trtllm" || o.Model != "deepseek" || o.Facts[2].Value != "trtllm 1.1" {
+		t.Errorf("%+v", o)
+	}
+	r.Manifest.Command.Extractor = enginelog.None
+	if o := r.Observation(); o.Engine != "" {
+		t.Errorf("%q", o.Engine)
+	}
+}
+
+// TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere: recorded, imported from its log or from a table.
+func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
+	for extractor, want := range map[string]string{"trtllm": "trtllm", "trtllm-log": "trtllm", "benchmark-spark": "trtllm", "aiperf": "aiperf"} {
+		r := complete("r1")
+		r.Summary.Tool = &rundir.ToolReport{Extractor: extractor}
+		if got := r.Observation().Tool; got != "" {
+			t.Errorf("%s without figures: %q", extractor, got)
+		}
+		r.Summary.Tool.Values = []enginelog.Value{enginelog.NewValue(enginelog.Requests, "", 1)}
+		if got := r.Observation().Tool; got != want {
+			t.Errorf("%s: %q, want %q", extractor, got, want)
+		}
+	}
+}
+
+func TestModeIsOfTelemetryAlone(t *testing.T) {
+	r := complete("r1")
+	r.Summary.Memory = &Memory{Origin: Origin{Mode: "unknown"}}
+	if mode := r.Observation().Mode; mode != "" {
+		t.Errorf("of an engine's word: %q", mode)
+	}
+	r.Summary.Thermal = &Thermal{Origin: Origin{Mode: metric.ModeSimulated}}
+	if mode := r.Observation().Mode; mode != metric.ModeSimulated {
+		t.Errorf("%q", mode)
+	}
+}
+
+// An engine on two machines: its energy is that of both, its memory that of each, and either may be what is unfair.
+func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
+	r := observedRun()
+	live := Origin{Source: "spark2", Mode: metric.ModeLive}
+	s := &r.Summary
+	s.Labels["host"] = "spark1"
+	s.Together = &Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
+	s.Machines = []Machine{
+		{Origin: Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
+		{Origin: live, Memory: &Memory{Origin: live, LedgerAt: &LedgerAt{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+			Thermal: &Thermal{Origin: live, StartCelsius: new(58.)}},
+		{Origin: Origin{Source: "client", Mode: metric.ModeLive}, Memory: &Memory{LedgerAt: &LedgerAt{Ready: map[string]float64{metric.LineAnon: gib}}}},
+	}
+	r.Manifest.Machines = append(r.Manifest.Machines, rundir.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
+	o := r.Observation()
+	if o.Metrics["energy_joules"] != 1300 || o.Metrics["joules_per_output_token"] != 1.3 || o.Metrics["gpu_power_mean_watts"] != 130 {
+		t.Errorf("%v", o.Metrics)
+	}
+	if len(o.Ledgers) != 1 || o.Ledgers["spark2"].Ready[metric.LineAnon] != gib {
+		t.Errorf("ledgers %v", o.Ledgers)
+	}
+	facts := map[string]string{}
+	for _, f := range o.Facts {
+		facts[f.Item] = f.Value
+	}
+	for item, want := range map[string]string{
+		"measured machines": "spark1, spark2", "kernel": "6.17-nv", "spark2: kernel": "6.11", "GPU driver": "580", "spark2: GPU driver": "570", "spark2: GPU temperature at start": "58 C",
+	} {
+		if facts[item] != want {
+			t.Errorf("%s is %q, want %q", item, facts[item], want)
+		}
+	}
+	if s.Together.Joules, s.Together.JoulesPerOutputToken = nil, nil; len(r.Observation().Metrics) == 0 || hasMetric(r.Observation(), "energy_joules") {
+		t.Error("the energy of one machine passes for that of the engine")
+	}
+}
+
+func hasMetric(o compare.Run, name string) bool {
+	_, has := o.Metrics[name]
+	return has
+}
+
+// A run whose memory grows stands in the fairness of a comparison beside one whose memory does not; a verdict that could not
+// be seen does not.
+func TestGrowthOfMemoryIsAFactOfARun(t *testing.T) {
+	r := Run{}
+	r.Summary.Growth = []Growth{{Quantity: "unattributed", Verdict: Grows}, {Quantity: "gpu_held", Verdict: GrowthNotObservable}}
+	var grown []compare.Fact
+	for _, f := range r.facts() {
+		if strings.HasPrefix(f.Item, "growth of") {
+			grown = append(grown, f)
+		}
+	}
+	if len(grown) != 1 || grown[0].Item != "growth of unattributed memory at equal load" || grown[0].Value != "grows" {
+		t.Errorf("%+v", grown)
+	}
+}
