@@ -17,11 +17,10 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/lifecycle"
-	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/server"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
-	"github.com/umascope/umascope/loadgen/storage"
 )
 
 const campaignHelp = `Make the runs of a plan, in an order that time cannot explain.
@@ -62,7 +61,7 @@ type campaignLine struct {
 	dryRun, detach bool
 	retry, changed bool
 	repeatOutliers bool
-	web            live.Address
+	web            runner.ListenAddress
 	linger         time.Duration
 	logLevel       string
 }
@@ -113,7 +112,7 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	if l.detach {
 		return l.startDetached(ctx, env.Stdout, c)
 	}
-	page, err := live.OpenPage(l.web, log)
+	page, err := runner.OpenLivePage(l.web, log)
 	if err != nil {
 		return usage(err)
 	}
@@ -189,7 +188,7 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string,
 	}
 	for _, one := range state.Processes {
 		engine.Members = append(engine.Members, rundir.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})
-		engine.Logs = append(engine.Logs, lifecycle.Log{Process: one.Name, Path: one.Log, From: one.LogFrom})
+		engine.Logs = append(engine.Logs, server.EngineLog{Process: one.Name, Path: one.Log, From: one.LogFrom})
 	}
 	return engine, nil
 }
@@ -202,7 +201,7 @@ func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment
 		return usage(err)
 	}
 	facts := plan.Facts{MemTotalBytes: memTotal()}
-	if found, err := storage.Of(existing(dir)); err == nil {
+	if found, err := runner.StorageOf(existing(dir)); err == nil {
 		facts.FreeBytes = found.FreeBytes
 	}
 	if look, err := campaign.LookAt(dir); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/capture"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -25,20 +25,20 @@ type machineSense struct {
 // ask returns the current state of the machine. A value that cannot be read is absent.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
-	settings := capture.Settings{Access: cell.Flags[capture.AccessFlag], Server: cell.Flags["url"]}
+	settings := runner.CaptureSettings{Access: cell.Flags[runner.TelemetryAccessFlag], Server: cell.Flags["url"]}
 	for _, text := range cell.Telemetry {
-		source, err := capture.ParseSource(text)
+		source, err := runner.ParseSource(text)
 		if err != nil {
 			return now // the run refuses the flag and names it
 		}
 		settings.Telemetry = append(settings.Telemetry, source)
 	}
-	around, err := capture.LookAtMachines(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
+	around, err := runner.NewMachineCapture(ctx, settings, m.exporter, slog.New(slog.DiscardHandler))
 	local := len(settings.Telemetry) == 0 && settings.ServerHere(ctx)
 	if err == nil && len(around.Sources) > 0 {
 		host, _ := os.Hostname() // without a name, no source matches this machine
 		source := measuredSource(around.Sources, host)
-		local = capture.IsOf(host, source)
+		local = runner.IsExporterOf(host, source)
 		if log, err := around.Glance(ctx); err == nil {
 			readMachine(log.Source(source.Name), &now)
 			for _, s := range around.Sources { // other machines of the engine

@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
@@ -26,7 +26,7 @@ import (
 // that it can be repeated.
 type campaignRuns struct {
 	env  runner.Environment
-	page *live.Page
+	page *runner.LivePage
 }
 
 // ofCampaign returns the flags that describe the campaign and not its runs.

@@ -18,7 +18,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 )
@@ -71,7 +71,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 
 // environment returns the environment of a run that has the terminal to itself. It has no live page yet.
 func (p Program) environment(logLevel string) runner.Environment {
-	console := live.NewConsole(p.Stderr)
+	console := runner.NewConsole(p.Stderr)
 	return runner.Environment{
 		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: newLogger(console, logLevel), Cut: p.Cut, Exporter: p.Exporter,
 	}

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/lifecycle"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -38,7 +38,7 @@ type standing struct {
 	never error                   // why it is never ready
 	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
-	logs  []lifecycle.Log // of its processes
+	logs  []server.EngineLog // of its processes
 }
 
 func newStanding(t *testing.T) *standing {
@@ -64,8 +64,8 @@ func newStanding(t *testing.T) *standing {
 	return s
 }
 
-func (s *standing) lifecycle() *lifecycle.Engine {
-	return &lifecycle.Engine{
+func (s *standing) lifecycle() *server.EngineLifecycle {
+	return &server.EngineLifecycle{
 		Starts: true,
 		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
 			for _, phase := range []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad} {
@@ -97,7 +97,7 @@ func (s *standing) lifecycle() *lifecycle.Engine {
 			}
 		},
 		Facts: func() *rundir.Campaign { return &rundir.Campaign{Name: "c", Slot: 3, EngineKept: s.downs > 0} },
-		Logs:  func() []lifecycle.Log { return s.logs },
+		Logs:  func() []server.EngineLog { return s.logs },
 	}
 }
 
@@ -138,7 +138,7 @@ func runBeside(t *testing.T, ctx context.Context, s *standing, args ...string) (
 func (s *standing) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
 	stderr := &lockedBuffer{}
-	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0"}, newLogger(stderr, "error"))
+	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, newLogger(stderr, "error"))
 	if err != nil {
 		t.Fatal(err)
 	}

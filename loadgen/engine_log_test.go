@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -90,7 +90,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 		}
 	}
 	s := newStanding(t)
-	s.logs = []lifecycle.Log{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
+	s.logs = []server.EngineLog{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
 	dir, err := runBeside(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	validation "github.com/prometheus/common/model"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // liveAddress waits for the run to say where its live metrics are.
@@ -84,7 +84,7 @@ func TestManyAndSlowReadersOfTheLivePageDoNotDisturbTheRun(t *testing.T) {
 }
 
 func TestAHealthcheckTellsARunThatLivesFromOneThatDoesNotAndFromNoAddress(t *testing.T) {
-	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
+	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

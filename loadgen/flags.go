@@ -5,8 +5,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -34,7 +33,7 @@ func runFlags(set terminal.FlagSet) *settings {
 // keepFlags declares the flags that are the same for every kind of load.
 func keepFlags(set terminal.FlagSet, s *keeping) {
 	terminal.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, terminal.AsGiven)
-	capture.Flags(set, &s.Scene)
+	runner.CaptureFlags(set, &s.Capture)
 	terminal.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, terminal.Text, terminal.AsGiven)
 	terminal.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, terminal.Text)
 	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
@@ -47,13 +46,13 @@ func keepFlags(set terminal.FlagSet, s *keeping) {
 // whose arguments begin with the verb.
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
-func webFlags(set terminal.FlagSet, a *live.Address) {
+func webFlags(set terminal.FlagSet, a *runner.ListenAddress) {
 	terminal.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
 	readerFlags(set, a)
 }
 
 // readerFlags declares the flags for access to the page: who may read it, and how.
-func readerFlags(set terminal.FlagSet, a *live.Address) {
+func readerFlags(set terminal.FlagSet, a *runner.ListenAddress) {
 	terminal.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(set, &a.AllowHosts)
 }

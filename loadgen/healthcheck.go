@@ -7,7 +7,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/live"
+	"github.com/umascope/umascope/cmd/webserver"
+	"github.com/umascope/umascope/loadgen/runner"
 )
 
 const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
@@ -18,20 +19,20 @@ const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
 Exit codes: 0 if it answers, 1 if not.`
 
 func healthcheckVerb(app *kingpin.Application) verb {
-	h := &live.Health{}
+	h := &runner.Health{}
 	clause := app.Command("healthcheck", healthcheckHelp)
 	terminal.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
-	terminal.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+live.HealthPath+".", "", &h.URL, terminal.Text)
+	terminal.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+webserver.HealthPath+".", "", &h.URL, terminal.Text)
 	terminal.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	return verb{clause, func(ctx context.Context, _ Program) error { return healthcheck(ctx, *h) }}
 }
 
 // healthcheck carries out the verb healthcheck.
-func healthcheck(ctx context.Context, h live.Health) error {
-	err := live.Healthcheck(ctx, h)
-	_, address := errors.AsType[live.AddressError](err)
-	_, url := errors.AsType[live.URLError](err)
-	_, config := errors.AsType[live.ConfigError](err)
+func healthcheck(ctx context.Context, h runner.Health) error {
+	err := runner.Healthcheck(ctx, h)
+	_, address := errors.AsType[runner.AddressError](err)
+	_, url := errors.AsType[runner.URLError](err)
+	_, config := errors.AsType[runner.ConfigError](err)
 	if address || url || config {
 		return usage(err)
 	}

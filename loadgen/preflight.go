@@ -16,8 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -188,7 +188,7 @@ func (p *preflight) exporters(ctx context.Context, cells []*plan.Cell) {
 			}
 			asked = append(asked, text)
 			name, _, _ := strings.Cut(text, "=")
-			p.addErr("telemetry: "+name, "answers", probe(ctx, text, c.Flags[capture.AccessFlag]))
+			p.addErr("telemetry: "+name, "answers", probe(ctx, text, c.Flags[runner.TelemetryAccessFlag]))
 		}
 	}
 }
@@ -208,13 +208,13 @@ func (p *preflight) evicted(cells []*plan.Cell) {
 
 // probe requests the page of an exporter, with the credentials in the access file.
 func probe(ctx context.Context, text, access string) error {
-	source, err := capture.ParseSource(text)
+	source, err := runner.ParseSource(text)
 	if err != nil {
 		return err
 	}
 	admitted, err := telemetry.Admitted([]telemetry.Source{source}, access)
 	if err != nil {
-		return fmt.Errorf("--%s %s: %w", capture.AccessFlag, access, err)
+		return fmt.Errorf("--%s %s: %w", runner.TelemetryAccessFlag, access, err)
 	}
 	return telemetry.Probe(ctx, admitted[0])
 }

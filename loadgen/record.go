@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -35,7 +34,7 @@ func (l *commandLine) measureCommand(ctx context.Context, env runner.Environment
 	if err != nil {
 		return usage(err)
 	}
-	if env.Page, err = live.OpenPage(s.web, env.Log); err != nil {
+	if env.Page, err = runner.OpenLivePage(s.web, env.Log); err != nil {
 		return usage(err)
 	}
 	defer env.Page.Close()

@@ -68,6 +68,6 @@ func (s *recordSettings) resolve(host string) error {
 	if len(s.Results) > 0 && !s.Tool.HasResults() {
 		return fmt.Errorf("--result: --extract %s reads no files", s.Tool)
 	}
-	s.Scene.Server = subprocess.ServerAddress(s.Argv[1:])
+	s.Capture.Server = subprocess.ServerAddress(s.Argv[1:])
 	return s.keeping.resolve(host)
 }

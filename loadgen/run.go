@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -30,7 +29,7 @@ func (l *commandLine) measureRun(ctx context.Context, env runner.Environment) er
 	if err != nil {
 		return err
 	}
-	if env.Page, err = live.OpenPage(s.web, env.Log); err != nil {
+	if env.Page, err = runner.OpenLivePage(s.web, env.Log); err != nil {
 		return usage(err)
 	}
 	defer env.Page.Close()
@@ -57,8 +56,8 @@ func makeRun(ctx context.Context, s *settings, env runner.Environment) (runner.R
 }
 
 // quiet returns the environment of one of many runs. Its figures go to its own folder and not to the terminal.
-func quiet(env runner.Environment, logLevel string, page *live.Page) runner.Environment {
-	env.Stdout, env.Page, env.Console = io.Discard, page, live.NewConsole(env.Stderr)
+func quiet(env runner.Environment, logLevel string, page *runner.LivePage) runner.Environment {
+	env.Stdout, env.Page, env.Console = io.Discard, page, runner.NewConsole(env.Stderr)
 	env.Log = newLogger(env.Console, logLevel)
 	return env
 }

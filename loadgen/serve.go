@@ -11,9 +11,9 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -35,7 +35,7 @@ What is added to the folder is seen by the next scrape; a run that goes on is pa
 // serveLine holds the flags of the verb serve.
 type serveLine struct {
 	runs          string
-	web           live.Address
+	web           runner.ListenAddress
 	perCell, most int
 	noLegacyNames bool
 	logLevel      string
@@ -65,7 +65,7 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	page, err := live.Serve(l.web, handler, log)
+	page, err := runner.ServePage(l.web, handler, log)
 	if errors.Is(err, syscall.EADDRNOTAVAIL) { // the address may appear when its link comes up, so a supervisor should retry
 		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", l.web.HostPort)
 	}

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -33,7 +33,7 @@ type settings struct {
 type keeping struct {
 	runner.Keep
 	labels   []label // as the flags gave them
-	web      live.Address
+	web      runner.ListenAddress
 	linger   time.Duration // how long live metrics are served after the end of the run
 	logLevel string
 }
@@ -59,13 +59,13 @@ func (s *settings) resolve(host string) error {
 	if err := runner.CheckEngineLog(s.EngineLog); err != nil {
 		return err
 	}
-	s.Scene.Server = s.Target.URL
+	s.Capture.Server = s.Target.URL
 	return s.keeping.resolve(host)
 }
 
 // resolve sets the labels that every run has and refuses settings that contradict each other.
 func (s *keeping) resolve(host string) error {
-	if err := s.Scene.Check(); err != nil {
+	if err := s.Capture.Check(); err != nil {
 		return err
 	}
 	if err := s.resolveLabels(host); err != nil {
@@ -88,7 +88,7 @@ func (s *keeping) resolveLabels(host string) error {
 			return fmt.Errorf("--label: %s is given twice", l.name)
 		}
 	}
-	if first := s.Scene.Elsewhere(host); first != "" {
+	if first := s.Capture.Elsewhere(host); first != "" {
 		host = first
 	}
 	for _, l := range []label{{"arm", defaultArm}, {"host", host}} {

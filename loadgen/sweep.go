@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -27,7 +27,7 @@ type sweeper struct {
 	line   *commandLine
 	given  []sweep.Flag
 	plan   sweep.Plan
-	page   *live.Page
+	page   *runner.LivePage
 	folder rundir.Folder
 	result sweep.Result
 	// failure is the error of the last run, with its exit code.
@@ -44,7 +44,7 @@ func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) 
 	if s.folder, err = runner.MakeFolder(run.Out, s.result.Sweep); err != nil {
 		return err
 	}
-	if s.page, err = live.OpenPage(run.web, env.Log); err != nil {
+	if s.page, err = runner.OpenLivePage(run.web, env.Log); err != nil {
 		s.undo()
 		return usage(err)
 	}

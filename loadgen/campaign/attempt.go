@@ -9,8 +9,8 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // attempt is one run in its slot.
@@ -40,7 +40,7 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 func (a *attempt) order(scenario plan.Scenario) Order {
 	o := Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(), Pinned: a.pinned(scenario),
-		Engine: lifecycle.Engine{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
+		Engine: server.EngineLifecycle{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
 	}
 	return o
 }
@@ -59,7 +59,7 @@ func (a *attempt) pinned(scenario plan.Scenario) string {
 }
 
 // logs returns the logs of the engine that is up, if it is this run's.
-func (a *attempt) logs() []lifecycle.Log {
+func (a *attempt) logs() []server.EngineLog {
 	if up := a.r.up; up != nil && up.cell == a.of() {
 		return up.engine.Logs
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // Campaign is a plan that is carried out in a folder.
@@ -64,7 +64,7 @@ type Order struct {
 	// Labels are added to the labels from the flags.
 	Labels map[string]string
 	// Engine brings the machine to rest and starts the engine before the run, and stops it after the run.
-	Engine lifecycle.Engine
+	Engine server.EngineLifecycle
 }
 
 // Result is the result of a run.
@@ -94,7 +94,7 @@ type Engine struct {
 	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not locked.
 	LockedClock plan.Hertz
 	// Logs are the log files of its processes, in order.
-	Logs []lifecycle.Log
+	Logs []server.EngineLog
 }
 
 // Machine is the state of the measured machine. A value that is not available is nil.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // Open takes the campaign's folder and finds the slot to continue with. Its errors are errors of the input.
@@ -67,7 +67,7 @@ func (r *runner) open() error {
 		return err
 	}
 	r.known = replay(events)
-	if r.key, err = provenance.OpenKey(r.c.Dir); err != nil {
+	if r.key, err = server.OpenProvenanceKey(r.c.Dir); err != nil {
 		return fmt.Errorf("the key of the hashes of what runs: %w", err)
 	}
 	if err := r.holdPlan(); err != nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // symbolicFolder replaces the folder of an arm in hashed text: the folder differs between arms that run the same.
 const symbolicFolder = "$folder"
 
 // identify identifies what a plan runs in a slot.
-func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (rundir.Provenance, error) {
+func identify(k server.ProvenanceKey, p *plan.Plan, slot plan.Slot) (rundir.Provenance, error) {
 	ran := rundir.Provenance{Key: k.ID()}
 	c, err := p.Render(slot.Model, slot.Arm, map[string]string{plan.ValueFolder: symbolicFolder})
 	if err != nil {
@@ -60,7 +60,7 @@ func identify(k provenance.Key, p *plan.Plan, slot plan.Slot) (rundir.Provenance
 }
 
 // identifyProcess adds to a command line where it runs.
-func identifyProcess(k provenance.Key, p plan.Process) rundir.RanProcess {
+func identifyProcess(k server.ProvenanceKey, p plan.Process) rundir.RanProcess {
 	ran := k.Process(p.Name, rundir.ReadFromPlan, p.Argv, p.Env)
 	for _, of := range []struct{ name, value string }{
 		{"cwd", p.Cwd}, {"container", p.Container}, {"host", p.Host}, {"root", map[bool]string{true: "sudo"}[p.Root]},

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // planOf is a plan of two arms that differ in one option, with texts replaced: pairs of old and new.
@@ -178,7 +178,7 @@ func TestTheRunsOfACampaignHaveOneKeyAndTellNoSecret(t *testing.T) {
 		if len(hashes) != 3 {
 			t.Errorf("hashes of an option of two arms and of a variable of both: %v", hashes)
 		}
-		if info, err := os.Stat(filepath.Join(w.dir, provenance.KeyFile)); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(filepath.Join(w.dir, server.ProvenanceKeyFile)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v (%v)", info, err)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // runner is one invocation of a campaign.
@@ -23,7 +23,7 @@ type runner struct {
 	lock    *os.File
 	journal *journal
 	known   *progress
-	key     provenance.Key
+	key     server.ProvenanceKey
 	slots   []plan.Slot // the selected slots, in order
 	started time.Time
 	up      *standing

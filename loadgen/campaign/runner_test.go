@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
@@ -192,7 +192,7 @@ func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
 		var kept []bool
 		w.says = func(o Order) Result {
 			kept = append(kept, o.Engine.Facts().EngineKept)
-			if logs := o.Engine.Logs(); len(logs) != 1 || logs[0] != (lifecycle.Log{Process: "engine", Path: filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), From: 7}) {
+			if logs := o.Engine.Logs(); len(logs) != 1 || logs[0] != (server.EngineLog{Process: "engine", Path: filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), From: 7}) {
 				t.Errorf("%s has the logs %+v", o.Run, logs)
 			}
 			return Result{Status: Finished}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/lifecycle"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // world is a machine and its engines on a virtual clock.
@@ -158,7 +158,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []lifecycle.Log{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
+	return Engine{Lost: lost, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []server.EngineLog{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

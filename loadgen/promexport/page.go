@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -34,7 +34,7 @@ func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError),
 	}))
-	mux.HandleFunc("GET "+live.HealthPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("GET "+webserver.HealthPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		var page bytes.Buffer
 		if err := render.HTML(&page, document(s.Look(), s.Root, p)); err != nil {

@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // TestAPackIdentifiesWhatRanWithoutItsSecrets: a comparison of it finds what one of the runs finds.
 func TestAPackIdentifiesWhatRanWithoutItsSecrets(t *testing.T) {
 	out := t.TempDir()
-	key, err := provenance.OpenKey(out)
+	key, err := server.OpenProvenanceKey(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +51,12 @@ func TestAPackIdentifiesWhatRanWithoutItsSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(t, s.Out)
-	secret, err := os.ReadFile(filepath.Join(out, provenance.KeyFile))
+	secret, err := os.ReadFile(filepath.Join(out, server.ProvenanceKeyFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, text := range everyFile(t, s.Out) {
-		if strings.Contains(path, provenance.KeyFile) || strings.Contains(text, strings.TrimSpace(string(secret))) {
+		if strings.Contains(path, server.ProvenanceKeyFile) || strings.Contains(text, strings.TrimSpace(string(secret))) {
 			t.Errorf("%s has the key", path)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/telemetry/sampling"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // Schema names of the files, in their member "schema".
@@ -69,7 +69,7 @@ type Manifest struct {
 	// Pages are the pages of engines and KV block managers that were also read.
 	Pages []Page `json:"pages,omitempty"`
 	// Telemetry is the sampler's counts and cost.
-	Telemetry *sampling.Stats `json:"telemetry,omitempty"`
+	Telemetry *runfile.SamplingStats `json:"telemetry,omitempty"`
 }
 
 // TimeZone is the zone of a machine's clock at one moment.

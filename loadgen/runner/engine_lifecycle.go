@@ -28,9 +28,9 @@ func (r *run) runEngine(ctx, cut context.Context, enter func(phase string) error
 	if err == nil {
 		err = load(engine)
 	}
-	r.scene.EngineGoes()
+	r.capture.engineStopped()
 	r.env.Engine.After(cut)
-	r.scene.Settle(cut) // keep recording the machine a moment longer
+	r.capture.settle(cut) // keep recording the machine a moment longer
 	r.describeEngine()
 	return err
 }

@@ -29,7 +29,7 @@ func engineLogs(r *run, named string) []engineLog {
 	if named != "" {
 		all = append(all, engineLog{"the log " + named, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, named, 0) }})
 	}
-	all = append(all, engineLog{"the log of container " + r.keep.Scene.Container, r.scene.StartLog})
+	all = append(all, engineLog{"the log of container " + r.keep.Capture.Container, r.capture.startLog})
 	if e := r.env.Engine; e != nil && e.Logs != nil {
 		for _, one := range e.Logs() {
 			all = append(all, engineLog{"the log of process " + one.Process, func(_ context.Context, out io.Writer) (bool, error) { return copyLog(out, one.Path, one.From) }})

@@ -13,10 +13,10 @@ import (
 // kvRoom reads from all pages, once before the load, how much the tiers of the KV cache hold. Only scenarios that
 // evict from these tiers need it. A size that no page shows is absent, which is not an error.
 func kvRoom(ctx context.Context, m *measurement, s *subject) evidence.Room {
-	if !m.load.Pressured() || len(m.scene.Sources) == 0 {
+	if !m.load.Pressured() || len(m.capture.Sources) == 0 {
 		return evidence.Room{}
 	}
-	log, err := m.scene.Glance(ctx)
+	log, err := m.capture.Glance(ctx)
 	if err != nil {
 		m.env.Log.Warn("the size of the KV cache could not be looked up", "why", printable(err.Error()))
 		return evidence.Room{}

@@ -72,7 +72,7 @@ func (e *ended) finishUnserved() (*summary.Run, error) {
 	m.Judging.Unmeasured = append(e.run.phasesToReady(), rundir.PhaseReady, rundir.PhaseStop)
 	m.Judging.Stopped = "nothing was measured: " + printable(e.err.Error())
 	m.Judging.Checks, m.Judging.Complete = checkFindings(m.Campaign), true
-	m.Judging.Warnings = append(e.run.scene.Warnings(), problems(m.Campaign)...)
+	m.Judging.Warnings = append(e.run.capture.warnings(), problems(m.Campaign)...)
 	err = errors.Join(err, e.run.save(), e.run.folder.Write(rundir.RequestsFile, func(io.Writer) error { return nil }))
 	made, summaryErr := e.run.summarize()
 	return made, errors.Join(err, summaryErr)
@@ -107,7 +107,7 @@ func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir
 	j.PrefixReuse.Engine = prefixLookups(e.run, p, load.answers, log)
 	j.Evidence, j.Engine, j.Complete = found.Signals, e.engine, true
 	j.PartWarnings = e.run.load.partWarnings()
-	j.Warnings = slices.Concat(e.run.scene.Warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
+	j.Warnings = slices.Concat(e.run.capture.warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
 	return j
 }
 

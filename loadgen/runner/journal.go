@@ -3,8 +3,6 @@ package runner
 import (
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -13,33 +11,33 @@ import (
 // it ends. The journal itself keeps the span of a phase without load. The span of a phase with load is the time in
 // which its requests were sent.
 type journal struct {
-	clock openai.Clock // nil until the run has begun
-	scene *capture.Scene
+	clock   openai.Clock // nil until the run has begun
+	capture *Capture
 
 	mutex sync.Mutex // guards the fields below: two goroutines begin phases from the log of a command
-	live  *live.Run
+	live  *liveRun
 	span  rundir.Span // the current phase without load; its name is empty if there is none
 }
 
 // show replaces the run on the live page. The phase stays.
-func (j *journal) show(shown *live.Run) {
+func (j *journal) show(shown *liveRun) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.live = shown
-	j.live.Enter(j.span.Name)
+	j.live.enter(j.span.Name)
 }
 
 // open sets the clock of the run, and the telemetry in which phases are marked.
-func (j *journal) open(s *capture.Scene, clock openai.Clock) { j.scene, j.clock = s, clock }
+func (j *journal) open(s *Capture, clock openai.Clock) { j.capture, j.clock = s, clock }
 
 // enter marks the begin of a phase with load. passed records its span.
 func (j *journal) enter(phase string) {
-	j.live.Enter(phase)
-	j.scene.Enter(phase)
+	j.live.enter(phase)
+	j.capture.mark(phase)
 }
 
 // passed records a phase with load that has ended.
-func (j *journal) passed(span rundir.Span) error { return j.scene.Passed(span) }
+func (j *journal) passed(span rundir.Span) error { return j.capture.passed(span) }
 
 // begin records the current phase and begins another, which may have the same name.
 func (j *journal) begin(phase string) error {
@@ -81,5 +79,5 @@ func (j *journal) note() error {
 	span := j.span
 	span.EndNS = j.clock()
 	j.span = rundir.Span{}
-	return j.scene.Passed(span)
+	return j.capture.passed(span)
 }

@@ -7,20 +7,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/lifecycle"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // journalAt is a journal in a folder of its own, whose clock advances by 1 ns each time it is read.
 func journalAt(t *testing.T, dir string) *journal {
 	t.Helper()
-	s := &capture.Scene{}
-	s.Into(rundir.Folder(dir), &rundir.Manifest{})
+	s := &Capture{}
+	s.recordIn(rundir.Folder(dir), &rundir.Manifest{})
 	var now int64
 	j := &journal{}
-	j.show(live.New(live.Facts{Run: "r1"}))
+	j.show(newLiveRun(liveFacts{Run: "r1"}))
 	j.open(s, func() int64 { now++; return now })
 	return j
 }
@@ -64,7 +62,7 @@ func TestAnEngineIsNotRaisedIfAPhaseCannotBeNoted(t *testing.T) {
 		{name: "interrupted", came: lost, interrupted: true, want: ErrInterrupted, butNot: lost},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
-		e := &lifecycle.Engine{Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+		e := &server.EngineLifecycle{Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
 			enter("cooldown")
 			if c.interrupted {
 				interrupt()

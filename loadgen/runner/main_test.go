@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -49,18 +48,18 @@ func engine(t *testing.T, step time.Duration) (url string) {
 func surroundings(t *testing.T) (Keep, Environment) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	page, err := live.OpenPage(live.Address{HostPort: "127.0.0.1:0"}, log)
+	page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0"}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	keep := Keep{Out: t.TempDir(), RunID: "r1", Scene: capture.Settings{Interval: 100 * time.Millisecond}, Labels: map[string]string{"arm": "default", "host": "spark1"}}
+	keep := Keep{Out: t.TempDir(), RunID: "r1", Capture: CaptureSettings{Interval: 100 * time.Millisecond}, Labels: map[string]string{"arm": "default", "host": "spark1"}}
 	// The machine that runs the tests is shared, and may well be late.
 	keep.Validity = []string{"client_lag=off", "client_stall=off", "stream_buffered=off"}
 	if keep.Limits, err = summary.ParseLimits(keep.Validity); err != nil {
 		t.Fatal(err)
 	}
-	return keep, Environment{Stdout: io.Discard, Stderr: io.Discard, Console: live.NewConsole(io.Discard), Log: log, Page: page}
+	return keep, Environment{Stdout: io.Discard, Stderr: io.Discard, Console: NewConsole(io.Discard), Log: log, Page: page}
 }
 
 // runOf is a run of the flags of a load, in a folder of runs.

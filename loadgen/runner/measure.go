@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -59,14 +58,14 @@ func (m *measurement) make(ctx context.Context) (Result, error) {
 	defer over.close()
 	result.Unserved = over.unserved()
 	result.Made, err = over.finish()
-	m.journal.live.Leave()
+	m.journal.live.leave()
 	return result, errors.Join(over.err, err)
 }
 
 // alone measures a server that uma-load does not start. An error means that no request was sent.
 func (m *measurement) alone(ctx context.Context) (*ended, error) {
 	p, err := m.prepare(ctx, func(served server.Served) (err error) {
-		if m.scene, err = capture.Look(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
+		if m.capture, err = newCapture(ctx, m.captureSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
 			return err
 		}
 		return m.followServer(served.Page, nil)
@@ -85,7 +84,7 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
 	defer end()
 	over := &ended{run: m, plan: p}
-	err := m.scene.Capture(ctx, capture.Before)
+	err := m.capture.runCommands(ctx, beforeLoad)
 	if err == nil {
 		err = m.begin(ctx)
 	}
@@ -96,16 +95,16 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 	if err == nil {
 		err = over.sender.drive(i)
 	}
-	err = errors.Join(err, m.journal.leave(), over.sender.close(), m.scene.Leave())
-	m.scene.KeepLog(i.cut)
+	err = errors.Join(err, m.journal.leave(), over.sender.close(), m.capture.stopSampling())
+	m.capture.keepLog(i.cut)
 	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, p.served.Engine)
-	over.err = errors.Join(err, m.scene.Capture(i.cut, capture.After))
+	over.err = errors.Join(err, m.capture.runCommands(i.cut, afterLoad))
 	return over
 }
 
-// sceneSettings returns the settings of capture, with the secrets that no recorded page may contain.
-func (m *measurement) sceneSettings() capture.Settings {
-	s := m.keep.Scene
+// captureSettings returns the settings of capture, with the secrets that no recorded page may contain.
+func (m *measurement) captureSettings() CaptureSettings {
+	s := m.keep.Capture
 	s.Secrets = m.load.Target.Credentials()
 	return s
 }
@@ -113,7 +112,7 @@ func (m *measurement) sceneSettings() capture.Settings {
 // withEngine starts the engine, measures it and stops it. An error means that the engine was not started.
 func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	var err error
-	if m.scene, err = capture.LookAtMachines(ctx, m.sceneSettings(), m.env.Exporter, m.env.Log); err != nil {
+	if m.capture, err = NewMachineCapture(ctx, m.captureSettings(), m.env.Exporter, m.env.Log); err != nil {
 		return nil, Unusable(ctx, err)
 	}
 	var page atomic.Bool // the engine's own page answers
@@ -130,7 +129,7 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 		over = m.beside(engine, i, &page)
 		return over.err
 	})
-	over.err = errors.Join(err, m.journal.leave(), over.sender.close(), m.scene.Leave())
+	over.err = errors.Join(err, m.journal.leave(), over.sender.close(), m.capture.stopSampling())
 	return over, nil
 }
 
@@ -158,11 +157,11 @@ func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
 		return over
 	}
 	err := errors.Join(over.sender.drive(i), m.journal.pass(rundir.PhaseStop))
-	m.scene.KeepLog(i.cut)
+	m.capture.keepLog(i.cut)
 	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, over.plan.served.Engine)
 	over.plan.identity.Again(i.cut)
 	over.kvStorage = glanceAtKVStorage(i.cut, m.run)
-	over.err = errors.Join(err, m.scene.Capture(i.cut, capture.After))
+	over.err = errors.Join(err, m.capture.runCommands(i.cut, afterLoad))
 	return over
 }
 
@@ -173,14 +172,14 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	}
 	p, err := m.prepare(ctx, func(served server.Served) error {
 		page.Store(served.Page != "" && served.Page == m.load.Target.PlannedPage())
-		return m.scene.LookAtEngine(ctx)
+		return m.capture.findEngine(ctx)
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.describeEngine()
 	m.announce(p)
-	return p, errors.Join(m.save(), m.scene.Capture(ctx, capture.Before))
+	return p, errors.Join(m.save(), m.capture.runCommands(ctx, beforeLoad))
 }
 
 // prepare finds out what is measured, and plans the load. It calls look once the server has answered, to find what can
@@ -200,7 +199,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 	}
 	p.describe(m.manifest, m)
 	describePlace(ctx, m.run)
-	identify(ctx, m.manifest, m.keep.Out, m.scene, m.load.Target.URL, nil)
+	identify(ctx, m.manifest, m.keep.Out, m.capture, m.load.Target.URL, nil)
 	if at := m.load.StartAt; !at.IsZero() { // the start time may have passed
 		if err := rank.CheckStart(at, time.Now()); err != nil {
 			p.close()
@@ -213,7 +212,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 // expected returns the judging entries that follow from the flags.
 func (m *measurement) expected() *rundir.Judging {
 	return &rundir.Judging{
-		Streaming: !m.load.NoStream, TelemetryRequested: m.keep.Scene.Requested(), SLO: m.load.SLO.String(), Validity: m.keep.Validity,
+		Streaming: !m.load.NoStream, TelemetryRequested: m.keep.Capture.Requested(), SLO: m.load.SLO.String(), Validity: m.keep.Validity,
 	}
 }
 
@@ -230,7 +229,7 @@ func (m *measurement) followServer(page string, closed func() bool) error {
 	if err != nil {
 		return err
 	}
-	m.scene.FollowServer(telemetry.Source{URL: page, Client: client, Closed: closed})
+	m.capture.followServer(telemetry.Source{URL: page, Client: client, Closed: closed})
 	return nil
 }
 

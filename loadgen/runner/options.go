@@ -6,11 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/capture"
 	"github.com/umascope/umascope/loadgen/enginelog"
 
-	"github.com/umascope/umascope/loadgen/lifecycle"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -23,8 +20,8 @@ type Keep struct {
 	// the arm.
 	Out, RunID string
 	// Labels contains at least arm and host.
-	Labels map[string]string
-	Scene  capture.Settings
+	Labels  map[string]string
+	Capture CaptureSettings
 	// Validity are changed limits of validity rules as they were given, and Limits their parsed form.
 	Validity []string
 	Limits   summary.Limits
@@ -37,7 +34,7 @@ type Keep struct {
 // named. An engine on several machines has an exporter on each.
 func (k Keep) Hosts() []string {
 	all := []string{k.Labels["host"]}
-	for _, source := range k.Scene.Telemetry {
+	for _, source := range k.Capture.Telemetry {
 		if !slices.Contains(all, source.Name) {
 			all = append(all, source.Name)
 		}
@@ -46,8 +43,8 @@ func (k Keep) Hosts() []string {
 }
 
 // facts returns what the live page shows of a run from its beginning.
-func (k Keep) facts(run, scenario string, phases []string) live.Facts {
-	return live.Facts{
+func (k Keep) facts(run, scenario string, phases []string) liveFacts {
+	return liveFacts{
 		Run: run, Hosts: k.Hosts(), Arm: k.Labels["arm"], Scenario: scenario, Phases: phases,
 		Version: k.Program.Version, Revision: k.Program.Revision, GoVersion: k.Program.GoVersion,
 	}
@@ -92,7 +89,7 @@ type Environment struct {
 	// Stdout and Stderr get the output of a recorded command.
 	Stdout, Stderr io.Writer
 	// Console shows the progress of a load, and Log writes messages to the same place.
-	Console *live.Console
+	Console *Console
 	Log     *slog.Logger
 	// Cut, when closed, cancels the requests in flight at once; a done context lets them drain. A nil Cut never
 	// cancels.
@@ -100,9 +97,9 @@ type Environment struct {
 	// Exporter is the URL of an exporter's page. The run follows it if no flag names an exporter and it answers. Empty
 	// means none.
 	Exporter string
-	Page     *live.Page
+	Page     *LivePage
 	// Engine starts the engine for the run and stops it; nil if the run does not start its engine.
-	Engine *lifecycle.Engine
+	Engine *server.EngineLifecycle
 }
 
 // Result is the result of a run.

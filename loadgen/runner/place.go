@@ -11,7 +11,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/storage"
+
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -43,10 +43,10 @@ func describeHardware(m *rundir.Manifest, log *telemetry.Log) {
 // glanceAtKVStorage finds the storage of the KV cache's disk tier through the processes that hold its file, while they
 // run.
 func glanceAtKVStorage(ctx context.Context, r *run) []rundir.Storage {
-	if len(r.scene.Sources) == 0 {
+	if len(r.capture.Sources) == 0 {
 		return nil
 	}
-	log, err := r.scene.Glance(ctx)
+	log, err := r.capture.Glance(ctx)
 	if err != nil {
 		r.env.Log.Info("what the disk tier of the KV cache lies on could not be looked up", "why", printable(err.Error()))
 		return nil
@@ -64,8 +64,8 @@ func firstLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// storageOf returns the storage of a folder, or the reason why it could not be found.
-func storageOf(whose string, find func() (rundir.Storage, error)) rundir.Storage {
+// namedStorage returns the storage of a folder, or the reason why it could not be found.
+func namedStorage(whose string, find func() (rundir.Storage, error)) rundir.Storage {
 	found, err := find()
 	found.Of = whose
 	if err != nil {
@@ -76,7 +76,7 @@ func storageOf(whose string, find func() (rundir.Storage, error)) rundir.Storage
 
 // runStorage returns the storage of the run folder.
 func runStorage(f rundir.Folder) rundir.Storage {
-	return storageOf(rundir.StorageOfRun, func() (rundir.Storage, error) { return storage.Of(string(f)) })
+	return namedStorage(rundir.StorageOfRun, func() (rundir.Storage, error) { return StorageOf(string(f)) })
 }
 
 // kvStorage returns the storage of the KV cache's disk tier: of the folder of the file that exporters found open in a
@@ -96,7 +96,7 @@ func kvStorage(m *rundir.Manifest, log *telemetry.Log) []rundir.Storage {
 			if err != nil || slices.ContainsFunc(all, func(s rundir.Storage) bool { return s.Path == dir }) {
 				continue
 			}
-			all = append(all, storageOf(rundir.StorageOfKV, func() (rundir.Storage, error) { return storage.OfProcess(pid, dir) }))
+			all = append(all, namedStorage(rundir.StorageOfKV, func() (rundir.Storage, error) { return storageOfProcess(pid, dir) }))
 		}
 	}
 	return all

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 )
@@ -37,11 +35,11 @@ func (r *run) describeEngine() {
 
 // identify adds to the manifest what runs: the command of a recorded run, and the engine as far as this machine shows
 // it. address is the server's; it is empty for a recorded run.
-func identify(ctx context.Context, m *rundir.Manifest, out string, around *capture.Scene, address string, command []string) {
+func identify(ctx context.Context, m *rundir.Manifest, out string, around *Capture, address string, command []string) {
 	if m.Labels["host"] == m.Client.Hostname {
-		m.Containers = capture.ContainerSoftware(ctx)
+		m.Containers = containerSoftware(ctx)
 	}
-	key, err := provenance.OpenKey(keyFolder(out))
+	key, err := server.OpenProvenanceKey(keyFolder(out))
 	if err != nil {
 		m.Provenance = &rundir.Provenance{Missing: []string{"the key of the hashes: " + printable(err.Error())}}
 		return
@@ -53,7 +51,7 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *captu
 	if len(command) > 0 && !planned {
 		m.Provenance.Processes = append(m.Provenance.Processes, key.Process("command", rundir.ReadFromCommand, command, nil))
 	}
-	if process, is := around.Process(); is {
+	if process, is := around.containerProcess(); is {
 		m.Provenance.Processes = append(m.Provenance.Processes, ofContainer(key, process, planned, m.Provenance))
 	} else if address != "" && !planned {
 		ofServer(key, address, m.Provenance)
@@ -70,10 +68,10 @@ func keyFolder(out string) string {
 }
 
 // ofContainer identifies a container. If the plan has the command lines, only its image and its files are added.
-func ofContainer(key provenance.Key, p capture.Process, planned bool, into *rundir.Provenance) rundir.RanProcess {
+func ofContainer(key server.ProvenanceKey, p ContainerProcess, planned bool, into *rundir.Provenance) rundir.RanProcess {
 	ran := rundir.RanProcess{Name: serverProcess, ReadFrom: rundir.ReadFromContainer}
 	if !planned {
-		ran = key.Process(serverProcess, rundir.ReadFromContainer, p.Argv, provenance.Variables(p.Env))
+		ran = key.Process(serverProcess, rundir.ReadFromContainer, p.Argv, server.ParseEnvironment(p.Env))
 	}
 	ran.Image = key.Image(p.ImageID)
 	if p.ChangedErr != nil {
@@ -85,7 +83,7 @@ func ofContainer(key provenance.Key, p capture.Process, planned bool, into *rund
 }
 
 // ofServer identifies the process that listens at an address.
-func ofServer(key provenance.Key, address string, into *rundir.Provenance) {
+func ofServer(key server.ProvenanceKey, address string, into *rundir.Provenance) {
 	p, err := server.ProcessBehind(address)
 	if err != nil {
 		into.Missing = append(into.Missing, "process of the server: "+printable(err.Error()))

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/lifecycle"
-	"github.com/umascope/umascope/loadgen/provenance"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
@@ -31,7 +30,7 @@ func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
 // TestARunGoesOnWithoutAKey: a key that cannot be read costs the hashes and nothing else.
 func TestARunGoesOnWithoutAKey(t *testing.T) {
 	out := t.TempDir()
-	if err := os.WriteFile(filepath.Join(out, provenance.KeyFile), []byte("another's"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(out, server.ProvenanceKeyFile), []byte("another's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := &rundir.Manifest{Labels: map[string]string{"host": "elsewhere"}}
@@ -44,7 +43,7 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 // TestWhatWasObservedOfAnEngineStaysBesideItsPlan: a campaign describes a run several times.
 func TestWhatWasObservedOfAnEngineStaysBesideItsPlan(t *testing.T) {
 	planned := rundir.RanProcess{Name: "engine", ReadFrom: rundir.ReadFromPlan}
-	e := &lifecycle.Engine{
+	e := &server.EngineLifecycle{
 		Facts: func() *rundir.Campaign { return nil },
 		Ran: func() *rundir.Provenance {
 			return &rundir.Provenance{Key: "k", Processes: []rundir.RanProcess{planned}}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/capture"
+
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
@@ -58,7 +58,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 	}
 	r.beginManifest()
 	if r.env.Engine == nil {
-		identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
+		identify(ctx, r.manifest, r.keep.Out, r.capture, "", r.load.Argv)
 	}
 	r.show(r.keep.facts(r.id, scenarioRecord, append(r.phasesToReady(), recordPhases()...)))
 	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
@@ -69,7 +69,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 		return result, input(err)
 	}
 	made, writeErr := recorded{r, exit, err}.finish()
-	r.journal.live.Leave()
+	r.journal.live.leave()
 	result.Made = made
 	if exit.Code != 0 {
 		err = errors.Join(CommandError{r.manifest.Command.Program, exit}, err)
@@ -79,11 +79,11 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 
 // look finds the sources to record. An engine that is started for the run is not running yet.
 func (r *recording) look(ctx context.Context) (err error) {
-	look := capture.Look
+	look := newCapture
 	if r.env.Engine != nil {
-		look = capture.LookAtMachines
+		look = NewMachineCapture
 	}
-	r.scene, err = look(ctx, r.keep.Scene, r.env.Exporter, r.env.Log)
+	r.capture, err = look(ctx, r.keep.Capture, r.env.Exporter, r.env.Log)
 	return err
 }
 
@@ -108,9 +108,9 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 			return err
 		})
 		r.log.note(r.journal.leave())
-		return exit, errors.Join(err, r.scene.Leave(), r.log.failed)
+		return exit, errors.Join(err, r.capture.stopSampling(), r.log.failed)
 	}
-	err := r.scene.Capture(ctx, capture.Before)
+	err := r.capture.runCommands(ctx, beforeLoad)
 	if err == nil {
 		err = r.begin(ctx)
 	}
@@ -118,19 +118,19 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 		exit, err = r.watch(ctx, metric.PhaseBefore)
 		r.log.note(r.journal.leave())
 	}
-	err = errors.Join(err, r.scene.Leave(), r.log.failed)
-	r.scene.KeepLog(cut)
-	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
+	err = errors.Join(err, r.capture.stopSampling(), r.log.failed)
+	r.capture.keepLog(cut)
+	return exit, errors.Join(err, r.capture.runCommands(cut, afterLoad))
 }
 
 // beside runs the command while the engine that was started for it is up, until the command ends or the engine is
 // lost.
 func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
-	err = r.scene.LookAtEngine(ctx)
+	err = r.capture.findEngine(ctx)
 	r.describeEngine()
-	identify(ctx, r.manifest, r.keep.Out, r.scene, "", r.load.Argv)
+	identify(ctx, r.manifest, r.keep.Out, r.capture, "", r.load.Argv)
 	if err == nil {
-		err = errors.Join(r.save(), r.scene.Capture(ctx, capture.Before))
+		err = errors.Join(r.save(), r.capture.runCommands(ctx, beforeLoad))
 	}
 	if err != nil {
 		return exit, err
@@ -146,8 +146,8 @@ func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Ex
 	if engine.Err() != nil {
 		err = context.Cause(engine)
 	}
-	r.scene.KeepLog(cut)
-	return exit, errors.Join(err, r.scene.Capture(cut, capture.After))
+	r.capture.keepLog(cut)
+	return exit, errors.Join(err, r.capture.runCommands(cut, afterLoad))
 }
 
 // watch runs the command with a recorded rest before and after it.
@@ -167,7 +167,7 @@ func (r *recording) watch(ctx context.Context, before string) (exit subprocess.E
 // rest waits for a rest that is recorded, and returns false if it was interrupted. It logs the wait, since half a
 // minute without output looks like a hang.
 func (r *recording) rest(ctx context.Context, phase string, how time.Duration) bool {
-	if len(r.scene.Sources) == 0 || how == 0 {
+	if len(r.capture.Sources) == 0 || how == 0 {
 		return ctx.Err() == nil
 	}
 	r.env.Log.Info("watching the machine", "phase", phase, "for", how)

@@ -40,15 +40,15 @@ func (e recorded) judging() *rundir.Judging {
 	c, reading, campaign := r.manifest.Command, r.log.reading, r.manifest.Campaign
 	values, warnings := commandResults(r.load, r.manifest.StartedAt)
 	j := &rundir.Judging{
-		Streaming: true, TelemetryRequested: r.keep.Scene.Requested(), Validity: r.keep.Validity, Checks: checkFindings(campaign),
+		Streaming: true, TelemetryRequested: r.keep.Capture.Requested(), Validity: r.keep.Validity, Checks: checkFindings(campaign),
 		Tool: &rundir.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: reading.Ranks(),
 			Values: slices.Concat([]enginelog.Value{}, reading.Values(), values),
 		},
 		Engine: summary.EngineOf(reading, "the log of "+c.Program), Complete: true,
-		Warnings: slices.Concat(r.scene.Warnings(), e.warnings(), warnings, problems(campaign)),
+		Warnings: slices.Concat(r.capture.warnings(), e.warnings(), warnings, problems(campaign)),
 	}
-	names, _ := uncounted(r.scene.Spans)
+	names, _ := uncounted(r.capture.spans)
 	j.Unmeasured = append([]string{}, names...) // an empty list, not null
 	switch {
 	case e.err != nil:
@@ -66,7 +66,7 @@ func (e recorded) warnings() []string {
 	if r.manifest.Command.ExitCode == nil {
 		return nil // the command never ran
 	}
-	if _, measured := uncounted(r.scene.Spans); !measured {
+	if _, measured := uncounted(r.capture.spans); !measured {
 		w = append(w, "the log does not show when the benchmark began: the whole command is measured, the start of its engine too")
 	}
 	if ranks := r.log.reading.Ranks(); ranks > 1 {

@@ -13,8 +13,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/capture"
-	"github.com/umascope/umascope/loadgen/live"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -27,7 +25,7 @@ type run struct {
 	id       string
 	folder   rundir.Folder
 	manifest *rundir.Manifest
-	scene    *capture.Scene
+	capture  *Capture
 	journal  *journal
 }
 
@@ -43,14 +41,14 @@ func (r *run) describe(scenario string) *rundir.Manifest {
 		Schema: rundir.ManifestSchema, Run: r.id, Scenario: scenario, Labels: r.keep.Labels, State: rundir.StateRunning,
 		Program: r.keep.Program, Flags: r.keep.Flags, Client: ThisMachine(),
 	}
-	r.scene.Into(r.folder, r.manifest)
+	r.capture.recordIn(r.folder, r.manifest)
 	return r.manifest
 }
 
 // show replaces the facts on the live page.
-func (r *run) show(facts live.Facts) {
-	shown := live.New(facts)
-	r.env.Page.Show(shown)
+func (r *run) show(facts liveFacts) {
+	shown := newLiveRun(facts)
+	r.env.Page.show(shown)
 	r.journal.show(shown)
 }
 
@@ -58,11 +56,11 @@ func (r *run) show(facts live.Facts) {
 func (r *run) begin(ctx context.Context) error {
 	start := time.Now()
 	r.manifest.StartedAt = start.UTC()
-	r.journal.open(r.scene, func() int64 { return int64(time.Since(start)) })
+	r.journal.open(r.capture, func() int64 { return int64(time.Since(start)) })
 	if err := r.save(); err != nil {
 		return err
 	}
-	return r.scene.Follow(ctx, r.journal.clock)
+	return r.capture.startSampling(ctx, r.journal.clock)
 }
 
 // save writes the manifest in its current state.
@@ -73,7 +71,7 @@ func (r *run) save() error { return r.folder.WriteJSON(rundir.ManifestFile, r.ma
 func (r *run) end(state string) (*telemetry.Log, error) {
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, state
-	log, err := r.scene.Log()
+	log, err := r.capture.readTelemetry()
 	addMachines(r.manifest, log)
 	return log, err
 }

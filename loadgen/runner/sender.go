@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/live"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -69,7 +69,7 @@ func (s *sender) drive(i interrupts) error {
 	if err := s.run.journal.pass(rundir.PhaseReady); err != nil {
 		return err
 	}
-	s.run.scene.Settle(i.stop)
+	s.run.capture.settle(i.stop)
 	if err := s.run.journal.leave(); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *sender) drive(i interrupts) error {
 		err = ErrInterrupted
 	}
 	err = errors.Join(err, s.run.journal.pass(rundir.PhaseStop))
-	s.run.scene.Settle(i.stop)
+	s.run.capture.settle(i.stop)
 	return err
 }
 
@@ -113,8 +113,8 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 	}
 	s.run.journal.enter(p.Name)
 	s.hold(stop)
-	s.run.scene.Sample()
-	progress := live.NewTally(p, planned, s.run.journal.clock())
+	s.run.capture.sample()
+	progress := newTally(p, planned, s.run.journal.clock())
 	hide := s.follow(progress)
 	var watch *executor.Watch
 	if s.plan.work.Counts(p.Name) {
@@ -122,7 +122,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 	}
 	var ended outcomes
 	driven := s.loop.Drive(stop, cut, p, q.Lanes(), s.observer(p, progress, &ended))
-	s.run.scene.Sample()
+	s.run.capture.sample()
 	if watch != nil {
 		s.sent.health = s.sent.health.And(watch.End())
 	}
@@ -136,12 +136,12 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 // request, and writes of the engine after the last answer belong to the phase.
 func (s *sender) hold(stop context.Context) {
 	if s.plan.work.Script.Held() {
-		s.run.scene.Settle(stop)
+		s.run.capture.settle(stop)
 	}
 }
 
 // follow shows the progress of a phase until the returned function is called.
-func (s *sender) follow(progress *live.Tally) (hide func()) {
+func (s *sender) follow(progress *tally) (hide func()) {
 	shown, cancel := context.WithCancel(context.Background())
 	if !s.run.env.Log.Enabled(shown, slog.LevelInfo) {
 		return cancel
@@ -159,9 +159,9 @@ func (s *sender) follow(progress *live.Tally) (hide func()) {
 
 // observer returns the observer of a phase. It records requests and passes them to the live page, the progress and the
 // model's guard.
-func (s *sender) observer(p executor.Phase, progress *live.Tally, ended *outcomes) executor.Observer {
-	shown, counted := s.run.journal.live.Observe(p.Name), progress.Observe()
-	printing := live.Verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
+func (s *sender) observer(p executor.Phase, progress *tally, ended *outcomes) executor.Observer {
+	shown, counted := s.run.journal.live.observe(p.Name), progress.Observe()
+	printing := verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
 	rank := s.run.load.rank()
 	return executor.Observer{
 		Started: func() { shown.Started(); counted.Started() },
@@ -186,7 +186,7 @@ func (s *sender) observer(p executor.Phase, progress *live.Tally, ended *outcome
 			}
 			shown.Ended(j, result)
 			counted.Ended(j, result)
-			printing.Tell(s.run.env.Console, j, result)
+			printing.print(s.run.env.Console, j, result)
 		},
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/prometheus/procfs"
-
-	"github.com/umascope/umascope/loadgen/socket"
 )
 
 // Process is how a process was started. It may hold secrets: it is hashed and never recorded.
@@ -26,7 +24,7 @@ func ProcessBehind(address string) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	pid, err := socket.Listener(proc, port)
+	pid, err := ListeningProcess(proc, port)
 	if err != nil {
 		return Process{}, err
 	}

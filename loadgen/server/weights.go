@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/socket"
 )
 
 const (
@@ -40,7 +39,7 @@ func weightsBehind(address, dir string) (rundir.Weights, error) {
 	if err != nil {
 		return rundir.Weights{}, err
 	}
-	pid, err := socket.Listener(proc, port)
+	pid, err := ListeningProcess(proc, port)
 	if err != nil {
 		return rundir.Weights{}, err
 	}

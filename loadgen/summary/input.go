@@ -12,6 +12,7 @@ package summary
 
 import (
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runfile"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -39,7 +40,7 @@ type inputs struct {
 	RampNS    int64
 	// Telemetry is nil without telemetry; TelemetryStats is nil when only the file is left.
 	Telemetry      *telemetry.Log
-	TelemetryStats *telemetry.Stats
+	TelemetryStats *runfile.SamplingStats
 }
 
 // Model is the model that answered.

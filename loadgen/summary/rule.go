@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/runfile"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // grounds are the inputs of the validity rules.
@@ -163,16 +164,16 @@ func judgeTelemetryLost(e grounds, limit float64) verdict {
 }
 
 // telemetryStats returns the counts of the sampler or, when only its file is left, the counts in the file.
-func telemetryStats(in inputs) []telemetry.SourceStats {
+func telemetryStats(in inputs) []runfile.SourceSamplingStats {
 	if in.TelemetryStats != nil {
 		return in.TelemetryStats.Sources
 	}
 	if in.Telemetry == nil {
 		return nil
 	}
-	var sources []telemetry.SourceStats
+	var sources []runfile.SourceSamplingStats
 	for _, s := range in.Telemetry.Sources {
-		stats := telemetry.SourceStats{Name: s.Name, Foreign: s.Foreign, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
+		stats := runfile.SourceSamplingStats{Name: s.Name, Foreign: s.Foreign, SamplesGot: len(s.Samples), SamplesWanted: len(s.Samples)}
 		for _, gap := range s.Gaps {
 			stats.SamplesWanted += gap.Samples
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/runfile"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -39,7 +41,7 @@ type follower struct {
 	series  map[string]int // index by key
 	last    map[int]float64
 	dropped map[string]bool
-	stats   SourceStats
+	stats   runfile.SourceSamplingStats
 	cpu     time.Duration
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // flushInterval is the longest part of a killed run that is lost.
@@ -73,7 +75,7 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 				return source.Foreign && s.resting.Load() || source.Closed != nil && source.Closed()
 			},
 			series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
-			stats: SourceStats{Name: source.Name, Foreign: source.Foreign},
+			stats: runfile.SourceSamplingStats{Name: source.Name, Foreign: source.Foreign},
 		}
 		s.followers = append(s.followers, f)
 		s.running.Go(func() { f.follow(ctx, s.stop) })
@@ -155,11 +157,11 @@ func (s *Sampler) takeEngineBorders() {
 
 // Stop takes the border samples that are still due, completes the file and returns what was sampled. It must be called
 // exactly once, after the last Mark. The error is that of the file: a full disk, for instance.
-func (s *Sampler) Stop() (Stats, error) {
+func (s *Sampler) Stop() (runfile.SamplingStats, error) {
 	close(s.stop)
 	s.running.Wait()
 	s.out.put(line{End: true})
-	var stats Stats
+	var stats runfile.SamplingStats
 	s.client.CloseIdleConnections()
 	for _, f := range s.followers {
 		f.client.CloseIdleConnections() // a source's own client

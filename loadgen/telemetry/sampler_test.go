@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/runfile"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -65,7 +67,7 @@ func start(t *testing.T, o Options) *Sampler {
 	return s
 }
 
-func stop(t *testing.T, s *Sampler) Stats {
+func stop(t *testing.T, s *Sampler) runfile.SamplingStats {
 	t.Helper()
 	stats, err := s.Stop()
 	if err != nil {

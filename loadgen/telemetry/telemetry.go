@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/telemetry/sampling"
 )
 
 // Source is one page: that of an exporter, named after the host that it measures, or that of an engine.
@@ -64,12 +62,6 @@ const (
 // SeriesLimit is how many series a file keeps of one source: a GB10 has 220, one with fifty containers 2,000. Series
 // that evidence is graded by are kept first; the file counts the dropped ones by family.
 const SeriesLimit = 5000
-
-// Stats are the counts of a Sampler, and SourceStats those of one source.
-type (
-	Stats       = sampling.Stats
-	SourceStats = sampling.SourceStats
-)
 
 // validate checks all options before the first scrape, and completes the URLs.
 func (o Options) validate() (Options, error) {

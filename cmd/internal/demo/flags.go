@@ -28,7 +28,7 @@ type showOptions struct {
 // defaultShowAddress is the address of a demo that is kept open.
 const defaultShowAddress = "127.0.0.1:10423"
 
-const defaultHealthURL = "http://" + exporter.DefaultAddress + healthyPath
+const defaultHealthURL = "http://" + exporter.DefaultAddress + webserver.HealthPath
 
 // commandLine is the parsed command line.
 type commandLine struct {

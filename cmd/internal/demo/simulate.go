@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter"
 )
 
@@ -40,9 +41,6 @@ type simulation struct {
 	events    int       // events so far
 	nextEvent time.Time // the time of the next one
 }
-
-// healthyPath is that of the exporter's health page, which here also reports failed runs.
-const healthyPath = "/-/healthy"
 
 // simulate runs until ctx ends. The run in flight then drains as on an interrupt of uma-load.
 func (p Program) simulate(ctx context.Context, o simulateOptions) int {
@@ -154,7 +152,8 @@ func (s *simulation) exporterURL() string {
 func (s *simulation) exporterHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.stage.exporterHandler())
-	mux.HandleFunc("GET "+healthyPath, func(w http.ResponseWriter, r *http.Request) {
+	// The health page of the exporter, which here also reports failed runs.
+	mux.HandleFunc("GET "+webserver.HealthPath, func(w http.ResponseWriter, r *http.Request) {
 		if trouble := s.trouble.Load(); trouble != nil {
 			http.Error(w, *trouble, http.StatusServiceUnavailable)
 			return

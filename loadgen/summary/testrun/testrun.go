@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/runfile"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -99,7 +101,7 @@ func Sampled(t *testing.T, pages map[string]Page, phases []telemetry.Phase, tota
 }
 
 // sample writes a telemetry file, with the sources in that order.
-func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration, order ...string) (path string, stats telemetry.Stats) {
+func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total time.Duration, order ...string) (path string, stats runfile.SamplingStats) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), rundir.TelemetryFile)
 	synctest.Test(t, func(t *testing.T) {
