@@ -2,12 +2,12 @@
 // panels, their time ranges and steps, so that tests and the preview send a query exactly as Grafana would.
 //
 // The preview shows dashboards without a Grafana: it queries one Prometheus and draws pages, which show that they are a
-// preview. It draws what the dashboards of this project use, and is no substitute for Grafana. It only reads, connects to
-// the configured Prometheus only, and its pages load nothing from other servers.
+// preview. It is no substitute for Grafana. It only reads, connects to the configured Prometheus only, and its pages
+// load nothing from other servers.
 //
 // The rules are those of Grafana 12 and 13, from its documentation and its public source; each comment names its
-// source, and any difference that is on purpose. The package supports only the classic schema (v1) and the Prometheus
-// data source.
+// source, and any difference that is on purpose. The package supports the classic schema (v1), the Prometheus data
+// source, and of both what the dashboards of this project use; a variable of another kind is an error.
 package grafana
 
 import (
@@ -22,8 +22,6 @@ type Dashboard struct {
 	Tags                    []string
 	// From and To are the time range as written, such as now-30m and now.
 	From, To string
-	// Refresh is the time between two refreshes as written, "" for none.
-	Refresh string
 	// Panels are all panels from top to bottom, including those of collapsed rows, without the rows.
 	Panels []Panel
 	// Rows are the titles between the panels.
@@ -35,10 +33,8 @@ type Dashboard struct {
 
 // Row is a line across the dashboard that titles the panels below it.
 type Row struct {
-	ID        int
-	Title     string
-	Place     Place
-	Collapsed bool
+	Title string
+	Place Place
 }
 
 // Place is the position and size of a panel, in grid units: a dashboard is 24 wide.
@@ -54,11 +50,8 @@ type Panel struct {
 	Row     string
 	Place   Place `json:"gridPos"`
 	Targets []Target
-	// MaxDataPoints and Interval are the panel's own query options, 0 and "" for none.
-	MaxDataPoints int
-	Interval      string
-	// Repeat is a variable: Grafana repeats the panel for each of its values.
-	Repeat          string
+	// MaxDataPoints is the panel's own resolution, 0 for its width.
+	MaxDataPoints   int
 	Links           []Link
 	FieldConfig     json.RawMessage
 	Options         json.RawMessage
@@ -71,39 +64,26 @@ type Target struct {
 	Expr         string
 	LegendFormat string
 	// Format is time_series, table or heatmap; "" is time_series.
-	Format         string
-	Instant, Range bool
-	// Interval is the minimum step of this query, "" for none.
-	Interval       string
-	IntervalFactor int
-	Hide           bool
-	Datasource     Datasource
+	Format string
+	// Instant queries the end of the range only.
+	Instant bool
 }
-
-// Datasource is the data source of a query; the uid may be a variable.
-type Datasource struct{ Type, UID string }
 
 // Annotation marks times by a query.
 type Annotation struct {
-	Name            string
-	Enable, Hide    bool
-	IconColor       string
-	Expr            string
-	Step            string
-	TitleFormat     string
-	TextFormat      string
-	TagKeys         string
-	UseValueForTime bool
-	Datasource      Datasource
+	Name        string
+	Enable      bool
+	IconColor   string
+	Expr        string
+	TitleFormat string
+	TextFormat  string
 }
 
-// Link leads to other dashboards, by tags or by an address.
+// Link leads to other dashboards by tags, or from a panel to an address.
 type Link struct {
-	Title, Type, URL      string
+	Title, URL            string
 	Tags                  []string
 	KeepTime, IncludeVars bool
-	AsDropdown            bool
-	TargetBlank           bool
 }
 
 // file is the JSON of a dashboard.
@@ -111,7 +91,6 @@ type file struct {
 	UID, Title, Description string
 	Tags                    []string
 	Time                    struct{ From, To string }
-	Refresh                 json.RawMessage // a text, or false
 	SchemaVersion           int
 	Panels                  []filePanel
 	Templating              struct{ List []fileVariable }
@@ -121,8 +100,7 @@ type file struct {
 
 type filePanel struct {
 	Panel
-	Collapsed bool
-	Panels    []Panel
+	Panels []Panel
 }
 
 // Read reads a dashboard of the classic schema.
@@ -137,9 +115,6 @@ func Read(content []byte) (Dashboard, error) {
 	d := Dashboard{
 		UID: f.UID, Title: f.Title, Description: f.Description, Tags: f.Tags,
 		From: f.Time.From, To: f.Time.To, Links: f.Links, Annotations: f.Annotations.List,
-	}
-	if json.Unmarshal(f.Refresh, &d.Refresh) != nil { // false
-		d.Refresh = ""
 	}
 	d.lay(f.Panels)
 	for _, v := range f.Templating.List {
@@ -163,7 +138,7 @@ func (d *Dashboard) lay(panels []filePanel) {
 			continue
 		}
 		row = p.Title
-		d.Rows = append(d.Rows, Row{ID: p.ID, Title: p.Title, Place: p.Place, Collapsed: p.Collapsed})
+		d.Rows = append(d.Rows, Row{Title: p.Title, Place: p.Place})
 		for _, inside := range p.Panels {
 			inside.Row = row
 			d.Panels = append(d.Panels, inside)

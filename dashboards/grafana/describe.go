@@ -35,7 +35,6 @@ type panelOf struct {
 	Title           string          `json:"title"`
 	Description     string          `json:"description"`
 	Place           Place           `json:"place"`
-	Repeat          string          `json:"repeat"`
 	Links           []linkOf        `json:"links"`
 	FieldConfig     json.RawMessage `json:"fieldConfig"`
 	Options         json.RawMessage `json:"options"`
@@ -49,7 +48,7 @@ type variableOf struct {
 	Hidden  bool     `json:"hidden"`
 	Multi   bool     `json:"multi"`
 	All     bool     `json:"all"`
-	Options []Option `json:"options"`
+	Options []string `json:"options"`
 	Current []string `json:"current"`
 	Problem string   `json:"problem"`
 }
@@ -80,7 +79,7 @@ func describe(d Dashboard, all []Dashboard, l look, scope Scope) description {
 
 func describePanel(p Panel, scope Scope) panelOf {
 	out := panelOf{
-		ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place, Repeat: p.Repeat,
+		ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place,
 		FieldConfig: filledIn(p.FieldConfig, scope), Options: filledIn(p.Options, scope), Transformations: p.Transformations, Links: []linkOf{},
 	}
 	if len(out.Transformations) == 0 {
@@ -94,14 +93,14 @@ func describePanel(p Panel, scope Scope) panelOf {
 
 func describeVariable(v Resolved) variableOf {
 	out := variableOf{
-		Name: v.Name, Label: v.Label, Kind: v.Kind, Hidden: v.Hide == 2 || v.Kind == KindConstant, Multi: v.Multi, All: v.IncludeAll,
+		Name: v.Name, Label: v.Label, Kind: v.Kind, Hidden: v.Hide == 2, Multi: v.Multi, All: v.IncludeAll,
 		Options: v.Options, Current: v.Current,
 	}
 	if out.Label == "" {
 		out.Label = v.Name
 	}
 	if out.Options == nil {
-		out.Options = []Option{}
+		out.Options = []string{}
 	}
 	if v.Err != nil {
 		out.Problem = v.Err.Error()
@@ -139,8 +138,8 @@ func fill(node any, scope Scope) any {
 	return node
 }
 
-// otherPages returns the links of a dashboard: one to every dashboard that shares a tag, or an address; with the time
-// range and the variables if the link includes them.
+// otherPages returns the links of a dashboard, one to every dashboard that shares a tag, with the time range and the
+// variables if the link includes them.
 func otherPages(d Dashboard, all []Dashboard, l look, scope Scope) []linkOf {
 	links := []linkOf{}
 	for _, link := range d.Links {
@@ -152,13 +151,9 @@ func otherPages(d Dashboard, all []Dashboard, l look, scope Scope) []linkOf {
 			parameters.Set("from", l.from)
 			parameters.Set("to", l.to)
 		}
-		if link.Type == "link" {
-			links = append(links, linkOf{scope.Titled(link.Title), withParameters(scope.Written(link.URL), parameters)})
-			continue
-		}
 		for _, other := range all {
 			if other.UID != d.UID && shareTag(link.Tags, other.Tags) {
-				links = append(links, linkOf{other.Title, withParameters("/d/"+url.PathEscape(other.UID), parameters)})
+				links = append(links, linkOf{other.Title, strings.TrimSuffix("/d/"+url.PathEscape(other.UID)+"?"+parameters.Encode(), "?")})
 			}
 		}
 	}
@@ -168,15 +163,4 @@ func otherPages(d Dashboard, all []Dashboard, l look, scope Scope) []linkOf {
 // shareTag reports whether a dashboard has all tags of a link, as in Grafana's search.
 func shareTag(wanted, has []string) bool {
 	return !slices.ContainsFunc(wanted, func(tag string) bool { return !slices.Contains(has, tag) })
-}
-
-func withParameters(address string, parameters url.Values) string {
-	if len(parameters) == 0 {
-		return address
-	}
-	separator := "?"
-	if strings.Contains(address, "?") {
-		separator = "&"
-	}
-	return address + separator + parameters.Encode()
 }

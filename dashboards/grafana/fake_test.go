@@ -57,11 +57,11 @@ func answering(w http.ResponseWriter, r *http.Request) {
 }
 
 const board = `{"uid":"b","title":"Board <b>$host</b>","description":"<script>","schemaVersion":42,"tags":["t"],
-"time":{"from":"now-30m","to":"now"},"links":[{"type":"dashboards","tags":["t"],"keepTime":true,"includeVars":true},{"type":"link","title":"out","url":"/x?a=$host"}],
+"time":{"from":"now-30m","to":"now"},"links":[{"type":"dashboards","tags":["t"],"keepTime":true,"includeVars":true}],
 "templating":{"list":[{"name":"host","type":"query","query":"label_values(up, host)"}]},
 "annotations":{"list":[{"name":"runs","enable":true,"expr":"run{host=\"$host\"}","iconColor":"blue","titleFormat":"of {{host}}"},{"name":"off","expr":"never"}]},
 "panels":[{"id":1,"type":"row","title":"Row"},
-{"id":2,"type":"timeseries","title":"On $host","gridPos":{"x":0,"y":1,"w":12,"h":8},"fieldConfig":{"defaults":{"links":[{"url":"/d/c?v=${__value.raw}&h=${host:percentencode}"}]}},
+{"id":2,"type":"timeseries","title":"On $host","gridPos":{"x":0,"y":1,"w":12,"h":8},"fieldConfig":{"defaults":{"links":[{"url":"/d/c?v=${__value.raw}&${host:queryparam}"}]}},
 "targets":[{"refId":"A","expr":"m{host=\"$host\"}","range":true,"legendFormat":"{{host}}"},{"refId":"B","expr":"rate(m[$__rate_interval])","instant":true,"format":"table"}]},
 {"id":3,"type":"stat","title":"Refused","targets":[{"refId":"A","expr":"m{a="}]}]}`
 

@@ -94,18 +94,14 @@ func (p *prometheus) answerEvents(ctx context.Context, scope Scope, d Dashboard)
 }
 
 // marks makes events of an annotation's series: times at which the value is above 0 and no more
-// than a step apart are one event (processAnnotationResponse in Grafana's data source). With
-// UseValueForTime the value is the time, in milliseconds.
+// than a step apart are one event (processAnnotationResponse in Grafana's data source).
 func marks(a Annotation, q Query, found result) []event {
 	var events []event
 	for _, s := range found.series {
 		open := -1
 		for _, p := range s.Points {
-			value, at := valueOf(p.value), p.at.UnixMilli()
-			if a.UseValueForTime {
-				value, at = 1, int64(value)
-			}
-			if !(value > 0) {
+			at := p.at.UnixMilli()
+			if !(valueOf(p.value) > 0) {
 				continue
 			}
 			if open >= 0 && at <= events[open].To+q.Step.Milliseconds() {

@@ -1,9 +1,6 @@
 package grafana
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 const (
 	// defaultScrape is the data source's default of the scrape interval.
@@ -17,36 +14,33 @@ const (
 
 // pace is the timing of a query over its range.
 type pace struct {
-	interval time.Duration // by the width of the panel
-	step     time.Duration // of the query
-	rate     time.Duration // $__rate_interval
+	step time.Duration // of the query
+	rate time.Duration // $__rate_interval
 }
 
 // paceOf computes the steps of a query, by two stages of Grafana: the panel's (calculateInterval
-// in its rangeutil: the range over the number of points, rounded, at least the least interval)
+// in its rangeutil: the range over the number of points, rounded, at least the scrape interval)
 // and the data source's (calculatePrometheusInterval, calculateRateInterval and
-// interpolateVariables in promlib). A least interval of the panel or the query replaces the
-// scrape interval of the data source; only that of the query is a part of $__rate_interval.
-func paceOf(window Window, points int, scrape, panelLeast, queryLeast time.Duration) pace {
+// interpolateVariables in promlib). The least interval of a query, 0 for none, replaces the
+// scrape interval in the second.
+func paceOf(window Window, points int, scrape, least time.Duration) pace {
 	if points <= 0 {
 		points = defaultPoints
 	}
 	if scrape <= 0 {
 		scrape = defaultScrape
 	}
-	least := scrape
-	if panelLeast > 0 {
-		least = panelLeast
-	}
 	bySize := roundInterval(window.Length() / time.Duration(points))
-	p := pace{interval: max(bySize, least)}
-	least = p.interval
-	if queryLeast > 0 {
-		least, scrape = queryLeast, queryLeast
+	interval := max(bySize, scrape)
+	if least <= 0 {
+		least = interval
+	} else {
+		scrape = least
 	}
-	p.step = max(bySize, least, roundInterval(window.Length()/mostSteps))
-	p.rate = max(p.interval+scrape, 4*scrape)
-	return p
+	return pace{
+		step: max(bySize, least, roundInterval(window.Length()/mostSteps)),
+		rate: max(interval+scrape, 4*scrape),
+	}
 }
 
 // roundInterval rounds to intervals that are easy to read (RoundInterval in gtime of Grafana's plugin SDK).
@@ -73,20 +67,6 @@ func roundInterval(d time.Duration) time.Duration {
 		}
 	}
 	return 365 * day
-}
-
-// formatInterval writes an interval in the largest unit that it fills (FormatInterval in gtime).
-func formatInterval(d time.Duration) string {
-	const day = 24 * time.Hour
-	for _, unit := range []struct {
-		length time.Duration
-		name   string
-	}{{365 * day, "y"}, {day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if d >= unit.length {
-			return strconv.FormatInt(int64(d/unit.length), 10) + unit.name
-		}
-	}
-	return strconv.FormatInt(max(1, d.Milliseconds()), 10) + "ms"
 }
 
 // align rounds a time down to a multiple of a step since 1970 (AlignTimeRange in promlib, for a

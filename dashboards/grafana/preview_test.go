@@ -81,11 +81,8 @@ func TestLinksKeepTimeAndVariables(t *testing.T) {
 	if got := at(t, parts["dashboard"], "links", 0, "url"); got != "/d/c?from=now-1h&to=now-1m&var-host=a%26b" {
 		t.Errorf("link %v", got)
 	}
-	if got := at(t, parts["dashboard"], "links", 1, "url"); got != "/x?a=a&b" {
-		t.Errorf("link %v", got)
-	}
 	config := at(t, parts["dashboard"], "panels", 0, "fieldConfig", "defaults", "links", 0, "url")
-	if config != "/d/c?v=${__value.raw}&h=a%26b" {
+	if config != "/d/c?v=${__value.raw}&var-host=a%26b" {
 		t.Errorf("link of a cell %v", config)
 	}
 	if got := at(t, parts["dashboard"], "panels", 0, "title"); got != "On a&b" {

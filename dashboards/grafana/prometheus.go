@@ -166,19 +166,15 @@ func (p *prometheus) labelValues(ctx context.Context, label, selector string, wi
 	return values, nil
 }
 
-func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) (Answer, error) {
+func (p *prometheus) instant(ctx context.Context, expression string, at time.Time) ([]Sample, error) {
 	result, err := p.query(ctx, Query{Expr: expression, Instant: true, To: at})
-	if err != nil {
-		return Answer{}, err
-	}
-	answer := Answer{Scalar: result.scalar}
+	var samples []Sample
 	for _, s := range result.series {
-		if len(s.Points) > 0 {
-			last := s.Points[len(s.Points)-1]
-			answer.Samples = append(answer.Samples, Sample{Labels: s.Labels, Value: last.value, Time: last.at})
+		for _, p := range s.Points {
+			samples = append(samples, Sample{Labels: s.Labels, Value: p.value, Time: p.at})
 		}
 	}
-	return answer, nil
+	return samples, err
 }
 
 // query sends a query of a panel.

@@ -12,34 +12,35 @@ import (
 func TestStepsFollowTheWidthAndTheLeastInterval(t *testing.T) {
 	window := func(d time.Duration) Window { return Window{noon.Add(-d), noon} }
 	for _, c := range []struct {
-		name                           string
-		length                         time.Duration
-		points                         int
-		scrape, panelLeast, queryLeast time.Duration
-		step, rate                     time.Duration
+		name               string
+		length             time.Duration
+		points             int
+		scrape, queryLeast time.Duration
+		step, rate         time.Duration
 	}{
-		{"short range, no setting", 30 * time.Minute, 1000, 0, 0, 0, 15 * time.Second, time.Minute},
-		{"scrape interval of 5 s", 30 * time.Minute, 1000, 5 * time.Second, 0, 0, 5 * time.Second, 20 * time.Second},
-		{"long range", 24 * time.Hour, 1000, 5 * time.Second, 0, 0, time.Minute, 65 * time.Second},
-		{"a week", 7 * 24 * time.Hour, 600, 15 * time.Second, 0, 0, 15 * time.Minute, 15*time.Minute + 15*time.Second},
-		{"least interval of the panel", 30 * time.Minute, 1000, 5 * time.Second, 30 * time.Second, 0, 30 * time.Second, 35 * time.Second},
-		{"least interval of the query", 30 * time.Minute, 1000, 5 * time.Second, 0, 30 * time.Second, 30 * time.Second, 2 * time.Minute},
-		{"no width", 25 * time.Hour, 0, 5 * time.Second, 0, 0, time.Minute, 65 * time.Second},
-		{"too many points asked for", 30 * 24 * time.Hour, 1e6, time.Second, 0, 0, 5 * time.Minute, 4 * time.Second},
+		{"short range, no setting", 30 * time.Minute, 1000, 0, 0, 15 * time.Second, time.Minute},
+		{"scrape interval of 5 s", 30 * time.Minute, 1000, 5 * time.Second, 0, 5 * time.Second, 20 * time.Second},
+		{"long range", 24 * time.Hour, 1000, 5 * time.Second, 0, time.Minute, 65 * time.Second},
+		{"a week", 7 * 24 * time.Hour, 600, 15 * time.Second, 0, 15 * time.Minute, 15*time.Minute + 15*time.Second},
+		{"least interval of the query", 30 * time.Minute, 1000, 5 * time.Second, 30 * time.Second, 30 * time.Second, 2 * time.Minute},
+		{"no width", 25 * time.Hour, 0, 5 * time.Second, 0, time.Minute, 65 * time.Second},
+		{"too many points asked for", 30 * 24 * time.Hour, 1e6, time.Second, 0, 5 * time.Minute, 4 * time.Second},
 	} {
-		p := paceOf(window(c.length), c.points, c.scrape, c.panelLeast, c.queryLeast)
+		p := paceOf(window(c.length), c.points, c.scrape, c.queryLeast)
 		if p.step != c.step || p.rate != c.rate {
 			t.Errorf("%s: step %s, rate %s; want %s, %s", c.name, p.step, p.rate, c.step, c.rate)
 		}
 	}
 }
 
-func TestIntervalsAreRoundedAndWrittenAsGrafanaDoes(t *testing.T) {
-	for given, want := range map[time.Duration]string{
-		0: "1ms", 12 * time.Millisecond: "10ms", 1800 * time.Millisecond: "2s", 3600 * time.Millisecond: "5s", 86400 * time.Millisecond: "1m",
-		100 * time.Second: "2m", 2 * time.Hour: "2h", 40 * time.Hour: "1d", 10 * 24 * time.Hour: "7d", 400 * 24 * time.Hour: "1y",
+func TestIntervalsAreRoundedAsGrafanaDoes(t *testing.T) {
+	const day = 24 * time.Hour
+	for given, want := range map[time.Duration]time.Duration{
+		0: time.Millisecond, 12 * time.Millisecond: 10 * time.Millisecond, 1800 * time.Millisecond: 2 * time.Second,
+		3600 * time.Millisecond: 5 * time.Second, 86400 * time.Millisecond: time.Minute, 100 * time.Second: 2 * time.Minute,
+		2 * time.Hour: 2 * time.Hour, 40 * time.Hour: day, 10 * day: 7 * day, 400 * day: 365 * day,
 	} {
-		if got := formatInterval(roundInterval(given)); got != want {
+		if got := roundInterval(given); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)
 		}
 	}
@@ -67,24 +68,15 @@ func TestTimesAreReadAsGrafanaWritesThem(t *testing.T) {
 	if _, err := ParseWindow("now", "now-1h", noon); err == nil {
 		t.Error("a range that ends before it begins is accepted")
 	}
-	for _, text := range []string{"", "5", "0s", "5 s", "-1m", "1e9s", "9999999y"} {
-		if d, err := ParseInterval(text); err == nil {
-			t.Errorf("interval %q is %s", text, d)
-		}
-	}
-	if d, err := ParseInterval(">1.5m"); err != nil || d != 90*time.Second {
-		t.Errorf("interval %s, %v", d, err)
-	}
 }
 
-func TestATargetIsAskedOverTheRangeForItsEndOrBoth(t *testing.T) {
+func TestATargetIsAskedOverTheRangeOrForItsEnd(t *testing.T) {
 	s := testScope()
 	p := Panel{Targets: []Target{
-		{RefID: "A", Expr: `a{host="$host"}`, Range: true, LegendFormat: "$host {{l}}"},
+		{RefID: "A", Expr: `a{host="$host"}`, LegendFormat: "$host {{l}}"},
 		{RefID: "B", Expr: "b", Instant: true, Format: "table"},
-		{RefID: "C", Expr: "rate(c[$__rate_interval])", Instant: true, Range: true, Interval: "10s"},
-		{RefID: "D", Expr: "d"},
-		{RefID: "E", Expr: "e", Hide: true}, {RefID: "F"},
+		{RefID: "C", Expr: "rate(c[$__rate_interval])"},
+		{RefID: "D"},
 	}}
 	queries, err := s.Queries(p, 400)
 	if err != nil {
@@ -98,14 +90,14 @@ func TestATargetIsAskedOverTheRangeForItsEndOrBoth(t *testing.T) {
 		}
 		got = append(got, q.RefID+" "+q.Expr+" "+kind+" "+q.Legend+q.Format)
 	}
-	want := []string{`A a{host="spark"} range 5s spark {{l}}`, "B b instant table", "C rate(c[40s]) range 10s ", "C-Instant rate(c[40s]) instant ", "D d range 5s "}
+	want := []string{`A a{host="spark"} range 5s spark {{l}}`, "B b instant table", "C rate(c[20s]) range 5s "}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("queries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if queries[0].To.UnixMilli() != 1_700_000_000_000 || !queries[1].To.Equal(s.Window.To) {
 		t.Errorf("a range ends at %s, an instant is %s", queries[0].To, queries[1].To)
 	}
-	p.Targets = []Target{{RefID: "A", Expr: "x", Interval: "soon"}, {RefID: "B", Expr: "`$evil`"}}
+	p.Targets = []Target{{RefID: "A", Expr: `"\$host"`}, {RefID: "B", Expr: "`$evil`"}}
 	if _, err := s.Queries(p, 400); err == nil || !strings.Contains(err.Error(), "query A") || !strings.Contains(err.Error(), "query B") {
 		t.Errorf("error %v", err)
 	}
@@ -115,9 +107,6 @@ func TestAnAnnotationIsAskedEveryMinute(t *testing.T) {
 	q, err := testScope().Annotation(Annotation{Expr: `r{host="$host"}`})
 	if err != nil || q.Step != time.Minute || q.Expr != `r{host="spark"}` {
 		t.Errorf("%+v, %v", q, err)
-	}
-	if q, _ := testScope().Annotation(Annotation{Expr: "r", Step: "10s"}); q.Step != 10*time.Second {
-		t.Errorf("step %s", q.Step)
 	}
 }
 
@@ -144,6 +133,17 @@ func TestTheCommittedDashboardsAreReadWhole(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		checkQueries(t, path, d, window)
+		checkFeatures(t, path, content)
+	}
+}
+
+// checkFeatures finds what Grafana would do and this package does not read: repeated panels, queries that are hidden or
+// have an interval of their own, options of a scene.
+func checkFeatures(t *testing.T, path string, content []byte) {
+	for _, feature := range []string{`"repeat"`, `"interval"`, `"intervalFactor"`, `"hide": true`, `"useValueForTime"`, `"step"`, `"type": "link"`} {
+		if strings.Contains(string(content), feature) {
+			t.Errorf("%s has %s, which is not read here", path, feature)
+		}
 	}
 }
 
@@ -151,8 +151,8 @@ func TestTheCommittedDashboardsAreReadWhole(t *testing.T) {
 func checkQueries(t *testing.T, path string, d Dashboard, window Window) {
 	source := Source{
 		LabelValues: func(context.Context, string, string, Window) ([]string, error) { return []string{`sp"ark`}, nil },
-		Instant: func(context.Context, string, time.Time) (Answer, error) {
-			return Answer{Samples: []Sample{{Labels: map[string]string{"run": "r"}, Value: "1", Time: noon}}}, nil
+		Instant: func(context.Context, string, time.Time) ([]Sample, error) {
+			return []Sample{{Labels: map[string]string{"run": "r"}, Value: "1", Time: noon}}, nil
 		},
 	}
 	s := Resolve(context.Background(), d, Settings{Source: "prometheus", Window: window}, source)
@@ -181,9 +181,12 @@ func TestWhatIsNoDashboardIsRefused(t *testing.T) {
 	for content, want := range map[string]string{
 		"":   "not a dashboard",
 		"{}": "classic schema",
-		`{"apiVersion":"dashboard.grafana.app/v2","spec":{}}`:                                                "classic schema",
-		`{"uid":"u","title":"t","schemaVersion":42,"templating":{"list":[{"name":"a","type":"adhoc"}]}}`:     `variable "a" is of the kind "adhoc"`,
-		`{"uid":"u","title":"t","schemaVersion":42,"panels":[{"type":"row","panels":[{"id":"no number"}]}]}`: "not a dashboard",
+		`{"apiVersion":"dashboard.grafana.app/v2","spec":{}}`:                                                              "classic schema",
+		`{"uid":"u","title":"t","schemaVersion":42,"templating":{"list":[{"name":"a","type":"adhoc"}]}}`:                   `variable "a" is of the kind "adhoc"`,
+		`{"uid":"u","title":"t","schemaVersion":42,"templating":{"list":[{"name":"a","type":"query","sort":3}]}}`:          "in the order 3",
+		`{"uid":"u","title":"t","schemaVersion":42,"templating":{"list":[{"name":"a","type":"query","regex":"/x/g"}]}}`:    "without flags",
+		`{"uid":"u","title":"t","schemaVersion":42,"templating":{"list":[{"name":"a","type":"query","regex":"/(?=x)/"}]}}`: `variable "a": regular expression /(?=x)/`,
+		`{"uid":"u","title":"t","schemaVersion":42,"panels":[{"type":"row","panels":[{"id":"no number"}]}]}`:               "not a dashboard",
 	} {
 		if _, err := Read([]byte(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", content, err)
@@ -192,11 +195,11 @@ func TestWhatIsNoDashboardIsRefused(t *testing.T) {
 }
 
 func TestPanelsOfCollapsedRowsAreFound(t *testing.T) {
-	d, err := Read([]byte(`{"uid":"u","title":"t","schemaVersion":42,"refresh":false,"panels":[
+	d, err := Read([]byte(`{"uid":"u","title":"t","schemaVersion":42,"panels":[
 		{"id":1,"type":"stat","title":"above"},
 		{"id":2,"type":"row","title":"open","panels":[]},{"id":3,"type":"text","title":"in open"},
 		{"id":4,"type":"row","title":"closed","collapsed":true,"panels":[{"id":5,"type":"table","title":"in closed"}]}],
-		"templating":{"list":[{"name":"v","type":"query","query":{"query":"label_values(v)","refId":"x"},"current":{"value":["a","b"]},"datasource":"old name"}]}}`))
+		"templating":{"list":[{"name":"v","type":"query","query":"label_values(v)","current":{"value":["a","b"]}}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +207,8 @@ func TestPanelsOfCollapsedRowsAreFound(t *testing.T) {
 	for _, p := range d.Panels {
 		got = append(got, p.Title+" < "+p.Row)
 	}
-	if strings.Join(got, ", ") != "above < , in open < open, in closed < closed" || len(d.Rows) != 2 || !d.Rows[1].Collapsed || d.Refresh != "" {
-		t.Errorf("panels %v, rows %v, refresh %q", got, d.Rows, d.Refresh)
+	if strings.Join(got, ", ") != "above < , in open < open, in closed < closed" || len(d.Rows) != 2 {
+		t.Errorf("panels %v, rows %v", got, d.Rows)
 	}
 	if v := d.Variables[0]; v.Query != "label_values(v)" || len(v.Current) != 2 {
 		t.Errorf("variable %+v", v)

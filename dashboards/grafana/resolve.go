@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,18 +15,11 @@ import (
 type Source struct {
 	// LabelValues lists the values of a label in a time range, among the series that the selector matches, "" for all.
 	LabelValues func(ctx context.Context, label, selector string, window Window) ([]string, error)
-	// Instant evaluates an expression at one time.
-	Instant func(ctx context.Context, expression string, at time.Time) (Answer, error)
+	// Instant evaluates an expression at one time. Its result is a vector.
+	Instant func(ctx context.Context, expression string, at time.Time) ([]Sample, error)
 }
 
-// Answer is the result of an instant query.
-type Answer struct {
-	// Scalar reports that the result is a number and not a vector.
-	Scalar  bool
-	Samples []Sample
-}
-
-// Sample is one value; the text is as Prometheus writes it. A scalar has no labels.
+// Sample is one value; the text is as Prometheus writes it.
 type Sample struct {
 	Labels map[string]string
 	Value  string
@@ -40,13 +34,16 @@ func Resolve(ctx context.Context, d Dashboard, settings Settings, source Source)
 	waiting := slices.Clone(d.Variables)
 	for len(waiting) > 0 {
 		next, err := nextOf(waiting)
-		variable := waiting[next]
+		r := Resolved{Variable: waiting[next], Err: err}
 		waiting = slices.Delete(waiting, next, next+1)
-		r := Resolved{Variable: variable, Err: err}
-		if err == nil {
-			r.Options, r.Err = s.options(ctx, variable, source)
+		if r.Kind == KindDatasource {
+			r.Options = []string{s.Source}
+		} else if err == nil {
+			var found []string
+			found, r.Err = s.find(ctx, r.Query, source)
+			r.Options = r.options(found)
 		}
-		r.Current = r.choose(settings.Chosen)
+		r.Current = r.choose(settings.Chosen[r.Name])
 		s.Variables = append(s.Variables, r)
 	}
 	slices.SortStableFunc(s.Variables, func(a, b Resolved) int { return d.position(a.Name) - d.position(b.Name) })
@@ -61,11 +58,7 @@ func (d Dashboard) position(name string) int {
 // with an error: Grafana would load for ever.
 func nextOf(waiting []Variable) (int, error) {
 	for i, v := range waiting {
-		needs := mentions(v.Query + v.Regex + v.Datasource.UID)
-		if v.Kind == KindCustom || v.Kind == KindTextbox || v.Kind == KindConstant {
-			needs = mentions(v.Query)
-		}
-		free := !slices.ContainsFunc(needs, func(m mention) bool {
+		free := !slices.ContainsFunc(mentions(v.Query+v.Datasource), func(m mention) bool {
 			return slices.ContainsFunc(waiting, func(other Variable) bool { return other.Name == m.name })
 		})
 		if free {
@@ -75,117 +68,81 @@ func nextOf(waiting []Variable) (int, error) {
 	return 0, errors.New("it needs a variable that needs it")
 }
 
-// options returns the options of a variable.
-func (s Scope) options(ctx context.Context, v Variable, source Source) ([]Option, error) {
-	switch v.Kind {
-	case KindDatasource:
-		return []Option{{s.Source, s.Source}}, nil
-	case KindCustom, KindInterval:
-		return listed(s.Written(v.Query)), nil
-	case KindTextbox, KindConstant:
-		return []Option{{v.Query, v.Query}}, nil
+// choose returns the value of a variable: that of the address, even if it is not an option, else the stored one if it
+// is an option, else the first option (MultiValueVariable in scenes). Without options it is empty, or All where there
+// is one.
+func (r Resolved) choose(asked []string) []string {
+	if r.Kind == KindDatasource {
+		return []string{r.Options[0]} // there is one data source
 	}
-	found, err := s.find(ctx, v, source)
-	if err != nil {
-		return nil, err
+	if len(asked) > 0 {
+		if r.IncludeAll && (slices.Contains(asked, All) || slices.Contains(asked, allText) || r.AllValue != "" && asked[0] == r.AllValue) {
+			return []string{All}
+		}
+		if r.Multi {
+			return asked
+		}
+		return asked[:1]
 	}
-	options, err := s.filtered(v, found)
-	if err != nil {
-		return nil, err
+	if r.IncludeAll && slices.Contains(r.Variable.Current, All) {
+		return []string{All}
 	}
-	sortOptions(options, v.Sort)
-	return options, nil
-}
-
-// filtered applies the variable's regular expression to every text: it takes the groups value and text, else the first
-// group, else the whole match (metricNamesToVariableValues in scenes). With the flag g every match counts. The
-// expression must be valid in Go too.
-func (s Scope) filtered(v Variable, found []string) ([]Option, error) {
-	pattern, every, err := s.pattern(v)
-	if err != nil {
-		return nil, err
-	}
-	var options []Option
-	seen := map[string]bool{}
-	for _, text := range found {
-		for _, option := range match(pattern, every, text) {
-			if !seen[option.Value] {
-				seen[option.Value] = true
-				options = append(options, option)
-			}
+	var valid []string
+	for _, value := range r.Variable.Current {
+		if slices.Contains(r.Options, value) {
+			valid = append(valid, value)
 		}
 	}
-	return options, nil
-}
-
-var slashed = regexp.MustCompile(`(?s)^/(.*)/([gimsuy]*)$`)
-
-// pattern reads a variable's regular expression: between slashes with flags, or a whole text
-// (stringToJsRegex in Grafana's data library).
-func (s Scope) pattern(v Variable) (pattern *regexp.Regexp, every bool, err error) {
-	if v.Regex == "" {
-		return nil, false, nil
-	}
-	text := s.written(v.Regex, "regex")
-	if parts := slashed.FindStringSubmatch(text); parts != nil {
-		every = strings.Contains(parts[2], "g")
-		text = parts[1]
-		if strings.Contains(parts[2], "i") {
-			text = "(?i)" + text
-		}
-	} else {
-		text = "^" + text + "$"
-	}
-	pattern, err = regexp.Compile(strings.ReplaceAll(text, `\/`, "/"))
-	if err != nil {
-		return nil, false, fmt.Errorf("regular expression %s: %w", v.Regex, err)
-	}
-	return pattern, every, nil
-}
-
-func match(pattern *regexp.Regexp, every bool, text string) []Option {
-	if pattern == nil {
-		return []Option{{text, text}}
-	}
-	count := 1
-	if every {
-		count = -1
-	}
-	found := pattern.FindAllStringSubmatch(text, count)
-	if len(found) == 0 {
+	switch {
+	case len(valid) > 0:
+		return valid
+	case len(r.Options) > 0:
+		return []string{r.Options[0]}
+	case r.IncludeAll:
+		return []string{All}
+	case r.Multi:
 		return nil
 	}
-	value, shown := named(pattern, found, "value"), named(pattern, found, "text")
-	switch {
-	case value != "" || shown != "":
-		return []Option{{Value: either(value, shown), Text: either(shown, value)}}
-	case pattern.NumSubexp() == 0:
-		return []Option{{text, text}}
-	}
-	var options []Option
-	for _, m := range found {
-		options = append(options, Option{m[1], m[1]})
-	}
-	return options
+	return []string{""}
 }
 
-func either(first, second string) string {
-	if first != "" {
-		return first
+// The query functions of a query variable (metric_find_query in Grafana's Prometheus library).
+var (
+	labelValues = regexp.MustCompile(`(?s)^label_values\((?:(.+),\s*)?([a-zA-Z_][a-zA-Z0-9_]*)\)\s*$`)
+	queryResult = regexp.MustCompile(`(?s)^query_result\((.+)\)\s*$`)
+)
+
+// find runs the query of a query variable. Its variables are written as in a query of a panel; the interval is the data
+// source's scrape interval.
+func (s Scope) find(ctx context.Context, query string, source Source) ([]string, error) {
+	question, err := s.Expr(query, 0)
+	if err != nil {
+		return nil, err
 	}
-	return second
+	if match := labelValues.FindStringSubmatch(question); match != nil {
+		return source.LabelValues(ctx, match[2], strings.TrimSpace(match[1]), s.Window)
+	}
+	if match := queryResult.FindStringSubmatch(question); match != nil {
+		samples, err := source.Instant(ctx, match[1], s.Window.To)
+		return resultLines(samples), err
+	}
+	return nil, fmt.Errorf("%q is no question that is known here: want label_values or query_result", query)
 }
 
-// named returns the match of the group of that name.
-func named(pattern *regexp.Regexp, found [][]string, group string) string {
-	i := pattern.SubexpIndex(group)
-	if i < 0 {
-		return ""
-	}
-	for _, m := range found {
-		if m[i] != "" {
-			return m[i]
+// resultLines are the lines that Grafana makes of a vector, to which it applies the variable's regular expression: for
+// every sample its series, its value and its time in milliseconds. Prometheus sorts labels by name.
+func resultLines(samples []Sample) []string {
+	var lines []string
+	for _, sample := range samples {
+		var labels []string
+		for name, value := range sample.Labels {
+			if name != nameLabel {
+				labels = append(labels, name+`="`+value+`"`) // not escaped: neither does Grafana
+			}
 		}
+		slices.Sort(labels)
+		series := sample.Labels[nameLabel] + "{" + strings.Join(labels, ",") + "}"
+		lines = append(lines, series+" "+sample.Value+" "+strconv.FormatInt(sample.Time.UnixMilli(), 10))
 	}
-	return ""
+	return lines
 }

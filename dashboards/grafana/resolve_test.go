@@ -3,6 +3,7 @@ package grafana
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // asked is a source that answers from tables and remembers what it was asked.
 type asked struct {
 	labels  map[string][]string // by label and selector
-	answers map[string]Answer   // by expression
+	answers map[string][]Sample // by expression
 	heard   []string
 }
 
@@ -25,14 +26,14 @@ func (a *asked) source() Source {
 			if values, ok := a.labels[label+" of "+selector]; ok {
 				return slices.Clone(values), nil
 			}
-			return nil, errors.New("nobody answers")
+			return nil, errors.New("no answer")
 		},
-		Instant: func(_ context.Context, expression string, at time.Time) (Answer, error) {
+		Instant: func(_ context.Context, expression string, at time.Time) ([]Sample, error) {
 			a.heard = append(a.heard, expression+" at "+at.Format("15:04"))
 			if answer, ok := a.answers[expression]; ok {
 				return answer, nil
 			}
-			return Answer{}, errors.New("nobody answers")
+			return nil, errors.New("no answer")
 		},
 	}
 }
@@ -46,14 +47,14 @@ func resolve(t *testing.T, a *asked, chosen map[string][]string, variables ...Va
 func TestAVariableThatNeedsAnotherIsAskedAfterIt(t *testing.T) {
 	a := &asked{
 		labels: map[string][]string{"host of up": {"spark-10", "spark-9"}, `run of runs{host="spark-9"}`: {"r1", "r2"}},
-		answers: map[string]Answer{`start{run="r2"}`: {Samples: []Sample{
+		answers: map[string][]Sample{`start{run="r2"}`: {
 			{Labels: map[string]string{"run": "r2", "host": "h"}, Value: "-300.5", Time: noon},
-		}}},
+		}},
 	}
 	s := resolve(t, a, map[string][]string{"run": {"r2"}},
-		Variable{Name: "shift", Kind: KindQuery, Query: `query_result(start{run="$run"})`, Regex: `/\} (\S+) /`, Hide: 2},
+		Variable{Name: "shift", Kind: KindQuery, Query: `query_result(start{run="$run"})`, Regex: regexp.MustCompile(`\} (\S+) `), Hide: 2},
 		Variable{Name: "run", Kind: KindQuery, Query: `label_values(runs{host="${host}"}, run)`},
-		Variable{Name: "host", Kind: KindQuery, Query: "label_values(up, host)", Sort: sortNatural, Datasource: Datasource{"prometheus", "${datasource}"}},
+		Variable{Name: "host", Kind: KindQuery, Query: "label_values(up, host)", Sort: sortNatural, Datasource: "${datasource}"},
 		Variable{Name: "datasource", Kind: KindDatasource},
 	)
 	if err := s.Err(); err != nil {
@@ -80,13 +81,13 @@ func TestVariablesThatNeedOneAnotherAreNamed(t *testing.T) {
 	}
 }
 
-func TestAVariableThatNobodyAnswersLeavesTheOthersAlone(t *testing.T) {
+func TestAVariableWithoutAnAnswerLeavesTheOthersAlone(t *testing.T) {
 	s := resolve(t, &asked{labels: map[string][]string{"b of ": {"1"}}}, nil,
 		Variable{Name: "a", Kind: KindQuery, Query: "label_values(x, a)"},
-		Variable{Name: "b", Kind: KindQuery, Query: "label_values({}, b)"},
+		Variable{Name: "b", Kind: KindQuery, Query: "label_values(b)"},
 		Variable{Name: "c", Kind: KindQuery, Query: "up"})
 	err := s.Err()
-	if err == nil || strings.Contains(err.Error(), "variable b") || !strings.Contains(err.Error(), "variable a: nobody answers") || !strings.Contains(err.Error(), `variable c: "up" is no question`) {
+	if err == nil || strings.Contains(err.Error(), "variable b") || !strings.Contains(err.Error(), "variable a: no answer") || !strings.Contains(err.Error(), `variable c: "up" is no question`) {
 		t.Errorf("error %v", err)
 	}
 	if got := s.Written("[$a] $b"); got != "[] 1" {
@@ -95,73 +96,32 @@ func TestAVariableThatNobodyAnswersLeavesTheOthersAlone(t *testing.T) {
 }
 
 func TestAResultBecomesTheLinesThatGrafanaMakes(t *testing.T) {
-	a := Answer{Samples: []Sample{{Labels: map[string]string{"__name__": "m", "run": `r"1`, "arm": "native"}, Value: "12.5", Time: time.UnixMilli(1700000000123)}}}
-	if got := a.texts(); len(got) != 1 || got[0] != `m{arm="native",run="r"1"} 12.5 1700000000123` {
+	a := []Sample{{Labels: map[string]string{"__name__": "m", "run": `r"1`, "arm": "native"}, Value: "12.5", Time: time.UnixMilli(1700000000123)}}
+	if got := resultLines(a); len(got) != 1 || got[0] != `m{arm="native",run="r"1"} 12.5 1700000000123` {
 		t.Errorf("vector %q", got)
 	}
-	a.Scalar = true
-	if got := a.texts(); got[0] != "12.5" {
-		t.Errorf("scalar %q", got)
-	}
 }
 
-func TestARegularExpressionTakesItsGroups(t *testing.T) {
+func TestOptionsAreFilteredAndSortedAsTheFileSays(t *testing.T) {
+	found := []string{"b10", "a9", "B2", "c", "a9"}
 	for _, c := range []struct {
 		regex string
+		order int
 		want  string
 	}{
-		{"", "a=1 b=2|1;a=1 b=2|1;c|1"},
-		{"c", "c|1"},
-		{"/a=(.)/", "1|1"},
-		{"/(.)=(.)/g", "a|1;b|1"},
-		{"/A=(.)/i", "1|1"},
-		{"/a=(?<value>.) b=(?<text>.)/", "1 shown as 2|1"},
-		{"/b=/", "a=1 b=2|1"},
-		{"/nothing/", ""},
+		{"", sortNone, "b10,a9,B2,c"},
+		{"", sortNatural, "a9,B2,b10,c"},
+		{"", sortNaturalDescending, "c,b10,B2,a9"},
+		{"[0-9]", sortNone, "b10,a9,B2"},
+		{"([a-z])[0-9]", sortNone, "b,a"},
+		{"nothing", sortNone, ""},
 	} {
-		a := &asked{labels: map[string][]string{"l of ": {"a=1 b=2", "a=1 b=2", "c"}}}
-		s := resolve(t, a, nil, Variable{Name: "v", Kind: KindQuery, Query: "label_values(l)", Regex: c.regex})
-		var got []string
-		for _, o := range s.Variables[0].Options {
-			if o.Text != o.Value {
-				o.Value += " shown as " + o.Text
-			}
-			got = append(got, o.Value+"|1")
+		v := Variable{Sort: c.order}
+		if c.regex != "" {
+			v.Regex = regexp.MustCompile(c.regex)
 		}
-		want := strings.Split(c.want, ";")
-		if c.regex == "" {
-			want = []string{"a=1 b=2|1", "c|1"}
-		}
-		if c.want == "" {
-			want = nil
-		}
-		if err := s.Err(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q (%v)", c.regex, got, want, err)
-		}
-	}
-	s := resolve(t, &asked{labels: map[string][]string{"l of ": {"x"}}}, nil, Variable{Name: "v", Kind: KindQuery, Query: "label_values(l)", Regex: "/(?=x)/"})
-	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "variable v: regular expression /(?=x)/") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestOptionsAreSortedAsTheFileSays(t *testing.T) {
-	for order, want := range map[int]string{
-		sortNone: "b10,a9,B2,c", sortAlphabetical: "B2,a9,b10,c", sortAlphabeticalDescending: "c,b10,a9,B2",
-		sortNumerical: "c,B2,a9,b10", sortNumericalDescending: "b10,a9,B2,c", sortFolded: "a9,b10,B2,c",
-		sortFoldedDescending: "c,B2,b10,a9", sortNatural: "a9,B2,b10,c", sortNaturalDescending: "c,b10,B2,a9", 99: "b10,a9,B2,c",
-	} {
-		var options []Option
-		for _, text := range []string{"b10", "a9", "B2", "c"} {
-			options = append(options, Option{text, text})
-		}
-		sortOptions(options, order)
-		var got []string
-		for _, o := range options {
-			got = append(got, o.Text)
-		}
-		if strings.Join(got, ",") != want {
-			t.Errorf("order %d: %v, want %s", order, got, want)
+		if got := strings.Join(v.options(found), ","); got != c.want {
+			t.Errorf("%q, order %d: %s, want %s", c.regex, c.order, got, c.want)
 		}
 	}
 	if natural("a\xff1", "a\xff02") >= 0 || natural("a", "a1") >= 0 {
@@ -204,22 +164,5 @@ func TestAValueComesFromTheAddressThenTheFileThenTheOptions(t *testing.T) {
 		if got := resolve(t, none, nil, v).Written("<$v>"); (want == "{all}") != (got == "<.*>") || want != "{all}" && got != "<>" {
 			t.Errorf("%s without options is %s", want, got)
 		}
-	}
-}
-
-func TestKindsWithoutAQuestionHaveTheirOwnOptions(t *testing.T) {
-	s := resolve(t, &asked{}, map[string][]string{"t": {"typed"}, "k": {"not mine"}},
-		Variable{Name: "c", Kind: KindCustom, Query: `p50 : 0.5, p99 : 0.99,a\,b,`, Current: []string{"0.99"}},
-		Variable{Name: "i", Kind: KindInterval, Query: "1m,5m"},
-		Variable{Name: "t", Kind: KindTextbox, Query: "first"},
-		Variable{Name: "k", Kind: KindConstant, Query: "fixed"})
-	if got := s.Written("$c ${c:text} $i $t $k"); got != "0.99 p99 1m typed fixed" {
-		t.Errorf("values %q", got)
-	}
-	if got := s.Variables[0].Options; len(got) != 3 || got[2].Value != "a,b" {
-		t.Errorf("options %v", got)
-	}
-	if got := s.Address().Encode(); got != "var-c=0.99&var-i=1m&var-t=typed" {
-		t.Errorf("address %q", got)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 // result is the answer to a query.
 type result struct {
-	scalar   bool
 	series   []series
 	warnings []string
 }
@@ -108,10 +107,10 @@ func decode(raw json.RawMessage) (result, error) {
 		return result{}, err
 	}
 	switch data.ResultType {
-	case "scalar", "string":
+	case "scalar":
 		var p point
 		err := json.Unmarshal(data.Result, &p)
-		return result{scalar: true, series: []series{{Labels: map[string]string{}, Points: []point{p}}}}, err
+		return result{series: []series{{Labels: map[string]string{}, Points: []point{p}}}}, err
 	case "vector", "matrix":
 		found, err := decodeSeries(data.Result)
 		return result{series: found}, err

@@ -52,6 +52,8 @@ func ParseTime(text string, now time.Time) (time.Time, error) {
 }
 
 func shift(t time.Time, steps string) (time.Time, error) {
+	const day = 24 * time.Hour
+	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}
 	for _, step := range timeStep.FindAllStringSubmatch(steps, -1) {
 		n, err := strconv.Atoi(step[1])
 		if err != nil || n > 1e9 || n < -1e9 {
@@ -63,34 +65,8 @@ func shift(t time.Time, steps string) (time.Time, error) {
 		case "y":
 			t = t.AddDate(n, 0, 0)
 		default:
-			t = t.Add(time.Duration(n) * unitOf(step[2]))
+			t = t.Add(time.Duration(n) * units[step[2]])
 		}
 	}
 	return t, nil
-}
-
-// unitOf is the length of a unit of Grafana's intervals; 0 if there is none of that name.
-func unitOf(name string) time.Duration {
-	const day = 24 * time.Hour
-	return map[string]time.Duration{
-		"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour,
-		"d": day, "w": 7 * day, "M": 30 * day, "y": 365 * day,
-	}[name]
-}
-
-var intervalParts = regexp.MustCompile(`^(\d+(?:\.\d+)?)(ms|[smhdwMy])$`)
-
-// ParseInterval reads the length of an interval, such as 5s or 1m; a leading > is ignored, as
-// Grafana does.
-func ParseInterval(text string) (time.Duration, error) {
-	if len(text) > 0 && text[0] == '>' {
-		text = text[1:]
-	}
-	if match := intervalParts.FindStringSubmatch(text); match != nil {
-		n, err := strconv.ParseFloat(match[1], 64)
-		if d := time.Duration(n * float64(unitOf(match[2]))); err == nil && d > 0 && n < 1e6 {
-			return d, nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no interval: want a number and ms, s, m, h, d, w, M or y", text)
 }

@@ -193,20 +193,20 @@ func (s *stage) labelValues(ctx context.Context, label, selector string, window 
 }
 
 // answer answers a variable's query.
-func (s *stage) answer(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {
+func (s *stage) answer(ctx context.Context, expression string, at time.Time) ([]grafana.Sample, error) {
 	r, err := s.prometheus.instant(ctx, expression, at)
 	if err == nil && len(r.warnings) > 0 {
 		err = fmt.Errorf("%s: %s", strings.Join(r.warnings, "; "), expression)
 	}
 	if err != nil {
-		return grafana.Answer{}, err
+		return nil, err
 	}
 	all, err := r.series()
-	a := grafana.Answer{Scalar: r.Type == "scalar"}
+	var samples []grafana.Sample
 	for _, one := range all {
 		if value, ok := one.number(); ok {
-			a.Samples = append(a.Samples, grafana.Sample{Labels: one.Metric, Value: strconv.FormatFloat(value, 'f', -1, 64), Time: at})
+			samples = append(samples, grafana.Sample{Labels: one.Metric, Value: strconv.FormatFloat(value, 'f', -1, 64), Time: at})
 		}
 	}
-	return a, err
+	return samples, err
 }

@@ -80,16 +80,15 @@ func (s *stage) page(ctx context.Context, d grafana.Dashboard, now time.Time) ([
 			})
 			return values, err
 		},
-		Instant: func(ctx context.Context, expression string, at time.Time) (a grafana.Answer, err error) {
+		Instant: func(ctx context.Context, expression string, at time.Time) (samples []grafana.Sample, err error) {
 			err = timed("variable", func() error {
-				found, scalar, err := s.value(ctx, expression, at)
-				a.Scalar = scalar
+				found, _, err := s.value(ctx, expression, at)
 				for _, one := range found {
-					a.Samples = append(a.Samples, grafana.Sample{Labels: one.Metric, Value: strconv.FormatFloat(one.number(), 'f', -1, 64), Time: at})
+					samples = append(samples, grafana.Sample{Labels: one.Metric, Value: strconv.FormatFloat(one.number(), 'f', -1, 64), Time: at})
 				}
 				return err
 			})
-			return a, err
+			return samples, err
 		},
 	})
 	for _, panel := range d.Panels {

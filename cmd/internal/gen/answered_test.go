@@ -226,12 +226,12 @@ func (s *story) source(t *testing.T) grafana.Source {
 		LabelValues: func(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
 			return s.labelValues(ctx, label, selector, window)
 		},
-		Instant: func(_ context.Context, expression string, at time.Time) (grafana.Answer, error) {
-			var answer grafana.Answer
+		Instant: func(_ context.Context, expression string, at time.Time) ([]grafana.Sample, error) {
+			var samples []grafana.Sample
 			for _, sample := range s.instant(t, expression, at) {
-				answer.Samples = append(answer.Samples, grafana.Sample{Labels: sample.Metric.Map(), Value: number(sample.F), Time: at})
+				samples = append(samples, grafana.Sample{Labels: sample.Metric.Map(), Value: number(sample.F), Time: at})
 			}
-			return answer, nil
+			return samples, nil
 		},
 	}
 }

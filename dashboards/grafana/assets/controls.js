@@ -17,7 +17,7 @@ export function address(changes) {
 
 function choice(v, go) {
   const select = el("select", { multiple: v.multi, size: v.multi ? Math.min(4, Math.max(2, v.options.length + (v.all ? 1 : 0))) : undefined, name: `var-${v.name}` });
-  const options = [...(v.all ? [{ Text: "All", Value: all }] : []), ...v.options];
+  const options = [...(v.all ? [{ Text: "All", Value: all }] : []), ...v.options.map((o) => ({ Text: o, Value: o }))];
   for (const value of v.current) if (!options.some((o) => o.Value === value)) options.unshift({ Text: value || "(none)", Value: value });
   for (const o of options) select.append(el("option", { value: o.Value, selected: v.current.includes(o.Value) }, o.Text));
   select.addEventListener("change", () => {
@@ -40,7 +40,7 @@ function input(name, value, go, attributes = {}) {
 
 function variable(v, go) {
   if (v.kind === "datasource") return null; // there is one, and the notice names it
-  const control = v.kind === "textbox" ? input(`var-${v.name}`, v.current[0] ?? "", go) : choice(v, go);
+  const control = choice(v, go);
   return el("label", {}, v.label, control, v.problem ? el("span", { class: "problem" }, v.problem) : "");
 }
 

@@ -79,7 +79,6 @@ function fill(body, panel, found, page) {
     return null;
   }
   body.append(...found.problems.map((p) => el("p", { class: "error" }, p)));
-  if (panel.repeat) body.append(el("p", { class: "error" }, `Grafana shows this panel once for every value of ${panel.repeat}, this preview only once.`));
   const paint = painters[panel.type];
   if (!paint) {
     body.append(el("p", { class: "empty" }, `This preview does not draw panels of the type ${panel.type}; Grafana does.`));

@@ -21,7 +21,7 @@ const panelPixels = 800
 // ask sends every query of every dashboard as Grafana would, over the last minutes: there are no earlier samples.
 func (i *instance) ask(ctx context.Context, now time.Time) shown {
 	s := shown{User: user(), Datasource: i.source.UID + " at " + i.source.URL, Dashboards: len(i.dashboards), Starts: i.starts, Empty: map[string]int{}}
-	scrape, err := grafana.ParseInterval(i.source.JSONData.TimeInterval)
+	scrape, err := time.ParseDuration(i.source.JSONData.TimeInterval)
 	if err != nil {
 		s.Problems = append(s.Problems, "timeInterval of the datasource: "+err.Error())
 	}
@@ -99,35 +99,24 @@ func (s source) labelValues(ctx context.Context, label, selector string, window 
 }
 
 // instant answers a variable's query.
-func (s source) instant(ctx context.Context, expression string, at time.Time) (grafana.Answer, error) {
+func (s source) instant(ctx context.Context, expression string, at time.Time) ([]grafana.Sample, error) {
 	var data struct {
-		ResultType string
-		Result     json.RawMessage
+		Result []struct {
+			Metric map[string]string
+			Value  [2]json.RawMessage
+		}
 	}
 	if err := s.get(ctx, "/api/v1/query", url.Values{"query": {expression}, "time": {stamp(at)}}, &data); err != nil {
-		return grafana.Answer{}, err
+		return nil, err
 	}
-	type point struct {
-		Metric map[string]string
-		Value  [2]json.RawMessage
-	}
-	var points []point
-	if data.ResultType == "scalar" {
-		points = make([]point, 1)
-		if err := json.Unmarshal(data.Result, &points[0].Value); err != nil {
-			return grafana.Answer{}, err
-		}
-	} else if err := json.Unmarshal(data.Result, &points); err != nil {
-		return grafana.Answer{}, err
-	}
-	answer := grafana.Answer{Scalar: data.ResultType == "scalar"}
-	for _, p := range points {
+	var samples []grafana.Sample
+	for _, p := range data.Result {
 		var value string
 		if json.Unmarshal(p.Value[1], &value) == nil { // a histogram has none
-			answer.Samples = append(answer.Samples, grafana.Sample{Labels: p.Metric, Value: value, Time: at})
+			samples = append(samples, grafana.Sample{Labels: p.Metric, Value: value, Time: at})
 		}
 	}
-	return answer, nil
+	return samples, nil
 }
 
 // get queries Prometheus. A warning or an info is an error here: Grafana would show it on the panel.
