@@ -210,7 +210,7 @@ func (s *story) lookAt(t *testing.T, d grafana.Dashboard, host string, until tim
 			if v.Name == "run_b" {
 				at = n - 1 - at
 			}
-			settings.Chosen[v.Name] = []string{v.Options[at].Value}
+			settings.Chosen[v.Name] = []string{v.Options[at]}
 		}
 	}
 	scope = grafana.Resolve(t.Context(), d, settings, s.source(t))
