@@ -34,6 +34,14 @@ func pageOf(r summary.Run) (report.Page, error) {
 	return p, err
 }
 
+// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It
+// reports each run that it leaves out to a writer.
+func writeRunsPage(dir rundir.Folder, runs []summary.Run, notices io.Writer) error {
+	sound, damaged := report.WithTelemetry(runs)
+	reportLeftOut(notices, damaged)
+	return dir.Write(rundir.HTMLFile, report.NewRuns(sound, []string{string(dir)}, dir.Path(rundir.HTMLFile)).WriteHTML)
+}
+
 // printRun prints the figures of a run and the path of its folder.
 func printRun(w io.Writer, f rundir.Folder, sum summary.Summary) error {
 	err := report.Text(w, sum)

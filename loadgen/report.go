@@ -2,10 +2,12 @@ package loadgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -14,7 +16,6 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 
-	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
 
@@ -186,7 +187,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 			return usage(err)
 		}
 	}
-	if err := l.writeWorkbook(func(w io.Writer) error { return runWorkbook(w, r) }); err != nil {
+	if err := l.writeWorkbook(func(w io.Writer) error { return report.Workbook(w, r) }); err != nil {
 		return err
 	}
 	return l.write(stdout, func(w io.Writer) error {
@@ -196,12 +197,69 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 		case formHTML:
 			return report.HTML(w, page)
 		case formJSON:
-			return openai.PrintJSON(w, newReported(r.Summary))
+			return report.JSON(w, r.Summary)
 		case formBenchstat:
 			return report.Benchstat(w, r.Summary)
 		}
 		return report.Text(w, r.Summary)
 	})
+}
+
+// reportGroup shows many runs. For an unfinished run it computes the figures from the files that exist. It leaves out,
+// by name, runs that are damaged, removed meanwhile or cannot be computed.
+func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
+	var runs []summary.Run
+	at := map[string]string{}
+	for _, path := range paths {
+		r, err := l.openRun(path)
+		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
+			r, err = summary.Open(path) // with everything that it has so far
+		}
+		if err != nil {
+			reportLeftOut(stderr, []error{err})
+			continue
+		}
+		id := r.Manifest.Run
+		if first, twice := at[id]; twice {
+			return usage(fmt.Errorf("%s: its run is called %q, and so is that of %s", path, id, first))
+		}
+		at[id] = path
+		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+		runs = append(runs, r)
+	}
+	slices.SortStableFunc(runs, func(a, b summary.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
+	if l.format == formHTML {
+		sound, damaged := report.WithTelemetry(runs)
+		reportLeftOut(stderr, damaged)
+		runs = sound
+	}
+	if len(runs) == 0 {
+		return usage(fmt.Errorf("%s: no finished run", strings.Join(l.folders, ", ")))
+	}
+	all := report.NewRuns(runs, l.folders, l.out)
+	if err := l.writeWorkbook(all.WriteWorkbook); err != nil {
+		return err
+	}
+	return l.write(stdout, func(w io.Writer) error {
+		switch l.format {
+		case formMarkdown:
+			return all.WriteMarkdown(w)
+		case formHTML:
+			return all.WriteHTML(w)
+		case formJSON:
+			return all.WriteJSON(w)
+		case formBenchstat:
+			return all.WriteBenchstat(w)
+		}
+		return all.WriteText(w)
+	})
+}
+
+// reportLeftOut writes a line for each run that is left out, with the reason.
+func reportLeftOut(w io.Writer, runs []error) {
+	for _, why := range runs {
+		fmt.Fprintln(w, "uma-load: left out:", printable(why.Error()))
+	}
 }
 
 // write prints the report, or writes it to the file of --out.
@@ -225,21 +283,4 @@ func writeFile(flag, path string, render func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
-}
-
-// reported is a summary as --format json prints it, with the figures of --metric. A figure that is missing is null.
-type reported struct {
-	summary.Summary
-	Metrics map[string]*float64 `json:"metrics,omitempty"`
-}
-
-func newReported(s summary.Summary) reported {
-	one := reported{Summary: s}
-	for _, c := range s.Computed() {
-		if one.Metrics == nil {
-			one.Metrics = map[string]*float64{}
-		}
-		one.Metrics[c.Name] = c.Value
-	}
-	return one
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/sweep"
+	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -149,7 +150,7 @@ func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	ended := time.Now().UTC()
 	s.result.EndedAt = &ended
 	s.result.State, s.result.Reason = stateOfSweep(err, s.plan.Stopped(done))
-	return done, errors.Join(err, s.keep(done), s.write())
+	return done, errors.Join(err, s.keep(done), s.write(done))
 }
 
 func stateOfSweep(err error, stopped string) (sweep.State, string) {
@@ -205,9 +206,11 @@ func (s *sweeper) keep(done []sweep.Trial) error {
 }
 
 // write writes the page and the table of the sweep, and prints the table.
-func (s *sweeper) write() error {
-	group := sweepGroup(s.result.Outline(s.plan))
-	err := s.addCourses(&group)
+func (s *sweeper) write(done []sweep.Trial) error {
+	group := s.group(done)
+	err := group.AddCourses(func(i int) (*telemetry.Log, error) {
+		return summary.Run{Folder: rundir.Folder(s.folder.Path(done[i].Run))}.Telemetry()
+	})
 	err = errors.Join(err, s.folder.Write(rundir.ReportFile, group.WriteMarkdown), s.folder.Write(rundir.HTMLFile, group.WriteHTML), group.WriteText(s.env.Stdout))
 	if err == nil {
 		_, err = fmt.Fprintf(s.env.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
@@ -215,32 +218,24 @@ func (s *sweeper) write() error {
 	return err
 }
 
-// sweepGroup returns the content of a sweep's page.
-func sweepGroup(o sweep.Outline) report.Group {
-	g := report.Group{Title: o.Title, Over: o.Over, Notes: o.Notes, Verdict: o.Verdict, Good: o.Good, RunPage: rundir.HTMLFile}
-	for _, m := range o.Members {
-		g.Members = append(g.Members, report.Member{Run: m.Run, Name: m.Name, Load: m.Load, State: m.State, Summary: m.Summary})
+// group returns the content of the sweep's page.
+func (s *sweeper) group(done []sweep.Trial) report.Group {
+	r := s.result
+	g := report.Group{
+		Title: "Sweep " + r.Sweep, Over: s.plan.Over.Axis(), Notes: r.Notes(s.plan), Verdict: r.Verdict(s.plan), Good: r.Good(s.plan), RunPage: rundir.HTMLFile,
 	}
-	for _, m := range o.Marks {
-		g.Marks = append(g.Marks, report.Mark{Load: m.Load, Text: m.Text})
+	for _, t := range done {
+		g.Members = append(g.Members, report.Member{Run: t.Run, Name: t.Value.Text, Load: t.Value.Load, State: t.State(), Summary: t.Summary})
+	}
+	if f := r.Finding; f != nil {
+		if f.Within != nil {
+			g.Marks = append(g.Marks, report.Mark{Load: *f.Within, Text: "within"})
+		}
+		if f.Beyond != nil {
+			g.Marks = append(g.Marks, report.Mark{Load: *f.Beyond, Text: "beyond"})
+		}
 	}
 	return g
-}
-
-// addCourses reads the telemetry of the runs that the page shows over time.
-func (s *sweeper) addCourses(g *report.Group) error {
-	for _, i := range g.Chosen() {
-		m := &g.Members[i]
-		if m.Summary == nil {
-			continue
-		}
-		log, err := summary.Run{Folder: rundir.Folder(s.folder.Path(m.Run))}.Telemetry()
-		if err != nil {
-			return err
-		}
-		m.Course = report.NewCourse(*m.Summary, log)
-	}
-	return nil
 }
 
 // judge turns the results of the runs into an outcome.

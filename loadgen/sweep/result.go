@@ -114,52 +114,11 @@ func pointOf(t Trial) Point {
 	return p
 }
 
-// Outline is the sweep as a page shows it: the finding, and each run at its place.
-type Outline struct {
-	Title, Over, Verdict string
-	Good                 bool
-	Notes                []string
-	Members              []Member
-	Marks                []Mark
-}
+// Good reports whether the whole sweep may be used as it is.
+func (r Result) Good(p Plan) bool { return r.State == Complete && p.Judge(r.trials) != Unsound }
 
-// Member is one run of a sweep.
-type Member struct {
-	Run, Name string
-	Load      float64 // 0 if the value is not a number
-	State     string
-	Summary   *summary.Summary // nil if the run has none
-}
-
-// Mark is a load with a word.
-type Mark struct {
-	Load float64
-	Text string
-}
-
-// Outline returns the data for a page about the sweep.
-func (r Result) Outline(p Plan) Outline {
-	g := Outline{Title: "Sweep " + r.Sweep, Over: axisName(p.Over), Notes: r.notes(p), Verdict: r.verdict(p)}
-	g.Good = r.State == Complete && p.Judge(r.trials) != Unsound
-	for _, t := range r.trials {
-		m := Member{Run: t.Run, Name: t.Value.Text, Load: t.Value.Load, State: string(t.Status) + t.codes(), Summary: t.Summary}
-		g.Members = append(g.Members, m)
-	}
-	if f := r.Finding; f != nil {
-		for _, mark := range []struct {
-			load *float64
-			text string
-		}{{f.Within, "within"}, {f.Beyond, "beyond"}} {
-			if mark.load != nil {
-				g.Marks = append(g.Marks, Mark{Load: *mark.load, Text: mark.text})
-			}
-		}
-	}
-	return g
-}
-
-// axisName returns the swept parameter with its unit.
-func axisName(o Over) string {
+// Axis returns the swept parameter with its unit.
+func (o Over) Axis() string {
 	switch o.Name {
 	case Concurrency:
 		return "requests in flight"
@@ -170,8 +129,8 @@ func axisName(o Over) string {
 	}
 }
 
-// verdict returns the outcome of the sweep, in a sentence.
-func (r Result) verdict(p Plan) string {
+// Verdict returns the outcome of the sweep, in a sentence.
+func (r Result) Verdict(p Plan) string {
 	if r.State != Complete && r.State != StoppedEarly {
 		return fmt.Sprintf("This sweep is %s: %s", r.State, r.Reason)
 	}
@@ -189,8 +148,8 @@ func (r Result) verdict(p Plan) string {
 	}
 }
 
-// notes returns the findings, in sentences.
-func (r Result) notes(p Plan) []string {
+// Notes returns the findings, in sentences.
+func (r Result) Notes(p Plan) []string {
 	var notes []string
 	if f := r.Finding; f != nil {
 		notes = append(notes, f.Says, "Rule: "+f.Rule+".")

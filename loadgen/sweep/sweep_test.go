@@ -250,7 +250,7 @@ func TestAListSaysWhichLoadKeepsTheSLO(t *testing.T) {
 	} {
 		r := Result{State: Complete}
 		r.Update(p, drive(t, p, func(n float64) Outcome { return goodput(kept(n)) }))
-		if notes := r.Outline(p).Notes; len(notes) != 1 || !strings.Contains(notes[0], want) {
+		if notes := r.Notes(p); len(notes) != 1 || !strings.Contains(notes[0], want) {
 			t.Errorf("%q, want %q", notes, want)
 		}
 	}
@@ -264,29 +264,28 @@ func TestASLOThatASingleRequestDecidesIsSaidToBeOne(t *testing.T) {
 		o.Summary.Goodput.RequiredRatio, o.Summary.Goodput.Requests = 0.99, int(49*rate)
 		return o
 	}))
-	notes := r.Outline(p).Notes
+	notes := r.Notes(p)
 	if len(notes) != 2 || !strings.Contains(notes[1], "fewer than 100 requests") || !strings.HasSuffix(notes[1], " at 1, 2.") {
 		t.Errorf("%q", notes)
 	}
 }
 
-func TestAPageOfASearchMarksBothEnds(t *testing.T) {
+func TestASearchNamesBothEndsAndTheHighestThroughput(t *testing.T) {
 	p := looking(t, ForSLO, "rate=1..64", 0.1)
 	r := Result{Sweep: "s", State: Complete}
 	r.Update(p, drive(t, p, func(rate float64) Outcome { return goodput(rate <= 10) }))
-	g := r.Outline(p)
-	if !g.Good || len(g.Members) != len(r.Points) || len(g.Marks) != 2 || g.Marks[0].Load > 10 || g.Marks[1].Load <= 10 {
-		t.Errorf("good %v, %d members, marks %+v", g.Good, len(g.Members), g.Marks)
+	if f := r.Finding; !r.Good(p) || *f.Within > 10 || *f.Beyond <= 10 {
+		t.Errorf("good %v, between %v and %v", r.Good(p), *f.Within, *f.Beyond)
 	}
-	if !strings.HasPrefix(g.Notes[0], "The limit lies between rate") {
-		t.Errorf("notes %q", g.Notes)
+	if notes := r.Notes(p); !strings.HasPrefix(notes[0], "The limit lies between rate") {
+		t.Errorf("notes %q", notes)
 	}
 	r.Update(p, drive(t, p, func(float64) Outcome {
 		o := tokensPerSecond(7)
 		o.Summary.Goodput = &summary.Goodput{Met: true}
 		return o
 	}))
-	if notes := r.Outline(p).Notes; !strings.HasSuffix(notes[2], "is 7 output tokens per second, at 1.") {
+	if notes := r.Notes(p); !strings.HasSuffix(notes[2], "is 7 output tokens per second, at 1.") {
 		t.Errorf("notes %q", notes)
 	}
 }

@@ -70,6 +70,9 @@ func (t Trial) gaveUp() summary.Code {
 	return ""
 }
 
+// State returns the status of the run, with the reasons for which it is invalid.
+func (t Trial) State() string { return string(t.Status) + t.codes() }
+
 // errorRatio returns the share of measured requests that did not end ok, 0 to 1.
 func (t Trial) errorRatio() float64 {
 	if t.Summary == nil {

@@ -90,14 +90,31 @@ func (t track) course(f courseFigure) [][]render.Place {
 	return runs
 }
 
-// Chosen returns the indexes of the members whose course is shown, evenly among all.
-func (g Group) Chosen() []int {
-	n := min(len(g.Members), MostCourses)
-	var chosen []int
+// chosen returns the indexes of the runs whose course is shown, evenly among all.
+func chosen(all int) []int {
+	n := min(all, MostCourses)
+	var indexes []int
 	for i := range n {
-		chosen = append(chosen, i*len(g.Members)/n)
+		indexes = append(indexes, i*all/n)
 	}
-	return chosen
+	return indexes
+}
+
+// AddCourses reads the telemetry of the members that are shown over time, one member at a time. of reads that of a
+// member by its index.
+func (g *Group) AddCourses(of func(member int) (*telemetry.Log, error)) error {
+	for _, i := range chosen(len(g.Members)) {
+		m := &g.Members[i]
+		if m.Summary == nil {
+			continue
+		}
+		log, err := of(i)
+		if err != nil {
+			return err
+		}
+		m.Course = NewCourse(*m.Summary, log)
+	}
+	return nil
 }
 
 // courses returns the rows of small charts of a group; none without telemetry.

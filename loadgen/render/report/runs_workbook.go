@@ -1,4 +1,4 @@
-package loadgen
+package report
 
 import (
 	"cmp"
@@ -11,24 +11,23 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
 
 	"github.com/umascope/umascope/loadgen/stats"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// runWorkbook writes the workbook of run --xlsx.
-func runWorkbook(w io.Writer, r summary.Run) error {
-	sheets := []render.Sheet{report.SummarySheet(r.Summary)}
+// Workbook writes the workbook of one run.
+func Workbook(w io.Writer, r summary.Run) error {
+	sheets := []render.Sheet{SummarySheet(r.Summary)}
 	if r.HasRequests() {
-		sheets = append(sheets, report.RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))))
+		sheets = append(sheets, RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))))
 	}
 	return render.XLSX(w, sheets...)
 }
 
-// workbook writes the workbook: a row for each run, a sheet for each cell, the requests of all runs, and their flags.
-func (s *several) workbook(w io.Writer) error {
+// WriteWorkbook writes the workbook: a row for each run, a sheet for each cell, the requests of all runs, and their flags.
+func (s *Runs) WriteWorkbook(w io.Writer) error {
 	columns := s.columns()
 	sheets := []render.Sheet{s.summarySheet(columns)}
 	used := []string{"Summary", "Raw data", "Parameters"}
@@ -55,7 +54,7 @@ type figuresOfRun struct {
 	observed compare.Run
 }
 
-func (s *several) withFigures() []figuresOfRun {
+func (s *Runs) withFigures() []figuresOfRun {
 	var all []figuresOfRun
 	for _, r := range s.runs {
 		all = append(all, figuresOfRun{r, r.Observation()})
@@ -63,9 +62,9 @@ func (s *several) withFigures() []figuresOfRun {
 	return all
 }
 
-// columns returns the figures that the runs have, followed by those of --metric. Figures that an engine reports about
+// columns returns the figures that the runs have, followed by the computed ones. Figures that an engine reports about
 // itself have columns of their own.
-func (s *several) columns() []figureColumn {
+func (s *Runs) columns() []figureColumn {
 	var columns []figureColumn
 	runs := s.withFigures()
 	add := func(c figureColumn) {
@@ -85,8 +84,8 @@ func (s *several) columns() []figureColumn {
 			}})
 		}
 	}
-	for i, m := range s.line.metrics {
-		columns = append(columns, figureColumn{m.name, func(r figuresOfRun) (float64, bool) {
+	for i, c := range s.runs[0].Summary.Computed() {
+		columns = append(columns, figureColumn{c.Name, func(r figuresOfRun) (float64, bool) {
 			v := r.Summary.Computed()[i].Value
 			if v == nil {
 				return 0, false
@@ -116,7 +115,7 @@ func rowOf(r figuresOfRun, columns []figureColumn, before ...any) []any {
 }
 
 // summarySheet returns a sheet with a row for each run.
-func (s *several) summarySheet(columns []figureColumn) render.Sheet {
+func (s *Runs) summarySheet(columns []figureColumn) render.Sheet {
 	labels := s.labels()
 	header := append([]string{"run", "start", "state", "simulated", "model", "scenario", "engine"}, labels...)
 	var rows [][]any
@@ -143,7 +142,7 @@ type cell struct {
 	runs []figuresOfRun
 }
 
-func (s *several) cells() []cell {
+func (s *Runs) cells() []cell {
 	var cells []cell
 	for _, r := range s.withFigures() {
 		parts := []string{r.Summary.Labels["arm"], r.observed.Model}
@@ -165,7 +164,7 @@ func (s *several) cells() []cell {
 	return cells
 }
 
-func (s *several) scenarios() []string {
+func (s *Runs) scenarios() []string {
 	var all []string
 	for _, r := range s.runs {
 		all = append(all, r.Summary.Scenario)
@@ -215,15 +214,15 @@ func statistic(x []float64, of func(stats.Description) *float64) any {
 }
 
 // requestSheet returns the requests of all runs, run by run.
-func (s *several) requestSheet() render.Sheet {
+func (s *Runs) requestSheet() render.Sheet {
 	var of iter.Seq2[openai.Record, error] = func(yield func(openai.Record, error) bool) {}
-	table := report.RequestSheet(s.runs[0].Summary, of)
+	table := RequestSheet(s.runs[0].Summary, of)
 	table.Rows = func(yield func([]any, error) bool) {
 		for _, r := range s.runs {
 			if !r.HasRequests() {
 				continue
 			}
-			for row, err := range report.RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))).Rows {
+			for row, err := range RequestSheet(r.Summary, summary.Records(r.Path(rundir.RequestsFile))).Rows {
 				if !yield(row, err) {
 					return
 				}
@@ -234,7 +233,7 @@ func (s *several) requestSheet() render.Sheet {
 }
 
 // parameterSheet returns a sheet with a row for each flag and a column for each run.
-func (s *several) parameterSheet() render.Sheet {
+func (s *Runs) parameterSheet() render.Sheet {
 	header := []string{"flag"}
 	all := map[string]bool{}
 	for _, r := range s.runs {

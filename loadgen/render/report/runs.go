@@ -1,7 +1,6 @@
-package loadgen
+package report
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,105 +14,84 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
-	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/telemetry"
 
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// several holds runs that are reported side by side.
-type several struct {
-	line *reportLine
-	runs []summary.Run
+// Runs are runs that are reported side by side.
+type Runs struct {
+	runs    []summary.Run
+	folders []string // as they were named
+	page    string
 	// over is the numeric flag or label in which the runs differ, as the points of a sweep do. Empty means none.
 	over string
 }
 
-// reportGroup shows many runs. For an unfinished run it computes the figures from the files that exist. It leaves out,
-// by name, runs that are damaged, removed meanwhile or cannot be computed.
-func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
-	s := &several{line: l}
-	at := map[string]string{}
-	for _, path := range paths {
-		r, err := l.openRun(path)
-		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
-			r, err = summary.Open(path) // with everything that it has so far
-		}
-		if err != nil {
-			reportLeftOut(stderr, []error{err})
-			continue
-		}
-		id := r.Manifest.Run
-		if first, twice := at[id]; twice {
-			return usage(fmt.Errorf("%s: its run is called %q, and so is that of %s", path, id, first))
-		}
-		at[id] = path
-		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
-		s.runs = append(s.runs, r)
-	}
-	slices.SortStableFunc(s.runs, func(a, b summary.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
-	if l.format == formHTML {
-		s.checkCourses(stderr)
-	}
-	if len(s.runs) == 0 {
-		return usage(fmt.Errorf("%s: no finished run", strings.Join(l.folders, ", ")))
-	}
+// NewRuns returns the runs of some folders. page is the path of the page that they are written to, which links to the
+// pages of the runs; empty for none.
+func NewRuns(runs []summary.Run, folders []string, page string) *Runs {
+	s := &Runs{runs: runs, folders: folders, page: page}
 	s.over = s.axis()
-	if err := l.writeWorkbook(s.workbook); err != nil {
-		return err
-	}
-	return l.write(stdout, s.render)
+	return s
 }
 
-// reportLeftOut writes a line for each run that is left out, with the reason.
-func reportLeftOut(w io.Writer, runs []error) {
-	for _, why := range runs {
-		fmt.Fprintln(w, "uma-load: left out:", printable(why.Error()))
-	}
-}
-
-// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It reports
-// each run that it leaves out to a writer.
-func writeRunsPage(dir rundir.Folder, runs []summary.Run, notices io.Writer) error {
-	path := dir.Path(rundir.HTMLFile)
-	s := &several{line: &reportLine{folders: []string{string(dir)}, format: formHTML, out: path}, runs: slices.Clone(runs)}
-	s.checkCourses(notices)
-	s.over = s.axis()
-	return dir.Write(rundir.HTMLFile, s.render)
-}
-
-// render writes the runs in the format that was asked for.
-func (s *several) render(w io.Writer) error {
-	switch s.line.format {
-	case formMarkdown:
-		return s.group().WriteMarkdown(w)
-	case formHTML:
-		g := s.group()
-		g.More = s.byArm()
-		if err := s.addCourses(&g); err != nil {
-			return err
-		}
-		return g.WriteHTML(w)
-	case formJSON:
-		all := []reported{}
-		for _, r := range s.runs {
-			all = append(all, newReported(r.Summary))
-		}
-		return openai.PrintJSON(w, all)
-	case formBenchstat:
-		for _, r := range s.runs {
-			if err := report.Benchstat(w, r.Summary); err != nil {
-				return err
+// WithTelemetry leaves out each run that is to be shown over time and whose telemetry is damaged. It returns the rest,
+// and why the others are left out.
+func WithTelemetry(runs []summary.Run) (sound []summary.Run, damaged []error) {
+	sound = slices.Clone(runs)
+	for again := true; again; {
+		again = false
+		for _, i := range chosen(len(sound)) {
+			if _, err := sound[i].Telemetry(); err != nil {
+				damaged = append(damaged, fmt.Errorf("%s: %w", sound[i].Folder, err))
+				sound, again = slices.Delete(sound, i, i+1), true
+				break // another run takes its place among those that are shown over time
 			}
 		}
-		return nil
 	}
-	return s.group().WriteText(w)
+	return sound, damaged
+}
+
+// WriteMarkdown writes the runs as a page of Markdown.
+func (s *Runs) WriteMarkdown(w io.Writer) error { return s.group().WriteMarkdown(w) }
+
+// WriteText writes the runs as a table.
+func (s *Runs) WriteText(w io.Writer) error { return s.group().WriteText(w) }
+
+// WriteHTML writes the runs as a page, with charts over load, by arm and over time.
+func (s *Runs) WriteHTML(w io.Writer) error {
+	g := s.group()
+	g.More = s.byArm()
+	if err := g.AddCourses(func(i int) (*telemetry.Log, error) { return s.runs[i].Telemetry() }); err != nil {
+		return err
+	}
+	return g.WriteHTML(w)
+}
+
+// WriteJSON writes the summaries of the runs as a list.
+func (s *Runs) WriteJSON(w io.Writer) error {
+	all := []reported{}
+	for _, r := range s.runs {
+		all = append(all, newReported(r.Summary))
+	}
+	return openai.PrintJSON(w, all)
+}
+
+// WriteBenchstat writes the runs in the format of benchstat.
+func (s *Runs) WriteBenchstat(w io.Writer) error {
+	for _, r := range s.runs {
+		if err := Benchstat(w, r.Summary); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // group returns the content of the table and the page.
-func (s *several) group() report.Group {
-	g := report.Group{Title: s.title(), Over: "run", Verdict: s.verdict(), Good: s.valid() == len(s.runs)}
+func (s *Runs) group() Group {
+	g := Group{Title: s.title(), Over: "run", Verdict: s.verdict(), Good: s.valid() == len(s.runs)}
 	if s.over != "" {
 		g.Over = s.over
 	}
@@ -123,7 +101,7 @@ func (s *several) group() report.Group {
 		g.RunPage = rundir.HTMLFile
 	}
 	for i, r := range s.runs {
-		m := report.Member{Run: r.Manifest.Run, Name: names[i], State: stateOfRun(r), Summary: &s.runs[i].Summary}
+		m := Member{Run: r.Manifest.Run, Name: names[i], State: stateOfRun(r), Summary: &s.runs[i].Summary}
 		if linked {
 			m.Run = s.relative(r)
 		}
@@ -150,7 +128,7 @@ func stateOfRun(r summary.Run) string {
 	return "INVALID: " + strings.Join(codes, " ")
 }
 
-func (s *several) valid() int {
+func (s *Runs) valid() int {
 	n := 0
 	for _, r := range s.runs {
 		if r.Summary.Valid {
@@ -160,7 +138,7 @@ func (s *several) valid() int {
 	return n
 }
 
-func (s *several) verdict() string {
+func (s *Runs) verdict() string {
 	if n := len(s.runs) - s.valid(); n > 0 {
 		return fmt.Sprintf("%d of %d runs are INVALID: they are in no mean.", n, len(s.runs))
 	}
@@ -168,20 +146,20 @@ func (s *several) verdict() string {
 }
 
 // title returns the sweep or the campaign that all runs belong to, else the folder.
-func (s *several) title() string {
+func (s *Runs) title() string {
 	for _, label := range []string{"campaign", "sweep"} {
 		if value := s.runs[0].Summary.Labels[label]; value != "" && len(s.values(label)) == 1 {
 			return strings.ToUpper(label[:1]) + label[1:] + " " + value
 		}
 	}
-	return "Runs of " + strings.Join(s.line.folders, ", ")
+	return "Runs of " + strings.Join(s.folders, ", ")
 }
 
 // notNames are labels that do not name a run: they number runs, or are built from other labels.
 var notNames = []string{"campaign", "sweep", "slot", "round", "pair"}
 
 // setting returns a label of a run, or its flag of that name.
-func (s *several) setting(r summary.Run, name string) string {
+func (s *Runs) setting(r summary.Run, name string) string {
 	if value, labelled := r.Summary.Labels[name]; labelled {
 		return value
 	}
@@ -189,7 +167,7 @@ func (s *several) setting(r summary.Run, name string) string {
 }
 
 // values returns the distinct values of a label or flag.
-func (s *several) values(name string) []string {
+func (s *Runs) values(name string) []string {
 	var values []string
 	for _, r := range s.runs {
 		values = append(values, s.setting(r, name))
@@ -200,7 +178,7 @@ func (s *several) values(name string) []string {
 
 // axis returns the first setting that is a number in every run and differs between two of them. Settings that vary a
 // load come first, then labels.
-func (s *several) axis() string {
+func (s *Runs) axis() string {
 	candidates := []string{"concurrency", "rate"}
 	for _, name := range s.labels() {
 		if !slices.Contains(append(notNames, "iteration"), name) {
@@ -221,7 +199,7 @@ func (s *several) axis() string {
 }
 
 // labels returns the labels of all runs.
-func (s *several) labels() []string {
+func (s *Runs) labels() []string {
 	all := map[string]bool{}
 	for _, r := range s.runs {
 		for name := range r.Summary.Labels {
@@ -233,11 +211,11 @@ func (s *several) labels() []string {
 
 // names returns a name for each run: its settings that differ between runs, plus its own name where these are not
 // unique.
-func (s *several) names() []string {
+func (s *Runs) names() []string {
 	var differ []func(summary.Run) string
 	add := func(of func(summary.Run) string) {
-		told := slices.ContainsFunc(differ, func(other func(summary.Run) string) bool { return s.tellTheSame(other, of) })
-		if !told && slices.ContainsFunc(s.runs, func(r summary.Run) bool { return of(r) != of(s.runs[0]) }) {
+		known := slices.ContainsFunc(differ, func(other func(summary.Run) string) bool { return s.groupAlike(other, of) })
+		if !known && slices.ContainsFunc(s.runs, func(r summary.Run) bool { return of(r) != of(s.runs[0]) }) {
 			differ = append(differ, of)
 		}
 	}
@@ -273,8 +251,8 @@ func (s *several) names() []string {
 	return names
 }
 
-// tellTheSame reports whether two settings divide the runs into the same groups.
-func (s *several) tellTheSame(a, b func(summary.Run) string) bool {
+// groupAlike reports whether two settings divide the runs into the same groups.
+func (s *Runs) groupAlike(a, b func(summary.Run) string) bool {
 	ofA, ofB := map[string]string{}, map[string]string{}
 	for _, r := range s.runs {
 		x, y := a(r), b(r)
@@ -290,16 +268,16 @@ func (s *several) tellTheSame(a, b func(summary.Run) string) bool {
 }
 
 // linked reports whether the page can link to the pages of its runs: the page is a file, and every run has a page.
-func (s *several) linked() bool {
-	return s.line.out != "" && !slices.ContainsFunc(s.runs, func(r summary.Run) bool {
+func (s *Runs) linked() bool {
+	return s.page != "" && !slices.ContainsFunc(s.runs, func(r summary.Run) bool {
 		_, err := os.Stat(r.Path(rundir.HTMLFile))
 		return err != nil || s.relative(r) == ""
 	})
 }
 
 // relative returns the path from the page to a run, or "" if there is none.
-func (s *several) relative(r summary.Run) string {
-	from, err := filepath.Abs(filepath.Dir(s.line.out))
+func (s *Runs) relative(r summary.Run) string {
+	from, err := filepath.Abs(filepath.Dir(s.page))
 	if err != nil {
 		return ""
 	}
@@ -315,7 +293,7 @@ func (s *several) relative(r summary.Run) string {
 }
 
 // byArm returns charts of the runs by arm, if there are several arms.
-func (s *several) byArm() []render.Block {
+func (s *Runs) byArm() []render.Block {
 	const arm = "arm"
 	if len(s.values(arm)) < 2 {
 		return nil
@@ -344,30 +322,4 @@ func (s *several) byArm() []render.Block {
 		return []render.Block{render.H2("By arm"), render.Small(err.Error())}
 	}
 	return comparison.ByArm(c)
-}
-
-// checkCourses leaves out, by name, each run that is to be shown over time and whose telemetry is damaged.
-func (s *several) checkCourses(stderr io.Writer) {
-	for damaged := true; damaged && len(s.runs) > 0; {
-		damaged = false
-		for _, i := range s.group().Chosen() {
-			if _, err := s.runs[i].Telemetry(); err != nil {
-				reportLeftOut(stderr, []error{fmt.Errorf("%s: %w", s.runs[i].Folder, err)})
-				s.runs, damaged = slices.Delete(s.runs, i, i+1), true
-				break // another run takes its place among those that are shown over time
-			}
-		}
-	}
-}
-
-// addCourses reads the telemetry of the runs that are shown over time, one run at a time.
-func (s *several) addCourses(g *report.Group) error {
-	for _, i := range g.Chosen() {
-		log, err := s.runs[i].Telemetry()
-		if err != nil {
-			return err
-		}
-		g.Members[i].Course = report.NewCourse(s.runs[i].Summary, log)
-	}
-	return nil
 }
