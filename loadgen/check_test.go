@@ -169,7 +169,7 @@ func TestCheckSeesCachedTokensAndGreedyDrift(t *testing.T) {
 		"a short context":                 func(c *sim.Config) { c.MaxModelTokens, c.KV.TokensPerBlock = 256, 32 },
 		"one that is not told":            func(c *sim.Config) { c.MaxModelTokens, c.KV.TokensPerBlock, c.Vendor = 256, 32, sim.OpenAI },
 	} {
-		_, url := simulated(t, func(c *sim.Config) { c.DecodeBase, c.Answer.CachedTokens = time.Millisecond, true; change(c) })
+		_, url := simulated(t, func(c *sim.Config) { c.DecodeBase, c.CachedTokens = time.Millisecond, true; change(c) })
 		code, f := checked(t, url)
 		if detail := lineOf(f, "cached tokens").Detail; code != exitDone || !strings.Contains(detail, "when the same request came again") || strings.HasPrefix(detail, "0 ") {
 			t.Errorf("%s: exit %d, cached tokens: %q, %q", name, code, detail, lineOf(f, "chat").Detail)

@@ -279,7 +279,7 @@ func TestTheCommandsOfThePageForOthersDoWhatItSays(t *testing.T) {
 	served, url := simulated(t, func(c *sim.Config) {
 		c.Vendor, c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = sim.Dynamo, 8192<<17, 256<<30, false
 		c.KV.Host, c.KV.Disk = sim.Link{BytesPerSecond: math.Inf(1)}, sim.Link{BytesPerSecond: math.Inf(1)}
-		c.MaxModelTokens, c.KVCacheTokens, c.Answer.CachedTokens = 16384, 16384, true
+		c.MaxModelTokens, c.KVCacheTokens, c.CachedTokens = 16384, 16384, true
 	})
 	kvbm := httptest.NewServer(served.KVBMHandler())
 	t.Cleanup(kvbm.Close)

@@ -55,7 +55,7 @@ func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
 }
 
 func TestAPromptAboveTheLimitStopsTheRunAtOnce(t *testing.T) {
-	for _, vendor := range []sim.Vendor{sim.Dynamo, sim.VLLM, sim.TensorRTLLM, sim.SGLang} {
+	for _, vendor := range []sim.Vendor{sim.Dynamo, sim.VLLM, sim.TensorRTLLM} {
 		_, url := simulated(t, func(c *sim.Config) {
 			c.Vendor, c.MaxPromptTokens, c.DropOnLongPrompt = vendor, 600, vendor == sim.Dynamo
 		})

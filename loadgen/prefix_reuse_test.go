@@ -253,7 +253,7 @@ func TestPromptsOfAFileAreACaveat(t *testing.T) {
 
 func TestTheEnginesPageShowsReuseWhereAnswersDoNot(t *testing.T) {
 	t.Parallel()
-	_, address := simulated(t, func(c *sim.Config) { c.Answer.CachedTokens = false })
+	_, address := simulated(t, func(c *sim.Config) { c.CachedTokens = false })
 	// A page that is read every second gives the run a second around its load, in which this busy computer gets to read it.
 	args := []string{"--url", address, "--engine=vllm", "--scrape=vllm=" + address, "--input-tokens=200", "--requests=12", "--warmup=0", "--output-tokens=2"}
 	code, cold, stdout, stderr := invoke(t, t.Context(), args...)

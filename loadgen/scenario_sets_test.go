@@ -38,7 +38,7 @@ func tiered() sim.Config {
 	c.KV.TokensPerBlock, c.KV.BytesPerToken, c.KV.DiskFilter = 16, 1<<10, false
 	c.KV.HostBytes, c.KV.DiskBytes = 50*blockBytes16, 600*blockBytes16
 	c.KV.Host, c.KV.Disk = sim.Link{BytesPerSecond: math.Inf(1)}, sim.Link{BytesPerSecond: math.Inf(1)}
-	c.Answer.CachedTokens = true
+	c.CachedTokens = true
 	c.UseInterval = 10 * time.Millisecond
 	return c
 }
@@ -300,7 +300,7 @@ func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &machine{config: tiered()}
-			m.config.Answer.CachedTokens = c.cachedTokens
+			m.config.CachedTokens = c.cachedTokens
 			url := newStage(t, m).url
 			if !c.page {
 				url = withoutPage(t, url)

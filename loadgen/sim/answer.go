@@ -16,8 +16,6 @@ const (
 	finishLength finishReason = "length"
 	finishAbort  finishReason = "abort" // the client went away
 	finishError  finishReason = "error" // the engine was stopped
-
-	finishToolCalls finishReason = "tool_calls" // only sent to clients; counted as stop
 )
 
 func finishReasons() []finishReason {

@@ -9,11 +9,10 @@ import (
 // next step. Requests join and leave between steps, never as a group.
 //
 // Admission is first come, first served: while the head of the queue does not fit, no sequence behind it overtakes. A
-// sequence is admitted when a place is free and the KV cache has room for its prompt. Unless the engine may preempt, it
-// also needs room for the longest answer it may write, so that no running sequence has to give way.
+// sequence is admitted when a place is free and the KV cache has room for its prompt. When the cache is then full, the
+// sequence admitted last loses its place and is computed again later (vLLM: preemption).
 type batch struct {
 	maxSequences, prefillChunk, perBlock int
-	preempt, reuse                       bool
 
 	cache   *blockCache
 	onboard onboarding
@@ -22,14 +21,13 @@ type batch struct {
 	onAdmission func(s *sequence, running int)
 
 	waiting, running []*sequence
-	promised         int // blocks that running sequences may still need
 }
 
 func newBatch(c Config, tiers cacheConfig, onAdmission func(*sequence, int)) batch {
 	return batch{
 		maxSequences: c.MaxBatch, prefillChunk: c.PrefillChunkTokens, perBlock: c.KV.TokensPerBlock,
-		preempt: c.Preempt, reuse: !c.KV.NoReuse, cache: newCache(tiers), onAdmission: onAdmission,
-		onboard: onboarding{lane{link: c.KV.Host}, lane{link: c.KV.Disk}, c.KV.BlockBytes()},
+		cache: newCache(tiers), onAdmission: onAdmission,
+		onboard: onboarding{transfer{link: c.KV.Host}, transfer{link: c.KV.Disk}, c.KV.BlockBytes()},
 	}
 }
 
@@ -47,23 +45,14 @@ func (b *batch) admit(now time.Time) {
 
 // enter admits one sequence; false if there is no room for it.
 func (b *batch) enter(s *sequence, now time.Time) bool {
-	var known []uint64
-	if b.reuse {
-		// The last token is always computed: the first token of the answer depends on it.
-		known = s.read.keys[:(s.goal-1)/b.perBlock]
-	}
-	blocks := b.blocks(s.goal)
-	own := 0
-	if !b.preempt {
-		own = b.blocks(s.longest()) - blocks
-	}
-	lease, hits, ok := b.cache.Acquire(known, blocks, own+b.promised)
+	// The last token is always computed: the first token of the answer depends on it.
+	known := s.text.keys[:(s.goal-1)/b.perBlock]
+	lease, hits, ok := b.cache.acquire(known, (s.goal+b.perBlock-1)/b.perBlock)
 	if !ok {
 		return false
 	}
-	s.lease, s.found, s.prefilled, s.complete = lease, hits, hits.Blocks()*b.perBlock, hits.Blocks()
+	s.lease, s.found, s.prefilled, s.complete = lease, hits, hits.blocks()*b.perBlock, hits.blocks()
 	s.ready = b.arrival(s, b.onboard.ready(now, hits))
-	b.promised += own
 	b.running = append(b.running, s)
 	if s.admitted.IsZero() {
 		s.admitted, s.hits = now, hits
@@ -77,16 +66,13 @@ func (b *batch) enter(s *sequence, now time.Time) bool {
 func (b *batch) arrival(s *sequence, own time.Time) time.Time {
 	for _, other := range b.running {
 		first := other.found.Device // the first block that it brings back
-		shared := first < s.found.Device && first < other.found.Blocks() && other.read.keys[first] == s.read.keys[first]
+		shared := first < s.found.Device && first < other.found.blocks() && other.text.keys[first] == s.text.keys[first]
 		if shared && other.ready.After(own) {
 			own = other.ready
 		}
 	}
 	return own
 }
-
-// blocks returns how many blocks so many tokens take.
-func (b *batch) blocks(tokens int) int { return (tokens + b.perBlock - 1) / b.perBlock }
 
 // step is the work of the next step; its duration depends on it.
 type step struct {
@@ -163,9 +149,7 @@ func (b *batch) readChunk(s *sequence, into *outcome) {
 // completeUpTo marks the blocks as complete that so many tokens fill.
 func (b *batch) completeUpTo(s *sequence, tokens int) {
 	for ; (s.complete+1)*b.perBlock <= tokens; s.complete++ {
-		if b.reuse {
-			b.cache.Complete(s.lease, s.complete, s.read.keys[s.complete])
-		}
+		b.cache.markComplete(s.lease, s.complete, s.text.keys[s.complete])
 	}
 }
 
@@ -180,35 +164,32 @@ func (b *batch) generate(s *sequence, into *outcome, now time.Time) {
 		into.gaps = append(into.gaps, now.Sub(s.last))
 	}
 	s.last = now
-	s.say()
+	s.writeToken()
 	s.generated.Add(1)
 	s.goal++
 	s.prefilled++
 	b.completeUpTo(s, s.prefilled)
 	into.generated++
 	if s.done() {
-		b.free(s)
+		b.cache.release(s.lease)
 		into.finished = append(into.finished, s)
 	}
-	s.tell()
+	s.notify()
 }
 
 // grow makes room for one more token, if necessary by taking it from those admitted last; false if the sequence itself
 // was the last one.
 func (b *batch) grow(s *sequence, into *outcome) bool {
-	if s.goal < s.lease.Blocks()*b.perBlock {
+	if s.goal < len(s.lease.blocks)*b.perBlock {
 		return true
 	}
-	for !b.cache.Grow(s.lease) {
+	for !b.cache.grow(s.lease) {
 		victim := b.lastToYield()
 		b.yield(victim)
 		into.preempted++
 		if victim == s {
 			return false
 		}
-	}
-	if !b.preempt {
-		b.promised--
 	}
 	return true
 }
@@ -225,22 +206,15 @@ func (b *batch) lastToYield() *sequence {
 // yield puts a sequence back into the queue, in front of all others. Its tokens are read again, as far as its blocks
 // are gone by then.
 func (b *batch) yield(s *sequence) {
-	b.cache.Release(s.lease)
+	b.cache.release(s.lease)
 	b.running = slices.DeleteFunc(b.running, func(other *sequence) bool { return other == s })
 	b.waiting = slices.Insert(b.waiting, 0, s)
-}
-
-func (b *batch) free(s *sequence) {
-	if !b.preempt {
-		b.promised -= b.blocks(s.longest()) - s.lease.Blocks()
-	}
-	b.cache.Release(s.lease)
 }
 
 // remove removes a sequence whose client disconnected; false if it is no longer in the batch.
 func (b *batch) remove(s *sequence) bool {
 	if i := slices.Index(b.running, s); i >= 0 {
-		b.free(s)
+		b.cache.release(s.lease)
 		b.running = slices.Delete(b.running, i, i+1)
 		return true
 	}
@@ -252,15 +226,14 @@ func (b *batch) remove(s *sequence) bool {
 }
 
 // fail removes all sequences, wakes their handlers, and returns how many there were.
-func (b *batch) fail(crashed bool) int {
+func (b *batch) fail() int {
 	all := slices.Concat(b.running, b.waiting)
 	for _, s := range all {
-		s.crashed.Store(crashed)
 		s.failed.Store(true)
-		s.tell()
+		s.notify()
 	}
 	for _, s := range b.running {
-		b.free(s)
+		b.cache.release(s.lease)
 	}
 	b.running, b.waiting = nil, nil
 	return len(all)

@@ -8,21 +8,14 @@ import (
 	"time"
 )
 
-// small has 12 blocks of 16 tokens, and admits only sequences that never have to give way.
+// small has 12 blocks of 16 tokens.
 func small() Config {
 	c := Default()
-	c.MaxBatch, c.MaxModelTokens, c.KVCacheTokens, c.PrefillChunkTokens, c.Preempt = 4, 100, 200, 16, false
+	c.MaxBatch, c.MaxModelTokens, c.KVCacheTokens, c.PrefillChunkTokens = 4, 100, 200, 16
 	return c
 }
 
-// preempting is small with a batch that lets more in than may fit.
-func preempting() Config {
-	c := small()
-	c.Preempt = true
-	return c
-}
-
-func books(t *testing.T, c Config) batch {
+func newTestBatch(t *testing.T, c Config) batch {
 	t.Helper()
 	tiers, err := c.tiers()
 	if err != nil {
@@ -38,11 +31,11 @@ func seq(promptTokens, answerTokens int) *sequence {
 
 // seqNamed shares its prompt with all of the same name, as far as that reaches.
 func seqNamed(name string, promptTokens, answerTokens int) *sequence {
-	read := newScroll(Default().KV.TokensPerBlock, name)
+	text := newTranscript(Default().KV.TokensPerBlock, name)
 	for i := range promptTokens {
-		read.id(uint32(i))
+		text.id(uint32(i))
 	}
-	r := request{promptTokens: promptTokens, maxTokens: answerTokens, read: read}
+	r := request{promptTokens: promptTokens, maxTokens: answerTokens, text: text}
 	return newSequence(1, r, answer{ends: make([]int, answerTokens), reason: finishLength}, time.Time{})
 }
 
@@ -55,7 +48,7 @@ func advance(b *batch) (prefill, decoding int, made outcome) {
 }
 
 func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
-	b := books(t, small())
+	b := newTestBatch(t, small())
 	early := seq(16, 5)
 	b.enqueue(early)
 	late := seq(40, 1)
@@ -82,7 +75,7 @@ func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
 }
 
 func TestThePlaceAfterTheLastWaitsForOneToEnd(t *testing.T) {
-	b := books(t, small())
+	b := newTestBatch(t, small())
 	all := []*sequence{seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 1)}
 	for _, s := range all {
 		b.enqueue(s)
@@ -99,42 +92,42 @@ func TestThePlaceAfterTheLastWaitsForOneToEnd(t *testing.T) {
 	}
 }
 
-func TestNobodyOvertakesTheHeadOfTheQueue(t *testing.T) {
-	b := books(t, small())
-	b.enqueue(seq(50, 50))
-	b.enqueue(seq(10, 41))
-	large, little := seq(10, 50), seq(1, 1)
-	b.enqueue(large) // 4 blocks, 1 of 12 is left
+func TestNoSequenceOvertakesTheHeadOfTheQueue(t *testing.T) {
+	b := newTestBatch(t, small())
+	b.enqueue(seq(90, 1))
+	b.enqueue(seq(90, 1))
+	large, little := seq(50, 50), seq(1, 1)
+	b.enqueue(large) // 4 blocks; none of 12 is left
 	b.enqueue(little)
 	advance(&b)
 	if !slices.Equal(b.waiting, []*sequence{large, little}) {
 		t.Fatalf("%d wait, want the large one and the little one behind it", len(b.waiting))
 	}
-	if b.cache.Held() != 4+1 || b.promised != 3+3 {
-		t.Errorf("%d blocks held and %d promised, want 5 and 6", b.cache.Held(), b.promised)
+	if b.cache.held != 6+6 {
+		t.Errorf("%d blocks held, want 12", b.cache.held)
 	}
 }
 
-func TestLeavingFreesPlaceAndKV(t *testing.T) {
-	b := books(t, small())
+func TestASequenceThatLeavesFreesItsPlaceAndBlocks(t *testing.T) {
+	b := newTestBatch(t, small())
 	running, waiting := seq(10, 90), seq(20, 5)
 	b.enqueue(running)
 	advance(&b)
 	advance(&b)
-	if b.cache.Held() != 1 || b.promised != 6 {
-		t.Fatalf("%d blocks held, %d promised", b.cache.Held(), b.promised)
+	if b.cache.held != 1 {
+		t.Fatalf("%d blocks held", b.cache.held)
 	}
 	b.enqueue(waiting)
 	if !b.remove(running) || !b.remove(waiting) || b.remove(running) {
-		t.Error("remove does not say who was there")
+		t.Error("remove does not report which sequences it removed")
 	}
-	if b.cache.Held() != 0 || b.promised != 0 || len(b.running)+len(b.waiting) != 0 {
-		t.Errorf("%d blocks held, %d promised, %d run, %d wait", b.cache.Held(), b.promised, len(b.running), len(b.waiting))
+	if b.cache.held != 0 || len(b.running)+len(b.waiting) != 0 {
+		t.Errorf("%d blocks held, %d run, %d wait", b.cache.held, len(b.running), len(b.waiting))
 	}
 }
 
 func TestOneThatLeavesDuringAStepGetsNothingMore(t *testing.T) {
-	b := books(t, small())
+	b := newTestBatch(t, small())
 	stays, leaves := seq(1, 9), seq(1, 9)
 	b.enqueue(stays)
 	b.enqueue(leaves)
@@ -149,14 +142,12 @@ func TestOneThatLeavesDuringAStepGetsNothingMore(t *testing.T) {
 	}
 }
 
-// TestTheBooksBalance runs random arrivals, steps and departures, and holds the blocks against what
-// they are needed for.
-func TestTheBooksBalance(t *testing.T) {
+// TestBlocksOfTheBatchAddUp runs random arrivals, steps and departures, and compares the held blocks with the sequences.
+func TestBlocksOfTheBatchAddUp(t *testing.T) {
 	for seed := range uint64(200) {
 		random := mathrand.New(mathrand.NewPCG(seed, 1))
 		c := small()
-		c.Preempt = seed%2 == 0
-		b := books(t, c)
+		b := newTestBatch(t, c)
 		var made outcome
 		for range 200 {
 			switch random.IntN(4) {
@@ -172,43 +163,36 @@ func TestTheBooksBalance(t *testing.T) {
 					t.Fatalf("seed %d: a step reads %d prompt tokens", seed, next.prefillTokens)
 				}
 				b.apply(&made, time.Time{})
-				if made.preempted > 0 && !c.Preempt {
-					t.Fatalf("seed %d: somebody lost a place that was promised", seed)
-				}
 			}
-			checkBooks(t, c, &b)
+			checkBlocks(t, c, &b)
 		}
 		for len(b.running)+len(b.waiting) > 0 {
 			advance(&b)
-			checkBooks(t, c, &b)
+			checkBlocks(t, c, &b)
 		}
-		if b.cache.Held() != 0 || b.promised != 0 {
-			t.Fatalf("seed %d: %d blocks held by nobody, %d promised to nobody", seed, b.cache.Held(), b.promised)
+		if b.cache.held != 0 {
+			t.Fatalf("seed %d: %d blocks held when no sequence is left", seed, b.cache.held)
 		}
 	}
 }
 
-func checkBooks(t *testing.T, c Config, b *batch) {
+func checkBlocks(t *testing.T, c Config, b *batch) {
 	t.Helper()
-	leased, promised := 0, 0
+	leased := 0
 	for _, s := range b.running {
-		leased += s.lease.Blocks()
-		promised += b.blocks(s.longest()) - s.lease.Blocks()
-		if s.lease.Blocks() < b.blocks(s.goal) || s.prefilled > s.goal || s.complete != s.prefilled/c.KV.TokensPerBlock {
-			t.Fatalf("%d of %d tokens in %d blocks, %d of them complete", s.prefilled, s.goal, s.lease.Blocks(), s.complete)
+		leased += len(s.lease.blocks)
+		if len(s.lease.blocks)*c.KV.TokensPerBlock < s.goal || s.prefilled > s.goal || s.complete != s.prefilled/c.KV.TokensPerBlock {
+			t.Fatalf("%d of %d tokens in %d blocks, %d of them complete", s.prefilled, s.goal, len(s.lease.blocks), s.complete)
 		}
 	}
-	if c.Preempt {
-		promised = 0
-	}
 	// Blocks that several hold are held once.
-	if b.cache.Held() > leased || promised != b.promised || b.cache.Room() < b.promised || len(b.running) > c.MaxBatch {
-		t.Fatalf("%d blocks held (leased %d), %d promised (sum %d), room for %d, %d run", b.cache.Held(), leased, b.promised, promised, b.cache.Room(), len(b.running))
+	if b.cache.held > leased || b.cache.room() < 0 || len(b.running) > c.MaxBatch {
+		t.Fatalf("%d blocks held (leased %d), room for %d, %d run", b.cache.held, leased, b.cache.room(), len(b.running))
 	}
 }
 
 func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
-	b := books(t, preempting()) // 12 blocks
+	b := newTestBatch(t, small()) // 12 blocks
 	first, second := seq(64, 60), seq(64, 60)
 	b.maxSequences = 2
 	b.enqueue(first)
@@ -230,13 +214,13 @@ func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
 	if preempted != 1 || reads != 129 {
 		t.Errorf("%d lost their place, prompts of %d tokens were counted", preempted, reads)
 	}
-	if !first.done() || !second.done() || b.cache.Held() != 0 {
+	if !first.done() || !second.done() || b.cache.held != 0 {
 		t.Error("not all came to their end")
 	}
 }
 
 func TestARequestBeginsAfterWhatIsKnownOfItsPrompt(t *testing.T) {
-	b := books(t, small())
+	b := newTestBatch(t, small())
 	b.enqueue(seqNamed("a", 48, 1))
 	for len(b.running)+len(b.waiting) > 0 {
 		advance(&b)
@@ -258,7 +242,7 @@ func TestARequestBeginsAfterWhatIsKnownOfItsPrompt(t *testing.T) {
 func TestBlocksThatAreBroughtBackTakeTheirTime(t *testing.T) {
 	now := time.Unix(1000, 0)
 	o := onboarding{
-		host: lane{link: Link{BytesPerSecond: 1000}}, disk: lane{link: Link{BytesPerSecond: 100, Latency: 5 * time.Millisecond}}, blockBytes: 10,
+		host: transfer{link: Link{BytesPerSecond: 1000}}, disk: transfer{link: Link{BytesPerSecond: 100, Latency: 5 * time.Millisecond}}, blockBytes: 10,
 	}
 	for _, row := range []struct {
 		hits cacheHits

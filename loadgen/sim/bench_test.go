@@ -38,7 +38,8 @@ func BenchmarkStepOf256Sequences(b *testing.B) {
 		for range 256 - len(e.batch.running) { // those that ended are replaced
 			e.batch.enqueue(seq(1, 1000))
 		}
-		e.finish(&made, e.begin(time.Time{}), 0)
+		e.begin(time.Time{})
+		e.finish(&made)
 	}
 	b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
@@ -63,7 +64,7 @@ func BenchmarkStreamsOf256Sequences(b *testing.B) {
 	running.Go(func() { _ = e.Run(ctx) })
 	defer running.Wait()
 	defer stop()
-	for !e.running() {
+	for !serving(e) {
 		time.Sleep(time.Millisecond)
 	}
 	b.ReportAllocs()

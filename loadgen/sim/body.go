@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
-// body is the JSON body of a request. Other fields are ignored, as vLLM and SGLang do, unless the vendor is strict.
+// body is the JSON body of a request. Other fields are ignored, as vLLM does, unless the vendor is strict.
 type body struct {
 	Model               string          `json:"model"`
 	Prompt              prompt          `json:"prompt"`
@@ -29,16 +31,7 @@ type body struct {
 	Suffix              string          `json:"suffix"`
 	Logprobs            json.RawMessage `json:"logprobs"`
 	ResponseFormat      *responseFormat `json:"response_format"`
-	Tools               []tool          `json:"tools"`
-	ToolChoice          json.RawMessage `json:"tool_choice"`
 	CacheSalt           *string         `json:"cache_salt"`
-	CachedDetails       bool            `json:"return_cached_tokens_details"` // SGLang's
-}
-
-type tool struct {
-	Function struct {
-		Name string `json:"name"`
-	} `json:"function"`
 }
 
 type streamOptions struct {
@@ -116,7 +109,7 @@ func (p *prompt) UnmarshalJSON(text []byte) error {
 }
 
 // write writes the prompt as the model reads it. Token ids become a description: their text is not simulated.
-func (p prompt) write(to *scroll) {
+func (p prompt) write(to *transcript) {
 	if len(p.ids) > 0 {
 		for _, id := range p.ids {
 			to.id(id)
@@ -128,3 +121,38 @@ func (p prompt) write(to *scroll) {
 }
 
 func isTextOrList(value json.RawMessage) bool { return value[0] == '"' || value[0] == '[' }
+
+// message is one of a chat.
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+func (m message) knownRole() bool {
+	return slices.Contains([]string{"system", "developer", "user", "assistant", "tool"}, m.Role)
+}
+
+// content reads a text, null (an assistant's tool call), or a list of parts that are all texts.
+type content string
+
+func (c *content) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, (*string)(c)) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return errors.New("content: a text or a list of parts is wanted")
+	}
+	var joined strings.Builder
+	for _, part := range parts {
+		if part.Type != "text" {
+			return fmt.Errorf("content: a part of type %.40q is not simulated, only text", part.Type)
+		}
+		joined.WriteString(part.Text)
+	}
+	*c = content(joined.String())
+	return nil
+}

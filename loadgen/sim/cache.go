@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"container/list"
+	"slices"
+)
 
 // cacheConfig is the size of the tiers, in blocks. 0 turns a tier off; without the host the disk is
 // written from the device directly.
@@ -25,8 +28,8 @@ type cacheHits struct {
 	FromDisk int
 }
 
-// Blocks returns how many blocks were found.
-func (h cacheHits) Blocks() int { return h.Device + h.Host + h.Disk }
+// blocks returns how many blocks were found.
+func (h cacheHits) blocks() int { return h.Device + h.Host + h.Disk }
 
 // block is a block on the device.
 type block struct {
@@ -38,9 +41,6 @@ type block struct {
 
 // cacheLease is the blocks that one sequence holds on the device, in the order of its tokens.
 type cacheLease struct{ blocks []*block }
-
-// Blocks returns how many it holds.
-func (l *cacheLease) Blocks() int { return len(l.blocks) }
 
 // blockCache is the three tiers. It is not safe for use from several goroutines.
 type blockCache struct {
@@ -61,23 +61,12 @@ func newCache(config cacheConfig) *blockCache {
 	}
 }
 
-// Moves returns the counts of moved blocks.
-func (c *blockCache) Moves() cacheMoves { return c.moves }
+// room returns how many blocks of the device are available: empty ones and idle ones.
+func (c *blockCache) room() int { return c.config.Device - c.held }
 
-// Held returns how many blocks of the device are held; with Room it adds up to all blocks.
-func (c *blockCache) Held() int { return c.held }
-
-// Room returns how many blocks of the device are available: empty ones and idle ones.
-func (c *blockCache) Room() int { return c.config.Device - c.held }
-
-// Stored returns how many blocks each tier keeps under a key.
-func (c *blockCache) Stored() (device, host, disk int) {
-	return len(c.device), c.host.len(), c.disk.len()
-}
-
-// Find returns the tiers of the longest cached prefix of these keys, without changing the cache. Each block counts for
+// find returns the tiers of the longest cached prefix of these keys, without changing the cache. Each block counts for
 // the fastest tier that has it; the prefix ends at the first block that is in no tier.
-func (c *blockCache) Find(keys []uint64) cacheHits {
+func (c *blockCache) find(keys []uint64) cacheHits {
 	var hits cacheHits
 	for _, key := range keys {
 		b, onDevice := c.device[key]
@@ -110,14 +99,13 @@ func (c *blockCache) idleAmong(keys []uint64) int {
 	return idle
 }
 
-// Acquire takes so many blocks of the device for a sequence, including the cached prefix of keys, brought back from the
-// lower tiers if necessary; extra blocks have to remain available. It returns false, and changes nothing, if there is
-// no room.
-func (c *blockCache) Acquire(keys []uint64, blocks, extra int) (*cacheLease, cacheHits, bool) {
-	hits := c.Find(keys)
-	prefix := keys[:hits.Blocks()]
+// acquire takes so many blocks of the device for a sequence, including the cached prefix of keys, brought back from the
+// lower tiers if necessary. It returns false, and changes nothing, if there is no room.
+func (c *blockCache) acquire(keys []uint64, blocks int) (*cacheLease, cacheHits, bool) {
+	hits := c.find(keys)
+	prefix := keys[:hits.blocks()]
 	fresh := max(0, blocks-hits.Device)
-	if fresh+c.idleAmong(prefix)+extra > c.Room() {
+	if fresh+c.idleAmong(prefix) > c.room() {
 		return nil, cacheHits{}, false
 	}
 	lease := &cacheLease{blocks: make([]*block, len(prefix), max(blocks, len(prefix)))}
@@ -185,18 +173,18 @@ func (c *blockCache) wanted(prefix []uint64) {
 	}
 }
 
-// Grow takes one more block for a sequence; false if there is no room.
-func (c *blockCache) Grow(lease *cacheLease) bool {
-	if c.Room() == 0 {
+// grow takes one more block for a sequence; false if there is no room.
+func (c *blockCache) grow(lease *cacheLease) bool {
+	if c.room() == 0 {
 		return false
 	}
 	lease.blocks = append(lease.blocks, c.empty())
 	return true
 }
 
-// Complete marks block i of the lease as computed, up to the prefix with that key. From now on Find returns it, and the
+// markComplete marks block i of the lease as computed, up to the prefix with that key. From now on find returns it, and the
 // lower tiers get their copy. If another sequence completed the key first, its block is the one that is found.
-func (c *blockCache) Complete(lease *cacheLease, i int, key uint64) {
+func (c *blockCache) markComplete(lease *cacheLease, i int, key uint64) {
 	b := lease.blocks[i]
 	if b.keyed {
 		return
@@ -233,9 +221,9 @@ func (c *blockCache) offerDisk(key uint64) {
 	}
 }
 
-// Release frees all blocks of a sequence. Complete blocks stay idle, the last of them the first to be evicted; the
+// release frees all blocks of a sequence. Complete blocks stay idle, the last of them the first to be evicted; the
 // others are empty.
-func (c *blockCache) Release(lease *cacheLease) {
+func (c *blockCache) release(lease *cacheLease) {
 	for _, b := range slices.Backward(lease.blocks) {
 		b.holders--
 		if b.holders > 0 {
@@ -249,17 +237,8 @@ func (c *blockCache) Release(lease *cacheLease) {
 	lease.blocks = nil
 }
 
-// Forget drops all unheld blocks on the device (vLLM: reset_prefix_cache, SGLang: flush_cache). The lower tiers keep
-// theirs.
-func (c *blockCache) Forget() {
-	for c.idle.len() > 0 {
-		delete(c.device, c.idle.dropOldest())
-		c.moves.DroppedDevice++
-	}
-}
-
-// Since returns the moves after an earlier count.
-func (m cacheMoves) Since(earlier cacheMoves) cacheMoves {
+// since returns the moves after an earlier count.
+func (m cacheMoves) since(earlier cacheMoves) cacheMoves {
 	return cacheMoves{
 		DeviceToHost: m.DeviceToHost - earlier.DeviceToHost, HostToDisk: m.HostToDisk - earlier.HostToDisk,
 		DeviceToDisk: m.DeviceToDisk - earlier.DeviceToDisk, HostToDevice: m.HostToDevice - earlier.HostToDevice,
@@ -268,5 +247,98 @@ func (m cacheMoves) Since(earlier cacheMoves) cacheMoves {
 	}
 }
 
-// DiskWrites returns how many blocks were written to the disk.
-func (m cacheMoves) DiskWrites() int64 { return m.HostToDisk + m.DeviceToDisk }
+// diskWrites returns how many blocks were written to the disk.
+func (m cacheMoves) diskWrites() int64 { return m.HostToDisk + m.DeviceToDisk }
+
+// recency keeps keys in the order of their last use, the oldest first.
+type recency struct {
+	order *list.List
+	place map[uint64]*list.Element
+}
+
+func newRecency() *recency { return &recency{list.New(), map[uint64]*list.Element{}} }
+
+func (r *recency) len() int { return len(r.place) }
+
+func (r *recency) has(key uint64) bool {
+	_, ok := r.place[key]
+	return ok
+}
+
+// touch makes a key the youngest, if it is present.
+func (r *recency) touch(key uint64) {
+	if element, ok := r.place[key]; ok {
+		r.order.MoveToBack(element)
+	}
+}
+
+// touchOrPut makes a key the youngest, and adds it if it is absent.
+func (r *recency) touchOrPut(key uint64) {
+	if r.has(key) {
+		r.touch(key)
+		return
+	}
+	r.place[key] = r.order.PushBack(key)
+}
+
+// put adds an absent key and returns how many keys were dropped so that there are at most most.
+func (r *recency) put(key uint64, most int) (dropped int64) {
+	for len(r.place) >= most {
+		r.dropOldest()
+		dropped++
+	}
+	r.place[key] = r.order.PushBack(key)
+	return dropped
+}
+
+func (r *recency) remove(key uint64) {
+	if element, ok := r.place[key]; ok {
+		r.order.Remove(element)
+		delete(r.place, key)
+	}
+}
+
+// dropOldest removes the key that was not used for longest and returns it; there has to be one.
+func (r *recency) dropOldest() uint64 {
+	key := r.order.Remove(r.order.Front()).(uint64)
+	delete(r.place, key)
+	return key
+}
+
+// frequency counts how often blocks were requested, as KVBM's offload filter does: 1 at first, doubled at each further
+// request, and reduced with age.
+type frequency struct {
+	counts map[uint64]uint32
+	uses   int
+}
+
+const (
+	// mostUses bounds a count, so that a formerly popular block is dropped after some halvings.
+	mostUses = 1 << 8
+	// leastAging is the number of uses between two halvings while there are few keys.
+	leastAging = 1 << 16
+)
+
+// use counts one use of a key and returns the count.
+func (f *frequency) use(key uint64) uint32 {
+	count := min(mostUses, max(1, 2*f.counts[key]))
+	f.counts[key] = count
+	// Age is counted in uses and not in time: the cache has no clock. With an interval that grows with the number of
+	// keys, aging costs a constant time for each use.
+	if f.uses++; f.uses >= max(leastAging, 4*len(f.counts)) {
+		f.age()
+	}
+	return count
+}
+
+// age halves all counts and drops those of 1.
+func (f *frequency) age() {
+	f.uses = 0
+	for key, count := range f.counts {
+		if count /= 2; count == 0 {
+			delete(f.counts, key)
+		} else {
+			f.counts[key] = count
+		}
+	}
+}

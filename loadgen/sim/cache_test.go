@@ -17,14 +17,14 @@ func blockKeys(name uint64, n int) []uint64 {
 // serveSequence runs one sequence to its end and returns what it found.
 func serveSequence(t *testing.T, c *blockCache, keys []uint64) cacheHits {
 	t.Helper()
-	lease, hits, ok := c.Acquire(keys, len(keys), 0)
+	lease, hits, ok := c.acquire(keys, len(keys))
 	if !ok {
-		t.Fatalf("no room for %d blocks in %d", len(keys), c.Room())
+		t.Fatalf("no room for %d blocks in %d", len(keys), c.room())
 	}
 	for i, key := range keys {
-		c.Complete(lease, i, key)
+		c.markComplete(lease, i, key)
 	}
-	c.Release(lease)
+	c.release(lease)
 	check(t, c, nil)
 	return hits
 }
@@ -51,7 +51,7 @@ func check(t *testing.T, c *blockCache, leases []*cacheLease) {
 			t.Fatalf("block %+v is kept under %d, idle %v", b, key, c.idle.has(key))
 		}
 	}
-	if c.held+c.idle.len() > c.config.Device || c.Room() < 0 || c.host.len() > c.config.Host || c.disk.len() > c.config.Disk {
+	if c.held+c.idle.len() > c.config.Device || c.room() < 0 || c.host.len() > c.config.Host || c.disk.len() > c.config.Disk {
 		t.Fatalf("held %d, idle %d, host %d, disk %d in %+v", c.held, c.idle.len(), c.host.len(), c.disk.len(), c.config)
 	}
 	m := c.moves
@@ -64,21 +64,21 @@ func check(t *testing.T, c *blockCache, leases []*cacheLease) {
 func TestAReplayBringsBackExactlyWhatWasPushedOut(t *testing.T) {
 	c := newCache(cacheConfig{Device: 10, Host: 12, Disk: 30})
 	a, b := blockKeys(1, 8), blockKeys(2, 8)
-	if hits := serveSequence(t, c, a); hits.Blocks() != 0 {
+	if hits := serveSequence(t, c, a); hits.blocks() != 0 {
 		t.Fatalf("the first time: %+v", hits)
 	}
 	serveSequence(t, c, b)
 	// B took the 2 empty blocks and 6 of A; the last of A gave way first, so its first 2 are left.
 	// The host, 12 large, has B and lost the first 4 of A, which were put there first. All is on disk.
-	if got, want := c.Find(a), (cacheHits{Device: 2, Host: 4, Disk: 2, FromDisk: 2}); got != want {
+	if got, want := c.find(a), (cacheHits{Device: 2, Host: 4, Disk: 2, FromDisk: 2}); got != want {
 		t.Fatalf("A is found as %+v, want %+v", got, want)
 	}
 	if hits := serveSequence(t, c, a); hits != (cacheHits{Device: 2, Host: 4, Disk: 2, FromDisk: 2}) {
 		t.Fatalf("replay: %+v", hits)
 	}
 	want := cacheMoves{DeviceToHost: 16, HostToDisk: 16, HostToDevice: 4, DiskToDevice: 2, DroppedDevice: 12, DroppedHost: 4}
-	if c.Moves() != want {
-		t.Errorf("moves %+v, want %+v", c.Moves(), want)
+	if c.moves != want {
+		t.Errorf("moves %+v, want %+v", c.moves, want)
 	}
 	if hits := serveSequence(t, c, a); hits != (cacheHits{Device: 8, FromDisk: 2}) {
 		t.Errorf("again: %+v", hits)
@@ -89,12 +89,12 @@ func TestTheFilterKeepsWhatWasWantedOnceFromTheDisk(t *testing.T) {
 	c := newCache(cacheConfig{Device: 100, Host: 100, Disk: 100, Filter: true})
 	a := blockKeys(1, 8)
 	serveSequence(t, c, a)
-	if c.Moves().HostToDisk != 0 || c.Moves().DeviceToHost != 8 {
-		t.Fatalf("after the first time: %+v", c.Moves())
+	if c.moves.HostToDisk != 0 || c.moves.DeviceToHost != 8 {
+		t.Fatalf("after the first time: %+v", c.moves)
 	}
 	serveSequence(t, c, a[:5])
-	if c.Moves().HostToDisk != 5 {
-		t.Errorf("after the second time: %+v", c.Moves())
+	if c.moves.HostToDisk != 5 {
+		t.Errorf("after the second time: %+v", c.moves)
 	}
 }
 
@@ -106,30 +106,30 @@ func TestWithoutAHostTheDiskIsWrittenFromTheDevice(t *testing.T) {
 	if want := (cacheHits{Disk: 4, FromDisk: 4}); hits != want {
 		t.Errorf("%+v, want %+v", hits, want)
 	}
-	if want := (cacheMoves{DeviceToDisk: 8, DiskToDevice: 4, DroppedDevice: 8}); c.Moves() != want {
-		t.Errorf("%+v, want %+v", c.Moves(), want)
+	if want := (cacheMoves{DeviceToDisk: 8, DiskToDevice: 4, DroppedDevice: 8}); c.moves != want {
+		t.Errorf("%+v, want %+v", c.moves, want)
 	}
 }
 
 func TestEqualPrefixesAreHeldOnce(t *testing.T) {
 	c := newCache(cacheConfig{Device: 10})
 	a := blockKeys(1, 6)
-	first, _, _ := c.Acquire(a, 6, 0)
+	first, _, _ := c.acquire(a, 6)
 	for i, key := range a {
-		c.Complete(first, i, key)
+		c.markComplete(first, i, key)
 	}
-	second, hits, ok := c.Acquire(a, 8, 0)
-	if !ok || hits.Device != 6 || c.Held() != 8 {
-		t.Fatalf("%v, %+v, %d held", ok, hits, c.Held())
+	second, hits, ok := c.acquire(a, 8)
+	if !ok || hits.Device != 6 || c.held != 8 {
+		t.Fatalf("%v, %+v, %d held", ok, hits, c.held)
 	}
-	c.Release(first)
+	c.release(first)
 	check(t, c, []*cacheLease{second})
-	if c.Held() != 8 || c.Room() != 2 {
-		t.Errorf("%d held, room for %d", c.Held(), c.Room())
+	if c.held != 8 || c.room() != 2 {
+		t.Errorf("%d held, room for %d", c.held, c.room())
 	}
-	c.Release(second)
-	if c.Held() != 0 {
-		t.Errorf("%d held by nobody", c.Held())
+	c.release(second)
+	if c.held != 0 {
+		t.Errorf("%d held by nobody", c.held)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestTheOneIdleForLongestGivesWay(t *testing.T) {
 	serveSequence(t, c, blockKeys(1, 2)) // used again: 2 is the oldest now
 	serveSequence(t, c, blockKeys(4, 2))
 	for name, want := range map[uint64]int{1: 2, 2: 0, 3: 2, 4: 2} {
-		if got := c.Find(blockKeys(name, 2)).Device; got != want {
+		if got := c.find(blockKeys(name, 2)).Device; got != want {
 			t.Errorf("prompt %d: %d blocks are left, want %d", name, got, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestTheDiskIsWrittenFromTheHostAndNotFromWhatIsGoneThere(t *testing.T) {
 	for _, keys := range [][]uint64{a, blockKeys(2, 2), a} { // wanted twice, but the host has lost it
 		serveSequence(t, c, keys)
 	}
-	if m := c.Moves(); m.DiskWrites() != 0 {
+	if m := c.moves; m.diskWrites() != 0 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -174,7 +174,7 @@ func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
 	serveSequence(t, c, blockKeys(1, 4))
 	serveSequence(t, c, blockKeys(1, 4)) // used again, its end is the oldest on the host
 	serveSequence(t, c, blockKeys(2, 4))
-	if got := c.Find(blockKeys(1, 4)); got != (cacheHits{Host: 2}) {
+	if got := c.find(blockKeys(1, 4)); got != (cacheHits{Host: 2}) {
 		t.Errorf("2 of 4 blocks had to give way; of the prefix is left: %+v", got)
 	}
 }
@@ -182,35 +182,16 @@ func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
 func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 	c := newCache(cacheConfig{Device: 6, Host: 6})
 	serveSequence(t, c, blockKeys(1, 4))
-	held, _, _ := c.Acquire(blockKeys(2, 3), 3, 0)
-	before, moves := c.Find(blockKeys(1, 4)), c.Moves()
+	held, _, _ := c.acquire(blockKeys(2, 3), 3)
+	before, moves := c.find(blockKeys(1, 4)), c.moves
 	// Its 3 idle blocks of the prefix and 1 more are 4, of which 3 can be had.
-	if _, _, ok := c.Acquire(blockKeys(1, 4), 4, 0); ok {
+	if _, _, ok := c.acquire(blockKeys(1, 4), 4); ok {
 		t.Error("more is held than there is")
 	}
-	if _, _, ok := c.Acquire(blockKeys(5, 2), 2, 2); ok {
-		t.Error("what others need was given away")
-	}
-	if c.Find(blockKeys(1, 4)) != before || c.Moves() != moves {
+	if c.find(blockKeys(1, 4)) != before || c.moves != moves {
 		t.Error("a refusal changed the cache")
 	}
 	check(t, c, []*cacheLease{held})
-}
-
-func TestForgettingLeavesWhatIsHeld(t *testing.T) {
-	c := newCache(cacheConfig{Device: 10, Host: 10})
-	serveSequence(t, c, blockKeys(1, 4))
-	lease, _, _ := c.Acquire(blockKeys(1, 4), 2, 0)
-	c.Forget()
-	check(t, c, []*cacheLease{lease})
-	if hits := c.Find(blockKeys(1, 4)); hits.Device != 4 {
-		t.Errorf("held blocks are gone: %+v", hits)
-	}
-	c.Release(lease)
-	c.Forget()
-	if hits := c.Find(blockKeys(1, 4)); hits != (cacheHits{Host: 4}) {
-		t.Errorf("after forgetting: %+v", hits)
-	}
 }
 
 func TestAnOldFavouriteIsForgotten(t *testing.T) {
@@ -256,26 +237,26 @@ func TestBlockCountsAddUp(t *testing.T) {
 			switch n := len(leases); {
 			case n == 0 || random.IntN(4) == 0:
 				ask := blockKeys(random.Uint64N(6), 1+random.IntN(12))
-				lease, hits, ok := c.Acquire(ask, len(ask), random.IntN(3))
+				lease, hits, ok := c.acquire(ask, len(ask))
 				if ok {
 					leases, keys = append(leases, lease), append(keys, ask)
 					found.Host, found.Disk = found.Host+hits.Host, found.Disk+hits.Disk
 				}
 			case random.IntN(3) == 0:
 				i := random.IntN(n)
-				c.Release(leases[i])
+				c.release(leases[i])
 				leases[i], keys[i] = leases[n-1], keys[n-1]
 				leases, keys = leases[:n-1], keys[:n-1]
 			case random.IntN(3) == 0:
-				c.Grow(leases[random.IntN(n)])
+				c.grow(leases[random.IntN(n)])
 			default:
 				i := random.IntN(n)
 				at := random.IntN(len(keys[i]))
-				c.Complete(leases[i], at, keys[i][at])
+				c.markComplete(leases[i], at, keys[i][at])
 			}
 			check(t, c, leases)
 		}
-		if m := c.Moves(); m.HostToDevice != int64(found.Host) || m.DiskToDevice != int64(found.Disk) {
+		if m := c.moves; m.HostToDevice != int64(found.Host) || m.DiskToDevice != int64(found.Disk) {
 			t.Fatalf("seed %d: brought back %+v, requests found %+v", seed, m, found)
 		}
 	}
@@ -287,10 +268,10 @@ func BenchmarkAcquire(b *testing.B) {
 	b.ReportAllocs()
 	for i := uint64(0); b.Loop(); i++ {
 		keys := append(blockKeys(0, 1024), blockKeys(1+i, 1024)...)
-		lease, _, _ := c.Acquire(keys, len(keys), 0)
+		lease, _, _ := c.acquire(keys, len(keys))
 		for j, key := range keys {
-			c.Complete(lease, j, key)
+			c.markComplete(lease, j, key)
 		}
-		c.Release(lease)
+		c.release(lease)
 	}
 }

@@ -41,16 +41,13 @@ type Config struct {
 	// KVCacheTokens is how many tokens the KV cache holds; at least MaxModelTokens, so that every accepted request fits
 	// when it runs alone.
 	KVCacheTokens int
-	// Preempt admits requests as soon as there is room for their prompt. When the KV cache is then full, the request
-	// admitted last loses its place and is computed again later (vLLM, SGLang). Without it, a request is admitted only
-	// with room for the longest answer it may get (TensorRT-LLM: GUARANTEED_NO_EVICT).
-	Preempt bool
-	KV      KV
-	Memory  Memory
+	KV            KV
+	Memory        Memory
 
 	// Vendor selects names, fields and formats.
 	Vendor Vendor
-	Answer Answer
+	// CachedTokens reports the prompt's cached tokens in usage (vLLM: --enable-prompt-tokens-details).
+	CachedTokens bool
 	// Faults are the simulated faults; SetFaults changes them while the engine runs.
 	Faults Faults
 
@@ -59,9 +56,6 @@ type Config struct {
 	OnUse func(Use)
 	// UseInterval is a tenth of a second if it is 0.
 	UseInterval time.Duration
-	// OnLog, if set, gets the lines that KVBM would log about its tiers, without line ends. It must
-	// return at once, and must not call the engine.
-	OnLog func(line string)
 }
 
 // Default is an 8B model on a small unified-memory machine: about 50 tokens/s for one stream,
@@ -79,42 +73,14 @@ func Default() Config {
 		MaxBatch:               32,
 		MaxModelTokens:         32 << 10,
 		KVCacheTokens:          480 << 10,
-		Preempt:                true,
 		KV: KV{
 			TokensPerBlock: 16, BytesPerToken: 128 << 10, FreeRatio: 0.9, DiskFilter: true, Page: KVBMv1,
 			Host: Link{BytesPerSecond: 50e9}, Disk: Link{BytesPerSecond: 5e9, Latency: 200 * time.Microsecond},
 		},
 		Memory: Memory{WeightBytes: 16 << 30, LoadBytesPerSecond: math.Inf(1), OverheadBytes: 1 << 30},
-		Vendor: VLLM,
-		Answer: Answer{TokensPerChunk: 1, CachedTokens: true, Usage: UsageOnRequest},
+		Vendor: VLLM, CachedTokens: true,
 	}
 }
-
-// Answer defines how answers are cut and their parts.
-type Answer struct {
-	// TokensPerChunk is how many tokens one event of a stream carries. With MostTokensPerChunk above it the number is
-	// drawn for each event, as speculative decoding accepts varying numbers.
-	TokensPerChunk, MostTokensPerChunk int
-	// ReasoningTokens is how many tokens of a chat's answer are reasoning, at most the whole answer.
-	ReasoningTokens int
-	// ToolCalls answers a chat that offers tools with a call of the first one.
-	ToolCalls bool
-	// CachedTokens reports the prompt's cached tokens in usage (vLLM: --enable-prompt-tokens-details,
-	// SGLang: --enable-cache-report).
-	CachedTokens bool
-	Usage        UsageForm
-}
-
-// UsageForm is the place of the usage in a stream.
-type UsageForm string
-
-// The forms.
-const (
-	UsageOnRequest  UsageForm = "on_request"  // its own event before [DONE], if requested
-	UsageInLast     UsageForm = "in_last"     // in the last event with a choice (SGLang 0.4.3 to 0.4.7)
-	UsageZeroAlways UsageForm = "zero_always" // zeros in every event and the figures in the last (Ollama)
-	UsageNever      UsageForm = "never"
-)
 
 // check returns an error that names every invalid field, with the reason.
 func (c Config) check() error {
@@ -137,19 +103,16 @@ func (c Config) check() error {
 	if _, ok := c.Vendor.find(); !ok {
 		refuse("Vendor", c.Vendor, fmt.Sprintf("must be one of %v", Vendors()))
 	}
-	if !slices.Contains([]UsageForm{UsageOnRequest, UsageInLast, UsageZeroAlways, UsageNever}, c.Answer.Usage) {
-		refuse("Answer.Usage", c.Answer.Usage, "is no form of usage")
+	if !slices.Contains([]KVBMPage{KVBMv1, KVBMv2, DynamoPrefixed}, c.KV.Page) {
+		refuse("KV.Page", c.KV.Page, "is no page of KVBM")
 	}
-	c.checkKV(refuse)
+	if c.KV.FreeBytes != nil && !(c.KV.FreeRatio > 0 && c.KV.FreeRatio <= 1) {
+		refuse("KV.FreeRatio", c.KV.FreeRatio, "must be above 0, to 1")
+	}
 	c.Faults.check(refuse)
-	for _, f := range c.counts() {
-		if f.value < f.least || f.value > math.MaxInt32 {
-			refuse(f.name, f.value, fmt.Sprintf("must be from %d to %d", f.least, math.MaxInt32))
-		}
-	}
-	for _, f := range c.times() {
-		if f.value < 0 || f.value > time.Hour {
-			refuse(f.name, f.value, "must be from 0 to 1h")
+	for _, b := range c.bounds() {
+		if !(b.value >= b.least && b.value <= b.most) {
+			refuse(b.field, b.value, fmt.Sprintf("must be from %v to %v", b.least, b.most))
 		}
 	}
 	if len(problems) > 0 {
@@ -158,35 +121,35 @@ func (c Config) check() error {
 	return nil
 }
 
-type countField struct {
-	name         string
-	value, least int
+// bound is the range of one field: tokens, sequences, bytes, bytes per second, or nanoseconds.
+type bound struct {
+	field              string
+	value, least, most float64
 }
 
-func (c Config) counts() []countField {
-	return []countField{
-		{"MeanAnswerTokens", c.MeanAnswerTokens, 1},
-		{"PrefillChunkTokens", c.PrefillChunkTokens, 1},
-		{"MaxBatch", c.MaxBatch, 1},
-		{"MaxModelTokens", c.MaxModelTokens, 2}, // one of prompt, one of answer
-		{"KVCacheTokens", c.KVCacheTokens, 2},
-		{"MaxPromptTokens", c.MaxPromptTokens, 0},
-		{"KV.TokensPerBlock", c.KV.TokensPerBlock, 1},
-		{"Answer.TokensPerChunk", c.Answer.TokensPerChunk, 1},
-		{"Answer.MostTokensPerChunk", c.Answer.MostTokensPerChunk, 0},
-		{"Answer.ReasoningTokens", c.Answer.ReasoningTokens, 0},
-	}
-}
-
-type timeField struct {
-	name  string
-	value time.Duration
-}
-
-func (c Config) times() []timeField {
-	return []timeField{
-		{"DecodeBase", c.DecodeBase}, {"DecodePerSequence", c.DecodePerSequence},
-		{"KV.Host.Latency", c.KV.Host.Latency}, {"KV.Disk.Latency", c.KV.Disk.Latency},
+func (c Config) bounds() []bound {
+	const mostBytes = 1 << 50
+	unlimited, hour := math.Inf(1), float64(time.Hour)
+	return []bound{
+		{"MeanAnswerTokens", float64(c.MeanAnswerTokens), 1, math.MaxInt32},
+		{"PrefillChunkTokens", float64(c.PrefillChunkTokens), 1, math.MaxInt32},
+		{"MaxBatch", float64(c.MaxBatch), 1, math.MaxInt32},
+		{"MaxModelTokens", float64(c.MaxModelTokens), 2, math.MaxInt32}, // one of prompt, one of answer
+		{"KVCacheTokens", float64(c.KVCacheTokens), 2, math.MaxInt32},
+		{"MaxPromptTokens", float64(c.MaxPromptTokens), 0, math.MaxInt32},
+		{"KV.TokensPerBlock", float64(c.KV.TokensPerBlock), 1, math.MaxInt32},
+		{"KV.BytesPerToken", float64(c.KV.BytesPerToken), 1, 1 << 30},
+		{"KV.HostBytes", float64(c.KV.HostBytes), 0, mostBytes},
+		{"KV.DiskBytes", float64(c.KV.DiskBytes), 0, mostBytes},
+		{"Memory.WeightBytes", float64(c.Memory.WeightBytes), 0, mostBytes},
+		{"Memory.OverheadBytes", float64(c.Memory.OverheadBytes), 0, mostBytes},
+		{"KV.Host.BytesPerSecond", c.KV.Host.BytesPerSecond, 1, unlimited},
+		{"KV.Disk.BytesPerSecond", c.KV.Disk.BytesPerSecond, 1, unlimited},
+		{"Memory.LoadBytesPerSecond", c.Memory.LoadBytesPerSecond, 1, unlimited},
+		{"DecodeBase", float64(c.DecodeBase), 0, hour},
+		{"DecodePerSequence", float64(c.DecodePerSequence), 0, hour},
+		{"KV.Host.Latency", float64(c.KV.Host.Latency), 0, hour},
+		{"KV.Disk.Latency", float64(c.KV.Disk.Latency), 0, hour},
 	}
 }
 
@@ -198,4 +161,85 @@ func (c Config) stepTime(prefillTokens, decoding int) time.Duration {
 		d += c.DecodeBase + time.Duration(decoding)*c.DecodePerSequence
 	}
 	return d
+}
+
+// KV defines the blocks of the KV cache, its size and the tiers below it. The zero value of a tier's size turns it off.
+type KV struct {
+	// TokensPerBlock is the size of a block (vLLM: block_size, 16; TensorRT-LLM: 32).
+	TokensPerBlock int
+	// BytesPerToken is the size of a token: 2 x layers x KV heads x head size x bytes of a value.
+	BytesPerToken int64
+	// FreeBytes, if set, returns how much device memory is free when the engine has loaded its weights. FreeRatio of it
+	// becomes the KV cache, and KVCacheTokens is ignored.
+	FreeBytes func() int64
+	FreeRatio float64
+
+	// HostBytes and DiskBytes are the sizes of the tiers below the device (DYN_KVBM_CPU_CACHE_GB and
+	// DYN_KVBM_DISK_CACHE_GB). Without a host tier, the disk is written from the device.
+	HostBytes, DiskBytes int64
+	// DiskFilter keeps blocks from the disk until they were wanted twice. It is on in KVBM unless
+	// DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set.
+	DiskFilter bool
+	// Host and Disk are the links that bring blocks back. Copying blocks down takes the engine no time, since it runs
+	// in parallel to the work.
+	Host, Disk Link
+	// Page selects the names on KVBM's page.
+	Page KVBMPage
+	// TellBytes adds the size of the cache to vLLM's page, as when vLLM is given its size (--kv-cache-memory-bytes).
+	// Without it the page shows only tokens.
+	TellBytes bool
+}
+
+// Link is the path from a tier to the device. Concurrent transfers queue up.
+type Link struct {
+	BytesPerSecond float64 // +Inf takes no time
+	Latency        time.Duration
+}
+
+// time returns how long so many bytes take, without waiting for other transfers.
+func (l Link) time(bytes int64) time.Duration {
+	if bytes == 0 {
+		return 0
+	}
+	return l.Latency + time.Duration(math.Round(float64(bytes)/l.BytesPerSecond*float64(time.Second)))
+}
+
+// Memory is the engine's memory apart from the KV cache, for Use.
+type Memory struct {
+	// WeightBytes are read from their file at LoadBytesPerSecond while the engine starts; +Inf takes no time. They stay
+	// on the device with OverheadBytes.
+	WeightBytes        int64
+	LoadBytesPerSecond float64
+	OverheadBytes      int64
+}
+
+// loading returns how long the weights take to load.
+func (m Memory) loading() time.Duration {
+	return Link{BytesPerSecond: m.LoadBytesPerSecond}.time(m.WeightBytes)
+}
+
+// BlockBytes returns the size of one KV block.
+func (k KV) BlockBytes() int64 { return k.BytesPerToken * int64(k.TokensPerBlock) }
+
+// deviceBlocks returns how many blocks the device has room for, computed when the engine starts.
+func (c Config) deviceBlocks() int {
+	if c.KV.FreeBytes == nil {
+		return c.KVCacheTokens / c.KV.TokensPerBlock
+	}
+	return int(max(0, c.KV.FreeRatio*float64(c.KV.FreeBytes())) / float64(c.KV.BlockBytes()))
+}
+
+// tiers returns the size of all tiers. It fails if one request of the largest size does not fit; engines refuse to
+// start then.
+func (c Config) tiers() (cacheConfig, error) {
+	blocks := c.deviceBlocks()
+	if tokens := blocks * c.KV.TokensPerBlock; tokens < c.MaxModelTokens {
+		return cacheConfig{}, fmt.Errorf("simulated engine: the KV cache has room for %d tokens, less than one request of MaxModelTokens, %d", tokens, c.MaxModelTokens)
+	}
+	return cacheConfig{
+		Device: blocks,
+		Host:   int(c.KV.HostBytes / c.KV.BlockBytes()),
+		Disk:   int(c.KV.DiskBytes / c.KV.BlockBytes()),
+		Filter: c.KV.DiskFilter,
+	}, nil
 }

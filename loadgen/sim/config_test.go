@@ -31,8 +31,6 @@ func TestEveryBadFieldIsNamed(t *testing.T) {
 		"MaxBatch":               func(c *Config) { c.MaxBatch = 0 },
 		"MaxModelTokens":         func(c *Config) { c.MaxModelTokens = 1 },
 		"KVCacheTokens":          func(c *Config) { c.KVCacheTokens = c.MaxModelTokens - 1 },
-		"Answer.TokensPerChunk":  func(c *Config) { c.Answer.TokensPerChunk = 0 },
-		"Answer.Usage":           func(c *Config) { c.Answer.Usage = "sometimes" },
 		"Vendor":                 func(c *Config) { c.Vendor = "nobody" },
 		"KV.TokensPerBlock":      func(c *Config) { c.KV.TokensPerBlock = 0 },
 		"KV.BytesPerToken":       func(c *Config) { c.KV.BytesPerToken = 0 },
@@ -52,7 +50,7 @@ func TestEveryBadFieldIsNamed(t *testing.T) {
 		}
 	}
 	c := Config{Model: "m"}
-	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "MaxBatch") || !strings.Contains(err.Error(), "Answer.TokensPerChunk") {
+	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "MaxBatch") || !strings.Contains(err.Error(), "KV.TokensPerBlock") {
 		t.Errorf("not all fields at fault are named: %v", err)
 	}
 }

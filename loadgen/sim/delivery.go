@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -16,20 +18,13 @@ type delivery struct {
 	s      *sequence
 	fault  Fault
 	out    *eventWriter
-	cut    cutter
 	reply  *reply // nil before the first token
 	sent   int    // tokens
 	fired  bool   // the fault has happened
 }
 
 func (e *Engine) newDelivery(ctx context.Context, w http.ResponseWriter, to endpoint, s *sequence, fault Fault) *delivery {
-	if fault.Kind == FaultDrip {
-		w = &dripping{ResponseWriter: w, ctx: ctx, pause: fault.For}
-	}
-	return &delivery{
-		engine: e, ctx: ctx, w: w, to: to, s: s, fault: fault,
-		out: newEventWriter(w, e.vendor, fault), cut: newCutter(e.config.Answer, e.config.Seed, s.number),
-	}
+	return &delivery{engine: e, ctx: ctx, w: w, to: to, s: s, fault: fault, out: newEventWriter(w, e.vendor)}
 }
 
 func (d *delivery) run(streaming bool) {
@@ -37,19 +32,21 @@ func (d *delivery) run(streaming bool) {
 	if streaming {
 		deliver = d.stream
 	}
-	if errors.Is(deliver(), errCrash) {
+	if errors.Is(deliver(), errCut) {
 		panic(http.ErrAbortHandler) // breaks the connection; net/http handles this value
 	}
 }
 
-// errEnded means that the fault has ended the answer, although the client is connected.
-var errEnded = errors.New("the answer ends here")
+// Why an answer ends, although the client is connected.
+var (
+	errEnded = errors.New("the answer ends here")
+	errCut   = errors.New("the connection breaks")
+)
 
 // stream answers with server-sent events. As with vLLM, the stream begins with the first token: the event with a chat's
 // role comes directly before it, and a request that the engine drops earlier still gets an error status.
 func (d *delivery) stream() error {
-	size := d.cut.next()
-	for generated := 0; d.reply == nil || generated < d.reply.said.tokens(); {
+	for generated := 0; d.reply == nil || generated < d.reply.answer.tokens(); {
 		var err error
 		if generated, err = d.s.wait(d.ctx, generated); err != nil {
 			if errors.Is(err, errStopped) {
@@ -60,12 +57,10 @@ func (d *delivery) stream() error {
 		if d.reply == nil {
 			d.reply = d.engine.newReply(d.to, d.s)
 		}
-		total := d.reply.said.tokens()
-		for generated-d.sent >= size || (generated == total && d.sent < total) {
-			if err := d.event(min(d.sent+size, total)); err != nil {
+		for ; d.sent < generated; d.sent++ {
+			if err := d.event(d.sent); err != nil {
 				return err
 			}
-			size = d.cut.next()
 		}
 		if !d.out.flush() {
 			return d.ctx.Err()
@@ -76,30 +71,25 @@ func (d *delivery) stream() error {
 	}
 	d.out.add(d.reply.closing())
 	d.out.done()
-	d.out.last()
+	d.out.flush()
 	return nil
 }
 
-// event adds the event of the tokens up to next, after any fault that happens before it.
-func (d *delivery) event(next int) error {
-	if d.sent == 0 {
+// event adds the event of a token, after any fault that happens before it.
+func (d *delivery) event(token int) error {
+	if token == 0 {
 		d.out.add(d.reply.opening())
 	}
-	if d.sent >= d.fault.AfterTokens {
+	if token >= d.fault.AfterTokens {
 		if err := d.happen(); err != nil {
 			return err
 		}
 	}
-	chunk, ok := d.reply.chunk(d.sent, next)
-	if d.fault.Kind == FaultHuge && d.fired {
-		chunk.Padding, d.fault.Kind = padding(d.fault.Size), ""
-	}
-	d.out.add(chunk, ok)
-	d.sent = next
+	d.out.add(d.reply.token(token))
 	return nil
 }
 
-// happen simulates the fault, once. The error ends the answer.
+// happen simulates the fault in a stream, once. The error ends the answer.
 func (d *delivery) happen() error {
 	if d.fired {
 		return nil
@@ -111,20 +101,14 @@ func (d *delivery) happen() error {
 		d.out.fail(broken())
 		return errEnded
 	case FaultTruncate:
-		d.out.last()
+		d.out.flush()
 		return errEnded
 	case FaultCut:
-		d.out.last()
-		return errCrash
-	case FaultCrash:
-		d.out.last()
-		d.engine.Crash()
-		return errCrash
+		d.out.flush()
+		return errCut
 	case FaultStall:
-		d.out.last()
+		d.out.flush()
 		return pause(d.ctx, d.fault.For)
-	case FaultResetCounters:
-		d.engine.ResetCounters()
 	case FaultDropModel:
 		d.engine.dropModel()
 	}
@@ -133,7 +117,7 @@ func (d *delivery) happen() error {
 
 // whole answers without streaming, once the answer is complete.
 func (d *delivery) whole() error {
-	for seen := 0; d.reply == nil || seen < d.reply.said.tokens(); {
+	for seen := 0; d.reply == nil || seen < d.reply.answer.tokens(); {
 		generated, err := d.s.wait(d.ctx, seen)
 		if errors.Is(err, errStopped) {
 			d.engine.refuse(d.w, stopped())
@@ -145,28 +129,20 @@ func (d *delivery) whole() error {
 			d.reply = d.engine.newReply(d.to, d.s)
 		}
 	}
-	answer := d.reply.whole()
 	switch d.fault.Kind {
 	case FaultErrorEvent:
 		d.engine.refuse(d.w, broken())
 		return nil
 	case FaultTruncate, FaultCut:
-		return errCrash
-	case FaultCrash:
-		d.engine.Crash()
-		return errCrash
+		return errCut
 	case FaultStall:
 		if err := pause(d.ctx, d.fault.For); err != nil {
 			return err
 		}
-	case FaultHuge:
-		answer.Padding = padding(d.fault.Size)
-	case FaultResetCounters:
-		d.engine.ResetCounters()
 	case FaultDropModel:
 		d.engine.dropModel()
 	}
-	sendJSON(d.w, http.StatusOK, answer)
+	sendJSON(d.w, http.StatusOK, d.reply.whole())
 	return nil
 }
 
@@ -184,4 +160,68 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// eventWriter writes the events of one stream. Events that are ready together leave in one write, as a slow reader
+// would receive them anyway.
+type eventWriter struct {
+	w       http.ResponseWriter
+	vendor  vendor
+	pending bytes.Buffer
+	encoder *json.Encoder // into pending
+	begun   bool
+}
+
+func newEventWriter(w http.ResponseWriter, v vendor) *eventWriter {
+	e := &eventWriter{w: w, vendor: v}
+	e.encoder = json.NewEncoder(&e.pending)
+	return e
+}
+
+// add adds one event, if ok.
+func (e *eventWriter) add(event response, ok bool) {
+	if ok {
+		e.write(event)
+	}
+}
+
+func (e *eventWriter) write(event any) {
+	e.pending.WriteString("data: ")
+	// Encode ends with a line end, and cannot fail: events hold texts and numbers only.
+	_ = e.encoder.Encode(event)
+	e.pending.WriteByte('\n')
+}
+
+// done adds the end of every stream.
+func (e *eventWriter) done() { e.pending.WriteString("data: [DONE]\n\n") }
+
+// flush sends the pending events; false if the client cannot be reached.
+func (e *eventWriter) flush() bool {
+	if e.pending.Len() == 0 {
+		return true
+	}
+	e.begin()
+	_, err := e.w.Write(e.pending.Bytes())
+	e.pending.Reset()
+	return err == nil && http.NewResponseController(e.w).Flush() == nil
+}
+
+func (e *eventWriter) begin() {
+	if !e.begun {
+		e.begun = true
+		e.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		e.w.Header().Set("Cache-Control", "no-cache")
+	}
+}
+
+// fail ends the stream with an error: as the status before the first event, afterwards as vLLM does, with the error
+// object as an event before [DONE].
+func (e *eventWriter) fail(p *problem) {
+	if !e.begun {
+		sendJSON(e.w, p.status, e.vendor.written(p))
+		return
+	}
+	e.write(e.vendor.written(p))
+	e.done()
+	e.flush()
 }

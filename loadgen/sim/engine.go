@@ -4,14 +4,13 @@
 //
 // It exists so that a load generator can be tested and shown without a GPU. It has no model and no weights; every
 // response is marked as simulated (header X-Simulated, owner and fingerprint). Its parts are separate: the content
-// (answer: a pure function of seed and request), the place of the KV blocks (package kvcache), the timing (batch: plain
+// (answer: a pure function of seed and request), the place of the KV blocks (cache), the timing (batch: plain
 // arithmetic, and Run: the clock), the format (the handlers), the counts (tally) and their names (the pages). It uses
 // the clock of package time, hence also the virtual one of testing/synctest.
 package sim
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -30,23 +29,16 @@ type Engine struct {
 
 	reporting chan struct{} // capacity 1, full while OnUse is called; not a mutex, since a virtual clock stops while a goroutine waits for one
 
-	mu      sync.Mutex // guards all below
-	cancel  context.CancelFunc
-	crashed bool
-	made    bool // the KV cache exists
-	open    bool // requests are accepted
-	faults  Faults
-	tiers   cacheConfig
-	batch   batch
-	busy    stopwatch
-	loads   loading
-	tally   tally
-	steps   iterations
-	told    lookup // the hit rates logged last
+	mu     sync.Mutex // guards all below
+	made   bool       // the KV cache exists
+	open   bool       // requests are accepted
+	faults Faults
+	tiers  cacheConfig
+	batch  batch
+	busy   stopwatch
+	loads  loading
+	tally  tally
 }
-
-// ErrCrashed is the error of Run after Crash, or after a fault that crashes the engine.
-var ErrCrashed = errors.New("the simulated engine crashed, as it was told to")
 
 // New checks the configuration and returns an engine that does not run yet. The error names every invalid field.
 func New(config Config) (*Engine, error) {
@@ -69,13 +61,10 @@ func (e *Engine) Handler() http.Handler { return e.handler }
 func (e *Engine) KVBMHandler() http.Handler { return e.kvbm }
 
 // Run loads the weights and processes requests until the context ends; then requests in progress fail and it returns
-// nil. It fails with ErrCrashed, if it is running already, or if there is too little memory for the KV cache.
+// nil. It fails if there is too little memory for the KV cache. Only one Run may be in progress.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !e.claim(cancel) {
-		return errors.New("simulated engine: is running already")
-	}
 	var reporter sync.WaitGroup
 	if e.config.OnUse != nil {
 		reporter.Go(func() { e.reportUse(ctx) })
@@ -84,15 +73,47 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err == nil {
 		e.work(ctx)
 	}
-	crashed := e.stop()
+	e.stop()
 	cancel()
 	reporter.Wait()
-	use, _ := e.use(time.Now())
-	e.report(use)
-	if crashed {
-		return ErrCrashed
-	}
+	e.reportNow()
 	return err
+}
+
+// start loads the weights and makes the KV cache from the memory that is then free, with new counters.
+func (e *Engine) start(ctx context.Context) error {
+	now := time.Now()
+	e.mu.Lock()
+	e.loads = loading{from: now, until: now.Add(e.config.Memory.loading())}
+	e.mu.Unlock()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	if !sleepUntil(ctx, timer, now.Add(e.config.Memory.loading())) {
+		return nil
+	}
+	e.reportNow() // of the weights, before FreeBytes is read
+	tiers, err := e.config.tiers()
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.tiers, e.made, e.tally = tiers, true, newTally()
+	e.batch = newBatch(e.config, tiers, e.onAdmission)
+	e.mu.Unlock()
+	e.reportNow() // of the cache, before the first request: a serving engine has its memory
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open = true
+	return nil
+}
+
+// stop fails all requests in progress.
+func (e *Engine) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open, e.made, e.loads = false, false, loading{}
+	e.busy.stop(time.Now())
+	e.tally.ends[finishError] += int64(e.batch.fail())
 }
 
 // maxBehind is how late a step may begin and still count from its due time: late wake-ups, commonly of a millisecond,
@@ -125,7 +146,7 @@ func (e *Engine) work(ctx context.Context) {
 		took := jittered(e.config.stepTime(next.prefillTokens, next.decoding), e.config.JitterRatio, jitter)
 		due = stepStart(due, now).Add(took)
 		if sleepUntil(ctx, timer, due) {
-			e.finish(&made, next, took)
+			e.finish(&made)
 		}
 	}
 }
@@ -180,22 +201,20 @@ func (e *Engine) begin(now time.Time) step {
 	return next
 }
 
-func (e *Engine) finish(made *outcome, done step, took time.Duration) {
+func (e *Engine) finish(made *outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
 	e.batch.apply(made, now)
 	e.tally.observe(made, now)
-	e.steps.add(e, done, took, now)
 }
 
 // onAdmission counts the tiers in which the prompt was found and decides whether the answer diverges. The batch calls
 // it with the lock held.
 func (e *Engine) onAdmission(s *sequence, running int) {
 	e.tally.admit(s, e.config.KV.TokensPerBlock, s.admitted)
-	e.tellRates(s.admitted)
 	if t := e.faults.twist(e.config.Seed, s, s.number, running); t != straight() {
-		s.said = writeTwisted(e.config, s.asked, t)
+		s.answer = writeTwisted(e.config, s.asked, t)
 	}
 }
 
@@ -221,4 +240,19 @@ func (e *Engine) leave(s *sequence) {
 	if e.batch.remove(s) {
 		e.tally.ends[finishAbort]++
 	}
+}
+
+// serves reports whether the engine runs and has its model.
+func (e *Engine) serves() (open, model bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open, e.open && !e.faults.ModelGone
+}
+
+// ResetCounters sets all counters of the engine's and KVBM's pages to 0, as an unnoticed restart does.
+func (e *Engine) ResetCounters() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tally = newTally()
+	e.tally.moved = e.batch.cache.moves
 }

@@ -29,6 +29,12 @@ func start(t *testing.T, c Config) *Engine {
 	return e
 }
 
+// serving reports whether requests are accepted.
+func serving(e *Engine) bool {
+	open, _ := e.serves()
+	return open
+}
+
 // startFor runs an engine until stop is called.
 func startFor(t *testing.T, c Config) (e *Engine, stop func()) {
 	t.Helper()
@@ -39,7 +45,7 @@ func startFor(t *testing.T, c Config) (e *Engine, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	for !e.running() {
+	for !serving(e) {
 		time.Sleep(time.Millisecond)
 	}
 	return e, sync.OnceFunc(func() {
@@ -120,7 +126,7 @@ func (c *client) text(t *testing.T) string {
 				text.WriteString(*choice.Text)
 			}
 			if choice.Delta != nil {
-				text.WriteString(valueOr(choice.Delta.Content, ""))
+				text.WriteString(choice.Delta.Content)
 			}
 		}
 	}
@@ -337,19 +343,9 @@ func TestStoppingTheEngineFailsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-func TestAnEngineRunsOnceAtATimeAndAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e, stop := startFor(t, paced())
-		if err := e.Run(t.Context()); err == nil {
-			t.Error("ran twice at once")
-		}
-		stop()
-		ctx, cancel := context.WithCancel(t.Context())
-		var again sync.WaitGroup
-		again.Go(func() { _ = e.Run(ctx) })
-		time.Sleep(time.Millisecond)
-		wantTimes(t, "second run", post(t.Context(), e, path, tenTokens("1")), 21)
-		cancel()
-		again.Wait()
-	})
+// get asks for one path.
+func get(e *Engine, path string) *client {
+	c := &client{header: http.Header{}, status: http.StatusOK, began: time.Now()}
+	e.Handler().ServeHTTP(c, httptest.NewRequest(http.MethodGet, path, nil))
+	return c
 }

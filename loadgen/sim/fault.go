@@ -17,23 +17,12 @@ const (
 	FaultTruncate   FaultKind = "truncate"    // the stream ends normally, but without its final events
 	FaultCut        FaultKind = "cut"         // the connection breaks
 	FaultStall      FaultKind = "stall"       // the stream pauses for a while, or forever
-	FaultDrip       FaultKind = "drip"        // one byte at a time
-	FaultHuge       FaultKind = "huge"        // one very large event
-	FaultJoin       FaultKind = "join"        // several events in one write
-	FaultBuffer     FaultKind = "buffer"      // the whole stream in one write at its end
-	FaultCrash      FaultKind = "crash"       // of the whole engine
-
-	// These two do not affect the request itself.
-	FaultResetCounters FaultKind = "reset_counters"
-	FaultDropModel     FaultKind = "drop_model"
+	FaultDropModel  FaultKind = "drop_model"  // the model disappears; the request itself is answered
 )
 
 // FaultKinds returns all kinds.
 func FaultKinds() []FaultKind {
-	return []FaultKind{
-		FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDrip, FaultHuge, FaultJoin, FaultBuffer, FaultCrash,
-		FaultResetCounters, FaultDropModel,
-	}
+	return []FaultKind{FaultRefuse, FaultErrorEvent, FaultTruncate, FaultCut, FaultStall, FaultDropModel}
 }
 
 // Fault is a fault of some requests.
@@ -45,10 +34,8 @@ type Fault struct {
 	Numbers []uint64
 	// AfterTokens is how many tokens come before a fault in the middle of an answer.
 	AfterTokens int
-	// For is how long a stall lasts, or with 0 until the client disconnects; and the time between two drips.
+	// For is how long a stall lasts, or with 0 until the client disconnects.
 	For time.Duration
-	// Size is the least size of a huge event in bytes, and the number of joined events.
-	Size int
 }
 
 // Faults is all simulated faults.
@@ -76,12 +63,6 @@ type Drift struct {
 	FromToken int
 }
 
-// Default sizes of faults.
-const (
-	hugeBytes    = 1 << 20
-	joinedEvents = 4
-)
-
 func (f Faults) check(refuse func(field string, value any, why string)) {
 	ratio := func(name string, value float64) {
 		if !(value >= 0 && value <= 1) {
@@ -97,8 +78,8 @@ func (f Faults) check(refuse func(field string, value any, why string)) {
 		if !slices.Contains(FaultKinds(), fault.Kind) {
 			refuse("Fault.Kind", fault.Kind, "is no kind of fault")
 		}
-		if fault.AfterTokens < 0 || fault.For < 0 || fault.Size < 0 || fault.Size > 1<<30 {
-			refuse("Fault", fault.Kind, "has a negative figure, or a size above 2^30")
+		if fault.AfterTokens < 0 || fault.For < 0 {
+			refuse("Fault", fault.Kind, "has a negative figure")
 		}
 	}
 }
@@ -116,7 +97,7 @@ func (f Faults) of(seed, number uint64) Fault {
 // twist returns the divergence of the answer of a sequence that enters a batch of so many.
 func (f Faults) twist(seed uint64, s *sequence, number uint64, running int) twist {
 	if f.WrongKV && s.hits.FromDisk > 0 {
-		return twist{at: 0, key: mixed(seed, s.read.keys[s.hits.Blocks()-1], uint64(s.hits.FromDisk))}
+		return twist{at: 0, key: mixed(seed, s.text.keys[s.hits.blocks()-1], uint64(s.hits.FromDisk))}
 	}
 	circumstances := uint64(running)
 	if running == 1 {
@@ -125,11 +106,11 @@ func (f Faults) twist(seed uint64, s *sequence, number uint64, running int) twis
 		}
 		circumstances = number << 16
 	}
-	if chance(seed, s.read.hash, circumstances) >= f.Drift.Ratio {
+	if chance(seed, s.text.hash, circumstances) >= f.Drift.Ratio {
 		return straight()
 	}
-	span := max(1, s.said.tokens()-f.Drift.FromToken)
-	where := mixed(seed, s.read.hash, ^circumstances)
+	span := max(1, s.answer.tokens()-f.Drift.FromToken)
+	where := mixed(seed, s.text.hash, ^circumstances)
 	return twist{at: f.Drift.FromToken + int(where%uint64(span)), key: where}
 }
 
@@ -164,25 +145,14 @@ func (e *Engine) SetFaults(faults Faults) error {
 	return nil
 }
 
-// ResetCounters sets all counters of the engine's and KVBM's pages to 0, as an unnoticed restart does.
-func (e *Engine) ResetCounters() {
+// fault returns the fault of a request.
+func (e *Engine) fault(number uint64) Fault {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.resetCounters()
+	return e.faults.of(e.config.Seed, number)
 }
 
-// Crash ends Run at once with ErrCrashed: all connections with requests in progress break. Run may be called again; it
-// then begins with empty tiers and counters. Without Run, Crash has no effect.
-func (e *Engine) Crash() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.cancel != nil {
-		e.crashed, e.open = true, false
-		e.cancel()
-	}
-}
-
-// dropModel removes the model until SetFaults brings it back or the engine restarts.
+// dropModel removes the model until SetFaults brings it back.
 func (e *Engine) dropModel() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

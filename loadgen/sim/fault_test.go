@@ -1,8 +1,7 @@
 package sim
 
 import (
-	"bufio"
-	"errors"
+	"context"
 	"io"
 	"net/http"
 	"slices"
@@ -51,10 +50,6 @@ func TestFaultsOfRequestsLookAsTheyDoInTheWild(t *testing.T) {
 		{Fault{Kind: FaultTruncate, AfterTokens: 3}, 200, false, 3, false, ""},
 		{Fault{Kind: FaultCut, AfterTokens: 3}, 200, true, 3, false, ""},
 		{Fault{Kind: FaultStall, AfterTokens: 3, For: time.Millisecond}, 200, false, 8, true, ""},
-		{Fault{Kind: FaultDrip}, 200, false, 8, true, ""},
-		{Fault{Kind: FaultHuge, AfterTokens: 3}, 200, false, 8, true, strings.Repeat("x", 1<<20)},
-		{Fault{Kind: FaultJoin}, 200, false, 8, true, ""},
-		{Fault{Kind: FaultBuffer}, 200, false, 8, true, ""},
 	} {
 		_, server := serve(t, faulty(row.fault))
 		status, text, err := streamed(t, server.URL, "")
@@ -77,7 +72,7 @@ func TestFaultsReachAnswersInOnePieceToo(t *testing.T) {
 		broken bool
 	}{
 		FaultRefuse: {500, false}, FaultErrorEvent: {500, false}, FaultTruncate: {0, true}, FaultCut: {0, true},
-		FaultStall: {200, false}, FaultDrip: {200, false}, FaultHuge: {200, false}, FaultJoin: {200, false}, FaultBuffer: {200, false},
+		FaultStall: {200, false},
 	} {
 		c := faulty(Fault{Kind: kind, For: time.Microsecond})
 		_, server := serve(t, c)
@@ -94,49 +89,25 @@ func TestFaultsReachAnswersInOnePieceToo(t *testing.T) {
 	}
 }
 
-// writes are the sizes of what a client gets at a time.
-type writes struct {
-	client
-	sizes []int
-	times []time.Duration
-}
-
-func (w *writes) Write(text []byte) (int, error) {
-	w.sizes, w.times = append(w.sizes, len(text)), append(w.times, time.Since(w.began))
-	return w.client.Write(text)
-}
-
-func written(t *testing.T, fault Fault) *writes {
-	t.Helper()
-	c := paced()
-	fault.Ratio = 1
-	c.Faults.Requests = []Fault{fault}
-	e := start(t, c)
-	w := &writes{client: client{header: http.Header{}, began: time.Now()}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(tenTokens("6")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Handler().ServeHTTP(w, r)
-	return w
-}
-
-func TestWritesAreCutAndDelayedAsAskedFor(t *testing.T) {
+func TestAStallDelaysTheRestOfTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		drip := written(t, Fault{Kind: FaultDrip, For: time.Microsecond})
-		if slices.Max(drip.sizes) != 1 || len(drip.sizes) != drip.body.Len() || !strings.HasSuffix(drip.body.String(), "[DONE]\n\n") {
-			t.Errorf("drip: %d writes of up to %d bytes", len(drip.sizes), slices.Max(drip.sizes))
+		c := paced()
+		c.Faults.Requests = []Fault{{Kind: FaultStall, Ratio: 1, AfterTokens: 2, For: time.Minute}}
+		if got := post(t.Context(), start(t, c), path, tenTokens("6")).tokenTimes(); got[1] != 32 || got[2] < 60_000 {
+			t.Errorf("tokens after %v", got)
 		}
-		if buffered := written(t, Fault{Kind: FaultBuffer}); len(buffered.sizes) != 1 || len(buffered.events) != 7 {
-			t.Errorf("buffer: writes of %v", buffered.sizes)
-		}
-		joined := written(t, Fault{Kind: FaultJoin, Size: 3})
-		if got := joined.tokenTimes(); len(joined.sizes) != 3 || got[0] != got[2] || got[0] != 10+3*11 {
-			t.Errorf("join: writes of %v, tokens after %v", joined.sizes, got)
-		}
-		stalled := written(t, Fault{Kind: FaultStall, AfterTokens: 2, For: time.Minute})
-		if got := stalled.tokenTimes(); got[1] != 32 || got[2] < 60_000 {
-			t.Errorf("stall: tokens after %v", got)
+	})
+}
+
+func TestTheModelDisappearsWithTheRequestOfTheFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tiny()
+		c.Faults.Requests = []Fault{{Kind: FaultDropModel, Numbers: []uint64{2}}}
+		e := start(t, c)
+		for number, want := range []int{http.StatusOK, http.StatusOK, http.StatusNotFound} {
+			if got := post(t.Context(), e, path, tenTokens("1")); got.status != want {
+				t.Errorf("request %d: status %d, want %d", number+1, got.status, want)
+			}
 		}
 	})
 }
@@ -146,7 +117,7 @@ func TestAnEndlessStallEndsWithTheClient(t *testing.T) {
 		c := paced()
 		c.Faults.Requests = []Fault{{Kind: FaultStall, Ratio: 1, AfterTokens: 2}}
 		e := start(t, c)
-		ctx, leave := contextWithTimeout(t, time.Hour)
+		ctx, leave := context.WithTimeout(t.Context(), time.Hour)
 		defer leave()
 		got := post(ctx, e, path, tenTokens("6"))
 		if n := len(got.tokenTimes()); n != 2 || time.Since(got.began) < time.Hour {
@@ -227,8 +198,8 @@ func TestDriftIsRareLateAndOfTheBatch(t *testing.T) {
 	for i := range 400 {
 		prompt := ask(strings.Repeat("x ", i+1), 60)
 		prompt.ignoreEOS = true
-		prompt.read = newScroll(16, "")
-		prompt.read.write(prompt.prompt)
+		prompt.text = newTranscript(16, "")
+		prompt.text.write(prompt.prompt)
 		s := newSequence(uint64(i), prompt, write(c, prompt), time.Time{})
 		if f.twist(1, s, s.number, 1) != straight() {
 			t.Fatal("it differs alone")
@@ -240,7 +211,7 @@ func TestDriftIsRareLateAndOfTheBatch(t *testing.T) {
 		if four != five {
 			circumstances++
 		}
-		if at := divergence(s.said.text, writeTwisted(c, prompt, four).text); at >= 0 {
+		if at := divergence(s.answer.text, writeTwisted(c, prompt, four).text); at >= 0 {
 			differ++
 			if at < 8 {
 				t.Errorf("differs from token %d on", at)
@@ -255,16 +226,11 @@ func TestDriftIsRareLateAndOfTheBatch(t *testing.T) {
 func TestAloneAnswersDriftOnlyIfToldTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
-		c.KV.NoReuse = true
 		c.Faults.Drift = Drift{Ratio: 0.5, Alone: true}
 		e := start(t, c)
 		texts := map[string]int{}
 		for range 20 {
-			got := askFor(t, e, promptOf("A", 50), "")
-			texts[got.text]++
-			if got.cached != 0 {
-				t.Fatalf("%d tokens found with prefix caching off", got.cached)
-			}
+			texts[askFor(t, e, promptOf("A", 50), "").text]++
 		}
 		plain := ask(promptOf("A", 50), 12)
 		plain.ignoreEOS = true
@@ -317,139 +283,4 @@ func TestCountersResetWithoutARestart(t *testing.T) {
 			t.Errorf("after the reset: %v", values)
 		}
 	})
-}
-
-func TestCountersAndModelGoWithTheRequestThatTheyAreToGoWith(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := tiny()
-		c.Faults.Requests = []Fault{{Kind: FaultResetCounters, Numbers: []uint64{2}}, {Kind: FaultDropModel, Numbers: []uint64{3}}}
-		e := start(t, c)
-		for number, want := range []float64{161, 0, 161} { // the prompt of the second was counted before the reset
-			askFor(t, e, promptOf("A", 161), "")
-			if got := plainValue(pageOf(t, e)[metric.VLLMPromptTokensTotal.Def().Name]); got != want {
-				t.Errorf("after request %d: %v prompt tokens", number+1, got)
-			}
-		}
-		if got := post(t.Context(), e, path, tenTokens("1")); got.status != http.StatusNotFound {
-			t.Errorf("the fourth: status %d", got.status)
-		}
-	})
-}
-
-func TestACrashBreaksConnectionsAndTheServerComesBackEmpty(t *testing.T) {
-	c := tiny()
-	c.Faults.Requests = []Fault{{Kind: FaultCrash, Numbers: []uint64{2}, AfterTokens: 3}}
-	e, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen, url := listener(t)
-	ctx, stop := contextWithTimeout(t, time.Minute)
-	ended := make(chan error, 1)
-	go func() { ended <- (&Server{Engine: e, Listen: listen}).Run(ctx) }()
-	await := func() {
-		for {
-			if response, err := http.Get(url + "/health"); err == nil {
-				if response.Body.Close(); response.StatusCode == http.StatusOK {
-					return
-				}
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}
-	await()
-	long := `,"cache_salt":"` + promptOf("A", 30) + `"`
-	if status, _, err := streamed(t, url, long); status != 200 || err != nil {
-		t.Fatalf("before: %d, %v", status, err)
-	}
-	if _, text, err := streamed(t, url, long); err == nil || strings.Contains(text, "[DONE]") || strings.Count(text, `"text":`) != 3 {
-		t.Errorf("the one that crashes it: %q, %v", text, err)
-	}
-	await()
-	if got := plainValue(pageOf(t, e)[metric.VLLMPromptTokensTotal.Def().Name]); got != 0 {
-		t.Errorf("after the restart %v tokens are counted", got)
-	}
-	if status, text, err := streamed(t, url, long); status != 200 || err != nil || !strings.Contains(text, "[DONE]") {
-		t.Errorf("after the restart: %d, %v", status, err)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("the server ended with %v", err)
-	}
-}
-
-func TestACrashedEngineAcceptsNothingFromThatMomentOn(t *testing.T) {
-	e, err := New(paced())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(t.Context()) }()
-	for !e.running() {
-		time.Sleep(time.Millisecond)
-	}
-	e.Crash()
-	if e.running() {
-		t.Error("it accepts requests")
-	}
-	if err := <-ended; !errors.Is(err, ErrCrashed) {
-		t.Error(err)
-	}
-}
-
-func TestARestartBringsTheModelBack(t *testing.T) {
-	e, stop := startFor(t, paced())
-	e.dropModel()
-	if _, model := e.serves(); model {
-		t.Fatal("it is still there")
-	}
-	stop()
-	ctx, end := contextWithTimeout(t, time.Minute)
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	for !e.running() {
-		time.Sleep(time.Millisecond)
-	}
-	if _, model := e.serves(); !model {
-		t.Error("it is still gone")
-	}
-	end()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAnEngineThatCrashesSaysSo(t *testing.T) {
-	e, err := New(paced())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Crash() // does nothing: it does not run
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(t.Context()) }()
-	for !e.running() {
-		time.Sleep(time.Millisecond)
-	}
-	e.Crash()
-	if err := <-ended; !errors.Is(err, ErrCrashed) {
-		t.Errorf("ended with %v", err)
-	}
-}
-
-// A reader of lines gets every event whole, however it was written.
-func TestAHugeEventIsOneLine(t *testing.T) {
-	_, server := serve(t, faulty(Fault{Kind: FaultHuge, Size: 3 << 20}))
-	_, text, err := streamed(t, server.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, 4<<20)
-	longest := 0
-	for lines.Scan() {
-		longest = max(longest, len(lines.Text()))
-	}
-	if longest < 3<<20 || lines.Err() != nil {
-		t.Errorf("the longest line has %d bytes, %v", longest, lines.Err())
-	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,19 +52,14 @@ func (e *Engine) vendorRoutes() []route {
 	}
 	version := route{metric.ForeignVersionPath, http.MethodGet, e.version}
 	tokenize := route{"/tokenize", http.MethodPost, e.tokenize}
-	retrieve := route{"/v1/models/{model...}", http.MethodGet, e.retrieveModel} // ids have slashes
 	switch e.vendor.name {
 	case VLLM:
-		return []route{metrics("/metrics", e.vllmPage), version, tokenize, {"/reset_prefix_cache", http.MethodPost, e.forget}}
+		return []route{metrics("/metrics", e.vllmPage), version, tokenize}
 	case TensorRTLLM:
-		return []route{metrics(metric.ForeignTensorRTLLMPagePath, e.tensorRTLLMPage), version,
-			{metric.ForeignTensorRTLLMDrainingPath, http.MethodGet, e.drain}}
-	case SGLang:
-		return []route{metrics("/metrics", e.sglangPage), tokenize, retrieve, {"/flush_cache", http.MethodPost, e.forget}}
+		return []route{metrics(metric.ForeignTensorRTLLMPagePath, e.tensorRTLLMPage), version}
 	case Dynamo:
 		return []route{metrics("/metrics", e.dynamoPage)}
 	case OpenAI:
-		return []route{retrieve} // Ollama has it
 	}
 	return nil
 }
@@ -95,7 +89,7 @@ func (e *Engine) complete(to endpoint, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	asked, p := e.check(to, text)
-	fault := e.faultOf(number)
+	fault := e.fault(number)
 	if p == nil && fault.Kind == FaultRefuse {
 		p = broken()
 	}
@@ -137,35 +131,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	return text, nil
 }
 
-// Why a sequence gets no more tokens although its client is connected.
-var (
-	errStopped = errors.New("the simulated engine was stopped")
-	errCrash   = errors.New("the simulated engine crashed")
-)
-
-// wait returns how many tokens are generated once there are more than seen. The error is errStopped, errCrash, or that
-// of the context if the client disconnected.
-func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
-	for {
-		// In this order: tokens generated before the end are still delivered.
-		failed := s.failed.Load()
-		if failed && s.crashed.Load() {
-			return seen, errCrash
-		}
-		if generated := int(s.generated.Load()); generated > seen {
-			return generated, nil
-		}
-		if failed {
-			return seen, errStopped
-		}
-		select {
-		case <-s.changed:
-		case <-ctx.Done():
-			return seen, ctx.Err()
-		}
-	}
-}
-
 // wrapped is the error object in a response or in a stream.
 type wrapped struct {
 	Error *problem `json:"error"`
@@ -181,4 +146,95 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	// The context of the request reports a disconnected client, not this write.
 	_, _ = w.Write(append(text, '\n'))
+}
+
+// health writes an empty response or, with Dynamo's frontend, an object.
+func (e *Engine) health(w http.ResponseWriter, _ *http.Request) {
+	open, model := e.serves()
+	if e.vendor.name == Dynamo {
+		status := map[bool]string{true: "healthy", false: "unhealthy"}[model]
+		sendJSON(w, http.StatusOK, map[string]any{"status": status, "endpoints": []string{}, "instances": []string{}})
+		return
+	}
+	if !open {
+		e.refuse(w, stopped())
+	}
+}
+
+func (e *Engine) version(w http.ResponseWriter, _ *http.Request) {
+	sendJSON(w, http.StatusOK, map[string]string{"version": "0.0.0+simulated"})
+}
+
+type modelList struct {
+	Object string      `json:"object"`
+	Data   []modelInfo `json:"data"`
+}
+
+type modelInfo struct {
+	ID          string `json:"id"`
+	Object      string `json:"object"`
+	Created     int64  `json:"created"`
+	OwnedBy     string `json:"owned_by"`
+	MaxModelLen int    `json:"max_model_len,omitempty"` // vLLM's name of the context length
+}
+
+// listModels lists the model unless it is gone; the frontend of Dynamo has a list before it has a worker.
+func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
+	open, model := e.serves()
+	if !open && e.vendor.name != Dynamo {
+		e.refuse(w, stopped())
+		return
+	}
+	models := modelList{"list", []modelInfo{}}
+	if model {
+		models.Data = append(models.Data, e.modelInfo())
+	}
+	sendJSON(w, http.StatusOK, models)
+}
+
+func (e *Engine) modelInfo() modelInfo {
+	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + "-simulated"}
+	if e.vendor.listsContext {
+		info.MaxModelLen = e.config.MaxModelTokens
+	}
+	return info
+}
+
+// tokenized is the answer of /tokenize, in vLLM's format.
+type tokenized struct {
+	Count       int      `json:"count"`
+	MaxModelLen int      `json:"max_model_len"`
+	Tokens      []uint32 `json:"tokens"`
+}
+
+// vocabularySize bounds the numbers of tokens.
+const vocabularySize = 128 << 10
+
+// tokenize counts the tokens of a prompt, or of messages with the template around them. The numbers of the tokens are
+// hashes of all up to their ends: a prompt made of them has the same length, and no meaning.
+func (e *Engine) tokenize(w http.ResponseWriter, r *http.Request) {
+	text, p := readBody(w, r)
+	if p != nil {
+		e.refuse(w, p)
+		return
+	}
+	var asked struct {
+		Prompt   string    `json:"prompt"`
+		Messages []message `json:"messages"`
+	}
+	if err := json.Unmarshal(text, &asked); err != nil {
+		e.refuse(w, malformed(err))
+		return
+	}
+	written := newTranscript(1, "") // in blocks of one token, so that each has a key
+	if asked.Messages != nil {
+		written.chat(asked.Messages)
+	} else {
+		written.write(asked.Prompt)
+	}
+	answer := tokenized{Count: written.tokens, MaxModelLen: e.config.MaxModelTokens, Tokens: make([]uint32, written.tokens)}
+	for i, key := range written.keys {
+		answer.Tokens[i] = uint32(key % vocabularySize)
+	}
+	sendJSON(w, http.StatusOK, answer)
 }

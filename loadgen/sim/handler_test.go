@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -108,7 +107,7 @@ func TestHealthAndModelsFollowTheEngine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- e.Run(ctx) }()
-	for !e.running() {
+	for !serving(e) {
 		time.Sleep(time.Millisecond)
 	}
 	for _, path := range []string{"/health", "/v1/models"} {
@@ -156,11 +155,11 @@ func TestAChatStreamIsRoleTokensFinishAndUsage(t *testing.T) {
 	if len(all) != 12 { // role, ten tokens, usage
 		t.Fatalf("%d events: %s", len(all), text)
 	}
-	if role := all[0].Choices[0]; role.Delta.Role != "assistant" || *role.Delta.Content != "" || role.FinishReason != nil {
+	if role := all[0].Choices[0]; role.Delta.Role != "assistant" || role.Delta.Content != "" || role.FinishReason != nil {
 		t.Errorf("first event: %+v", role)
 	}
 	for i, e := range all[1:11] {
-		if c := e.Choices[0]; *c.Delta.Content == "" || (c.FinishReason != nil) != (i == 9) || e.Object != "chat.completion.chunk" || e.Usage != nil {
+		if c := e.Choices[0]; c.Delta.Content == "" || (c.FinishReason != nil) != (i == 9) || e.Object != "chat.completion.chunk" || e.Usage != nil {
 			t.Errorf("token %d: %+v", i, e)
 		}
 	}
@@ -202,52 +201,33 @@ func TestAStreamSaysWhatTheWholeResponseSays(t *testing.T) {
 		"/v1/completions":      `{"model":"simulated-8b","prompt":"hello","max_tokens":400`,
 		"/v1/chat/completions": `{"model":"simulated-8b","messages":[{"role":"user","content":"hello"}],"stop":[" stone"]`,
 	} {
-		_, whole := do(t, http.MethodPost, server.URL+path, body+`}`)
+		_, answered := do(t, http.MethodPost, server.URL+path, body+`}`)
 		var want response
-		if err := json.Unmarshal([]byte(whole), &want); err != nil || len(want.Choices) != 1 {
-			t.Fatalf("%s: %v", whole, err)
+		if err := json.Unmarshal([]byte(answered), &want); err != nil || len(want.Choices) != 1 {
+			t.Fatalf("%s: %v", answered, err)
 		}
 		_, streamed := do(t, http.MethodPost, server.URL+path, body+`,"stream":true,"stream_options":{"include_usage":true}}`)
 		all := events(t, streamed)
 		var text strings.Builder
 		for _, e := range all[:len(all)-1] {
 			if c := e.Choices[0]; c.Delta != nil {
-				text.WriteString(*c.Delta.Content)
+				text.WriteString(c.Delta.Content)
 			} else {
 				text.WriteString(*c.Text)
 			}
 		}
 		choice := want.Choices[0]
-		said := choice.Text
+		var whole string
 		if choice.Message != nil {
-			said = choice.Message.Content
+			whole = choice.Message.Content
+		} else {
+			whole = *choice.Text
 		}
 		last := all[len(all)-2].Choices[0]
-		if text.String() != *said || *last.FinishReason != *choice.FinishReason || !reflect.DeepEqual(all[len(all)-1].Usage, want.Usage) {
+		if text.String() != whole || *last.FinishReason != *choice.FinishReason || !reflect.DeepEqual(all[len(all)-1].Usage, want.Usage) {
 			t.Errorf("%s: streamed %q, whole %s", path, text.String(), whole)
 		}
 	}
-}
-
-func TestAChunkCarriesSeveralTokensWhereConfigured(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := paced()
-		c.Answer.TokensPerChunk = 4
-		e := start(t, c)
-		got := post(t.Context(), e, "/v1/chat/completions", chatStream+`,"continuous_usage_stats":true}}`)
-		var counts, times []int64
-		for _, e := range got.events[:len(got.events)-2] {
-			var r response
-			if err := json.Unmarshal([]byte(e.data), &r); err != nil {
-				t.Fatal(err)
-			}
-			counts, times = append(counts, int64(r.Usage.CompletionTokens)), append(times, e.at.Milliseconds())
-		}
-		// A prompt of 12 tokens, then 11 ms a token; the last chunk has what is left.
-		if !slices.Equal(counts, []int64{0, 4, 8, 10}) || !slices.Equal(times, []int64{56, 56, 100, 122}) {
-			t.Errorf("tokens %v after %v ms", counts, times)
-		}
-	})
 }
 
 func TestAConnectionThatBreaksFreesItsPlace(t *testing.T) {

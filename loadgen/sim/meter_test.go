@@ -79,7 +79,6 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.
 	pages := map[string]map[string]*dto.MetricFamily{
 		"vLLM":         scrape(t, start(t, tiered(VLLM)).Handler(), "/metrics"),
 		"TensorRT-LLM": scrape(t, start(t, tiered(TensorRTLLM)).Handler(), metric.ForeignTensorRTLLMPagePath),
-		"SGLang":       scrape(t, start(t, tiered(SGLang)).Handler(), "/metrics"),
 		"Dynamo":       scrape(t, start(t, tiered(Dynamo)).Handler(), "/metrics"),
 	}
 	for _, version := range []KVBMPage{KVBMv1, KVBMv2, DynamoPrefixed} {
@@ -149,7 +148,7 @@ func TestThePageOfVLLMIsAsDefined(t *testing.T) {
 
 func TestPagesPassTheLinter(t *testing.T) {
 	e := start(t, tiered(VLLM))
-	for _, p := range []page{e.vllmPage(), e.tensorRTLLMPage(), e.sglangPage(), e.dynamoPage(), e.kvbmPage()} {
+	for _, p := range []page{e.vllmPage(), e.tensorRTLLMPage(), e.dynamoPage(), e.kvbmPage()} {
 		registry, err := p.registry()
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,13 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // problem is the error object of the OpenAI API with its status.
@@ -78,7 +82,7 @@ func stopped() *problem {
 	return newProblem(http.StatusServiceUnavailable, serverSide, "", "", "the simulated engine is not running")
 }
 
-// flatProblem is the error object without an enclosing object, as TensorRT-LLM and SGLang write it.
+// flatProblem is the error object without an enclosing object, as TensorRT-LLM writes it.
 type flatProblem struct {
 	Object  string  `json:"object"`
 	Message string  `json:"message"`
@@ -96,4 +100,69 @@ func (v vendor) written(p *problem) any {
 		return flatProblem{"error", p.Message, "BadRequestError", p.Param, p.status}
 	}
 	return wrapped{p}
+}
+
+// checkFields refuses fields that a strict vendor does not accept, all of them at once. It ignores a body that is not a
+// JSON object, which its readers refuse.
+func (v vendor) checkFields(to endpoint, text []byte) *problem {
+	known := v.fields(to)
+	if known == nil {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		return nil
+	}
+	var unknown []forbidden
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, forbidden{[]string{name}, fields[name]})
+		}
+	}
+	var options map[string]json.RawMessage
+	if json.Unmarshal(fields["stream_options"], &options) == nil {
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			if !slices.Contains(v.streamFields, name) {
+				unknown = append(unknown, forbidden{[]string{"stream_options", name}, options[name]})
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return notPermitted(unknown)
+}
+
+// forbidden is an unknown field, with its path inside the body.
+type forbidden struct {
+	path  []string
+	value json.RawMessage
+}
+
+const (
+	shownForbidden = 4
+	shownBytes     = 60
+)
+
+// notPermitted returns the answer of a FastAPI server that passes on Pydantic's error text, as trtllm-serve does:
+// status 400 and the list of errors, in Python's notation, as one text.
+func notPermitted(unknown []forbidden) *problem {
+	var errors []string
+	for _, f := range unknown[:min(len(unknown), shownForbidden)] {
+		where := "'body'"
+		for _, name := range f.path {
+			where += ", " + pythonText(name)
+		}
+		errors = append(errors, fmt.Sprintf("{'type': 'extra_forbidden', 'loc': (%s), 'msg': 'Extra inputs are not permitted', 'input': %s}",
+			where, pythonText(string(f.value))))
+	}
+	p := newProblem(http.StatusBadRequest, badRequest, unknown[0].path[0], "", "["+strings.Join(errors, ", ")+"]")
+	p.bare = true
+	return p
+}
+
+// pythonText quotes a client's text, bounded and without control characters.
+func pythonText(text string) string {
+	quoted := strconv.QuoteToASCII(text[:min(len(text), shownBytes)])
+	return "'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
 }

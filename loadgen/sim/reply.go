@@ -14,8 +14,6 @@ type response struct {
 	SystemFingerprint string   `json:"system_fingerprint"`
 	Choices           []choice `json:"choices"`
 	Usage             *usage   `json:"usage,omitempty"`
-	SGLExt            *sglext  `json:"sglext,omitempty"`
-	Padding           string   `json:"padding,omitempty"` // makes an event huge
 }
 
 // choice has one of Text, Message and Delta.
@@ -28,26 +26,10 @@ type choice struct {
 	FinishReason *finishReason `json:"finish_reason"`
 }
 
-// turn is a message, or a piece of one, of the assistant. Content is null if there is reasoning or a tool call instead.
+// turn is a message, or a piece of one, of the assistant.
 type turn struct {
-	Role             string     `json:"role,omitempty"`
-	Content          *string    `json:"content"`
-	Reasoning        string     `json:"reasoning,omitempty"`
-	ReasoningContent string     `json:"reasoning_content,omitempty"`
-	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
-}
-
-// toolCall is a call, or in a stream a fragment of one: only the first has id, type and name.
-type toolCall struct {
-	Index    int      `json:"index"`
-	ID       string   `json:"id,omitempty"`
-	Type     string   `json:"type,omitempty"`
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
 }
 
 const assistant = "assistant"
@@ -63,27 +45,15 @@ type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// sglext holds SGLang's cached tokens by tier, on request.
-type sglext struct {
-	CachedTokensDetails cachedDetails `json:"cached_tokens_details"`
-}
-
-type cachedDetails struct {
-	Device  int64 `json:"device"`
-	Host    int64 `json:"host"`
-	Storage int64 `json:"storage"`
-}
-
 // reply formats one answer. It is made when the first token is there: until then neither the answer nor the cached part
 // of its prompt is final.
 type reply struct {
-	to     endpoint
-	asked  request
-	said   answer
-	vendor vendor
-	style  Answer
-	cached [3]int64 // prompt tokens found on device, host and disk
-	common response // the common part of all responses to one request
+	to           endpoint
+	asked        request
+	answer       answer
+	reportCached bool
+	cached       int      // prompt tokens found in the tiers
+	common       response // the common part of all responses to one request
 }
 
 func (e *Engine) newReply(to endpoint, s *sequence) *reply {
@@ -91,100 +61,78 @@ func (e *Engine) newReply(to endpoint, s *sequence) *reply {
 	if to == chatCompletions {
 		prefix = "chatcmpl"
 	}
-	r := &reply{to: to, asked: s.asked, said: s.said, vendor: e.vendor, style: e.config.Answer, common: response{
-		ID:      fmt.Sprintf("%s-simulated-%d", prefix, s.number),
-		Object:  string(to),
-		Created: time.Now().Unix(), Model: e.config.Model,
-		SystemFingerprint: fmt.Sprintf("simulated-%d", e.config.Seed),
-		Choices:           []choice{},
-	}}
-	r.cached[0], r.cached[1], r.cached[2] = fromTiers(s.hits, e.config.KV.TokensPerBlock)
-	return r
+	return &reply{
+		to: to, asked: s.asked, answer: s.answer, reportCached: e.config.CachedTokens, cached: s.hits.blocks() * e.config.KV.TokensPerBlock,
+		common: response{
+			ID:      fmt.Sprintf("%s-simulated-%d", prefix, s.number),
+			Object:  string(to),
+			Created: time.Now().Unix(), Model: e.config.Model,
+			SystemFingerprint: fmt.Sprintf("simulated-%d", e.config.Seed),
+			Choices:           []choice{},
+		},
+	}
 }
 
 // usage returns the usage after so many tokens of answer.
 func (r *reply) usage(tokens int) *usage {
 	u := &usage{PromptTokens: r.asked.promptTokens, CompletionTokens: tokens, TotalTokens: r.asked.promptTokens + tokens}
-	if r.style.CachedTokens {
-		u.PromptTokensDetails = &promptDetails{int(r.cached[0] + r.cached[1] + r.cached[2])}
+	if r.reportCached {
+		u.PromptTokensDetails = &promptDetails{r.cached}
 	}
 	return u
 }
 
-// details returns the cached tokens by tier.
-func (r *reply) details() *sglext {
-	if !r.asked.details {
-		return nil
-	}
-	return &sglext{cachedDetails{r.cached[0], r.cached[1], r.cached[2]}}
-}
-
 // whole returns the response without streaming.
 func (r *reply) whole() response {
-	n := r.said.tokens()
-	c := choice{FinishReason: r.reason()}
+	c := choice{FinishReason: &r.answer.reason}
 	if r.to == chatCompletions {
-		whole := r.piece(0, n)
-		whole.Role = assistant
-		c.Message = whole
+		c.Message = &turn{assistant, r.answer.text}
 	} else {
-		c.Text = &r.said.text
+		c.Text = &r.answer.text
 	}
 	out := r.common
+	out.Choices, out.Usage = []choice{c}, r.usage(r.answer.tokens())
+	return out
+}
+
+// event returns one event of a stream after so many tokens.
+func (r *reply) event(c choice, tokens int) response {
+	out := r.common
+	if r.to == chatCompletions {
+		out.Object += ".chunk"
+	}
 	out.Choices = []choice{c}
-	if r.style.Usage != UsageNever {
-		out.Usage = r.usage(n)
-	}
-	out.SGLExt = r.details()
-	return out
-}
-
-// reason returns why the answer ended, as sent to the client.
-func (r *reply) reason() *finishReason {
-	reason := r.said.reason
-	if r.asked.tool != "" && reason == finishStop {
-		reason = finishToolCalls
-	}
-	return &reason
-}
-
-// piece returns what tokens from up to, and not including, to add to a chat.
-func (r *reply) piece(from, to int) *turn {
-	thought := 0
-	if r.style.ReasoningTokens > 0 {
-		thought = min(r.style.ReasoningTokens, r.said.tokens()-1)
-	}
-	out := &turn{}
-	if from < thought {
-		thoughts := r.said.between(from, min(to, thought))
-		if r.vendor.reasoning == "reasoning" {
-			out.Reasoning = thoughts
-		} else {
-			out.ReasoningContent = thoughts
-		}
-		from = min(to, thought)
-	}
-	switch {
-	case from == to:
-	case r.asked.tool != "":
-		out.ToolCalls = []toolCall{r.call(thought, from, to)}
-	default:
-		text := r.said.between(from, to)
-		out.Content = &text
+	if r.asked.usageAlways {
+		out.Usage = r.usage(tokens)
 	}
 	return out
 }
 
-// call returns the fragment of the call that begins with token begin. The words are letters, spaces, commas and full
-// stops, which JSON does not escape.
-func (r *reply) call(begin, from, to int) toolCall {
-	fragment := toolCall{Function: function{Arguments: r.said.between(from, to)}}
-	if from == begin {
-		fragment.ID, fragment.Type, fragment.Function.Name = "call-"+r.common.ID, "function", r.asked.tool
-		fragment.Function.Arguments = `{"text":"` + fragment.Function.Arguments
+// opening returns the event that names the role and carries no token; ok only in a chat.
+func (r *reply) opening() (out response, ok bool) {
+	return r.event(choice{Delta: &turn{Role: assistant}}, 0), r.to == chatCompletions
+}
+
+// token returns the event of token i. ok is false if the event would be empty: the token has no text and is not the
+// last.
+func (r *reply) token(i int) (out response, ok bool) {
+	text := r.answer.between(i, i+1)
+	last := i+1 == r.answer.tokens()
+	c := choice{}
+	if r.to == chatCompletions {
+		c.Delta = &turn{Content: text}
+	} else {
+		c.Text = &text
 	}
-	if to == r.said.tokens() {
-		fragment.Function.Arguments += `"}`
+	if last {
+		c.FinishReason = &r.answer.reason
 	}
-	return fragment
+	return r.event(c, i+1), last || text != ""
+}
+
+// closing returns the event with the usage alone; ok only if it was requested.
+func (r *reply) closing() (out response, ok bool) {
+	out = r.event(choice{}, 0)
+	out.Choices, out.Usage = []choice{}, r.usage(r.answer.tokens())
+	return out, r.asked.usage
 }

@@ -17,8 +17,8 @@ const (
 type request struct {
 	prompt       string // what the model reads, template included
 	promptTokens int
-	read         *scroll // the same with the keys of its blocks
-	maxTokens    int     // at least 1; with the prompt at most MaxModelTokens
+	text         *transcript // the same with the keys of its blocks
+	maxTokens    int         // at least 1; with the prompt at most MaxModelTokens
 	minTokens    int
 	ignoreEOS    bool
 	stop         []string
@@ -26,10 +26,8 @@ type request struct {
 	topP         float64
 	seed         int64
 	stream       bool
-	usage        bool   // an event with the usage before [DONE]
-	usageAlways  bool   // usage in every event
-	tool         string // the function that the answer is to call, if any
-	details      bool   // cached tokens by tier too
+	usage        bool // an event with the usage before [DONE]
+	usageAlways  bool // usage in every event
 }
 
 // Limits of a request.
@@ -61,7 +59,6 @@ func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 	r := request{
 		minTokens: b.MinTokens, ignoreEOS: b.IgnoreEOS, stop: b.Stop,
 		temperature: valueOr(b.Temperature, 1), topP: valueOr(b.TopP, 1), seed: b.Seed, stream: b.Stream,
-		tool: c.toolToCall(to, b), details: b.CachedDetails && v.tierDetails,
 	}
 	if b.StreamOptions != nil {
 		r.usage, r.usageAlways = valueOr(b.StreamOptions.IncludeUsage, v.usageByDefault), b.StreamOptions.ContinuousUsageStats && v.continuous
@@ -70,14 +67,6 @@ func (c Config) decode(to endpoint, text []byte) (request, *problem) {
 		return request{}, p
 	}
 	return r, c.setMaxTokens(&r, to, b)
-}
-
-// toolToCall returns the function that the answer will call, "" for none.
-func (c Config) toolToCall(to endpoint, b body) string {
-	if !c.Answer.ToolCalls || to != chatCompletions || len(b.Tools) == 0 || string(b.ToolChoice) == `"none"` {
-		return ""
-	}
-	return b.Tools[0].Function.Name
 }
 
 func (c Config) checkModel(b body) *problem {
@@ -160,7 +149,7 @@ func checkLengths(b body) *problem {
 }
 
 func (c Config) setPrompt(r *request, to endpoint, b body) *problem {
-	read := newScroll(c.KV.TokensPerBlock, valueOr(b.CacheSalt, ""))
+	text := newTranscript(c.KV.TokensPerBlock, valueOr(b.CacheSalt, ""))
 	if to == chatCompletions {
 		if len(b.Messages) == 0 {
 			return invalid("messages", "messages is missing or empty")
@@ -170,14 +159,14 @@ func (c Config) setPrompt(r *request, to endpoint, b body) *problem {
 				return invalid("messages", "message %d has the unknown role %.40q", i, m.Role)
 			}
 		}
-		read.chat(b.Messages)
+		text.chat(b.Messages)
 	} else {
-		b.Prompt.write(read)
-		if read.tokens == 0 {
+		b.Prompt.write(text)
+		if text.tokens == 0 {
 			return invalid("prompt", "prompt is missing or empty")
 		}
 	}
-	r.read, r.prompt, r.promptTokens = read, read.text.String(), read.tokens
+	r.text, r.prompt, r.promptTokens = text, text.text.String(), text.tokens
 	return nil
 }
 

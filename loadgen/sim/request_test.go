@@ -27,10 +27,10 @@ func TestARequestIsReadWhole(t *testing.T) {
 		prompt: text, promptTokens: 5 + 3*5 + 4, maxTokens: 7, minTokens: 3, ignoreEOS: true, stop: []string{"x"},
 		temperature: 0.5, topP: 0.9, seed: -4, stream: true, usage: true, usageAlways: true,
 	}
-	if len(got.read.keys) != 24/c.KV.TokensPerBlock {
-		t.Errorf("%d keys of blocks for %d tokens", len(got.read.keys), got.promptTokens)
+	if len(got.text.keys) != 24/c.KV.TokensPerBlock {
+		t.Errorf("%d keys of blocks for %d tokens", len(got.text.keys), got.promptTokens)
 	}
-	got.read = nil
+	got.text = nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%+v, want\n%+v", got, want)
 	}
@@ -177,8 +177,8 @@ func checkDecoded(t *testing.T, c Config, to endpoint, text string) {
 	if slices.Contains(r.stop, "") || r.temperature < 0 || r.temperature > 2 || r.topP <= 0 || r.topP > 1 {
 		t.Fatalf("accepted out of bounds: %+v", r)
 	}
-	if r.read.tokens != r.promptTokens || len(r.read.keys) != r.promptTokens/c.KV.TokensPerBlock {
-		t.Fatalf("%d tokens, of them %d read, %d keys", r.promptTokens, r.read.tokens, len(r.read.keys))
+	if r.text.tokens != r.promptTokens || len(r.text.keys) != r.promptTokens/c.KV.TokensPerBlock {
+		t.Fatalf("%d tokens, of them %d read, %d keys", r.promptTokens, r.text.tokens, len(r.text.keys))
 	}
 	checkAnswer(t, r, write(c, r))
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -10,8 +12,8 @@ import (
 type sequence struct {
 	number uint64 // of the request, from 1
 	asked  request
-	said   answer  // may still change when it is admitted for the first time
-	read   *scroll // the tokens read and written so far
+	answer answer      // may still change when it is admitted for the first time
+	text   *transcript // the tokens read and written so far
 
 	lease     *cacheLease
 	hits      cacheHits // of its first admission
@@ -28,38 +30,95 @@ type sequence struct {
 
 	// generated counts the tokens that may be sent to the client.
 	generated atomic.Int64
-	// failed means that no more tokens will come, crashed that the connection breaks too.
-	failed, crashed atomic.Bool
+	// failed means that no more tokens will come.
+	failed atomic.Bool
 	// changed wakes the handler that waits for either; capacity 1, sent to without waiting, so that a slow client never
 	// blocks the batch.
 	changed chan struct{}
 }
 
 func newSequence(number uint64, r request, a answer, now time.Time) *sequence {
-	return &sequence{number: number, asked: r, said: a, read: r.read, goal: r.promptTokens, arrived: now, changed: make(chan struct{}, 1)}
+	return &sequence{number: number, asked: r, answer: a, text: r.text, goal: r.promptTokens, arrived: now, changed: make(chan struct{}, 1)}
 }
 
-func (s *sequence) tell() {
+func (s *sequence) notify() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
-func (s *sequence) done() bool { return int(s.generated.Load()) == s.said.tokens() }
+func (s *sequence) done() bool { return int(s.generated.Load()) == s.answer.tokens() }
 
-// longest returns the most tokens that it may hold.
-func (s *sequence) longest() int { return s.asked.promptTokens + s.asked.maxTokens }
-
-// say writes the next token. The one that ends an answer is the template's own, so that the answer as a message of the
-// next request is the same text.
-func (s *sequence) say() {
+// writeToken writes the next token. The one that ends an answer is the template's own, so that the answer as a message
+// of the next request is the same text.
+func (s *sequence) writeToken() {
 	n := int(s.generated.Load())
-	piece := s.said.between(n, n+1)
-	if piece == "" && n+1 == s.said.tokens() && s.said.reason == finishStop {
-		s.read.special(endOfTurn)
+	piece := s.answer.between(n, n+1)
+	if piece == "" && n+1 == s.answer.tokens() && s.answer.reason == finishStop {
+		s.text.special(endOfTurn)
 		return
 	}
-	s.read.mix(piece)
-	s.read.next()
+	s.text.mix(piece)
+	s.text.next()
+}
+
+// errStopped means that a sequence gets no more tokens although its client is connected.
+var errStopped = errors.New("the simulated engine was stopped")
+
+// wait returns how many tokens are generated once there are more than seen. The error is errStopped, or that of the
+// context if the client disconnected.
+func (s *sequence) wait(ctx context.Context, seen int) (int, error) {
+	for {
+		// In this order: tokens generated before the end are still delivered.
+		failed := s.failed.Load()
+		if generated := int(s.generated.Load()); generated > seen {
+			return generated, nil
+		}
+		if failed {
+			return seen, errStopped
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return seen, ctx.Err()
+		}
+	}
+}
+
+// transfer is the link from one tier to the device, used by one request after the other.
+type transfer struct {
+	link Link
+	free time.Time // when all transfers so far are complete
+}
+
+// arrival returns when so many bytes that are requested now will be on the device.
+func (t *transfer) arrival(now time.Time, bytes int64) time.Time {
+	if bytes == 0 {
+		return now
+	}
+	begin := now
+	if t.free.After(begin) {
+		begin = t.free
+	}
+	end := begin.Add(t.link.time(bytes))
+	// The latency of one request overlaps with the bytes of the next.
+	t.free = end.Add(-t.link.Latency)
+	return end
+}
+
+// onboarding brings blocks back from both tiers.
+type onboarding struct {
+	host, disk transfer
+	blockBytes int64
+}
+
+// ready returns when all blocks that a request found below the device will be on it.
+func (o *onboarding) ready(now time.Time, hits cacheHits) time.Time {
+	host := o.host.arrival(now, int64(hits.Host)*o.blockBytes)
+	disk := o.disk.arrival(now, int64(hits.Disk)*o.blockBytes)
+	if disk.After(host) {
+		return disk
+	}
+	return host
 }

@@ -211,7 +211,7 @@ func TestAConversationFindsItsEarlierTurns(t *testing.T) {
 			if err := json.Unmarshal([]byte(got.body.String()), &r); err != nil || len(r.Choices) != 1 || *r.Choices[0].FinishReason != finishStop {
 				t.Fatalf("%s, %v", got.body.String(), err)
 			}
-			return *r.Choices[0].Message.Content, r.Usage.PromptTokensDetails.CachedTokens
+			return r.Choices[0].Message.Content, r.Usage.PromptTokensDetails.CachedTokens
 		}
 		question := `{"role":"user","content":"` + promptOf("Q", 30) + `"}`
 		answer, cached := turn(question)

@@ -16,8 +16,8 @@ type Use struct {
 	BusyRatio float64
 
 	// DeviceBytes is memory of cudaMalloc: the weights loaded so far, overhead, and from the start the whole KV cache.
-	// PinnedBytes is the host tier, ManagedBytes as configured.
-	DeviceBytes, PinnedBytes, ManagedBytes int64
+	// PinnedBytes is the host tier.
+	DeviceBytes, PinnedBytes int64
 	// DiskTierBytes is the size of the disk tier's file, which is allocated whole.
 	DiskTierBytes int64
 	// WeightsRead is how many bytes of the weights' file were read, through the page cache.
@@ -52,6 +52,12 @@ func (e *Engine) reportUse(ctx context.Context) {
 	}
 }
 
+// reportNow calls OnUse outside its interval, when memory has changed at once.
+func (e *Engine) reportNow() {
+	use, _ := e.use(time.Now())
+	e.report(use)
+}
+
 // report calls OnUse, one report after the other.
 func (e *Engine) report(use Use) {
 	if e.config.OnUse == nil {
@@ -67,16 +73,16 @@ func (e *Engine) use(now time.Time) (Use, time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	per, block := e.config.KV.TokensPerBlock, e.config.KV.BlockBytes()
-	moves := e.batch.cache.Moves()
+	moves := e.batch.cache.moves
 	use := Use{
 		Running: len(e.batch.running), Waiting: len(e.batch.waiting),
-		KVTokens: e.batch.cache.Held() * per, KVCapacityTokens: e.tiers.Device * per,
+		KVTokens: e.batch.cache.held * per, KVCapacityTokens: e.tiers.Device * per,
 		WeightsRead:   e.loads.bytes(e.config.Memory.WeightBytes, now),
-		DiskReadBytes: moves.DiskToDevice * block, DiskWrittenBytes: moves.DiskWrites() * block,
+		DiskReadBytes: moves.DiskToDevice * block, DiskWrittenBytes: moves.diskWrites() * block,
 		PromptTokens: e.tally.promptTokens, GeneratedTokens: e.tally.generatedTokens,
 	}
 	if !e.loads.from.IsZero() {
-		use.DeviceBytes, use.ManagedBytes = use.WeightsRead+e.config.Memory.OverheadBytes, e.config.Memory.ManagedBytes
+		use.DeviceBytes = use.WeightsRead + e.config.Memory.OverheadBytes
 	}
 	if e.made {
 		use.DeviceBytes += int64(e.tiers.Device) * block
@@ -106,4 +112,20 @@ func (w *stopwatch) read(now time.Time) time.Duration {
 		return w.total
 	}
 	return w.total + now.Sub(w.since)
+}
+
+// loading is the progress of reading the weights.
+type loading struct {
+	from, until time.Time // from is zero before the start
+}
+
+// bytes returns how many of all bytes are read by now.
+func (l loading) bytes(all int64, now time.Time) int64 {
+	switch {
+	case l.from.IsZero():
+		return 0
+	case !now.Before(l.until):
+		return all
+	}
+	return int64(float64(all) * float64(now.Sub(l.from)) / float64(l.until.Sub(l.from)))
 }

@@ -38,7 +38,7 @@ func TestUseIsReportedWhileItRuns(t *testing.T) {
 		if busy.Running != 2 || busy.BusyRatio != 1 || busy.KVTokens <= 20 || busy.KVCapacityTokens != c.KVCacheTokens {
 			t.Errorf("under load: %+v", busy)
 		}
-		if end.Running+end.Waiting+end.KVTokens != 0 || end.DeviceBytes+end.PinnedBytes+end.ManagedBytes != 0 || end.GeneratedTokens == 0 {
+		if end.Running+end.Waiting+end.KVTokens != 0 || end.DeviceBytes+end.PinnedBytes != 0 || end.GeneratedTokens == 0 {
 			t.Errorf("at the end: %+v", end)
 		}
 		if want := int64(16<<30 + 1<<30 + c.KVCacheTokens*128<<10); busy.DeviceBytes != want {
@@ -47,8 +47,8 @@ func TestUseIsReportedWhileItRuns(t *testing.T) {
 	})
 }
 
-// TestAnEngineThatServesHasToldOfItsMemory: a measurement when the engine is ready would otherwise miss the cache.
-func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
+// TestAnEngineReportsItsMemoryBeforeItAcceptsRequests: a measurement when the engine is ready would otherwise miss the cache.
+func TestAnEngineReportsItsMemoryBeforeItAcceptsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()
 		var e *Engine
@@ -57,7 +57,7 @@ func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
 		c.OnUse = func(u Use) {
 			if u.KVCapacityTokens > 0 && u.DeviceBytes > 17<<30 {
 				mutex.Lock()
-				opened = append(opened, e.running())
+				opened = append(opened, serving(e))
 				mutex.Unlock()
 			}
 			time.Sleep(time.Second) // a machine that takes its time
@@ -72,10 +72,10 @@ func TestAnEngineThatServesHasToldOfItsMemory(t *testing.T) {
 		time.Sleep(10*time.Second + useInterval/2) // at a whole second a report may just end
 		synctest.Wait()
 		mutex.Lock()
-		told := slices.Clone(opened)
+		reported := slices.Clone(opened)
 		mutex.Unlock()
-		if len(told) == 0 || told[0] || !e.running() {
-			t.Errorf("reports with the cache, and whether requests were accepted then: %v; now %v", told, e.running())
+		if len(reported) == 0 || reported[0] || !serving(e) {
+			t.Errorf("reports with the cache, and whether requests were accepted then: %v; now %v", reported, serving(e))
 		}
 		cancel()
 		ran.Wait()

@@ -2,21 +2,20 @@ package sim
 
 import "slices"
 
-// Vendor is the server that the engine simulates: its names of series, its request fields, the format of its errors and
-// of its reasoning. Wherever a client can read it, it is followed by simulated.
+// Vendor is the server that the engine simulates: its names of series, its request fields and the format of its errors.
+// Answers of other servers are recorded, in openai/testdata and server/testdata. Wherever a client can read it, it is followed by simulated.
 type Vendor string
 
 // The vendors.
 const (
 	VLLM        Vendor = "vllm"
 	TensorRTLLM Vendor = "trtllm"
-	SGLang      Vendor = "sglang"
 	Dynamo      Vendor = "dynamo" // its frontend
 	OpenAI      Vendor = "openai" // any other, such as Ollama: OpenAI's fields, and no page of metrics
 )
 
 // Vendors returns all vendors.
-func Vendors() []Vendor { return []Vendor{VLLM, TensorRTLLM, SGLang, Dynamo, OpenAI} }
+func Vendors() []Vendor { return []Vendor{VLLM, TensorRTLLM, Dynamo, OpenAI} }
 
 // vendor has the differences between vendors.
 type vendor struct {
@@ -26,34 +25,28 @@ type vendor struct {
 	anyModel bool
 	// fields are the accepted fields of a request; nil means that others are ignored.
 	chatFields, completionFields, streamFields []string
-	// reasoning is the field of a delta that holds reasoning.
-	reasoning string
 	// usageByDefault: stream_options without include_usage requests the usage.
 	usageByDefault bool
 	// flatErrors: {"object":"error","message":…} instead of {"error":{"message":…}}.
 	flatErrors bool
-	// tellsLength: the list of models has max_model_len.
-	tellsLength bool
+	// listsContext: the list of models has max_model_len.
+	listsContext bool
 	// continuous: continuous_usage_stats is supported.
 	continuous bool
 	// plainSalts: cache_salt must follow vLLM's rules.
 	plainSalts bool
-	// tierDetails: return_cached_tokens_details is supported.
-	tierDetails bool
 }
 
 // vendors returns the table. Its sources: TensorRT-LLM from tensorrt_llm/serve/openai_protocol.py at 0076e939, vLLM
-// from vllm/entrypoints/openai/protocol.py, SGLang from python/sglang/srt/entrypoints/openai/protocol.py.
+// from vllm/entrypoints/openai/protocol.py.
 func vendors() []vendor {
 	return []vendor{
-		{name: VLLM, ownedBy: "vllm", reasoning: "reasoning", tellsLength: true, continuous: true, plainSalts: true},
-		{name: TensorRTLLM, ownedBy: "tensorrt_llm", reasoning: "reasoning_content", anyModel: true, usageByDefault: true, flatErrors: true,
+		{name: VLLM, ownedBy: "vllm", listsContext: true, continuous: true, plainSalts: true},
+		{name: TensorRTLLM, ownedBy: "tensorrt_llm", anyModel: true, usageByDefault: true, flatErrors: true,
 			continuous: true, chatFields: tensorRTLLMChat(), completionFields: tensorRTLLMCompletions(),
 			streamFields: []string{"include_usage", "continuous_usage_stats"}},
-		{name: SGLang, ownedBy: "sglang", reasoning: "reasoning_content", anyModel: true, flatErrors: true, tellsLength: true,
-			continuous: true, tierDetails: true},
-		{name: Dynamo, ownedBy: "nvidia", reasoning: "reasoning_content"},
-		{name: OpenAI, ownedBy: "library", reasoning: "reasoning"},
+		{name: Dynamo, ownedBy: "nvidia"},
+		{name: OpenAI, ownedBy: "library"},
 	}
 }
 

@@ -21,8 +21,7 @@ func of(vendor Vendor) Config {
 func TestEachVendorHasItsOwnPaths(t *testing.T) {
 	for vendor, has := range map[Vendor][]string{
 		VLLM:        {"/metrics", "/version"},
-		TensorRTLLM: {"/metrics", "/prometheus/metrics", "/version"},
-		SGLang:      {"/metrics"},
+		TensorRTLLM: {"/prometheus/metrics", "/version"},
 		Dynamo:      {"/metrics"},
 		OpenAI:      {},
 	} {
@@ -41,7 +40,7 @@ func TestEachVendorHasItsOwnPaths(t *testing.T) {
 			t.Fatalf("%s: %v", vendor, err)
 		}
 		model := models.Data[0]
-		if !strings.HasSuffix(model.OwnedBy, "-simulated") || (model.MaxModelLen > 0) != (vendor == VLLM || vendor == SGLang) {
+		if !strings.HasSuffix(model.OwnedBy, "-simulated") || (model.MaxModelLen > 0) != (vendor == VLLM) {
 			t.Errorf("%s: %+v", vendor, model)
 		}
 		if got := get(e, "/health"); got.status != http.StatusOK {
@@ -95,7 +94,7 @@ func TestSaltsAreRefusedAsVLLMDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := refusalIn(t, string(recorded))
-	vllm, sglang := start(t, of(VLLM)), start(t, of(SGLang))
+	vllm, dynamo := start(t, of(VLLM)), start(t, of(Dynamo))
 	for salt, refused := range map[string]bool{
 		"run/baseline_1": true, "a@b": true, `a\\b`: true, `a\u0000b`: true, strings.Repeat("a", 129): true,
 		strings.Repeat("a", 128): false, "a.b_c-d:e f": false, strings.Repeat("ü", 128): false,
@@ -105,8 +104,8 @@ func TestSaltsAreRefusedAsVLLMDoes(t *testing.T) {
 		if (got.status == http.StatusBadRequest) != refused || refused && refusalIn(t, got.body.String()) != want {
 			t.Errorf("%.20q: status %d: %s", salt, got.status, got.body.String())
 		}
-		if got := post(t.Context(), sglang, path, body); got.status != http.StatusOK {
-			t.Errorf("%.20q: SGLang refuses it: %s", salt, got.body.String())
+		if got := post(t.Context(), dynamo, path, body); got.status != http.StatusOK {
+			t.Errorf("%.20q: Dynamo refuses it: %s", salt, got.body.String())
 		}
 	}
 	if got := post(t.Context(), vllm, path, `{"model":"simulated-8b","prompt":"a","cache_salt":""}`); got.status != http.StatusBadRequest {
@@ -131,7 +130,6 @@ func TestErrorsHaveTheVendorsForm(t *testing.T) {
 	for vendor, want := range map[Vendor]string{
 		VLLM:        `{"error":{"message":"temperature is 3`,
 		TensorRTLLM: `{"object":"error","message":"temperature is 3`,
-		SGLang:      `{"object":"error","message":"temperature is 3`,
 	} {
 		if got := post(t.Context(), start(t, of(vendor)), path, bad); got.status != 400 || !strings.HasPrefix(got.body.String(), want) {
 			t.Errorf("%s: %d, %s", vendor, got.status, got.body.String())
@@ -140,7 +138,7 @@ func TestErrorsHaveTheVendorsForm(t *testing.T) {
 }
 
 func TestSomeVendorsDoNotLookAtTheNameOfTheModel(t *testing.T) {
-	for vendor, want := range map[Vendor]int{VLLM: 404, Dynamo: 404, TensorRTLLM: 200, SGLang: 200} {
+	for vendor, want := range map[Vendor]int{VLLM: 404, Dynamo: 404, TensorRTLLM: 200} {
 		got := post(t.Context(), start(t, of(vendor)), path, `{"model":"another","prompt":"a"}`)
 		if got.status != want || want == 200 && !strings.Contains(got.body.String(), `"model":"simulated-8b"`) {
 			t.Errorf("%s: status %d: %s", vendor, got.status, got.body.String())
@@ -148,44 +146,10 @@ func TestSomeVendorsDoNotLookAtTheNameOfTheModel(t *testing.T) {
 	}
 }
 
-// Each iteration is returned once: with two readers, each gets only a part.
-func TestTensorRTLLMHandsOutEachIterationOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := paced()
-		c.Vendor = TensorRTLLM
-		e := start(t, c)
-		if got := strings.TrimSpace(get(e, "/metrics").body.String()); got != "[]" {
-			t.Fatalf("before anything: %s", got)
-		}
-		post(t.Context(), e, path, tenTokens("5"))
-		var read []iteration
-		if err := json.Unmarshal([]byte(get(e, "/metrics").body.String()), &read); err != nil || len(read) != 6 {
-			t.Fatalf("%d iterations, %v", len(read), err)
-		}
-		first, last := read[0], read[5]
-		if first.InflightBatch.ContextTokens != 10 || first.LatencyMS != 10 || last.InflightBatch.Generating != 1 || last.Iter != 6 || last.Completed != 1 {
-			t.Errorf("%+v, then %+v", first, last)
-		}
-		if kv := read[3].KVCache; kv.MaxBlocks != c.KVCacheTokens/16 || kv.UsedBlocks != 1 || kv.FreeBlocks+kv.UsedBlocks != kv.MaxBlocks {
-			t.Errorf("%+v", kv)
-		}
-		if got := strings.TrimSpace(get(e, "/metrics").body.String()); got != "[]" {
-			t.Errorf("again: %s", got)
-		}
-		for range 300 {
-			post(t.Context(), e, path, tenTokens("5"))
-		}
-		if err := json.Unmarshal([]byte(get(e, "/metrics").body.String()), &read); err != nil || len(read) != mostIterations {
-			t.Errorf("nobody read for long: %d iterations, %v", len(read), err)
-		}
-	})
-}
-
 func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 	for vendor, names := range map[Vendor][]string{
 		VLLM:        {metric.VLLMPromptTokensTotal.Def().Name, metric.VLLMGenerationTokensTotal.Def().Name, metric.ForeignVLLMPrefixHits},
 		TensorRTLLM: {metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMGenerationTokens, metric.ForeignTensorRTLLMCachedTokens},
-		SGLang:      {metric.ForeignSGLangPromptTokens, metric.ForeignSGLangGenerationTokens, ""},
 		Dynamo:      {metric.ForeignDynamoInputTokens, metric.ForeignDynamoOutputTokens, metric.ForeignDynamoCachedTokens},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -204,18 +168,11 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 			if prompt, generated := plainValue(families[names[0]]), plainValue(families[names[1]]); prompt != 3*161 || generated != 3*12 {
 				t.Errorf("%s: %v prompt tokens, %v generated", vendor, prompt, generated)
 			}
-			if names[2] != "" && plainValue(families[names[2]]) != 2*160 {
+			if plainValue(families[names[2]]) != 2*160 {
 				t.Errorf("%s: %v cached tokens", vendor, plainValue(families[names[2]]))
 			}
 			if vendor == TensorRTLLM && (plainValue(families[metric.ForeignTensorRTLLMReusedBlocks]) != 20 || plainValue(families[metric.ForeignTensorRTLLMMissedBlocks]) != 10) {
 				t.Errorf("blocks: %v", families[metric.ForeignTensorRTLLMReusedBlocks])
-			}
-			if vendor == SGLang {
-				for _, m := range families[metric.ForeignSGLangCachedTokens].GetMetric() {
-					if source := m.GetLabel()[0].GetValue(); (m.GetCounter().GetValue() == 320) != (source == "device") {
-						t.Errorf("from the %s: %v", source, m.GetCounter().GetValue())
-					}
-				}
 			}
 		})
 	}

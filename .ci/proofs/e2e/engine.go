@@ -104,7 +104,7 @@ func (i *inference) follow(use sim.Use) {
 	elapsed := max(now.Sub(i.reported).Seconds(), 0.01)
 	rate := func(bytes, before int64) int64 { return int64(math.Max(0, float64(bytes-before)/elapsed)) }
 	demand := hostsim.Demand{
-		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, ManagedBytes: use.ManagedBytes, AnonBytes: 3 * gib,
+		DeviceBytes: use.DeviceBytes, PinnedBytes: use.PinnedBytes, AnonBytes: 3 * gib,
 		BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
 		DirectReadBytesPerSecond: rate(use.DiskReadBytes, i.read), DirectWriteBytesPerSecond: rate(use.DiskWrittenBytes, i.written),
 	}

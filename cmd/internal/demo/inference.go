@@ -112,7 +112,7 @@ func (i *inference) demandOf(use sim.Use) hostsim.Demand {
 	grown := min(use.PromptTokens, grownTokens)
 	return hostsim.Demand{
 		DeviceBytes: use.DeviceBytes + grown*workspaceBytes/grownTokens,
-		PinnedBytes: hostTier, ManagedBytes: use.ManagedBytes, ShmemBytes: i.arm.shmemBytes,
+		PinnedBytes: hostTier, ShmemBytes: i.arm.shmemBytes,
 		AnonBytes: startHeap + grown*heapBytes/grownTokens,
 		BusyRatio: use.BusyRatio, CPUs: 1 + 2*use.BusyRatio,
 		// The machine reads a file once while the demand of a process lasts.

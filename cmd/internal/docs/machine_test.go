@@ -286,7 +286,7 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 	// But a prompt of a thousand tokens takes ten times as long to compute as a busy computer is late: by that a cache is known.
 	c.PrefillTokensPerSecond, c.DecodeBase, c.DecodePerSequence = 1e5, 500*time.Microsecond, 20*time.Microsecond
 	c.MaxModelTokens = a.Longest
-	c.Answer.CachedTokens = true
+	c.CachedTokens = true
 	c.KV.BytesPerToken, c.KV.TokensPerBlock, c.KV.FreeRatio = tokenBytes, 32, a.Share
 	if a.KVBM {
 		c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter, c.KV.Page = a.Host, a.Disk, a.Filter, sim.KVBMv1

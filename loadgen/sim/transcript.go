@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// scroll is the text that the model reads and writes, token by token, with the key of every full block of it. The key
+// transcript is the text that the model reads and writes, token by token, with the key of every full block of it. The key
 // is a hash of everything before the end of the block (FNV-1a, 64 bits), so that two texts share exactly the blocks up
 // to their first difference.
-type scroll struct {
+type transcript struct {
 	perBlock int
 	tokens   int
 	keys     []uint64 // of the full blocks
@@ -21,9 +21,9 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// newScroll returns an empty scroll. Texts with different salts share no block.
-func newScroll(perBlock int, salt string) *scroll {
-	s := &scroll{perBlock: perBlock, hash: fnvOffset}
+// newTranscript returns an empty one. Texts with different salts share no block.
+func newTranscript(perBlock int, salt string) *transcript {
+	s := &transcript{perBlock: perBlock, hash: fnvOffset}
 	if salt != "" {
 		s.mix(salt)
 		s.mix("\xfe")
@@ -31,14 +31,14 @@ func newScroll(perBlock int, salt string) *scroll {
 	return s
 }
 
-func (s *scroll) mix(text string) {
+func (s *transcript) mix(text string) {
 	for i := range len(text) {
 		s.hash = (s.hash ^ uint64(text[i])) * fnvPrime
 	}
 }
 
 // next ends a token whose content is in the hash.
-func (s *scroll) next() {
+func (s *transcript) next() {
 	s.tokens++
 	if s.tokens%s.perBlock == 0 {
 		s.keys = append(s.keys, s.hash)
@@ -47,7 +47,7 @@ func (s *scroll) next() {
 
 // special writes one token that is not text. The byte before it occurs in no UTF-8 text, so that its spelling in a
 // prompt differs.
-func (s *scroll) special(name string) {
+func (s *transcript) special(name string) {
 	s.text.WriteString(name)
 	s.mix("\xff")
 	s.mix(name)
@@ -55,7 +55,7 @@ func (s *scroll) special(name string) {
 }
 
 // write writes a text.
-func (s *scroll) write(text string) {
+func (s *transcript) write(text string) {
 	s.text.WriteString(text)
 	for len(text) > 0 {
 		n := tokenBytes(text)
@@ -66,7 +66,7 @@ func (s *scroll) write(text string) {
 }
 
 // id writes a token given by its number.
-func (s *scroll) id(number uint32) {
+func (s *transcript) id(number uint32) {
 	var bytes [5]byte
 	bytes[0] = 0xfd
 	binary.LittleEndian.PutUint32(bytes[1:], number)
@@ -86,7 +86,7 @@ const (
 // chat writes messages as the Llama 3 chat template does, up to the beginning of the answer. Special tokens and roles
 // are one token each, as in the real tokenizer, unlike countTokens of their spelling. An answer that ended by itself
 // and comes back as a message continues the same text, so that its blocks are found again.
-func (s *scroll) chat(messages []message) {
+func (s *transcript) chat(messages []message) {
 	s.special(textBegin)
 	for _, m := range messages {
 		s.head(m.Role)
@@ -96,7 +96,7 @@ func (s *scroll) chat(messages []message) {
 	s.head(assistant)
 }
 
-func (s *scroll) head(role string) {
+func (s *transcript) head(role string) {
 	for _, token := range []string{headBegin, role, headEnd, headLines} {
 		s.special(token)
 	}

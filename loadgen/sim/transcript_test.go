@@ -7,7 +7,7 @@ import (
 )
 
 func keysOf(salt, text string) []uint64 {
-	s := newScroll(4, salt)
+	s := newTranscript(4, salt)
 	s.write(text)
 	return s.keys
 }
@@ -26,7 +26,7 @@ func TestABlockIsKnownByAllThatStandsBeforeItsEnd(t *testing.T) {
 }
 
 func TestTheSpellingOfASpecialTokenIsNotTheToken(t *testing.T) {
-	special, spelled := newScroll(1, ""), newScroll(1, "")
+	special, spelled := newTranscript(1, ""), newTranscript(1, "")
 	special.special(endOfTurn)
 	spelled.write(endOfTurn)
 	if special.tokens != 1 || spelled.tokens == 1 || slices.Contains(spelled.keys, special.keys[0]) {
