@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 	for vendor, path := range map[sim.Vendor]string{
-		sim.VLLM: "/metrics", sim.SGLang: "/metrics", sim.Dynamo: "/metrics", sim.TensorRTLLM: metric.ForeignTensorRTLLMPagePath,
+		sim.VLLM: "/metrics", sim.Dynamo: "/metrics", sim.TensorRTLLM: metric.ForeignTensorRTLLMPagePath,
 	} {
 		t.Run(string(vendor), func(t *testing.T) {
 			config := sim.Default()
@@ -26,6 +27,16 @@ func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 				t.Errorf("%+v", room)
 			}
 		})
+	}
+}
+
+func TestTheSizeOfTheDeviceIsReadFromTheRealPageOfSGLang(t *testing.T) {
+	page, err := os.ReadFile("../../exporter/engine/testdata/sglang.prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if room := ReadKVRoom(sampledAs(t, string(page), true), []string{"spark1"}, true, ""); room.DeviceTokens != 92962 {
+		t.Errorf("%+v", room)
 	}
 }
 
