@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -64,7 +65,7 @@ func schemaPath(name string) string { return filepath.Join("schema", name+".sche
 // TestSchemasAreThoseOfTheTypes keeps the files in the folder schema equal to the Go types, whose
 // comments are their descriptions; -update writes them.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
-	comments := readComments(t, ".", "campaign", "campaign/plan", "rundir", "server", "openai", "compare", "evidence", "enginelog", "publish", "render/report", "summary", "sweep", "telemetry", "telemetry/sampling", "schedule", "prompt", "rank")
+	comments := readComments(t, ".")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
 		document := map[string]any{
@@ -195,28 +196,23 @@ func declaring(t reflect.Type, field reflect.StructField) reflect.Type {
 	return t
 }
 
-// readComments reads the comments of types and fields, by package.Type and package.Type.Field.
-func readComments(t *testing.T, folders ...string) map[string]string {
+// readComments reads the comments of types and fields in all packages below a folder, by package.Type and
+// package.Type.Field.
+func readComments(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	comments := map[string]string{}
-	for _, folder := range folders {
-		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-		if len(paths) == 0 {
-			t.Fatalf("no Go file in %s", folder)
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err == nil {
 			fileComments(file, comments)
 		}
+		return err
+	})
+	if err != nil || len(comments) == 0 {
+		t.Fatalf("no comments below %s: %v", folder, err)
 	}
 	return comments
 }
