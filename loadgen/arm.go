@@ -119,7 +119,7 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := readyToStart(ctx, cell, dir); err != nil {
 		return runner.Unusable(ctx, err)
 	}
-	running, err := arm.Up(ctx, cell.Arm, dir, newLogger(stderr, "warn"))
+	running, err := arm.Up(ctx, cell.Arm, dir, arm.Options{Log: newLogger(stderr, "warn")})
 	if failure, ok := errors.AsType[*arm.Failure](err); ok {
 		return errors.Join(failure, failure.Write(stderr))
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -45,6 +45,8 @@ const campaignRunHelp = `Make the runs of a plan that are missing.
 
 An interrupt ends the run that is made, with its folder complete and its arm down; a second one cuts it off. The same command goes on later.
 
+Where systemd delegates a cgroup, each arm gets one of its own, so that exporters show its memory and I/O like a container's: in the unit of campaign install, or in a scope in which campaign run restarts itself (systemd-run --scope -p Delegate=yes; --user unless root). Elsewhere the processes of an arm are process groups. All runs of a campaign are placed alike.
+
 Exit codes: 0 if every slot has a valid run; 1 if the campaign was stopped or could not go on; 2 if the plan, the machine or the folder cannot be used; 3 if it is complete, with slots that have no valid run.`
 
 // campaignVerbs are the sub-commands of campaign.
@@ -78,11 +80,12 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	webFlags(clause, &l.web)
 	terminal.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, terminal.Duration)
 	terminal.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
-	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.environment(l.logLevel), p.guardian()) }}
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
 }
 
-// run carries out campaign run. guardian is the command line of the guardians of its arms.
-func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian []string) error {
+// run carries out campaign run.
+func (l *campaignLine) run(ctx context.Context, p Program) error {
+	env := p.environment(l.logLevel)
 	if err := l.read(); err != nil {
 		return usage(err)
 	}
@@ -97,6 +100,10 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 		return l.printEstimate(ctx, env, dir)
 	}
 	log := env.Log
+	arms := arm.Options{Guardian: p.guardian(), Log: log}
+	if !l.detach { // the process in the background places its arms
+		arms.Cgroups = placeArms(ctx, dir, p.Executable, log)
+	}
 	checked, err := l.checkMachine(ctx, dir, machineSense{exporter: env.Exporter, proc: "/proc"})
 	if err != nil {
 		return usage(err)
@@ -112,12 +119,13 @@ func (l *campaignLine) run(ctx context.Context, env runner.Environment, guardian
 	if l.detach {
 		return l.startDetached(ctx, env.Stdout, c)
 	}
+	c.Placement = arms.Cgroups.Placement()
 	page, err := runner.OpenLivePage(l.web, log)
 	if err != nil {
 		return usage(err)
 	}
 	defer page.Close()
-	c.Hands = hands(&campaignRuns{env, page}, guardian)
+	c.Hands = hands(&campaignRuns{env, page}, arms)
 	c.Hands.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
 	invocation, err := c.Open()
 	if err != nil {
@@ -151,14 +159,14 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	}
 }
 
-// hands returns the functions that do the campaign's work. guardian is the command line of the guardians of its arms.
-func hands(runs *campaignRuns, guardian []string) campaign.Hands {
-	sense, log := machineSense{exporter: runs.env.Exporter, proc: "/proc"}, runs.env.Log
+// hands returns the functions that do the campaign's work. arms are its means to start arms.
+func hands(runs *campaignRuns, arms arm.Options) campaign.Hands {
+	sense := machineSense{exporter: runs.env.Exporter, proc: "/proc"}
 	return campaign.Hands{
 		Name:    func(s plan.Slot) string { return rundir.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
 		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
 		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {
-			return raiseArm(ctx, spec, dir, guardian, runs.env.Stderr, log)
+			return raiseArm(ctx, spec, dir, arms, runs.env.Stderr)
 		},
 		Leftovers: func(ctx context.Context, spec plan.Arm, dir string) ([]string, error) {
 			left, err := arm.Leftovers(ctx, spec, dir)
@@ -168,21 +176,23 @@ func hands(runs *campaignRuns, guardian []string) campaign.Hands {
 			}
 			return names, err
 		},
-		Down: func(ctx context.Context, spec plan.Arm, dir string) error { return arm.Down(ctx, spec, dir, log) },
+		Down: func(ctx context.Context, spec plan.Arm, dir string) error { return arm.Down(ctx, spec, dir, arms.Log) },
 	}
 }
 
-// raiseArm starts an arm with a guardian. It prints the ends of the arm's logs if the arm does not start.
-func raiseArm(ctx context.Context, spec plan.Arm, dir string, guardian []string, stderr io.Writer, log *slog.Logger) (campaign.Engine, error) {
-	running, err := arm.UpGuarded(ctx, spec, dir, guardian, log)
+// raiseArm starts an arm. It prints the ends of the arm's logs if the arm does not start.
+func raiseArm(ctx context.Context, spec plan.Arm, dir string, o arm.Options, stderr io.Writer) (campaign.Engine, error) {
+	running, err := arm.Up(ctx, spec, dir, o)
 	if failure := (*arm.Failure)(nil); errors.As(err, &failure) {
 		_ = failure.Write(stderr) // the logs have it too
 	}
 	if err != nil {
 		return campaign.Engine{}, err
 	}
-	engine := campaign.Engine{Lost: running.Context(), Down: running.Down, Images: running.Images(ctx), LockedClock: running.State().LockedClock}
 	state := running.State()
+	engine := campaign.Engine{
+		Lost: running.Context(), Down: running.Down, Images: running.Images(ctx), LockedClock: state.LockedClock, Cgroup: strings.TrimPrefix(state.Cgroup, arm.CgroupRoot),
+	}
 	for _, f := range state.Files {
 		engine.Files = append(engine.Files, rundir.ArmFile{Path: f.Path})
 	}

@@ -157,6 +157,9 @@ KillSignal=SIGINT
 # it, and no stop command would run. The next start waits for the guardian.
 KillMode=process
 TimeoutStopSec=15min
+# The processes of an arm get a cgroup of their own below this unit, next to the one of uma-load.
+Delegate=yes
+DelegateSubgroup=uma-load
 # An engine that the kernel ends for want of memory is a failed run, not the end of the campaign.
 OOMPolicy=continue
 # After a crash or a kill it goes on where it ended; not after it has stopped itself.

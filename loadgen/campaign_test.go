@@ -222,7 +222,7 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	}
 	for _, want := range []string{
 		unitMark + "\n", `"campaign" "run" "` + dir + `/my plan.yaml" "--out=` + dir + `/runs" "--only=arm=a"` + "\n", "WorkingDirectory=" + dir + "\n",
-		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "KillMode=process\n", "TimeoutStopSec=15min\n", "OOMPolicy=continue\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", subprocess.NotifyVariable,
+		`Environment="PATH=/usr/bin:/odd $x%%d"` + "\n", "KillSignal=SIGINT\n", "KillMode=process\n", "Delegate=yes\nDelegateSubgroup=uma-load\n", "TimeoutStopSec=15min\n", "OOMPolicy=continue\n", "Restart=on-abnormal\n", "WantedBy=default.target\n", subprocess.NotifyVariable,
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("%q is not in\n%s", want, unit)

@@ -42,6 +42,12 @@ func (d *drill) stall() string { return filepath.Join(d.dir, "stall") }
 
 func (d *drill) start(args ...string) invocation {
 	d.t.Helper()
+	return d.startWith(func(*invocation) {}, args...)
+}
+
+// startWith changes the command before it starts.
+func (d *drill) startWith(change func(*invocation), args ...string) invocation {
+	d.t.Helper()
 	d.starts++
 	s := invocation{d.command(append([]string{"campaign", "run", "plan.yaml", "--web.listen-address=127.0.0.1:0"}, args...)...), d.t, filepath.Join(d.dir, fmt.Sprint("output-", d.starts))}
 	s.Env = append(os.Environ(), engineStall+"="+d.stall())
@@ -51,6 +57,7 @@ func (d *drill) start(args ...string) invocation {
 	}
 	defer output.Close()
 	s.Stdout, s.Stderr = output, output
+	change(&s)
 	if err := s.Cmd.Start(); err != nil {
 		d.t.Fatal(err)
 	}

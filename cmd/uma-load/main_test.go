@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,39 +20,26 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// built is the path of the command, built once for all tests.
-var built = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "uma-load")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "uma-load")
-	text, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", errors.New(string(text))
-	}
-	return path, nil
-})
+// actAsProgram makes the test's own program uma-load.
+const actAsProgram = "UMASCOPE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(engineAt); address != "" {
 		panic(serveEngine(address))
 	}
-	code := m.Run()
-	if path, err := built(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	if os.Getenv(actAsProgram) != "" {
+		main()
 	}
-	os.Exit(code)
+	if err := os.Setenv(actAsProgram, "1"); err != nil { // for the processes of the tests
+		panic(err)
+	}
+	os.Exit(m.Run())
 }
 
-// command is the built command in an empty folder.
+// command is the program in an empty folder.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(path, args...)
+	c := exec.Command(os.Args[0], args...)
 	c.Dir = t.TempDir()
 	return c
 }

@@ -203,6 +203,9 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	lost := context.WithoutCancel(ctx)
 	if up := a.r.up; up != nil {
 		lost, a.facts.Files, a.facts.Processes = up.engine.Lost, up.engine.Files, up.engine.Members
+		if len(a.cell.Arm.Processes) > 0 {
+			a.facts.Placement, a.facts.Cgroup = a.r.known.placement, up.engine.Cgroup
+		}
 		if up.engine.LockedClock > 0 {
 			a.facts.LockedClockHertz = number(float64(up.engine.LockedClock))
 		}

@@ -33,9 +33,12 @@ type Campaign struct {
 	// Decides is what decides the verdict by the plan. Compared is true if the arms were compared before.
 	Decides  Decides
 	Compared bool
-	Hands    Hands
-	Log      *slog.Logger
-	Notify   Notifier
+	// Placement is where this invocation places the processes of arms, as in arm.Cgroups. It may not change within a
+	// campaign. Empty if this process starts none.
+	Placement string
+	Hands     Hands
+	Log       *slog.Logger
+	Notify    Notifier
 }
 
 // Status is how a run ended, or the slot that it is in.
@@ -91,6 +94,8 @@ type Engine struct {
 	Members []rundir.ArmMember
 	// Images are the image IDs of its containers, by process.
 	Images map[string]string
+	// Cgroup is the cgroup of its processes, as exporters name it; empty if they have none of their own.
+	Cgroup string
 	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not locked.
 	LockedClock plan.Hertz
 	// Logs are the log files of its processes, in order.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -70,7 +72,7 @@ func (r *runner) open() error {
 	if r.key, err = server.OpenProvenanceKey(r.c.Dir); err != nil {
 		return fmt.Errorf("the key of the hashes of what runs: %w", err)
 	}
-	if err := r.holdPlan(); err != nil {
+	if err := errors.Join(r.holdPlan(), r.holdPlacement()); err != nil {
 		return err
 	}
 	if err := r.setAside(); err != nil {
@@ -107,6 +109,17 @@ func (r *runner) holdPlan() error {
 		}
 	}
 	return r.holdSlots()
+}
+
+// holdPlacement refuses to place the processes of arms otherwise than the campaign's first run: what is charged to a
+// cgroup of an arm is not comparable with what is charged to one that others share.
+func (r *runner) holdPlacement() error {
+	began, now := cmp.Or(r.known.placement, arm.PlacedInGroups), r.c.Placement
+	if !r.known.began || now == "" || now == began {
+		return nil
+	}
+	return fmt.Errorf("%s: the campaign began with the processes of its arms in %s, and this start would place them in %s. Start it as before (campaign install, or systemd-run), or give another --out",
+		r.c.Dir, began, now)
 }
 
 func sameSlot(a, b plan.Slot) bool {

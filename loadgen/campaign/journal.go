@@ -61,6 +61,8 @@ type Event struct {
 	// Decides is what an invocation decides by. Compared is true if the arms were compared before it.
 	Decides  *Decides `json:"decides,omitempty"`
 	Compared bool     `json:"compared,omitempty"`
+	// Placement is where an invocation places the processes of arms.
+	Placement string `json:"placement,omitempty"`
 	// Repeats is the round that an added round repeats. Iteration is the added round's number and Slot its first slot.
 	Repeats int `json:"repeats_round,omitempty"`
 }

@@ -42,6 +42,8 @@ type progress struct {
 	// nRaisedFrom is the plan's N when the arms were first compared, if it was raised since; else 0.
 	nRaisedFrom int
 	added       []Event // rounds after the slots of the plan
+	// placement is where the first invocation placed the processes of arms; empty for a campaign older than this record.
+	placement string
 }
 
 // cell is an arm with a model.
@@ -90,6 +92,9 @@ func (p *progress) take(e Event) {
 	p.events = append(p.events, e)
 	switch e.Event {
 	case eventBegin:
+		if !p.began {
+			p.placement = e.Placement
+		}
 		p.began, p.plan, p.state, p.reason = true, e.Plan, Running, ""
 		p.takeDecides(e)
 	case eventAdd:

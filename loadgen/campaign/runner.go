@@ -61,7 +61,7 @@ func (r *runner) note(e Event) {
 
 // run makes the runs of the slots.
 func (r *runner) run(ctx context.Context) (Outcome, error) {
-	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared})
+	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared, Placement: r.c.Placement})
 	for _, s := range r.known.slots { // slots that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)

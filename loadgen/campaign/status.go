@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
@@ -104,6 +105,11 @@ func (l *Look) Stalled() string {
 
 // Measured returns how long a slot like this one took, from the end of its cooldown to the end of its arm.
 func (l *Look) Measured(s plan.Slot) (time.Duration, bool) { return l.known.expected(s) }
+
+// InCgroups reports whether the campaign began with cgroups of its arms.
+func (l *Look) InCgroups() bool {
+	return l.known.placement != "" && l.known.placement != arm.PlacedInGroups
+}
 
 // Over reports whether a slot needs no further run. repeat is the plan's.
 func (l *Look) Over(s plan.Slot, repeat int) bool { return l.known.over(s.Number, repeat) }

@@ -38,6 +38,7 @@ type world struct {
 	machine   func() Machine
 	command   func(argv []string) Printed
 	left      map[string][]string // by folder of an arm
+	cgroup    string              // of an arm
 	names     int
 	log       bytes.Buffer
 }
@@ -158,7 +159,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []server.EngineLog{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
+	return Engine{Lost: lost, Cgroup: w.cgroup, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []server.EngineLog{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

@@ -138,7 +138,7 @@ func campaignRules() rules {
 		"name": texts, "plan_sha256": sums, "slot": figures, "attempt": figures, "model": texts, "arm": texts, "scenario": texts,
 		"iteration": figures, "round": figures, "repeats_round": figures, "n_raised_from": figures, "boot_id": named(KindBoot), "engine_kept": figures,
 		"gates": figures, "gates.name": texts, "gates.state": texts, "gates.unit": texts, "gates.detail": texts,
-		"locked_clock_hertz": figures, "page_cache": figures, "page_cache.policy": texts, "page_cache.problem": texts,
+		"placement": texts, "cgroup": named(KindCgroup), "locked_clock_hertz": figures, "page_cache": figures, "page_cache.policy": texts, "page_cache.problem": texts,
 		"checks": figures, "checks.name": texts, "checks.when": texts, "checks.unit": texts, "checks.problem": texts,
 		"collected": figures, "collected.name": texts, "collected.file": texts, "collected.sha256": sums, "collected.problem": texts, "collected.output": withheld,
 		"files.path": named(KindPath), "files.sha256": sums,

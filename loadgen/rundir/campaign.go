@@ -28,6 +28,11 @@ type Campaign struct {
 	EngineKept bool       `json:"engine_kept,omitempty"`
 	Gates      []Gate     `json:"gates,omitempty"`
 	PageCache  *PageCache `json:"page_cache,omitempty"`
+	// Placement is where the processes that the campaign started were: "process groups", or "a cgroup of each arm" with
+	// its controllers. It is absent if it started none, or began with a version that recorded none.
+	Placement string `json:"placement,omitempty"`
+	// Cgroup is that cgroup as exporters name it in the label cgroup, by which its lines of the ledger are found.
+	Cgroup string `json:"cgroup,omitempty"`
 	// LockedClockHertz is the clock that the GPUs of the machine with uma-load were locked to while the arm was up.
 	LockedClockHertz *float64    `json:"locked_clock_hertz,omitempty"`
 	Checks           []Check     `json:"checks,omitempty"`

@@ -32,6 +32,8 @@ type Options struct {
 	Dir string
 	// Session starts the program in a session of its own, so that it outlives this process and its terminal.
 	Session bool
+	// Cgroup is the folder of a cgroup (v2) in which the program starts; nil means that of this process.
+	Cgroup *os.File
 }
 
 // Command is a running program.
@@ -75,6 +77,9 @@ func Start(o Options) (*Command, error) {
 	c := &Command{process: exec.Command(o.Args[0], o.Args[1:]...), ended: make(chan struct{})}
 	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = o.Stdout, o.Stderr, outputWait
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: !o.Session, Setsid: o.Session} // a session is also a process group
+	if o.Cgroup != nil {
+		c.process.SysProcAttr.UseCgroupFD, c.process.SysProcAttr.CgroupFD = true, int(o.Cgroup.Fd())
+	}
 	c.process.Env, c.process.Dir = environment(o.Env), o.Dir
 	if o.Stdin != nil { // a nil *os.File is not a nil io.Reader
 		c.process.Stdin = o.Stdin

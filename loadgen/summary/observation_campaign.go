@@ -69,6 +69,9 @@ func (r Run) campaignFacts(f *facts) {
 			f.number("files in the page cache before the engine", &left, memoryTolerance, "bytes")
 		}
 	}
+	if c.Placement != "" {
+		f.add("processes of the arm in", c.Placement)
+	}
 	if c.LockedClockHertz != nil {
 		f.add("GPU clocks locked to", fmt.Sprintf("%g MHz", *c.LockedClockHertz/1e6))
 	}

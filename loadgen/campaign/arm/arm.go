@@ -53,8 +53,9 @@ type keeper struct {
 	lock *os.File
 	// role is the role of the lock's holder; empty means the owner of the arm.
 	role string
-	// guardian is the command line of guardians; if empty, none is started.
+	// guardian and cgroups are as in Options.
 	guardian []string
+	cgroups  *Cgroups
 
 	mutex sync.Mutex // guards the fields below, which are read when a process ends
 	state *State     // nil if no arm was ever started here
@@ -67,14 +68,27 @@ func newKeeper(dir string, log *slog.Logger) *keeper {
 	return &keeper{dir: dir, root: os.Geteuid() == 0, log: log}
 }
 
+// Options are the means that a program has to start arms.
+type Options struct {
+	// Guardian is the command line of a program that calls Guard with its standard input: a process in a session of its
+	// own that stops the arm when this process is killed. The folder of the arm is appended to it, to be visible in
+	// lists of processes. If empty, none is started.
+	Guardian []string
+	// Cgroups is where arms get cgroups of their own; nil makes their processes process groups only.
+	Cgroups *Cgroups
+	Log     *slog.Logger
+}
+
 // Up writes the files of an arm, starts its processes one after the other and returns when the last one is ready. The
 // placeholders in spec are filled in. The state of this start is in dir, which belongs to the arm and is made if
 // needed. If Up fails or panics, it stops everything that it started.
 //
 // If the context ends during Up, that is a failure too. If it ends later, it only ends Running.Context; the caller
 // must still call Down or Leave.
-func Up(ctx context.Context, spec plan.Arm, dir string, log *slog.Logger) (*Running, error) {
-	return newKeeper(dir, log).up(ctx, spec)
+func Up(ctx context.Context, spec plan.Arm, dir string, o Options) (*Running, error) {
+	k := newKeeper(dir, o.Log)
+	k.guardian, k.cgroups = o.Guardian, o.Cgroups
+	return k.up(ctx, spec)
 }
 
 func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
@@ -118,7 +132,7 @@ func (k *keeper) begin(ctx context.Context, spec plan.Arm) error {
 		return err
 	}
 	if k.state != nil {
-		if err := k.removeFiles(); err != nil {
+		if err := errors.Join(k.removeFiles(), k.removeCgroupOfArm()); err != nil {
 			return err
 		}
 	}
@@ -147,12 +161,15 @@ func (k *keeper) vacant(ctx context.Context, spec plan.Arm) error {
 	return nil
 }
 
-// start writes the files, locks the clocks and starts the processes.
+// start writes the files, locks the clocks, makes the cgroup and starts the processes.
 func (r *Running) start(spec plan.Arm) error {
 	if err := r.keeper.writeFiles(spec.Files); err != nil {
 		return err
 	}
 	if err := r.keeper.lockClocks(r.ctx, spec.Clocks); err != nil {
+		return err
+	}
+	if err := r.keeper.makeCgroup(spec.Name); err != nil {
 		return err
 	}
 	for _, one := range spec.Processes {
@@ -274,7 +291,7 @@ func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error 
 			errs = append(errs, fmt.Errorf("%s has ended, which cannot be written down: %w", one.Name, err))
 		}
 	}
-	errs = append(errs, k.removeFiles(), k.resetClocks(ctx))
+	errs = append(errs, k.removeFiles(), k.resetClocks(ctx), k.removeCgroupOfArm())
 	if errors.Join(errs...) == nil {
 		now := time.Now()
 		errs = append(errs, k.note(func(s *State) { s.DownAt = &now }))

@@ -64,7 +64,7 @@ func TestAProcessIsReadyByPageByPortByLogAndByCommand(t *testing.T) {
 			server.Ready = probe
 			if name == "page" {
 				server.Ready.Timeout, server.Ready.Every = 500*time.Millisecond, time.Millisecond
-				_, err := Up(t.Context(), armOf(server), t.TempDir(), testLog(t))
+				_, err := Up(t.Context(), armOf(server), t.TempDir(), Options{Log: testLog(t)})
 				if err == nil || !strings.Contains(err.Error(), "not ready within 500ms: http://"+at+"/v1/models: lists no model") {
 					t.Fatalf("%v", err)
 				}
@@ -109,7 +109,7 @@ func TestWhatNeverGetsReadyIsSaidWithTheEndsOfTheLogsAndLeavesNothing(t *testing
 	stuck.Ready = &plan.Probe{Log: "server started", Every: time.Millisecond, Timeout: 300 * time.Millisecond}
 	stuck.Stop.Timeout = time.Nanosecond
 	spec := armOf(doing("broker", "wait", "DIARY", diary), stuck)
-	_, err := Up(t.Context(), spec, dir, testLog(t))
+	_, err := Up(t.Context(), spec, dir, Options{Log: testLog(t)})
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok || failure.Process != "engine" || err.Error() != `arm a: engine was not ready within 300ms: log "server started": no such line yet` {
 		t.Fatalf("%v", err)
@@ -131,7 +131,7 @@ func TestWhatNeverGetsReadyIsSaidWithTheEndsOfTheLogsAndLeavesNothing(t *testing
 
 func TestAProcessThatDiesBeforeItIsReadyIsToldAtOnce(t *testing.T) {
 	p := plan.Process{Name: "engine", Argv: []string{"sh", "-c", "seq 100; echo no such device >&2; exit 7"}, Ready: &plan.Probe{Port: 1, Timeout: time.Hour}}
-	_, err := Up(t.Context(), armOf(p), t.TempDir(), testLog(t))
+	_, err := Up(t.Context(), armOf(p), t.TempDir(), Options{Log: testLog(t)})
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok || err.Error() != "arm a: engine ended with exit code 7 before the arm was up" {
 		t.Fatalf("%v", err)
@@ -144,7 +144,7 @@ func TestAProcessThatDiesBeforeItIsReadyIsToldAtOnce(t *testing.T) {
 func TestAProcessThatIsOverBeforeAnybodyLooksIsToldLikeAnyOther(t *testing.T) {
 	for range 100 { // most are looked at before they are over
 		p := plan.Process{Name: "engine", Argv: []string{"false"}, Ready: &plan.Probe{Port: 1, Timeout: time.Hour}}
-		_, err := Up(t.Context(), armOf(p), t.TempDir(), testLog(t))
+		_, err := Up(t.Context(), armOf(p), t.TempDir(), Options{Log: testLog(t)})
 		if err == nil || err.Error() != "arm a: engine ended with exit code 1 before the arm was up" {
 			t.Fatalf("%v", err)
 		}
@@ -198,7 +198,7 @@ func TestAnInterruptWhileTheArmComesUpEndsItAndIsTheError(t *testing.T) {
 		}
 		cancel(interrupted)
 	}()
-	if _, err := Up(ctx, armOf(p), dir, testLog(t)); !errors.Is(err, interrupted) {
+	if _, err := Up(ctx, armOf(p), dir, Options{Log: testLog(t)}); !errors.Is(err, interrupted) {
 		t.Errorf("%v", err)
 	}
 	if pids := pidsOf(dir); lives(pids[0]) {
@@ -232,7 +232,7 @@ func TestALogThatTakesNothingHoldsUpNoArm(t *testing.T) {
 
 	reading := doing("reading", "wait", "DIARY", os.DevNull)
 	reading.Log = "/dev/full"
-	_, err := Up(t.Context(), armOf(reading), t.TempDir(), testLog(t))
+	_, err := Up(t.Context(), armOf(reading), t.TempDir(), Options{Log: testLog(t)})
 	if err == nil || !strings.Contains(err.Error(), "/dev/full is no file that can be read") {
 		t.Errorf("%v", err)
 	}
@@ -240,7 +240,7 @@ func TestALogThatTakesNothingHoldsUpNoArm(t *testing.T) {
 
 func TestAProcessThatHasEndedIsNotSaidToLiveSinceItCannotBeWrittenDown(t *testing.T) {
 	dir, diary := t.TempDir(), in(t, "diary")
-	r, err := Up(t.Context(), armOf(doing("engine", "wait", "DIARY", diary)), dir, testLog(t))
+	r, err := Up(t.Context(), armOf(doing("engine", "wait", "DIARY", diary)), dir, Options{Log: testLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAStateThatCannotBeWrittenStartsNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, StateFile), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Up(t.Context(), armOf(plan.Process{Name: "p", Argv: []string{"touch", made}}), dir, testLog(t))
+	_, err := Up(t.Context(), armOf(plan.Process{Name: "p", Argv: []string{"touch", made}}), dir, Options{Log: testLog(t)})
 	if _, statErr := os.Stat(made); err == nil || !errors.Is(statErr, fs.ErrNotExist) {
 		t.Errorf("%v, %v", err, statErr)
 	}
@@ -273,7 +273,7 @@ func TestWhatAnswersBeforeTheStartIsNotTakenForTheArm(t *testing.T) {
 	defer l.Close()
 	p := doing("engine", "wait")
 	p.Ready = &plan.Probe{Port: l.Addr().(*net.TCPAddr).Port}
-	_, err = Up(t.Context(), armOf(p), t.TempDir(), testLog(t))
+	_, err = Up(t.Context(), armOf(p), t.TempDir(), Options{Log: testLog(t)})
 	if err == nil || !strings.Contains(err.Error(), "engine answers at port") {
 		t.Errorf("%v", err)
 	}
@@ -283,14 +283,14 @@ func TestTwoDoNotHaveOneArm(t *testing.T) {
 	dir := t.TempDir()
 	spec := armOf(doing("engine", "wait", "DIARY", os.DevNull))
 	r := upIn(t, dir, spec)
-	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d since ", os.Getpid())) {
+	if _, err := Up(t.Context(), spec, dir, Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d since ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	if err := Down(t.Context(), spec, dir, nil); err == nil {
 		t.Error("another one's arm was ended")
 	}
 	r.Leave()
-	if _, err := Up(t.Context(), spec, dir, nil); err == nil || !strings.Contains(err.Error(), "is up already: engine (process ") {
+	if _, err := Up(t.Context(), spec, dir, Options{}); err == nil || !strings.Contains(err.Error(), "is up already: engine (process ") {
 		t.Errorf("%v", err)
 	}
 	if !lives(r.State().Processes[0].Leader.PID) {

@@ -82,7 +82,7 @@ func TestAnArmThatCannotBeFoundAgainIsRefused(t *testing.T) {
 		`file "x": mode "9": want octal digits up to 777`: {Name: "a", Files: []plan.File{{Path: "x", Mode: "9"}}},
 	} {
 		dir := in(t, "arm")
-		_, err := Up(t.Context(), spec, dir, nil)
+		_, err := Up(t.Context(), spec, dir, Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "arm a: ") {
 			t.Errorf("%q: %v", want, err)
 		}

@@ -47,7 +47,7 @@ func TestAFileOfSomebodyElseIsNeitherReplacedNorTakenAway(t *testing.T) {
 	if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Up(t.Context(), filed(path, "ours"), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), path+": is there already") {
+	if _, err := Up(t.Context(), filed(path, "ours"), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), path+": is there already") {
 		t.Errorf("%v", err)
 	}
 	optional := filed(path, "ours")
@@ -66,7 +66,7 @@ func TestAFileOfSomebodyElseIsNeitherReplacedNorTakenAway(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Up(t.Context(), filed(link, "ours"), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "no plain file") {
+	if _, err := Up(t.Context(), filed(link, "ours"), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "no plain file") {
 		t.Errorf("%v", err)
 	}
 }

@@ -40,15 +40,6 @@ type guard struct {
 	dismissed atomic.Bool
 }
 
-// UpGuarded is Up with a guardian: a process in a session of its own that stops the arm when this process is killed.
-// guardian is the command line of a program that calls Guard with its standard input. The folder of the arm is
-// appended to it, to be visible in lists of processes.
-func UpGuarded(ctx context.Context, spec plan.Arm, dir string, guardian []string, log *slog.Logger) (*Running, error) {
-	k := newKeeper(dir, log)
-	k.guardian = guardian
-	return k.up(ctx, spec)
-}
-
 // startGuardian starts the guardian. It returns nil if the arm has none.
 func (k *keeper) startGuardian(spec plan.Arm) (*guard, error) {
 	if len(k.guardian) == 0 {

@@ -3,6 +3,7 @@ package arm
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -47,17 +48,21 @@ func (i Identity) ended() bool {
 // over reports whether a process is a zombie: it has ended, and its parent has not waited for it yet.
 func over(stat procfs.ProcStat) bool { return stat.State == "Z" || stat.State == "X" }
 
-// family is everything that belongs to a process that leads a session: its group, its session, its descendants and the
-// processes with its mark.
+// family is everything that belongs to a process that leads a session: its group, its session, its cgroup, its
+// descendants and the processes with its mark.
 type family struct {
 	leader Identity // PID 0 if it is unknown
 	mark   string
+	cgroup string // the folder of its cgroup, or empty
 	// seen are members that were found earlier. Without it, a root process that left its session could not be
 	// attributed once its parent has ended.
 	seen map[Identity]bool
 }
 
-func newFamily(leader Identity, mark string) family { return family{leader, mark, map[Identity]bool{}} }
+// family returns the family of a process of the arm.
+func (s *State) family(one Started) family {
+	return family{one.Leader, mark(s.Token, one.Name), s.processCgroup(one.Name), map[Identity]bool{}}
+}
 
 // member is a process of a family that has not ended.
 type member struct {
@@ -78,11 +83,15 @@ func (f family) members() ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
+	inside, err := cgroupMembers(f.cgroup)
+	if err != nil {
+		return nil, err
+	}
 	known := f.leader.PID != 0 && !all.reused(f.leader)
 	found := map[int]bool{}
 	for pid, one := range all {
 		grouped := known && (one.stat.PGRP == f.leader.PID || one.stat.Session == f.leader.PID)
-		if grouped || f.seen[Identity{pid, one.stat.Starttime}] || f.marked(one.proc) {
+		if grouped || slices.Contains(inside, pid) || f.seen[Identity{pid, one.stat.Starttime}] || f.marked(one.proc) {
 			found[pid] = true
 		}
 	}

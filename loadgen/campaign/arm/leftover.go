@@ -79,7 +79,7 @@ func (k *keeper) leftOf(ctx context.Context, one Started) []Leftover {
 	}
 	here := k.state.BootID == k.boot()
 	if here {
-		members, err := newFamily(one.Leader, mark(k.state.Token, one.Name)).members()
+		members, err := k.state.family(one).members()
 		unknown(err)
 		if len(members) > 0 {
 			left = append(left, Leftover{KindProcess, one.Name, join(pids(members))})

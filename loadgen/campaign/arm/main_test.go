@@ -124,13 +124,22 @@ func own() {
 		p.Stop.Argv = []string{"sh", "-c", command}
 	}
 	spec := plan.Arm{Name: "a", Files: []plan.File{{Path: os.Getenv("FILE"), Text: "x"}}, Processes: []plan.Process{p}}
-	var guardian []string
+	var o Options
 	if os.Getenv("GUARDIAN") != "" {
-		guardian = []string{os.Args[0], guardianAct}
+		o.Guardian = []string{os.Args[0], guardianAct}
+	}
+	if root := os.Getenv("CGROUPS"); root != "" {
+		err := writeCgroup(os.Getenv("DELEGATED"), "cgroup.procs", strconv.Itoa(os.Getpid()))
+		if err == nil {
+			o.Cgroups, err = takeDelegated(root)
+		}
+		if err != nil {
+			panic(err)
+		}
 	}
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
-	r, err := UpGuarded(context.Background(), spec, os.Getenv("DIR"), guardian, nil)
+	r, err := Up(context.Background(), spec, os.Getenv("DIR"), o)
 	if err != nil {
 		panic(err)
 	}
@@ -162,7 +171,7 @@ func armOf(processes ...plan.Process) plan.Arm { return plan.Arm{Name: "a", Proc
 // upIn brings an arm up and down again at the end of the test.
 func upIn(t *testing.T, dir string, spec plan.Arm) *Running {
 	t.Helper()
-	r, err := Up(t.Context(), spec, dir, testLog(t))
+	r, err := Up(t.Context(), spec, dir, Options{Log: testLog(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

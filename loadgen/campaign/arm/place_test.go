@@ -115,7 +115,7 @@ func TestAMachineThatCannotBeReachedMayStillRunIt(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0].Kind != KindUnknown {
 		t.Errorf("%v, %v", left, err)
 	}
-	if _, err := Up(t.Context(), armOf(p), dir, nil); err == nil || !strings.Contains(err.Error(), "is up already") {
+	if _, err := Up(t.Context(), armOf(p), dir, Options{}); err == nil || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(filepath.Join(folder, "unreachable")); err != nil {
@@ -131,7 +131,7 @@ func TestWithItsContainerAProcessHasEnded(t *testing.T) {
 	p := doing("engine", "wait", "DIARY", os.DevNull)
 	p.Container = "box"
 	appendTo(filepath.Join(folder, "stopped"), "")
-	if _, err := Up(t.Context(), armOf(p), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "container box: docker: it is not running") {
+	if _, err := Up(t.Context(), armOf(p), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "container box: docker: it is not running") {
 		t.Errorf("%v", err)
 	}
 	if found := Check(t.Context(), armOf(p), Needs{}); len(found) != 1 || found[0].Result != Fails || !strings.Contains(found[0].String(), "it is not running") {

@@ -48,6 +48,12 @@ func (k *keeper) start(ctx context.Context, spec plan.Process) (*process, error)
 	if err := k.note(func(s *State) { s.Processes = append(s.Processes, p.started) }); err != nil {
 		return nil, err
 	}
+	if o.Cgroup, err = k.openCgroup(spec.Name); err != nil {
+		return nil, err
+	}
+	if o.Cgroup != nil {
+		defer o.Cgroup.Close()
+	}
 	if p.client, err = subprocess.Start(o); err != nil {
 		return nil, err
 	}

@@ -52,6 +52,8 @@ type State struct {
 	Mounts []string `json:"mounts,omitempty"`
 	// LockedClock is the clock that the GPUs are locked to, or were about to be; 0 if they are not.
 	LockedClock plan.Hertz `json:"locked_clock_hertz,omitempty"`
+	// Cgroup is the folder of the cgroup of the arm; empty if its processes are process groups only.
+	Cgroup string `json:"cgroup,omitempty"`
 }
 
 // Started is a process of the arm that was started, or was about to be.
@@ -241,6 +243,9 @@ func parseState(text []byte) (*State, error) {
 	}
 	if !plainName(state.Token) || state.BootID == "" {
 		return nil, errors.New("has no token or no boot_id")
+	}
+	if g := state.Cgroup; g != "" && (!filepath.IsAbs(g) || filepath.Clean(g) != g || !strings.HasPrefix(filepath.Base(g), armPrefix)) {
+		return nil, fmt.Errorf("%q is no cgroup of an arm", g)
 	}
 	for _, one := range state.Processes {
 		if !plainName(one.Name) || one.Leader.PID < 0 || one.Leader.PID == 1 || one.Leader.PID > 0 && one.Leader.Start == 0 {

@@ -39,12 +39,12 @@ func inOwnGroup(c *exec.Cmd) {
 // returns nil if nothing is left, else an error that names what is.
 func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error {
 	ending := &ending{keeper: k, one: one, spec: spec, place: k.placeOfStarted(one), until: time.Now().Add(patience(spec.Stop))}
-	ending.family = newFamily(one.Leader, mark(k.state.Token, one.Name))
+	ending.family = k.state.family(one)
 	if k.state.BootID != k.boot() {
 		if one.Host == "" {
 			return nil // the machine was restarted since
 		}
-		ending.family.leader = Identity{} // the ID was reused by another process
+		ending.family.leader, ending.family.cgroup = Identity{}, "" // of before the restart
 	}
 	_, _ = ending.family.members() // find the members before any of them ends; here reports the error
 	ending.command(ctx)
@@ -222,11 +222,12 @@ func (e *ending) force() error {
 	}
 }
 
+// kill kills the processes in the cgroup, and those that have left it.
 func (e *ending) kill(members []member) []error {
+	errs := []error{killCgroup(e.family.cgroup)}
 	if e.place.root {
-		return []error{sudoKill(context.Background(), unix.SIGKILL, pids(members))}
+		return append(errs, sudoKill(context.Background(), unix.SIGKILL, pids(members)))
 	}
-	var errs []error
 	for _, m := range members {
 		errs = append(errs, m.signal(unix.SIGKILL))
 	}

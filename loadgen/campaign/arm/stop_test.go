@@ -304,7 +304,7 @@ func TestAPanicWhileTheArmComesUpEndsItToo(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		_, _ = Up(t.Context(), armOf(doing("engine", "wait", "DIARY", os.DevNull)), dir, slog.New(panicky{slog.DiscardHandler}))
+		_, _ = Up(t.Context(), armOf(doing("engine", "wait", "DIARY", os.DevNull)), dir, Options{Log: slog.New(panicky{slog.DiscardHandler})})
 	}()
 	if pids := pidsOf(dir); len(pids) == 0 || lives(pids[0]) {
 		t.Errorf("%v", pids)
@@ -330,7 +330,8 @@ func TestTheStateOfNoArmEndsNothing(t *testing.T) {
 	if rows, err := Look(t.Context(), plan.Arm{}, in(t, "none")); rows != nil || err != nil {
 		t.Errorf("%v, %v", rows, err)
 	}
-	for _, text := range []string{"", "{}", `{"schema":"umascope.arm/2"}`, `{"schema":"umascope.arm/1","token":"t","boot_id":"b","processes":[{"name":"p","leader":{"pid":1,"start_ticks":1}}]}`,
+	for _, text := range []string{"", "{}", `{"schema":"umascope.arm/2"}`, `{"schema":"umascope.arm/1","token":"t","boot_id":"b","cgroup":"/sys/fs/cgroup/user.slice"}`,
+		`{"schema":"umascope.arm/1","token":"t","boot_id":"b","cgroup":"/sys/fs/cgroup/../arm-a"}`, `{"schema":"umascope.arm/1","token":"t","boot_id":"b","cgroup":"arm-a"}`, `{"schema":"umascope.arm/1","token":"t","boot_id":"b","processes":[{"name":"p","leader":{"pid":1,"start_ticks":1}}]}`,
 		`{"schema":"umascope.arm/1","token":"t","boot_id":"b","processes":[{"name":"p","leader":{"pid":9}}]}`, `{"schema":"umascope.arm/1","token":"t","boot_id":"b","processes":[{"name":"p","host":"-oProxyCommand=x"}]}`} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, StateFile), []byte(text), 0o644); err != nil {
