@@ -31,6 +31,7 @@ type commandLine struct {
 	replay, nvmlReplay, nvmlRecord  string
 	explicitPaths                   [3]bool // --path.procfs, --path.sysfs, --path.cgroupfs
 	options                         collector.Options
+	blockSizes                      []blockSize
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
 	disableDefaults, once, watch    bool
@@ -68,8 +69,10 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))
 	l.defineSecure(l.app.Command("secure", secureHelp))
 	l.defineCompletion(l.app.Command("completion", completionHelp))
-	command, err := l.app.Parse(args)
-	l.command = command
+	var err error
+	if l.command, err = l.app.Parse(args); err == nil {
+		err = l.checkSources()
+	}
 	return l, terminal.Mend(l.app, args, err)
 }
 
@@ -80,12 +83,14 @@ func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
 	c.Flag("replay", "Read the whole machine from this recording, as record wrote it, instead of this machine.").PlaceHolder("FILE").StringVar(&l.replay)
 	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.nvmlReplay)
-	c.Flag("gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+strings.Join(architectures(), ", ")+".").PlaceHolder("ARCH").HintOptions(architectures()...).SetValue(value[nvml.Architecture]{"--gpu.memory-architecture", &l.options.Architecture, architecture})
-	c.Flag("gpu.processes", "How many GPU processes get a series of their own, largest first.").Default("20").SetValue(value[int]{"--gpu.processes", &l.options.ProcessLimit, atLeast(0)})
-	for _, define := range l.collectorFlags() {
-		define(c)
-	}
-	c.Flag("collect.timeout", "Longest time for a collector and for a page.").Default(collector.DefaultTimeout.String()).SetValue(value[time.Duration]{"--collect.timeout", &l.collectTimeout, positiveDuration})
+	// Unknown is no architecture to choose.
+	architectures := []nvml.Architecture{nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed}
+	names := terminal.Join(architectures)
+	terminal.Flag(c, "gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+names+".", "", &l.options.Architecture, terminal.OneOf(architectures...)).
+		PlaceHolder("ARCH").HintOptions(strings.Split(names, ", ")...)
+	terminal.Flag(c, "gpu.processes", "How many GPU processes get a series of their own, largest first.", "20", &l.options.ProcessLimit, terminal.AtLeast(0))
+	l.defineCollectors(c)
+	terminal.Flag(c, "collect.timeout", "Longest time for a collector and for a page.", collector.DefaultTimeout.String(), &l.collectTimeout, terminal.PositiveDuration)
 }
 
 func (l *commandLine) definePaths(c *kingpin.CmdClause) {
@@ -93,23 +98,6 @@ func (l *commandLine) definePaths(c *kingpin.CmdClause) {
 	c.Flag("path.procfs", "Where procfs of the host is mounted.").Default(usual.proc).IsSetByUser(&l.explicitPaths[0]).StringVar(&l.mounts.proc)
 	c.Flag("path.sysfs", "Where sysfs of the host is mounted.").Default(usual.sys).IsSetByUser(&l.explicitPaths[1]).StringVar(&l.mounts.sys)
 	c.Flag("path.cgroupfs", "Where cgroup v2 of the host is mounted.").Default(usual.cgroup).IsSetByUser(&l.explicitPaths[2]).StringVar(&l.mounts.cgroup)
-}
-
-// architecture parses a memory architecture.
-func architecture(text string) (nvml.Architecture, error) {
-	name, err := oneOf(architectures()...)(text)
-	return nvml.Architecture(name), err
-}
-
-// architectures are the valid values of the flag; unknown is not one.
-func architectures() []string {
-	var names []string
-	for _, one := range []nvml.Architecture{
-		nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed,
-	} {
-		names = append(names, string(one))
-	}
-	return names
 }
 
 func (l *commandLine) defineServe(c *kingpin.CmdClause) {
@@ -122,13 +110,13 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	}
 	c.Flag("collector.disable-defaults", "Run only the collectors that are named.").BoolVar(&l.disableDefaults)
 	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
-	c.Flag("runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time, GOMAXPROCS at most. Idle ones that look for work cost a machine with many more than they bring.").Default(strconv.Itoa(defaultThreads)).SetValue(value[int]{"--runtime.gomaxprocs", &l.threads, atLeast(1)})
+	terminal.Flag(c, "runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time, GOMAXPROCS at most. Idle ones that look for work cost a machine with many more than they bring.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
 	webserver.AllowHostFlag(c, &l.allowHosts)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
-	c.Flag("web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.").Default("40").SetValue(value[int]{"--web.max-requests", &l.maxRequests, atLeast(1)})
+	terminal.Flag(c, "web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.", "40", &l.maxRequests, terminal.AtLeast(1))
 	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
 }
 
@@ -149,7 +137,7 @@ func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {
-	c.Arg("shell", "bash or zsh.").Required().HintOptions("bash", "zsh").SetValue(value[string]{"shell", &l.shell, oneOf("bash", "zsh")})
+	c.Arg("shell", "bash or zsh.").Required().HintOptions("bash", "zsh").EnumVar(&l.shell, "bash", "zsh")
 }
 
 // enabledCollectors names the collectors to run.

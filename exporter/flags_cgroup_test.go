@@ -9,11 +9,11 @@ import (
 
 func TestFlagsOfCgroupsThatCannotBeUsedAreBadInput(t *testing.T) {
 	for name, c := range map[string]struct{ flag, says string }{
-		"no expression":  {"--cgroup.include=[", "--cgroup.include [: error parsing regexp"},
-		"none at all":    {"--cgroup.limit=0", "--cgroup.limit 0: must be"},
-		"no number":      {"--cgroup.limit=many", "--cgroup.limit many: must be"},
-		"relative path":  {"--cgroup.runtime-socket=docker.sock", "--cgroup.runtime-socket docker.sock: must be"},
-		"another scheme": {"--cgroup.runtime-socket=tcp://127.0.0.1:2375", "--cgroup.runtime-socket tcp://127.0.0.1:2375: must be"},
+		"no expression":  {"--cgroup.include=[", "--cgroup.include: error parsing regexp"},
+		"none at all":    {"--cgroup.limit=0", `--cgroup.limit: "0" is not`},
+		"no number":      {"--cgroup.limit=many", `--cgroup.limit: "many" is not`},
+		"relative path":  {"--cgroup.runtime-socket=docker.sock", `--cgroup.runtime-socket: "docker.sock" is not`},
+		"another scheme": {"--cgroup.runtime-socket=tcp://127.0.0.1:2375", `--cgroup.runtime-socket: "tcp://127.0.0.1:2375" is not`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := run(t, "--once", c.flag)

@@ -1,16 +1,119 @@
 package exporter
 
-import "github.com/alecthomas/kingpin/v2"
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
-// collectorFlags lists the flags of single collectors, each set in a file of its own.
-func (l *commandLine) collectorFlags() []func(*kingpin.CmdClause) {
-	return []func(*kingpin.CmdClause){
-		l.defineKernelLog,
-		l.defineGPU,
-		l.defineCgroup,
-		l.defineProcess,
-		l.defineSources,
-		l.defineMemory,
-		l.defineNVMe,
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine"
+)
+
+// maxCachePaths is the maximum number of page cache lookups at a time.
+const maxCachePaths = 20
+
+// defineCollectors adds the flags of single collectors. Flags that several of them use are those of every host.
+func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
+	c.Flag("collector.host.kernel-log", "Count errors of NVIDIA's driver in the kernel log (/dev/kmsg) by kind, from the start of the exporter on. Needs CAP_SYSLOG where kernel.dmesg_restrict is 1.").BoolVar(&l.options.KernelLog)
+
+	c.Flag("gpu.pcie", "Show PCIe traffic. For each direction the driver counts for 20 ms, in every scrape.").BoolVar(&l.options.PCIeThroughput)
+
+	groups := &l.options.Cgroups
+	terminal.Flag(c, "cgroup.include", "Show the cgroups whose path matches too, besides containers, pods, top-level ones and those that hold GPU memory. The expression may match anywhere in the path.", "", &groups.Include, regexp.Compile).PlaceHolder("REGEX")
+	terminal.Flag(c, "cgroup.limit", "How many cgroups are shown: those that hold GPU memory first, then containers, the largest first. The rest are counted.", "200", &groups.Limit, terminal.AtLeast(1))
+	c.Flag("cgroup.detail", "Show every kind of memory that memory.stat has, not only the ten that tell most.").BoolVar(&groups.Detail)
+	terminal.Flag(c, "cgroup.runtime-socket", "Ask the Docker-compatible API at this socket for the names of containers, such as /var/run/docker.sock. Whoever may use that socket rules the machine.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
+	c.Flag("cgroup.names-file", "Take the names of containers from this file, which is read again when it changes: lines of id, name and image, or JSON objects by id with container, image, pod, pod_uid, namespace.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
+
+	terminal.Flag(c, "process", "Show the processes whose name (comm, at most 15 bytes) matches too, largest first, besides those that use a GPU; --gpu.processes limits both together. The expression may match anywhere in the name.", "", &l.options.Processes.Match, regexp.Compile).PlaceHolder("REGEX")
+
+	l.defineSources(c)
+
+	terminal.Flags(c, "memory.cache-path", "Show how much of this file, or of the files below this directory, is in the page cache, by paths as this program sees them; looked up twice a minute at most; links and other file systems below it are left out; may repeat.",
+		&l.options.CachePaths, cachePath(&l.options.CachePaths), terminal.AsGiven).PlaceHolder("PATH")
+
+	c.Flag("collector.nvme.smart", "Ask the drives for their health logs, twice a minute at most: wear, spare blocks, media errors. Needs CAP_SYS_ADMIN and the device nodes of the controllers.").BoolVar(&l.options.NVMeSMART)
+}
+
+// defineSources adds the flags that name engines and KV block managers.
+func (l *commandLine) defineSources(c *kingpin.CmdClause) {
+	o := &l.options.Sources
+	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL, such as http://127.0.0.1:6880/metrics; may repeat. That nobody listens there is no failure.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
+	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved beside blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
+	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
+	c.Flag("engine.iteration-stats", "Ask TensorRT-LLM for its JSON statistics too, which hands each of them to one reader only.").BoolVar(&o.IterationStats)
+}
+
+// blockSize is the size of a KV block of a source, "" for all others, in bytes.
+type blockSize struct {
+	source string
+	bytes  uint64
+}
+
+func parseBlockSize(text string) (blockSize, error) {
+	at := strings.LastIndex(text, "=") // a path may hold one too
+	bytes, err := strconv.ParseUint(text[at+1:], 10, 64)
+	if err != nil || bytes == 0 || at == 0 {
+		return blockSize{}, fmt.Errorf("%q is no number of bytes, and not SOURCE=BYTES", text)
+	}
+	return blockSize{text[:max(at, 0)], bytes}, nil
+}
+
+// checkSources checks the sources together, and enters the sizes of their blocks.
+func (l *commandLine) checkSources() error {
+	o := &l.options.Sources
+	for _, size := range l.blockSizes {
+		if _, twice := o.BytesPerBlock[size.source]; twice {
+			return fmt.Errorf("--kvbm.bytes-per-block: %q is given twice", size.source)
+		}
+		if o.BytesPerBlock == nil {
+			o.BytesPerBlock = map[string]uint64{}
+		}
+		o.BytesPerBlock[size.source] = size.bytes
+	}
+	if err := o.Targets.Check(); err != nil {
+		return fmt.Errorf("--engine.url, --kvbm.url, --kvbm.log: %w", err)
+	}
+	return nil
+}
+
+// logPath accepts paths that do not exist yet: an engine makes its log when it starts.
+func logPath(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("must be a path")
+	}
+	return filepath.Abs(text)
+}
+
+// socketPath parses the path of a socket on this machine, also in the notation of DOCKER_HOST.
+func socketPath(text string) (string, error) {
+	path := strings.TrimPrefix(text, "unix://")
+	if !strings.HasPrefix(path, "/") {
+		return "", fmt.Errorf("%q is not the absolute path of a socket such as /var/run/docker.sock", text)
+	}
+	return path, nil
+}
+
+// cachePath parses one more path.
+func cachePath(paths *[]string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		switch {
+		case !filepath.IsAbs(text):
+			return "", fmt.Errorf("%q is not an absolute path", text)
+		case slices.Contains(*paths, text):
+			return "", fmt.Errorf("%q is given twice", text)
+		case len(*paths) == maxCachePaths:
+			return "", fmt.Errorf("more than %d paths", maxCachePaths)
+		}
+		return text, nil
 	}
 }

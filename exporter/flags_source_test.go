@@ -24,12 +24,12 @@ func TestSourcesThatCannotBeReadAreBadInput(t *testing.T) {
 	}{
 		"no URL":             {[]string{"--kvbm.url=127.0.0.1:6880"}, "--kvbm.url: must be"},
 		"other scheme":       {[]string{"--engine.url=unix:///run/engine.sock"}, "--engine.url: must"},
-		"same twice":         {[]string{"--kvbm.url=http://h", "--kvbm.url=http://h:80/metrics"}, "--kvbm.url: h:80/metrics is named twice"},
+		"same twice":         {[]string{"--kvbm.url=http://h", "--kvbm.url=http://h:80/metrics"}, "h:80/metrics is named twice"},
 		"too many":           {many, "21 sources; at most 20"},
-		"too many with logs": {append(slices.Clone(many[:20]), "--kvbm.log=x.log"), "--kvbm.log x.log: 21 sources"},
+		"too many with logs": {append(slices.Clone(many[:20]), "--kvbm.log=x.log"), "--kvbm.log: 21 sources"},
 		"no log":             {[]string{"--kvbm.log="}, "--kvbm.log"},
-		"no size":            {[]string{"--kvbm.bytes-per-block=4MiB"}, "--kvbm.bytes-per-block 4MiB"},
-		"size of nothing":    {[]string{"--kvbm.bytes-per-block==4"}, "--kvbm.bytes-per-block =4"},
+		"no size":            {[]string{"--kvbm.bytes-per-block=4MiB"}, `--kvbm.bytes-per-block: "4MiB"`},
+		"size of nothing":    {[]string{"--kvbm.bytes-per-block==4"}, `--kvbm.bytes-per-block: "=4"`},
 		"size twice":         {[]string{"--kvbm.bytes-per-block=h:1/m=4", "--kvbm.bytes-per-block=h:1/m=8"}, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,26 +10,22 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-)
 
-// portsTried is how many ports after the default one are tried.
-const portsTried = 100
+	"github.com/umascope/umascope/cmd/webserver"
+)
 
 // listen opens every address. An address from the command line that is taken is an error; the default address falls
 // back to the next free port, with a warning on stderr.
 func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener, error) {
 	var open []net.Listener
 	for _, address := range addresses {
-		listener, err := net.Listen("tcp", address)
-		if errors.Is(err, syscall.EADDRINUSE) && !explicit {
-			listener, err = listenNext(address)
-		}
+		listener, err := webserver.Listen(address, !explicit)
 		if err != nil {
 			closeAll(open)
 			if errors.Is(err, syscall.EADDRNOTAVAIL) { // the link may bring the address later: the supervisor should try again
 				return nil, fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address)
 			}
-			return nil, badInput("--web.listen-address %s: %w%s", address, cause(err), addressAdvice(address, err))
+			return nil, badInput("--web.listen-address %s: %w%s", address, webserver.ListenCause(err), addressAdvice(address, err))
 		}
 		if actual := listener.Addr().String(); !explicit && actual != address {
 			fmt.Fprintf(stderr, "uma-exporter: warning: %s is in use, listening on %s instead\n", address, actual)
@@ -52,25 +48,6 @@ func addressAdvice(address string, err error) string {
 	return ""
 }
 
-// listenNext tries the ports after that of address.
-func listenNext(address string) (net.Listener, error) {
-	host, first, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(first)
-	if err != nil {
-		return nil, err
-	}
-	for next := port + 1; next <= port+portsTried; next++ {
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return listener, err
-		}
-	}
-	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
-}
-
 // firstPassed is the first file descriptor that systemd passes (SD_LISTEN_FDS_START).
 const firstPassed = 3
 
@@ -89,24 +66,11 @@ func passedSockets() ([]net.Listener, error) {
 		file.Close()
 		if err != nil {
 			closeAll(passed)
-			return nil, badInput("--web.systemd-socket: file descriptor %d: %w", fd, cause(err))
+			return nil, badInput("--web.systemd-socket: file descriptor %d: %w", fd, webserver.ListenCause(err))
 		}
 		passed = append(passed, listener)
 	}
 	return passed, nil
-}
-
-// cause drops the words that net puts before the reason: the message already names the address.
-func cause(err error) error {
-	var op *net.OpError
-	if !errors.As(err, &op) {
-		return err
-	}
-	var number syscall.Errno
-	if errors.As(op.Err, &number) {
-		return number
-	}
-	return op.Err
 }
 
 func closeAll(listeners []net.Listener) {

@@ -6,15 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/umascope/umascope/cmd/webserver"
 )
-
-// nextPorts is how many ports are tried after a default port that is in use.
-const nextPorts = 100
 
 // ListenAddress is where live metrics are served.
 type ListenAddress struct {
@@ -37,33 +33,17 @@ func (e AddressError) Unwrap() error { return e.err }
 // listen opens the address of the live metrics. If the default address is in use, it takes the next free port and logs
 // it. If the user chose the address, it fails.
 func listen(a ListenAddress, log *slog.Logger) (net.Listener, error) {
-	listener, err := net.Listen("tcp", a.HostPort)
-	if err == nil {
-		return listener, nil
-	}
-	taken := errors.Is(err, syscall.EADDRINUSE)
-	if taken && a.Explicit {
+	listener, err := webserver.Listen(a.HostPort, !a.Explicit)
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, AddressError{fmt.Errorf("%w; port 0 takes one that is free", err)}
 	}
-	if !taken {
-		return nil, AddressError{err}
-	}
-	host, port, err := net.SplitHostPort(a.HostPort)
 	if err != nil {
 		return nil, AddressError{err}
 	}
-	first, err := strconv.Atoi(port)
-	if err != nil {
-		return nil, AddressError{err}
+	if address := listener.Addr().String(); !a.Explicit && address != a.HostPort {
+		log.Warn("default address in use; live metrics are on the next free port", "default", a.HostPort, "address", address)
 	}
-	for next := first + 1; next <= first+nextPorts; next++ {
-		listener, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
-		if err == nil {
-			log.Warn("default address in use; live metrics are on the next free port", "default", a.HostPort, "address", listener.Addr().String())
-			return listener, nil
-		}
-	}
-	return nil, AddressError{fmt.Errorf("%s and the %d ports after it are in use", a.HostPort, nextPorts)}
+	return listener, nil
 }
 
 // mostReaders is the most connections to the live page at once. Each takes one of the file descriptors that a run

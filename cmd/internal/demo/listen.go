@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -42,28 +41,13 @@ func listenHere() (listener net.Listener, at string, err error) {
 	return listening(listener)
 }
 
-// portsTried is how many ports after a default one are tried.
-const portsTried = 100
-
 // listenOrNext is listen for a default address: if its port is taken, it takes the next free one.
 func listenOrNext(flag, address string) (listener net.Listener, at string, err error) {
-	host, text, err := net.SplitHostPort(address)
+	listener, err = webserver.Listen(address, true)
 	if err != nil {
 		return nil, "", refused(flag, address, err)
 	}
-	first, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, "", refused(flag, address, err)
-	}
-	for port := first; port <= first+portsTried; port++ {
-		if listener, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
-			return listening(listener)
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			break
-		}
-	}
-	return nil, "", refused(flag, address, err)
+	return listening(listener)
 }
 
 // refused returns an error that names the flag whose address could not be opened. It leaves out the address that the

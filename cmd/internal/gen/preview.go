@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,8 +24,6 @@ import (
 const (
 	previewName    = "preview"
 	previewAddress = "127.0.0.1:10429"
-	// portsTried is how many ports after the default one are tried.
-	portsTried = 100
 	// mostConnections and leaveTimeout limit the resources of slow readers.
 	mostConnections = 128
 	leaveTimeout    = 3 * time.Second
@@ -74,27 +71,14 @@ func parsePreview(args []string, stdout, stderr io.Writer) (flags previewFlags, 
 	app.Flag("listen", "Address to listen on.").Default(previewAddress).IsSetByUser(&flags.explicit).StringVar(&flags.listen)
 	webserver.AllowHostFlag(app, &flags.allowHosts)
 	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&flags.dir)
-	interval := app.Flag("scrape-interval", "Scrape interval, from which Grafana works out steps and rates.").Default("5s").String()
+	terminal.Flag(app, "scrape-interval", "Scrape interval, from which Grafana works out steps and rates.", "5s", &flags.scrape, terminal.PositiveDuration)
 	if _, err = app.Parse(args); err != nil || ended {
 		return flags, ended, terminal.Mend(app, args, err)
 	}
 	if flags.listen == "" { // an empty address would be any port of every address
 		return flags, false, errors.New(`--listen "": want HOST:PORT`)
 	}
-	flags.scrape, err = readInterval(*interval)
-	return flags, false, err
-}
-
-// readInterval reads the scrape interval; errors of the flag library do not name the flag.
-func readInterval(text string) (time.Duration, error) {
-	interval, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, fmt.Errorf("--scrape-interval %s: want a duration, such as 5s or 1m", text)
-	}
-	if interval <= 0 {
-		return 0, fmt.Errorf("--scrape-interval %s: want a time above 0, such as 5s", text)
-	}
-	return interval, nil
+	return flags, false, nil
 }
 
 // servePreview listens and serves until the context ends.
@@ -151,46 +135,20 @@ func ask(ctx context.Context, prometheus string) error {
 // listenPreview opens the address. An explicit address that is taken is an error; for the default one it takes the next
 // free port, with a warning.
 func listenPreview(flags previewFlags, stderr io.Writer) (net.Listener, error) {
-	listener, err := net.Listen("tcp", flags.listen)
-	if errors.Is(err, syscall.EADDRINUSE) && !flags.explicit {
-		if listener, err = listenNext(flags.listen); err == nil {
-			fmt.Fprintf(stderr, "uma-gen: warning: %s is in use, listening on %s instead\n", flags.listen, listener.Addr())
-		}
-	}
-	taken := errors.Is(err, syscall.EADDRINUSE)
-	var failed *net.OpError
-	if errors.As(err, &failed) {
-		err = failed.Err // the message has the address already
-	}
-	if taken {
-		return nil, fmt.Errorf("--listen %s: %w; port 0 takes one that is free", flags.listen, err)
+	listener, err := webserver.Listen(flags.listen, !flags.explicit)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--listen %s: %w; port 0 takes one that is free", flags.listen, webserver.ListenCause(err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", flags.listen, err)
+		return nil, fmt.Errorf("--listen %s: %w", flags.listen, webserver.ListenCause(err))
+	}
+	if actual := listener.Addr().String(); !flags.explicit && actual != flags.listen {
+		fmt.Fprintf(stderr, "uma-gen: warning: %s is in use, listening on %s instead\n", flags.listen, actual)
 	}
 	if !onLoopback(listener) {
 		fmt.Fprintf(stderr, "uma-gen: warning: %s is not of the loopback: the whole Prometheus can be read by whoever reaches it\n", listener.Addr())
 	}
 	return listener, nil
-}
-
-// listenNext tries the ports after that of an address.
-func listenNext(address string) (net.Listener, error) {
-	host, first, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	port, err := strconv.Atoi(first)
-	if err != nil {
-		return nil, err
-	}
-	for next := port + 1; next <= port+portsTried; next++ {
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(next)))
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return listener, err
-		}
-	}
-	return nil, fmt.Errorf("this port and the %d after it are in use", portsTried)
 }
 
 // onLoopback reports whether a listener can be reached from this machine only.

@@ -20,15 +20,15 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	for want, args := range map[string][]string{
-		"--listen " + address + ": bind: address already in use; port 0": {"--dir", root, "--listen", address},
-		"--listen 127.0.0.1:99999":                                       {"--dir", root, "--listen", "127.0.0.1:99999"},
-		"--dir /nowhere: no checkout":                                    {"--dir", "/nowhere"},
-		`--prometheus: "nine" is no`:                                     {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
-		"unknown flag --grafana: uma-gen preview --help":                 {"--grafana"},
-		`--listen "": want HOST:PORT`:                                    {"--dir", root, "--listen="},
-		"--scrape-interval soon: want a duration":                        {"--dir", root, "--scrape-interval", "soon"},
-		"--scrape-interval 0s: want a time above 0":                      {"--dir", root, "--scrape-interval", "0s"},
-		"--scrape-interval -5s: want a time above 0":                     {"--dir", root, "--scrape-interval=-5s"},
+		"--listen " + address + ": address already in use; port 0": {"--dir", root, "--listen", address},
+		"--listen 127.0.0.1:99999":                                 {"--dir", root, "--listen", "127.0.0.1:99999"},
+		"--dir /nowhere: no checkout":                              {"--dir", "/nowhere"},
+		`--prometheus: "nine" is no`:                               {"--dir", root, "--listen", "127.0.0.1:0", "--prometheus", "nine"},
+		"unknown flag --grafana: uma-gen preview --help":           {"--grafana"},
+		`--listen "": want HOST:PORT`:                              {"--dir", root, "--listen="},
+		`--scrape-interval: "soon" is not a duration`:              {"--dir", root, "--scrape-interval", "soon"},
+		"--scrape-interval: must be more than 0s":                  {"--dir", root, "--scrape-interval", "0s"},
+		`--scrape-interval: "-5s" is not a duration`:               {"--dir", root, "--scrape-interval=-5s"},
 	} {
 		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {
