@@ -14,16 +14,17 @@ import (
 
 // Loop sends the jobs of a phase.
 //
-// The jobs come in lanes, most often a single one. One goroutine per lane dispatches in the order of the plan, and
-// every request has a goroutine of its own. Slots limit how many requests of a lane are in flight. In a closed loop
-// the slot sets the pace. In an open loop it is a cap, and a request that waits for a slot keeps its intended start.
+// The jobs come in one queue for each worker, most often a single one. A worker dispatches in the order of the plan,
+// and every request has a goroutine of its own. Slots limit how many requests of a worker are in flight. In a closed
+// loop the slot sets the pace. In an open loop it is a cap, and a request that waits for a slot keeps its intended
+// start.
 type Loop struct {
 	Clock openai.Clock
 	// Send is the Do method of openai.Client.
 	Send func(context.Context, openai.Request, openai.Clock, func()) openai.Result
 	// Wait returns when the clock reads until, or with an error when the context is done first.
 	Wait func(ctx context.Context, until int64) error
-	// Slots is the most requests in flight per lane; 0 means no limit.
+	// Slots is the most requests in flight per worker; 0 means no limit.
 	Slots int
 	// Grace is how long requests in flight may continue after dispatching was stopped.
 	Grace time.Duration
@@ -32,8 +33,8 @@ type Loop struct {
 	Hold func(context.Context) (waited bool, err error)
 }
 
-// round is one phase that is being driven.
-type round struct {
+// phaseRun is one phase while it runs.
+type phaseRun struct {
 	*Loop
 	phase    Phase
 	watch    Observer
@@ -42,9 +43,9 @@ type round struct {
 	requests sync.WaitGroup
 }
 
-// lane is a sequence of jobs with slots of its own.
-type lane struct {
-	*round
+// worker sends a sequence of jobs, with slots of its own.
+type worker struct {
+	*phaseRun
 	slots *slots // nil without a limit
 	// starts are the times at which the slots first become free, ascending, if they do not all become free at the
 	// start of the phase.
@@ -52,16 +53,16 @@ type lane struct {
 	heldNS int64 // time until which Hold last waited
 }
 
-// Drive sends the jobs of a phase, lane by lane, until they end, its duration is over or stop is done. It returns when
-// no request is in flight. Requests end on their own. They are cancelled when cut is done, the grace period after
-// stop, or the grace period after the phase's duration.
-func (l *Loop) Drive(stop, cut context.Context, p Phase, lanes []<-chan Job, watch Observer) Span {
+// Drive sends the jobs of a phase, one worker for each queue, until they end, its duration is over or stop is done. It
+// returns when no request is in flight. Requests end on their own. They are cancelled when cut is done, the grace
+// period after stop, or the grace period after the phase's duration.
+func (l *Loop) Drive(stop, cut context.Context, p Phase, queues []<-chan Job, watch Observer) Span {
 	sending, cancel := context.WithCancel(cut)
 	defer cancel()
-	r := &round{Loop: l, phase: p, watch: watch, start: l.begin(stop, p), sending: sending}
+	r := &phaseRun{Loop: l, phase: p, watch: watch, start: l.begin(stop, p), sending: sending}
 	var dispatching sync.WaitGroup
-	for i, jobs := range lanes {
-		dispatching.Go(func() { r.lane(i, len(lanes)).dispatch(stop, jobs) })
+	for i, jobs := range queues {
+		dispatching.Go(func() { r.worker(i, len(queues)).dispatch(stop, jobs) })
 	}
 	dispatching.Wait()
 	r.drain(stop, cancel)
@@ -78,8 +79,8 @@ func (l *Loop) begin(stop context.Context, p Phase) int64 {
 	return p.StartNS
 }
 
-// lane makes the lane with this number, of all lanes.
-func (r *round) lane(number, of int) *lane {
+// worker makes the worker with this number, of this many.
+func (r *phaseRun) worker(number, of int) *worker {
 	stages := r.phase.steps()
 	if len(stages) == 0 {
 		n := r.phase.Slots
@@ -87,18 +88,18 @@ func (r *round) lane(number, of int) *lane {
 			n = r.Loop.Slots
 		}
 		if n == 0 {
-			return &lane{round: r}
+			return &worker{phaseRun: r}
 		}
 		if ramp := r.phase.Process.Ramp; ramp > 0 && !r.phase.Process.Open() {
-			return &lane{round: r, slots: newSlots(0, n, r.start), starts: rampStarts(r.start, ramp, number*n, n, of*n)}
+			return &worker{phaseRun: r, slots: newSlots(0, n, r.start), starts: rampStarts(r.start, ramp, number*n, n, of*n)}
 		}
-		return &lane{round: r, slots: newSlots(n, 0, r.start)}
+		return &worker{phaseRun: r, slots: newSlots(n, 0, r.start)}
 	}
 	most := 0
 	for _, s := range stages {
 		most = max(most, int(s.Level))
 	}
-	return &lane{round: r, slots: newSlots(int(stages[0].Level), most, r.start)}
+	return &worker{phaseRun: r, slots: newSlots(int(stages[0].Level), most, r.start)}
 }
 
 // rampStarts returns the start times of n slots, the first of them number first, when all slots start evenly over
@@ -113,45 +114,45 @@ func rampStarts(start int64, ramp time.Duration, first, n, all int) []int64 {
 
 // ramp starts the slots one after another, until the phase is over. Each slot is free from its own start on, so the
 // client's lag counts from there.
-func (l *lane) ramp(phase context.Context) {
-	for _, at := range l.starts {
-		if l.Wait(phase, at) != nil {
+func (w *worker) ramp(phase context.Context) {
+	for _, at := range w.starts {
+		if w.Wait(phase, at) != nil {
 			return
 		}
-		l.slots.release(at)
+		w.slots.release(at)
 	}
 }
 
 // step changes the number of slots at the end of each stage until the phase is over.
-func (l *lane) step(phase context.Context) {
-	at := l.start
-	stages := l.phase.steps()
+func (w *worker) step(phase context.Context) {
+	at := w.start
+	stages := w.phase.steps()
 	for i := 1; i < len(stages); i++ {
 		at += int64(stages[i-1].Duration)
-		if l.Wait(phase, at) != nil {
+		if w.Wait(phase, at) != nil {
 			return
 		}
-		l.slots.resize(int(stages[i-1].Level), int(stages[i].Level), at)
+		w.slots.resize(int(stages[i-1].Level), int(stages[i].Level), at)
 	}
 }
 
 // dispatch starts jobs until there are none left or the phase is over.
-func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
+func (w *worker) dispatch(stop context.Context, jobs <-chan Job) {
 	phase, cancel := context.WithCancel(stop)
 	defer cancel()
-	if l.phase.Limit.Duration > 0 {
-		phase, cancel = context.WithTimeout(stop, l.phase.Limit.Duration)
+	if w.phase.Limit.Duration > 0 {
+		phase, cancel = context.WithTimeout(stop, w.phase.Limit.Duration)
 		defer cancel()
 	}
 	// Cancel comes before the wait; otherwise dispatching would last until the last slot or stage.
 	var changing sync.WaitGroup
 	defer changing.Wait()
 	defer cancel()
-	if len(l.starts) > 0 {
-		changing.Go(func() { l.ramp(phase) })
+	if len(w.starts) > 0 {
+		changing.Go(func() { w.ramp(phase) })
 	}
-	if len(l.phase.steps()) > 1 {
-		changing.Go(func() { l.step(phase) })
+	if len(w.phase.steps()) > 1 {
+		changing.Go(func() { w.step(phase) })
 	}
 	for {
 		select {
@@ -159,119 +160,119 @@ func (l *lane) dispatch(stop context.Context, jobs <-chan Job) {
 			if !more {
 				return
 			}
-			if !l.admit(stop, phase, j) {
-				l.finishDue(stop, jobs)
+			if !w.admit(stop, phase, j) {
+				w.finishDue(stop, jobs)
 				return
 			}
 		case <-phase.Done():
-			l.finishDue(stop, jobs)
+			w.finishDue(stop, jobs)
 			return
 		}
 	}
 }
 
 // admit waits until the job is due and a slot is free, and starts it. It returns false if the phase ended first.
-func (l *lane) admit(stop, phase context.Context, j Job) bool {
-	intended := l.start + int64(j.Planned)
-	if l.phase.Process.Open() && l.Wait(phase, intended) != nil {
-		if intended <= l.Clock() {
-			l.late(stop, j)
+func (w *worker) admit(stop, phase context.Context, j Job) bool {
+	intended := w.start + int64(j.Planned)
+	if w.phase.Process.Open() && w.Wait(phase, intended) != nil {
+		if intended <= w.Clock() {
+			w.late(stop, j)
 		}
 		return false
 	}
-	freed, ok := l.take(phase)
-	if ok && l.held(phase) != nil {
-		l.giveBack(freed)
+	freed, ok := w.take(phase)
+	if ok && w.hold(phase) != nil {
+		w.release(freed)
 		ok = false
 	}
-	freed = max(freed, l.heldNS)
+	freed = max(freed, w.heldNS)
 	switch {
-	case ok && l.phase.Process.Open():
-		l.launch(j, intended, max(intended, freed))
+	case ok && w.phase.Process.Open():
+		w.launch(j, intended, max(intended, freed))
 	case ok:
-		l.launch(j, freed, freed)
-	case l.phase.Process.Open():
-		l.late(stop, j)
+		w.launch(j, freed, freed)
+	case w.phase.Process.Open():
+		w.late(stop, j)
 	}
 	return ok
 }
 
 // take gets a slot and returns since when it was free.
-func (l *lane) take(phase context.Context) (freed int64, ok bool) {
-	if l.slots == nil {
-		return l.start, true
+func (w *worker) take(phase context.Context) (freed int64, ok bool) {
+	if w.slots == nil {
+		return w.start, true
 	}
 	select {
-	case freed = <-l.slots.free:
+	case freed = <-w.slots.free:
 		if phase.Err() != nil {
-			l.slots.release(freed) // an arrival that was due may still use the slot
+			w.slots.release(freed) // an arrival that was due may still use the slot
 			return 0, false
 		}
-		return freed, !l.over(freed)
+		return freed, !w.over(freed)
 	case <-phase.Done():
 		return 0, false
 	}
 }
 
-// held waits while requests may not be sent. The request becomes eligible only afterwards, so the wait does not count
+// hold waits while requests may not be sent. The request becomes eligible only afterwards, so the wait does not count
 // as the client's lag.
-func (l *lane) held(ctx context.Context) error {
-	if l.Hold == nil {
+func (w *worker) hold(ctx context.Context) error {
+	if w.Hold == nil {
 		return nil
 	}
-	waited, err := l.Hold(ctx)
+	waited, err := w.Hold(ctx)
 	if waited {
-		l.heldNS = l.Clock()
+		w.heldNS = w.Clock()
 	}
 	return err
 }
 
-// giveBack returns a slot that no request has used.
-func (l *lane) giveBack(freed int64) {
-	if l.slots != nil {
-		l.slots.release(freed)
+// release returns a slot that no request has used.
+func (w *worker) release(freed int64) {
+	if w.slots != nil {
+		w.slots.release(freed)
 	}
 }
 
 // over reports whether a moment is after the end of the phase. A slot that becomes free at the very moment of the end
 // is after it, whichever event is noticed first.
-func (r *round) over(at int64) bool {
+func (r *phaseRun) over(at int64) bool {
 	return r.phase.Limit.Duration > 0 && at-r.start >= int64(r.phase.Limit.Duration)
 }
 
 // launch sends the job in a goroutine of its own.
-func (l *lane) launch(j Job, intended, eligible int64) {
-	l.watch.Started()
-	l.requests.Go(func() {
-		result := l.exchange(&j)
-		if result.Record.Status != openai.StatusOK && l.watch.Failed != nil {
-			l.watch.Failed(j, result)
+func (w *worker) launch(j Job, intended, eligible int64) {
+	w.watch.Started()
+	w.requests.Go(func() {
+		result := w.exchange(&j)
+		if result.Record.Status != openai.StatusOK && w.watch.Failed != nil {
+			w.watch.Failed(j, result)
 		}
-		if j.Heard != nil {
-			j.Heard(result)
+		if j.Answered != nil {
+			j.Answered(result)
 		}
 		// Release the slot first: the processing of the result must not delay the next request.
-		if l.slots != nil {
-			l.slots.release(l.ended(result.Record))
+		if w.slots != nil {
+			w.slots.release(w.ended(result.Record))
 		}
 		result.Record.IntendedNS, result.Record.EligibleNS = intended, &eligible
-		l.finish(j, result)
+		w.finish(j, result)
 	})
 }
 
 // exchange makes the request, if needed, and sends it.
-func (l *lane) exchange(j *Job) openai.Result {
-	if j.Speak != nil {
-		if err := j.Speak(j); err != nil {
-			return openai.Result{Record: openai.Record{DispatchNS: new(l.Clock()), Status: openai.StatusCancelled, Error: "not sent: " + err.Error()}}
+func (w *worker) exchange(j *Job) openai.Result {
+	if j.Build != nil {
+		if err := j.Build(j); err != nil {
+			return openai.Result{Record: openai.Record{DispatchNS: new(w.Clock()), Status: openai.StatusCancelled, Error: "not sent: " + err.Error()}}
 		}
 	}
-	return l.Send(l.sending, j.Request, l.Clock, l.watch.Payload)
+	return w.Send(w.sending, j.Request, w.Clock, w.watch.Payload)
 }
 
 // ended returns when the server had finished the request. The client's work after that, such as decoding the stream,
 // is its own lag and must show in the next request's lag.
-func (r *round) ended(record openai.Record) int64 {
+func (r *phaseRun) ended(record openai.Record) int64 {
 	if record.EndNS != nil {
 		return *record.EndNS
 	}
@@ -279,51 +280,51 @@ func (r *round) ended(record openai.Record) int64 {
 }
 
 // finishDue handles, in an open loop, the arrivals that were due when dispatching ended.
-func (l *lane) finishDue(stop context.Context, jobs <-chan Job) {
-	if !l.phase.Process.Open() {
+func (w *worker) finishDue(stop context.Context, jobs <-chan Job) {
+	if !w.phase.Process.Open() {
 		return
 	}
-	now := l.Clock()
+	now := w.Clock()
 	for j := range jobs {
-		if l.start+int64(j.Planned) > now {
+		if w.start+int64(j.Planned) > now {
 			return
 		}
-		l.late(stop, j)
+		w.late(stop, j)
 	}
 }
 
 // late handles an arrival that was due in a phase that is now over. If only the client was late, the request is sent,
 // and the client's lag shows the delay. If no slot was free in time, or the run was stopped, the request is recorded
 // as never sent: without it, the figures of a server that cannot keep up would look too good.
-func (l *lane) late(stop context.Context, j Job) {
-	intended := l.start + int64(j.Planned)
-	if stop.Err() != nil || l.held(stop) != nil {
-		l.giveUp(j, "the run was stopped")
+func (w *worker) late(stop context.Context, j Job) {
+	intended := w.start + int64(j.Planned)
+	if stop.Err() != nil || w.hold(stop) != nil {
+		w.skip(j, "the run was stopped")
 		return
 	}
-	freed, ok := l.takeFree()
+	freed, ok := w.takeFree()
 	if !ok {
-		l.giveUp(j, "it waited for a slot until the phase ended")
+		w.skip(j, "it waited for a slot until the phase ended")
 		return
 	}
-	l.launch(j, intended, max(intended, freed, l.heldNS))
+	w.launch(j, intended, max(intended, freed, w.heldNS))
 }
 
 // takeFree gets a slot that was free before the phase ended.
-func (l *lane) takeFree() (freed int64, ok bool) {
-	if l.slots == nil {
-		return l.start, true
+func (w *worker) takeFree() (freed int64, ok bool) {
+	if w.slots == nil {
+		return w.start, true
 	}
 	select {
-	case freed = <-l.slots.free:
-		return freed, !l.over(freed)
+	case freed = <-w.slots.free:
+		return freed, !w.over(freed)
 	default:
 		return 0, false
 	}
 }
 
-// giveUp records an arrival that is not sent, with the reason.
-func (r *round) giveUp(j Job, why string) {
+// skip records an arrival that is not sent, with the reason.
+func (r *phaseRun) skip(j Job, why string) {
 	r.watch.Started()
 	r.finish(j, openai.Result{Record: openai.Record{
 		IntendedNS: r.start + int64(j.Planned),
@@ -332,7 +333,7 @@ func (r *round) giveUp(j Job, why string) {
 }
 
 // finish adds the loop's fields to the record and passes the result on.
-func (r *round) finish(j Job, result openai.Result) {
+func (r *phaseRun) finish(j Job, result openai.Result) {
 	record := &result.Record
 	record.Phase, record.Index = r.phase.Name, j.Index
 	record.Conversation, record.Turn, record.Session = j.Conversation, j.Turn, j.Session
@@ -342,7 +343,7 @@ func (r *round) finish(j Job, result openai.Result) {
 }
 
 // drain waits for the requests in flight and cancels them when the grace period ends.
-func (r *round) drain(stop context.Context, cancel context.CancelFunc) {
+func (r *phaseRun) drain(stop context.Context, cancel context.CancelFunc) {
 	idle := make(chan struct{})
 	go func() {
 		r.requests.Wait()

@@ -398,11 +398,11 @@ func TestAnArrivalInTimeTakesTheOnlySlotThoughThePhaseHasJustEnded(t *testing.T)
 			b := newBench(1, always(time.Millisecond))
 			b.Wait = func(context.Context, int64) error { return nil }
 			var sent []openai.Record
-			r := &round{Loop: &b.Loop, phase: open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}), sending: t.Context(), watch: Observer{
+			r := &phaseRun{Loop: &b.Loop, phase: open(traffic.Constant, 10, traffic.Limit{Duration: time.Second}), sending: t.Context(), watch: Observer{
 				Started: func() {}, Payload: func() {},
 				Ended: func(_ Job, result openai.Result) { sent = append(sent, result.Record) },
 			}}
-			l := &lane{round: r, slots: newSlots(1, 0, 0)}
+			l := &worker{phaseRun: r, slots: newSlots(1, 0, 0)}
 			l.admit(t.Context(), over, Job{Planned: 900 * time.Millisecond})
 			r.requests.Wait()
 			if len(sent) != 1 || sent[0].Status != openai.StatusOK {
@@ -417,7 +417,7 @@ func TestAnArrivalThatIsDueWhenTheRunIsStoppedIsRecordedAndNotSent(t *testing.T)
 		b := newBench(0, always(time.Second))
 		p := open(traffic.Constant, 10, traffic.Limit{Requests: 100})
 		var given []openai.Record
-		r := &lane{round: &round{Loop: &b.Loop, phase: p, watch: Observer{
+		r := &worker{phaseRun: &phaseRun{Loop: &b.Loop, phase: p, watch: Observer{
 			Started: func() {}, Payload: func() {},
 			Ended: func(_ Job, result openai.Result) { given = append(given, result.Record) },
 		}}}

@@ -26,11 +26,11 @@ type Job struct {
 	// Planned is the offset from the start of the phase; open loop only.
 	Planned time.Duration
 	Request openai.Request
-	// Speak makes the request when its turn comes, from the conversation so far. It is nil if the request is already
+	// Build makes the request when its turn comes, from the conversation so far. It is nil if the request is already
 	// made.
-	Speak func(*Job) error
-	// Heard receives the answer before the next request of the same lane is due. It may be nil.
-	Heard func(openai.Result)
+	Build func(*Job) error
+	// Answered receives the answer before the next request of the same worker is due. It may be nil.
+	Answered func(openai.Result)
 
 	// Fields of the plan that are copied into the record of the request.
 	Conversation, Session                    string

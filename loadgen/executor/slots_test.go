@@ -118,10 +118,10 @@ func TestARampEndsWithItsPhase(t *testing.T) {
 	}
 }
 
-func TestARampIsSharedOutOverLanes(t *testing.T) {
+func TestARampIsSharedOutOverWorkers(t *testing.T) {
 	var starts []int64
-	for lane := range 3 {
-		starts = append(starts, rampStarts(1000, 600, lane*2, 2, 6)...)
+	for number := range 3 {
+		starts = append(starts, rampStarts(1000, 600, number*2, 2, 6)...)
 	}
 	if want := []int64{1000, 1100, 1200, 1300, 1400, 1500}; !slices.Equal(starts, want) {
 		t.Errorf("%v, want %v", starts, want)

@@ -121,7 +121,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 		watch = executor.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
 	}
 	var ended outcomes
-	driven := s.loop.Drive(stop, cut, p, q.Lanes(), s.observer(p, progress, &ended))
+	driven := s.loop.Drive(stop, cut, p, q.Jobs(), s.observer(p, progress, &ended))
 	s.run.capture.sample()
 	if watch != nil {
 		s.sent.health = s.sent.health.And(watch.End())

@@ -142,7 +142,8 @@ func TestOneThatLeavesDuringAStepGetsNothingMore(t *testing.T) {
 	}
 }
 
-// TestBlocksOfTheBatchAddUp runs random arrivals, steps and departures, and compares the held blocks with the sequences.
+// TestBlocksOfTheBatchAddUp runs random arrivals, steps and departures, and compares the held blocks with the
+// sequences.
 func TestBlocksOfTheBatchAddUp(t *testing.T) {
 	for seed := range uint64(200) {
 		random := mathrand.New(mathrand.NewPCG(seed, 1))

@@ -182,8 +182,8 @@ func (c *blockCache) grow(lease *cacheLease) bool {
 	return true
 }
 
-// markComplete marks block i of the lease as computed, up to the prefix with that key. From now on find returns it, and the
-// lower tiers get their copy. If another sequence completed the key first, its block is the one that is found.
+// markComplete marks block i of the lease as computed, up to the prefix with that key. From now on find returns it, and
+// the lower tiers get their copy. If another sequence completed the key first, its block is the one that is found.
 func (c *blockCache) markComplete(lease *cacheLease, i int, key uint64) {
 	b := lease.blocks[i]
 	if b.keyed {

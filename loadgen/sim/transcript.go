@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// transcript is the text that the model reads and writes, token by token, with the key of every full block of it. The key
-// is a hash of everything before the end of the block (FNV-1a, 64 bits), so that two texts share exactly the blocks up
-// to their first difference.
+// transcript is the text that the model reads and writes, token by token, with the key of every full block of it. The
+// key is a hash of everything before the end of the block (FNV-1a, 64 bits), so that two texts share exactly the blocks
+// up to their first difference.
 type transcript struct {
 	perBlock int
 	tokens   int

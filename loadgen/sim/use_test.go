@@ -47,7 +47,8 @@ func TestUseIsReportedWhileItRuns(t *testing.T) {
 	})
 }
 
-// TestAnEngineReportsItsMemoryBeforeItAcceptsRequests: a measurement when the engine is ready would otherwise miss the cache.
+// TestAnEngineReportsItsMemoryBeforeItAcceptsRequests: a measurement when the engine is ready would otherwise miss the
+// cache.
 func TestAnEngineReportsItsMemoryBeforeItAcceptsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()

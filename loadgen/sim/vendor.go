@@ -3,7 +3,8 @@ package sim
 import "slices"
 
 // Vendor is the server that the engine simulates: its names of series, its request fields and the format of its errors.
-// Answers of other servers are recorded, in openai/testdata and server/testdata. Wherever a client can read it, it is followed by simulated.
+// Answers of other servers are recorded, in openai/testdata and server/testdata. Wherever a client can read it, it is
+// followed by simulated.
 type Vendor string
 
 // The vendors.

@@ -55,8 +55,8 @@ func (f *PromptFile) Prompt(index int) Prompt {
 	return f.Conversations[index%len(f.Conversations)].prompt(f.scale)
 }
 
-// ReadPromptFile reads a prompt file. Lengths are counted by the scale, generated texts drawn by the seed. The beginning of
-// the file selects the format:
+// ReadPromptFile reads a prompt file. Lengths are counted by the scale, generated texts drawn by the seed. The
+// beginning of the file selects the format:
 //
 //   - ShareGPT, an array: {"id": "x", "conversations": [{"from": "human", "value": "Hi"}, …]}
 //   - vLLM's multi-turn benchmark, an array: {"id": "x", "messages": [{"role": "user", "content": "Hi"}, …]}

@@ -18,8 +18,8 @@ const (
 // fewestIDs is how many different ids a table needs: with fewer, blocks of unrelated prompts might be equal.
 const fewestIDs = 64
 
-// TokenIDs are the token ids that prompts are drawn from, if prompts are ids instead of texts: their length is then exact
-// without a tokenizer. Their text is noise.
+// TokenIDs are the token ids that prompts are drawn from, if prompts are ids instead of texts: their length is then
+// exact without a tokenizer. Their text is noise.
 type TokenIDs struct {
 	// Listed are ids of words from the server's own tokenizer; without any, ids are drawn from First to Last.
 	Listed []uint32 `json:"listed,omitempty"`
@@ -27,8 +27,8 @@ type TokenIDs struct {
 	Last   uint32   `json:"last,omitempty"`
 }
 
-// NewTokenIDs returns the ids of those of Words that are a single token, from the tokenizer's counts, each once. Too few are
-// an error.
+// NewTokenIDs returns the ids of those of Words that are a single token, from the tokenizer's counts, each once. Too
+// few are an error.
 func NewTokenIDs(words []uint32) (TokenIDs, error) {
 	listed := slices.Clone(words)
 	slices.Sort(listed)

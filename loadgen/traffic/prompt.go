@@ -93,8 +93,8 @@ type PromptSet struct {
 	Scale        TokenScale
 }
 
-// NewRandom returns the source of everything drawn for one request. All three arguments seed it, so a request's draws do
-// not depend on the number of requests before it. Its state is derived by a hash: neighboring indices must not give
+// NewRandom returns the source of everything drawn for one request. All three arguments seed it, so a request's draws
+// do not depend on the number of requests before it. Its state is derived by a hash: neighboring indices must not give
 // related draws.
 func NewRandom(seed uint64, stream string, index int) *rand.Rand {
 	key := binary.LittleEndian.AppendUint64(nil, seed)

@@ -130,9 +130,9 @@ func NewProbes() Probes {
 // ProbeCounts are the tokens of the probes.
 type ProbeCounts struct{ One, Short, Instructed, Whole int }
 
-// NewTokenScale makes a scale from counts that were taken with the same addition to each, such as that of a chat template.
-// The whole probe has each word of the vocabulary once more than the instructed one, and no word has less than one
-// token: a difference of as many tokens as there are words proves that each has one.
+// NewTokenScale makes a scale from counts that were taken with the same addition to each, such as that of a chat
+// template. The whole probe has each word of the vocabulary once more than the instructed one, and no word has less
+// than one token: a difference of as many tokens as there are words proves that each has one.
 func NewTokenScale(basis ScaleBasis, c ProbeCounts) (TokenScale, error) {
 	perWord := float64(c.Whole-c.Instructed) / float64(len(vocabulary))
 	s := TokenScale{

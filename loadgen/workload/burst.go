@@ -18,15 +18,8 @@ type bursts struct {
 
 const phaseBurst = "burst"
 
-// burst sends requests in bursts, all of one burst at the same moment, as assistants in editors do. Bursts follow the
-// clock: a burst that finds the server busy with the previous one waits, and the wait is part of the result.
-func burst() Scenario {
-	return Scenario{
-		Name: "burst", help: "bursts of requests at the same moment, by the clock",
-		resolve: resolveBurst, write: writeBurst,
-	}
-}
-
+// resolveBurst: requests in bursts, all of one burst at the same moment, as assistants in editors send them. Bursts
+// follow the clock: a burst that finds the server busy with the previous one waits, and the wait is part of the result.
 func resolveBurst(s *Settings) error {
 	if err := resolveStandard(s); err != nil {
 		return err

@@ -30,18 +30,11 @@ const (
 // of the Llama, Qwen and Mistral models.
 const messageTokens = 8
 
-// multiTurn sends conversations. A client has several active conversations and one request in flight: when an answer
+// resolveMultiTurn: conversations. A client has several active conversations and one request in flight: when an answer
 // has ended, it sends the next turn of one of them. The history holds the server's real answers.
 //
 // Conversations are assigned to the clients before the run, so that the order of a client's requests depends only on
 // the seed, not on the speed of the answers.
-func multiTurn() Scenario {
-	return Scenario{
-		Name: scenarioMultiTurn, help: "conversations that go on with the server's own answers",
-		resolve: resolveMultiTurn, write: writeMultiTurn,
-	}
-}
-
 func resolveMultiTurn(s *Settings) error {
 	switch {
 	case s.Arrival == traffic.Recorded:
@@ -69,8 +62,8 @@ func resolveMultiTurn(s *Settings) error {
 	return nil
 }
 
-// talks are the conversations of a run.
-type talks struct {
+// conversations are the conversations of a run.
+type conversations struct {
 	set      traffic.PromptSet // used without a file
 	file     []traffic.Conversation
 	shared   traffic.Prompt
@@ -84,8 +77,8 @@ type talks struct {
 }
 
 func writeMultiTurn(s *Settings, f Server) (Script, error) {
-	t := talks{seed: s.Seed, clients: s.clients, mostActive: s.active, shuffled: s.sampling == randomOrder}
-	made := Script{lanes: s.clients, Slots: 1, Facts: rundir.Script{
+	t := conversations{seed: s.Seed, clients: s.clients, mostActive: s.active, shuffled: s.sampling == randomOrder}
+	made := Script{workers: s.clients, Slots: 1, Facts: rundir.Script{
 		Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens, Clients: s.clients, Active: s.active, Sampling: s.sampling,
 	}}
 	t.set = s.promptSet(f.Scale)
@@ -107,14 +100,14 @@ func writeMultiTurn(s *Settings, f Server) (Script, error) {
 	if made.most > 0 && made.most < s.requests {
 		made.note("the prompt file has %d turns; the run ends with them", made.most)
 	}
-	made.asks = t.asks
+	made.contents = t.contents
 	measured := []string{rundir.PhaseMeasure}
 	made.Verify = &evidence.Verification{First: rundir.PhaseMeasure, Again: measured, All: measured, Turns: true, Pressed: true}
 	return made, nil
 }
 
 // fitSet makes conversations whose full length stays below the limit.
-func (t *talks) fitSet(s *Settings, f Server) (longest int, err error) {
+func (t *conversations) fitSet(s *Settings, f Server) (longest int, err error) {
 	if t.set.Lengths, err = f.fit(s, lengthsOf(s), s.outputTokens.Max); err != nil {
 		return 0, err
 	}
@@ -139,7 +132,7 @@ func (t *talks) fitSet(s *Settings, f Server) (longest int, err error) {
 }
 
 // fitFile counts how many turns of each conversation stay below the limit with the requested answers.
-func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error) {
+func (t *conversations) fitFile(s *Settings, f Server) (longest, clipped int, err error) {
 	t.turns = make([]int, len(t.file))
 	for i, c := range t.file {
 		turns := len(c.Turns)
@@ -162,7 +155,7 @@ func (t *talks) fitFile(s *Settings, f Server) (longest, clipped int, err error)
 }
 
 // fitting returns how many of the first turns of a conversation fit.
-func (t *talks) fitting(s *Settings, f Server, c traffic.Conversation, turns int) int {
+func (t *conversations) fitting(s *Settings, f Server, c traffic.Conversation, turns int) int {
 	tokens := t.shared.Tokens
 	for _, m := range c.Before {
 		tokens += f.Scale.Count(m.Content) + messageTokens
@@ -178,10 +171,10 @@ func (t *talks) fitting(s *Settings, f Server, c traffic.Conversation, turns int
 	return turns
 }
 
-// asks yields the turns of all clients, one of each client in a row, so that a run with a request count ends at the
+// contents yields the turns of all clients, one of each client in a row, so that a run with a request count ends at the
 // same point for all of them.
-func (t talks) asks(phase string, first int) iter.Seq[ask] {
-	return func(yield func(ask) bool) {
+func (t conversations) contents(phase string, first int) iter.Seq[content] {
+	return func(yield func(content) bool) {
 		clients := make([]*client, t.clients)
 		for i := range clients {
 			clients[i] = t.client(phase, i)
@@ -204,33 +197,33 @@ func (t talks) asks(phase string, first int) iter.Seq[ask] {
 
 // client iterates over its share of the conversations.
 type client struct {
-	talks
-	phase  string
-	lane   int
-	upNext int // the conversation that it starts next
-	most   int // how many are active
-	active []progressOf
-	random *rand.Rand
+	conversations
+	phase            string
+	worker           int
+	nextConversation int // the conversation that it starts next
+	most             int // how many are active
+	active           []progress
+	random           *rand.Rand
 }
 
-// progressOf is an active conversation and how many of its turns have been taken.
-type progressOf struct{ conversation, taken int }
+// progress is an active conversation and how many of its turns have been taken.
+type progress struct{ conversation, taken int }
 
-func (t talks) client(phase string, lane int) *client {
+func (t conversations) client(phase string, worker int) *client {
 	return &client{
-		talks: t, phase: phase, lane: lane, upNext: lane, most: (t.mostActive + t.clients - 1 - lane) / t.clients,
-		random: traffic.NewRandom(t.seed, phase+"/client", lane),
+		conversations: t, phase: phase, worker: worker, nextConversation: worker, most: (t.mostActive + t.clients - 1 - worker) / t.clients,
+		random: traffic.NewRandom(t.seed, phase+"/client", worker),
 	}
 }
 
 // next takes the next turn; false if there are no more conversations.
-func (c *client) next() (ask, bool) {
-	for len(c.active) < c.most && (c.file == nil || c.upNext < len(c.file)) {
-		c.active = append(c.active, progressOf{c.upNext, 0})
-		c.upNext += c.clients
+func (c *client) next() (content, bool) {
+	for len(c.active) < c.most && (c.file == nil || c.nextConversation < len(c.file)) {
+		c.active = append(c.active, progress{c.nextConversation, 0})
+		c.nextConversation += c.clients
 	}
 	if len(c.active) == 0 {
-		return ask{}, false
+		return content{}, false
 	}
 	at := 0
 	if c.shuffled {
@@ -247,8 +240,8 @@ func (c *client) next() (ask, bool) {
 	default:
 		c.active = append(c.active[1:], now)
 	}
-	return ask{
-		lane: c.lane, conversation: c.name(now.conversation), number: now.conversation, turn: now.taken, last: last,
+	return content{
+		worker: c.worker, conversation: c.name(now.conversation), number: now.conversation, turn: now.taken, last: last,
 		draw: func() traffic.Prompt { return c.turn(c.phase, now.conversation, now.taken-1) },
 	}, true
 }
@@ -281,8 +274,8 @@ func (c *client) turn(phase string, conversation, turn int) traffic.Prompt {
 		return c.set.Turn(phase, conversation, turn)
 	}
 	from := c.file[c.at(conversation)]
-	said := from.Turns[turn]
-	p := traffic.Prompt{Text: said.Text, Tokens: said.Tokens, OutputTokens: said.OutputTokens, SharedBytes: said.SharedBytes}
+	taken := from.Turns[turn]
+	p := traffic.Prompt{Text: taken.Text, Tokens: taken.Tokens, OutputTokens: taken.OutputTokens, SharedBytes: taken.SharedBytes}
 	if turn > 0 {
 		return p
 	}

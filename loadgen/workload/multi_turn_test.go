@@ -44,11 +44,11 @@ func talkingWork(t *testing.T, args ...string) *Workload {
 // order lists the first requests of a script as client/conversation/turn.
 func order(s Script, phase string, first, most int) []string {
 	var all []string
-	for a := range s.asks(phase, first) {
+	for a := range s.contents(phase, first) {
 		if len(all) == most {
 			break
 		}
-		all = append(all, fmt.Sprintf("%d/%s/%d", a.lane, a.conversation, a.turn))
+		all = append(all, fmt.Sprintf("%d/%s/%d", a.worker, a.conversation, a.turn))
 	}
 	return all
 }
@@ -89,15 +89,15 @@ func TestARandomOrderIsThatOfTheSeed(t *testing.T) {
 	}
 }
 
-// talk is a server that answers with the number of messages it was sent, after a time of its own.
-type talk struct {
+// history is a server that answers with the number of messages it was sent, after a time of its own.
+type history struct {
 	mutex  sync.Mutex
 	bodies map[string][]openai.Message // by the user's last message
 	fails  func(said string) bool
 	takes  func() time.Duration
 }
 
-func (k *talk) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
+func (k *history) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
 	result := openai.Result{Record: openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}}
 	var body struct{ Messages []openai.Message }
 	if err := json.Unmarshal(request.Body, &body); err != nil || !request.KeepText {
@@ -118,7 +118,7 @@ func (k *talk) send(_ context.Context, request openai.Request, clock openai.Cloc
 }
 
 // converse drives the measured phase of a workload on a virtual clock.
-func converse(t *testing.T, w *Workload, k *talk) []openai.Record {
+func converse(t *testing.T, w *Workload, k *history) []openai.Record {
 	t.Helper()
 	k.bodies = map[string][]openai.Message{}
 	start := time.Now()
@@ -128,7 +128,7 @@ func converse(t *testing.T, w *Workload, k *talk) []openai.Record {
 	q := w.Prepare(t.Context(), p, io.Discard)
 	var mutex sync.Mutex
 	var records []openai.Record
-	l.Drive(t.Context(), t.Context(), p, q.Lanes(), executor.Observer{
+	l.Drive(t.Context(), t.Context(), p, q.Jobs(), executor.Observer{
 		Started: func() {}, Payload: func() {},
 		Ended: func(_ executor.Job, result openai.Result) {
 			mutex.Lock()
@@ -174,7 +174,7 @@ func TestAConversationGoesOnWithWhatTheServerReallyAnswered(t *testing.T) {
 		{"nor was the first one, but for the system", "a1", map[string]string{"a2": "S|a2", "a3": "S|a2|answer to 2|a3"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k := &talk{fails: func(said string) bool { return said == c.fails }, takes: func() time.Duration { return time.Second }}
+			k := &history{fails: func(said string) bool { return said == c.fails }, takes: func() time.Duration { return time.Second }}
 			records := converse(t, talkingWork(t, "--prompts", threeTalks, "--warmup=0"), k)
 			if len(records) != 6 {
 				t.Fatalf("%s: %d requests, want the 6 turns", c.name, len(records))
@@ -190,7 +190,7 @@ func TestAConversationGoesOnWithWhatTheServerReallyAnswered(t *testing.T) {
 
 func TestATurnIsDueWhenItsClientHasItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &talk{fails: func(string) bool { return false }, takes: func() time.Duration { return 300 * time.Millisecond }}
+		k := &history{fails: func(string) bool { return false }, takes: func() time.Duration { return 300 * time.Millisecond }}
 		records := converse(t, talkingWork(t, "--prompts", threeTalks, "--clients=2", "--warmup=0"), k)
 		// Client 0 has a1 c1 a2 a3, client 1 has b1 b2; one of each in turn.
 		expectTimes(t, "intended", records, intendedOf, 0, 0, 300, 300, 600, 900)
@@ -207,7 +207,7 @@ func TestWhatIsSentDoesNotDependOnHowFastTheAnswersAre(t *testing.T) {
 	run := func(seed uint64) (all []string) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			k := &talk{fails: func(string) bool { return false }, takes: func() time.Duration { return time.Duration(1+random.IntN(900)) * time.Millisecond }}
+			k := &history{fails: func(string) bool { return false }, takes: func() time.Duration { return time.Duration(1+random.IntN(900)) * time.Millisecond }}
 			for _, r := range converse(t, talkingWork(t, "--clients=3", "--requests=60", "--warmup=0", "--input-tokens=20", "--sampling=random"), k) {
 				all = append(all, fmt.Sprintf("%d %s/%d %s %s", r.Index, r.Conversation, r.Turn, r.PromptSHA256, r.PrefixSHA256))
 			}
@@ -221,7 +221,7 @@ func TestWhatIsSentDoesNotDependOnHowFastTheAnswersAre(t *testing.T) {
 
 func TestOpenArrivalsOfConversationsKeepTheirIntendedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := &talk{fails: func(string) bool { return false }, takes: func() time.Duration { return 250 * time.Millisecond }}
+		k := &history{fails: func(string) bool { return false }, takes: func() time.Duration { return 250 * time.Millisecond }}
 		records := converse(t, talkingWork(t, "--arrival=constant", "--rate=10", "--requests=6", "--clients=2", "--warmup=0", "--input-tokens=20"), k)
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200, 300, 400, 500)
 		expectTimes(t, "eligible", records, eligibleOf, 0, 100, 250, 350, 500, 600)
@@ -242,11 +242,11 @@ func TestThePlanOfConversationsIsWrittenBeforeTheyBegin(t *testing.T) {
 		}
 	}
 	q := w.Prepare(t.Context(), w.Phases[1], io.Discard)
-	for lane, jobs := range q.Lanes() {
+	for worker, jobs := range q.Jobs() {
 		for j := range jobs {
 			e := byIndex[j.Index]
 			delete(byIndex, j.Index)
-			if j.PromptSHA256 != e.PromptSHA256 || *e.Client != lane || j.Turn != e.Turn || j.MaxTokens != e.MaxTokens {
+			if j.PromptSHA256 != e.PromptSHA256 || *e.Client != worker || j.Turn != e.Turn || j.MaxTokens != e.MaxTokens {
 				t.Errorf("planned %+v, prepared %+v", e, j)
 			}
 		}
@@ -324,8 +324,8 @@ func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 
 func BenchmarkTurnWithALongHistory(b *testing.B) {
 	w := &Workload{model: "m", engine: "vllm", Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
-	history := newDialogue()
-	history.say(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
+	history := newConversation()
+	history.append(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
 	speak, _ := w.turn(history, draft{prompt: traffic.Prompt{Text: "and then?"}, sampling: w.Sampling})
 	b.ReportAllocs()
 	for b.Loop() {

@@ -95,8 +95,8 @@ func (w *Workload) write(ctx context.Context, own, whole io.Writer, p executor.P
 	return buffer.Flush()
 }
 
-// scribe writes the schedule of an endless phase, each block before its first request.
-type scribe struct {
+// scheduleWriter writes the schedule of an endless phase, each block before its first request.
+type scheduleWriter struct {
 	work  *Workload
 	phase executor.Phase
 	out   io.Writer
@@ -106,7 +106,7 @@ type scribe struct {
 }
 
 // reach ensures that the line of a request is written.
-func (s *scribe) reach(ctx context.Context, index int) error {
+func (s *scheduleWriter) reach(ctx context.Context, index int) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for ; s.phase.Endless() && index >= s.written; s.written += planBlock {

@@ -29,7 +29,7 @@ func workloadOf(phases ...executor.Phase) *Workload {
 // ofLengths gives the workload prompts of its seed and of the given lengths.
 func (w *Workload) ofLengths(least, most int) {
 	set := traffic.PromptSet{Seed: w.seed, Lengths: []traffic.Lengths{{Min: least, Max: most}}}
-	w.Script = Script{lanes: 1, Slots: 4, asks: numbered(set.Prompt), longest: most}
+	w.Script = Script{workers: 1, Slots: 4, contents: numbered(set.Prompt), longest: most}
 }
 
 func plan(t *testing.T, w *Workload) (sum string, entries []rundir.ScheduleLine) {
@@ -103,9 +103,9 @@ func TestWhatIsSaltedIsApartFromOtherRuns(t *testing.T) {
 	sent := func(run string) (salt, hash string) {
 		w := workloadOf(closed(traffic.Limit{Requests: 1}))
 		w.run = run
-		asks := w.Script.asks
-		w.Script.asks = func(phase string, first int) iter.Seq[ask] {
-			return func(yield func(ask) bool) {
+		asks := w.Script.contents
+		w.Script.contents = func(phase string, first int) iter.Seq[content] {
+			return func(yield func(content) bool) {
 				for a := range asks(phase, first) {
 					if a.salt = PhaseBaseline1; !yield(a) {
 						return

@@ -17,7 +17,7 @@ const (
 	mostPrepared   = 4096
 )
 
-// queue holds the jobs of one lane of a phase, prepared ahead of time.
+// queue holds the jobs of one worker of a phase, prepared ahead of time.
 type queue struct {
 	jobs chan executor.Job
 	// ready is closed once the queue is full or everything is prepared.
@@ -27,16 +27,16 @@ type queue struct {
 	err error
 }
 
-// Queues are the queues of all lanes.
+// Queues are the queues of all workers.
 type Queues []*queue
 
-// Prepare makes the jobs of a phase in one goroutine for each lane of this process, so that no prompt or JSON is made
+// Prepare makes the jobs of a phase in one goroutine for each worker of this process, so that no prompt or JSON is made
 // when a request is due. It continues the schedule of an endless phase on out.
 func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer) Queues {
-	s := &scribe{work: w, phase: p, out: out, written: planBlock}
+	s := &scheduleWriter{work: w, phase: p, out: out, written: planBlock}
 	var all Queues
-	for lane := range w.Script.lanes {
-		if w.byLane() && !w.place.Takes(lane) {
+	for worker := range w.Script.workers {
+		if w.byWorker() && !w.place.Takes(worker) {
 			continue
 		}
 		ready := make(chan struct{})
@@ -44,24 +44,24 @@ func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer)
 		all = append(all, q)
 		go func() {
 			defer close(q.jobs)
-			q.err = w.fill(ctx, p, lane, q, s)
+			q.err = w.fill(ctx, p, worker, q, s)
 		}()
 	}
 	return all
 }
 
-// prepared returns how many jobs of a lane are kept ready, by the memory that their bodies take.
+// prepared returns how many jobs of a worker are kept ready, by the memory that their bodies take.
 func (w *Workload) prepared() int {
-	bytes := preparedBytes / max(w.Script.lanes, 1)
-	least := max(fewestPrepared/max(w.Script.lanes, 1), 1)
+	bytes := preparedBytes / max(w.Script.workers, 1)
+	least := max(fewestPrepared/max(w.Script.workers, 1), 1)
 	return min(max(bytes/(bytesPerToken*max(w.Script.longest, 1)), least), mostPrepared)
 }
 
-func (w *Workload) fill(ctx context.Context, p executor.Phase, lane int, q *queue, s *scribe) error {
+func (w *Workload) fill(ctx context.Context, p executor.Phase, worker int, q *queue, s *scheduleWriter) error {
 	defer q.markReady()
-	talks := map[int]*dialogue{}
+	open := map[int]*conversation{}
 	for slot := range w.slots(p, 0) {
-		if slot.ask.lane != lane || !w.takes(slot) {
+		if slot.content.worker != worker || !w.takes(slot) {
 			continue
 		}
 		if err := s.reach(ctx, slot.index); err != nil {
@@ -71,7 +71,7 @@ func (w *Workload) fill(ctx context.Context, p executor.Phase, lane int, q *queu
 		if err != nil {
 			return err
 		}
-		j, err := w.job(d, dialogueOf(talks, slot.ask))
+		j, err := w.job(d, conversationOf(open, slot.content))
 		if err != nil {
 			return err
 		}
@@ -82,21 +82,21 @@ func (w *Workload) fill(ctx context.Context, p executor.Phase, lane int, q *queu
 	return nil
 }
 
-// dialogueOf returns the conversation of a request, or nil for a single request. It drops a conversation with its last
-// turn.
-func dialogueOf(talks map[int]*dialogue, a ask) *dialogue {
+// conversationOf returns the conversation of a request, or nil for a single request. It drops a conversation with its
+// last turn.
+func conversationOf(open map[int]*conversation, a content) *conversation {
 	if a.turn == 0 {
 		return nil
 	}
-	talk := talks[a.number]
-	if talk == nil {
-		talk = newDialogue()
-		talks[a.number] = talk
+	history := open[a.number]
+	if history == nil {
+		history = newConversation()
+		open[a.number] = history
 	}
 	if a.last {
-		delete(talks, a.number)
+		delete(open, a.number)
 	}
-	return talk
+	return history
 }
 
 // add waits for room; false if the phase is over.
@@ -121,16 +121,16 @@ func (q *queue) rest() error {
 	return q.err
 }
 
-// Lanes returns the job channels of all queues.
-func (all Queues) Lanes() []<-chan executor.Job {
-	lanes := make([]<-chan executor.Job, len(all))
+// Jobs returns the job channels of all queues.
+func (all Queues) Jobs() []<-chan executor.Job {
+	channels := make([]<-chan executor.Job, len(all))
 	for i, q := range all {
-		lanes[i] = q.jobs
+		channels[i] = q.jobs
 	}
-	return lanes
+	return channels
 }
 
-// Await waits until all lanes are ready, or the context is done.
+// Await waits until all workers are ready, or the context is done.
 func (all Queues) Await(ctx context.Context) {
 	for _, q := range all {
 		select {
@@ -141,7 +141,7 @@ func (all Queues) Await(ctx context.Context) {
 	}
 }
 
-// Rest waits for the preparing goroutines of all lanes and returns why jobs ended early.
+// Rest waits for the preparing goroutines of all workers and returns why jobs ended early.
 func (all Queues) Rest() error {
 	var errs []error
 	for _, q := range all {

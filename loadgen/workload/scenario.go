@@ -27,9 +27,16 @@ type Scenario struct {
 	write func(*Settings, Server) (Script, error)
 }
 
-// scenarios returns all scenarios; each has a file of its own.
+// scenarios returns all scenarios.
 func scenarios() []Scenario {
-	return []Scenario{standard(), multiTurn(), evictionReplay(), reuseVerify(), rehydrateReplay(), burst()}
+	return []Scenario{
+		{ScenarioStandard, "requests that do not depend on each other", resolveStandard, writeStandard},
+		{scenarioMultiTurn, "conversations that go on with the server's own answers", resolveMultiTurn, writeMultiTurn},
+		{"eviction_replay", "prompts A, others B that push them out of the KV cache, then A again", resolveEvictionReplay, writeSets},
+		{"reuse_verify", "the same prompts several times, one in flight", resolveReuseVerify, writeSets},
+		{"rehydrate_replay", "long prompts, many others that push them out of the KV cache, then the long ones again", resolveRehydrateReplay, writeSets},
+		{"burst", "bursts of requests at the same moment, by the clock", resolveBurst, writeBurst},
+	}
 }
 
 // parseScenario returns the scenario with the given name.
@@ -68,14 +75,14 @@ func (s *Settings) resolveScenario() error {
 
 // Script is the content of a run's requests.
 type Script struct {
-	// lanes is how many rows of requests there are. A row with its own slots keeps the order within it; a scenario of
-	// independent requests has one.
-	lanes int
-	// Slots is how many requests of a lane may be in flight; 0 is no limit.
+	// workers is how many workers send requests, each in its own order and with its own slots; a scenario of independent
+	// requests has one.
+	workers int
+	// Slots is how many requests of a worker may be in flight; 0 is no limit.
 	Slots int
-	// asks yields the contents of a phase's requests in order, from the given index on. It may end before the phase
+	// contents yields the contents of a phase's requests in order, from the given index on. It may end before the phase
 	// does.
-	asks func(phase string, first int) iter.Seq[ask]
+	contents func(phase string, first int) iter.Seq[content]
 	// most is the most requests that there are; 0 is no limit.
 	most int
 	// Notes are facts about the requests that a reader of the figures needs.
@@ -110,9 +117,9 @@ func (made *Script) note(format string, values ...any) {
 	made.Notes = append(made.Notes, fmt.Sprintf(format, values...))
 }
 
-// ask is the content of one request.
-type ask struct {
-	lane int
+// content is the content of one request.
+type content struct {
+	worker int
 	// draw makes the prompt, or the text of a turn.
 	draw func() traffic.Prompt
 	// salt separates the request from what the server cached for others, if the server supports it.

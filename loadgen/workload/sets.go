@@ -76,6 +76,59 @@ func (g *promptGroup) knobs(prefix string) []knob {
 	}
 }
 
+// resolveEvictionReplay: a set of prompts, another one that evicts it from the upper tiers, then the first again. Its
+// cache hits then come from the lower tiers.
+func resolveEvictionReplay(s *Settings) error {
+	c := sets{
+		first:      promptGroup{name: "A", requests: 32, concurrency: 1},
+		pressure:   promptGroup{name: "B", requests: 64, concurrency: s.Concurrency},
+		firstPhase: "warm_A", pressurePhase: "pressure_B", replayPhase: "replay_A", passes: 1,
+	}
+	return s.resolveSets(c, func(c *sets) []knob {
+		return slices.Concat(c.first.knobs("a."), c.pressure.knobs("b."), c.knobs(), c.replayKnobs())
+	})
+}
+
+// resolveRehydrateReplay: a few long prompts fill the tiers, many others thrash the upper tiers, and the long ones come
+// again. It measures the cost of a session that returns after a while.
+func resolveRehydrateReplay(s *Settings) error {
+	c := sets{
+		first:      promptGroup{name: "populate", requests: 16, concurrency: 1, lengths: &traffic.Lengths{Min: 4096, Max: 4096}},
+		pressure:   promptGroup{name: "thrash", requests: 96, concurrency: s.Concurrency},
+		firstPhase: "populate", pressurePhase: "thrash", replayPhase: "replay", passes: 1,
+	}
+	if s.inputTokens != nil {
+		c.first.lengths = s.inputTokens
+	}
+	return s.resolveSets(c, func(c *sets) []knob {
+		return slices.Concat(c.first.knobs("populate."), c.pressure.knobs("thrash."), c.knobs(), c.replayKnobs())
+	})
+}
+
+// resolveReuseVerify: the same prompts several times in a row with no other requests between. A cache should answer all
+// but the first pass, with identical output.
+func resolveReuseVerify(s *Settings) error {
+	if s.concurrencyGiven && s.Concurrency != 1 {
+		return errors.New("--concurrency: --scenario reuse_verify has one request in flight, so that nothing but the cache is different from pass to pass")
+	}
+	repeats := 3
+	c := sets{first: promptGroup{name: "reuse", requests: 8, concurrency: 1}, firstPhase: "reuse_1"}
+	err := s.resolveSets(c, func(c *sets) []knob {
+		return append([]knob{
+			knobOf("requests", &c.first.requests, terminal.Between(1, mostSetRequests)),
+			knobOf("tokens", &c.first.lengths, parseLengths),
+			knobOf("repeats", &repeats, terminal.AtMost(mostPasses)),
+		}, c.knobs()...)
+	})
+	if err == nil && repeats < 2 {
+		err = fmt.Errorf("--set: repeats: %d is less than 2: there is nothing to reuse", repeats)
+	}
+	if err == nil {
+		s.sets.passes, s.sets.replayPhase, s.sets.firstNumber = repeats-1, "reuse", 2
+	}
+	return err
+}
+
 // defaultBaseline is how many prompts show the engine's own drift: if none of them diverges, half of the replay's must
 // before the difference is significant.
 const defaultBaseline = 8
@@ -174,7 +227,7 @@ func writeSets(s *Settings, f Server) (Script, error) {
 	if err := c.fit(s, set); err != nil {
 		return Script{}, err
 	}
-	made := Script{lanes: 1, Slots: 1, Facts: rundir.Script{Scenario: s.Scenario.Name}, unmeasured: []string{PhaseBaseline1, PhaseBaseline2}}
+	made := Script{workers: 1, Slots: 1, Facts: rundir.Script{Scenario: s.Scenario.Name}, unmeasured: []string{PhaseBaseline1, PhaseBaseline2}}
 	groups := map[string]step{}
 	for _, at := range c.steps() {
 		groups[at.phase] = at
@@ -185,10 +238,10 @@ func writeSets(s *Settings, f Server) (Script, error) {
 		made.longest = max(made.longest, longestOf(at.group.drawn))
 	}
 	made.Facts.Sets = factsOf(c.steps())
-	made.asks = func(phase string, first int) iter.Seq[ask] {
+	made.contents = func(phase string, first int) iter.Seq[content] {
 		return s.groupAsks(set, groups[phase], c.first.drawn, phase, first)
 	}
-	return made, c.foretell(s, set, &made)
+	return made, c.forecast(s, set, &made)
 }
 
 // groupLengths returns the lengths of a set, clipped to the limit.
@@ -201,14 +254,14 @@ func (s *Settings) groupLengths(f Server, g *promptGroup) ([]traffic.Lengths, er
 }
 
 // groupAsks yields the requests of a set. The warm-up, which has no set, draws like the first one.
-func (s *Settings) groupAsks(set traffic.PromptSet, at step, warmup []traffic.Lengths, phase string, first int) iter.Seq[ask] {
+func (s *Settings) groupAsks(set traffic.PromptSet, at step, warmup []traffic.Lengths, phase string, first int) iter.Seq[content] {
 	name, lengths := phase, warmup
 	if at.group != nil {
 		name, lengths = at.group.name, at.group.drawn
 	}
 	set.Lengths = lengths
-	return func(yield func(ask) bool) {
-		for index := first; yield(ask{salt: at.salt, draw: func() traffic.Prompt { return at.prompt(s.groupPrompt(set, name, index)) }}); index++ {
+	return func(yield func(content) bool) {
+		for index := first; yield(content{salt: at.salt, draw: func() traffic.Prompt { return at.prompt(s.groupPrompt(set, name, index)) }}); index++ {
 		}
 	}
 }
@@ -282,8 +335,8 @@ func (c *sets) fit(s *Settings, set traffic.PromptSet) error {
 // fitSample is how many prompts the mean length is computed from.
 const fitSample = 64
 
-// foretell adds the expected cache behavior to the script, and refuses a run that cannot show any.
-func (c *sets) foretell(s *Settings, set traffic.PromptSet, made *Script) error {
+// forecast adds the expected cache behavior to the script, and refuses a run that cannot show any.
+func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error {
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
 		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Told: c.room.Off,

@@ -57,22 +57,22 @@ type atLeastWorld struct {
 	given         bool
 }
 
-// byLane reports whether the ranks share lanes instead of requests: a lane is then a client, and only its process has
-// the content of its conversations.
-func (w *Workload) byLane() bool { return w.Script.lanes > 1 }
+// byWorker reports whether the ranks share workers instead of requests: a worker is then a client, and only its process
+// has the content of its conversations.
+func (w *Workload) byWorker() bool { return w.Script.workers > 1 }
 
 // takes reports whether this rank sends a request.
 func (w *Workload) takes(s slot) bool {
-	if w.byLane() {
-		return w.place.Takes(s.ask.lane)
+	if w.byWorker() {
+		return w.place.Takes(s.content.worker)
 	}
 	return w.place.Takes(s.index)
 }
 
-// Share returns a phase with this rank's share of the slots. A lane that belongs to one rank keeps its slots, and a
+// Share returns a phase with this rank's share of the slots. A worker that belongs to one rank keeps its slots, and a
 // warm-up with fewer slots than ranks has one on each.
 func (w *Workload) Share(p executor.Phase) executor.Phase {
-	if w.place.Alone() || w.byLane() {
+	if w.place.Alone() || w.byWorker() {
 		return p
 	}
 	if slots := cmp.Or(p.Slots, w.Script.Slots); slots > 0 {

@@ -95,7 +95,7 @@ func prepared(t *testing.T, w *Workload, lines []string) {
 	defer cancel()
 	for _, p := range w.Phases {
 		q := w.Prepare(ctx, p, io.Discard)
-		for _, jobs := range q.Lanes() {
+		for _, jobs := range q.Jobs() {
 			for range 5 {
 				j, more := <-jobs
 				if !more {
@@ -115,7 +115,7 @@ func TestAnEndlessLoopOfARankGoesOnWithItsOwnRequests(t *testing.T) {
 	written := &lockedBuffer{}
 	q := w.Prepare(t.Context(), w.Phases[0], written)
 	for i := range planBlock {
-		if j := <-q.Lanes()[0]; j.Index != 3*i+1 {
+		if j := <-q.Jobs()[0]; j.Index != 3*i+1 {
 			t.Fatalf("job %d is request %d", i, j.Index)
 		}
 	}

@@ -9,14 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-// standard sends independent requests.
-func standard() Scenario {
-	return Scenario{
-		Name: ScenarioStandard, help: "requests that do not depend on each other",
-		resolve: resolveStandard, write: writeStandard,
-	}
-}
-
+// resolveStandard: independent requests.
 func resolveStandard(s *Settings) error {
 	if err := refuseConversations(s); err != nil {
 		return err
@@ -33,7 +26,7 @@ func resolveStandard(s *Settings) error {
 
 func writeStandard(s *Settings, f Server) (Script, error) {
 	set := s.promptSet(f.Scale)
-	made := Script{lanes: 1, Slots: s.Concurrency, Facts: rundir.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
+	made := Script{workers: 1, Slots: s.Concurrency, Facts: rundir.Script{Scenario: s.Scenario.Name, SharedPrefixTokens: s.sharedTokens}}
 	switch {
 	case s.Arrival == traffic.Recorded:
 		return made.replay(s, f, set)
@@ -47,15 +40,15 @@ func writeStandard(s *Settings, f Server) (Script, error) {
 	set.Lengths = lengths
 	made.Facts.InputTokens = lengths
 	made.longest = set.SharedTokens + longestOf(lengths)
-	made.asks = numbered(set.Prompt)
+	made.contents = numbered(set.Prompt)
 	return made, nil
 }
 
 // numbered yields requests that are functions of phase and index.
-func numbered(draw func(phase string, index int) traffic.Prompt) func(string, int) iter.Seq[ask] {
-	return func(phase string, first int) iter.Seq[ask] {
-		return func(yield func(ask) bool) {
-			for index := first; yield(ask{draw: func() traffic.Prompt { return draw(phase, index) }}); index++ {
+func numbered(draw func(phase string, index int) traffic.Prompt) func(string, int) iter.Seq[content] {
+	return func(phase string, first int) iter.Seq[content] {
+		return func(yield func(content) bool) {
+			for index := first; yield(content{draw: func() traffic.Prompt { return draw(phase, index) }}); index++ {
 			}
 		}
 	}
@@ -90,7 +83,7 @@ func (made Script) fromFile(s *Settings, f Server, set traffic.PromptSet) (Scrip
 		made.note("the prompt file has %d prompts; they are sent again after the last one, and a prefix cache answers them", n)
 	}
 	made.Facts.File = s.file
-	made.asks = numbered(func(phase string, index int) traffic.Prompt {
+	made.contents = numbered(func(phase string, index int) traffic.Prompt {
 		i := index % n
 		if phase == rundir.PhaseWarmup {
 			i = n - 1 - i
@@ -139,7 +132,7 @@ func (made Script) replay(s *Settings, f Server, set traffic.PromptSet) (Script,
 		rows[i] = row
 	}
 	repeated := traffic.RepeatedTokens(rows)
-	made.asks = numbered(func(phase string, index int) traffic.Prompt {
+	made.contents = numbered(func(phase string, index int) traffic.Prompt {
 		at := index % len(rows)
 		row, again := rows[at], repeated[at]
 		if phase == rundir.PhaseWarmup {

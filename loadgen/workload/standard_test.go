@@ -187,7 +187,7 @@ func BenchmarkPlanOfATrace(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &Settings{trace: read, Arrival: traffic.Recorded, Seed: 1, Scenario: standard()}
+	s := &Settings{trace: read, Arrival: traffic.Recorded, Seed: 1, Scenario: scenarios()[0]}
 	w, err := s.Write(Server{})
 	if err != nil {
 		b.Fatal(err)

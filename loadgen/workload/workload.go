@@ -48,15 +48,15 @@ func (w *Workload) stream(p executor.Phase) uint64 {
 
 // slot is one planned request before anything of it is made.
 type slot struct {
-	index  int
-	offset *time.Duration
-	ask    ask
+	index   int
+	offset  *time.Duration
+	content content
 }
 
 // slots yields the requests of a phase from the given index on.
 func (w *Workload) slots(p executor.Phase, first int) iter.Seq[slot] {
 	return func(yield func(slot) bool) {
-		next, stop := iter.Pull(w.Script.asks(p.Name, first))
+		next, stop := iter.Pull(w.Script.contents(p.Name, first))
 		defer stop()
 		for index, offset := range p.Planned(first, w.seed, w.stream(p)) {
 			a, ok := next()
@@ -72,14 +72,14 @@ type draft struct {
 	entry    rundir.ScheduleLine
 	prompt   traffic.Prompt
 	sampling rundir.Sampling
-	ask      ask
+	content  content
 }
 
 // draft draws prompt and output length of one request.
 func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
-	made := s.ask.draw()
-	d := draft{prompt: made, sampling: w.Sampling, ask: s.ask}
-	d.sampling.Salt = s.ask.salt
+	made := s.content.draw()
+	d := draft{prompt: made, sampling: w.Sampling, content: s.content}
+	d.sampling.Salt = s.content.salt
 	if d.sampling.MaxTokens = made.OutputTokens; made.OutputTokens == 0 {
 		d.sampling.MaxTokens = w.Output.Draw(traffic.NewRandom(w.seed, p.Name+outputStream, s.index))
 	}
@@ -88,13 +88,13 @@ func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
 		return draft{}, err
 	}
 	d.entry = rundir.ScheduleLine{
-		Phase: p.Name, Index: s.index, PlannedNS: (*int64)(s.offset), Conversation: s.ask.conversation, Turn: s.ask.turn,
+		Phase: p.Name, Index: s.index, PlannedNS: (*int64)(s.offset), Conversation: s.content.conversation, Turn: s.content.turn,
 		ParamsSHA256:      hexSHA256(params),
 		InputTokensTarget: made.Tokens, RepeatedTokensTarget: made.RepeatedTokens, MaxTokens: d.sampling.MaxTokens,
 	}
 	d.entry.PromptSHA256, d.entry.PrefixSHA256 = promptHash(made), prefixHash(made)
-	if s.ask.turn > 0 {
-		d.entry.Client = &d.ask.lane
+	if s.content.turn > 0 {
+		d.entry.Client = &d.content.worker
 	}
 	return d, nil
 }
@@ -131,9 +131,9 @@ func promptHash(p traffic.Prompt) string {
 	if len(p.Before) == 0 {
 		return hexSHA256([]byte(p.Text))
 	}
-	talk := newDialogue()
-	talk.say(append(messagesOf(p.Before), openai.Message{Role: "user", Content: p.Text})...)
-	return hex.EncodeToString(talk.sum.Sum(nil))
+	history := newConversation()
+	history.append(append(messagesOf(p.Before), openai.Message{Role: "user", Content: p.Text})...)
+	return hex.EncodeToString(history.sum.Sum(nil))
 }
 
 // idHash returns the hash of a list of token ids as a request has it, such as [2201,17,905].
@@ -162,7 +162,7 @@ func messagesOf(messages []traffic.Message) []openai.Message {
 }
 
 // job makes the request, or a function that makes it when it is due.
-func (w *Workload) job(d draft, talk *dialogue) (executor.Job, error) {
+func (w *Workload) job(d draft, history *conversation) (executor.Job, error) {
 	j := executor.Job{
 		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
 		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
@@ -175,8 +175,8 @@ func (w *Workload) job(d draft, talk *dialogue) (executor.Job, error) {
 	if d.entry.PlannedNS != nil {
 		j.Planned = time.Duration(*d.entry.PlannedNS)
 	}
-	if talk != nil {
-		j.Speak, j.Heard = w.turn(talk, d)
+	if history != nil {
+		j.Build, j.Answered = w.turn(history, d)
 		return j, nil
 	}
 	body, err := w.body(d.sampling, messagesOf(d.prompt.Before), d.prompt.Text, d.prompt.IDs)
