@@ -32,28 +32,3 @@ func pooledSD(a, b Moments) float64 {
 	da, db := float64(a.N-1), float64(b.N-1)
 	return math.Hypot(a.SD*math.Sqrt(da/(da+db)), b.SD*math.Sqrt(db/(da+db)))
 }
-
-// CliffDelta returns the share of pairs in which b is larger, minus the share in which it is smaller.
-func CliffDelta(a, b []float64) (float64, error) {
-	if err := both(1, a, b); err != nil {
-		return 0, err
-	}
-	balance := 0
-	for _, x := range a {
-		for _, y := range b {
-			switch {
-			case y > x:
-				balance++
-			case y < x:
-				balance--
-			}
-		}
-	}
-	return float64(balance) / float64(len(a)) / float64(len(b)), nil
-}
-
-// VarghaDelaneyA returns the share of pairs in which b is larger; equal pairs count half.
-func VarghaDelaneyA(a, b []float64) (float64, error) {
-	delta, err := CliffDelta(a, b)
-	return (delta + 1) / 2, err
-}

@@ -45,15 +45,6 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return adjusted
 }
 
-// Bonferroni multiplies p values by their number. A p that is not a number counts as 1.
-func Bonferroni(p []float64) []float64 {
-	adjusted := make([]float64, len(p))
-	for i, v := range p {
-		adjusted[i] = min(asP(v)*float64(len(p)), 1)
-	}
-	return adjusted
-}
-
 func asP(p float64) float64 {
 	if math.IsNaN(p) {
 		return 1

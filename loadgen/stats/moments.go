@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Moments are the inputs that tests of means need of a sample.
@@ -126,39 +124,4 @@ func MeanInterval(x []float64, level float64) (Interval, error) {
 	}
 	half := tQuantile((1+level)/2, float64(m.N-1)) * m.SD / math.Sqrt(float64(m.N))
 	return Interval{Low: m.Mean - half, High: m.Mean + half}, nil
-}
-
-// MedianBounds are two values of a sample between which the true median lies.
-type MedianBounds struct {
-	Interval
-	// Coverage is the probability of that: at least the requested level, in steps.
-	Coverage float64
-	// LowRank and HighRank are the positions of the two values in ascending order; the smallest is 1.
-	LowRank, HighRank int
-}
-
-// MedianInterval returns the narrowest symmetric pair of order statistics that covers the median at the level. It
-// assumes no distribution. For 95 % it takes six values.
-func MedianInterval(x []float64, level float64) (MedianBounds, error) {
-	if err := share("level", level); err != nil {
-		return MedianBounds{}, err
-	}
-	if err := needs(1, x); err != nil {
-		return MedianBounds{}, err
-	}
-	below := distuv.Binomial{N: float64(len(x)), P: .5}
-	coverage := func(rank int) float64 { return 1 - 2*below.CDF(float64(rank-1)) }
-	rank := 1
-	for rank+1 <= len(x)/2 && coverage(rank+1) >= level {
-		rank++
-	}
-	if len(x) < 2 || coverage(rank) < level {
-		return MedianBounds{}, fmt.Errorf("%d for the median at %v: %w", len(x), level, ErrTooFew)
-	}
-	sorted := slices.Sorted(slices.Values(x))
-	high := len(x) + 1 - rank
-	return MedianBounds{
-		Interval: Interval{Low: sorted[rank-1], High: sorted[high-1]},
-		Coverage: coverage(rank), LowRank: rank, HighRank: high,
-	}, nil
 }

@@ -14,14 +14,6 @@ import (
 // mostRuns is the upper limit of the search for a sample size.
 const mostRuns = 1e6
 
-// Power returns the probability that a two-sided t test at alpha finds a true difference d.
-func Power(d, n, alpha float64) (float64, error) {
-	if err := planned(d, n, alpha); err != nil {
-		return 0, err
-	}
-	return tPower(d*math.Sqrt(n/2), 2*n-2, alpha), nil
-}
-
 // SampleSize returns the runs that each arm needs to find a difference d with the given power. The result is a
 // fraction: round it up.
 func SampleSize(d, power, alpha float64) (float64, error) {
@@ -76,15 +68,6 @@ func (t TTest) planned(difference, alpha float64) error {
 		return fmt.Errorf("a difference of %v with a standard error of %v and %v degrees of freedom: %w", difference, t.SE, t.DF, ErrRange)
 	}
 	return risk(alpha)
-}
-
-// EquivalencePower returns the probability that two equal arms are shown to be within a margin of each other, by two
-// one-sided tests at alpha.
-func EquivalencePower(margin, n, alpha float64) (float64, error) {
-	if err := planned(margin, n, alpha); err != nil {
-		return 0, err
-	}
-	return tostPower(margin*math.Sqrt(n/2), 2*n-2, alpha), nil
 }
 
 // EquivalenceMargin returns the smallest margin within which n runs of two equal arms are shown to be, with the given

@@ -81,7 +81,7 @@ func intervalsHold(t *testing.T, w TTest) {
 		t.Fatalf("%+v: interval %v", w, wide)
 	}
 	for _, margin := range []float64{.5 * w.SE, 2 * w.SE, 2*w.SE + math.Abs(w.Difference), 8 * w.SE} {
-		e := w.Equivalent(margin)
+		e := w.EquivalentBetween(-margin, margin)
 		if !(e.P > 0 && e.P <= 1) || e.P != max(e.PL, e.PU) {
 			t.Fatalf("%+v within %v: %+v", w, margin, e)
 		}
@@ -107,10 +107,6 @@ func ranksHold(t *testing.T, a, b []float64) {
 	cubed := func(v float64) float64 { return v * v * v }
 	if moved := must[RankTest](t)(MannWhitney(mapped(a, cubed), mapped(b, cubed))); moved != r {
 		t.Fatalf("%v and %v: %+v, of cubes %+v", a, b, r, moved)
-	}
-	delta, share := must[float64](t)(CliffDelta(a, b)), must[float64](t)(VarghaDelaneyA(a, b))
-	if !alike(share, r.U/float64(len(a)*len(b))) || !alike(delta, 2*share-1) || math.Abs(delta) > 1 {
-		t.Fatalf("%v and %v: delta %v, A %v, U %v", a, b, delta, share, r.U)
 	}
 	shift := must[float64](t)(HodgesLehmann(a, b))
 	up := must[float64](t)(HodgesLehmann(a, mapped(b, func(v float64) float64 { return v + 3 })))
@@ -155,9 +151,6 @@ func FuzzOneSample(f *testing.F) {
 		if d.SD != nil && (*d.SD < *d.PopulationSD || *d.SD > (d.Max-d.Min)*.7072) {
 			t.Fatalf("%v: sd %v, of the population %v", x, *d.SD, *d.PopulationSD)
 		}
-		if m, err := MedianInterval(x, .95); err == nil && (m.Low > d.Median || m.High < d.Median || m.Coverage < .95 || m.Coverage > 1) {
-			t.Fatalf("%v: %+v", x, m)
-		}
 		outliersHold(t, x)
 		if r, err := Lag1(x); err == nil && math.Abs(r) > 1 {
 			t.Fatalf("%v: lag-1 %v", x, r)
@@ -198,10 +191,10 @@ func FuzzFamiliesOfP(f *testing.F) {
 		for i, v := range raw {
 			p[i] = float64(v) / 254 // a few are no p: 0 and above 1
 		}
-		holm, bh, bonferroni := Holm(p), BenjaminiHochberg(p), Bonferroni(p)
+		holm, bh := Holm(p), BenjaminiHochberg(p)
 		for i := range p {
-			if !(0 < bh[i] && min(p[i], 1) <= bh[i]*(1+1e-12) && bh[i] <= holm[i]*(1+1e-12) && holm[i] <= bonferroni[i]*(1+1e-12) && bonferroni[i] <= 1) {
-				t.Fatalf("p %v: Benjamini-Hochberg %v, Holm %v, Bonferroni %v", p[i], bh[i], holm[i], bonferroni[i])
+			if !(0 < bh[i] && min(p[i], 1) <= bh[i]*(1+1e-12) && bh[i] <= holm[i]*(1+1e-12) && holm[i] <= min(1, max(p[i], leastP)*float64(len(p)))*(1+1e-12)) {
+				t.Fatalf("p %v of %d: Benjamini-Hochberg %v, Holm %v", p[i], len(p), bh[i], holm[i])
 			}
 			for j := range p {
 				if p[i] < p[j] && (holm[i] > holm[j] || bh[i] > bh[j]) || p[i] == p[j] && (holm[i] != holm[j] || bh[i] != bh[j]) {
@@ -220,12 +213,18 @@ func FuzzPower(f *testing.F) {
 	f.Add(62.7, 972039., .0007142857142857144) // once above 1
 	f.Fuzz(func(t *testing.T, d, n, alpha float64) {
 		d, n, alpha = math.Abs(d), math.Abs(n), math.Abs(alpha)
-		for name, power := range map[string]func(d, n, alpha float64) (float64, error){"t": Power, "equivalence": EquivalencePower} {
-			p, err := power(d, n, alpha)
+		for name, power := range map[string]func(t TTest, d, alpha float64) (float64, error){"t": TTest.Power, "equivalence": TTest.EquivalencePower} {
+			if n < 2 || n > mostRuns {
+				continue
+			}
+			p, err := power(ofArms(n), d, alpha)
 			if err != nil {
 				continue
 			}
-			more := must[float64](t)(power(d*1.1, n, alpha))
+			more, err := power(ofArms(n), d*1.1, alpha)
+			if err != nil {
+				continue // beyond the largest shift
+			}
 			if !(p >= 0 && p <= 1) || more < p-1e-6 {
 				t.Fatalf("%s: power %v of %v, %v of %v, n %v, alpha %v", name, p, d, more, d*1.1, n, alpha)
 			}

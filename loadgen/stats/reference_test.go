@@ -138,6 +138,9 @@ func TestRatiosAreTestedOnTheLogScale(t *testing.T) {
 	}
 }
 
+// ofArms is the test of two arms of n runs each whose standard deviation is 1.
+func ofArms(n float64) TTest { return TTest{SE: math.Sqrt(2 / n), DF: 2*n - 2} }
+
 // SciPy: nct.sf(t.ppf(1 - alpha/2, df), df, d sqrt(n/2)), and quadrature of the density of the standard
 // deviation for two one-sided tests.
 func TestPowerIsAsSciPyHasIt(t *testing.T) {
@@ -145,13 +148,13 @@ func TestPowerIsAsSciPyHasIt(t *testing.T) {
 		{1, 20, .05, 0.8689528016921273}, {.5, 10, .05, 0.18383752956641344},
 		{1.325, 10, .05, 0.8000301650066585}, {3, 3, .01, 0.3777765706935057},
 	} {
-		nearly(t, "power", must[float64](t)(Power(c.d, c.n, c.alpha)), c.want, 1e-9)
+		nearly(t, "power", must[float64](t)(ofArms(c.n).Power(c.d, c.alpha)), c.want, 1e-9)
 	}
 	for _, c := range []struct{ margin, n, want float64 }{
 		{1, 10, 0.39093922216291666}, {.5, 10, 0.0009725035583374308}, {1.5, 10, 0.8857272718726364},
 		{2, 5, 0.7835798746854916}, {.3, 200, 0.8229973260559386},
 	} {
-		nearly(t, "power of equivalence", must[float64](t)(EquivalencePower(c.margin, c.n, .05)), c.want, 1e-8)
+		nearly(t, "power of equivalence", must[float64](t)(ofArms(c.n).EquivalencePower(c.margin, .05)), c.want, 1e-8)
 	}
 	// Two runs of each arm show next to nothing.
 	nearly(t, "detectable by two", must[float64](t)(MinimumDetectable(2, .9, .01)), 15.179114046287607, 1e-9)
@@ -238,13 +241,13 @@ func TestExperimentsGoAsTheArithmeticSays(t *testing.T) {
 		if ci := w.Interval(.95); ci.Holds(0) {
 			held++
 		}
-		if w.Equivalent(margin).P <= .05 {
+		if w.EquivalentBetween(-margin, margin).P <= .05 {
 			equal++
 		}
 		if w.Interval(.95).Low+shift > 0 { // as if b were larger by the shift
 			found++
 		}
-		if must[TTest](t)(Paired(a, b)).Equivalent(margin).P <= .05 {
+		if must[TTest](t)(Paired(a, b)).EquivalentBetween(-margin, margin).P <= .05 {
 			pairs++
 		}
 	}
@@ -255,8 +258,8 @@ func TestExperimentsGoAsTheArithmeticSays(t *testing.T) {
 		want float64
 	}{
 		{"interval holds the truth", held, .95},
-		{"difference found", found, must[float64](t)(Power(shift, n, .05))},
-		{"shown equal", equal, must[float64](t)(EquivalencePower(margin, n, .05))},
+		{"difference found", found, must[float64](t)(ofArms(n).Power(shift, .05))},
+		{"shown equal", equal, must[float64](t)(ofArms(n).EquivalencePower(margin, .05))},
 		{"shown equal by pairs", pairs, must[float64](t)(paired.EquivalencePower(margin, .05))},
 	} {
 		if off := math.Abs(float64(c.n) - experiments*c.want); off > 4*math.Sqrt(experiments*c.want*(1-c.want)) {

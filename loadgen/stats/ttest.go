@@ -117,9 +117,6 @@ type Equivalence struct {
 	P float64
 }
 
-// Equivalent tests whether the difference is smaller than a margin, either way.
-func (t TTest) Equivalent(margin float64) Equivalence { return t.EquivalentBetween(-margin, margin) }
-
 // EquivalentBetween tests whether the difference lies between two bounds, which need not be symmetric around 0: a ratio
 // within 2 % is between log(.98) and log(1.02) on the log scale.
 func (t TTest) EquivalentBetween(low, high float64) Equivalence {
