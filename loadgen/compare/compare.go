@@ -84,13 +84,6 @@ type Fact struct {
 	Identified bool
 }
 
-// Ledger has bytes by line of the memory ledger; nil where it was not observed.
-type Ledger struct {
-	Start map[string]float64 `json:"start,omitempty"`
-	Ready map[string]float64 `json:"ready,omitempty"`
-	Peak  map[string]float64 `json:"peak,omitempty"`
-}
-
 // KV has the figures that an engine sized its KV cache from, in bytes; an unknown figure is nil.
 type KV struct {
 	CapacityBytes          *float64

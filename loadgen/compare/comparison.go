@@ -83,14 +83,15 @@ type Drift struct {
 
 // Pair is an arm (b) against the baseline (a): difference is b - a, ratio b / a of their means.
 type Pair struct {
-	A                string      `json:"a"`
-	B                string      `json:"b"`
-	Metrics          []Metrics   `json:"metrics"`
-	Order            PairOrder   `json:"order"`
-	Fairness         []Fairness  `json:"fairness"`
-	LedgerDifference LedgerDelta `json:"ledger_difference"`
+	A        string     `json:"a"`
+	B        string     `json:"b"`
+	Metrics  []Metrics  `json:"metrics"`
+	Order    PairOrder  `json:"order"`
+	Fairness []Fairness `json:"fairness"`
+	// LedgerDifference is b - a by line, of the means of the runs.
+	LedgerDifference Ledger `json:"ledger_difference"`
 	// LedgerDifferenceOn is LedgerDifference for further machines that both arms measured, by machine name.
-	LedgerDifferenceOn map[string]LedgerDelta `json:"ledger_difference_on,omitempty"`
+	LedgerDifferenceOn map[string]Ledger `json:"ledger_difference_on,omitempty"`
 	// Ledgers are the ledgers of the two arms that LedgerDifference is computed from: where every line is known, they add
 	// up to the pool.
 	Ledgers LedgerPair `json:"ledgers,omitzero"`
@@ -226,13 +227,6 @@ type Fairness struct {
 	A       string `json:"a"`
 	B       string `json:"b"`
 	Differs bool   `json:"differs"`
-}
-
-// LedgerDelta is b - a by line of the ledger, the mean of the runs, in bytes; nil where it was not observed.
-type LedgerDelta struct {
-	Start map[string]float64 `json:"start,omitempty"`
-	Ready map[string]float64 `json:"ready,omitempty"`
-	Peak  map[string]float64 `json:"peak,omitempty"`
 }
 
 // LedgerPair has the ledgers of two arms, the means of their runs, in bytes by line. Both have the same lines.

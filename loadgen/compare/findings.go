@@ -144,7 +144,7 @@ func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	var without []string
 	for _, s := range out.Strata {
 		for _, p := range s.Pairs {
-			if d := p.LedgerDifference; len(d.Start)+len(d.Ready)+len(d.Peak) == 0 && memoryDiffers(p) {
+			if p.LedgerDifference.empty() && memoryDiffers(p) {
 				without = append(without, p.B+in(s.Within))
 			}
 		}

@@ -2,68 +2,75 @@ package compare
 
 import "github.com/umascope/umascope/exporter/metric"
 
+// Ledger has bytes by line of the memory ledger at three moments of a run: before the engine started, when it was ready,
+// and when least memory was available; nil where it was not observed.
+type Ledger struct {
+	Start map[string]float64 `json:"start,omitempty"`
+	Ready map[string]float64 `json:"ready,omitempty"`
+	Peak  map[string]float64 `json:"peak,omitempty"`
+}
+
+func (l Ledger) empty() bool { return len(l.Start)+len(l.Ready)+len(l.Peak) == 0 }
+
+// moments returns the lines at the three moments, in order.
+func (l *Ledger) moments() [3]*map[string]float64 {
+	return [...]*map[string]float64{&l.Start, &l.Ready, &l.Peak}
+}
+
 // ledgersOf returns the mean ledgers of both arms at each moment, with the lines that both have.
 func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
-	shared := func(at func(Ledger) map[string]float64) (x, y map[string]float64) {
-		mean := func(r *Run) map[string]float64 { return at(of(r)) }
-		x, y = meanLines(a, mean), meanLines(b, mean)
+	var p LedgerPair
+	ofA, ofB := p.A.moments(), p.B.moments()
+	for i := range ofA {
+		lines := func(r *Run) map[string]float64 {
+			l := of(r)
+			return *l.moments()[i]
+		}
+		x, y := meanLines(a, lines), meanLines(b, lines)
 		keepShared(x, y)
 		keepShared(y, x)
-		if len(x) == 0 {
-			return nil, nil
+		if len(x) > 0 {
+			*ofA[i], *ofB[i] = x, y
 		}
-		return x, y
 	}
-	var p LedgerPair
-	p.A.Start, p.B.Start = shared(func(l Ledger) map[string]float64 { return l.Start })
-	p.A.Ready, p.B.Ready = shared(func(l Ledger) map[string]float64 { return l.Ready })
-	p.A.Peak, p.B.Peak = shared(func(l Ledger) map[string]float64 { return l.Peak })
 	return p
 }
 
-// ledgersOfMachines returns the ledgers of further machines that both arms measured; nil without any.
-func ledgersOfMachines(a, b []*Run) map[string]LedgerPair {
-	var all map[string]LedgerPair
+// setLedgers sets the ledgers of both arms and their differences: those of the host of the runs, and of the further
+// machines that both arms measured.
+func (p *Pair) setLedgers(a, b []*Run) {
+	p.Ledgers = ledgersOf(a, b, func(r *Run) Ledger { return r.Ledger })
+	p.LedgerDifference = p.Ledgers.difference()
 	for _, r := range b {
 		for host := range r.Ledgers {
-			p := ledgersOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
-			if len(p.B.Start)+len(p.B.Ready)+len(p.B.Peak) == 0 {
+			l := ledgersOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
+			if l.B.empty() {
 				continue
 			}
-			if all == nil {
-				all = map[string]LedgerPair{}
+			if p.LedgersOn == nil {
+				p.LedgersOn, p.LedgerDifferenceOn = map[string]LedgerPair{}, map[string]Ledger{}
 			}
-			all[host] = p
+			p.LedgersOn[host], p.LedgerDifferenceOn[host] = l, l.difference()
 		}
 	}
-	return all
 }
 
 // difference returns b - a, line by line: the parts of an effect on memory.
-func (p LedgerPair) difference() LedgerDelta {
-	less := func(b, a map[string]float64) map[string]float64 {
-		var delta map[string]float64
+func (p LedgerPair) difference() Ledger {
+	var delta Ledger
+	to := delta.moments()
+	for i, of := range p.B.moments() {
+		a, b := *p.A.moments()[i], *of
+		if len(b) == 0 {
+			continue
+		}
+		lines := map[string]float64{}
 		for line, v := range b {
-			if delta == nil {
-				delta = map[string]float64{}
-			}
-			delta[line] = v - a[line]
+			lines[line] = v - a[line]
 		}
-		return delta
+		*to[i] = lines
 	}
-	return LedgerDelta{Start: less(p.B.Start, p.A.Start), Ready: less(p.B.Ready, p.A.Ready), Peak: less(p.B.Peak, p.A.Peak)}
-}
-
-// differences returns the difference of each machine; nil without any.
-func differences(ledgers map[string]LedgerPair) map[string]LedgerDelta {
-	var all map[string]LedgerDelta
-	for host, p := range ledgers {
-		if all == nil {
-			all = map[string]LedgerDelta{}
-		}
-		all[host] = p.difference()
-	}
-	return all
+	return delta
 }
 
 // keepShared keeps the lines that the other ledger has too.

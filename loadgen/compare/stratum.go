@@ -100,9 +100,9 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 	blocks := blocksOf(cell.runs, c.options.By)
 	p := Pair{
 		A: a.name, B: b.name, Metrics: []Metrics{}, Fairness: fairnessOf(a.valid, b.valid),
-		Ledgers: ledgersOf(a.valid, b.valid, func(r *Run) Ledger { return r.Ledger }), LedgersOn: ledgersOfMachines(a.valid, b.valid), Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
+		Order: PairOrder{Kind: orderOf(both, c.options.By).Kind},
 	}
-	p.LedgerDifference, p.LedgerDifferenceOn = p.Ledgers.difference(), differences(p.LedgersOn)
+	p.setLedgers(a.valid, b.valid)
 	var rows []*row
 	apart := len(toolsOf(a, b)) > 1
 	for _, k := range keys() {

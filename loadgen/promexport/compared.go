@@ -166,7 +166,7 @@ func (c *collection) pair(of scope, s compare.Stratum, p compare.Pair) {
 	if p.Order.Kind != "" {
 		c.add(&metric.ComparisonOrderInfo, 1, of.with(shown(p.Order.Kind))...)
 	}
-	c.ledger(&metric.ComparisonLedgerDifferenceBytes, compare.Ledger(p.LedgerDifference), of.with()...)
+	c.ledger(&metric.ComparisonLedgerDifferenceBytes, p.LedgerDifference, of.with()...)
 	facts := slices.Clone(p.Fairness)
 	slices.SortStableFunc(facts, func(a, b compare.Fairness) int { return int(number(b.Differs)) - int(number(a.Differs)) })
 	for _, f := range facts[:min(len(facts), mostFacts)] {

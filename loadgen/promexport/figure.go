@@ -85,7 +85,7 @@ func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 	c.known(&metric.RunMemoryPoolBytes, m.Pool, run)
 	c.known(&metric.RunFreeAtKVSizingBytes, m.FreeAtKVSizing, run)
 	if at := m.LedgerAt; at != nil {
-		c.ledger(&metric.RunLedgerBytes, compare.Ledger(*at), run)
+		c.ledger(&metric.RunLedgerBytes, *at, run)
 	}
 }
 

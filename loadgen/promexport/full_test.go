@@ -36,7 +36,7 @@ func full(t testing.TB) *bench {
 				lines[line] += float64(i)
 			}
 		}
-		o.Ledger = compare.Ledger(*s.Memory.LedgerAt)
+		o.Ledger = *s.Memory.LedgerAt
 		for n := range 60 {
 			o.Facts = append(o.Facts, compare.Fact{Item: fmt.Sprint("container setting ", n), Value: "a value of some length, with its unit"})
 		}

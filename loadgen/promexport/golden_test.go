@@ -69,8 +69,8 @@ func wholeSummary() summary.Summary {
 
 // ledgersOf are those of a run that began with so many GiB of page cache: what the engine finds free is less
 // by them, and so is what it takes.
-func ledgersOf(cache float64) summary.LedgerAt {
-	return summary.LedgerAt{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
+func ledgersOf(cache float64) compare.Ledger {
+	return compare.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
 }
 
 // ledgerOf is a pool of 119.71 GiB of which processes hold so many of the GPU, and so many are cache and free.
@@ -114,7 +114,7 @@ func compared(t *testing.T, models ...string) compare.Comparison {
 			r.Metrics = map[string]float64{
 				compare.OutputTokensPerSecond: 120 + float64(i%3)/10 - larger*float64(i)/5, compare.MemoryOccupiedWithoutKV: (70.5 + 8*larger + float64(i%3)/10) * gib,
 			}
-			r.Ledger = compare.Ledger(ledgersOf(6 + 8*larger))
+			r.Ledger = ledgersOf(6 + 8*larger)
 			r.Facts = []compare.Fact{
 				{Item: compare.FactKernel, Value: "6.14.0-1015-nvidia"},
 				{Item: compare.FactPageCache, Number: new((6 + 8*larger) * gib), Tolerance: gib, Unit: "bytes"},

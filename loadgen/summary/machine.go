@@ -2,6 +2,7 @@ package summary
 
 import (
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -53,8 +54,10 @@ type Memory struct {
 	// telemetry covers the loading of the engine and shows the allocation of the cache.
 	FreeAtKVSizing *float64 `json:"free_at_kv_sizing_bytes,omitempty"`
 	// GPUHeldPeak is the largest GPU-held memory, summed over all GPUs.
-	GPUHeldPeak *float64  `json:"gpu_held_peak_bytes,omitempty"`
-	LedgerAt    *LedgerAt `json:"ledger_at,omitempty"`
+	GPUHeldPeak *float64 `json:"gpu_held_peak_bytes,omitempty"`
+	// LedgerAt is the ledger at three moments: before the engine was started, if the run began that early; when it was
+	// ready and before the first request; and when least memory was available.
+	LedgerAt *compare.Ledger `json:"ledger_at,omitempty"`
 	// EngineReported has the figures that the engine reported, which share no row with measured ones.
 	EngineReported *rundir.EngineReport `json:"engine_reported,omitempty"`
 }
@@ -65,14 +68,6 @@ type KV struct {
 	CapacityTokens *float64 `json:"capacity_tokens,omitempty"`
 	// Source is the metrics page of the engine that the exporter read it from.
 	Source string `json:"source"`
-}
-
-// LedgerAt is the ledger, bytes by line, at three moments: before the engine was started, if the run began that early;
-// when it was ready and before the first request; and when least memory was available.
-type LedgerAt struct {
-	Start map[string]float64 `json:"start,omitempty"`
-	Ready map[string]float64 `json:"ready,omitempty"`
-	Peak  map[string]float64 `json:"peak,omitempty"`
 }
 
 // Thermal is that of the hottest GPU, over the measured phases.

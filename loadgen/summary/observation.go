@@ -43,7 +43,7 @@ func (r Run) Observation() compare.Run {
 	}
 	o.Tool = r.tool()
 	if s.Memory != nil && s.Memory.LedgerAt != nil {
-		o.Ledger = compare.Ledger(*s.Memory.LedgerAt)
+		o.Ledger = *s.Memory.LedgerAt
 	}
 	o.Ledgers = r.furtherLedgers()
 	return o

@@ -104,7 +104,7 @@ func (r Run) furtherLedgers() map[string]compare.Ledger {
 		if all == nil {
 			all = map[string]compare.Ledger{}
 		}
-		all[m.Source] = compare.Ledger(*m.Memory.LedgerAt)
+		all[m.Source] = *m.Memory.LedgerAt
 	}
 	return all
 }

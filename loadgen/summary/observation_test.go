@@ -30,7 +30,7 @@ func observedRun() Run {
 	s.Latency = &Latency{TTFT: &Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &Clocks{Send: d(.01)}, E2E: &Clocks{Intended: d(3)}}
 	s.Memory = &Memory{
 		Origin: live, OccupiedWithoutKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &rundir.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
-		LedgerAt: &LedgerAt{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+		LedgerAt: &compare.Ledger{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
 	}
 	s.KV = &KV{CapacityBytes: new(44. * gib), Source: "a page"}
 	s.Thermal = &Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
@@ -356,9 +356,9 @@ func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 	s.Together = &Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
 	s.Machines = []Machine{
 		{Origin: Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
-		{Origin: live, Memory: &Memory{Origin: live, LedgerAt: &LedgerAt{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+		{Origin: live, Memory: &Memory{Origin: live, LedgerAt: &compare.Ledger{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
 			Thermal: &Thermal{Origin: live, StartCelsius: new(58.)}},
-		{Origin: Origin{Source: "client", Mode: metric.ModeLive}, Memory: &Memory{LedgerAt: &LedgerAt{Ready: map[string]float64{metric.LineAnon: gib}}}},
+		{Origin: Origin{Source: "client", Mode: metric.ModeLive}, Memory: &Memory{LedgerAt: &compare.Ledger{Ready: map[string]float64{metric.LineAnon: gib}}}},
 	}
 	r.Manifest.Machines = append(r.Manifest.Machines, rundir.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
 	o := r.Observation()

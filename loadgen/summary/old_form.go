@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
 )
 
 // UnmarshalJSON reads a summary of Schema, or one of SchemaBefore, whose names it replaces by those of Schema.
@@ -54,7 +55,7 @@ func (m *Memory) readBefore(old map[string]json.RawMessage, kv *KV) error {
 	if err := json.Unmarshal(text, m); err != nil {
 		return err
 	}
-	pool := m.LedgerAt.pool()
+	pool := poolOf(m.LedgerAt)
 	if free := m.FreeWhenReady(); pool == nil && free != nil && m.OccupiedWithoutKV != nil && kv != nil && kv.CapacityBytes != nil {
 		sum := *m.OccupiedWithoutKV + *kv.CapacityBytes + *free // occupied without KV cache is the pool minus the other two
 		pool = &sum
@@ -90,9 +91,9 @@ func (r *Run) readPools() {
 	}
 }
 
-// pool returns the sum of the lines at the first moment that has all; nil without one. The line unattributed is the
+// poolOf returns the sum of the lines at the first moment that has all; nil without one. The line unattributed is the
 // last that a series limit drops.
-func (at *LedgerAt) pool() *float64 {
+func poolOf(at *compare.Ledger) *float64 {
 	if at == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func CSV(w io.Writer, c compare.Comparison) error {
 func ledgerRows(p compare.Pair) []map[string]any {
 	var rows []map[string]any
 	for _, m := range moments {
-		a, b, difference := m.of(compare.LedgerDelta(p.Ledgers.A)), m.of(compare.LedgerDelta(p.Ledgers.B)), m.of(p.LedgerDifference)
+		a, b, difference := m.of(p.Ledgers.A), m.of(p.Ledgers.B), m.of(p.LedgerDifference)
 		add := func(line string, of func(map[string]float64) any) {
 			rows = append(rows, map[string]any{
 				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(compare.UnitBytes), "better": string(compare.NeitherBetter), "primary": false, "engine_reported": false,

@@ -46,7 +46,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 	})
 }
 
-func drawLedger(names []string, extent span, delta compare.LedgerDelta, width, height float64, label string) *render.Drawing {
+func drawLedger(names []string, extent span, delta compare.Ledger, width, height float64, label string) *render.Drawing {
 	margins := render.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	if width >= wide {
 		margins.Left, margins.Right = 190, 90

@@ -14,14 +14,14 @@ import (
 
 // moments are the moments at which ledgers are compared, with their colour.
 var moments = []moment{
-	{"start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
-	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
-	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
+	{"start", "c7", func(d compare.Ledger) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d compare.Ledger) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d compare.Ledger) map[string]float64 { return d.Peak }},
 }
 
 type moment struct {
 	name, class string
-	of          func(compare.LedgerDelta) map[string]float64
+	of          func(compare.Ledger) map[string]float64
 }
 
 // leastLedger is the difference in bytes from which on a line is shown by itself where lines are folded.
@@ -31,7 +31,7 @@ const leastLedger = 32 << 20
 type ledgers struct {
 	where      string // " of spark-2"; empty for the host of the runs
 	pair       compare.LedgerPair
-	difference compare.LedgerDelta
+	difference compare.Ledger
 	differ     int // for folded ledgers, the number of lines that differ by leastLedger or more
 }
 
@@ -92,11 +92,11 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 		}
 		return folded
 	}
-	foldAll := func(d compare.LedgerDelta) compare.LedgerDelta {
-		return compare.LedgerDelta{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
+	foldAll := func(d compare.Ledger) compare.Ledger {
+		return compare.Ledger{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
 	}
 	l.difference = foldAll(l.difference)
-	l.pair = compare.LedgerPair{A: compare.Ledger(foldAll(compare.LedgerDelta(l.pair.A))), B: compare.Ledger(foldAll(compare.LedgerDelta(l.pair.B)))}
+	l.pair = compare.LedgerPair{A: foldAll(l.pair.A), B: foldAll(l.pair.B)}
 	return l
 }
 
@@ -105,7 +105,7 @@ func (l ledgers) large() map[string]bool {
 	large := map[string]bool{}
 	for _, arm := range []compare.Ledger{l.pair.A, l.pair.B} {
 		for _, m := range moments {
-			lines := m.of(compare.LedgerDelta(arm))
+			lines := m.of(arm)
 			pool, _ := sum(lines)
 			for name, bytes := range lines {
 				large[name] = large[name] || bytes >= pool/100
@@ -128,7 +128,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 		if len(m.of(l.difference)) == 0 {
 			continue
 		}
-		columns := []map[string]float64{m.of(compare.LedgerDelta(shown.pair.A)), m.of(compare.LedgerDelta(shown.pair.B)), m.of(shown.difference)}
+		columns := []map[string]float64{m.of(shown.pair.A), m.of(shown.pair.B), m.of(shown.difference)}
 		t := render.Table{Header: []string{"at " + m.name, p.A, p.B, "difference"}}
 		for _, name := range shown.names() {
 			if _, known := columns[2][name]; known {

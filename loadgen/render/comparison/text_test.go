@@ -208,7 +208,7 @@ func bothLedgers() compare.Pair {
 	for line := range a {
 		difference[line] = b[line] - a[line]
 	}
-	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: compare.Ledger{Ready: a}, B: compare.Ledger{Ready: b}}, LedgerDifference: compare.LedgerDelta{Ready: difference}}
+	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: compare.Ledger{Ready: a}, B: compare.Ledger{Ready: b}}, LedgerDifference: compare.Ledger{Ready: difference}}
 }
 
 func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *testing.T) {
@@ -306,7 +306,7 @@ func TestATableForProgramsHasTheLedgersOfBothArms(t *testing.T) {
 
 func TestTheLedgerOfEveryMachineIsShown(t *testing.T) {
 	c := compared(t, experiment{arms: []string{"native", "container"}, models: []string{"m"}, runs: 5}, compare.Options{})
-	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]compare.LedgerDelta{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
+	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]compare.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
 	var md strings.Builder
 	if err := Markdown(&md, "x", c); err != nil {
 		t.Fatal(err)

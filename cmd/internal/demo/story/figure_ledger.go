@@ -14,11 +14,11 @@ import (
 // moments are the moments at which ledgers are compared, with their colours on the pages of comparisons.
 var moments = [...]struct {
 	name, class string
-	of          func(compare.LedgerDelta) map[string]float64
+	of          func(compare.Ledger) map[string]float64
 }{
-	{"before the start", "c7", func(d compare.LedgerDelta) map[string]float64 { return d.Start }},
-	{"ready", "c5", func(d compare.LedgerDelta) map[string]float64 { return d.Ready }},
-	{"peak", "c0", func(d compare.LedgerDelta) map[string]float64 { return d.Peak }},
+	{"before the start", "c7", func(d compare.Ledger) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d compare.Ledger) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d compare.Ledger) map[string]float64 { return d.Peak }},
 }
 
 // leastLedger is the difference, in bytes, that a line must reach somewhere to have a row of its own; otherLines is the
