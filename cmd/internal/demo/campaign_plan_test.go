@@ -10,7 +10,7 @@ import (
 )
 
 func TestPlansDifferInOrderAndCachesAloneAndNeverTouchTheRealPageCache(t *testing.T) {
-	m := &machine{name: "m", at: addresses{exporter: "127.0.0.1:1", engine: "127.0.0.1:2"}}
+	m := &machine{name: "m", pages: [3]listener{exporterPage: {at: "127.0.0.1:1"}, enginePage: {at: "127.0.0.1:2"}}}
 	var texts []string
 	for _, c := range campaignsOf(showOptions{seed: 7}) {
 		text, err := planOf(c, m, "http://127.0.0.1:3/secret/m", 250*time.Millisecond, showOptions{seed: 7})

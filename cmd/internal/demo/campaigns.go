@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -26,9 +27,9 @@ const (
 // campaignsOf returns the campaigns of a demo: each differs from the one before it in one setting.
 func campaignsOf(o showOptions) []*shownCampaign {
 	campaigns := []*shownCampaign{
-		{name: "blocks", host: "spark-blocks", order: orderBlocks, title: "As published: all native runs first, then all in the container"},
-		{name: "abba", host: "spark-abba", order: orderABBA, title: "The same runs, with the arms taking turns"},
-		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, title: "The same turns, with an empty page cache before every start"},
+		{name: "blocks", host: "spark-blocks", order: orderBlocks, Campaign: story.Campaign{Title: "As published: all native runs first, then all in the container"}},
+		{name: "abba", host: "spark-abba", order: orderABBA, Campaign: story.Campaign{Title: "The same runs, with the arms taking turns"}},
+		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, Campaign: story.Campaign{Title: "The same turns, with an empty page cache before every start"}},
 	}
 	for _, c := range campaigns {
 		c.iterations, c.exit = paceOf(o).iterations, notMade
@@ -42,11 +43,11 @@ const (
 	logSuffix        = ".log"
 )
 
-// campaign runs a campaign, then compares its arms. c.problem has the reason why something of it is missing.
+// campaign runs a campaign, then compares its arms. c.Fault has the reason why something of it is missing.
 func (s *showing) campaign(ctx context.Context, c *shownCampaign, m *machine) {
 	if err := s.makeCampaign(ctx, c, m); err != nil {
-		c.problem = err.Error()
-		s.progress.problem(c.host, c.problem)
+		c.Fault = err.Error()
+		s.progress.problem(c.host, c.Fault)
 	}
 	c.accounts = m.stage.accounts()
 }
@@ -62,7 +63,7 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 		return err
 	}
 	args := []string{"campaign", "run", c.plan, "--out", s.folder, "--web.listen-address", "127.0.0.1:0"}
-	c.commands = append(c.commands, args)
+	c.Commands = append(c.Commands, typed(args))
 	seen := s.watch(c)
 	code, said := s.load(ctx, c.name, args, io.Discard)
 	seen()
@@ -84,13 +85,13 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
 	args := []string{"compare", c.dir, "--by", "arm", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--json", "--html", page}
-	c.commands = append(c.commands, args)
+	c.Commands = append(c.Commands, typed(args))
 	var printed bytes.Buffer
 	// An interrupt does not end it: it is short, and compares the runs that were finished until then.
 	if code, said := s.load(context.Background(), c.name, args, &printed); code != exitDone {
 		return errors.New(said)
 	}
-	if err := json.Unmarshal(printed.Bytes(), &c.comparison); err != nil {
+	if err := json.Unmarshal(printed.Bytes(), &c.Comparison); err != nil {
 		return fmt.Errorf("compare --json: %w", err)
 	}
 	c.page, c.comparisonFile = page, filepath.Join(s.folder, c.name+comparisonSuffix+".json")
@@ -106,7 +107,7 @@ func (s *showing) load(ctx context.Context, log string, args []string, stdout io
 	defer file.Close()
 	var complaints tailWriter
 	code = s.program.Load(ctx, args, stdout, io.MultiWriter(&complaints, file))
-	return code, complaints.line()
+	return code, strings.TrimPrefix(complaints.line(), "uma-load: ")
 }
 
 // tailWriter keeps the end of what is written to it.
@@ -126,7 +127,7 @@ func (t *tailWriter) Write(text []byte) (int, error) {
 // line returns the last line.
 func (t *tailWriter) line() string {
 	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
-	return strings.TrimPrefix(lines[len(lines)-1], "uma-load: ")
+	return lines[len(lines)-1]
 }
 
 // lookEvery is the time between two checks for finished runs.
@@ -139,7 +140,7 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 		for _, r := range runsOf(c.dir, seen) {
 			arm := r.Summary.Labels["arm"]
 			if !r.Summary.Valid {
-				c.invalid = append(c.invalid, shownInvalid{run: r.Summary.Run, arm: arm, why: reasons(r.Summary)})
+				c.Invalid = append(c.Invalid, story.Invalid{Run: r.Summary.Run, Arm: arm, Why: reasons(r.Summary)})
 			}
 			s.progress.run(c, r)
 		}

@@ -70,20 +70,11 @@ func typed(args []string) string {
 
 // campaignPage returns the content of a campaign for the page.
 func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
-	page := story.Campaign{
-		Section: story.Section{Absent: s.absent(c.comparison != nil), Fault: c.problem, Links: []story.Link{
-			s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan),
-		}},
-		Name: c.label(), Title: c.title, Design: c.made(), Comparison: c.comparison,
-	}
-	for _, args := range c.commands {
-		page.Commands = append(page.Commands, typed(args))
-	}
+	page := c.Campaign
+	page.Name, page.Design, page.Absent = c.label(), c.made(), s.absent(c.Comparison != nil)
+	page.Links = []story.Link{s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan)}
 	for _, a := range c.accounts {
 		page.Starts = append(page.Starts, a.page())
-	}
-	for _, i := range c.invalid {
-		page.Invalid = append(page.Invalid, story.Invalid{Run: i.run, Arm: i.arm, Why: i.why})
 	}
 	return page
 }

@@ -49,7 +49,7 @@ func reported(t *testing.T, s *shown) string {
 func TestADemoThatWasEndedAtOnceHasAPageThatSaysWhatItLacks(t *testing.T) {
 	s := made(t)
 	s.interrupted = true
-	s.campaigns[0].problem = "no space left on device"
+	s.campaigns[0].Fault = "no space left on device"
 	text := reported(t, s)
 	for _, want := range []string{"This page is partial", "no space left on device", "the demo was ended before it was made"} {
 		if !strings.Contains(text, want) {
@@ -190,9 +190,9 @@ func sample(t *testing.T, f rundir.Folder) {
 
 func TestPassesSayWhereTheirKVCacheCameFrom(t *testing.T) {
 	s := made(t)
-	s.trials[0].folder, s.trials[0].exit = trialFolder(t, s), exitDone
+	s.trials[0].folder, s.trials[0].Exit = trialFolder(t, s), exitDone
 	page := s.rehydration()
-	if page.Fault != "" || page.Absent != "" || page.Run != "rehydrate" || page.Rehydrate.Grade != "proven" || !math.IsInf(page.Rehydrate.Witnesses[0].Highest, 1) {
+	if page.Fault != "" || page.Absent != "" || page.Run != "rehydrate" || page.Rehydrate.Grade != "proven" || !math.IsInf(page.Rehydrate.Witnesses[0].Expected[1], 1) {
 		t.Errorf("%+v", page)
 	}
 	want := []string{"still on the device (replay_A_2)", "brought back from the SSD (replay_A_1)", "computed (warm_A)"}
@@ -265,7 +265,7 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 			}
 		}
 	}
-	s.events = []shownEvent{{name: "the room is hot", alert: "GPUHot", host: trialsHost, from: s.machineBegun.Add(2 * time.Minute), until: s.machineBegun.Add(8 * time.Minute)}}
+	s.events = []story.Event{{Name: "the room is hot", Alert: "GPUHot", Host: trialsHost, From: s.machineBegun.Add(2 * time.Minute), Until: s.machineBegun.Add(8 * time.Minute)}}
 	s.firings = []firing{{Alert: "GPUHot", Severity: "critical", Labels: map[string]string{"host": trialsHost}, Pending: s.machineBegun, From: s.machineBegun}}
 
 	page := s.heat(t.Context())

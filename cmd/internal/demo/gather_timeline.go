@@ -20,10 +20,7 @@ const around = time.Minute
 
 // heat returns the alerts that fired, and the curves of the machine that had the events.
 func (s *shown) heat(ctx context.Context) story.Heat {
-	page := story.Heat{Host: trialsHost}
-	for _, e := range s.events {
-		page.Events = append(page.Events, story.Event{Name: e.name, Alert: e.alert, Host: e.host, From: e.from, Until: e.until})
-	}
+	page := story.Heat{Host: trialsHost, Events: s.events}
 	runbooks := runbookAddresses()
 	for _, f := range s.firings {
 		page.Firings = append(page.Firings, story.Firing{
@@ -37,8 +34,8 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	}
 	page.Absent = s.absent(true)
 	event := s.events[len(s.events)-1]
-	page.Host = event.host
-	until := event.until
+	page.Host = event.Host
+	until := event.Until
 	if until.IsZero() {
 		until = s.machineEnded
 	}
@@ -54,8 +51,8 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 	} {
 		// Prometheus takes a value of up to five minutes ago for the present one. With such values a curve would
 		// continue where no scrape succeeded.
-		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.host, 3*step)
-		series, err := s.ask(ctx, query, event.from.Add(-around), until.Add(around))
+		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.Host, 3*step)
+		series, err := s.ask(ctx, query, event.From.Add(-around), until.Add(around))
 		if err != nil {
 			page.Fault = cmp.Or(page.Fault, err.Error())
 			continue

@@ -10,7 +10,6 @@ import (
 
 	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 
@@ -22,19 +21,19 @@ import (
 // the folder cannot be read.
 func openTrial(t *shownTrial) (run *summary.Run, fault string) {
 	if t.folder == "" {
-		return nil, t.problem
+		return nil, t.Fault
 	}
 	r, err := summary.Open(t.folder)
 	if err != nil {
-		return nil, cmp.Or(t.problem, err.Error())
+		return nil, cmp.Or(t.Fault, err.Error())
 	}
-	return &r, t.problem
+	return &r, t.Fault
 }
 
 // sound returns the trial whose engine has no fault; nil without one.
 func (s *shown) sound() *shownTrial {
 	for _, t := range s.trials {
-		if !t.wrongKV {
+		if !t.Wrong {
 			return t
 		}
 	}
@@ -56,7 +55,7 @@ func (s *shown) rehydration() story.Rehydration {
 		return page
 	}
 	signals := run.Summary.Signals
-	page.Run, page.Rehydrate, page.Stored = run.Summary.Run, signalPage(signals.SSDRehydrate), signalPage(signals.SSDOffload)
+	page.Run, page.Rehydrate, page.Stored = run.Summary.Run, signals.SSDRehydrate, signals.SSDOffload
 	passes, err := passesOf(run)
 	if err != nil {
 		page.Fault = cmp.Or(page.Fault, "times to the first token: "+err.Error())
@@ -68,7 +67,7 @@ func (s *shown) rehydration() story.Rehydration {
 // absentTrial returns the reason why a trial has left no run. For a finished trial it is empty, whatever was
 // interrupted later.
 func (s *shown) absentTrial(t *shownTrial) string {
-	if t.folder != "" && t.exit != notMade {
+	if t.folder != "" && t.Exit != notMade {
 		return ""
 	}
 	return s.absent(t.folder != "")
@@ -79,14 +78,6 @@ func (s *shown) trialLinks(t *shownTrial) []story.Link {
 		return nil
 	}
 	return []story.Link{s.link("the report of the run", filepath.Join(t.folder, rundir.HTMLFile)), s.link("the folder of the run", t.folder)}
-}
-
-func signalPage(signal evidence.Signal) story.Signal {
-	page := story.Signal{Grade: string(signal.Grade), Reason: string(signal.Reason)}
-	for _, w := range signal.Witnesses {
-		page.Witnesses = append(page.Witnesses, story.Witness{Name: w.Name, Unit: w.Unit, Value: w.Value, Lowest: w.Expected[0], Highest: w.Expected[1], Agrees: w.Agrees})
-	}
-	return page
 }
 
 // firstPhases and againPhases begin the names of phases with one request in flight: in phases with more, requests wait
@@ -185,11 +176,12 @@ func (s *shown) outputs() story.Outputs {
 
 func (s *shown) judged(t *shownTrial) story.Judged {
 	run, fault := openTrial(t)
-	j := story.Judged{Title: t.title, Wrong: t.wrongKV, Exit: t.exit, Wanted: t.wanted, Absent: s.absentTrial(t), Fault: fault, Links: s.trialLinks(t)}
+	j := t.Judged
+	j.Absent, j.Fault, j.Links = s.absentTrial(t), fault, s.trialLinks(t)
 	if run == nil {
 		return j
 	}
-	j.Run, j.Valid, j.Match = run.Summary.Run, run.Summary.Valid, signalPage(run.Summary.Signals.OutputMatch)
+	j.Run, j.Valid, j.Match = run.Summary.Run, run.Summary.Valid, run.Summary.Signals.OutputMatch
 	examples, err := differing(run)
 	if err != nil {
 		j.Fault = cmp.Or(j.Fault, "what was answered: "+err.Error())

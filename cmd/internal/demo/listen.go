@@ -13,8 +13,11 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
-// addresses are the addresses of the pages of a simulation, as seen from the same machine.
-type addresses struct{ exporter, engine, kvbm string }
+// listener is an open address; at is the address at which this machine reaches it.
+type listener struct {
+	net.Listener
+	at string
+}
 
 // servers serve until they are closed.
 type servers struct {
@@ -23,31 +26,31 @@ type servers struct {
 	running    sync.WaitGroup
 }
 
-// listen opens the address of a flag, and returns the address at which this machine reaches it.
-func listen(flag, address string) (listener net.Listener, at string, err error) {
-	listener, err = net.Listen("tcp", address)
+// listen opens the address of a flag.
+func listen(flag, address string) (listener, error) {
+	open, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, "", refused(flag, address, err)
+		return listener{}, refused(flag, address, err)
 	}
-	return listening(listener)
+	return listening(open)
 }
 
 // listenHere opens a free port of the loopback.
-func listenHere() (listener net.Listener, at string, err error) {
-	listener, err = net.Listen("tcp", "127.0.0.1:0")
+func listenHere() (listener, error) {
+	open, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, "", fmt.Errorf("no port of the loopback can be had: %w", err)
+		return listener{}, fmt.Errorf("no port of the loopback can be had: %w", err)
 	}
-	return listening(listener)
+	return listening(open)
 }
 
 // listenOrNext is listen for a default address: if its port is taken, it takes the next free one.
-func listenOrNext(flag, address string) (listener net.Listener, at string, err error) {
-	listener, err = webserver.Listen(address, true)
+func listenOrNext(flag, address string) (listener, error) {
+	open, err := webserver.Listen(address, true)
 	if err != nil {
-		return nil, "", refused(flag, address, err)
+		return listener{}, refused(flag, address, err)
 	}
-	return listening(listener)
+	return listening(open)
 }
 
 // refused returns an error that names the flag whose address could not be opened. It leaves out the address that the
@@ -65,24 +68,24 @@ func refused(flag, address string, err error) error {
 	return fmt.Errorf("--%s %s: %w", flag, address, err)
 }
 
-// listening returns the address at which this machine reaches a listener.
-func listening(listener net.Listener) (net.Listener, string, error) {
-	host, port, err := net.SplitHostPort(listener.Addr().String())
+// listening adds the address at which this machine reaches a listener.
+func listening(open net.Listener) (listener, error) {
+	host, port, err := net.SplitHostPort(open.Addr().String())
 	if err != nil {
-		listener.Close()
-		return nil, "", err
+		open.Close()
+		return listener{}, err
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return listener, net.JoinHostPort(host, port), nil
+	return listener{open, net.JoinHostPort(host, port)}, nil
 }
 
 // mostConnections is how many connections a server has open at once. Answers of an engine have no time limit.
 const mostConnections = 1024
 
-func (s *servers) serve(listener net.Listener, handler http.Handler) {
-	server, limited := webserver.New(listener, handler, webserver.Settings{MostConnections: mostConnections, AllowHosts: s.allowHosts})
+func (s *servers) serve(open net.Listener, handler http.Handler) {
+	server, limited := webserver.New(open, handler, webserver.Settings{MostConnections: mostConnections, AllowHosts: s.allowHosts})
 	s.open = append(s.open, server)
 	s.running.Go(func() { _ = server.Serve(limited) }) // ends with ErrServerClosed
 }

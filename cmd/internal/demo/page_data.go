@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/cmd/internal/demo/story"
 )
 
 // shown is the result of one start of the demo, and the only input of its page. A part that an interrupt has prevented
@@ -24,7 +24,7 @@ type shown struct {
 
 	campaigns []*shownCampaign
 	trials    []*shownTrial
-	events    []shownEvent
+	events    []story.Event
 
 	// timeline has the samples of all machines, firings the alerts that the rules have fired on them. Nil where it
 	// could not be opened.
@@ -40,54 +40,32 @@ type shown struct {
 // notMade is the exit code of a step that did not run.
 const notMade = -1
 
-// shownCampaign is a campaign on a machine of its own.
+// shownCampaign is a campaign on a machine of its own, with what the page shows of it. Its title is the difference from
+// the other campaigns, in a few words; its fault is the reason why a part is missing.
 type shownCampaign struct {
-	name, title string // title is the difference from the other campaigns, in a few words
+	story.Campaign
+	name        string
 	host        string // the machine
 	order       string // as in the plan
 	dropsCaches bool   // before every start
 	iterations  int    // per arm
-
 	// plan is the plan file and dir the folder with the runs.
 	plan, dir string
-	// commands are the uma-load command lines of the campaign, without the program.
-	commands [][]string
 	// exit is the exit code of campaign run.
 	exit int
-
-	// comparison is the result of compare --json, page the file of compare --html; comparisonFile has the JSON. Nil and
-	// empty where there is none.
-	comparison           *compare.Comparison
+	// page is the file of compare --html, comparisonFile that of compare --json; empty where there is none.
 	comparisonFile, page string
 	// accounts are the ground truth of the simulator, one per start.
 	accounts []account
-	// invalid are the runs that are in no figure.
-	invalid []shownInvalid
-	problem string // the reason why a part is missing, in one line
 }
 
-// shownInvalid is a run that uma-load reports as invalid.
-type shownInvalid struct {
-	run, arm, why string
-}
-
-// shownTrial is a single run with an expected result.
+// shownTrial is a single run with an expected result, with what the page shows of its answers. Its exit code is notMade
+// until it was made; its fault is the reason why something of it is missing.
 type shownTrial struct {
-	name, title string
-	host        string
+	story.Judged
+	name, host string
 	// folder is the run folder.
 	folder string
 	// command is the command line of uma-load, without the program.
 	command []string
-	// exit is uma-load's exit code, wanted the expected one.
-	exit, wanted int
-	// wrongKV makes blocks that come back from the drive differ from the blocks that were stored.
-	wrongKV bool
-	problem string
-}
-
-// shownEvent is an event on a machine, on the machine's clock.
-type shownEvent struct {
-	name, alert, host string
-	from, until       time.Time // until is zero if it was interrupted
 }

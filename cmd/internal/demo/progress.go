@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -51,14 +52,14 @@ func (t *progress) introduce(s *showing) {
 Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
 `)
 	for _, c := range s.campaigns {
-		t.say("  %-13s %s: %d runs\n", c.host, c.title, 2*c.iterations)
+		t.say("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
 	}
 	for _, one := range s.trials {
 		after := ""
 		if one.host == trialsHost {
 			after = "; then its room gets hot"
 		}
-		t.say("  %-13s %s%s\n", one.host, one.title, after)
+		t.say("  %-13s %s%s\n", one.host, one.Title, after)
 	}
 	t.say(`
 Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
@@ -81,7 +82,7 @@ func (t *progress) run(c *shownCampaign, r summary.Run) {
 
 // trial prints a trial with the expected result.
 func (t *progress) trial(one *shownTrial, r summary.Run) {
-	if one.wrongKV {
+	if one.Wrong {
 		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
 		return
 	}
@@ -111,16 +112,16 @@ func (t *progress) verdict(s *shown) {
 }
 
 // caught describes whether the alert of an event has fired.
-func (s *shown) caught(e shownEvent) string {
+func (s *shown) caught(e story.Event) string {
 	for _, f := range s.firings {
-		if f.Alert == e.alert && f.Labels[string(metric.LabelHost)] == e.host && f.From.After(e.from) {
-			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.host, f.From.Sub(e.from).Round(time.Second))
+		if f.Alert == e.Alert && f.Labels[string(metric.LabelHost)] == e.Host && f.From.After(e.From) {
+			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second))
 		}
 	}
-	if e.until.IsZero() {
-		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.host, e.alert)
+	if e.Until.IsZero() {
+		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.Host, e.Alert)
 	}
-	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.alert, e.host)
+	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.Alert, e.Host)
 }
 
 // otherAlerts returns the names of the other alerts that fired.
@@ -130,7 +131,7 @@ func (s *shown) otherAlerts() []string {
 		names[f.Alert] = true
 	}
 	for _, e := range s.events {
-		delete(names, e.alert)
+		delete(names, e.Alert)
 	}
 	return slices.Sorted(maps.Keys(names))
 }
@@ -152,7 +153,7 @@ func (c *shownCampaign) difference() string {
 	m, ok := c.metric(compare.MemoryOccupiedWithoutKV)
 	switch {
 	case !ok || m.Difference == nil:
-		return "no comparison: " + cmp.Or(c.problem, "it was not made to its end")
+		return "no comparison: " + cmp.Or(c.Fault, "it was not made to its end")
 	case m.CI95 == nil:
 		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, comparison.VerdictText(m))
 	}
@@ -161,10 +162,10 @@ func (c *shownCampaign) difference() string {
 
 // metric returns a metric of the only pair of arms in the comparison.
 func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
-	if c.comparison == nil {
+	if c.Comparison == nil {
 		return compare.Metrics{}, false
 	}
-	for _, s := range c.comparison.Strata {
+	for _, s := range c.Comparison.Strata {
 		for _, pair := range s.Pairs {
 			for _, m := range pair.Metrics {
 				if m.Name == name {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +24,7 @@ type showing struct {
 	scraper   *scraper
 	control   *control
 	controlAt string
-	open      net.Listener // with --serve, its listener
-	openAt    string
+	open      listener // with --serve, its address
 	servers   servers
 	live      context.CancelFunc // stops the work on the machines
 	// stopWriting stops the scrapes and rules of the scraper, and waits for them.
@@ -107,7 +105,7 @@ func (s *showing) start(ctx context.Context) error {
 		hosts = append(hosts, t.host)
 	}
 	for _, host := range hosts {
-		m, err := openMachine(live, host, s.options.seed, s.speed, &s.servers)
+		m, err := openMachineHere(live, host, s.options.seed, s.speed, &s.servers)
 		if err != nil {
 			return fmt.Errorf("%s: %w", host, err)
 		}
@@ -124,12 +122,12 @@ func (s *showing) start(ctx context.Context) error {
 		return err
 	}
 	s.control = newControl(s.options.seed, s.machines)
-	listener, at, err := listenHere()
+	controlled, err := listenHere()
 	if err != nil {
 		return err
 	}
-	s.controlAt = at
-	s.servers.serve(listener, s.control.handler())
+	s.controlAt = controlled.at
+	s.servers.serve(controlled, s.control.handler())
 	if s.options.serve {
 		if err := s.keepOpen(); err != nil {
 			return err
@@ -204,10 +202,10 @@ func (s *showing) conclude(ctx context.Context) int {
 	s.stopWriting() // late rules on a busy machine would delay the rest
 	s.firings = s.scraper.firings()
 	for _, c := range s.campaigns {
-		s.missing(c.name, c.problem)
+		s.missing(c.name, c.Fault)
 	}
 	for _, t := range s.trials {
-		s.missing(t.name, t.problem)
+		s.missing(t.name, t.Fault)
 	}
 	s.progress.verdict(s.shown)
 	if err := s.program.writeReport(ctx, s.shown); err != nil {
@@ -256,7 +254,7 @@ func (s *showing) close() {
 	if s.live != nil {
 		s.live()
 	}
-	if s.open != nil {
+	if s.open.Listener != nil {
 		s.open.Close() // closes it a second time, if it was served
 	}
 	s.servers.close()

@@ -26,11 +26,11 @@ func (s *showing) listenOpen() (err error) {
 	if s.options.explicit {
 		open = listen
 	}
-	if s.open, s.openAt, err = open(listenAddress, s.options.listen); err != nil {
+	if s.open, err = open(listenAddress, s.options.listen); err != nil {
 		return err
 	}
-	if s.openAt != s.options.listen && !s.options.explicit {
-		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, s.openAt)
+	if s.open.at != s.options.listen && !s.options.explicit {
+		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, s.open.at)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (s *showing) listenOpen() (err error) {
 // keepOpen serves the demo from its first second on: an index, the report once it is written, all files, and the
 // dashboards over the machines' clocks.
 func (s *showing) keepOpen() error {
-	handler, err := s.openHandler(s.openAt)
+	handler, err := s.openHandler(s.open.at)
 	if err == nil {
 		s.servers.serve(s.open, handler)
 	}
@@ -53,7 +53,7 @@ func (s *showing) openHandler(at string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		var page bytes.Buffer
-		if err := render.HTML(&page, s.openView().document()); err != nil {
+		if err := render.HTML(&page, s.index()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -95,59 +95,32 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 	})
 }
 
-// openView is the content of the index.
-type openView struct {
-	Speed         float64
-	Now           string
-	Report        bool
-	Waited, About time.Duration
-	Dashboards    bool
-	Machines      []openMachineView
-}
-
-type openMachineView struct{ Name, Arm, Available, Exporter, Engine, KVBM string }
-
-// document returns the index as a page.
-func (v openView) document() render.Document {
+// index returns the page that leads to all that is open.
+func (s *showing) index() render.Document {
 	d := render.Document{Title: "umascope demo, simulated"}
 	d.Add(render.Notice(render.Note, render.Strong("All of it is simulated: no figure is of a real machine."),
-		render.Plain(fmt.Sprintf(" Clocks of the machines run %g times as fast as the one on the wall; theirs show %s.", v.Speed, v.Now))))
-	if v.Report {
+		render.Plain(fmt.Sprintf(" Clocks of the machines run %g times as fast as the one on the wall; theirs show %s.", s.speed, s.machines[0].stage.host.Now().UTC().Format(time.RFC3339)))))
+	if s.reported.Load() {
 		d.Add(render.P(render.Link("The report", "/"+reportName), render.Plain(": what was found, how, and what it does not show. "),
 			render.Link("All files", "/files/"), render.Plain(" of this demo.")))
 	} else {
-		d.Add(render.P(render.Plain(fmt.Sprintf("The report is being made: %s of about %s. What is there already: ", v.Waited, v.About)),
+		d.Add(render.P(render.Plain(fmt.Sprintf("The report is being made: %s of about %s. What is there already: ", time.Since(s.begun).Round(time.Second), paceOf(s.options).about)),
 			render.Link("files", "/files/"), render.Plain(".")))
 	}
-	if v.Dashboards {
-		d.Add(render.P(render.Link("The dashboards", "/dashboards/"), render.Plain(", as generated for Grafana, over the clocks of the machines (a preview, not Grafana).")))
-	}
+	d.Add(render.P(render.Link("The dashboards", "/dashboards/"), render.Plain(", as generated for Grafana, over the clocks of the machines (a preview, not Grafana).")))
 	machines := render.Table{Header: []string{"Machine", "Engine", "Memory available"}, Words: []int{1}}
 	pages := render.List{Lead: []render.Span{render.Plain("Their pages, as on real ones:")}}
-	for _, m := range v.Machines {
-		machines.Add(m.Name, m.Arm, m.Available)
-		pages.Items = append(pages.Items, []render.Span{render.Plain(m.Name + ": "), render.Link("uma-exporter", m.Exporter), render.Plain(", "),
-			render.Link("engine", m.Engine), render.Plain(", "), render.Link("KVBM", m.KVBM)})
+	for _, m := range s.machines {
+		text := "unknown"
+		if available, err := m.stage.availableBytes(); err == nil {
+			text = fmt.Sprintf("%.1f GiB", float64(available)/gib)
+		}
+		machines.Add(m.name, m.armUp(), text)
+		pages.Items = append(pages.Items, []render.Span{render.Plain(m.name + ": "), render.Link("uma-exporter", m.exporterURL()), render.Plain(", "),
+			render.Link("engine", m.engineURL()+"/v1/models"), render.Plain(", "), render.Link("KVBM", m.kvbmURL())})
 	}
 	d.Add(render.H2("Machines"), machines, pages, render.P(render.Plain("Ctrl-C where the demo was started ends all of this.")))
 	return d
-}
-
-func (s *showing) openView() openView {
-	v := openView{
-		Speed: s.speed, Now: s.machines[0].stage.host.Now().UTC().Format(time.RFC3339), Report: s.reported.Load(),
-		Waited: time.Since(s.begun).Round(time.Second), About: paceOf(s.options).about, Dashboards: s.timeline != nil,
-	}
-	for _, m := range s.machines {
-		one := openMachineView{
-			Name: m.name, Arm: m.armUp(), Available: "unknown", Exporter: m.exporterURL(), Engine: m.engineURL() + "/v1/models", KVBM: "http://" + m.at.kvbm + pagePath,
-		}
-		if available, err := m.stage.availableBytes(); err == nil {
-			one.Available = fmt.Sprintf("%.1f GiB", float64(available)/gib)
-		}
-		v.Machines = append(v.Machines, one)
-	}
-	return v
 }
 
 // stay keeps everything open until ctx ends, with an engine that serves requests on every machine.
@@ -162,6 +135,6 @@ func (s *showing) stay(ctx context.Context) {
 		}
 		s.running.Go(func() { chatting(ctx, m.engineURL()) })
 	}
-	s.progress.say("\nopen         http://%s/ until Ctrl-C\n", s.openAt)
+	s.progress.say("\nopen         http://%s/ until Ctrl-C\n", s.open.at)
 	<-ctx.Done()
 }

@@ -24,23 +24,23 @@ const resultsHost = "uma-demo"
 // so rules on finished runs apply to those of the demo, and dashboards show them. It runs as long as ctx; once wanted
 // has ended, a second interrupt may end it before that, which is no problem.
 func (s *showing) keepResults(ctx, wanted context.Context) error {
-	listener, at, err := listenHere()
+	results, err := listenHere()
 	if err != nil {
 		return err
 	}
-	if err := listener.Close(); err != nil { // uma-load opens it again
+	if err := results.Close(); err != nil { // uma-load opens it again
 		return err
 	}
 	s.running.Go(func() {
-		args := []string{"serve", "--runs", s.folder, "--web.listen-address", at, "--log-level", "warn"}
+		args := []string{"serve", "--runs", s.folder, "--web.listen-address", results.at, "--log-level", "warn"}
 		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until ctx ends
 			s.problem("finished runs are not served: " + said)
 		}
 	})
-	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: at})
+	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: results.at})
 	page.Transport, page.ErrorLog = &http.Transport{Proxy: nil, DisableKeepAlives: true}, log.New(io.Discard, "", 0)
 	s.running.Go(func() {
-		if awaitPage(ctx, "http://"+at+pagePath) == nil {
+		if awaitPage(ctx, "http://"+results.at+pagePath) == nil {
 			s.takeResults(ctx, page)
 		}
 	})

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/cmd/webserver"
-	"github.com/umascope/umascope/exporter"
 )
 
 // simulateOptions is the command line of simulate.
@@ -32,9 +30,8 @@ type simulation struct {
 	pace    pace
 	log     *slog.Logger
 
-	stage   *stage
+	machine *machine
 	servers servers
-	at      addresses
 
 	// trouble is the reason why the last run failed, for the health page.
 	trouble   atomic.Pointer[string]
@@ -58,11 +55,11 @@ func (s *simulation) run(ctx context.Context) int {
 		return s.program.fail(exitInput, err)
 	}
 	defer s.close()
-	if err := s.stage.lively(ctx, s.options.seed); err != nil {
+	if err := s.machine.stage.lively(ctx, s.options.seed); err != nil {
 		return s.program.fail(exitFailed, err)
 	}
-	s.log.Info("simulated, all of it: no figure here is of a real machine", "host", s.options.host, "exporter", s.exporterURL(),
-		"engine", "http://"+s.at.engine, "kvbm", "http://"+s.at.kvbm+pagePath, "runs", s.options.runs, "first_turn", first)
+	s.log.Info("simulated, all of it: no figure here is of a real machine", "host", s.options.host, "exporter", s.machine.exporterURL(),
+		"engine", s.machine.engineURL(), "kvbm", s.machine.kvbmURL(), "runs", s.options.runs, "first_turn", first)
 	s.events = first // so that a simulation that is restarted often does not play the same event every time
 	s.perform(ctx, first)
 	s.log.Info("ended")
@@ -83,82 +80,47 @@ func (s *simulation) open() (firstTurn int, err error) {
 	if err := s.checkLoadAddress(); err != nil {
 		return 0, err
 	}
-	listeners, err := s.listenAll()
-	if err != nil {
-		return 0, err
-	}
 	s.servers.allowHosts = s.options.allowHosts
-	s.stage, err = openStage(stageSettings{
-		seed: s.options.seed, speed: s.pace.speed,
-		enginePage: "http://" + s.at.engine + pagePath, kvbmPage: "http://" + s.at.kvbm + pagePath,
+	addresses := [...]struct{ flag, address string }{
+		exporterPage: {"exporter.listen-address", s.options.exporter}, enginePage: {"engine.listen-address", s.options.engine}, kvbmPage: {"kvbm.listen-address", s.options.kvbm},
+	}
+	s.machine, err = openMachine(s.options.host, s.options.seed, s.pace.speed, func(page int) (listener, error) {
+		return listen(addresses[page].flag, addresses[page].address)
 	})
 	if err != nil {
-		for _, l := range listeners {
-			l.Close()
-		}
 		return 0, err
 	}
-	for i, handler := range []http.Handler{s.exporterHandler(), s.stage.engineHandler(), s.stage.kvbmHandler()} {
-		s.servers.serve(listeners[i], handler)
-	}
+	s.machine.serve(&s.servers, s.exporterHandler())
 	return firstTurn, nil
-}
-
-// listenAll opens the addresses of exporter, engine and KVBM.
-func (s *simulation) listenAll() ([]net.Listener, error) {
-	var open []net.Listener
-	for _, one := range []struct {
-		flag, address string
-		at            *string
-	}{
-		{"exporter.listen-address", s.options.exporter, &s.at.exporter},
-		{"engine.listen-address", s.options.engine, &s.at.engine},
-		{"kvbm.listen-address", s.options.kvbm, &s.at.kvbm},
-	} {
-		listener, at, err := listen(one.flag, one.address)
-		if err != nil {
-			for _, l := range open {
-				l.Close()
-			}
-			return nil, err
-		}
-		*one.at = at
-		open = append(open, listener)
-	}
-	return open, nil
 }
 
 // checkLoadAddress checks at the start that the live page of runs can be served: each run opens its address anew.
 func (s *simulation) checkLoadAddress() error {
-	listener, _, err := listen("load.listen-address", s.options.load)
+	probe, err := listen("load.listen-address", s.options.load)
 	if err != nil {
 		return err
 	}
-	return listener.Close()
+	return probe.Close()
 }
 
 func (s *simulation) close() {
-	if s.stage != nil {
-		s.stage.close()
+	if s.machine != nil {
+		s.machine.stage.close()
 	}
 	s.servers.close()
-}
-
-func (s *simulation) exporterURL() string {
-	return "http://" + s.at.exporter + exporter.DefaultTelemetryPath
 }
 
 // exporterHandler serves the exporter; its health page fails while runs fail.
 func (s *simulation) exporterHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", s.stage.exporterHandler())
+	mux.Handle("/", s.machine.stage.exporterHandler())
 	// The health page of the exporter, which here also reports failed runs.
 	mux.HandleFunc("GET "+webserver.HealthPath, func(w http.ResponseWriter, r *http.Request) {
 		if trouble := s.trouble.Load(); trouble != nil {
 			http.Error(w, *trouble, http.StatusServiceUnavailable)
 			return
 		}
-		s.stage.exporterHandler().ServeHTTP(w, r)
+		s.machine.stage.exporterHandler().ServeHTTP(w, r)
 	})
 	return mux
 }

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -22,8 +21,8 @@ const turnLabel = "turn"
 // runArguments returns the uma-load command line of a turn, in the form that a user would type.
 func (s *simulation) runArguments(t turn, run string) []string {
 	args := []string{
-		"run", "--url", "http://" + s.at.engine, "--engine", "vllm", "--wait-ready", "60s", "--ready-consecutive", "1",
-		"--telemetry", s.options.host + "=" + s.exporterURL(),
+		"run", "--url", s.machine.engineURL(), "--engine", "vllm", "--wait-ready", "60s", "--ready-consecutive", "1",
+		"--telemetry", s.options.host + "=" + s.machine.exporterURL(),
 		"--label", "arm=" + t.arm.name, "--label", "host=" + s.options.host, "--label", "engine=vllm", "--label", turnLabel + "=" + strconv.Itoa(t.number),
 		"--out", s.options.runs, "--run-id", run, "--seed", strconv.FormatUint(s.options.seed, 10),
 		"--grace", drainTime.String(), "--web.listen-address", s.options.load, "--log-level", "error",
@@ -129,8 +128,7 @@ func reasons(s summary.Summary) string {
 
 // load runs uma-load and returns its exit code and its last error line.
 func (s *simulation) load(ctx context.Context, args []string) (code int, said string) {
-	var complaints bytes.Buffer
+	var complaints tailWriter
 	code = s.program.Load(ctx, args, io.Discard, &complaints)
-	lines := strings.Split(strings.TrimSpace(complaints.String()), "\n")
-	return code, lines[len(lines)-1]
+	return code, complaints.line()
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -155,7 +156,7 @@ func TestASimulationServesItsPagesAndMakesRunsInTurn(t *testing.T) {
 	r.prints(t, 1, "the arms were compared")
 	for url, says := range map[string]string{
 		"http://" + r.options.exporter + exporter.DefaultTelemetryPath: `uma_exporter_mode{mode="simulated"} 1`,
-		"http://" + r.options.exporter + healthyPath:                   "",
+		"http://" + r.options.exporter + webserver.HealthPath:                   "",
 		"http://" + r.options.engine + "/v1/models":                    modelName,
 		"http://" + r.options.engine + pagePath:                        "Simulated by umascope",
 	} {
@@ -306,7 +307,7 @@ func TestARunThatDoesNotComeAboutTurnsTheHealthPageRed(t *testing.T) {
 			return load(ctx, args, stdout, stderr)
 		}
 	})
-	health := "http://" + r.options.exporter + healthyPath
+	health := "http://" + r.options.exporter + webserver.HealthPath
 	r.prints(t, 1, `verdict=failed .*no space left`)
 	if status, body := get(t, health); status != http.StatusServiceUnavailable || !strings.Contains(body, "no space left") {
 		t.Errorf("status %d, %s", status, body)

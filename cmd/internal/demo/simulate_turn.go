@@ -27,7 +27,7 @@ func (s *simulation) perform(ctx context.Context, first int) {
 
 // take makes the run of a turn and prints its result.
 func (s *simulation) take(ctx context.Context, t turn) string {
-	if err := s.stage.begin(ctx, t.arm, engineOptions{seed: s.options.seed + uint64(t.number)}); err != nil {
+	if err := s.machine.stage.begin(ctx, t.arm, engineOptions{seed: s.options.seed + uint64(t.number)}); err != nil {
 		if ctx.Err() != nil {
 			return verdictInterrupted
 		}
@@ -79,7 +79,7 @@ func (s *simulation) eventIfDue(ctx context.Context) {
 	e := all[s.events%len(all)]
 	s.events++
 	s.log.Info("event begins", "what", e.name, "alert", e.alert)
-	err := s.whileChatting(ctx, func() error { return e.play(ctx, s.stage) })
+	err := s.whileChatting(ctx, func() error { return e.play(ctx, s.machine.stage) })
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("event", "what", e.name, "why", err)
 		return
@@ -98,7 +98,7 @@ func (s *simulation) whileChatting(ctx context.Context, what func() error) error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		chatting(chat, "http://"+s.at.engine)
+		chatting(chat, s.machine.engineURL())
 	}()
 	err := what()
 	stop()

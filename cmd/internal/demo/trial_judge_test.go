@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/evidence"
 
 	"github.com/umascope/umascope/loadgen/summary"
@@ -31,9 +32,9 @@ func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
 		"not noticed":                    {wrongKV: true, exit: exitDone, grade: evidence.Proven, want: "not noticed"},
 		"noticed, and called valid":      {wrongKV: true, exit: exitDone, reasons: []summary.Reason{mismatch}, want: "exit code 0"},
 	} {
-		trial := shownTrial{wrongKV: c.wrongKV, exit: c.exit, wanted: exitDone}
+		trial := shownTrial{Judged: story.Judged{Wrong: c.wrongKV, Exit: c.exit, Wanted: exitDone}}
 		if c.wrongKV {
-			trial.wanted = exitInvalid
+			trial.Wanted = exitInvalid
 		}
 		var r summary.Run
 		r.Summary.InvalidReasons, r.Summary.Signals.SSDRehydrate.Grade = c.reasons, c.grade

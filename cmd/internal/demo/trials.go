@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/evidence"
 
 	"github.com/umascope/umascope/loadgen/sim"
@@ -27,16 +28,16 @@ const (
 // trialsOf returns the single runs of a demo: the second is the first with a fault.
 func trialsOf() []*shownTrial {
 	return []*shownTrial{
-		{name: "rehydrate", host: trialsHost, exit: notMade, wanted: exitDone, title: "KV blocks go to the drive and come back"},
-		{name: "wrong-kv", host: faultyHost, exit: notMade, wanted: exitInvalid, wrongKV: true, title: "The same, and the blocks that come back are wrong"},
+		{name: "rehydrate", host: trialsHost, Judged: story.Judged{Exit: notMade, Wanted: exitDone, Title: "KV blocks go to the drive and come back"}},
+		{name: "wrong-kv", host: faultyHost, Judged: story.Judged{Exit: notMade, Wanted: exitInvalid, Wrong: true, Title: "The same, and the blocks that come back are wrong"}},
 	}
 }
 
 // tryAll makes a trial and, on the first machine, the event after it: a measurement in a hot room is invalid.
 func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
 	if err := s.try(ctx, t, m); err != nil && ctx.Err() == nil {
-		t.problem = err.Error()
-		s.progress.problem(t.host, t.name+": "+t.problem)
+		t.Fault = err.Error()
+		s.progress.problem(t.host, t.name+": "+t.Fault)
 	}
 	if m.name != trialsHost || ctx.Err() != nil {
 		return
@@ -67,14 +68,14 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 			s.progress.line(t.host, "%-9s  once more: %v", t.name, err)
 		}
 		if err = m.stage.fill(ctx, seed); err == nil {
-			err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.wrongKV}})
+			err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}})
 		}
 		if err != nil {
 			return err
 		}
 		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
 		var said string
-		t.exit, said = s.load(ctx, t.name, t.command, io.Discard)
+		t.Exit, said = s.load(ctx, t.name, t.command, io.Discard)
 		r, opened := summary.Open(t.folder)
 		if opened != nil {
 			t.folder = ""
@@ -103,11 +104,11 @@ func (s *stage) fill(ctx context.Context, seed uint64) error {
 func (t *shownTrial) judge(r summary.Run) error {
 	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason summary.Reason) bool { return reason.Code == summary.CodeOutputMismatch })
 	switch {
-	case t.wrongKV && !wrong:
+	case t.Wrong && !wrong:
 		return errors.New(cmp.Or(reasons(r.Summary), "the wrong answers were not noticed"))
-	case t.exit != t.wanted:
-		return fmt.Errorf("exit code %d: %s", t.exit, cmp.Or(reasons(r.Summary), "it was not made to its end"))
-	case !t.wrongKV && r.Summary.Signals.SSDRehydrate.Grade != evidence.Proven:
+	case t.Exit != t.Wanted:
+		return fmt.Errorf("exit code %d: %s", t.Exit, cmp.Or(reasons(r.Summary), "it was not made to its end"))
+	case !t.Wrong && r.Summary.Signals.SSDRehydrate.Grade != evidence.Proven:
 		return fmt.Errorf("that blocks came back from the drive is %s", cmp.Or(gradeText(r.Summary.Signals.SSDRehydrate), "not told"))
 	}
 	return nil
@@ -152,11 +153,11 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 		if e.alert != heatAlert {
 			continue
 		}
-		shown := shownEvent{name: e.name, alert: e.alert, host: m.name, from: m.stage.host.Now()}
+		shown := story.Event{Name: e.name, Alert: e.alert, Host: m.name, From: m.stage.host.Now()}
 		s.progress.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
 		err := heat(ctx, m.stage, func() bool { return s.scraper.fires(heatAlert, m.name) })
 		if err == nil {
-			shown.until = m.stage.host.Now()
+			shown.Until = m.stage.host.Now()
 			err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event
 		}
 		s.events = append(s.events, shown)

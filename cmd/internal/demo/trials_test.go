@@ -21,13 +21,13 @@ func TestTheHeatIsOverWhenTheRoomCools(t *testing.T) {
 	}
 	e := s.events[0]
 	const slack = 20 * time.Second // the machine's clock is read where a test of a busy one comes to it
-	if lasted := e.until.Sub(e.from); lasted < heating-slack || lasted > 2*heating+slack {
+	if lasted := e.Until.Sub(e.From); lasted < heating-slack || lasted > 2*heating+slack {
 		t.Errorf("it is said to have been hot for %v, and was for %v or up to twice that", lasted, heating)
 	}
 	if !c.fires(heatAlert, m.name) || c.fires(heatAlert, c.machines[0].name) {
 		t.Errorf("alerts %+v", c.firings())
 	}
-	if after := m.stage.host.Now().Sub(e.until); after < around-slack || after > cooling-slack {
+	if after := m.stage.host.Now().Sub(e.Until); after < around-slack || after > cooling-slack {
 		t.Errorf("%v to cool down", after)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
@@ -103,26 +102,17 @@ func (all *specimens) each(t *testing.T, name string, do func(ctx context.Contex
 }
 
 func withSpecimen(ctx context.Context, seed uint64, folder string, do func(context.Context, *specimen) error) error {
-	s := &specimen{seed: seed, folder: folder}
-	serve := func(handler func(*stage) http.Handler) *httptest.Server {
-		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(s.stage).ServeHTTP(w, r) }))
-	}
-	engine, kvbm, pages := serve((*stage).engineHandler), serve((*stage).kvbmHandler), serve((*stage).exporterHandler)
-	defer engine.Close()
-	defer kvbm.Close()
-	defer pages.Close()
-	s.engineURL, s.pagesURL = engine.URL, pages.URL+exporter.DefaultTelemetryPath
-	var err error
-	s.stage, err = openStage(stageSettings{seed: seed, speed: truthSpeed, enginePage: engine.URL + pagePath, kvbmPage: kvbm.URL + pagePath})
+	var pages servers
+	defer pages.close()
+	ctx, stop := context.WithCancel(ctx)
+	m, err := openMachineHere(ctx, truthHost, seed, truthSpeed, &pages)
 	if err != nil {
+		stop()
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	s := &specimen{seed: seed, folder: folder, stage: m.stage, engineURL: m.engineURL(), pagesURL: m.exporterURL()}
 	defer s.close()
 	defer stop() // before the machine ends, whoever works at it goes
-	if err := s.lively(ctx, seed); err != nil {
-		return err
-	}
 	return do(ctx, s)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -150,10 +151,10 @@ func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
 
 func TestWitnessesAreWordsAndUnits(t *testing.T) {
 	for want, got := range map[string]string{
-		"at least 6.30 GiB": expected(Witness{Unit: "bytes", Lowest: 6.3 * gib, Highest: math.Inf(1)}), "0 to 3": expected(Witness{Unit: "prompts", Highest: 3}),
-		"any": expected(Witness{Unit: "blocks", Highest: math.Inf(1)}), "0": expected(Witness{Unit: "prompts"}), "at most 5": expected(Witness{Unit: "prompts", Lowest: math.Inf(-1), Highest: 5}),
+		"at least 6.30 GiB": expected(evidence.Witness{Unit: "bytes", Expected: evidence.Range{6.3 * gib, math.Inf(1)}}), "0 to 3": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{0, 3}}),
+		"any": expected(evidence.Witness{Unit: "blocks", Expected: evidence.Range{0, math.Inf(1)}}), "0": expected(evidence.Witness{Unit: "prompts"}), "at most 5": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{math.Inf(-1), 5}}),
 		"8 prompts": amount(8, "prompts"), "9.00 GiB": amount(9*gib, "bytes"), "12 ms": amount(.012, "seconds"), "p 0.002": amount(.00202, "probability"), "3": amount(3, ""),
-		"something new": witnessWords("something_new"), "contradicted (outputs_differ)": gradeWords(Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(Signal{}),
+		"something new": witnessWords("something_new"), "contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
 		"+1.5": shortSigned(1.5 * gib), "−1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "−2.00 GiB": signed(compare.UnitBytes, -2*gib),
 		"/system.slice/docker…00000051300001.scope": middleOut("/system.slice/docker-" + strings.Repeat("0", 56) + "51300001.scope"),
 	} {
@@ -166,13 +167,13 @@ func TestWitnessesAreWordsAndUnits(t *testing.T) {
 func TestWhatIsSaidOfOutputs(t *testing.T) {
 	for _, c := range []struct {
 		wrong       bool
-		grade       string
+		grade       evidence.Grade
 		found, with string
 	}{
 		{true, "contradicted", "Caught", "bad"}, {true, "proven", "Not caught", "bad"}, {true, "not_observable", "Not caught", "bad"},
 		{false, "proven", "Not accused", "good"}, {false, "contradicted", "Accused, and nothing is wrong", "bad"},
 	} {
-		v := newJudged(Judged{Run: "r", Wrong: c.wrong, Match: Signal{Grade: c.grade}})
+		v := newJudged(Judged{Run: "r", Wrong: c.wrong, Match: evidence.Signal{Grade: c.grade}})
 		if v.Found != c.found || string(v.Tone) != c.with {
 			t.Errorf("%+v: %s (%s)", c, v.Found, v.Tone)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -37,7 +38,7 @@ func outputs(o Outputs) []render.Block {
 }
 
 // witnessTable lists the observations of a signal.
-func witnessTable(s Signal) render.Table {
+func witnessTable(s evidence.Signal) render.Table {
 	g := render.Table{Header: []string{"witness", "seen", "if it holds", "agrees"}}
 	for _, w := range s.Witnesses {
 		tone := render.Tone("")
@@ -74,7 +75,7 @@ const (
 
 func newJudged(r Judged) judged {
 	j := judged{Judged: r, Grade: "output_match: " + gradeWords(r.Match), Tone: gradeTone(r.Match.Grade)}
-	differs := r.Match.Grade == "contradicted"
+	differs := r.Match.Grade == evidence.Contradicted
 	switch {
 	case r.Run == "":
 		j.Found, j.Grade, j.Tone = "Not judged", "no run", render.Note

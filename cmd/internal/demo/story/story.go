@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -105,23 +106,9 @@ type Container struct {
 type Rehydration struct {
 	Section
 	Run               string
-	Rehydrate, Stored Signal
+	Rehydrate, Stored evidence.Signal
 	// Passes are the times to first token, in wall time, by where the KV cache of the prompts came from.
 	Passes []Pass
-}
-
-// Signal is a graded statement with its observations.
-type Signal struct {
-	Grade, Reason string
-	Witnesses     []Witness
-}
-
-// Witness is an observation of a signal, with the range that it must be in if the statement holds. Lowest or Highest is
-// infinite where the range has no such end.
-type Witness struct {
-	Name, Unit             string
-	Value, Lowest, Highest float64
-	Agrees                 bool
 }
 
 // Pass is one pass over a set of prompts.
@@ -143,7 +130,7 @@ type Judged struct {
 	// Wrong reports that the simulator returned other blocks than were stored, on purpose.
 	Wrong bool
 	// Match is the signal of the run, Exit its exit code and Wanted the expected one.
-	Match        Signal
+	Match        evidence.Signal
 	Exit, Wanted int
 	Valid        bool
 	Examples     []Example

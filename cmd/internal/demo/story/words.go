@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -54,24 +55,24 @@ func verdictTone(m compare.Metrics) render.Tone {
 }
 
 // gradeTone returns the colour of a grade. "contradicted" is not an error colour: it is a finding.
-func gradeTone(grade string) render.Tone {
+func gradeTone(grade evidence.Grade) render.Tone {
 	switch grade {
-	case "proven":
+	case evidence.Proven:
 		return render.Good
-	case "contradicted":
+	case evidence.Contradicted:
 		return render.Bad
 	}
 	return render.Note
 }
 
 // gradeWords returns a grade with the reason why it is not a better one.
-func gradeWords(s Signal) string {
+func gradeWords(s evidence.Signal) string {
 	if s.Grade == "" {
 		return "not known"
 	}
-	text := strings.ReplaceAll(s.Grade, "_", " ")
+	text := strings.ReplaceAll(string(s.Grade), "_", " ")
 	if s.Reason != "" {
-		text += " (" + s.Reason + ")"
+		text += " (" + string(s.Reason) + ")"
 	}
 	return text
 }
@@ -117,19 +118,20 @@ func amount(v float64, unit string) string {
 }
 
 // expected formats the range of an observation.
-func expected(w Witness) string {
-	low, high := math.IsInf(w.Lowest, -1), math.IsInf(w.Highest, 1)
+func expected(w evidence.Witness) string {
+	lowest, highest := w.Expected[0], w.Expected[1]
+	low, high := math.IsInf(lowest, -1), math.IsInf(highest, 1)
 	switch {
-	case low && high, high && w.Lowest == 0:
+	case low && high, high && lowest == 0:
 		return "any"
 	case high:
-		return "at least " + end(w.Lowest, w.Unit)
+		return "at least " + end(lowest, w.Unit)
 	case low:
-		return "at most " + end(w.Highest, w.Unit)
-	case w.Lowest == w.Highest:
-		return end(w.Lowest, w.Unit)
+		return "at most " + end(highest, w.Unit)
+	case lowest == highest:
+		return end(lowest, w.Unit)
 	}
-	return end(w.Lowest, w.Unit) + " to " + end(w.Highest, w.Unit)
+	return end(lowest, w.Unit) + " to " + end(highest, w.Unit)
 }
 
 // end formats one end of a range. It does not repeat the noun of a count.

@@ -20,20 +20,17 @@ import (
 // play opens a stage on a fast clock whose pages are served.
 func play(t *testing.T, speed float64) *stage {
 	t.Helper()
-	var s *stage
-	serve := func(handler func() http.Handler) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) }))
-		t.Cleanup(server.Close)
-		return server.URL + pagePath
-	}
-	enginePage := serve(func() http.Handler { return s.engineHandler() })
-	kvbmPage := serve(func() http.Handler { return s.kvbmHandler() })
-	s, err := openStage(stageSettings{seed: 1, speed: speed, enginePage: enginePage, kvbmPage: kvbmPage})
+	m, err := openMachine("spark", 1, speed, func(int) (listener, error) { return listenHere() })
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.close)
-	return s
+	var pages servers
+	m.serve(&pages, m.stage.exporterHandler())
+	t.Cleanup(func() {
+		m.stage.close()
+		pages.close()
+	})
+	return m.stage
 }
 
 // ready begins an arm and waits until its engine serves.
