@@ -149,48 +149,37 @@ func (c *cleaner) object(t *table, members map[string]any, here *rule) map[strin
 }
 
 // foreign keeps the figures of JSON that another program wrote, and replaces its texts so that equal ones stay equal.
-func (c *cleaner) foreign(_ string, value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		kept := make(map[string]any, len(v))
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			kept[c.text(key)] = c.foreign(key, v[key])
-		}
-		return kept
-	case []any:
-		kept := make([]any, len(v))
-		for i, element := range v {
-			kept[i] = c.foreign("", element)
-		}
-		return kept
-	case string:
-		return c.anything(v)
-	default:
-		return v
-	}
-}
+func (c *cleaner) foreign(_ string, value any) any { return replaced(value, c.text, c.anything) }
 
-// setting cleans a setting of a container: the words of the engine stay, except identities; paths are replaced.
+// setting cleans the settings of a container: the words of the engine stay, except identities; paths are replaced.
 func (c *cleaner) setting(_ string, value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		kept := make(map[string]any, len(v))
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			name, _ := c.setting("", key).(string)
-			kept[name] = c.setting(key, v[key])
-		}
-		return kept
-	case []any:
-		kept := make([]any, len(v))
-		for i, element := range v {
-			kept[i] = c.setting("", element)
-		}
-		return kept
-	case string:
+	text := func(v string) string {
 		if strings.ContainsRune(v, '/') {
 			return c.identity(KindPath, v)
 		}
 		return c.text(v)
+	}
+	return replaced(value, text, text)
+}
+
+// replaced returns a JSON value with other keys and texts.
+func replaced(value any, key, text func(string) string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := make(map[string]any, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			shown := key(name)
+			kept[shown] = replaced(v[name], key, text)
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(v))
+		for i, element := range v {
+			kept[i] = replaced(element, key, text)
+		}
+		return kept
+	case string:
+		return text(v)
 	default:
 		return v
 	}
@@ -206,6 +195,17 @@ func (c *cleaner) anything(v string) string {
 
 // json writes a JSON file after its rules.
 func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
+	return c.encode(from, to, t, "  ")
+}
+
+// line cleans a line of a file of lines.
+func (c *cleaner) line(text []byte, t *table) ([]byte, error) {
+	var out bytes.Buffer
+	err := c.encode(bytes.NewReader(text), &out, t, "")
+	return out.Bytes(), err
+}
+
+func (c *cleaner) encode(from io.Reader, to io.Writer, t *table, indent string) error {
 	decoder := json.NewDecoder(from)
 	decoder.UseNumber()
 	var value any
@@ -214,23 +214,7 @@ func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
 	}
 	clean, _ := c.clean(t, "", value, nil)
 	encoder := json.NewEncoder(to)
-	encoder.SetIndent("", "  ")
+	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(clean)
-}
-
-// line cleans a line of a file of lines.
-func (c *cleaner) line(text []byte, t *table) ([]byte, error) {
-	var out bytes.Buffer
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	clean, _ := c.clean(t, "", value, nil)
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(clean)
-	return out.Bytes(), err
 }

@@ -37,13 +37,16 @@ func Kinds() []Kind {
 }
 
 // ParseKind reads the name of a kind.
-func ParseKind(text string) (Kind, error) {
-	if kind := Kind(text); slices.Contains(Kinds(), kind) {
-		return kind, nil
+func ParseKind(text string) (Kind, error) { return oneOf(text, Kinds()) }
+
+// oneOf reads one of some words.
+func oneOf[T ~string](text string, all []T) (T, error) {
+	if word := T(text); slices.Contains(all, word) {
+		return word, nil
 	}
 	var names []string
-	for _, kind := range Kinds() {
-		names = append(names, string(kind))
+	for _, word := range all {
+		names = append(names, string(word))
 	}
 	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
 }

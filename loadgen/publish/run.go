@@ -37,16 +37,7 @@ func Extras() []Extra {
 }
 
 // ParseExtra reads the name of an extra.
-func ParseExtra(text string) (Extra, error) {
-	if extra := Extra(text); slices.Contains(Extras(), extra) {
-		return extra, nil
-	}
-	var names []string
-	for _, extra := range Extras() {
-		names = append(names, string(extra))
-	}
-	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
-}
+func ParseExtra(text string) (Extra, error) { return oneOf(text, Extras()) }
 
 // extraOf returns the extra that a file of a run folder belongs to.
 func extraOf(path string) (Extra, bool) {

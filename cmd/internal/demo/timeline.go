@@ -3,7 +3,6 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math"
 	"os"
@@ -103,25 +102,16 @@ func openTimeline(config timelineConfig) (*timeline, error) {
 // emptyFolder makes a folder, or checks that it is empty.
 func emptyFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return fmt.Errorf("timeline in %s: %w", folder, reason(err))
+		return fmt.Errorf("timeline in %s: %w", folder, cause(err))
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return fmt.Errorf("timeline in %s: %w", folder, reason(err))
+		return fmt.Errorf("timeline in %s: %w", folder, cause(err))
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("timeline in %s: the folder is not empty, and a simulation begins with nothing", folder)
 	}
 	return nil
-}
-
-// reason returns an error without the path, for messages that name the path already.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // use keeps the store open until done is called.

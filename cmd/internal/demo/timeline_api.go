@@ -145,11 +145,8 @@ func (s *timeline) queryRange(ctx context.Context, r *http.Request) (reply, erro
 	if err != nil {
 		return reply{}, badQuestion{fmt.Errorf("step: %w", err)}
 	}
-	if err := checkRange(from, to, step); err != nil {
-		return reply{}, badQuestion{err}
-	}
 	text := r.Form.Get("query")
-	query, err := s.engine.NewRangeQuery(ctx, s.database, nil, text, from, to, step)
+	query, err := s.rangeQuery(ctx, text, from, to, step)
 	if err != nil {
 		return reply{}, badQuestion{err}
 	}

@@ -24,17 +24,17 @@ type rangePoint struct {
 // mostPoints is the limit of points per series of a result, the same as Prometheus'.
 const mostPoints = 11_000
 
-// checkRange returns an error for a range that cannot be queried.
-func checkRange(from, to time.Time, step time.Duration) error {
+// rangeQuery prepares a query over a range, both ends included.
+func (s *timeline) rangeQuery(ctx context.Context, query string, from, to time.Time, step time.Duration) (promql.Query, error) {
 	switch {
 	case step < time.Millisecond:
-		return fmt.Errorf("a step of %s: want a millisecond or more", step)
+		return nil, fmt.Errorf("a step of %s: want a millisecond or more", step)
 	case to.Before(from):
-		return fmt.Errorf("the end %s is before the start %s", clock(to), clock(from))
+		return nil, fmt.Errorf("the end %s is before the start %s", clock(to), clock(from))
 	case to.Sub(from)/step > mostPoints:
-		return fmt.Errorf("%s in steps of %s are more than %d points", to.Sub(from), step, mostPoints)
+		return nil, fmt.Errorf("%s in steps of %s are more than %d points", to.Sub(from), step, mostPoints)
 	}
-	return nil
+	return s.engine.NewRangeQuery(ctx, s.database, nil, query, from, to, step)
 }
 
 // Range queries values over a range, both ends included. A native histogram has no single value: query a quantile.
@@ -44,10 +44,7 @@ func (s *timeline) Range(ctx context.Context, query string, from, to time.Time, 
 		return nil, err
 	}
 	defer done()
-	if err := checkRange(from, to, step); err != nil {
-		return nil, fmt.Errorf("%s: %w", query, err)
-	}
-	asked, err := s.engine.NewRangeQuery(ctx, s.database, nil, query, from, to, step)
+	asked, err := s.rangeQuery(ctx, query, from, to, step)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)
 	}

@@ -17,7 +17,8 @@ import (
 // too. Further arms start again from the first colour, with another form of their marks.
 var arms = []string{"c0", "c4", "c1", "c3", "c5", "c7", "c6"}
 
-func armClass(c compare.Comparison, arm string) (class string, form int) {
+// ArmClass returns the colour of an arm, and the form of its marks.
+func ArmClass(c compare.Comparison, arm string) (class string, form int) {
 	i := max(0, slices.Index(c.Arms, arm))
 	return arms[i%len(arms)], i
 }
@@ -122,11 +123,21 @@ func counts(c compare.Comparison, of func(arm string) int) string {
 	return "n = " + strings.Join(parts, ", ") + " runs"
 }
 
+// pairCounts is counts of the runs of two arms that are compared.
+func pairCounts(c compare.Comparison, s compare.Stratum, pair compare.Pair) string {
+	return counts(c, func(arm string) int {
+		if arm != pair.A && arm != pair.B {
+			return 0
+		}
+		return len(s.Arms[arm].Runs)
+	})
+}
+
 // legend names the arms that have values to show.
 func legend(c compare.Comparison, has func(arm string) bool) []render.LegendItem {
 	var items []render.LegendItem
 	for _, arm := range c.Arms {
-		if class, _ := armClass(c, arm); has(arm) {
+		if class, _ := ArmClass(c, arm); has(arm) {
 			items = append(items, render.LegendItem{Class: class, Text: arm})
 		}
 	}

@@ -67,12 +67,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.F
 		return render.Figure{}
 	}
 	f := render.Figure{Title: pair.B + " as a multiple of " + pair.A, Full: true}
-	f.Caption = counts(c, func(arm string) int {
-		if arm != pair.A && arm != pair.B {
-			return 0
-		}
-		return len(s.Arms[arm].Runs)
-	}) + ". A mark is the ratio of the means, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it does not matter." + besideOne(rows)
+	f.Caption = pairCounts(c, s, pair) + ". A mark is the ratio of the means, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it does not matter." + besideOne(rows)
 	if without > 0 {
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}

@@ -34,12 +34,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 			extent.take(bytes)
 		}
 	}
-	f.Caption = counts(c, func(arm string) int {
-		if arm != pair.A && arm != pair.B {
-			return 0
-		}
-		return len(s.Arms[arm].Runs)
-	}) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
+	f.Caption = pairCounts(c, s, pair) + fmt.Sprintf("; means by line of the ledger, GiB. Right of 0, %s has more. Of %d lines, %d differ by 32 MiB or more; the others are one. They add up to the difference of the pools.", pair.B, len(l.names()), folded.differ)
 	names := folded.names()
 	return f.DrawTall(74+30*float64(len(names)), 74+46*float64(len(names)), func(width, height float64) *render.Drawing {
 		return drawLedger(names, extent, folded.difference, width, height, f.Title+": "+f.Caption)

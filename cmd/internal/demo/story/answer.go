@@ -3,7 +3,6 @@ package story
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
@@ -45,7 +44,7 @@ func newAnswer(c Campaign) answer {
 		sequence = append(sequence, r.arm)
 	}
 	if s, compared := stratum(c); compared {
-		a.Kind, a.Sequence = "order: "+s.Order.Kind, "Runs in the order of time: "+repeated(sequence)
+		a.Kind, a.Sequence = "order: "+s.Order.Kind, "Runs in the order of time: "+comparison.Sequence(sequence)
 	}
 	if !there {
 		return a
@@ -119,21 +118,4 @@ func (f *finding) take(m compare.Metrics, pair compare.Pair) {
 	if m.EngineReported {
 		f.Title += ", as the engine reports it"
 	}
-}
-
-// repeated shortens repetitions: native ×4, container ×4.
-func repeated(arms []string) string {
-	var parts []string
-	for i := 0; i < len(arms); {
-		n := i
-		for n < len(arms) && arms[n] == arms[i] {
-			n++
-		}
-		part := arms[i]
-		if n-i > 1 {
-			part = fmt.Sprintf("%s ×%d", arms[i], n-i)
-		}
-		parts, i = append(parts, part), n
-	}
-	return strings.Join(parts, ", ")
 }

@@ -8,17 +8,18 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// armClasses are the colours of arms, the baseline first: those of the pages of comparisons.
+// armClasses are colours of lines and marks that differ clearly: the first four of the arms of a comparison.
 var armClasses = [...]string{"c0", "c4", "c1", "c3"}
 
-// armClass returns the colour and the shape of an arm.
+// armClass returns the colour and the form of an arm, as on the pages of comparisons.
 func armClass(c Campaign, arm string) (class string, form int) {
-	if c.Comparison != nil {
-		form = max(0, slices.Index(c.Comparison.Arms, arm))
+	if c.Comparison == nil {
+		return armClasses[0], 0
 	}
-	return armClasses[form%len(armClasses)], form
+	return comparison.ArmClass(*c.Comparison, arm)
 }
 
 // strip has the runs of a campaign as a figure shows them.

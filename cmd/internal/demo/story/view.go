@@ -183,44 +183,55 @@ func notices(p Page) []string {
 	return all
 }
 
-// headline summarises the answers of all campaigns in one paragraph.
-func headline(campaigns []Campaign) string {
-	var answers []string
+// ofMemory returns the texts that are not empty of the campaigns that compare the memory occupied without KV cache, and
+// the name of their baseline.
+func ofMemory(campaigns []Campaign, text func(c Campaign, m compare.Metrics) string) (texts []string, baseline string) {
 	for _, c := range campaigns {
-		pair, there := pairOf(c)
-		if !there {
+		pair, _ := pairOf(c)
+		m := find(pair, compare.MemoryOccupiedWithoutKV)
+		if m == nil {
 			continue
 		}
-		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.Difference != nil {
-			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
+		if one := text(c, *m); one != "" {
+			texts, baseline = append(texts, one), pair.A
 		}
 	}
+	return texts, baseline
+}
+
+// enumerated joins two texts or more.
+func enumerated(texts []string) string {
+	last := len(texts) - 1
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+}
+
+// headline summarises the answers of all campaigns in one paragraph.
+func headline(campaigns []Campaign) string {
+	answers, _ := ofMemory(campaigns, func(c Campaign, m compare.Metrics) string {
+		if m.Difference == nil {
+			return ""
+		}
+		return fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(m))
+	})
 	if len(answers) < 2 {
 		return ""
 	}
-	return "The same two arms differ by " + strings.Join(answers[:len(answers)-1], ", ") + " and " + answers[len(answers)-1] + "."
+	return "The same two arms differ by " + enumerated(answers) + "."
 }
 
 // baselineItself compares the means of the baseline between campaigns: that arm is the same in all, so that a
 // difference comes from the state of the machine at its starts. It is empty unless two campaigns have the baseline.
 func baselineItself(campaigns []Campaign) string {
-	var name string
-	var means []string
-	for _, c := range campaigns {
-		pair, there := pairOf(c)
-		if !there {
-			continue
+	means, name := ofMemory(campaigns, func(c Campaign, m compare.Metrics) string {
+		if m.A.Mean == nil {
+			return ""
 		}
-		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
-			name = pair.A
-			means = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name))
-		}
-	}
+		return fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name)
+	})
 	if len(means) < 2 {
 		return ""
 	}
-	return "In the mean " + name + " itself has " + strings.Join(means[:len(means)-1], ", ") + " and " + means[len(means)-1] +
-		": this measure is also one of what the runs before have read. "
+	return "In the mean " + name + " itself has " + enumerated(means) + ": this measure is also one of what the runs before have read. "
 }
 
 // not lists what the page does not show.
