@@ -156,7 +156,7 @@ func TestASimulationServesItsPagesAndMakesRunsInTurn(t *testing.T) {
 	r.prints(t, 1, "the arms were compared")
 	for url, says := range map[string]string{
 		"http://" + r.options.exporter + exporter.DefaultTelemetryPath: `uma_exporter_mode{mode="simulated"} 1`,
-		"http://" + r.options.exporter + webserver.HealthPath:                   "",
+		"http://" + r.options.exporter + webserver.HealthPath:          "",
 		"http://" + r.options.engine + "/v1/models":                    modelName,
 		"http://" + r.options.engine + pagePath:                        "Simulated by umascope",
 	} {
