@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -10,7 +8,7 @@ import (
 // sourceBanner shows on every page which sources its figures come from.
 func sourceBanner() panel {
 	mode := expr.Select(metric.ExporterMode, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
-	live := []dashboard.DynamicConfigValue{colored(colorGood)}
+	live := colored(colorGood)
 	return names(subject{
 		title:   "Source",
 		means:   "Where the figures of this page come from; *live* is this machine now.",
@@ -26,8 +24,8 @@ func firingAlerts() panel {
 		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
 	}
 	// Severity info is never red: on some machines such alerts always fire.
-	blue := []dashboard.DynamicConfigValue{colored(colorInfo)}
-	orange := []dashboard.DynamicConfigValue{colored(colorDoubt)}
+	blue := colored(colorInfo)
+	orange := colored(colorDoubt)
 	return names(subject{
 		title:   "Alerts",
 		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",

@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -31,7 +30,7 @@ func compareRuns() panel {
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
 	mode := expr.Select(metric.RunTelemetryMode, chosenRuns()).Equals(expr.Number(1)).Max(expr.By(metric.LabelRun, metric.LabelMode))
 	simulated := onThisHost(ofHistory(metric.RunSimulated))
-	figureOf := func(title string, d metric.Definer, look []dashboard.DynamicConfigValue, m ...expr.Matcher) figure {
+	figureOf := func(title string, d metric.Definer, look look, m ...expr.Matcher) figure {
 		return figure{title: title, expr: onThisHost(ofHistory(d, m...)), look: look}
 	}
 	farthest := expr.Select(metric.RunZScore, chosenRuns()).Abs().Max(expr.By(metric.LabelRun))
@@ -42,25 +41,25 @@ func compareRuns() panel {
 		wrong:  "runs of one arm do not agree among themselves, or the first after a change of arms stands out: then a mean of the arm says little.",
 		noData: noRuns,
 		keys: []key{
-			{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{width(230), pathsFrom(
+			{label: metric.LabelRun, title: "Run", look: looks(width(230), linked(
 				path{"Take it as run A (baseline)", addressOfOtherA},
 				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
-				path{"Details of the run", addressOfRun("Started", "Ended")})}},
+				path{"Details of the run", addressOfRun("Started", "Ended")}))},
 			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(95)},
 			{label: metric.LabelEngine, title: "Engine", look: ofWidth(70)}, {label: metric.LabelModel, title: "Model", look: ofWidth(120)},
 			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(85)},
 		},
 		figures: []figure{
-			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
-			figureOf("Valid", metric.RunValid, append(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
-			{title: "Simulated", look: append(yesOrNo(colorDoubt), width(80)),
+			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: width(165)},
+			figureOf("Valid", metric.RunValid, looks(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
+			{title: "Simulated", look: looks(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
 			figureOf("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes, nil),
 			figureOf("KV cache", metric.RunKVCapacityBytes, nil),
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
 			{title: "Farthest", expr: onThisHost(farthest)},
-			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
+			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: width(165)},
 		},
 		sortBy: "Started", desc: true,
 	})

@@ -1,19 +1,5 @@
 package dashboards
 
-import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
-// path is one of several links of a cell.
-type path struct{ title, address string }
-
-// pathsFrom links the cells of a column to several addresses.
-func pathsFrom(paths ...path) dashboard.DynamicConfigValue {
-	var links []map[string]any
-	for _, p := range paths {
-		links = append(links, map[string]any{"title": p.title, "url": p.address, "targetBlank": false})
-	}
-	return dashboard.DynamicConfigValue{Id: "links", Value: links}
-}
-
 // addressOfCandidate is the address of the comparison with the run of a cell as run B, in the time range of that run,
 // which is that of the curves.
 func addressOfCandidate(start, end string) string {

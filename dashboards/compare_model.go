@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -62,7 +61,7 @@ const (
 )
 
 func colouredFigure(title string, e expr.Expr, color string) figure {
-	return figure{title: title, expr: e, look: []dashboard.DynamicConfigValue{colored(color)}}
+	return figure{title: title, expr: e, look: colored(color)}
 }
 
 func whenReadyByModel() []figure {

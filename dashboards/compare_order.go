@@ -1,20 +1,16 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 // inspectable lets users open cells whose text is longer than their column.
-func inspectable() dashboard.DynamicConfigValue {
-	return dashboard.DynamicConfigValue{Id: "custom.inspect", Value: true}
-}
+func inspectable() look { return look{{Id: "custom.inspect", Value: true}} }
 
 // ofWidth is the look of a column of texts of any length.
-func ofWidth(pixels int) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{width(pixels), inspectable()}
+func ofWidth(pixels int) look {
+	return looks(width(pixels), inspectable())
 }
 
 // orderShades are the orders in which arms can follow each other, in words and colours.
@@ -60,7 +56,7 @@ func compareWarnings() panel {
 		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
 		wrong:   "*blocked_order*, *pair_drift*, *drift* of arms without pairs, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
 		noData:  "no warning, or " + noComparison,
-		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(170)}, {label: metric.LabelDetail, title: "What it found", look: []dashboard.DynamicConfigValue{inspectable()}}},
+		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(170)}, {label: metric.LabelDetail, title: "What it found", look: inspectable()}},
 		figures: []figure{{title: "Said", expr: said}},
 		sortBy:  "Code",
 	}).WithTransformation(unshown("Said"))
@@ -77,7 +73,7 @@ func compareFairness() panel {
 		keys: stratumKeys(key{label: metric.LabelItem, title: "Item", look: ofWidth(185)},
 			key{label: metric.LabelBaselineValue, title: "Baseline", look: ofWidth(150)},
 			key{label: metric.LabelCandidateValue, title: "Candidate", look: ofWidth(150)}),
-		figures: []figure{{title: "Differs", expr: items, look: append(yesOrNo(colorDoubt), width(70))}},
+		figures: []figure{{title: "Differs", expr: items, look: looks(yesOrNo(colorDoubt), width(70))}},
 		sortBy:  "Differs", desc: true,
 	})
 }
@@ -91,8 +87,8 @@ func compareDrift() panel {
 		noData: "fewer runs than a correlation needs, or " + noComparison,
 		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(185)}, key{label: metric.LabelArm, title: "Arm", look: ofWidth(75)}),
 		figures: []figure{
-			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each), look: []dashboard.DynamicConfigValue{width(85)}},
-			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: append(yesOrNo(colorDoubt), width(115))},
+			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each), look: width(85)},
+			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: looks(yesOrNo(colorDoubt), width(115))},
 			{title: "After a change", expr: ofPair(metric.ComparisonAfterSwitchStandsOut).Max(each), look: yesOrNo(colorDoubt)},
 		},
 		sortBy: "Beyond chance", desc: true,

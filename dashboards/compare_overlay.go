@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -27,16 +26,14 @@ func ofHost(e expr.Expr) func(expr.Matcher) expr.Expr {
 func overlay(s subject, curves ...curve) *timeseries.PanelBuilder {
 	s.means += moved
 	s.noData = "one of the runs is not chosen, or " + noCurves
+	var both []figure
 	for _, c := range curves {
-		s.queries = append(s.queries, query{"A: " + c.name, c.of(isRunA()).OffsetBy("shift")}, query{"B: " + c.name, c.of(isRunB())})
+		both = append(both,
+			figure{title: "A: " + c.name, expr: c.of(isRunA()).OffsetBy("shift"), look: looks(dashed(), colored(c.color))},
+			figure{title: "B: " + c.name, expr: c.of(isRunB()), look: colored(c.color)})
 	}
-	built := series(s).FillOpacity(0)
-	for _, c := range curves {
-		built = built.
-			OverrideByName("A: "+c.name, append(dashed(), colored(c.color))).
-			OverrideByName("B: "+c.name, []dashboard.DynamicConfigValue{colored(c.color)})
-	}
-	return built
+	s.queries = queriesOf(both)
+	return painted(series(s).FillOpacity(0), both)
 }
 
 func overLatency() panel {
@@ -68,20 +65,13 @@ func colorOfLine(line string) string {
 
 // memoryOfTwo is the pool while one of the two runs lasted. Both panels have one height, as both runs are of the chosen host.
 func memoryOfTwo(title string, of []figure) panel {
-	s := subject{
-		title:  title,
-		means:  "The pool while the run lasted, in parts that add up to it, with the same time and the same scale for both runs. Run B is as it was stored; run A is moved to begin with it. Two runs are no verdict.",
-		wrong:  "*cache* is higher in one run when *held for the GPU* begins to grow: that run had less free memory to size its KV cache from.",
-		noData: "the run is not chosen, or " + noCurves,
-	}
-	for _, f := range of {
-		s.queries = append(s.queries, query{f.title, f.expr})
-	}
-	built := areas(s)
-	for _, f := range of {
-		built = built.OverrideByName(f.title, f.look)
-	}
-	return built
+	return painted(areas(subject{
+		title:   title,
+		means:   "The pool while the run lasted, in parts that add up to it, with the same time and the same scale for both runs. Run B is as it was stored; run A is moved to begin with it. Two runs are no verdict.",
+		wrong:   "*cache* is higher in one run when *held for the GPU* begins to grow: that run had less free memory to size its KV cache from.",
+		noData:  "the run is not chosen, or " + noCurves,
+		queries: queriesOf(of),
+	}), of)
 }
 
 func memoryOfA() panel { return memoryOfTwo("Memory of run A", poolOfA()) }
@@ -98,10 +88,9 @@ func poolOfA() []figure {
 
 // poolDuring are the parts of the pool while a run lasts.
 func poolDuring(run expr.Matcher) []figure {
-	var parts []figure
-	for _, p := range poolParts() {
-		bytes := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())
-		parts = append(parts, figure{title: p.title, expr: bytes.DuringRuns(run), look: []dashboard.DynamicConfigValue{colored(p.color)}})
+	parts := poolFigures()
+	for i := range parts {
+		parts[i].expr = parts[i].expr.DuringRuns(run)
 	}
 	return parts
 }

@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -42,17 +40,17 @@ func comparedRuns() panel {
 		wrong:  "runs were left out as invalid in one arm and not in the other, or none is good enough for decisions: the verdict stands on that.",
 		noData: noComparison,
 		keys: stratumKeys(
-			key{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{width(230), pathsFrom(
+			key{label: metric.LabelRun, title: "Run", look: looks(width(230), linked(
 				path{"Details of the run", addressOfRun("Started", "Ended")},
 				path{"Take it as run A (baseline)", addressOfOtherA},
-				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")})}},
+				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")}))},
 			key{label: metric.LabelArm, title: "Arm", look: ofWidth(80)},
-			key{label: metric.LabelGrade, title: "Grade", look: append(textCells(worthShades()...), width(120))},
-			key{label: metric.LabelDetail, title: "Why no more", look: []dashboard.DynamicConfigValue{inspectable()}}),
+			key{label: metric.LabelGrade, title: "Grade", look: looks(textCells(worthShades()...), width(120))},
+			key{label: metric.LabelDetail, title: "Why no more", look: inspectable()}),
 		figures: []figure{
 			{title: "Known", expr: runsOfPair()},
-			{title: "Started", expr: timesOfPair(metric.RunStartTimestampSeconds), look: wide(165)},
-			{title: "Ended", expr: timesOfPair(metric.RunEndTimestampSeconds), look: wide(165)},
+			{title: "Started", expr: timesOfPair(metric.RunStartTimestampSeconds), look: width(165)},
+			{title: "Ended", expr: timesOfPair(metric.RunEndTimestampSeconds), look: width(165)},
 		},
 		sortBy: "Run",
 	}).WithTransformation(unshown("Known"))
@@ -68,12 +66,12 @@ func savedComparisons() panel {
 		wrong:  "the one that is chosen above is not the newest, and you took it for that.",
 		noData: noComparison,
 		keys: []key{
-			{label: metric.LabelComparison, title: "Comparison", look: []dashboard.DynamicConfigValue{inspectable(), linked("Show this comparison", addressOfComparison)}},
+			{label: metric.LabelComparison, title: "Comparison", look: looks(inspectable(), linked(path{"Show this comparison", addressOfComparison}))},
 			{label: metric.LabelComparedBy, title: "By", look: ofWidth(90)},
 		},
 		figures: []figure{
-			{title: "Saved", expr: saved.Times(by, expr.On(metric.LabelComparison).GroupLeft(metric.LabelComparedBy)).Milliseconds(), look: wide(165)},
-			{title: "Simulated", expr: expr.Select(metric.ComparisonSimulated).Max(byName), look: append(yesOrNo(colorDoubt), width(85))},
+			{title: "Saved", expr: saved.Times(by, expr.On(metric.LabelComparison).GroupLeft(metric.LabelComparedBy)).Milliseconds(), look: width(165)},
+			{title: "Simulated", expr: expr.Select(metric.ComparisonSimulated).Max(byName), look: looks(yesOrNo(colorDoubt), width(85))},
 		},
 		sortBy: "Saved", desc: true,
 	})

@@ -3,8 +3,6 @@ package dashboards
 import (
 	"slices"
 
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -49,9 +47,9 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
 	figures := slices.Concat(
-		[]figure{{title: "Decides", expr: decides, look: append(yesOrNo(colorNeutral), width(75))}},
+		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(75))}},
 		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
-		[]figure{{title: "Runs needed", expr: needed, look: wide(100)}})
+		[]figure{{title: "Runs needed", expr: needed, look: width(100)}})
 	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
@@ -60,7 +58,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(265)},
-			key{label: metric.LabelVerdict, title: "Verdict", look: append(textCells(verdictShades()...), width(230))}),
+			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),
 		figures: figures,
 		sortBy:  "Metric",
 	})
@@ -115,7 +113,7 @@ func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 }
 
 // yesOrNo shows 0 and 1 as no and yes, with a colour for yes.
-func yesOrNo(color string) []dashboard.DynamicConfigValue {
+func yesOrNo(color string) look {
 	return textCells(shade{"0", "no", "transparent"}, shade{"1", "yes", color})
 }
 

@@ -3,8 +3,6 @@ package dashboards
 import (
 	"slices"
 
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -78,7 +76,7 @@ func cgroupList() panel {
 		means:  "Each cgroup with all below it, so that lines contain each other. *Footprint* is what it takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory. " + blind + " *Limit misses* is the share of its memory that is held so.",
 		wrong:  "*GPU, not charged* is large where a limit is set: the limit protects nobody from this container.",
 		noData: noCgroups,
-		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: []dashboard.DynamicConfigValue{width(260)}}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: width(260)}},
 		figures: []figure{
 			{title: "Footprint", expr: listed(metric.CgroupFootprintBytes)},
 			{title: "GPU, not charged", expr: listed(metric.CgroupGPUMemoryBytes)},

@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -67,11 +65,11 @@ func runsNow() panel {
 			{"{{run}}: {{arm}}, {{scenario}}", active.Unless(simulated, same)},
 			{"{{run}}: simulated engine", simulated.And(active, same)},
 		},
-	}, steps(colorInfo)).OverrideByRegexp("/simulated engine$/", []dashboard.DynamicConfigValue{colored(colorDoubt)})
+	}, steps(colorInfo)).OverrideByRegexp("/simulated engine$/", colored(colorDoubt))
 }
 
 func requestsByStatus() panel {
-	looks := []struct{ status, title, color string }{
+	statuses := []struct{ status, title, color string }{
 		{metric.RequestOK, "ok", "dark-blue"},
 		{metric.RequestHTTP, "refused with an HTTP status", "dark-orange"},
 		{metric.RequestInBand, "error inside the stream", "light-orange"},
@@ -80,20 +78,18 @@ func requestsByStatus() panel {
 		{metric.RequestCancelled, "cancelled", "#808080"},
 		{metric.RequestConnect, "not connected", "dark-purple"},
 	}
-	s := subject{
-		title:  "Requests ended, by status",
-		means:  "Requests that ended, by how they ended, stacked. An HTTP status of 200 alone is not *ok*: the stream has to end well too.",
-		wrong:  "anything but *ok* is there, or the rate is below what the run asks for.",
-		noData: noLoad,
+	var ended []figure
+	for _, s := range statuses {
+		requests := loadPerSecond(metric.LoadRequestsTotal, allRuns(), expr.Is(metric.LabelStatus, s.status))
+		ended = append(ended, figure{title: s.title, expr: requests, look: colored(s.color)})
 	}
-	for _, l := range looks {
-		s.queries = append(s.queries, query{l.title, loadPerSecond(metric.LoadRequestsTotal, allRuns(), expr.Is(metric.LabelStatus, l.status))})
-	}
-	built := areas(s)
-	for _, l := range looks {
-		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
-	}
-	return built
+	return painted(areas(subject{
+		title:   "Requests ended, by status",
+		means:   "Requests that ended, by how they ended, stacked. An HTTP status of 200 alone is not *ok*: the stream has to end well too.",
+		wrong:   "anything but *ok* is there, or the rate is below what the run asks for.",
+		noData:  noLoad,
+		queries: queriesOf(ended),
+	}), ended)
 }
 
 func failedShare() panel {
@@ -114,8 +110,8 @@ func failedShare() panel {
 			{"given up {{run}}", shareOf(loadPerSecond(metric.LoadRequestsTotal, byRun(), expr.Is(metric.LabelStatus, metric.RequestCancelled)), all)},
 		},
 	}).Min(0).
-		OverrideByRegexp("/^failed/", []dashboard.DynamicConfigValue{colored(colorBad)}).
-		OverrideByRegexp("/^given up/", append(dashed(), colored(colorUnknown)))
+		OverrideByRegexp("/^failed/", colored(colorBad)).
+		OverrideByRegexp("/^given up/", looks(dashed(), colored(colorUnknown)))
 }
 
 func goodput() panel {

@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -26,9 +24,9 @@ func outputTokens() panel {
 		},
 	}).
 		Min(0).
-		OverrideByName("client, of answers that ended", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName("client, stream events", []dashboard.DynamicConfigValue{colored("light-blue")}).
-		OverrideByName("engine", append(dashed(), colored("dark-green")))
+		OverrideByName("client, of answers that ended", colored("dark-blue")).
+		OverrideByName("client, stream events", colored("light-blue")).
+		OverrideByName("engine", looks(dashed(), colored("dark-green")))
 }
 
 func inputTokens() panel {
@@ -43,8 +41,8 @@ func inputTokens() panel {
 		},
 	}).
 		Min(0).
-		OverrideByName("client", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName("engine", append(dashed(), colored("dark-green")))
+		OverrideByName("client", colored("dark-blue")).
+		OverrideByName("engine", looks(dashed(), colored("dark-green")))
 }
 
 func requestsInFlight() panel {
@@ -65,11 +63,11 @@ func requestsInFlight() panel {
 		},
 	}).
 		Min(0).
-		OverrideByName("client", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName("engine, running", append(dashed(), colored("dark-green"))).
-		OverrideByName("engine, waiting", append(dashed(), colored("dark-orange"))).
-		OverrideByName("engine, put off", append(dashed(), colored("dark-purple"))).
-		OverrideByName("engine, either", append(dashed(), colored("light-green")))
+		OverrideByName("client", colored("dark-blue")).
+		OverrideByName("engine, running", looks(dashed(), colored("dark-green"))).
+		OverrideByName("engine, waiting", looks(dashed(), colored("dark-orange"))).
+		OverrideByName("engine, put off", looks(dashed(), colored("dark-purple"))).
+		OverrideByName("engine, either", looks(dashed(), colored("light-green")))
 }
 
 // vllmQuantile is a quantile of a histogram of vLLM on the chosen host, of all its models together. It is
@@ -104,7 +102,7 @@ func firstTokenBeside() panel {
 	}
 	s.queries = append(s.queries, query{"p99 queueing in the engine", vllmQuantile(slow, metric.VLLMRequestQueueTimeSeconds)})
 	return quantiles(s, "/engine/").
-		OverrideByName("p99 queueing in the engine", []dashboard.DynamicConfigValue{colored("dark-purple")})
+		OverrideByName("p99 queueing in the engine", colored("dark-purple"))
 }
 
 func perTokenBeside() panel {

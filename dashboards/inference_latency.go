@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -41,8 +40,8 @@ func loadHeat(s subject, h metric.Histogram) panel {
 // quantiles draws p50 and p99 in their colours, and dashes what a pattern finds in the legend.
 func quantiles(s subject, dash string) *timeseries.PanelBuilder {
 	built := series(s).Min(0).FillOpacity(0).
-		OverrideByRegexp("/^p50/", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByRegexp("/^p99/", []dashboard.DynamicConfigValue{colored("dark-orange")})
+		OverrideByRegexp("/^p50/", colored("dark-blue")).
+		OverrideByRegexp("/^p99/", colored("dark-orange"))
 	if dash != "" {
 		built = built.OverrideByRegexp(dash, dashed())
 	}

@@ -1,23 +1,27 @@
 package dashboards
 
-import "github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 // Names of the pages that are targets of links.
 const (
 	runPageName     = "run-detail"
 	comparePageName = "compare-runs"
 )
 
-// linked links the cells of a column, or the points of a series, to an address, in which Grafana fills in its
-// variables.
-func linked(title, url string) dashboard.DynamicConfigValue {
-	return dashboard.DynamicConfigValue{Id: "links", Value: []map[string]any{{"title": title, "url": url, "targetBlank": false}}}
+// path is one of the links of a cell.
+type path struct{ title, address string }
+
+// linked links the cells of a column, or the points of a series, to addresses, in which Grafana fills in its variables.
+func linked(paths ...path) look {
+	var links []map[string]any
+	for _, p := range paths {
+		links = append(links, map[string]any{"title": p.title, "url": p.address, "targetBlank": false})
+	}
+	return look{{Id: "links", Value: links}}
 }
 
 // toRun links the cells of a column of runs to the page of the run, in the time range of the run. The same line needs
 // columns of these titles with its start and end, in milliseconds.
-func toRun(start, end string) dashboard.DynamicConfigValue {
-	return linked("Details of the run", addressOfRun(start, end))
+func toRun(start, end string) look {
+	return linked(path{"Details of the run", addressOfRun(start, end)})
 }
 
 // addressOfRun is the address of the page of the run in a cell.
@@ -31,13 +35,8 @@ func during(start, end string) string {
 }
 
 // toPage links to another page, with the same time range and host.
-func toPage(name, title string) dashboard.DynamicConfigValue {
-	return linked(title, "/d/"+tag+"-"+name+"?${__url_time_range}&${datasource:queryparam}&${host:queryparam}")
-}
-
-// leadingTo links a number to a page.
-func leadingTo(name, title string) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{toPage(name, title)}
+func toPage(name, title string) look {
+	return linked(path{title, "/d/" + tag + "-" + name + "?${__url_time_range}&${datasource:queryparam}&${host:queryparam}"})
 }
 
 // quoted writes the title of a column as an index.

@@ -69,7 +69,7 @@ func TestCellsLeadToOtherPagesWithTimeAndVariables(t *testing.T) {
 }
 
 func TestALinkToARunTakesItsTimeFromTheColumnsOfTheTable(t *testing.T) {
-	links, ok := toRun("Started", "Ended").Value.([]map[string]any)
+	links, ok := toRun("Started", "Ended")[0].Value.([]map[string]any)
 	if !ok || len(links) != 1 {
 		t.Fatalf("%v", links)
 	}

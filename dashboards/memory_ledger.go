@@ -34,24 +34,30 @@ func ledgerLines() []ledgerLine {
 	}
 }
 
+// ledgerFigures are the lines in their colours.
+func ledgerFigures(of func(line string) expr.Expr) []figure {
+	var figures []figure
+	for _, l := range ledgerLines() {
+		figures = append(figures, figure{title: l.title, expr: of(l.line), look: colored(l.color)})
+	}
+	return figures
+}
+
+// ledgerLineNow is a line of the ledger of the chosen host.
+func ledgerLineNow(line string) expr.Expr {
+	return one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, line))
+}
+
 func ledger() panel {
-	s := subject{
-		title:  "Ledger of the pool",
-		means:  "The pool, split into lines that add up to it at every moment. From below: processes, kernel, what nobody names, cache, free. A negative remainder hangs below zero.",
-		wrong:  "*unattributed* grows while no process starts, *page cache* takes what a server is about to need, or a line stays after its owner has stopped.",
-		noData: noExporter,
-	}
-	for _, l := range ledgerLines() {
-		s.queries = append(s.queries, query{l.title, one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, l.line))})
-	}
-	s.queries = append(s.queries, query{"pool", one(metric.MemoryPoolBytes)})
-	built := areas(s).
-		Legend(legend(common.LegendPlacementRight)).
-		OverrideByName("pool", limit("text"))
-	for _, l := range ledgerLines() {
-		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
-	}
-	return built
+	lines := ledgerFigures(ledgerLineNow)
+	pool := areas(subject{
+		title:   "Ledger of the pool",
+		means:   "The pool, split into lines that add up to it at every moment. From below: processes, kernel, what nobody names, cache, free. A negative remainder hangs below zero.",
+		wrong:   "*unattributed* grows while no process starts, *page cache* takes what a server is about to need, or a line stays after its owner has stopped.",
+		noData:  noExporter,
+		queries: append(queriesOf(lines), query{"pool", one(metric.MemoryPoolBytes)}),
+	})
+	return painted(pool.Legend(legend(common.LegendPlacementRight)).OverrideByName("pool", limit("text")), lines)
 }
 
 // byHolder groups by the labels of holders of GPU memory; a process on several devices is one holder.
@@ -60,38 +66,30 @@ func byHolder() expr.Grouping {
 }
 
 func holders() panel {
-	s := subject{
-		title:  "GPU memory by process",
-		means:  "The memory that GPUs take theirs from, which is the pool or the GPUs' own: what each process has allocated of it, touched or not, what else is occupied, and what is free. Only the largest holders have a series of their own; the others are in *other occupied*.",
-		wrong:  "a process is there that should have ended, or one grows while its server answers nothing.",
-		noData: noExporter,
-	}
-	for _, f := range holdings() {
-		s.queries = append(s.queries, query{f.title, f.expr})
-	}
-	return areas(s).
-		OverrideByName(otherOccupied, []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName(metric.LineFree, []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))})
+	return painted(areas(subject{
+		title:   "GPU memory by process",
+		means:   "The memory that GPUs take theirs from, which is the pool or the GPUs' own: what each process has allocated of it, touched or not, what else is occupied, and what is free. Only the largest holders have a series of their own; the others are in *other occupied*.",
+		wrong:   "a process is there that should have ended, or one grows while its server answers nothing.",
+		noData:  noExporter,
+		queries: queriesOf(holdings()),
+	}), holdings())
 }
-
-// placesOfLines are the positions of lines of the ledger in the vocabulary, from 1. An absent line has none.
-const otherOccupied = "other occupied"
 
 // holdings are the holders of GPU memory and the rest of what they hold it of: the pool, or the memory of all GPUs together
 // where that is not in the pool.
 func holdings() []figure {
-	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
+	inPool := ledgerLineNow(metric.LineGPUProcess)
 	ofGPUs := func(d metric.Definer) expr.Expr { return each(d).Sum(byHost()).Unless(inPool) }
 	host := expr.On(metric.LabelHost)
 
-	poolFree := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree))
+	poolFree := ledgerLineNow(metric.LineFree)
 	used, total := ofGPUs(metric.GPUMemoryUsedBytes), ofGPUs(metric.GPUMemoryTotalBytes)
 	occupied := used.Or(one(metric.MemoryPoolBytes).Minus(poolFree, host))
 	held := each(metric.GPUProcessMemoryBytes)
 	return []figure{
 		{title: "{{comm}} ({{pid}})", expr: held.Sum(byHolder())},
-		{title: otherOccupied, expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied)},
-		{title: metric.LineFree, expr: total.Minus(used, host).Or(poolFree)},
+		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored("dark-blue")},
+		{title: metric.LineFree, expr: total.Minus(used, host).Or(poolFree), look: colored(colorOfLine(metric.LineFree))},
 	}
 }
 
@@ -101,7 +99,7 @@ func holderList() panel {
 		means:   "The processes that hold GPU memory at the end of the time range, with the cgroup (container or service) they run in. None of it is charged to that cgroup.",
 		wrong:   "a cgroup holds more than its memory limit: the limit does not cover GPU memory and will not stop it.",
 		noData:  noHolder,
-		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(60)}, {label: metric.LabelCgroup, title: "Cgroup", look: wide(150)}},
+		keys:    []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: width(60)}, {label: metric.LabelCgroup, title: "Cgroup", look: width(150)}},
 		figures: []figure{{title: "GPU memory", expr: each(metric.GPUProcessMemoryBytes).Sum(byHolder())}},
 		sortBy:  "GPU memory", desc: true,
 	})
@@ -138,11 +136,10 @@ func placesOfLines(of func(line string) expr.Expr) expr.Expr {
 	var places expr.Expr
 	for i, line := range metric.LedgerLines() {
 		place := of(line).Clamp(float64(i+1), float64(i+1))
-		if i == 0 {
-			places = place
-		} else {
-			places = places.Or(place)
+		if i > 0 {
+			place = places.Or(place)
 		}
+		places = place
 	}
 	return places
 }

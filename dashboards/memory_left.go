@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -13,7 +12,7 @@ import (
 func leftOver() panel {
 	t := metric.AlertThresholds()
 	floor := func(f metric.Floor) expr.Expr { return expr.AtFloor(f, onHost()).InPool(onHost()) }
-	free := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree))
+	free := ledgerLineNow(metric.LineFree)
 	pool, available := one(metric.MemoryPoolBytes), one(metric.MemoryAvailableBytes)
 	return areas(subject{
 		title: "Available and free memory",
@@ -31,9 +30,9 @@ func leftOver() panel {
 			{"critical floor", floor(t.AvailableCritical)},
 		},
 	}).
-		OverrideByName("unavailable", []dashboard.DynamicConfigValue{colored("dark-green")}).
-		OverrideByName("available, not free", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LinePageCache))}).
-		OverrideByName("free", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))}).
+		OverrideByName("unavailable", colored("dark-green")).
+		OverrideByName("available, not free", colored(colorOfLine(metric.LinePageCache))).
+		OverrideByName("free", colored(colorOfLine(metric.LineFree))).
 		OverrideByName("available", limit("text")).
 		OverrideByName("cache not yet written", limit("yellow")).
 		OverrideByName("warning floor", limit("orange")).
@@ -70,7 +69,7 @@ func unattributed() panel {
 		means:   "Memory of the pool that neither the kernel nor the driver's process list names, signed and never clamped.",
 		wrong:   "it keeps growing while no process is on the GPU (a leak, or pools that the driver keeps), or is clearly negative.",
 		noData:  noExporter,
-		queries: []query{{"unattributed", one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineUnattributed))}},
+		queries: []query{{"unattributed", ledgerLineNow(metric.LineUnattributed)}},
 	}).AxisCenteredZero(true)
 }
 

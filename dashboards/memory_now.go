@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -27,7 +26,7 @@ func memoryNow() panel {
 
 // memoriesNow are the parts of the pool, and of GPU memory outside of the pool, by name: pool, GPU 0, GPU 1.
 func memoriesNow() []figure {
-	inPool := one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineGPUProcess))
+	inPool := ledgerLineNow(metric.LineGPUProcess)
 	ofGPUs := func(e expr.Expr) expr.Expr {
 		own := numbered(e.Unless(inPool, expr.On(metric.LabelHost)))
 		return own.Copied(metric.LabelGPU, "(.*)", metric.LabelName, "GPU $1").Max(expr.By(metric.LabelName))
@@ -44,7 +43,7 @@ func memoriesNow() []figure {
 		if e, there := own[p.lines[0]]; there {
 			part = part.Or(ofGPUs(e))
 		}
-		figures = append(figures, figure{title: p.title, expr: part, look: []dashboard.DynamicConfigValue{colored(p.color)}})
+		figures = append(figures, figure{title: p.title, expr: part, look: colored(p.color)})
 	}
 	return figures
 }

@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -48,8 +46,8 @@ func ledgerNow() panel {
 		noData: noExporter,
 		keys:   []key{{label: metric.LabelLine, title: "Line", look: textCells(shades...)}},
 		figures: []figure{
-			{title: "Bytes", expr: line.Max(expr.By(metric.LabelLine)), look: []dashboard.DynamicConfigValue{width(90)}},
-			{title: "Share", expr: share.Max(expr.By(metric.LabelLine)), look: []dashboard.DynamicConfigValue{width(80), {Id: "decimals", Value: 1}}},
+			{title: "Bytes", expr: line.Max(expr.By(metric.LabelLine)), look: width(90)},
+			{title: "Share", expr: share.Max(expr.By(metric.LabelLine)), look: looks(width(80), look{{Id: "decimals", Value: 1}})},
 		},
 		sortBy: "Bytes", desc: true,
 	})
@@ -89,13 +87,13 @@ func cgroupShares() panel {
 		means:  "What cgroups (containers, services, users) have of the pool at the end of the time range; each contains those below it, so that lines do not add up. *Charged* is what their limits count, *GPU* what no limit counts; *footprint* is charged memory without cache that is easily dropped, and GPU memory. Footprint and share are there only where GPU memory comes from the pool.",
 		wrong:  "a container that has ended still has a share, or two containers together have more than the pool can give.",
 		noData: "no cgroup is shown, or no exporter answers",
-		keys:   []key{{label: metric.LabelName, title: "Container or cgroup", look: wide(150)}, {label: metric.LabelPod, title: "Pod", look: wide(60)}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup", look: width(150)}, {label: metric.LabelPod, title: "Pod", look: width(60)}},
 		figures: []figure{
-			{title: "Share", expr: of(share), look: append([]dashboard.DynamicConfigValue{{Id: "decimals", Value: 1}}, width(60))},
-			{title: "Footprint", expr: of(footprint), look: wide(75)},
-			{title: "GPU", expr: of(each(metric.CgroupGPUMemoryBytes)), look: wide(75)},
-			{title: "Charged", expr: of(each(metric.CgroupMemoryCurrentBytes)), look: wide(75)},
-			{title: "Page cache", expr: of(pageCacheOf()), look: wide(75)},
+			{title: "Share", expr: of(share), look: looks(look{{Id: "decimals", Value: 1}}, width(60))},
+			{title: "Footprint", expr: of(footprint), look: width(75)},
+			{title: "GPU", expr: of(each(metric.CgroupGPUMemoryBytes)), look: width(75)},
+			{title: "Charged", expr: of(each(metric.CgroupMemoryCurrentBytes)), look: width(75)},
+			{title: "Page cache", expr: of(pageCacheOf()), look: width(75)},
 		},
 		sortBy: "Footprint", desc: true,
 	})
@@ -113,5 +111,5 @@ func gpuOwnMemory() panel {
 			{"in use, GPU {{gpu}}", numbered(used)},
 			{"free, GPU {{gpu}}", numbered(free)},
 		},
-	}).OverrideByRegexp("/^free, /", []dashboard.DynamicConfigValue{colored(colorOfLine(metric.LineFree))})
+	}).OverrideByRegexp("/^free, /", colored(colorOfLine(metric.LineFree)))
 }

@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -48,7 +46,7 @@ func alertList() panel {
 		},
 		figures: []figure{
 			{title: "Look", expr: byUrgency(), look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
-			{title: "Since", expr: firingSince().Milliseconds(), look: []dashboard.DynamicConfigValue{width(160)}},
+			{title: "Since", expr: firingSince().Milliseconds(), look: width(160)},
 		},
 		sortBy: "Look",
 	})
@@ -82,7 +80,7 @@ func runNow() panel {
 			{"{{arm}}, {{scenario}}: {{phase}}", phase.Times(run, expr.On(metric.LabelHost, metric.LabelRun).GroupLeft(metric.LabelArm, metric.LabelScenario))},
 			{"engine of the run is simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
 		},
-	}, steps(colorInfo)).OverrideByName("engine of the run is simulated", []dashboard.DynamicConfigValue{colored(colorDoubt)})
+	}, steps(colorInfo)).OverrideByName("engine of the run is simulated", colored(colorDoubt))
 }
 
 func kvNow() panel {
@@ -92,7 +90,7 @@ func kvNow() panel {
 		wrong:   "it stays at 100 %: requests wait, or are thrown out of the batch and computed again.",
 		noData:  "no engine tells",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
-	}).OverrideByName("KV cache", leadingTo(storagePageName, "KV cache and storage"))
+	}).OverrideByName("KV cache", toPage(storagePageName, "KV cache and storage"))
 }
 
 func busyNow() panel {
@@ -102,7 +100,7 @@ func busyNow() panel {
 		wrong:   "it is low while requests wait, or high while none is there.",
 		noData:  "no GPU",
 		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},
-	}).OverrideByName("utilisation", leadingTo(thermalPageName, "Thermal and power"))
+	}).OverrideByName("utilisation", toPage(thermalPageName, "Thermal and power"))
 }
 
 // engineAnswers shows for each page of an engine whether it answers, and the model of those that do.
@@ -123,7 +121,7 @@ func engines() panel {
 		means:  "The engines whose pages the exporter reads, which models they say they serve, their requests, and the share of the KV cache that these hold. A name proves nothing about the weights. A frontend and the engines behind it count the same requests.",
 		wrong:  "an engine does not answer while a run measures, another model is served than you think, or requests wait while few run.",
 		noData: "no engine is set up in the exporter (`--engine`), or no exporter answers",
-		keys: []key{{label: metric.LabelEngine, title: "Engine", look: leadingTo(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
+		keys: []key{{label: metric.LabelEngine, title: "Engine", look: toPage(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
 			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page"}},
 		figures: []figure{
 			{title: "Answers", expr: engineAnswers(),

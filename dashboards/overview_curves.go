@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -26,31 +25,38 @@ func poolParts() []poolPart {
 	}
 }
 
+// poolFigures are the parts in their colours.
+func poolFigures() []figure {
+	var figures []figure
+	for _, p := range poolParts() {
+		bytes := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())
+		figures = append(figures, figure{title: p.title, expr: bytes, look: colored(p.color)})
+	}
+	return figures
+}
+
 func poolSplit() panel {
 	t := metric.AlertThresholds()
 	floor := func(f metric.Floor) expr.Expr { return expr.AtFloor(f, onHost()).InPool(onHost()) }
-	s := subject{
+	parts := poolFigures()
+	for i := range parts {
+		parts[i].look = looks(parts[i].look, toPage(memoryPageName, "Unified memory"))
+	}
+	pool := areas(subject{
 		title:  "Where the memory is",
 		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
 		wrong:  "*available* nears a floor, *cache* takes what a server is about to need, or *unattributed* grows while nothing starts.",
 		noData: noExporter,
-	}
-	for _, p := range poolParts() {
-		s.queries = append(s.queries, query{p.title, each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())})
-	}
-	s.queries = append(s.queries,
-		query{"available", one(metric.MemoryAvailableBytes)},
-		query{"warning floor", floor(t.AvailableWarning)},
-		query{"critical floor", floor(t.AvailableCritical)})
-	built := areas(s).
+		queries: append(queriesOf(parts),
+			query{"available", one(metric.MemoryAvailableBytes)},
+			query{"warning floor", floor(t.AvailableWarning)},
+			query{"critical floor", floor(t.AvailableCritical)}),
+	}).
 		Legend(legend(common.LegendPlacementRight)).
 		OverrideByName("available", limit("text")).
 		OverrideByName("warning floor", limit("orange")).
 		OverrideByName("critical floor", limit("red"))
-	for _, p := range poolParts() {
-		built = built.OverrideByName(p.title, []dashboard.DynamicConfigValue{colored(p.color), toPage(memoryPageName, "Unified memory")})
-	}
-	return built
+	return painted(pool, parts)
 }
 
 func shares() panel {

@@ -144,8 +144,8 @@ const everyField = "/.*/"
 
 // blank leaves fields without a value empty, such as a cell of a table or a figure of the legend. Otherwise Grafana
 // writes there, too, why the whole panel is empty.
-func blank() []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{{Id: "noValue", Value: ""}}
+func blank() look {
+	return look{{Id: "noValue", Value: ""}}
 }
 
 // lines is a panel of many lines over time: without a fill, which would hide the other lines.
@@ -157,6 +157,24 @@ func areas(s subject) *timeseries.PanelBuilder {
 		Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal)).
 		FillOpacity(70).
 		LineWidth(0)
+}
+
+// queriesOf are the queries of figures, painted gives their series the looks of the figures.
+func queriesOf(figures []figure) []query {
+	var queries []query
+	for _, f := range figures {
+		queries = append(queries, query{f.title, f.expr})
+	}
+	return queries
+}
+
+func painted(built *timeseries.PanelBuilder, figures []figure) *timeseries.PanelBuilder {
+	for _, f := range figures {
+		if f.look != nil {
+			built = built.OverrideByName(f.title, f.look)
+		}
+	}
+	return built
 }
 
 // number is a panel of present values in large type. It queries this moment, so that a source that is gone shows no

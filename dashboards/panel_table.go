@@ -32,14 +32,14 @@ type board struct {
 type key struct {
 	label metric.Label
 	title string
-	look  []dashboard.DynamicConfigValue
+	look  look
 }
 
 // figure is a column of values; look is how its cells are drawn, and as the unit where the expression has none.
 type figure struct {
 	title string
 	expr  expr.Expr
-	look  []dashboard.DynamicConfigValue
+	look  look
 	as    expr.Unit
 }
 
@@ -93,7 +93,7 @@ func (b board) strayLabels() error {
 }
 
 // columns returns the overrides of the columns by their titles.
-func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValue, err error) {
+func (b board) columns() (titles []string, looks []look, err error) {
 	for _, k := range b.keys {
 		if len(k.look) > 0 {
 			titles, looks = append(titles, k.title), append(looks, k.look)
@@ -104,7 +104,7 @@ func (b board) columns() (titles []string, looks [][]dashboard.DynamicConfigValu
 		if failed != nil {
 			return nil, nil, failed
 		}
-		look := append([]dashboard.DynamicConfigValue{{Id: "unit", Value: unit}}, f.look...)
+		look := append(look{{Id: "unit", Value: unit}}, f.look...)
 		titles, looks = append(titles, f.title), append(looks, look)
 	}
 	return titles, looks, nil

@@ -61,7 +61,7 @@ func unshown(title string) dashboard.DataTransformerConfig {
 }
 
 func runSource() panel {
-	real := []dashboard.DynamicConfigValue{colored(colorGood)}
+	real := colored(colorGood)
 	return names(servedLater(subject{
 		title:  "What the run was of",
 		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
@@ -87,7 +87,7 @@ func runInvalid() panel {
 			{"valid", holds(metric.RunValid)},
 			{"invalid: {{code}}", holds(metric.RunInvalidReason, metric.LabelCode)},
 		},
-	}), steps(colorBad)).OverrideByName("valid", []dashboard.DynamicConfigValue{colored(colorGood)})
+	}), steps(colorBad)).OverrideByName("valid", colored(colorGood))
 }
 
 // took is how long the chosen run lasted.
@@ -105,9 +105,9 @@ func runOf() panel {
 		wrong:  "the model or the engine is not what you meant: names are what was asked for, and the report says what answered.",
 		noData: noSuchRun,
 		keys: []key{
-			{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{pathsFrom(
+			{label: metric.LabelRun, title: "Run", look: linked(
 				path{"Show the time of this run", addressOfRun("Started", "Ended")},
-				path{"Compare it with another run", addressOfCandidate("Started", "Ended")})}},
+				path{"Compare it with another run", addressOfCandidate("Started", "Ended")})},
 			{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
 			{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 		},

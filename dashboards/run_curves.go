@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -59,20 +57,14 @@ func runTokenCurve() panel {
 }
 
 func runLedgerCurve() panel {
-	s := subject{
-		title:  "Ledger of the pool while it ran",
-		means:  "The pool while the run lasted, split into lines that add up to it, in the colours of the page *Unified memory*. Only an engine that starts within the run shows how it takes its memory.",
-		wrong:  "*page cache* is high when *GPU processes* begins to grow, or *unattributed* grows with the run.",
-		noData: noCurves,
-	}
-	for _, l := range ledgerLines() {
-		s.queries = append(s.queries, query{l.title, inRun(one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, l.line)))})
-	}
-	built := areas(s)
-	for _, l := range ledgerLines() {
-		built = built.OverrideByName(l.title, []dashboard.DynamicConfigValue{colored(l.color)})
-	}
-	return built
+	lines := ledgerFigures(func(line string) expr.Expr { return inRun(ledgerLineNow(line)) })
+	return painted(areas(subject{
+		title:   "Ledger of the pool while it ran",
+		means:   "The pool while the run lasted, split into lines that add up to it, in the colours of the page *Unified memory*. Only an engine that starts within the run shows how it takes its memory.",
+		wrong:   "*page cache* is high when *GPU processes* begins to grow, or *unattributed* grows with the run.",
+		noData:  noCurves,
+		queries: queriesOf(lines),
+	}), lines)
 }
 
 func runTemperatureCurve() panel {

@@ -118,9 +118,7 @@ func fallingBy(title string) dashboard.DataTransformerConfig {
 
 // stacked are bars that each are the pool, split into the lines of the ledger in the colours that they have over time.
 func stacked(b board, of func(line string) expr.Expr) *barchart.PanelBuilder {
-	for _, l := range ledgerLines() {
-		b.figures = append(b.figures, figure{title: l.title, expr: of(l.line), look: []dashboard.DynamicConfigValue{colored(l.color)}})
-	}
+	b.figures = ledgerFigures(of)
 	return servedBars(b).
 		Stacking(common.StackingModeNormal).
 		Legend(legend(common.LegendPlacementRight))

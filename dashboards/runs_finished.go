@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -35,7 +33,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 // runKeys are the columns that identify the run of a line; the run links to its page.
 func runKeys() []key {
 	return []key{
-		{label: metric.LabelRun, title: "Run", look: []dashboard.DynamicConfigValue{toRun("Started", "Ended"), width(180)}},
+		{label: metric.LabelRun, title: "Run", look: looks(toRun("Started", "Ended"), width(180))},
 		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
 		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 	}
@@ -48,8 +46,8 @@ func runTimes() []figure {
 	info := expr.Select(metric.RunInfo, onHost()).Max(expr.By(append([]metric.Label{metric.LabelRun}, of...)...))
 	started := ofRuns(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...))
 	return []figure{
-		{title: "Started", expr: started.Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
-		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: []dashboard.DynamicConfigValue{width(165)}},
+		{title: "Started", expr: started.Milliseconds(), look: width(165)},
+		{title: "Ended", expr: ofRuns(metric.RunEndTimestampSeconds).Milliseconds(), look: width(165)},
 	}
 }
 

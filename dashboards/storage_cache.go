@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -45,22 +43,19 @@ func foundIn() []struct{ tier, title string } {
 }
 
 func promptTokens() panel {
-	s := subject{
-		title:  "Prompt tokens, by where they were found",
-		means:  "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. The dashed line is what KVBM counts as found in its tiers (" + called(metric.KVBMMatchedTokensTotal) + ").",
-		wrong:  "prompts that repeat are *computed* again, or the dashed line is far from what the connector is said to have had.",
-		noData: noEngine,
-	}
+	var found []figure
 	for _, f := range foundIn() {
-		tokens := eachPerSecond(metric.EnginePrefixCacheTokensTotal, expr.Is(metric.LabelTier, f.tier))
-		s.queries = append(s.queries, query{f.title, tokens.Sum(by(metric.LabelSource)).Max(byHost())})
+		tokens := eachPerSecond(metric.EnginePrefixCacheTokensTotal, expr.Is(metric.LabelTier, f.tier)).Sum(by(metric.LabelSource)).Max(byHost())
+		found = append(found, figure{title: f.title, expr: tokens, look: colored(tierColors()[f.tier])})
 	}
-	s.queries = append(s.queries, query{"matched by KVBM", eachPerSecond(metric.KVBMMatchedTokensTotal).Sum(byHost())})
-	built := areas(s).OverrideByName("matched by KVBM", limit("text"))
-	for _, f := range foundIn() {
-		built = built.OverrideByName(f.title, []dashboard.DynamicConfigValue{colored(tierColors()[f.tier])})
-	}
-	return built
+	matched := query{"matched by KVBM", eachPerSecond(metric.KVBMMatchedTokensTotal).Sum(byHost())}
+	return painted(areas(subject{
+		title:   "Prompt tokens, by where they were found",
+		means:   "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. The dashed line is what KVBM counts as found in its tiers (" + called(metric.KVBMMatchedTokensTotal) + ").",
+		wrong:   "prompts that repeat are *computed* again, or the dashed line is far from what the connector is said to have had.",
+		noData:  noEngine,
+		queries: append(queriesOf(found), matched),
+	}).OverrideByName(matched.legend, limit("text")), found)
 }
 
 func tierBytes() panel {
@@ -73,7 +68,7 @@ func tierBytes() panel {
 			{"on the GPU" + ofSource, each(metric.EngineKVCapacityBytes)},
 			{"held in {{tier}} {{source}}", each(metric.EngineKVTierUsedBytes)},
 		},
-	}).Min(0).OverrideByRegexp("/^on the GPU/", append(dashed(), colored(tierColors()[metric.TierDevice])))
+	}).Min(0).OverrideByRegexp("/^on the GPU/", looks(dashed(), colored(tierColors()[metric.TierDevice])))
 }
 
 func preemptions() panel {
@@ -97,9 +92,9 @@ func foundByTier() panel {
 		s.queries = append(s.queries, query{tier + " {{source}}", each(metric.KVBMWindowHitRatio, expr.Is(metric.LabelTier, tier))})
 	}
 	s.queries = append(s.queries, query{"engine {{source}}", prefixShare()})
-	built := series(s).Min(0).Max(1).OverrideByRegexp("/^engine/", append(dashed(), colored("text")))
+	built := series(s).Min(0).Max(1).OverrideByRegexp("/^engine/", looks(dashed(), colored("text")))
 	for _, tier := range []string{metric.TierHost, metric.TierDisk, metric.TierObject} {
-		built = built.OverrideByRegexp("/^"+tier+"/", []dashboard.DynamicConfigValue{colored(tierColors()[tier])})
+		built = built.OverrideByRegexp("/^"+tier+"/", colored(tierColors()[tier]))
 	}
 	return built
 }
@@ -147,14 +142,14 @@ func tiers() panel {
 		means:  "Tiers of KVBM by the processes that have them: the sizes that they were started with (`DYN_KVBM_CPU_CACHE_GB`, `DYN_KVBM_DISK_CACHE_GB`; 0 is off), and the file of the disk tier. It is allocated whole at the start and has lost its name: `ls` and `du` do not show it, nor does a watched path of the page cache. It is shown once, for the first process that has it open.",
 		wrong:  "a tier that should be on is not here, or the file does not bypass the page cache: then the tier takes the memory that it is there to spare.",
 		noData: "no process has a tier of KVBM, or the exporter may not look into the processes of others",
-		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: wide(60)},
-			{label: metric.LabelCgroup, title: "Cgroup", look: wide(200)}, {label: metric.LabelPath, title: "File, deleted", look: wide(200)}},
+		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: width(60)},
+			{label: metric.LabelCgroup, title: "Cgroup", look: width(200)}, {label: metric.LabelPath, title: "File, deleted", look: width(200)}},
 		figures: []figure{
-			{title: "Host tier, configured", expr: configured(metric.TierHost), look: wide(140)},
-			{title: "Disk tier, configured", expr: configured(metric.TierDisk), look: wide(140)},
-			{title: "Size of the file", expr: expr.Select(metric.KVBMDiskFileBytes, onHost()).Max(file), look: wide(110)},
+			{title: "Host tier, configured", expr: configured(metric.TierHost), look: width(140)},
+			{title: "Disk tier, configured", expr: configured(metric.TierDisk), look: width(140)},
+			{title: "Size of the file", expr: expr.Select(metric.KVBMDiskFileBytes, onHost()).Max(file), look: width(110)},
 			{title: "O_DIRECT", expr: expr.Select(metric.KVBMDiskFileDirectIO, onHost()).Min(file),
-				look: append(textCells(shade{"0", "no: cached", "dark-orange"}, shade{"1", "yes", "transparent"}), width(150))},
+				look: looks(textCells(shade{"0", "no: cached", "dark-orange"}, shade{"1", "yes", "transparent"}), width(150))},
 		},
 		sortBy: "Process",
 	})

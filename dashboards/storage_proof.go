@@ -3,8 +3,6 @@ package dashboards
 import (
 	"time"
 
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -33,24 +31,17 @@ func flows() []flow {
 	}
 }
 
-// title returns the name of the path.
-func (f flow) title() string { return f.from + " to " + f.to }
-
 // flowing is a panel of the blocks of one operation, stacked by path.
 func flowing(op string, s subject) panel {
+	var drawn []figure
 	for _, f := range flows() {
 		if f.op == op {
 			blocks := eachPerSecond(metric.KVBMBlocksTotal, expr.Is(metric.LabelOp, op), expr.Is(metric.LabelFrom, f.from), expr.Is(metric.LabelTo, f.to))
-			s.queries = append(s.queries, query{f.title(), blocks.Sum(byHost())})
+			drawn = append(drawn, figure{title: f.from + " to " + f.to, expr: blocks.Sum(byHost()), look: colored(f.color)})
 		}
 	}
-	built := areas(s)
-	for _, f := range flows() {
-		if f.op == op {
-			built = built.OverrideByName(f.title(), []dashboard.DynamicConfigValue{colored(f.color)})
-		}
-	}
-	return built
+	s.queries = queriesOf(drawn)
+	return painted(areas(s), drawn)
 }
 
 func offloads() panel {
@@ -104,11 +95,11 @@ func readsOfTier() panel {
 		},
 	}).
 		Min(0).
-		OverrideByName("block manager", []dashboard.DynamicConfigValue{colored("dark-orange"), {Id: "custom.lineWidth", Value: 3}}).
-		OverrideByName("its processes", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName("their cgroup", []dashboard.DynamicConfigValue{colored("light-blue")}).
-		OverrideByName("nvidia-fs", []dashboard.DynamicConfigValue{colored("dark-purple")}).
-		OverrideByName("drives", append(dashed(), colored("text")))
+		OverrideByName("block manager", looks(colored("dark-orange"), look{{Id: "custom.lineWidth", Value: 3}})).
+		OverrideByName("its processes", colored("dark-blue")).
+		OverrideByName("their cgroup", colored("light-blue")).
+		OverrideByName("nvidia-fs", colored("dark-purple")).
+		OverrideByName("drives", looks(dashed(), colored("text")))
 }
 
 // agreementWindow levels the delay between the counters: a block is counted when it has arrived, its bytes when they
@@ -144,7 +135,7 @@ func readsAgree() panel {
 		Max(2).
 		Thresholds(steps("transparent", from(1, "text"))).
 		ThresholdsStyle(dashedLine()).
-		OverrideByName("its processes", []dashboard.DynamicConfigValue{colored("dark-blue")}).
-		OverrideByName("their cgroup", []dashboard.DynamicConfigValue{colored("light-blue")}).
-		OverrideByName("drives", append(dashed(), colored("text")))
+		OverrideByName("its processes", colored("dark-blue")).
+		OverrideByName("their cgroup", colored("light-blue")).
+		OverrideByName("drives", looks(dashed(), colored("text")))
 }

@@ -56,9 +56,9 @@ func TestWaysThatAreStackedTogetherDifferInColour(t *testing.T) {
 	seen := map[string]string{}
 	for _, f := range flows() {
 		if other := seen[f.op+f.color]; other != "" {
-			t.Errorf("%s: %s and %s are both %s", f.op, other, f.title(), f.color)
+			t.Errorf("%s: %s and %s are both %s", f.op, other, f.from+f.to, f.color)
 		}
-		seen[f.op+f.color] = f.title()
+		seen[f.op+f.color] = f.from + f.to
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
+	"slices"
 )
 
 // Colours with a meaning on all pages. They differ for people who cannot tell red from green, and each has a word next
@@ -17,6 +18,12 @@ const (
 	colorOther   = "#CC79A7"
 	colorUnknown = "#808080"
 )
+
+// look is how a series, or a column of a table, is drawn.
+type look = []dashboard.DynamicConfigValue
+
+// looks joins looks.
+func looks(parts ...look) look { return slices.Concat(parts...) }
 
 // steps colours values from thresholds on upwards; the first colour holds below all of them.
 func steps(below string, above ...dashboard.Threshold) *dashboard.ThresholdsConfigBuilder {
@@ -36,19 +43,18 @@ func dashedLine() *common.GraphThresholdsStyleConfigBuilder {
 }
 
 // colored gives a series a fixed colour, so that it keeps it when other series appear or end.
-func colored(color string) dashboard.DynamicConfigValue {
-	return dashboard.DynamicConfigValue{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdFixed), "fixedColor": color}}
+func colored(color string) look {
+	return look{{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdFixed), "fixedColor": color}}}
 }
 
 // limit draws a series as a limit: a dashed line that is not part of any stack.
-func limit(color string) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{
-		colored(color),
+func limit(color string) look {
+	return looks(colored(color), look{
 		{Id: "custom.fillOpacity", Value: 0},
 		{Id: "custom.lineWidth", Value: 1},
 		{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}},
 		{Id: "custom.stacking", Value: map[string]string{"mode": "none", "group": "limit"}},
-	}
+	})
 }
 
 // worded shows texts instead of the values 0 and 1.
@@ -63,13 +69,13 @@ func worded(zero, one string) []dashboard.ValueMapping {
 }
 
 // dashed draws a series as a dashed line, such as the run of a comparison that is the reference.
-func dashed() []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}}, {Id: "custom.fillOpacity", Value: 0}}
+func dashed() look {
+	return look{{Id: "custom.lineStyle", Value: map[string]any{"fill": "dash", "dash": []int{8, 8}}}, {Id: "custom.fillOpacity", Value: 0}}
 }
 
 // cells colours the background of a column's cells by thresholds.
-func cells(below string, above ...dashboard.Threshold) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{
+func cells(below string, above ...dashboard.Threshold) look {
+	return look{
 		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
 		{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdThresholds)}},
 		{Id: "thresholds", Value: dashboard.ThresholdsConfig{Mode: dashboard.ThresholdsModeAbsolute, Steps: append([]dashboard.Threshold{{Color: below}}, above...)}},
@@ -77,24 +83,17 @@ func cells(below string, above ...dashboard.Threshold) []dashboard.DynamicConfig
 }
 
 // textCells colours the background of a column's cells by their texts, and writes other texts in their place.
-func textCells(shades ...shade) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{
+func textCells(shades ...shade) look {
+	return look{
 		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
 		{Id: "mappings", Value: shaded(shades...)},
 	}
 }
 
-// wide is the look of a column of a fixed width, in pixels.
-func wide(pixels int) []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{width(pixels)}
-}
-
 // width fixes the width of a column, in pixels.
-func width(pixels int) dashboard.DynamicConfigValue {
-	return dashboard.DynamicConfigValue{Id: "custom.width", Value: pixels}
-}
+func width(pixels int) look { return look{{Id: "custom.width", Value: pixels}} }
 
 // below draws a series below zero, such as what is sent under what is received.
-func below() []dashboard.DynamicConfigValue {
-	return []dashboard.DynamicConfigValue{{Id: "custom.transform", Value: "negative-Y"}}
+func below() look {
+	return look{{Id: "custom.transform", Value: "negative-Y"}}
 }

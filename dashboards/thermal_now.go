@@ -14,7 +14,7 @@ func temperatureNow() panel {
 		wrong:   "it is close to where the GPU slows down. GB10 names no limit: 83 to 86 °C are usual there under load, throttling was seen from 91 °C on.",
 		noData:  "no GPU",
 		queries: []query{{"temperature", one(metric.GPUTemperatureCelsius)}},
-	}).OverrideByName("temperature", leadingTo(thermalPageName, "Thermal and power"))
+	}).OverrideByName("temperature", toPage(thermalPageName, "Thermal and power"))
 }
 
 func marginNow() panel {
@@ -25,7 +25,7 @@ func marginNow() panel {
 		wrong:   "it is below " + metric.Decimal(metric.AlertThresholds().MarginCelsius) + " °C (GPUHot), or negative.",
 		noData:  "no limits named",
 		queries: []query{{"margin", margin.Min(byHost())}},
-	}).OverrideByName("margin", leadingTo(thermalPageName, "Thermal and power"))
+	}).OverrideByName("margin", toPage(thermalPageName, "Thermal and power"))
 }
 
 func heatNow() panel {
@@ -59,7 +59,7 @@ func clockNow() panel {
 		wrong:   "it stays below a half while the GPU is busy.",
 		noData:  "no GPU",
 		queries: []query{{"clock", clockShare().Min(byHost())}},
-	}).OverrideByName("clock", leadingTo(thermalPageName, "Thermal and power"))
+	}).OverrideByName("clock", toPage(thermalPageName, "Thermal and power"))
 }
 
 func powerNow() panel {
@@ -69,5 +69,5 @@ func powerNow() panel {
 		wrong:   "it is some ten watts while the GPU is busy: power delivery or a slow state.",
 		noData:  "no GPU",
 		queries: []query{{"power", drawn()}},
-	}).OverrideByName("power", leadingTo(thermalPageName, "Thermal and power"))
+	}).OverrideByName("power", toPage(thermalPageName, "Thermal and power"))
 }

@@ -3,8 +3,6 @@ package dashboards
 import (
 	"regexp"
 
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -37,7 +35,7 @@ func heldDown() panel {
 	}
 	built := lines(s).Min(0).Max(1)
 	for _, r := range heldReasons() {
-		built = built.OverrideByRegexp("/^"+regexp.QuoteMeta(r.title)+", /", []dashboard.DynamicConfigValue{colored(r.color)})
+		built = built.OverrideByRegexp("/^"+regexp.QuoteMeta(r.title)+", /", colored(r.color))
 	}
 	return built
 }
