@@ -46,9 +46,7 @@ func armed(t *testing.T, dir string, args ...string) (code int, stdout, stderr s
 func armPlan(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(planOfArms), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, filepath.Join(dir, "plan.yaml"), planOfArms)
 	return dir
 }
 

@@ -25,9 +25,7 @@ func TestACampaignLocksTheClocksAroundItsRuns(t *testing.T) {
 	path := filepath.Join(dir, "plan.yaml")
 	tool := script(t, "echo load >> "+asked+"; echo 'Total Output Throughput (tokens/sec): 100'")
 	text := strings.Replace(fmt.Sprintf(outlyingPlan, tool), "iterations: 3", "iterations: 1\nclocks: {lock: 1.5GHz}", 1)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	if code, stdout, stderr := invokeVerb(t, "campaign", "run", path, "--out", dir, "--dry-run"); code != exitDone || !strings.Contains(stdout, "clocks.lock: nvidia-smi") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}

@@ -112,9 +112,7 @@ func TestAComparisonOfACampaignIsRemembered(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, file), []byte("{}"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, filepath.Join(dir, file), "{}")
 		if !wasCompared(dir) {
 			t.Errorf("%s is overlooked", file)
 		}

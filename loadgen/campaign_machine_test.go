@@ -7,7 +7,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -35,9 +34,7 @@ func TestGatesAskAnExporterThatWantsAPassword(t *testing.T) {
 		"ca.pem":     string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: page.Certificate().Raw})),
 		"client.yml": "basic_auth: {username: u, password: right}\ntls_config: {ca_file: ca.pem}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, filepath.Join(dir, name), text)
 	}
 	sense := machineSense{proc: "/nonexistent"}
 	cell := &plan.Cell{Telemetry: []string{"x=" + page.URL}}

@@ -87,9 +87,7 @@ func TestReadyPlansAreAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, string(text))
 		code, stdout, stderr := invokeVerb(t, "campaign", "run", path, "--dry-run")
 		if code != exitDone || !strings.Contains(stdout, "duration: ") || !strings.Contains(stdout, "root") {
 			t.Errorf("%s: exit %d: %s%s", name, code, stdout, stderr)
@@ -117,9 +115,7 @@ func TestWhatIsWrongWithACampaignIsOneLine(t *testing.T) {
 		{"flags:", "telemetry: [spark=http://127.0.0.1:1/metrics]\nflags:", "telemetry: spark: http://127.0.0.1:1/metrics: ", nil},
 	} {
 		path := filepath.Join(dir, "plan.yaml")
-		if err := os.WriteFile(path, []byte(strings.Replace(good, c.old, c.new, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, strings.Replace(good, c.old, c.new, 1))
 		code, _, stderr := invokeVerb(t, slices.Concat([]string{"campaign", "run", path, "--out", filepath.Join(dir, "runs")}, c.args)...)
 		if code != exitUsage || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "secret") {
 			t.Errorf("%q: exit %d: %s", c.says, code, stderr)
@@ -167,9 +163,7 @@ func kernelFolder(t *testing.T, free, busy, idle int) string {
 	for name, text := range map[string]string{
 		"meminfo": fmt.Sprintf("MemTotal: 1000 kB\nMemFree: %d kB\n", free), "stat": fmt.Sprintf("cpu %d 0 0 %d 0 0 0 0 0 0\n", 100*busy, 100*idle),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }
@@ -212,9 +206,7 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/odd $x%d")
 	t.Chdir(dir)
 	text := "schema: umascope.plan/1\nname: night\nmodels: [{name: m}]\narms: [{name: a}]\nscenarios: [{name: s, run: {requests: 1}}]\nflags: {url: \"http://127.0.0.1:1\"}\n"
-	if err := os.WriteFile("my plan.yaml", []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, "my plan.yaml", text)
 	install := []string{"campaign", "install", "my plan.yaml", "--only=arm=a", "--notify-url=https://somebody/secret"}
 	code, unit, stderr := invokeVerb(t, append(install, "--print")...)
 	if code != exitDone {
@@ -243,9 +235,7 @@ func TestAUnitGoesOnWithTheCampaignAndIsNeverAnothers(t *testing.T) {
 	if written, err := os.ReadFile(path); err != nil || string(written) != unit {
 		t.Errorf("%s (%v)", written, err)
 	}
-	if err := os.WriteFile(path, []byte("[Unit]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, "[Unit]\n")
 	if code, _, stderr := invokeVerb(t, install...); code != exitUsage || !strings.Contains(stderr, "not ours") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -277,9 +267,7 @@ gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
 checks: [{name: speed, argv: [sh, -c, "echo 3"], min: 5, unit: TFLOPS, when: [after]}]
 on_invalid: {repeat: 1, stop_after: 5}
 `, engine(t, time.Millisecond))
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	run := []string{"campaign", "run", path, "--out", dir, "--web.listen-address=127.0.0.1:0", "--notify-url=" + somebody.URL}
 	code, stdout, stderr := invokeVerb(t, run...)
 	if code != exitInvalid || !strings.Contains(stderr, "of 2 slots 0 finished, 2 invalid") {
@@ -294,9 +282,7 @@ on_invalid: {repeat: 1, stop_after: 5}
 			t.Errorf("%+v", s)
 		}
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(text, "min: 5", "min: 2", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, strings.Replace(text, "min: 5", "min: 2", 1))
 	if code, _, stderr := invokeVerb(t, run...); code != exitUsage || !strings.Contains(stderr, "--plan-changed") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -305,9 +291,7 @@ on_invalid: {repeat: 1, stop_after: 5}
 	}
 	expectSchemas(t, filepath.Join(dir, "there"), messages)
 	damaged := filepath.Join(dir, "there", facts.Slots[0].Runs[0], rundir.SummaryFile)
-	if err := os.WriteFile(damaged, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, damaged, "{")
 	if code, stdout, stderr := invokeVerb(t, append(run, "--plan-changed")...); code != exitDone || !strings.Contains(stdout, "left out: "+filepath.Dir(damaged)) {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -388,9 +372,7 @@ iterations: 1
 gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
 on_invalid: {repeat: 0}
 `, named("llama-8b"), named("qwen-7b"))
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	run := []string{"campaign", "run", path, "--out", dir, "--web.listen-address=127.0.0.1:0"}
 	for _, args := range [][]string{run, append(run, "--retry")} { // the second invocation has it from the journal
 		if code, stdout, stderr := invokeVerb(t, args...); code != exitInvalid {

@@ -188,21 +188,16 @@ func TestCheckNeverRepeatsASecret(t *testing.T) {
 	const secret = "sk-very-secret-0123456789"
 	t.Setenv("OPENAI_API_KEY", secret)
 	for name, status := range map[string]int{"refusing": http.StatusUnauthorized, "quoting in band": http.StatusOK} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/v1/models" {
-				_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
-				return
-			}
+		url := listing(t, "m", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, `{"error":{"message":"bad key `+r.Header.Get("Authorization")+" "+r.Header.Get("X-Token")+`"}}`)
-		}))
+		})
 		for _, args := range [][]string{{"check"}, {"check", "--json"}} {
 			var out, complained bytes.Buffer
-			code := Run(t.Context(), append(args, "--url", s.URL, "--header", "X-Token:"+secret), &out, &complained)
+			code := Run(t.Context(), append(args, "--url", url, "--header", "X-Token:"+secret), &out, &complained)
 			if text := out.String() + complained.String(); code != exitUsage || strings.Contains(text, secret) {
 				t.Errorf("%s: exit %d: %s", name, code, text)
 			}
 		}
-		s.Close()
 	}
 }

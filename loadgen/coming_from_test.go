@@ -136,9 +136,7 @@ func inFolderOfTheReader(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, content)
 	}
 	t.Chdir(folder)
 }
@@ -330,9 +328,7 @@ esac
 func comingFromPath(t *testing.T, page string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), comingFrom)
-	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, page)
 	return path
 }
 
@@ -347,7 +343,5 @@ func shortPlan(t *testing.T, file, url string) {
 	}
 	plan := "schema: umascope.plan/1\nname: " + name + "\nmodels: [{name: m}]\narms: " + arms + "\nscenarios: [{name: s, " + load + "}]\niterations: 2\norder: abba\n" +
 		"gates: {cooldown: 0s, off: [gpu_celsius, cpu_ratio, mem_free_within]}\n"
-	if err := os.WriteFile(file, []byte(plan), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, file, plan)
 }

@@ -163,9 +163,7 @@ func TestLabelsOfOthersAreTextInEveryForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, out, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, string(out))
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
 	for _, form := range []string{"", "--md", "--csv"} {
@@ -195,11 +193,8 @@ func TestRunsOfOurOwnAreCompared(t *testing.T) {
 	out := t.TempDir()
 	for i, arm := range []string{"fast", "slow", "slow", "fast", "fast", "slow"} {
 		url := map[string]string{"fast": fast, "slow": slow}[arm]
-		code, _, stderr := invokeVerb(t, slices.Concat([]string{"run", "--out", out, "--run-id", arm + string(rune('1'+i)), "--web.listen-address=127.0.0.1:0",
+		succeeded(t, slices.Concat([]string{"run", "--out", out, "--run-id", arm + string(rune('1'+i)), "--web.listen-address=127.0.0.1:0",
 			"--url", url, "--requests=8", "--warmup=1", "--output-tokens=16", "--engine=vllm", "--label", "arm=" + arm}, uncontended)...)
-		if code != exitDone {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
 	}
 	code, stdout, stderr := invokeVerb(t, "compare", out, "--by=arm", "--json")
 	if code != exitDone {

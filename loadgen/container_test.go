@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // inspected is what docker says of a running container, with what must not be recorded.
@@ -37,11 +36,8 @@ func toolAnswers(inspect, logs string) string {
 
 func TestTheContainerOfTheEngineIsInTheManifest(t *testing.T) {
 	tool(t, toolAnswers(inspected, `echo "2026 hello"; echo "2026 trouble with plum-key-1234" >&2`))
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--header=X-Token:plum-key-1234", "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
-	c := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Container
+	dir, _, _ := completed(t, "--header=X-Token:plum-key-1234", "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	c := manifestOf(t, dir).Container
 	if c == nil || c.Image != "vllm/vllm-openai:v0.12" || c.ImageID != "sha256:9d8e7f" || len(c.Digests) != 1 || c.ID != "4f1c0d" || string(c.HostConfig["Memory"]) != "137438953472" || c.LogError != "" {
 		t.Errorf("container %+v", c)
 	}
@@ -88,34 +84,28 @@ func TestAContainerThatIsNotThereIsOneClearLine(t *testing.T) {
 
 func TestAContainerThatIsGoneAfterwardsIsAWarning(t *testing.T) {
 	tool(t, toolAnswers(inspected, "echo part; exit 1"))
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
-	if w := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	if w := summaryOf(t, dir).Warnings; !strings.Contains(strings.Join(w, "\n"), "--container: its log is not complete") {
 		t.Errorf("warnings %q", w)
 	}
 }
 
 func TestCommandsAreCapturedBeforeAndAfterTheLoad(t *testing.T) {
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm",
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm",
 		"--capture=free=echo key-hunter2; echo oops >&2", "--capture=broken=exit 7")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
 	for _, when := range []string{"before", "after"} {
 		if text, err := os.ReadFile(filepath.Join(dir, rundir.CapturesFolder, "free-"+when+".txt")); err != nil || string(text) != "key-hunter2\noops\n" {
 			t.Errorf("%s the load: %q (%v)", when, text, err)
 		}
 	}
-	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	m := manifestOf(t, dir)
 	if len(m.Captures) != 4 || m.Captures[0] != (rundir.Capture{Name: "free", When: "before", ExitCode: 0, Seconds: m.Captures[0].Seconds, Cut: false}) || m.Captures[3].ExitCode != 7 || m.Captures[3].When != "after" {
 		t.Errorf("captures %+v", m.Captures)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile)); err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("a command is recorded (%v): %s", err, text)
 	}
-	if w := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
+	if w := summaryOf(t, dir).Warnings; !strings.Contains(strings.Join(w, "\n"), "--capture broken, after the load: exit 7") {
 		t.Errorf("warnings %q", w)
 	}
 }
@@ -134,11 +124,8 @@ func TestTheEnginesLogOfItsStartTellsItsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool(t, toolAnswers(inspected, "true")+"\n'logs --since') cat "+log+" >&2;;")
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
-	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
+	e := summaryOf(t, dir).Memory.EngineReported
 	if e == nil || *e.KVTokens != 223152 || *e.KV != 11.92*(1<<30) || e.Peak != nil || e.Source != "the log of container engine" {
 		t.Errorf("%+v", e)
 	}

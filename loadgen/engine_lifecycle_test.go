@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,12 +41,7 @@ type standing struct {
 func newStanding(t *testing.T) *standing {
 	t.Helper()
 	s := &standing{}
-	target, err := url.Parse(engine(t, time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.url = inFront(t, engine(t, time.Millisecond), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if !s.up.Load() {
 			http.Error(w, "not there", http.StatusBadGateway)
 			return
@@ -57,10 +49,8 @@ func newStanding(t *testing.T) *standing {
 		if s.asked.Add(1) == 50 && s.lost != nil {
 			s.lose()
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	s.url = server.URL
+		pass.ServeHTTP(w, r)
+	})
 	return s
 }
 
@@ -176,11 +166,11 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 			t.Errorf("the live page: %s", s.seen[i])
 		}
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	if !sum.Valid || sum.Requests[openai.StatusOK] != 8 {
 		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
-	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	manifest := manifestOf(t, dir)
 	if c := manifest.Campaign; c == nil || c.Slot != 3 || !c.EngineKept || manifest.State != rundir.StateComplete || manifest.Server.Model == "" {
 		t.Errorf("%+v", manifest)
 	}
@@ -215,8 +205,8 @@ func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 // expectUnserved checks the folder of a run that measured nothing.
 func expectUnserved(t *testing.T, dir, state, why string) {
 	t.Helper()
-	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	manifest := manifestOf(t, dir)
+	sum := summaryOf(t, dir)
 	if manifest.State != state || manifest.Campaign == nil || sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), string(summary.CodeIncomplete)) || !strings.Contains(fmt.Sprint(sum.InvalidReasons), why) {
 		t.Errorf("%s, %v", manifest.State, sum.InvalidReasons)
 	}
@@ -250,11 +240,11 @@ func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
 		t.Fatal(err)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	if sum.Valid || !strings.Contains(fmt.Sprint(sum.InvalidReasons), "exit code 137") || sum.Requests[openai.StatusOK] == 0 {
 		t.Errorf("%+v, %v", sum.Requests, sum.InvalidReasons)
 	}
-	if state := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).State; state != rundir.StateFailed || s.downs != 1 {
+	if state := manifestOf(t, dir).State; state != rundir.StateFailed || s.downs != 1 {
 		t.Errorf("%s, stopped %d times", state, s.downs)
 	}
 }
@@ -280,7 +270,7 @@ func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
 	if got, want := phaseNames(t, dir), []string{"cooldown", "start", "load", "ready", "measure", "after"}; !slices.Equal(got, want) {
 		t.Errorf("phases %v", got)
 	}
-	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); m.Campaign == nil || *m.Command.ExitCode != 0 || s.downs != 1 {
+	if m := manifestOf(t, dir); m.Campaign == nil || *m.Command.ExitCode != 0 || s.downs != 1 {
 		t.Errorf("%+v", m)
 	}
 }

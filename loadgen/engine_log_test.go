@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // startSays is what the TensorRT-LLM engine of a log of these figures says at its start.
@@ -24,16 +22,13 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"trtllm", "dynamo"} { // which has it behind its frontend
-		code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine="+kind, "--engine-log="+log)
-		if code != exitDone {
-			t.Fatalf("%s: exit %d: %s%s", kind, code, stdout, stderr)
-		}
-		e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
+		dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine="+kind, "--engine-log="+log)
+		e := summaryOf(t, dir).Memory.EngineReported
 		if e == nil || e.KV == nil || *e.KV != 5.95*(1<<30) || *e.Peak != 113.65*(1<<30) || *e.KVTokens != 86720 || e.Source != "the log "+log {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
-	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
+	if code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=openai", "--engine-log="+log); code != exitDone || summaryOf(t, dir).Memory != nil || !strings.Contains(stderr, "--engine-log: nothing of the engine's memory was found in it") {
 		t.Errorf("exit %d, or the log of an engine that nobody knows is read: %s", code, stderr)
 	}
 }
@@ -41,19 +36,14 @@ func TestALogThatIsNamedTellsTheMemoryOfAnEngineWithoutAContainer(t *testing.T) 
 // TestLlamaCPPsLogGivesItsMemory: what its GPU holds is KV cache and compute buffers beside the weights, and none of it is on its page.
 func TestLlamaCPPsLogGivesItsMemory(t *testing.T) {
 	log := "enginelog/testdata/llamacpp-cuda-constructed.log"
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+log)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+log)
 	const mib = 1 << 20
-	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
+	e := summaryOf(t, dir).Memory.EngineReported
 	if e == nil || e.KV == nil || *e.KV != 8192*mib || *e.KVTokens != 131072 || *e.Weights != 5420*mib || *e.Compute != 700*mib || *e.HostCompute != 48.01*mib {
 		t.Errorf("%+v", e)
 	}
 	short := filepath.Join(t.TempDir(), "short.log")
-	if err := os.WriteFile(short, []byte("0.00.006.301 I srv  llama_server: initializing ...\n0.00.196.702 I srv  llama_server: model loaded\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, short, "0.00.006.301 I srv  llama_server: initializing ...\n0.00.196.702 I srv  llama_server: model loaded\n")
 	if _, _, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=llamacpp", "--engine-log="+short); !strings.Contains(stderr, "-lv 4") {
 		t.Error(stderr)
 	}
@@ -85,9 +75,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	}
 	const earlier = "GPU KV cache size: 7 tokens\n"
 	for path, text := range map[string]string{frontend: "listening\n", worker: earlier + string(of)} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, text)
 	}
 	s := newStanding(t)
 	s.logs = []server.EngineLog{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
@@ -95,7 +83,7 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Memory.EngineReported
+	e := summaryOf(t, dir).Memory.EngineReported
 	if e == nil || e.KVTokens == nil || *e.KVTokens != 223152 || e.Source != "the log of process engine" {
 		t.Errorf("%+v", e)
 	}

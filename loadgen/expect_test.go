@@ -4,16 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // line writes a series with its labels, in pairs.
@@ -45,7 +42,7 @@ func TestOtherTiersThanExpectedMakeTheRunInvalid(t *testing.T) {
 		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
 			t.Errorf("%s: exit %d: %s", expected, code, stderr)
 		}
-		if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
+		if s := summaryOf(t, dir); !slices.Contains(s.Checked, "kv_mode") {
 			t.Errorf("%s: checked %v", expected, s.Checked)
 		}
 	}
@@ -64,7 +61,7 @@ func TestTheTiersOfASimulatedEngineAreFoundOnItsPageOfKVBM(t *testing.T) {
 		if code != want || (want == exitInvalid) != strings.Contains(stderr, "kv_mode_mismatch") {
 			t.Errorf("%s: exit %d: %s", expected, code, stderr)
 		}
-		if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); !slices.Contains(s.Checked, "kv_mode") {
+		if s := summaryOf(t, dir); !slices.Contains(s.Checked, "kv_mode") {
 			t.Errorf("%s: checked %v", expected, s.Checked)
 		}
 	}

@@ -84,9 +84,7 @@ func TestHostileTextStaysTextInEveryOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(prompts, conversation, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, prompts, string(conversation))
 	code, path, stdout, stderr := invoke(t, t.Context(), "--url", hostileServer(t).URL, "--telemetry=spark="+hostileExporter(t), "--telemetry-interval=100ms",
 		"--scenario=multi_turn", "--prompts="+prompts, "--requests=9", "--warmup=3", "--label=arm="+hostileLabel, "--label=note="+hostileLabel,
 		"--save-outputs", "--conversations", "--xlsx", "--csv", "--benchstat", "--capture=said=printf '\\033[31m<script>'")

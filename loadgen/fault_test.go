@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +51,7 @@ func TestEveryFaultOfAnEngineIsCountedAsWhatItIs(t *testing.T) {
 				"--output-tokens=8", "--engine=vllm", "--ignore-eos", "--chunk-timeout=300ms")
 			sent := records(t, folder)
 			counts := byStatus(sent)
-			sum := read[summary.Summary](t, filepath.Join(folder, "summary.json"))
+			sum := summaryOf(t, folder)
 			if code != exitInvalid || counts[openai.StatusOK] != requests-faulty || counts[c.status] != faulty {
 				t.Fatalf("exit %d, requests by status %v: %s", code, counts, stderr)
 			}
@@ -98,7 +97,7 @@ func TestAServerThatDiesUnderLoadLeavesACompleteFolder(t *testing.T) {
 	if counts[openai.StatusOK] == 0 || counts[openai.StatusTruncated]+counts[openai.StatusConnect] < 20 || counts[openai.StatusConnect] == 0 {
 		t.Errorf("requests by status %v", counts)
 	}
-	sum := read[summary.Summary](t, filepath.Join(folderPath, rundir.SummaryFile))
+	sum := summaryOf(t, folderPath)
 	if !slices.ContainsFunc(sum.Warnings, func(w string) bool { return strings.Contains(w, "whether the model changed is not known") }) {
 		t.Errorf("warnings %q", sum.Warnings)
 	}
@@ -186,7 +185,7 @@ func TestAnEnginesPageThatIsBadIsAWarning(t *testing.T) {
 			defer page.CloseClientConnections()
 			code, path, _, stderr := invoke(t, t.Context(), "--url", engine(t, 100*time.Microsecond), "--scrape=engine="+page.URL,
 				"--telemetry-interval=100ms", "--requests=8", "--warmup=0", "--output-tokens=4")
-			sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+			sum := summaryOf(t, path)
 			if code != exitDone || sum.Requests[openai.StatusOK] != 8 {
 				t.Errorf("exit %d, %v: %s", code, sum.Requests, stderr)
 			}
@@ -203,7 +202,7 @@ func TestARunEndsSoonAfterItsServerHasEnded(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "model_dropped") || !strings.Contains(stderr, "connection refused") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
+	manifest := manifestOf(t, path)
 	if manifest.State != rundir.StateStopped {
 		t.Errorf("state %s", manifest.State)
 	}

@@ -7,15 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // picky answers every request with one token, refuses those with a field that it does not take, and
@@ -118,7 +115,7 @@ func TestAFieldThatNobodyAskedForIsLeftOutWhereItIsRefused(t *testing.T) {
 			t.Errorf("sent %v", fields)
 		}
 	}
-	found := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server.Fields
+	found := manifestOf(t, dir).Server.Fields
 	if len(found.Refused) != 1 || found.Refused[0].Field != "stream_options.continuous_usage_stats" || !strings.Contains(found.Refused[0].Says, "not permitted") {
 		t.Errorf("manifest: %+v", found)
 	}
@@ -175,11 +172,11 @@ func TestStrictVendorsGetNoFieldThatTheyRefuse(t *testing.T) {
 				t.Errorf("%s %s: exit %d: %s", vendor, endpoint, code, stderr)
 				continue
 			}
-			m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server
+			m := manifestOf(t, dir).Server
 			if m.Engine != string(vendor) || !m.EngineDetected || len(m.Fields.Accepted) < 2 || m.Fields.Unknown != "" {
 				t.Errorf("%s %s: %+v", vendor, endpoint, m)
 			}
-			s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+			s := summaryOf(t, dir)
 			if s.Model.Fingerprint == "" || !slices.Contains(s.Checked, "fingerprint") || !slices.Contains(s.Checked, "serving") {
 				t.Errorf("%s %s: fingerprint %q, checked %v", vendor, endpoint, s.Model.Fingerprint, s.Checked)
 			}

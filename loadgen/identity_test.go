@@ -11,7 +11,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
@@ -27,7 +26,7 @@ func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "model_changed") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server
+	m := manifestOf(t, dir).Server
 	if m.FingerprintStart == nil || m.FingerprintEnd == nil || slices.Equal(m.FingerprintStart.ProbeTokens, m.FingerprintEnd.ProbeTokens) {
 		t.Errorf("manifest: %+v, %+v", m.FingerprintStart, m.FingerprintEnd)
 	}
@@ -36,7 +35,7 @@ func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 func TestDriftOfTheGreedyAnswerIsOnlyAWarning(t *testing.T) {
 	_, url := simulated(t, func(c *sim.Config) { c.Faults.Drift = sim.Drift{Ratio: 1, Alone: true} })
 	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", "--output-tokens=8")
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if code != exitDone || !strings.Contains(strings.Join(s.Warnings, "\n"), "not bitwise deterministic") || !slices.Contains(s.Checked, "fingerprint") {
 		t.Errorf("exit %d: %s%v", code, stderr, s.Warnings)
 	}
@@ -48,7 +47,7 @@ func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if s.Model.Fingerprint != "" || slices.Contains(s.Checked, "fingerprint") || !strings.Contains(strings.Join(s.Warnings, "\n"), "fingerprint is not complete: token counts") {
 		t.Errorf("fingerprint %q, checked %v, warnings %v", s.Model.Fingerprint, s.Checked, s.Warnings)
 	}
@@ -66,7 +65,7 @@ func TestAPromptAboveTheLimitStopsTheRunAtOnce(t *testing.T) {
 		if n := len(records(t, dir)); n == 0 || n > 100 {
 			t.Errorf("%s: %d requests were sent all the same", vendor, n)
 		}
-		if state := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).State; state != rundir.StateStopped {
+		if state := manifestOf(t, dir).State; state != rundir.StateStopped {
 			t.Errorf("%s: state %s", vendor, state)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -28,9 +27,7 @@ const sparkResults = `{"models":{"deepseek":{
 func resultsFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "results.json")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	return path
 }
 
@@ -59,7 +56,7 @@ func TestImportedRunsKeepTheSchemasOfOurOwn(t *testing.T) {
 				}
 			}
 		}
-		if m := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile)); m.Labels["host"] != "spark1" || m.Program.GoVersion == "" {
+		if m := manifestOf(t, path); m.Labels["host"] != "spark1" || m.Program.GoVersion == "" {
 			t.Errorf("%+v", m)
 		}
 	}

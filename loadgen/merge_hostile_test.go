@@ -42,9 +42,7 @@ func alter(t *testing.T, dir, name string, change func(map[string]any)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, string(content))
 }
 
 // substitute replaces a name in a file, as JSON has it.
@@ -100,9 +98,7 @@ func secretRanks(t *testing.T) attempt {
 	url := engine(t, 0)
 	page, _ := exporter(t)
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte(secrets["the file's key"]+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, keyFile, secrets["the file's key"]+"\n")
 	a := startInTime(t, 2, func() string { return url }, "--run-id=load", "--api-key-file="+keyFile, "--concurrency=2", "--requests=8", "--warmup=0", "--input-tokens=20", "--output-tokens=4", "--save-outputs",
 		"--telemetry", "spark="+page+"?token="+secrets["a query of telemetry"], "--scrape", "engine="+page+"?token="+secrets["a query of a page"], "--telemetry-interval=100ms",
 		"--validity=telemetry_lost=off", "--label=host=spark", "--label=arm=a", "--header=X-Token:"+secrets["a header"], "--capture=it=true "+secrets["a command"])
@@ -120,10 +116,7 @@ func TestWhatSomebodyElseWroteIntoRanksHarmsNoMerge(t *testing.T) {
 
 	t.Run("no secret of a rank is in what is made of them", func(t *testing.T) {
 		out := t.TempDir()
-		code, stdout, stderr := invokeVerb(t, append([]string{"merge", "--out", out, "--csv", "--xlsx", "--conversations", "--benchstat"}, ranks...)...)
-		if code != exitDone {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
+		stdout, stderr := succeeded(t, append([]string{"merge", "--out", out, "--csv", "--xlsx", "--conversations", "--benchstat"}, ranks...)...)
 		expectNoSecret(t, out, map[string]string{"stdout": stdout, "stderr": stderr})
 	})
 
@@ -180,9 +173,7 @@ func TestWhatSomebodyElseWroteIntoRanksHarmsNoMerge(t *testing.T) {
 		}, "no regular file"},
 		"records of what is secret": {func(t *testing.T, path string) {
 			key := filepath.Join(t.TempDir(), "key")
-			if err := os.WriteFile(key, []byte(secrets["the file's key"]+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			overwrite(t, key, secrets["the file's key"]+"\n")
 			link(rundir.RequestsFile, key)(t, path)
 		}, "requests.jsonl is no regular file"},
 		"records of another form": {lines(rundir.RequestsFile, `{"phase":1}`), "phase"},
@@ -245,8 +236,6 @@ func link(name, to string) func(*testing.T, string) {
 
 func lines(name, line string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
-		if err := os.WriteFile(filepath.Join(path, name), []byte(line+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, filepath.Join(path, name), line+"\n")
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
@@ -32,12 +31,9 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 	tiers.WithLabelValues("1073741824", "gone", "/", "/gone/kvbm").Set(1e9)
 	page := httptest.NewServer(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	defer page.Close()
-	code, path, _, stderr := invoke(t, t.Context(), "--url", engine(t, 100*time.Microsecond), "--telemetry=here="+page.URL, "--telemetry-interval=100ms",
+	path, _, _ := completed(t, "--url", engine(t, 100*time.Microsecond), "--telemetry=here="+page.URL, "--telemetry-interval=100ms",
 		"--requests=4", "--warmup=0", "--output-tokens=4", "--validity=telemetry_lost=off")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
-	m := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
+	m := manifestOf(t, path)
 	limits := m.Machines[0].GPULimits
 	if len(limits) != 1 || limits[0].UUID != "GPU-1" || *limits[0].PowerWatts != 140 || *limits[0].SMClockHertz != 3e9 {
 		t.Errorf("limits %+v", limits)
@@ -80,7 +76,7 @@ func TestTheManifestSaysWhatTheRunHappenedOn(t *testing.T) {
 		}
 	}
 	shared := slices.ContainsFunc(drives[rundir.StorageOfRun], func(device string) bool { return slices.Contains(drives[rundir.StorageOfKV], device) })
-	warned := slices.ContainsFunc(read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile)).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
+	warned := slices.ContainsFunc(summaryOf(t, path).Warnings, func(w string) bool { return strings.Contains(w, "disk tier of the KV cache") })
 	if warned != shared {
 		t.Errorf("both on one drive: %v, warned: %v", shared, warned)
 	}

@@ -37,9 +37,7 @@ func TestThePlanSchemaIsThatOfTheType(t *testing.T) {
 	}
 	text = append(text, '\n')
 	if *update {
-		if err := os.WriteFile(schemaPath(planSchemaName), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, schemaPath(planSchemaName), string(text))
 	}
 	if there, err := os.ReadFile(schemaPath(planSchemaName)); err != nil || !bytes.Equal(there, text) {
 		t.Errorf("%s is not that of plan.Plan (%v): run go test ./loadgen -run Schema -update and read what changed", schemaPath(planSchemaName), err)

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,13 +36,7 @@ func cachedShare(t *testing.T, dir, phase string) float64 {
 // rewritten is a gateway to an engine that changes the messages of chats.
 func rewritten(t *testing.T, engine string, change func([]openai.Message) []openai.Message) string {
 	t.Helper()
-	target, err := url.Parse(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return inFront(t, engine, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the client has gone
@@ -57,11 +48,8 @@ func rewritten(t *testing.T, engine string, change func([]openai.Message) []open
 			text, _ = json.Marshal(body)
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
-	return server.URL
+		pass.ServeHTTP(w, r)
+	})
 }
 
 // Every scenario, with an engine that is kept up: the second of two identical runs finds as little in its prefix cache
@@ -94,10 +82,7 @@ func TestTheSecondOfTwoIdenticalRunsIsAsColdAsTheFirst(t *testing.T) {
 			var shares []float64
 			var hashes []string
 			for range 2 {
-				code, dir, stdout, stderr := invoke(t, t.Context(), args...)
-				if code != exitDone {
-					t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-				}
+				dir, _, _ := completed(t, args...)
 				sum := summaryOf(t, dir)
 				shares, hashes = append(shares, cachedShare(t, dir, c.phase)), append(hashes, sum.WorkloadSHA256)
 				if !slices.Contains(sum.Checked, "prompts") || sum.PrefixCache == nil || *sum.PrefixCache.UnplannedRatio() > 0.01 {
@@ -172,7 +157,7 @@ func TestARepeatedRunIsWarmAndMarked(t *testing.T) {
 			t.Fatalf("%s: exit %d: %s%s", run, code, stdout, stderr)
 		}
 		dir := filepath.Join(out, run)
-		return summaryOf(t, dir), read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+		return summaryOf(t, dir), manifestOf(t, dir)
 	}
 	first, was := measure("cold", "--seed=7", "--label=arm=cold")
 	second, is := measure("warm", "--repeat-of=cold", "--label=arm=warm")
@@ -215,10 +200,7 @@ func TestASecondSweepIsCold(t *testing.T) {
 	address := engine(t, 0)
 	args := []string{"--url", address, "--over=concurrency=1,2", "--requests=8", "--warmup=0", "--input-tokens=200"}
 	for range 2 {
-		code, dir, _, stderr := swept(t, t.Context(), args...)
-		if code != exitDone {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
+		dir, _, _ := sweptWhole(t, args...)
 		for _, run := range []string{"s1-01-concurrency-1", "s1-02-concurrency-2"} {
 			if s := summaryOf(t, dir.Path(run)); *s.PrefixCache.UnplannedHitTokens != 0 {
 				t.Errorf("%s: %+v", run, s.PrefixCache)

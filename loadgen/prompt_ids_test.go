@@ -7,15 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -65,10 +62,7 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, heard := overheard(t)
 			args = append([]string{"--url", url, "--endpoint=completions", "--prompt-ids", "--warmup=2"}, args...)
-			code, path, stdout, stderr := invoke(t, t.Context(), args...)
-			if code != exitDone {
-				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-			}
+			path, _, _ := completed(t, args...)
 			sent := records(t, path)
 			for _, r := range sent {
 				if r.TokensIn == nil || *r.TokensIn != r.InputTokensTarget {
@@ -81,11 +75,11 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 					t.Errorf("prefix %q", r.PrefixSHA256)
 				}
 			}
-			manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile))
+			manifest := manifestOf(t, path)
 			if scale := manifest.Workload.Scale; scale.Basis != traffic.ByIDs || scale.IDs == nil || !scale.Exact() || manifest.Flags["prompt-ids"] != "true" {
 				t.Errorf("scale %+v", scale)
 			}
-			sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+			sum := summaryOf(t, path)
 			if !strings.HasPrefix(sum.Tokens.InputLengths, "exact: prompts are token ids") {
 				t.Errorf("lengths are %s", sum.Tokens.InputLengths)
 			}
@@ -101,9 +95,7 @@ func mooncake(t *testing.T) string {
 {"timestamp":10,"input_length":900,"output_length":3,"hash_ids":[1,3]}
 {"timestamp":20,"input_length":600,"output_length":3,"hash_ids":[1,2]}
 `
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	return path
 }
 
@@ -111,7 +103,7 @@ func TestTheWorkloadOfIDsDependsOnTheSeedAlone(t *testing.T) {
 	url, _ := overheard(t)
 	hash := func(more ...string) string {
 		_, path, _, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--endpoint=completions", "--prompt-ids", "--requests=3", "--warmup=0", "--output-tokens=2"}, more...)...)
-		sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile)).WorkloadSHA256
+		sum := summaryOf(t, path).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}
@@ -124,15 +116,10 @@ func TestTheWorkloadOfIDsDependsOnTheSeedAlone(t *testing.T) {
 }
 
 func TestIDsThatAServerDoesNotCountAreRefusedBeforeTheRun(t *testing.T) {
-	adds := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
-			return
-		}
+	adds := listing(t, "m", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"model":"m","choices":[{"text":"x","finish_reason":"length"}],"usage":{"prompt_tokens":65,"completion_tokens":1}}`))
-	}))
-	defer adds.Close()
-	code, path, _, stderr := invoke(t, t.Context(), "--url", adds.URL, "--endpoint=completions", "--prompt-ids")
+	})
+	code, path, _, stderr := invoke(t, t.Context(), "--url", adds, "--endpoint=completions", "--prompt-ids")
 	if code != exitUsage || !strings.Contains(stderr, "--prompt-ids: the server counts 65 tokens in a prompt of 64 token ids") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}

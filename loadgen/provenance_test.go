@@ -17,7 +17,7 @@ func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]rundir.Provena
 	if err != nil || strings.Contains(string(text), "hunter2") {
 		t.Errorf("the manifest holds a secret (%v): %s", err, text)
 	}
-	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	m := manifestOf(t, dir)
 	if m.Provenance == nil || m.Provenance.Key == "" {
 		t.Fatalf("%+v", m.Provenance)
 	}
@@ -30,10 +30,7 @@ func ranOf(t *testing.T, dir string) (rundir.Manifest, map[string]rundir.Provena
 
 func TestARunIdentifiesTheContainerOfItsEngine(t *testing.T) {
 	tool(t, toolAnswers(strings.Replace(inspected, `"serve",`, `"serve","--max-model-len=8192",`, 1), "true"))
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm", "--container=engine")
 	m, items := ranOf(t, dir)
 	for name, shown := range map[string]string{
 		"program of server": "vllm", "option --max-model-len of server": "8192", "option --api-key of server": "", "environment HF_TOKEN of server": "",
@@ -50,10 +47,7 @@ func TestARunIdentifiesTheContainerOfItsEngine(t *testing.T) {
 
 func TestARunIdentifiesTheProcessThatListens(t *testing.T) {
 	t.Setenv("VLLM_TEST_TOKEN", "hunter2") // of this process, which is the engine too; /proc has it as it was started
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
 	m, items := ranOf(t, dir)
 	if len(m.Provenance.Processes) != 1 || m.Provenance.Processes[0].ReadFrom != rundir.ReadFromProc || items["program of server"].Value != filepath.Base(os.Args[0]) {
 		t.Errorf("%+v", m.Provenance)

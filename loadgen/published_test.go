@@ -264,9 +264,7 @@ func textIsGolden(t *testing.T, runs string) {
 	}
 	path := filepath.Join(publishedRuns, "comparison.txt")
 	if *update {
-		if err := os.WriteFile(path, []byte(stdout), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, path, stdout)
 	}
 	if want, err := os.ReadFile(path); err != nil || string(want) != stdout {
 		t.Errorf("%s is another: run go test ./loadgen -run Published -update and read what changed (%v)\n%s", path, err, stdout)

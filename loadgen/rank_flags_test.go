@@ -72,23 +72,6 @@ func (a attempt) folders(base string) []string {
 	return all
 }
 
-// command runs any verb.
-func invokeVerb(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = Run(t.Context(), args, &out, &errs)
-	return code, out.String(), errs.String()
-}
-
-func text(t *testing.T, parts ...string) string {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
 func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 	t.Parallel()
 	newEngine := func() string { return engine(t, time.Millisecond) }
@@ -108,10 +91,7 @@ func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	merged := filepath.Join(a.out, "load")
-	code, alone, _, stderr := invoke(t, t.Context(), append(load, "--url", newEngine(), "--csv", "--xlsx", "--conversations", "--benchstat")...)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	alone, _, _ := completed(t, append(load, "--url", newEngine(), "--csv", "--xlsx", "--conversations", "--benchstat")...)
 
 	own := regexp.MustCompile(`"prompt_sha256":"[0-9a-f]{64}"`) // the prompts of each run are its own
 	if own.ReplaceAllString(text(t, merged, rundir.ScheduleFile), "") != own.ReplaceAllString(text(t, alone, rundir.ScheduleFile), "") {
@@ -135,14 +115,14 @@ func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 		}
 	}
 	checkArrivals(t, a, merged, 60)
-	checkMerged(t, a, merged, read[summary.Summary](t, filepath.Join(alone, rundir.SummaryFile)))
+	checkMerged(t, a, merged, summaryOf(t, alone))
 }
 
 // checkArrivals makes sure that every request was sent once and was due when the plan says, from the
 // moment on that all ranks were told.
 func checkArrivals(t *testing.T, a attempt, merged string, requests int) {
 	t.Helper()
-	m := read[rundir.Manifest](t, filepath.Join(merged, rundir.ManifestFile))
+	m := manifestOf(t, merged)
 	begin := a.startAt.Sub(m.StartedAt).Nanoseconds()
 	planned := map[string]int64{}
 	for line := range strings.Lines(text(t, merged, rundir.ScheduleFile)) {
@@ -182,7 +162,7 @@ func checkArrivals(t *testing.T, a attempt, merged string, requests int) {
 
 func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) {
 	t.Helper()
-	m := read[rundir.Manifest](t, filepath.Join(merged, rundir.ManifestFile))
+	m := manifestOf(t, merged)
 	if m.State != rundir.StateComplete || m.Ranks == nil || len(m.Ranks.Parts) != 3 || m.Rank != nil || m.Judging == nil || len(m.Machines) != 1 || !m.Ranks.StartAt.Equal(a.startAt) {
 		t.Errorf("manifest %+v", m)
 	}
@@ -194,7 +174,7 @@ func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) 
 			t.Errorf("part %+v", part)
 		}
 	}
-	s := read[summary.Summary](t, filepath.Join(merged, rundir.SummaryFile))
+	s := summaryOf(t, merged)
 	if s.Run != "load" || s.Requests[openai.StatusOK] != 60 || s.WorkloadSHA256 != alone.WorkloadSHA256 || !s.Valid || s.Labels["arm"] != "a" || s.Goodput == nil || s.Goodput.Good != 60 {
 		t.Errorf("summary %+v", s)
 	}
@@ -317,7 +297,7 @@ func TestAWarmupThatOutlastsTheStartMeasuresNothing(t *testing.T) {
 		t.Fatalf("exit %d: %s", a.codes[0], a.says[0])
 	}
 	dir := filepath.Join(a.out, "late")
-	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	m := manifestOf(t, dir)
 	if m.State != rundir.StateFailed || m.Rank == nil || !m.Rank.StartAt.Equal(a.startAt) {
 		t.Errorf("manifest %+v", m)
 	}

@@ -39,9 +39,7 @@ func TestTheTextsOfThePageOnReadingArePrinted(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(readingPage, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, readingPage, page)
 	}
 }
 

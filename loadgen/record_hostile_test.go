@@ -17,9 +17,7 @@ import (
 func printing(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "said"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, filepath.Join(dir, "said"), text)
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat \"${0%/*}/said\"\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -101,9 +99,7 @@ func TestFilesOfResultsThatSomebodyElseNamedStayText(t *testing.T) {
 	script := "#!/bin/sh\nprintf '\\n'\n"
 	for i, name := range slices.Sorted(maps.Keys(tool)) {
 		source := filepath.Join(t.TempDir(), fmt.Sprint(i))
-		if err := os.WriteFile(source, []byte(tool[name]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, source, tool[name])
 		script += "cp '" + source + "' '" + strings.ReplaceAll(filepath.Join(results, name), "'", `'\''`) + "'\n"
 	}
 	path := filepath.Join(t.TempDir(), "benchmark")

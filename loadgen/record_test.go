@@ -117,7 +117,7 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if !s.Valid || s.Latency != nil || s.Scenario != "record" || s.Labels["arm"] != "native" || s.Tool == nil || s.Tool.Program != "benchmark" || *s.Tool.ExitCode != 0 {
 		t.Fatalf("%+v", s)
 	}
@@ -156,7 +156,7 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 // expectCommand checks what the folder holds of the command itself.
 func expectCommand(t *testing.T, dir string) {
 	t.Helper()
-	m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	m := manifestOf(t, dir)
 	c := m.Command
 	if m.State != rundir.StateComplete || c == nil || *c.ExitCode != 0 || c.Extractor != "trtllm" || c.Arguments != 6 || !slices.Equal(c.Options, []string{"--model", "--api-key", "-n"}) || len(m.Captures) != 2 || m.Telemetry == nil {
 		t.Errorf("manifest %+v, command %+v", m, c)
@@ -204,7 +204,7 @@ func TestTheFilesOfARecordedRunKeepTheirSchemas(t *testing.T) {
 func TestARecordedRunIsInvalidByTheMachinesRules(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--telemetry=spark1="+spark(t, 65<<20), "--telemetry-interval=100ms", "--label=host=spark1", "--validity=telemetry_lost=off",
 		"--", script(t, "sleep 0.5"))
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if code != exitInvalid || len(s.InvalidReasons) != 1 || s.InvalidReasons[0].Code != summary.CodeSwapIn || !strings.Contains(stderr, "swap_in") {
 		t.Errorf("exit %d: %s%+v", code, stderr, s.InvalidReasons)
 	}
@@ -215,11 +215,11 @@ func TestTheExitCodeOfTheCommandIsThatOfTheRun(t *testing.T) {
 	if code != 7 || !strings.Contains(stdout, "out\n") || !strings.Contains(stderr, "trouble\n") || !strings.Contains(stderr, "uma-load: benchmark ended with exit code 7\n") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if s.Valid || s.InvalidReasons[0].Code != summary.CodeIncomplete || *s.Tool.ExitCode != 7 {
 		t.Errorf("%+v", s)
 	}
-	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); m.State != rundir.StateFailed || *m.Command.ExitCode != 7 {
+	if m := manifestOf(t, dir); m.State != rundir.StateFailed || *m.Command.ExitCode != 7 {
 		t.Errorf("%+v", m.Command)
 	}
 }
@@ -229,7 +229,7 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if !s.Phases["measure"].Measured || len(s.Tool.Values) != 0 || len(s.Warnings) != 0 || s.Memory != nil {
 		t.Errorf("%+v", s)
 	}
@@ -240,7 +240,7 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 
 func TestALogWithoutABenchmarkIsAWarning(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=vllm", "--", script(t, "echo 'GPU KV cache size: 100 tokens'"))
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, enginelog.KVTokens, "") != 100 {
 		t.Errorf("exit %d: %s%+v", code, stderr, s)
 	}
@@ -280,7 +280,7 @@ func TestAnInterruptIsHandedOnAndTheFolderIsComplete(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stdout, "heard\n") || !strings.Contains(stderr, "interrupted before its plan ended") {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	s, m := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)), read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	s, m := summaryOf(t, dir), manifestOf(t, dir)
 	if s.Valid || m.State != rundir.StateInterrupted || *m.Command.ExitCode != 0 || s.Phases["after"].Start == 0 {
 		t.Errorf("%+v %+v", s, m.Command)
 	}
@@ -296,7 +296,7 @@ func TestACommandThatIgnoresAnInterruptIsKilledByTheSecondOrAfterTheGrace(t *tes
 			}
 			p, ctx := cutAfter(t, ready, then)
 			code, dir, _, stderr := recorded(t, p, ctx, append(args, "--", script(t, "trap '' INT\ntouch "+ready+"\nsleep 60"))...)
-			m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+			m := manifestOf(t, dir)
 			if code != 137 || m.Command.Signal != "SIGKILL" || !strings.Contains(stderr, "benchmark ended by SIGKILL") {
 				t.Errorf("exit %d: %s %+v", code, stderr, m.Command)
 			}
@@ -309,7 +309,7 @@ func TestARunThatIsInterruptedBeforeTheCommandStartsNone(t *testing.T) {
 	touched := filepath.Join(t.TempDir(), "ran")
 	time.AfterFunc(50*time.Millisecond, stop)
 	code, dir, stdout, stderr := recorded(t, Program{}, ctx, "--telemetry=spark1="+spark(t, 0), "--before=1h", "--", script(t, "touch "+touched))
-	m, s := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)), read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	m, s := manifestOf(t, dir), summaryOf(t, dir)
 	if _, err := os.Stat(touched); err == nil || code != exitFailed || m.State != rundir.StateInterrupted || m.Command.ExitCode != nil {
 		t.Errorf("exit %d: %s %+v", code, stderr, m.Command)
 	}
@@ -346,7 +346,7 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 	if err != nil || info.Size() < 100<<20 {
 		t.Errorf("%v %v", info, err)
 	}
-	if s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); value(s, enginelog.RequestsPerSecond, "") != 2.5 {
+	if s := summaryOf(t, dir); value(s, enginelog.RequestsPerSecond, "") != 2.5 {
 		t.Errorf("%+v", s.Tool)
 	}
 }
@@ -358,9 +358,7 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(stale, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, stale, string(text))
 	yesterday := time.Now().Add(-24 * time.Hour)
 	if err := os.Chtimes(stale, yesterday, yesterday); err != nil {
 		t.Fatal(err)
@@ -371,7 +369,7 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	}
 	bench := script(t, fmt.Sprintf("cat %s/genai-bench.log; mkdir %s/e; cp %s/genai-bench.json %s/e/run.json; echo '{}' >%s/e/experiment_metadata.json", here, results, here, results, results))
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=genai-bench", "--result", results, "--result", stale, "--", bench)
-	s := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	s := summaryOf(t, dir)
 	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, enginelog.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
 		t.Fatalf("exit %d: %s%+v %q", code, stderr, s.Tool, s.Warnings)
 	}

@@ -1,13 +1,9 @@
 package loadgen
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // inFlight is how many requests of each phase were in flight at a time, at most.
@@ -40,10 +36,7 @@ func TestAReplayMayHaveAConcurrencyOfItsOwn(t *testing.T) {
 		for _, more := range [][]string{nil, {"--set=replay.concurrency=4"}} {
 			args := []string{"--url", url, "--scenario=" + scenario, "--set=" + of.first + ".requests=8", "--set=" + of.first + ".concurrency=2", "--set=" + of.pressure + ".requests=8", "--set=" + of.pressure + ".concurrency=3",
 				"--set=baseline.requests=2", "--input-tokens=20", "--set=" + of.first + ".tokens=20", "--output-tokens=8", "--ignore-eos", "--warmup=0", "--force"}
-			code, dir, _, stderr := invoke(t, t.Context(), append(args, more...)...)
-			if code != exitDone {
-				t.Fatalf("%s: exit %d: %s", scenario, code, stderr)
-			}
+			dir, _, _ := completed(t, append(args, more...)...)
 			replay, told := 2, 0
 			if more != nil {
 				replay, told = 4, 4
@@ -52,12 +45,12 @@ func TestAReplayMayHaveAConcurrencyOfItsOwn(t *testing.T) {
 			if got["baseline_1"] != 1 || got[of.firstPhase] != 2 || got[of.pressurePhase] != 3 || got[of.replay] != replay {
 				t.Errorf("%s %v: in flight %v", scenario, more, got)
 			}
-			for _, set := range read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Script.Sets {
+			for _, set := range manifestOf(t, dir).Workload.Script.Sets {
 				if first := set.Phases[0] == of.firstPhase; first && set.ReplayConcurrency != told || !first && set.ReplayConcurrency != 0 {
 					t.Errorf("%s %v: the manifest has %+v", scenario, more, set)
 				}
 			}
-			hashes[read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).WorkloadSHA256] = true
+			hashes[summaryOf(t, dir).WorkloadSHA256] = true
 		}
 		if len(hashes) != 2 {
 			t.Errorf("%s: another concurrency of the replay is the same workload: %v", scenario, hashes)

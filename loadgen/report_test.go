@@ -23,11 +23,8 @@ import (
 func observedRun(t *testing.T) string {
 	t.Helper()
 	page, _ := exporter(t)
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=30", "--warmup=3", "--output-tokens=8", "--concurrency=3",
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=30", "--warmup=3", "--output-tokens=8", "--concurrency=3",
 		"--telemetry", "spark="+page, "--telemetry-interval=100ms", "--validity=telemetry_lost=off", "--label=host=spark", "--slo=e2e=1m")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
 	return dir
 }
 
@@ -98,9 +95,7 @@ func kill(t *testing.T, dir string) {
 	})
 	lines := strings.SplitAfter(text(t, dir, rundir.RequestsFile), "\n")
 	half := strings.Join(lines[:22], "") + lines[22][:len(lines[22])/2]
-	if err := os.WriteFile(filepath.Join(dir, rundir.RequestsFile), []byte(half), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, filepath.Join(dir, rundir.RequestsFile), half)
 }
 
 // manyRuns are runs of two arms at two loads.
@@ -109,11 +104,8 @@ func manyRuns(t *testing.T) string {
 	url, out := engine(t, 200*time.Microsecond), t.TempDir()
 	for i, arm := range []string{"native", "container", "container", "native"} {
 		for _, concurrency := range []int{1, 4} {
-			code, _, stderr := invokeVerb(t, slices.Concat([]string{"run", "--out", out, "--run-id", fmt.Sprintf("r%d-%d", i, concurrency), "--web.listen-address", "127.0.0.1:0"}, uncontended,
+			succeeded(t, slices.Concat([]string{"run", "--out", out, "--run-id", fmt.Sprintf("r%d-%d", i, concurrency), "--web.listen-address", "127.0.0.1:0"}, uncontended,
 				[]string{"--url", url, "--requests=12", "--warmup=0", "--output-tokens=4", "--ignore-eos", "--concurrency", strconv.Itoa(concurrency), "--label=arm=" + arm})...)
-			if code != exitDone {
-				t.Fatalf("exit %d: %s", code, stderr)
-			}
 		}
 	}
 	return out
@@ -191,9 +183,7 @@ func TestWhatCannotBeReportedIsRefusedByName(t *testing.T) {
 	empty, runs := t.TempDir(), importPublished(t)
 	none := filepath.Join(t.TempDir(), "none")
 	broken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(broken, rundir.ManifestFile), []byte(`{"schema":"umascope.manifest/9","run":"x"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, filepath.Join(broken, rundir.ManifestFile), `{"schema":"umascope.manifest/9","run":"x"}`)
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -275,10 +265,7 @@ func TestLabelsOfOthersAreTextInEveryReport(t *testing.T) {
 		}
 	}
 	for _, form := range []string{"table", "md", "html", "benchstat"} {
-		code, stdout, stderr := invokeVerb(t, append([]string{"report", "--format", form}, folders[:4]...)...)
-		if code != exitDone {
-			t.Fatalf("%s: exit %d: %s", form, code, stderr)
-		}
+		stdout, _ := succeeded(t, append([]string{"report", "--format", form}, folders[:4]...)...)
 		if strings.Contains(stdout, "\x1b") || form == "html" && strings.Contains(stdout, "<script") || form == "md" && strings.Contains(stdout, "<script") {
 			t.Errorf("%s has it as it is", form)
 		}

@@ -22,19 +22,14 @@ func conversationFile(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "talk.json")
 	text := `[{"id":"=one","messages":[{"role":"user","content":"Hello there."},{"role":"assistant","content":"Hello."},{"role":"user","content":"How are you?"},{"role":"assistant","content":"Well."}]},
 {"id":"two","messages":[{"role":"user","content":"What is that?"},{"role":"assistant","content":"A test."},{"role":"user","content":"Why?"},{"role":"assistant","content":"To know."}]}]`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	return path
 }
 
 func TestTheFurtherFilesHoldEveryRequest(t *testing.T) {
 	url := engine(t, 200*time.Microsecond)
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", url, "--requests=4", "--warmup=0", "--output-tokens=6", "--engine=vllm",
+	dir, _, _ := completed(t, "--url", url, "--requests=4", "--warmup=0", "--output-tokens=6", "--engine=vllm",
 		"--scenario=multi_turn", "--prompts", conversationFile(t), "--active-conversations=1", "--save-outputs", "--xlsx", "--csv", "--conversations", "--benchstat")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
 	book, err := excelize.OpenFile(filepath.Join(dir, rundir.WorkbookFile))
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +95,7 @@ func readCSV(t *testing.T, path string) [][]string {
 
 func TestWithoutFlagsThereAreNoFurtherFiles(t *testing.T) {
 	url := engine(t, 200*time.Microsecond)
-	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	dir, _, _ := completed(t, "--url", url, "--requests=1", "--warmup=0", "--output-tokens=2", "--engine=vllm")
 	for _, name := range []string{rundir.WorkbookFile, rundir.RequestsCSVFile, rundir.SummaryCSVFile, rundir.ConversationsFile, rundir.BenchstatFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was not asked for", name)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,74 +19,8 @@ import (
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
-
-// engine serves a simulated engine; step is the time of a token.
-func engine(t testing.TB, step time.Duration) string {
-	t.Helper()
-	_, url := simulated(t, func(c *sim.Config) { c.DecodeBase = step })
-	return url
-}
-
-// uncontended switches off the rules that judge how promptly the client's machine runs: the one
-// that runs the tests is shared, and may well find a whole answer waiting when it gets to read.
-var uncontended = []string{"--validity=client_lag=off", "--validity=client_stall=off", "--validity=stream_buffered=off"}
-
-// invoke runs the program with a run folder of its own.
-func invoke(t *testing.T, ctx context.Context, args ...string) (code int, folder, stdout, stderr string) {
-	t.Helper()
-	out := t.TempDir()
-	var printed, complained bytes.Buffer
-	args = slices.Concat([]string{"run", "--out", out, "--run-id", "r1", "--web.listen-address", "127.0.0.1:0"}, uncontended, args)
-	code = Run(ctx, args, &printed, &complained)
-	return code, filepath.Join(out, "r1"), printed.String(), complained.String()
-}
-
-func read[T any](t *testing.T, path string) T {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var value T
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	if filepath.Base(path) == rundir.SummaryFile {
-		computedAgain(t, filepath.Dir(path), text)
-	}
-	return value
-}
-
-// computedAgain computes the summary of a run from the other files of its folder: it is the one that was written.
-func computedAgain(t *testing.T, dir string, written []byte) {
-	t.Helper()
-	made := rundir.Folder(t.TempDir())
-	r, err := summary.Compute(dir)
-	if err == nil {
-		err = made.WriteJSON(rundir.SummaryFile, r.Summary)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := os.ReadFile(made.Path(rundir.SummaryFile)); err != nil || !bytes.Equal(again, written) {
-		t.Errorf("%s: computed again the summary is another one: %v\n%s\nwas\n%s", dir, err, again, written)
-	}
-}
-
-func records(t *testing.T, dir string) []openai.Record {
-	t.Helper()
-	var all []openai.Record
-	for r, err := range summary.Records(filepath.Join(dir, rundir.RequestsFile)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, r)
-	}
-	return all
-}
 
 func TestARunLeavesACompleteFolder(t *testing.T) {
 	for _, c := range []struct {
@@ -103,10 +36,7 @@ func TestARunLeavesACompleteFolder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			url := engine(t, 200*time.Microsecond)
 			args := slices.Concat([]string{"--url", url, "--requests=12", "--warmup=3", "--output-tokens=8", "--engine=vllm", "--ignore-eos"}, c.args)
-			code, folder, stdout, stderr := invoke(t, t.Context(), args...)
-			if code != exitDone {
-				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-			}
+			folder, stdout, _ := completed(t, args...)
 			expectFolder(t, folder)
 			if !strings.Contains(stdout, folder) || !strings.Contains(stdout, "E2E") {
 				t.Errorf("printed %s", stdout)
@@ -118,11 +48,11 @@ func TestARunLeavesACompleteFolder(t *testing.T) {
 // expectFolder checks that the files of a run of 12 requests after 3 agree with each other.
 func expectFolder(t *testing.T, dir string) {
 	t.Helper()
-	manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+	manifest := manifestOf(t, dir)
 	if manifest.State != rundir.StateComplete || manifest.EndedAt == nil || manifest.Labels["arm"] != "default" || manifest.Labels["host"] == "" {
 		t.Errorf("manifest %+v", manifest)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	if sum.Requests[openai.StatusOK] != 12 || !sum.Valid || sum.WorkloadSHA256 != manifest.Workload.SHA256 || sum.Run != "r1" {
 		t.Errorf("summary %+v", sum)
 	}
@@ -171,7 +101,7 @@ func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {
 	args := []string{"--url", url, "--requests=6", "--warmup=0", "--output-tokens=2:9", "--arrival=poisson", "--rate=200"}
 	hash := func(more ...string) string {
 		_, dir, _, stderr := invoke(t, t.Context(), slices.Concat(args, more)...)
-		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).WorkloadSHA256
+		sum := summaryOf(t, dir).WorkloadSHA256
 		if sum == "" {
 			t.Fatal(stderr)
 		}
@@ -225,7 +155,7 @@ func TestAMissedSLOIsExit4AndAnInvalidRunExit3(t *testing.T) {
 	if code != exitInvalid || !strings.Contains(stderr, "error_rate") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if got := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)); got.Valid || got.Requests[openai.StatusTimeout] != 4 {
+	if got := summaryOf(t, dir); got.Valid || got.Requests[openai.StatusTimeout] != 4 {
 		t.Errorf("summary %+v", got.Requests)
 	}
 }
@@ -263,24 +193,14 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 			t.Errorf("cut %v: says what a second interrupt does: %v", cut, said)
 		}
 		interrupt()
-		manifest := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
-		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+		manifest := manifestOf(t, dir)
+		sum := summaryOf(t, dir)
 		said := func(r summary.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
 		if manifest.State != rundir.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, said) {
 			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, sum.InvalidReasons)
 		}
 		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != openai.StatusOK {
 			t.Errorf("the requests in flight were not drained: %s", sent[len(sent)-1].Status)
-		}
-	}
-}
-
-// await polls until a condition holds that another goroutine brings about.
-func await(t *testing.T, condition func() bool) {
-	t.Helper()
-	for ctx := t.Context(); !condition(); time.Sleep(10 * time.Millisecond) {
-		if ctx.Err() != nil {
-			t.Fatal("it never came about")
 		}
 	}
 }
@@ -292,66 +212,49 @@ const longestProbe = 800
 func TestSecretsAreNeverWrittenDown(t *testing.T) {
 	const secret = "sk-very-secret-0123456789"
 	t.Setenv("OPENAI_API_KEY", secret)
-	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			_, _ = w.Write([]byte(`{"data":[{"id":"m"}]}`))
-			return
-		}
+	refusing := listing(t, "m", func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < longestProbe {
 			_, _ = w.Write([]byte(`{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`))
 			return
 		}
 		// A server that quotes what it was sent, as badly configured gateways do.
 		http.Error(w, "bad key "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Token"), http.StatusUnauthorized)
-	}))
-	defer refusing.Close()
-	_, dir, stdout, stderr := invoke(t, t.Context(), "--url", refusing.URL, "--requests=2", "--warmup=0", "--header", "X-Token:"+secret)
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if strings.Contains(string(text), secret) {
+	})
+	_, dir, stdout, stderr := invoke(t, t.Context(), "--url", refusing, "--requests=2", "--warmup=0", "--header", "X-Token:"+secret)
+	everything(t, dir, func(path, text string) {
+		if strings.Contains(text, secret) {
 			t.Errorf("%s holds the secret", path)
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if strings.Contains(stdout+stderr, secret) {
 		t.Errorf("printed: %s%s", stdout, stderr)
 	}
-	if got := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Flags["header"]; got != "X-Token:<redacted>" {
+	if got := manifestOf(t, dir).Flags["header"]; got != "X-Token:<redacted>" {
 		t.Errorf("the manifest says of the header: %q", got)
 	}
 }
 
+// misnamed is a server that lists one model and answers as another.
+func misnamed(t *testing.T) string {
+	t.Helper()
+	return listing(t, "big", func(w http.ResponseWriter, _ *http.Request) {
+		streamed(w, `{"model":"small","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`)
+	})
+}
+
 func TestAModelThatAnswersUnderAnotherNameMakesTheRunInvalid(t *testing.T) {
-	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			_, _ = w.Write([]byte(`{"data":[{"id":"big"}]}`))
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(`data: {"model":"small","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
-	}))
-	defer liar.Close()
-	code, _, _, stderr := invoke(t, t.Context(), "--url", liar.URL, "--requests=3", "--warmup=0")
+	code, _, _, stderr := invoke(t, t.Context(), "--url", misnamed(t), "--requests=3", "--warmup=0")
 	if code != exitInvalid || !strings.Contains(stderr, "model_mismatch") || !strings.Contains(stderr, `"small"`) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 
 func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=2", "--warmup=0", "--output-tokens=4")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
-	if !read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Server.Simulated {
+	dir, stdout, stderr := completed(t, "--url", engine(t, time.Millisecond), "--requests=2", "--warmup=0", "--output-tokens=4")
+	if !manifestOf(t, dir).Server.Simulated {
 		t.Error("the manifest does not say so")
 	}
-	if !read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Model.Simulated {
+	if !summaryOf(t, dir).Model.Simulated {
 		t.Error("the summary does not say so")
 	}
 	texts := map[string]string{"log": stderr, "table": stdout}

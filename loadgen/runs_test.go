@@ -14,10 +14,7 @@ import (
 
 func listed(t *testing.T, root string) map[string]rundir.Entry {
 	t.Helper()
-	code, stdout, stderr := invokeVerb(t, "runs", "list", "--json", "--runs", root)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	stdout, _ := succeeded(t, "runs", "list", "--json", "--runs", root)
 	var all []rundir.Entry
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil {
 		t.Fatalf("%v: %s", err, stdout)
@@ -34,11 +31,8 @@ func listed(t *testing.T, root string) map[string]rundir.Entry {
 func TestARunWritesNothingThatPruneDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
-	code, dir, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--requests=4", "--warmup=0", "--output-tokens=2", "--label=arm=a",
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--requests=4", "--warmup=0", "--output-tokens=2", "--label=arm=a",
 		"--telemetry", "spark="+page, "--telemetry-interval=250ms", "--validity=telemetry_lost=off", "--save-outputs", "--xlsx", "--csv", "--conversations", "--benchstat", "--capture", "date=date")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
 	e := listed(t, filepath.Dir(dir))["r1"]
 	if len(e.Foreign) > 0 || e.State != rundir.EntryFinished || e.Valid == nil || !*e.Valid || e.Arm != "a" || e.Model != "simulated-8b" || e.Bytes == 0 || e.StartedAt == nil {
 		t.Errorf("%+v", e)
@@ -58,9 +52,7 @@ func oldRuns(t *testing.T, n int) string {
 		}
 		manifest := `{"schema":"umascope.manifest/1","run":"` + id + `","state":"complete","started_at":"` + start.Format(time.RFC3339) + `"}`
 		for name, text := range map[string]string{rundir.ManifestFile: manifest, rundir.SummaryFile: `{"schema":"umascope.summary/1","run":"` + id + `","valid":true}`} {
-			if err := os.WriteFile(f.Path(name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			overwrite(t, f.Path(name), text)
 		}
 	}
 	return root
@@ -106,9 +98,7 @@ func TestARunThatMayGoOnIsNeitherPrunedNorArchived(t *testing.T) {
 		t.Fatal(err)
 	}
 	running := strings.Replace(text(t, manifest), `"complete"`, `"running"`, 1)
-	if err := os.WriteFile(manifest, []byte(running), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, manifest, running)
 	code, stdout, _ := invokeVerb(t, "runs", "prune", "--runs", root, "--keep=0", "--yes")
 	if code != exitDone || !strings.Contains(stdout, "goes on") || listed(t, root)["a"].State != rundir.EntryRunning {
 		t.Errorf("exit %d: %s", code, stdout)

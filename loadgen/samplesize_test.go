@@ -3,7 +3,6 @@ package loadgen
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,9 +56,7 @@ func putThroughput(t *testing.T, dir string, value float64, valid bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, string(text))
 }
 
 // Both arms have runs 2 % apart: ln(1.02)/sqrt(2) is a CV of 1.4 %, whatever lies between the arms.

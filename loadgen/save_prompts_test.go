@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,20 +20,12 @@ import (
 func TestPromptsAreKeptForTheirOwnerAlone(t *testing.T) {
 	const secret = "sk-kept-0123456789"
 	t.Setenv("OPENAI_API_KEY", secret)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: {\"model\":\"m\",\"choices\":[{\"delta\":{\"content\":\"plum <jam> %s\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", secret)
-	}))
-	t.Cleanup(server.Close)
+	server := listing(t, "m", func(w http.ResponseWriter, _ *http.Request) {
+		streamed(w, `{"model":"m","choices":[{"delta":{"content":"plum <jam> `+secret+`"},"finish_reason":"stop"}]}`)
+	})
 	prompts := filepath.Join(t.TempDir(), "prompts.txt")
-	if err := os.WriteFile(prompts, []byte("a recipe for <jam>, with my key "+secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"--url", server.URL, "--requests=3", "--warmup=1", "--output-tokens=4", "--prompts", prompts}
+	overwrite(t, prompts, "a recipe for <jam>, with my key "+secret+"\n")
+	args := []string{"--url", server, "--requests=3", "--warmup=1", "--output-tokens=4", "--prompts", prompts}
 	_, without, _, _ := invoke(t, t.Context(), args...)
 	if _, err := os.Stat(filepath.Join(without, rundir.PromptsFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("prompts that were not asked for: %v", err)
@@ -78,10 +69,7 @@ func TestPromptsAreKeptForTheirOwnerAlone(t *testing.T) {
 		}
 		for _, how := range [][]string{nil, {"--no-redact", "--with=outputs,conversations,logs,captures,snapshots"}} {
 			pack := filepath.Join(t.TempDir(), "pack")
-			code, _, stderr := invokeVerb(t, append([]string{"publish", dir, "--out", pack}, how...)...)
-			if code != exitDone {
-				t.Fatalf("exit %d: %s", code, stderr)
-			}
+			succeeded(t, append([]string{"publish", dir, "--out", pack}, how...)...)
 			everything(t, pack, func(name, content string) {
 				if strings.Contains(name, "prompts.jsonl") || strings.Contains(content, "a recipe for") {
 					t.Errorf("%v: %s is published", how, name)

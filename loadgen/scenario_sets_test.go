@@ -7,8 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,11 +139,6 @@ func (s stage) unwatched(t *testing.T, args ...string) (code int, folder, stdout
 // replayA is a replay whose A is on the disk only when it comes again.
 var replayA = []string{"--scenario=eviction_replay", "--set=a.requests=3", "--set=b.requests=6", "--set=baseline.requests=3"}
 
-func summaryOf(t *testing.T, dir string) summary.Summary {
-	t.Helper()
-	return read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
-}
-
 func graded(s evidence.Signal) string {
 	return strings.TrimSpace(string(s.Grade) + " " + string(s.Reason))
 }
@@ -222,7 +215,7 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, rundir.OutputsFile)); err != nil || info.Size() == 0 {
 		t.Errorf("outputs: %v", err)
 	}
-	said := strings.Join(read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Pressure, "\n")
+	said := strings.Join(manifestOf(t, dir).Workload.Pressure, "\n")
 	if !strings.Contains(said, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
 		t.Errorf("foretold %q; printed %s", said, stderr)
 	}
@@ -317,21 +310,13 @@ func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 // withoutPage is the same server without a page of metrics.
 func withoutPage(t *testing.T, server string) string {
 	t.Helper()
-	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	through := httputil.NewSingleHostReverseProxy(target)
-	through.FlushInterval = -1
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return inFront(t, server, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if r.URL.Path == "/metrics" {
 			http.NotFound(w, r)
 			return
 		}
-		through.ServeHTTP(w, r)
-	}))
-	t.Cleanup(front.Close)
-	return front.URL
+		pass.ServeHTTP(w, r)
+	})
 }
 
 func TestOutputsOfBatchesAreNotJudged(t *testing.T) {
@@ -417,7 +402,7 @@ func TestPressureThatCannotShowAnythingIsRefusedUnlessForced(t *testing.T) {
 		t.Errorf("exit %d, %s: %s", code, got, stderr)
 	}
 	code, dir, _, stderr = s.run(t, append(small[:2:2], "--fit-pressure=1.5", "--set=baseline.requests=1")...)
-	sets := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Workload.Script.Sets
+	sets := manifestOf(t, dir).Workload.Script.Sets
 	// 1.5 x 50 blocks of the host are 1200 tokens, of 176 each with the answer.
 	if code != exitDone || sets[len(sets)-1].Requests != 7 {
 		t.Errorf("exit %d, sets %+v: %s", code, sets, stderr)
@@ -452,11 +437,8 @@ func TestSizesAreThoseOfTheScenario(t *testing.T) {
 
 func TestABurstIsSentAtOnceAndByTheClock(t *testing.T) {
 	t.Parallel()
-	code, folder, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scenario=burst", "--set=bursts=3", "--set=requests=4", "--set=every=200ms",
+	folder, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--scenario=burst", "--set=bursts=3", "--set=requests=4", "--set=every=200ms",
 		"--warmup=1", "--output-tokens=4", "--engine=vllm", "--ignore-eos")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
 	starts := map[int64]int{}
 	var first int64 = math.MaxInt64
 	for _, r := range records(t, folder) {

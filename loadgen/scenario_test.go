@@ -15,7 +15,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
@@ -33,7 +32,7 @@ func TestTheRunSaysWhatAReaderMustKnowOfItsPrompts(t *testing.T) {
 		if code != exitDone || !strings.Contains(stderr, c.says) {
 			t.Fatalf("%v: exit %d: %s", c.args, code, stderr)
 		}
-		if warnings := strings.Join(read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile)).Warnings, "\n"); !strings.Contains(warnings, c.says) {
+		if warnings := strings.Join(summaryOf(t, dir).Warnings, "\n"); !strings.Contains(warnings, c.says) {
 			t.Errorf("%v: warnings %q, want %q", c.args, warnings, c.says)
 		}
 	}
@@ -55,15 +54,12 @@ func TestEveryArrivalAndPromptSourceLeavesACompleteFolder(t *testing.T) {
 		if !slices.Contains(c.args, "--arrival=trace") {
 			args = append(args, "--output-tokens=4")
 		}
-		code, dir, stdout, stderr := invoke(t, t.Context(), args...)
-		if code != exitDone {
-			t.Fatalf("%v: exit %d: %s%s", c.args, code, stdout, stderr)
-		}
-		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+		dir, _, _ := completed(t, args...)
+		sum := summaryOf(t, dir)
 		if sum.Requests[openai.StatusOK] != c.want {
 			t.Errorf("%v: %v requests, want %d", c.args, sum.Requests, c.want)
 		}
-		m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile))
+		m := manifestOf(t, dir)
 		if m.Workload.InputLengths == "" || strings.Contains(strings.Join(sum.Warnings, ""), "it has seen them before") {
 			t.Errorf("%v: lengths %q, warnings %q", c.args, m.Workload.InputLengths, sum.Warnings)
 		}
@@ -104,10 +100,7 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 		{"--endpoint=completions", "--template=llama3", "--prompts", "workload/testdata/talks.json", "--warmup=0"},
 	} {
 		url := engine(t, 100*time.Microsecond)
-		code, dir, stdout, stderr := invoke(t, t.Context(), slices.Concat([]string{"--url", url, "--scenario=multi_turn", "--output-tokens=6"}, args)...)
-		if code != exitDone {
-			t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-		}
+		dir, _, _ := completed(t, slices.Concat([]string{"--url", url, "--scenario=multi_turn", "--output-tokens=6"}, args)...)
 		in := map[string]int{}
 		for _, r := range records(t, dir) {
 			if r.Phase != rundir.PhaseMeasure {
@@ -119,7 +112,7 @@ func TestAMultiTurnRunLeavesACompleteFolder(t *testing.T) {
 			}
 			in[r.Conversation] = *r.TokensIn
 		}
-		sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+		sum := summaryOf(t, dir)
 		if sum.Scenario != "multi_turn" || !sum.Valid {
 			t.Errorf("summary %+v", sum)
 		}
@@ -157,8 +150,6 @@ func TestEveryTurnSaysWhichClientTookIt(t *testing.T) {
 func textFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, path, text)
 	return path
 }

@@ -86,9 +86,7 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 		}
 		text = append(text, '\n')
 		if *update {
-			if err := os.WriteFile(schemaPath(d.schema), text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			overwrite(t, schemaPath(d.schema), string(text))
 		}
 		if there, err := os.ReadFile(schemaPath(d.schema)); err != nil || !bytes.Equal(there, text) {
 			t.Errorf("%s is not that of %T (%v): run go test ./loadgen -run Schemas -update and read what changed", schemaPath(d.schema), d.value, err)

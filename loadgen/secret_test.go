@@ -120,9 +120,7 @@ func expectNoSecret(t *testing.T, path string, shown map[string]string) (files i
 func TestNoSecretReachesAFileAPageOrAMessage(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", secrets["the environment's key"])
 	keyFile := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(keyFile, []byte(secrets["the file's key"]+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, keyFile, secrets["the file's key"]+"\n")
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		said := strings.Join([]string{secrets["a query of telemetry"], secrets["a query of a page"], secrets["a header"]}, " ")
 		fmt.Fprintf(w, "uma_exporter_mode{mode=\"constructed\"} 1\numa_host_info{product=%[1]q,vendor=\"x\"} 1\nvllm:prompt_tokens_total{model_name=%[1]q} 1\n", said)

@@ -136,9 +136,7 @@ func TestFinishedRunsAreServed(t *testing.T) {
 	if err := os.Remove(filepath.Join(going, rundir.SummaryFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(half, rundir.SummaryFile), []byte(`{"schema":`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, filepath.Join(half, rundir.SummaryFile), `{"schema":`)
 	url, said, end := served(t, "--runs", runs, "--web.listen-address=127.0.0.1:0")
 	page := fetched(t, url+"/metrics")
 	for _, part := range []string{

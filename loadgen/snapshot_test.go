@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // blockManager serves a page like KVBM's, whose counter grows with every look.
@@ -31,12 +30,9 @@ func blockManager(t *testing.T) string {
 func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
 	t.Parallel()
 	page := blockManager(t)
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--scrape=kvbm="+page, "--telemetry-interval=100ms",
+	dir, _, _ := completed(t, "--url", engine(t, 5*time.Millisecond), "--scrape=kvbm="+page, "--telemetry-interval=100ms",
 		"--requests=4", "--warmup=1", "--output-tokens=20", "--engine=vllm", "--ignore-eos", "--validity=telemetry_lost=off")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	series := fmt.Sprintf("kvbm_offload_blocks_d2h{source=%q}", strings.TrimPrefix(page, "http://")+"/metrics")
 	if d := sum.Phases["measure"].Deltas[series]; d.Delta < 1 || d.Reset || len(sum.Machines) > 0 {
 		t.Errorf("deltas %+v, machines %+v", sum.Phases["measure"].Deltas, sum.Machines)
@@ -46,7 +42,7 @@ func TestPagesThatAreScrapedAreInTheDeltasAndTheSnapshots(t *testing.T) {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
-	if m := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)); len(m.Pages) != 2 || m.Pages[0].Source != "kvbm" || m.Pages[1].Source != "server" {
+	if m := manifestOf(t, dir); len(m.Pages) != 2 || m.Pages[0].Source != "kvbm" || m.Pages[1].Source != "server" {
 		t.Errorf("pages of the manifest %+v", m.Pages)
 	}
 }
@@ -72,12 +68,9 @@ func decompressed(t *testing.T, path string) string {
 func TestAPageThatNeverAnswersIsAWarning(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--scrape=kvbm="+server.URL, "--telemetry-interval=100ms",
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--scrape=kvbm="+server.URL, "--telemetry-interval=100ms",
 		"--requests=2", "--warmup=0", "--output-tokens=2", "--engine=vllm")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	if !strings.Contains(strings.Join(sum.Warnings, "\n"), "the page kvbm never answered") {
 		t.Errorf("warnings %q", sum.Warnings)
 	}

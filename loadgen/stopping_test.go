@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -55,7 +54,7 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 		return r.URL.Path != "/v1/models"
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=4", "--output-tokens=7")
-	sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+	sum := summaryOf(t, path)
 	if sent := byStatus(records(t, path)); code != exitInvalid || len(sent) != 1 || sent[openai.StatusHTTP] != 4 {
 		t.Errorf("exit %d, requests by status %v, want the 4 of the warm-up: %s", code, sent, stderr)
 	}
@@ -67,7 +66,7 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 			t.Errorf("%q is not in %s", words, stderr)
 		}
 	}
-	if manifest := read[rundir.Manifest](t, filepath.Join(path, rundir.ManifestFile)); manifest.State != rundir.StateStopped {
+	if manifest := manifestOf(t, path); manifest.State != rundir.StateStopped {
 		t.Errorf("state %s", manifest.State)
 	}
 	code, path, _, stderr = invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=4", "--output-tokens=7", "--validity=phase_failed=off")
@@ -113,7 +112,7 @@ func TestAnswersWithNothingInThemAreNoResult(t *testing.T) {
 		return true
 	})
 	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=6", "--warmup=0", "--output-tokens=7")
-	sum := read[summary.Summary](t, filepath.Join(path, rundir.SummaryFile))
+	sum := summaryOf(t, path)
 	if codes := codesOf(sum); code != exitInvalid || !slices.Equal(codes, []summary.Code{summary.CodeNoOutput}) {
 		t.Errorf("exit %d, invalid for %v: %s", code, codes, stderr)
 	}

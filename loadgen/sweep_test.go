@@ -5,9 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,17 +29,21 @@ func swept(t *testing.T, ctx context.Context, args ...string) (code int, dir run
 	return code, rundir.Folder(filepath.Join(out, "s1")), printed.String(), complained.String()
 }
 
+// sweptWhole is swept for a sweep that has to end with exit code 0.
+func sweptWhole(t *testing.T, args ...string) (dir rundir.Folder, stdout, stderr string) {
+	t.Helper()
+	code, dir, stdout, stderr := swept(t, t.Context(), args...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	return dir, stdout, stderr
+}
+
 // shedding is an engine that refuses requests for answers above so many at once.
 func shedding(t *testing.T, most int32) string {
 	t.Helper()
-	target, err := url.Parse(engine(t, 5*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1
 	var inFlight atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return inFront(t, engine(t, 5*time.Millisecond), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if strings.HasSuffix(r.URL.Path, "/completions") {
 			defer inFlight.Add(-1)
 			if inFlight.Add(1) > most {
@@ -50,10 +51,8 @@ func shedding(t *testing.T, most int32) string {
 				return
 			}
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+		pass.ServeHTTP(w, r)
+	})
 }
 
 // sweepResult reads sweep.json, which must keep its schema.
@@ -91,10 +90,7 @@ func sweepTable(t *testing.T, dir rundir.Folder) []map[string]string {
 }
 
 func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
-	code, dir, stdout, stderr := swept(t, t.Context(), "--url", engine(t, 0), "--over=concurrency=1,4", "--requests=12", "--warmup=2", "--label=arm=native", "--csv")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	dir, stdout, _ := sweptWhole(t, "--url", engine(t, 0), "--over=concurrency=1,4", "--requests=12", "--warmup=2", "--label=arm=native", "--csv")
 	result := sweepResult(t, dir)
 	if result.State != sweep.Complete || result.EndedAt == nil || len(result.Points) != 2 || result.Flags["over"] != "concurrency=1,4" {
 		t.Errorf("sweep.json: %+v", result)
@@ -153,10 +149,7 @@ func TestEveryPointAsksSomethingElseUnlessToldOtherwise(t *testing.T) {
 		if same {
 			args = append(args, "--same-prompts")
 		}
-		code, dir, _, stderr := swept(t, t.Context(), args...)
-		if code != exitDone {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
+		dir, _, _ := sweptWhole(t, args...)
 		first, second := promptsOf(t, dir, "s1-01-concurrency-1"), promptsOf(t, dir, "s1-02-concurrency-2")
 		shared := slices.ContainsFunc(first, func(hash string) bool { return slices.Contains(second, hash) })
 		if len(first) != 6 || shared != same || same && !slices.Equal(first, second) {
@@ -190,10 +183,7 @@ func TestAShapeSetsItsRequests(t *testing.T) {
 
 func TestASearchFindsTheConcurrencyThatAServerServes(t *testing.T) {
 	t.Parallel()
-	code, dir, stdout, stderr := swept(t, t.Context(), "--url", shedding(t, 5), "--over=concurrency=1..64", "--search=slo", "--slo=e2e=60s", "--requests=40", "--warmup=0")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	dir, stdout, _ := sweptWhole(t, "--url", shedding(t, 5), "--over=concurrency=1..64", "--search=slo", "--slo=e2e=60s", "--requests=40", "--warmup=0")
 	found := sweepResult(t, dir).Finding
 	if found == nil || found.Within == nil || *found.Within != 5 || found.Beyond == nil || *found.Beyond != 6 || !strings.Contains(stdout, found.Says) {
 		t.Errorf("found %+v; printed %s", found, stdout)
@@ -229,16 +219,8 @@ func TestWhatASweepComesToIsItsExitCode(t *testing.T) {
 }
 
 func TestASearchThatAnInvalidRunEndsIsExit3(t *testing.T) {
-	liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			_, _ = w.Write([]byte(`{"data":[{"id":"big"}]}`))
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(`data: {"model":"small","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"))
-	}))
-	defer liar.Close()
-	code, dir, _, stderr := swept(t, t.Context(), "--url", liar.URL, "--over=concurrency=1..8", "--search=slo", "--slo=e2e=60s", "--requests=3", "--warmup=0")
+	url := misnamed(t)
+	code, dir, _, stderr := swept(t, t.Context(), "--url", url, "--over=concurrency=1..8", "--search=slo", "--slo=e2e=60s", "--requests=3", "--warmup=0")
 	if rows := sweepTable(t, dir); code != exitInvalid || len(rows) != 2 || rows[1]["invalid_reasons"] != "model_mismatch" || rows[1]["value"] != "1" || rows[1]["repeat"] != "1" {
 		t.Errorf("exit %d, rows %v: %s", code, rows, stderr)
 	}
@@ -246,21 +228,12 @@ func TestASearchThatAnInvalidRunEndsIsExit3(t *testing.T) {
 
 func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
 	one := make(chan struct{}, 1) // a server that answers one request at a time
-	target, err := url.Parse(engine(t, 5*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serial := inFront(t, engine(t, 5*time.Millisecond), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		one <- struct{}{}
 		defer func() { <-one }()
-		proxy.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	code, dir, _, stderr := swept(t, t.Context(), "--url", server.URL, "--over=rate=200", "--requests=60", "--warmup=0", "--arrival=constant")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+		pass.ServeHTTP(w, r)
+	})
+	dir, _, _ := sweptWhole(t, "--url", serial, "--over=rate=200", "--requests=60", "--warmup=0", "--arrival=constant")
 	sum := read[summary.Summary](t, filepath.Join(string(dir), "s1-01-rate-200", rundir.SummaryFile))
 	b := sum.Backlog
 	if b == nil || !b.Grows || b.DuePerSecond < 190 || b.DuePerSecond > 210 || b.EndedPerSecond > 100 {
@@ -300,24 +273,15 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 }
 
 func TestAServerThatGoesAwayEndsTheSweepWithARowThatSaysSo(t *testing.T) {
-	address := engine(t, 0)
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	target, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
 	var asked atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	leaving := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if r.URL.Path == "/v1/models" && asked.Add(1) > 2 {
 			http.Error(w, "gone", http.StatusBadGateway)
 			return
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	code, dir, _, stderr := swept(t, t.Context(), "--url", server.URL, "--over=concurrency=1,2,4", "--requests=4", "--warmup=0")
+		pass.ServeHTTP(w, r)
+	})
+	code, dir, _, stderr := swept(t, t.Context(), "--url", leaving, "--over=concurrency=1,2,4", "--requests=4", "--warmup=0")
 	rows := sweepTable(t, dir)
 	if code != exitFailed || len(rows) < 2 {
 		t.Fatalf("exit %d, %d rows: %s", code, len(rows), stderr)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -67,11 +66,8 @@ func TestTheExporterOfThisMachineIsFollowedIfItAnswers(t *testing.T) {
 func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	t.Parallel()
 	page, scrapes := exporter(t)
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, 5*time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=250ms",
+	dir, _, _ := completed(t, "--url", engine(t, 5*time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=250ms",
 		"--label=host=spark1", "--requests=20", "--warmup=1", "--output-tokens=8", "--engine=vllm", "--ignore-eos", "--validity=telemetry_lost=off")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
 	log, err := telemetry.Read(filepath.Join(dir, rundir.TelemetryFile))
 	if err != nil {
 		t.Fatal(err)
@@ -87,11 +83,11 @@ func TestARunKeepsTelemetryAndSaysWhatMachineItIsOf(t *testing.T) {
 	if got := strings.Join(names, " "); got != "ready warmup measure stop" {
 		t.Errorf("phases %s", got)
 	}
-	machines := read[rundir.Manifest](t, filepath.Join(dir, rundir.ManifestFile)).Machines
+	machines := manifestOf(t, dir).Machines
 	if len(machines) != 1 || machines[0].Mode != "constructed" || machines[0].Host["product"] != "Spark" || machines[0].GPUs[0]["driver_version"] != "580.95" {
 		t.Errorf("machines %+v", machines)
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir, rundir.SummaryFile))
+	sum := summaryOf(t, dir)
 	if len(sum.Machines) != 1 {
 		t.Errorf("machines of the summary: %+v", sum.Machines)
 	}
@@ -138,11 +134,8 @@ func TestLiveMetricsStayForTheLingerAndTheRunIsNoLongerActive(t *testing.T) {
 func TestTheMachineIsSampledWhereTheLoadOfAPhaseEnds(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
-	code, dir, stdout, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=1s",
+	dir, _, _ := completed(t, "--url", engine(t, time.Millisecond), "--telemetry", "spark1="+page, "--telemetry-interval=1s",
 		"--requests=2", "--warmup=0", "--output-tokens=2", "--validity=telemetry_lost=off")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
-	}
 	log, err := telemetry.Read(filepath.Join(dir, rundir.TelemetryFile))
 	if err != nil {
 		t.Fatal(err)
