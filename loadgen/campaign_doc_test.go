@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -25,9 +24,7 @@ const engineAt = "UMASCOPE_TEST_ENGINE"
 
 // serveEngine is that engine. It ends by a signal, as engines do.
 func serveEngine(address string) error {
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), 0, 0
-	e, err := sim.New(config)
+	e, err := sim.New(sim.Immediate(0))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -22,51 +21,23 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// simulated serves a quick simulated engine, changed as the test wants it.
-func simulated(t testing.TB, change func(*sim.Config)) (*sim.Engine, string) {
+// serving serves a simulated engine until the test ends.
+func serving(t testing.TB, config sim.Config) (engine *sim.Engine, url string) {
 	t.Helper()
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), 0, 0
-	change(&config)
-	e, err := sim.New(config)
+	engine, url, stop, err := sim.Serve(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = e.Run(ctx)
-	}()
-	server := httptest.NewServer(e.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		cancel()
-		<-ended
-		server.Close()
-	})
-	awaitRunning(t, server.URL)
-	return e, server.URL
+	t.Cleanup(stop)
+	return engine, url
 }
 
-// awaitRunning waits until an engine that has been started answers: until then it says 503.
-func awaitRunning(t testing.TB, url string) {
+// simulated serves a quick simulated engine, changed as the test wants it.
+func simulated(t testing.TB, change func(*sim.Config)) (engine *sim.Engine, url string) {
 	t.Helper()
-	for {
-		response, err := http.Get(url + "/v1/models")
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusServiceUnavailable {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal("the engine does not start")
-		case <-time.After(time.Millisecond):
-		}
-	}
+	config := sim.Immediate(0)
+	change(&config)
+	return serving(t, config)
 }
 
 // engine serves a simulated engine; step is the time of a token.

@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -96,30 +95,14 @@ type stage struct {
 func newStage(t *testing.T, m *machine) stage {
 	t.Helper()
 	m.config.OnUse = m.report
-	e, err := sim.New(m.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = e.Run(ctx)
-	}()
+	e, url := serving(t, m.config)
 	serve := func(h http.Handler) string {
 		server := httptest.NewServer(h)
-		t.Cleanup(func() {
-			server.CloseClientConnections()
-			server.Close()
-		})
+		t.Cleanup(server.Close)
+		t.Cleanup(server.CloseClientConnections)
 		return server.URL
 	}
-	s := stage{e, serve(e.Handler()), serve(m), serve(e.KVBMHandler())}
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	return s
+	return stage{e, url, serve(m), serve(e.KVBMHandler())}
 }
 
 // run drives a scenario against the stage.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -35,9 +34,7 @@ const engineAt = "UMASCOPE_TEST_ENGINE"
 
 // serveEngine is that engine. It ends by a signal, as engines do.
 func serveEngine(address string) error {
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), time.Millisecond, 0
-	e, err := sim.New(config)
+	e, err := sim.New(sim.Immediate(time.Millisecond))
 	if err != nil {
 		return err
 	}

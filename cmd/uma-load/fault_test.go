@@ -126,7 +126,7 @@ func expectNoRemains(t *testing.T, folder string) {
 
 func TestRequestsThatFindNoDescriptorFailAndTheFolderIsComplete(t *testing.T) {
 	server := engine(t, 20*time.Millisecond)
-	run := limited(t, "-n 240", running(t, server.URL, "--arrival=constant", "--rate=2000", "--requests=200", "--output-tokens=20"))
+	run := limited(t, "-n 240", running(t, server, "--arrival=constant", "--rate=2000", "--requests=200", "--output-tokens=20"))
 	code, said := ended(t, run)
 	if code != 3 || !strings.Contains(said, "error_rate") {
 		t.Errorf("exit %d: %s", code, said)
@@ -147,7 +147,7 @@ func TestALoopThatNeedsMoreDescriptorsThanThereAreIsRefused(t *testing.T) {
 		"-n 300": {"--concurrency=200"},
 		"-n 100": {"--concurrency=1"},
 	} {
-		run := limited(t, limit, running(t, server.URL, args...))
+		run := limited(t, limit, running(t, server, args...))
 		code, said := ended(t, run)
 		if code != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "ulimit -n") {
 			t.Errorf("%s %v: exit %d: %s", limit, args, code, said)
@@ -172,7 +172,7 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 		"for the report alone": {80, 30, "report.html", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := limited(t, fmt.Sprint("-f ", c.kilobytes<<10/blocks), running(t, server.URL, fmt.Sprint("--requests=", c.requests), "--concurrency=8", "--output-tokens=20"))
+			run := limited(t, fmt.Sprint("-f ", c.kilobytes<<10/blocks), running(t, server, fmt.Sprint("--requests=", c.requests), "--concurrency=8", "--output-tokens=20"))
 			code, said := ended(t, run)
 			if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.says) || strings.Contains(said, "are lost") != c.lost {
 				t.Errorf("exit %d: %s", code, said)
@@ -194,7 +194,7 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 }
 
 func TestAPlanThatDoesNotFitOnTheDiskIsAnUnusableEnvironment(t *testing.T) {
-	run := limited(t, "-f 8", running(t, engine(t, time.Millisecond).URL, "--requests=1000"))
+	run := limited(t, "-f 8", running(t, engine(t, time.Millisecond), "--requests=1000"))
 	code, said := ended(t, run)
 	if code != 2 || strings.Count(said, "\n") != 1 || strings.Count(said, "file too large") != 1 || !strings.Contains(said, "--out") {
 		t.Errorf("exit %d: %s", code, said)
@@ -311,7 +311,7 @@ func TestASignalLeavesACompleteFolderWhenNobodyReadsTheMessagesAnyMore(t *testin
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := running(t, engine(t, 5*time.Millisecond).URL, "--duration=1h", "--output-tokens=10")
+	run := running(t, engine(t, 5*time.Millisecond), "--duration=1h", "--output-tokens=10")
 	run.Stdout, run.Stderr = write, write
 	underWay(t, run)
 	// As Ctrl-C does to "uma-load run … | tee log".
@@ -332,7 +332,7 @@ func TestAKilledRunIsReadableUpToItsLastLine(t *testing.T) {
 		fmt.Fprint(w, "uma_exporter_mode{mode=\"constructed\"} 1\numa_memory_pool_bytes 1\n")
 	}))
 	defer exporter.Close()
-	run := running(t, engine(t, 5*time.Millisecond).URL, "--duration=1h", "--concurrency=4", "--output-tokens=10",
+	run := running(t, engine(t, 5*time.Millisecond), "--duration=1h", "--concurrency=4", "--output-tokens=10",
 		"--save-outputs", "--telemetry=spark="+exporter.URL, "--telemetry-interval=100ms")
 	underWay(t, run)
 	folder := folderOf(run)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -45,32 +43,18 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 }
 
 // engine serves a simulated engine with these model names; the answers are always the first's.
-func engine(t *testing.T, step time.Duration) *httptest.Server {
+func engine(t *testing.T, step time.Duration) (url string) {
 	t.Helper()
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), step, 0
-	e, err := sim.New(config)
+	_, url, stop, err := sim.Serve(sim.Immediate(step))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = e.Run(ctx)
-	}()
-	server := httptest.NewServer(e.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		cancel()
-		<-ended
-		server.Close()
-	})
-	return server
+	t.Cleanup(stop)
+	return url
 }
 
 func TestBadInputIsOneClearLineAndExit2(t *testing.T) {
-	good := engine(t, time.Millisecond).URL
+	good := engine(t, time.Millisecond)
 	several := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"data":[{"id":"first"},{"id":"sec\u001b[31mond"}]}`))
 	}))
@@ -159,7 +143,7 @@ func complaint(stderr string) string {
 func started(t *testing.T) (run *exec.Cmd, folder string) {
 	t.Helper()
 	server := engine(t, 5*time.Millisecond)
-	run = command(t, "run", "--url", server.URL, "--out", "out", "--run-id", "r1", "--web.listen-address", "127.0.0.1:0",
+	run = command(t, "run", "--url", server, "--out", "out", "--run-id", "r1", "--web.listen-address", "127.0.0.1:0",
 		"--duration=1h", "--warmup=0", "--output-tokens=10", "--concurrency=4")
 	folder = filepath.Join(run.Dir, "out", "r1")
 	if err := run.Start(); err != nil {

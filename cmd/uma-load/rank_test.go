@@ -46,7 +46,7 @@ func TestFourProcessesSendOneLoadToOneEngine(t *testing.T) {
 	const world, requests = 4, 100
 	server := engine(t, time.Millisecond)
 	load := []string{
-		"--url", server.URL, "--arrival=poisson", "--rate=50", fmt.Sprintf("--requests=%d", requests), "--warmup=4", "--input-tokens=10:30", "--output-tokens=3",
+		"--url", server, "--arrival=poisson", "--rate=50", fmt.Sprintf("--requests=%d", requests), "--warmup=4", "--input-tokens=10:30", "--output-tokens=3",
 		"--run-id=load", "--label=host=spark", "--validity=client_lag=off", "--validity=client_stall=off", "--validity=stream_buffered=off",
 	}
 	var out string

@@ -144,7 +144,7 @@ func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, pa
 	p = w.Share(p)
 	p.StartNS = (startsIn - lateness).Nanoseconds()
 	var mutex sync.Mutex
-	span := loop.Drive(t.Context(), t.Context(), p, q.Lanes(), executor.Observer{
+	span := loop.Drive(t.Context(), t.Context(), p, q.Jobs(), executor.Observer{
 		Started: func() {}, Payload: func() {},
 		Ended: func(_ executor.Job, result openai.Result) {
 			mutex.Lock()

@@ -1,12 +1,9 @@
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
-	"math"
-	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -22,26 +19,12 @@ import (
 // engine serves a simulated engine; step is the time of a token.
 func engine(t *testing.T, step time.Duration) (url string) {
 	t.Helper()
-	config := sim.Default()
-	config.PrefillTokensPerSecond, config.DecodeBase, config.DecodePerSequence = math.Inf(1), step, 0
-	e, err := sim.New(config)
+	_, url, stop, err := sim.Serve(sim.Immediate(step))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = e.Run(ctx)
-	}()
-	server := httptest.NewServer(e.Handler())
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		cancel()
-		<-ended
-		server.Close()
-	})
-	return server.URL
+	t.Cleanup(stop)
+	return url
 }
 
 // surroundings are a folder of runs, for one called r1, and an environment with a live page.

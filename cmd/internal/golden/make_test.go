@@ -480,31 +480,11 @@ func (m *maker) startEngine(change func(*enginesim.Config)) (url string, err err
 func (m *maker) serveEngine(change func(*enginesim.Config)) (*enginesim.Engine, string, error) {
 	c := config()
 	change(&c)
-	engine, err := enginesim.New(c)
-	if err != nil {
-		return nil, "", err
+	engine, url, stop, err := enginesim.Serve(c)
+	if err == nil {
+		m.later(stop)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { _ = engine.Run(ctx) }) // its only error is being started twice
-	server := httptest.NewServer(engine.Handler())
-	m.later(func() { server.CloseClientConnections(); stop(); running.Wait(); server.Close() })
-	return engine, server.URL, awaitRunning(server.URL)
-}
-
-// awaitRunning waits until an engine that has been started answers: until then it is unavailable.
-func awaitRunning(url string) error {
-	for {
-		response, err := http.Get(url + "/v1/models")
-		if err != nil {
-			return err
-		}
-		response.Body.Close()
-		if response.StatusCode != http.StatusServiceUnavailable {
-			return nil
-		}
-		time.Sleep(time.Millisecond)
-	}
+	return engine, url, err
 }
 
 // later has something closed at the end.
