@@ -19,24 +19,15 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-// mostSaid is the most output of a check or a collecting command that is kept, in bytes.
-const mostSaid = 4 << 20
-
-// said keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
-// without a bound.
-type said struct{ kept bytes.Buffer }
-
-func (s *said) Write(text []byte) (int, error) {
-	s.kept.Write(text[:min(len(text), mostSaid-s.kept.Len())])
-	return len(text), nil
-}
+// mostOutput is the most output of a check or a collecting command that is kept, in bytes.
+const mostOutput = 4 << 20
 
 // complaintShown is the most of a failed command's last output that is shown, in bytes.
 const complaintShown = 200
 
 // runCommand runs a command of a plan until it ends or its timeout expires, and returns what it printed.
 func runCommand(ctx context.Context, argv []string, most time.Duration) campaign.Printed {
-	printed, complained := &said{}, &said{}
+	printed, complained := &subprocess.Bounded{MostBytes: mostOutput}, &subprocess.Bounded{MostBytes: mostOutput}
 	began := time.Now()
 	c, err := subprocess.Start(subprocess.Options{Args: argv, Stdout: printed, Stderr: complained})
 	if err != nil {
@@ -54,8 +45,8 @@ func runCommand(ctx context.Context, argv []string, most time.Duration) campaign
 	}
 	c.Kill() // end the processes that it left running too
 	<-c.Ended()
-	p.Text, p.ExitCode, p.Seconds = printed.kept.String(), c.Exit().Code, time.Since(began).Seconds()
-	if words := bytes.TrimSpace(complained.kept.Bytes()); p.Problem == "" && p.ExitCode != 0 {
+	p.Text, p.ExitCode, p.Seconds = printed.Kept.String(), c.Exit().Code, time.Since(began).Seconds()
+	if words := bytes.TrimSpace(complained.Kept.Bytes()); p.Problem == "" && p.ExitCode != 0 {
 		p.Problem = c.Exit().String()
 		if len(words) > 0 {
 			p.Problem += ": " + printable(string(words[max(0, len(words)-complaintShown):]))

@@ -151,7 +151,7 @@ func TestACommandOfAPlanEndsWithAllItStartedByItsTimeOut(t *testing.T) {
 	if p := runCommand(ctx, []string{"sleep", "600"}, time.Minute); p.Problem != "it was cut off" {
 		t.Errorf("%+v", p)
 	}
-	if p := runCommand(t.Context(), []string{"sh", "-c", "head -c 6000000 /dev/zero"}, time.Minute); len(p.Text) != mostSaid || p.Problem != "" {
+	if p := runCommand(t.Context(), []string{"sh", "-c", "head -c 6000000 /dev/zero"}, time.Minute); len(p.Text) != mostOutput || p.Problem != "" {
 		t.Errorf("%d bytes are kept, %s", len(p.Text), p.Problem)
 	}
 }

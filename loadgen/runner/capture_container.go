@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 const (
@@ -168,12 +168,12 @@ func askProgram(ctx context.Context, tool string, args ...string) ([]byte, error
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, tool, args...)
-	printed, complained := bounded{most: mostInspected}, bounded{most: 512}
+	printed, complained := subprocess.Bounded{MostBytes: mostInspected}, subprocess.Bounded{MostBytes: 512}
 	command.Stdout, command.Stderr, command.WaitDelay = &printed, &complained, time.Second
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", tool, args[0], err, openai.Printable(strings.TrimSpace(complained.kept.String()), openai.LongestForeign))
+		return nil, fmt.Errorf("%s %s: %w: %s", tool, args[0], err, openai.Printable(strings.TrimSpace(complained.Kept.String()), openai.LongestForeign))
 	}
-	return printed.kept.Bytes(), nil
+	return printed.Kept.Bytes(), nil
 }
 
 // log writes what the container printed between two times. Stdout and stderr are one stream, as the tool prints them.
@@ -187,18 +187,6 @@ func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, f
 		return fmt.Errorf("%s logs: %w", c.tool, err)
 	}
 	return nil
-}
-
-// bounded keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
-// without a bound.
-type bounded struct {
-	kept bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(text []byte) (int, error) {
-	b.kept.Write(text[:min(len(text), b.most-b.kept.Len())])
-	return len(text), nil
 }
 
 // keepLog keeps the log of the container from the run's start on. If the container is gone, it adds a warning; a run

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,24 +16,6 @@ const inspected = `[{"Id":"4f1c0d","Name":"/engine","Path":"vllm","Args":["serve
 "State":{"Running":true,"StartedAt":"2026-11-20T10:00:00.5Z"},
 "Config":{"Image":"vllm/vllm-openai:v0.12","Env":["HF_TOKEN=hunter2"],"Cmd":["--api-key","hunter2"]},
 "HostConfig":{"Memory":137438953472,"ShmSize":67108864,"IpcMode":"host","Binds":["/data:/data"],"LogConfig":{"Type":"json-file"}}}]`
-
-func TestWhatIsAboveABoundIsDropped(t *testing.T) {
-	kept := bounded{most: 4}
-	for range 3 {
-		if n, err := kept.Write([]byte("xyz")); n != 3 || err != nil {
-			t.Errorf("wrote %d bytes (%v)", n, err)
-		}
-	}
-	if kept.kept.String() != "xyzx" {
-		t.Errorf("kept %q", kept.kept.String())
-	}
-	// A program's output comes by a pipe, which buffers read from by themselves.
-	command := exec.Command("head", "-c", "100000", "/dev/zero")
-	read := bounded{most: 4}
-	if command.Stdout = &read; command.Run() != nil || read.kept.Len() != 4 {
-		t.Errorf("kept %d bytes of a program", read.kept.Len())
-	}
-}
 
 // FuzzInspect: whatever the tool prints, the facts are those of one running container with an
 // image, and hold no setting but the listed ones.

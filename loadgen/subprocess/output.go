@@ -1,6 +1,9 @@
 package subprocess
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // Output is one stream of a program, with several writers. A writer that fails blocks neither the others nor the
 // program: a program whose output has no reader would be ended by the kernel.
@@ -21,5 +24,18 @@ func (o *Output) Write(text []byte) (int, error) {
 			o.writers[i] = nil
 		}
 	}
+	return len(text), nil
+}
+
+// Bounded keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
+// without a bound.
+type Bounded struct {
+	Kept      bytes.Buffer
+	MostBytes int
+}
+
+// Write never fails.
+func (b *Bounded) Write(text []byte) (int, error) {
+	b.Kept.Write(text[:min(len(text), b.MostBytes-b.Kept.Len())])
 	return len(text), nil
 }

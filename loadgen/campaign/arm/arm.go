@@ -7,7 +7,6 @@
 package arm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +19,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-)
-
-// Defaults for settings that a plan leaves out.
-const (
-	readyTimeout = 10 * time.Minute
-	readyEvery   = 2 * time.Second
-	readyTimes   = 2
-	aliveEvery   = 10 * time.Second
-	aliveTimes   = 3
-	stopTimeout  = 30 * time.Second
-	stopSignal   = "SIGTERM"
 )
 
 // Running is an arm that is up and watched.
@@ -79,7 +67,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Up writes the files of an arm, starts its processes one after the other and returns when the last one is ready. The
+// Up writes the files of an arm of a checked plan, starts its processes one after the other and returns when the last one is ready. The
 // placeholders in spec are filled in. The state of this start is in dir, which belongs to the arm and is made if
 // needed. If Up fails or panics, it stops everything that it started.
 //
@@ -92,8 +80,10 @@ func Up(ctx context.Context, spec plan.Arm, dir string, o Options) (*Running, er
 }
 
 func (k *keeper) up(ctx context.Context, spec plan.Arm) (*Running, error) {
-	if err := validate(spec); err != nil {
-		return nil, err
+	for _, p := range spec.Processes {
+		if err := (place{host: p.Host, container: p.Container}).check(); err != nil {
+			return nil, fmt.Errorf("arm %s: process %s: %w", spec.Name, p.Name, err)
+		}
 	}
 	if err := k.open(ctx); err != nil {
 		return nil, err
@@ -326,6 +316,3 @@ func (r *Running) failure(process, what string) *Failure {
 	}
 	return f
 }
-
-// signalOf returns the signal that asks a process to end.
-func signalOf(s plan.Stop) string { return cmp.Or(s.Signal, stopSignal) }

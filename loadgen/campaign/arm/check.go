@@ -1,17 +1,12 @@
 package arm
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"os/user"
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
@@ -104,82 +99,6 @@ func rootPrograms(p plan.Process) []string {
 		}
 	}
 	return paths
-}
-
-// validate refuses processes that cannot be started, or could not be found again.
-func validate(spec plan.Arm) error {
-	for _, file := range spec.Files {
-		if _, err := modeOf(file.Mode); err != nil || file.Path == "" {
-			return fmt.Errorf("arm %s: file %q: %w", spec.Name, file.Path, cmp.Or(err, errors.New("has no path")))
-		}
-	}
-	names := map[string]bool{}
-	for _, p := range spec.Processes {
-		err := validateProcess(p)
-		if err == nil && names[p.Name] {
-			err = errors.New("there are two of that name")
-		}
-		if err != nil {
-			return fmt.Errorf("arm %s: process %q: %w", spec.Name, p.Name, err)
-		}
-		names[p.Name] = true
-	}
-	return nil
-}
-
-func validateProcess(p plan.Process) error {
-	if !plainName(p.Name) {
-		return errors.New("the name wants letters, digits, . _ and -, not beginning with a dot, at most 128")
-	}
-	if len(p.Argv) == 0 || p.Argv[0] == "" {
-		return errors.New("argv is empty")
-	}
-	for key, value := range p.Env {
-		if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(key) || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("env %q is no variable", key)
-		}
-	}
-	if unix.SignalNum(signalOf(p.Stop)) == 0 {
-		return fmt.Errorf("stop.signal %q is no signal, such as SIGTERM", p.Stop.Signal)
-	}
-	if err := (place{host: p.Host, container: p.Container}).check(); err != nil {
-		return err
-	}
-	if err := validateProbe(p.Ready); err != nil {
-		return fmt.Errorf("ready: %w", err)
-	}
-	if p.Alive != nil && p.Alive.Log != "" {
-		return errors.New("alive: a line in a log does not say that a process is alive")
-	}
-	if err := validateProbe(p.Alive); err != nil {
-		return fmt.Errorf("alive: %w", err)
-	}
-	return nil
-}
-
-func validateProbe(p *plan.Probe) error {
-	if p == nil {
-		return nil
-	}
-	ways := 0
-	for _, given := range []bool{p.URL != "", p.Log != "", p.Port != 0, len(p.Argv) > 0} {
-		if given {
-			ways++
-		}
-	}
-	if ways != 1 {
-		return errors.New("want one of url, log, port and argv")
-	}
-	if u, err := url.Parse(p.URL); p.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return errors.New("url: want http:// or https:// and a host")
-	}
-	if _, err := regexp.Compile(p.Log); err != nil {
-		return fmt.Errorf("log: %w", err)
-	}
-	if p.Port < 0 || p.Port > 65535 {
-		return fmt.Errorf("port %d: want 1 to 65535", p.Port)
-	}
-	return nil
 }
 
 // plainName reports whether a name may be a file name.

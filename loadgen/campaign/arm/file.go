@@ -16,9 +16,6 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// fileMode is the mode of a file if the plan sets none.
-const fileMode fs.FileMode = 0o640
-
 // mostFile is the largest existing file that is compared with the new content, in bytes.
 const mostFile = 16 << 20
 
@@ -136,9 +133,6 @@ func hash(content []byte) string {
 
 // modeOf parses an octal mode.
 func modeOf(text string) (fs.FileMode, error) {
-	if text == "" {
-		return fileMode, nil
-	}
 	mode, err := strconv.ParseUint(text, 8, 32)
 	if err != nil || mode > 0o777 {
 		return 0, fmt.Errorf("mode %q: want octal digits up to 777", text)

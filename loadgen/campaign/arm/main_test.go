@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,8 @@ func own() {
 	if command := os.Getenv("STOP"); command != "" {
 		p.Stop.Argv = []string{"sh", "-c", command}
 	}
-	spec := plan.Arm{Name: "a", Files: []plan.File{{Path: os.Getenv("FILE"), Text: "x"}}, Processes: []plan.Process{p}}
+	spec := armOf(p)
+	spec.Files = []plan.File{{Path: os.Getenv("FILE"), Text: "x", Mode: "0640"}}
 	var o Options
 	if os.Getenv("GUARDIAN") != "" {
 		o.Guardian = []string{os.Args[0], guardianAct}
@@ -166,7 +168,19 @@ func logged(pattern string) *plan.Probe {
 	return &plan.Probe{Log: pattern, Every: time.Millisecond, Timeout: 20 * time.Second}
 }
 
-func armOf(processes ...plan.Process) plan.Arm { return plan.Arm{Name: "a", Processes: processes} }
+// armOf returns an arm with the defaults that a plan sets.
+func armOf(processes ...plan.Process) plan.Arm {
+	for i := range processes {
+		p := &processes[i]
+		p.Stop.Signal, p.Stop.Timeout = cmp.Or(p.Stop.Signal, "SIGTERM"), cmp.Or(p.Stop.Timeout, 30*time.Second)
+		for _, probe := range []*plan.Probe{p.Ready, p.Alive} {
+			if probe != nil {
+				probe.Every, probe.Timeout, probe.Consecutive = cmp.Or(probe.Every, time.Second), cmp.Or(probe.Timeout, time.Minute), cmp.Or(probe.Consecutive, 2)
+			}
+		}
+	}
+	return plan.Arm{Name: "a", Processes: processes}
+}
 
 // upIn brings an arm up and down again at the end of the test.
 func upIn(t *testing.T, dir string, spec plan.Arm) *Running {

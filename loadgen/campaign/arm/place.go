@@ -1,7 +1,6 @@
 package arm
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -149,7 +148,7 @@ func ask(ctx context.Context, q question) (string, error) {
 // askAsLongAs is ask without placeTimeout; only the context limits it.
 func askAsLongAs(ctx context.Context, q question) (string, error) {
 	c := exec.CommandContext(ctx, q.args[0], q.args[1:]...)
-	out, complaint := &bounded{most: mostAnswer}, &bounded{most: mostAnswer}
+	out, complaint := &subprocess.Bounded{MostBytes: mostAnswer}, &subprocess.Bounded{MostBytes: mostAnswer}
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(q.input), out, complaint
 	c.Env, c.Dir, c.WaitDelay = q.env, q.dir, time.Second
 	inOwnGroup(c)
@@ -158,23 +157,11 @@ func askAsLongAs(ctx context.Context, q question) (string, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		if last := lastLine(complaint.kept.String()); last != "" {
+		if last := lastLine(complaint.Kept.String()); last != "" {
 			err = fmt.Errorf("%w: %s", err, last)
 		}
 	}
-	return out.kept.String(), err
-}
-
-// bounded keeps the first bytes written to it. It does not embed the buffer, because bytes.Buffer reads from a pipe
-// without a bound.
-type bounded struct {
-	kept bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(text []byte) (int, error) {
-	b.kept.Write(text[:min(len(text), b.most-b.kept.Len())])
-	return len(text), nil
+	return out.Kept.String(), err
 }
 
 // lastLine returns the last line that is not empty.

@@ -87,10 +87,6 @@ func (c *checker) addErr(process, check, detail string, err error) {
 const whyLeftOver = "what is left of the last invocation is ended first"
 
 func (c *checker) check(ctx context.Context, spec plan.Arm) {
-	if err := validate(spec); err != nil {
-		c.add("", "plan", Fails, err.Error())
-		return
-	}
 	c.memory()
 	for _, file := range spec.Files {
 		c.file(file)

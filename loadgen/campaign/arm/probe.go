@@ -1,7 +1,6 @@
 package arm
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,12 +54,11 @@ func (r *Running) cause() error {
 }
 
 func (r *Running) awaitProbe(p *process, probe plan.Probe) error {
-	times, every := cmp.Or(probe.Consecutive, readyTimes), cmp.Or(probe.Every, readyEvery)
+	times := probe.Consecutive
 	if probe.Log != "" {
 		times = 1 // a line in a log does not disappear
 	}
-	timeout := cmp.Or(probe.Timeout, readyTimeout)
-	ctx, cancel := context.WithTimeout(r.ctx, timeout)
+	ctx, cancel := context.WithTimeout(r.ctx, probe.Timeout)
 	defer cancel()
 	var last error
 	for held := 0; ; {
@@ -80,8 +78,8 @@ func (r *Running) awaitProbe(p *process, probe plan.Probe) error {
 			if last == nil {
 				last = fmt.Errorf("held %d times in a row, want %d", held, times)
 			}
-			return r.failure(p.spec.Name, fmt.Sprintf("was not ready within %v: %s: %v", timeout, probeName(probe), last))
-		case <-time.After(every):
+			return r.failure(p.spec.Name, fmt.Sprintf("was not ready within %v: %s: %v", probe.Timeout, probeName(probe), last))
+		case <-time.After(probe.Every):
 		}
 	}
 }
@@ -99,7 +97,7 @@ func (r *Running) watchAlive() {
 
 // watchProbe marks the arm as lost when a process has failed its probe several times in a row.
 func (r *Running) watchProbe(ctx context.Context, p *process, probe plan.Probe) {
-	ticker := time.NewTicker(cmp.Or(probe.Every, aliveEvery))
+	ticker := time.NewTicker(probe.Every)
 	defer ticker.Stop()
 	for failed := 0; ; {
 		select {
@@ -114,7 +112,7 @@ func (r *Running) watchProbe(ctx context.Context, p *process, probe plan.Probe) 
 		if failed++; err == nil {
 			failed = 0
 		}
-		if failed >= cmp.Or(probe.Consecutive, aliveTimes) {
+		if failed >= probe.Consecutive {
 			r.lose(r.failure(p.spec.Name, fmt.Sprintf("does not answer any more: %s: %v", probeName(probe), err)))
 			return
 		}
@@ -161,12 +159,7 @@ func askNet(ctx context.Context, host string, probe plan.Probe) error {
 	if probe.URL != "" {
 		return askURL(ctx, probe.URL)
 	}
-	host = host[strings.LastIndexByte(host, '@')+1:] // without the user
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), strconv.Itoa(probe.Port)))
-	if err != nil {
-		return inner(err)
-	}
-	return conn.Close()
+	return inner(dial(ctx, addressOf(host, probe)))
 }
 
 // askURL wants a status of success and, for a list of models, at least one model: the workers of some engines need
@@ -222,7 +215,7 @@ func inner(err error) error {
 // askLog searches the text that was added to the log since the last call.
 func (p *process) askLog(pattern string) error {
 	if p.log == nil {
-		p.log = &reader{path: p.started.Log, at: p.started.LogFrom, pattern: regexp.MustCompile(pattern)}
+		p.log = &lineSearch{growingLog: growingLog{p.started.Log, p.started.LogFrom}, pattern: regexp.MustCompile(pattern)}
 	}
 	found, err := p.log.find()
 	if err == nil && !found {

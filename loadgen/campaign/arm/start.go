@@ -23,7 +23,7 @@ type process struct {
 	started Started // at its start
 	place   place
 	client  *subprocess.Command
-	log     *reader // nil if no probe reads it
+	log     *lineSearch // nil if no probe reads it
 }
 
 // start starts a process. The state records it before it runs, and its ID immediately afterwards.

@@ -130,7 +130,7 @@ func newStarted(p plan.Process, where place, log string) Started {
 	return Started{
 		Name: p.Name, Program: filepath.Base(p.Argv[0]), Options: subprocess.OptionNames(p.Argv[1:]), Arguments: len(p.Argv) - 1,
 		Env: slices.Sorted(maps.Keys(p.Env)), Container: where.container, Tool: where.tool, Host: where.host, Root: p.Root,
-		Log: log, StartedAt: time.Now(), Signal: signalOf(p.Stop), StopSeconds: patience(p.Stop).Seconds(), StopCommand: len(p.Stop.Argv) > 0,
+		Log: log, StartedAt: time.Now(), Signal: p.Stop.Signal, StopSeconds: p.Stop.Timeout.Seconds(), StopCommand: len(p.Stop.Argv) > 0,
 	}
 }
 

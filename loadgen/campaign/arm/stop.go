@@ -1,7 +1,6 @@
 package arm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,6 @@ const (
 	goneEvery = 50 * time.Millisecond
 )
 
-// patience returns how long a process may take to end.
-func patience(s plan.Stop) time.Duration { return cmp.Or(s.Timeout, stopTimeout) }
-
 // inOwnGroup makes the command's cancellation end its whole process group.
 func inOwnGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -38,7 +34,7 @@ func inOwnGroup(c *exec.Cmd) {
 // stop ends a process: with its command or a signal, and by force when its time is up or the context is done. It
 // returns nil if nothing is left, else an error that names what is.
 func (k *keeper) stop(ctx context.Context, one Started, spec plan.Process) error {
-	ending := &ending{keeper: k, one: one, spec: spec, place: k.placeOfStarted(one), until: time.Now().Add(patience(spec.Stop))}
+	ending := &ending{keeper: k, one: one, spec: spec, place: k.placeOfStarted(one), until: time.Now().Add(spec.Stop.Timeout)}
 	ending.family = k.state.family(one)
 	if k.state.BootID != k.boot() {
 		if one.Host == "" {
@@ -102,7 +98,7 @@ func (e *ending) command(ctx context.Context) {
 
 // there ends the processes in a container or on another machine, and reports whether there were any.
 func (e *ending) there(ctx context.Context) (found bool, err error) {
-	gently, signal := e.left(ctx), signalOf(e.spec.Stop)
+	gently, signal := e.left(ctx), e.spec.Stop.Signal
 	if e.asked {
 		signal = ""
 	}
@@ -147,12 +143,12 @@ func (e *ending) here(ctx context.Context) error {
 }
 
 func (e *ending) sayKilled() {
-	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "after", (patience(e.spec.Stop) - time.Until(e.until)).Round(time.Millisecond), "of", signalOf(e.spec.Stop))
+	e.keeper.log.Warn("process did not end by itself: killed", "process", e.one.Name, "after", (e.spec.Stop.Timeout - time.Until(e.until)).Round(time.Millisecond), "of", e.spec.Stop.Signal)
 }
 
 // gently sends the signal. The whole group gets it at once: a process that gets it twice may stop in a hurry.
 func (e *ending) gently(ctx context.Context, members []member) error {
-	s := unix.SignalNum(signalOf(e.spec.Stop))
+	s := unix.SignalNum(e.spec.Stop.Signal)
 	if e.place.root {
 		return e.gentlyAsRoot(ctx, s, members)
 	}

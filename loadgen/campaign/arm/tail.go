@@ -101,50 +101,55 @@ func clean(line string) string {
 // escapes matches the escape sequences of terminals: CSI, OSC and those of two characters.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// reader searches for a line in a growing log.
-type reader struct {
-	path    string
-	at      int64
-	rest    []byte // of the last line, which is incomplete
+// growingLog is a log that is read as it grows.
+type growingLog struct {
+	path string
+	at   int64 // where the next line begins
+}
+
+// read returns the whole lines that were added since the last call, and the beginning of the next one. A very long
+// beginning counts as a line. A log that was truncated is read again.
+func (g *growingLog) read() (lines, begun []byte, err error) {
+	file, err := openRegular(g.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file == nil {
+		return nil, nil, fmt.Errorf("%s: %w", g.path, fs.ErrNotExist)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() < g.at {
+		g.at = 0
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, g.at, mostRead))
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if end == 0 && len(text) >= mostTail {
+		end = len(text)
+	}
+	g.at += int64(end)
+	return text[:end], text[end:], err
+}
+
+// lineSearch searches for a line in a growing log.
+type lineSearch struct {
+	growingLog
 	pattern *regexp.Regexp
 	found   bool
 }
 
-// find reads the new text.
-func (r *reader) find() (bool, error) {
-	if r.found {
-		return true, nil
-	}
-	file, err := openRegular(r.path)
-	if err != nil {
-		return false, err
-	}
-	if file == nil { // the file was removed
-		return false, fmt.Errorf("%s: %w", r.path, fs.ErrNotExist)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() < r.at { // the file was truncated
-		r.at, r.rest = 0, nil
-	}
-	for {
-		text, err := io.ReadAll(io.NewSectionReader(file, r.at, mostRead))
-		if err != nil || len(text) == 0 {
-			return r.found, err
+// find searches the new text, even an incomplete last line: a prompt may never end its line.
+func (s *lineSearch) find() (bool, error) {
+	for !s.found {
+		lines, begun, err := s.read()
+		if err != nil {
+			return false, err
 		}
-		r.at += int64(len(text))
-		r.take(text)
-		if r.found {
-			return true, nil
+		for line := range bytes.Lines(lines) {
+			s.found = s.found || s.pattern.Match(bytes.TrimRight(line, "\r\n"))
+		}
+		if s.found = s.found || len(begun) > 0 && s.pattern.Match(begun); len(lines) == 0 {
+			break
 		}
 	}
-}
-
-// take checks all lines, even an incomplete last one: a prompt may never end its line.
-func (r *reader) take(text []byte) {
-	text = append(r.rest, text...)
-	end := bytes.LastIndexByte(text, '\n') + 1
-	for line := range bytes.Lines(text) {
-		r.found = r.found || r.pattern.Match(bytes.TrimRight(line, "\r\n"))
-	}
-	r.rest = bytes.Clone(text[end:][max(0, len(text)-end-mostTail):])
+	return s.found, nil
 }

@@ -45,7 +45,7 @@ func TestALineIsFoundInALogThatGrows(t *testing.T) {
 	path := in(t, "log")
 	write := func(text string) { appendTo(path, text) }
 	write("ready before we came\n")
-	r := &reader{path: path, at: int64(len("ready before we came\n")), pattern: regexp.MustCompile(`^server is ready$`)}
+	r := &lineSearch{growingLog: growingLog{path, int64(len("ready before we came\n"))}, pattern: regexp.MustCompile(`^server is ready$`)}
 	for _, step := range []struct {
 		text string
 		want bool
@@ -55,7 +55,7 @@ func TestALineIsFoundInALogThatGrows(t *testing.T) {
 			t.Errorf("after %q: %t, %v", step.text, got, err)
 		}
 	}
-	emptied := &reader{path: path, pattern: regexp.MustCompile("again")}
+	emptied := &lineSearch{growingLog: growingLog{path: path}, pattern: regexp.MustCompile("again")}
 	if found, err := emptied.find(); found || err != nil {
 		t.Errorf("%t, %v", found, err)
 	}

@@ -151,6 +151,9 @@ func (p *Plan) checkProcess(path string, one Process) error {
 	if err := p.checkProbe(path+".ready", one.Ready); err != nil {
 		return err
 	}
+	if p.given(path + ".alive.log") {
+		return p.errorAt(path+".alive.log", "a line in a log does not show that a process is alive")
+	}
 	return p.checkProbe(path+".alive", one.Alive)
 }
 

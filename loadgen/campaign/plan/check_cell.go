@@ -67,6 +67,11 @@ func (p *Plan) checkRendered(path string, one Process) error {
 	if err := p.checkArgv(path+".argv", one.Argv); err != nil {
 		return err
 	}
+	for _, name := range sortedKeys(one.Env) {
+		if strings.ContainsRune(one.Env[name], 0) {
+			return p.errorAt(path+".env."+name, "has a byte 0, which no variable can")
+		}
+	}
 	for _, word := range []struct{ key, text string }{{"container", one.Container}, {"host", one.Host}} {
 		// docker and ssh would read it as an option, or as several words.
 		if word.text != "" && !regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@:-]*$`).MatchString(word.text) {
