@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -17,7 +16,6 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/server"
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -189,18 +187,7 @@ func raiseArm(ctx context.Context, spec plan.Arm, dir string, o arm.Options, std
 	if err != nil {
 		return campaign.Engine{}, err
 	}
-	state := running.State()
-	engine := campaign.Engine{
-		Lost: running.Context(), Down: running.Down, Images: running.Images(ctx), LockedClock: state.LockedClock, Cgroup: strings.TrimPrefix(state.Cgroup, arm.CgroupRoot),
-	}
-	for _, f := range state.Files {
-		engine.Files = append(engine.Files, rundir.ArmFile{Path: f.Path})
-	}
-	for _, one := range state.Processes {
-		engine.Members = append(engine.Members, rundir.ArmMember{Name: one.Name, Program: one.Program, Options: one.Options, Container: one.Container, Host: one.Host})
-		engine.Logs = append(engine.Logs, server.EngineLog{Process: one.Name, Path: one.Log, From: one.LogFrom})
-	}
-	return engine, nil
+	return campaign.Engine{State: running.State(), Lost: running.Context(), Down: running.Down, Images: running.Images(ctx)}, nil
 }
 
 // printEstimate prints the time that a campaign would take.

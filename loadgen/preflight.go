@@ -121,8 +121,8 @@ func (p *preflight) root(ctx context.Context, planned *plan.Plan, cells []*plan.
 				more = append(more, sudoed(one.Argv)...)
 			}
 		}
-		for _, one := range ownCommands(c) {
-			more = append(more, sudoed(one.argv)...)
+		for _, one := range c.Commands() {
+			more = append(more, sudoed(one.Argv)...)
 		}
 	}
 	how, err := arm.Root(ctx, arms, more...)
@@ -142,38 +142,12 @@ func sudoed(argv []string) []string {
 	return []string{path}
 }
 
-// ownCommand is a command that the campaign itself starts.
-type ownCommand struct {
-	of   string
-	argv []string
-}
-
-// ownCommands returns the commands of checks, of collected facts, of recorded scenarios and of the clock gate.
-func ownCommands(c *plan.Cell) []ownCommand {
-	var all []ownCommand
-	for _, one := range c.Checks {
-		all = append(all, ownCommand{"check " + one.Name, one.Argv})
-	}
-	for _, one := range c.Collect {
-		all = append(all, ownCommand{"collect " + one.Name, one.Argv})
-	}
-	for _, s := range c.Scenarios {
-		if s.Record != nil {
-			all = append(all, ownCommand{"scenario " + s.Name, s.Record.Argv})
-		}
-	}
-	if c.Gates.SMClock != nil {
-		all = append(all, ownCommand{"gate sm_clock", c.Gates.SMClock.Argv})
-	}
-	return all
-}
-
 // commands checks that the programs of these commands exist.
 func (p *preflight) commands(cells []*plan.Cell) {
 	for _, c := range cells {
-		for _, one := range ownCommands(c) {
-			path, err := exec.LookPath(one.argv[0])
-			p.addErr("program "+one.argv[0]+" of "+one.of, path, err)
+		for _, one := range c.Commands() {
+			path, err := exec.LookPath(one.Argv[0])
+			p.addErr("program "+one.Argv[0]+" of "+one.Kind+" "+one.Name, path, err)
 		}
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -15,7 +17,7 @@ import (
 
 // attempt is one run in its slot.
 type attempt struct {
-	r      *runner
+	r      *Invocation
 	slot   plan.Slot
 	number int
 	run    string
@@ -59,11 +61,13 @@ func (a *attempt) pinned(scenario plan.Scenario) string {
 }
 
 // logs returns the logs of the engine that is up, if it is this run's.
-func (a *attempt) logs() []server.EngineLog {
+func (a *attempt) logs() (logs []server.EngineLog) {
 	if up := a.r.up; up != nil && up.cell == a.of() {
-		return up.engine.Logs
+		for _, one := range up.engine.Processes {
+			logs = append(logs, server.EngineLog{Process: one.Name, Path: one.Log, From: one.LogFrom})
+		}
 	}
-	return nil
+	return logs
 }
 
 func (a *attempt) hasEngine() bool {
@@ -202,13 +206,8 @@ func (a *attempt) raise(ctx context.Context) error {
 func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 	lost := context.WithoutCancel(ctx)
 	if up := a.r.up; up != nil {
-		lost, a.facts.Files, a.facts.Processes = up.engine.Lost, up.engine.Files, up.engine.Members
-		if len(a.cell.Arm.Processes) > 0 {
-			a.facts.Placement, a.facts.Cgroup = a.r.known.placement, up.engine.Cgroup
-		}
-		if up.engine.LockedClock > 0 {
-			a.facts.LockedClockHertz = number(float64(up.engine.LockedClock))
-		}
+		lost = up.engine.Lost
+		a.started(up.engine.State)
 		a.observe(up.engine)
 	}
 	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {
@@ -221,6 +220,23 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 		a.facts.Collected = append(a.facts.Collected, one.facts())
 	}
 	return lost, ctx.Err()
+}
+
+// started adds what was started for the engine to the manifest.
+func (a *attempt) started(state arm.State) {
+	a.facts.Files, a.facts.Processes = nil, nil
+	for _, f := range state.Files {
+		a.facts.Files = append(a.facts.Files, rundir.ArmFile{Path: f.Path})
+	}
+	for _, p := range state.Processes {
+		a.facts.Processes = append(a.facts.Processes, rundir.ArmMember{Name: p.Name, Program: p.Program, Options: p.Options, Container: p.Container, Host: p.Host})
+	}
+	if len(state.Processes) > 0 {
+		a.facts.Placement, a.facts.Cgroup = a.r.known.placement, strings.TrimPrefix(state.Cgroup, arm.CgroupRoot)
+	}
+	if state.LockedClock > 0 {
+		a.facts.LockedClockHertz = number(float64(state.LockedClock))
+	}
 }
 
 // after stops the engine, unless the next run uses the same one.
@@ -246,7 +262,11 @@ func (a *attempt) problem(text string) {
 
 // event returns an event of this run.
 func (a *attempt) event(name string) Event {
-	return Event{
-		Event: name, Slot: a.slot.Number, Attempt: a.number, Run: a.run, Model: a.slot.Model, Arm: a.slot.Arm, Scenario: a.slot.Scenario, Iteration: a.slot.Iteration,
-	}
+	e := slotEvent(name, a.slot)
+	e.Attempt, e.Run = a.number, a.run
+	return e
+}
+
+func slotEvent(name string, s plan.Slot) Event {
+	return Event{Event: name, Slot: s.Number, Model: s.Model, Arm: s.Arm, Scenario: s.Scenario, Iteration: s.Iteration}
 }

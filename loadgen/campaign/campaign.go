@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -87,19 +88,13 @@ type Result struct {
 
 // Engine is an arm that is up.
 type Engine struct {
+	// State is what was started.
+	arm.State
 	// Lost is done, with the cause, when one of its processes has ended.
-	Lost    context.Context
-	Down    func(ctx context.Context) error
-	Files   []rundir.ArmFile
-	Members []rundir.ArmMember
+	Lost context.Context
+	Down func(ctx context.Context) error
 	// Images are the image IDs of its containers, by process.
 	Images map[string]string
-	// Cgroup is the cgroup of its processes, as exporters name it; empty if they have none of their own.
-	Cgroup string
-	// LockedClock is the clock that the GPUs of this machine are locked to; 0 if they are not locked.
-	LockedClock plan.Hertz
-	// Logs are the log files of its processes, in order.
-	Logs []server.EngineLog
 }
 
 // Machine is the state of the measured machine. A value that is not available is nil.
@@ -129,10 +124,10 @@ type Hands struct {
 	Name func(plan.Slot) string
 	// Measure makes the run. It calls Order.Engine around the load, unless the run cannot begin.
 	Measure func(context.Context, Order) Result
-	Up      func(ctx context.Context, arm plan.Arm, dir string) (Engine, error)
+	Up      func(ctx context.Context, spec plan.Arm, dir string) (Engine, error)
 	// Leftovers names what an earlier invocation left running of an arm. Down ends it.
-	Leftovers func(ctx context.Context, arm plan.Arm, dir string) ([]string, error)
-	Down      func(ctx context.Context, arm plan.Arm, dir string) error
+	Leftovers func(ctx context.Context, spec plan.Arm, dir string) ([]string, error)
+	Down      func(ctx context.Context, spec plan.Arm, dir string) error
 	PageCache func(context.Context, plan.PageCache) rundir.PageCache
 	// Machine reads the state of the machine from the exporters that the cell names, and from the kernel.
 	Machine func(context.Context, *plan.Cell) Machine

@@ -34,7 +34,7 @@ func (p *progress) takeDecides(e Event) {
 }
 
 // holdDecides refuses a changed plan whose primary metric or margin differs from that of the campaign's first run.
-func (r *runner) holdDecides() error {
+func (r *Invocation) holdDecides() error {
 	began := r.known.decides
 	if began == nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *runner) holdDecides() error {
 
 // raisedFrom returns the plan's N at the first comparison of the arms, for a slot of the plan that was added after it;
 // 0 for other slots.
-func (r *runner) raisedFrom(slot plan.Slot) int {
+func (r *Invocation) raisedFrom(slot plan.Slot) int {
 	if slot.Repeats > 0 || slot.Iteration <= r.known.nRaisedFrom {
 		return 0
 	}

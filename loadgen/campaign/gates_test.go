@@ -24,7 +24,7 @@ func gated(t *testing.T, w *world, gates string, before ...Event) (found map[str
 	}
 	defer i.Close()
 	for _, e := range before {
-		i.r.known.take(e)
+		i.known.take(e)
 	}
 	o, err = i.Run(t.Context())
 	found = map[string]rundir.Gate{}

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,42 +26,28 @@ func (c *Campaign) Open() (*Invocation, error) {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the folder of the campaign: %w", err)
 	}
-	r := &runner{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}}
+	r := &Invocation{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}}
 	if r.lock, err = lock(c.Dir); err != nil {
 		return nil, err
 	}
 	if err := r.open(); err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	r.selectAdded()
-	return &Invocation{r}, nil
+	return r, nil
 }
 
-// Invocation is a campaign that is ready to continue.
-type Invocation struct{ r *runner }
-
-// Resumed returns how many of the selected slots have ended already.
-func (i *Invocation) Resumed() int { return i.r.overSlots() }
-
-// Slots returns how many slots are selected.
-func (i *Invocation) Slots() int { return len(i.r.slots) }
-
 // Close releases the folder.
-func (i *Invocation) Close() { i.r.close() }
-
-// Run makes the missing runs. Its error is why it could not continue.
-func (i *Invocation) Run(ctx context.Context) (Outcome, error) { return i.r.run(ctx) }
-
-func (r *runner) close() {
+func (r *Invocation) Close() {
 	if r.journal != nil {
-		_ = r.journal.close() // every line is durable already
+		_ = r.journal.file.Close() // every line is durable already
 	}
 	_ = r.lock.Close()
 }
 
 // open reads the journal, checks the plan against it, and sets incomplete runs aside.
-func (r *runner) open() error {
+func (r *Invocation) open() error {
 	var events []Event
 	var err error
 	if r.journal, events, err = openJournal(r.c.Dir); err != nil {
@@ -89,7 +74,7 @@ func (r *runner) open() error {
 }
 
 // holdPlan refuses a plan that differs from the one that the campaign began with.
-func (r *runner) holdPlan() error {
+func (r *Invocation) holdPlan() error {
 	if !r.known.began || r.known.plan == r.c.SHA256 {
 		return nil
 	}
@@ -113,7 +98,7 @@ func (r *runner) holdPlan() error {
 
 // holdPlacement refuses to place the processes of arms otherwise than the campaign's first run: what is charged to a
 // cgroup of an arm is not comparable with what is charged to one that others share.
-func (r *runner) holdPlacement() error {
+func (r *Invocation) holdPlacement() error {
 	began, now := cmp.Or(r.known.placement, arm.PlacedInGroups), r.c.Placement
 	if !r.known.began || now == "" || now == began {
 		return nil
@@ -128,7 +113,7 @@ func sameSlot(a, b plan.Slot) bool {
 
 // setAside marks runs that were cut off. Their folders are kept, but are not runs any more: otherwise a comparison
 // would find two runs in one slot.
-func (r *runner) setAside() error {
+func (r *Invocation) setAside() error {
 	for _, s := range r.known.slots {
 		if s.open {
 			if err := setAside(r.c.Dir, s.run); err != nil {

@@ -152,5 +152,3 @@ func (j *journal) add(e Event) error {
 	j.size += int64(n)
 	return nil
 }
-
-func (j *journal) close() error { return j.file.Close() }

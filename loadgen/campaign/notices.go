@@ -18,7 +18,7 @@ const (
 )
 
 // patience returns how long a run may take before it counts as stalled.
-func (r *runner) patience(a *attempt) time.Duration {
+func (r *Invocation) patience(a *attempt) time.Duration {
 	if usual, known := r.known.usual(a.slot); known {
 		return max(stallFactor*usual, stallLeast)
 	}
@@ -27,7 +27,7 @@ func (r *runner) patience(a *attempt) time.Duration {
 
 // watch sends one notice if a run takes much longer than comparable runs. It ends when the returned function is
 // called.
-func (r *runner) watch(a *attempt) (settled func()) {
+func (r *Invocation) watch(a *attempt) (settled func()) {
 	most := r.patience(a)
 	message := r.message("stall", fmt.Sprintf("stalled: %s runs for more than %s", a.slot, most.Round(time.Minute)))
 	watching, stop := context.WithCancel(context.Background())
@@ -43,20 +43,20 @@ func (r *runner) watch(a *attempt) (settled func()) {
 }
 
 // message returns a message of this campaign.
-func (r *runner) message(event, text string) Message {
+func (r *Invocation) message(event, text string) Message {
 	host, _ := os.Hostname() // the message is sent without it too
 	return Message{Campaign: r.c.Plan.Name, Event: event, Text: text, Host: host, Slots: len(r.slots)}
 }
 
 // send sends a notice, and logs a failure to send it.
-func (r *runner) send(ctx context.Context, m Message) {
+func (r *Invocation) send(ctx context.Context, m Message) {
 	if err := r.c.Notify.Tell(ctx, m); err != nil {
 		r.c.Log.Warn("nobody could be told", "why", err)
 	}
 }
 
 // tell sends the notice that the invocation has ended.
-func (r *runner) tell(o Outcome) Outcome {
+func (r *Invocation) tell(o Outcome) Outcome {
 	m := r.message("end", o.String())
 	if o.State != Complete {
 		m.Event = "stop"

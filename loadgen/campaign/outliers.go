@@ -16,7 +16,7 @@ type Outlier struct {
 }
 
 // schedule returns every slot of the plan, followed by the slots that the campaign has added.
-func (r *runner) schedule() []plan.Slot {
+func (r *Invocation) schedule() []plan.Slot {
 	slots := r.c.Plan.Schedule()
 	for _, e := range r.known.added {
 		for _, slot := range r.c.Plan.Round(e.Model, e.Scenario, e.Iteration, e.Slot) {
@@ -28,7 +28,7 @@ func (r *runner) schedule() []plan.Slot {
 }
 
 // holdAdded refuses a changed plan whose number of slots differs from when rounds were added after them.
-func (r *runner) holdAdded() error {
+func (r *Invocation) holdAdded() error {
 	if n := len(r.c.Plan.Schedule()); len(r.known.added) > 0 && r.known.added[0].Slot != n+1 {
 		return fmt.Errorf("%s: --plan-changed: the plan had %d slots when rounds with a run that was off were repeated behind them, and has %d now. Give another --out",
 			r.c.Dir, r.known.added[0].Slot-1, n)
@@ -37,7 +37,7 @@ func (r *runner) holdAdded() error {
 }
 
 // selectAdded selects the slots that an earlier invocation has added, so that pairs become complete.
-func (r *runner) selectAdded() {
+func (r *Invocation) selectAdded() {
 	only := r.c.Only
 	only.Iterations = 0
 	for _, slot := range r.schedule()[len(r.c.Plan.Schedule()):] {
@@ -49,7 +49,7 @@ func (r *runner) selectAdded() {
 
 // repeatOutliers adds a round for each round of the plan that has an outlier: once, with a run of every arm. It
 // replaces no run. It returns how many slots were added.
-func (r *runner) repeatOutliers() (int, error) {
+func (r *Invocation) repeatOutliers() (int, error) {
 	if !r.c.RepeatOutliers {
 		return 0, nil
 	}
@@ -69,7 +69,7 @@ func (r *runner) repeatOutliers() (int, error) {
 
 // nextRound returns the number of the round that repeats an outlier; 0 if the outlier's round is not of the plan, or
 // was repeated already.
-func (r *runner) nextRound(o Outlier) int {
+func (r *Invocation) nextRound(o Outlier) int {
 	next := r.c.Plan.Iterations + 1
 	for _, e := range r.known.added {
 		if e.Model == o.Model && e.Scenario == o.Scenario {
@@ -86,7 +86,7 @@ func (r *runner) nextRound(o Outlier) int {
 }
 
 // addRound adds a round, unless the invocation's selection leaves out a part of it.
-func (r *runner) addRound(o Outlier, round int) {
+func (r *Invocation) addRound(o Outlier, round int) {
 	only := r.c.Only
 	only.Iterations = 0
 	first := len(r.schedule()) + 1

@@ -105,7 +105,7 @@ func (a *attempt) provenance() *rundir.Provenance {
 }
 
 // holdSlots refuses a plan by which a slot that has a measured run would now run something else.
-func (r *runner) holdSlots() error {
+func (r *Invocation) holdSlots() error {
 	schedule := r.schedule()
 	var unknown, under []string
 	for _, number := range slices.Sorted(maps.Keys(r.known.slots)) {

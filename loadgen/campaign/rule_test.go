@@ -169,7 +169,7 @@ func TestWhatWasTornOfAJournalIsGoneHoweverLongItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.close()
+	defer j.file.Close()
 	if err := j.add(Event{Event: eventEnd, State: Stopped}); err != nil {
 		t.Fatal(err)
 	}
@@ -194,11 +194,11 @@ func TestWhatWasCutOffIsWhollyLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i.r.note(Event{Event: eventBegin})
-		i.r.note(Event{Event: eventSlot, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r"})
-		i.r.note(Event{Event: eventRun, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r", Status: Finished, Second: 1200})
-		i.r.note(Event{Event: eventSlot, Slot: 2, Model: "m", Arm: "b", Scenario: "s", Iteration: 1, Run: "q"})
-		if err := i.r.keep(); err != nil {
+		i.note(Event{Event: eventBegin})
+		i.note(Event{Event: eventSlot, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r"})
+		i.note(Event{Event: eventRun, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r", Status: Finished, Second: 1200})
+		i.note(Event{Event: eventSlot, Slot: 2, Model: "m", Arm: "b", Scenario: "s", Iteration: 1, Run: "q"})
+		if err := i.keep(); err != nil {
 			t.Fatal(err)
 		}
 		i.Close()

@@ -17,8 +17,8 @@ import (
 	"github.com/umascope/umascope/loadgen/server"
 )
 
-// runner is one invocation of a campaign.
-type runner struct {
+// Invocation is a campaign that is ready to continue.
+type Invocation struct {
 	c       *Campaign
 	lock    *os.File
 	journal *journal
@@ -46,7 +46,7 @@ type Outcome struct {
 
 // note writes an event to the journal. If that fails, the campaign ends: an event that is not in the journal counts as
 // not happened.
-func (r *runner) note(e Event) {
+func (r *Invocation) note(e Event) {
 	now := time.Now()
 	e.At = now.UTC()
 	if r.failure == nil {
@@ -59,14 +59,15 @@ func (r *runner) note(e Event) {
 	r.known.take(e)
 }
 
-// run makes the runs of the slots.
-func (r *runner) run(ctx context.Context) (Outcome, error) {
+// Run makes the missing runs. Its error is why it could not continue.
+func (r *Invocation) Run(ctx context.Context) (Outcome, error) {
 	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared, Placement: r.c.Placement})
 	for _, s := range r.known.slots { // slots that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
-			r.note(Event{Event: eventRun, Slot: s.slot.Number, Attempt: s.attempts, Run: s.run, Model: s.slot.Model, Arm: s.slot.Arm, Scenario: s.slot.Scenario,
-				Iteration: s.slot.Iteration, Status: Aborted, Text: "the campaign was cut off; the folder is kept as " + s.run + AbortedSuffix})
+			e := slotEvent(eventRun, s.slot)
+			e.Attempt, e.Run, e.Status, e.Text = s.attempts, s.run, Aborted, "the campaign was cut off; the folder is kept as "+s.run+AbortedSuffix
+			r.note(e)
 		}
 	}
 	err := r.endLeftovers(ctx)
@@ -84,7 +85,7 @@ func (r *runner) run(ctx context.Context) (Outcome, error) {
 }
 
 // endLeftovers ends the processes that a killed invocation left running, and logs them.
-func (r *runner) endLeftovers(ctx context.Context) error {
+func (r *Invocation) endLeftovers(ctx context.Context) error {
 	for _, c := range r.cells() {
 		dir := r.armDir(c)
 		if _, err := os.Stat(dir); err != nil {
@@ -110,7 +111,7 @@ func (r *runner) endLeftovers(ctx context.Context) error {
 }
 
 // cells returns the arms with models of the whole plan, in order.
-func (r *runner) cells() []cell {
+func (r *Invocation) cells() []cell {
 	var all []cell
 	for _, s := range r.c.Plan.Schedule() {
 		if c := (cell{s.Model, s.Arm}); !slices.Contains(all, c) {
@@ -120,13 +121,13 @@ func (r *runner) cells() []cell {
 	return all
 }
 
-func (r *runner) armDir(c cell) string { return ArmFolder(r.c.Dir, c.model, c.arm) }
+func (r *Invocation) armDir(c cell) string { return ArmFolder(r.c.Dir, c.model, c.arm) }
 
 // ArmFolder returns the folder for the state and logs of an arm with a model, in the folder of a campaign.
 func ArmFolder(dir, model, arm string) string { return filepath.Join(dir, armsFolder, model, arm) }
 
 // drive makes the missing runs, and the runs of rounds that are repeated because of an outlier.
-func (r *runner) drive(ctx context.Context) (State, string, error) {
+func (r *Invocation) drive(ctx context.Context) (State, string, error) {
 	for {
 		if state, reason, err := r.driveSlots(ctx); state != Complete || err != nil {
 			return state, reason, err
@@ -138,14 +139,16 @@ func (r *runner) drive(ctx context.Context) (State, string, error) {
 }
 
 // driveSlots makes the missing runs, one after the other.
-func (r *runner) driveSlots(ctx context.Context) (State, string, error) {
+func (r *Invocation) driveSlots(ctx context.Context) (State, string, error) {
 	for _, slot := range r.slots {
 		for !r.known.over(slot.Number, r.c.Plan.OnInvalid.Repeat) {
 			if state, reason := r.stopNow(ctx); state != "" {
 				return state, reason, nil
 			}
 			if why, skipped := r.known.skipped[cell{slot.Model, slot.Arm}]; skipped {
-				r.note(Event{Event: eventSkip, Slot: slot.Number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario, Iteration: slot.Iteration, Text: why})
+				e := slotEvent(eventSkip, slot)
+				e.Text = why
+				r.note(e)
 				break
 			}
 			if err := r.attempt(ctx, slot); err != nil {
@@ -160,7 +163,7 @@ func (r *runner) driveSlots(ctx context.Context) (State, string, error) {
 }
 
 // stopNow reports whether the campaign was asked to end, and how.
-func (r *runner) stopNow(ctx context.Context) (State, string) {
+func (r *Invocation) stopNow(ctx context.Context) (State, string) {
 	if ctx.Err() != nil {
 		return Stopped, "interrupted"
 	}
@@ -171,7 +174,7 @@ func (r *runner) stopNow(ctx context.Context) (State, string) {
 }
 
 // attempt makes one run.
-func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
+func (r *Invocation) attempt(ctx context.Context, slot plan.Slot) error {
 	c := cell{slot.Model, slot.Arm}
 	rendered, err := r.c.Plan.Render(slot.Model, slot.Arm, map[string]string{plan.ValueFolder: r.armDir(c)})
 	if err != nil {
@@ -208,7 +211,7 @@ func (r *runner) attempt(ctx context.Context, slot plan.Slot) error {
 }
 
 // finish records how a run ended.
-func (r *runner) finish(a *attempt, result Result, took time.Duration) {
+func (r *Invocation) finish(a *attempt, result Result, took time.Duration) {
 	if result.Status != Finished && !r.standsFor(a.of()) {
 		r.lower(context.WithoutCancel(a.stopping), a) // if the engine was lost, stop the rest of it
 	}
@@ -241,7 +244,7 @@ func (r *runner) finish(a *attempt, result Result, took time.Duration) {
 }
 
 // judge reports whether the plan ends the campaign after a run.
-func (r *runner) judge(ctx context.Context, slot plan.Slot) (State, string) {
+func (r *Invocation) judge(ctx context.Context, slot plan.Slot) (State, string) {
 	if ctx.Err() != nil {
 		return Stopped, "interrupted"
 	}
@@ -264,12 +267,12 @@ func (r *runner) judge(ctx context.Context, slot plan.Slot) (State, string) {
 }
 
 // standsFor reports whether the engine of a cell is up.
-func (r *runner) standsFor(c cell) bool {
+func (r *Invocation) standsFor(c cell) bool {
 	return r.up != nil && r.up.cell == c && r.up.engine.Lost.Err() == nil
 }
 
 // nextIs reports whether the next run is of the same turn as a slot. A repetition in this slot counts too.
-func (r *runner) nextIs(slot plan.Slot) bool {
+func (r *Invocation) nextIs(slot plan.Slot) bool {
 	at := slices.IndexFunc(r.slots, func(s plan.Slot) bool { return s.Number == slot.Number })
 	for _, next := range r.slots[at+1:] {
 		if !r.known.over(next.Number, r.c.Plan.OnInvalid.Repeat) {
@@ -280,7 +283,7 @@ func (r *runner) nextIs(slot plan.Slot) bool {
 }
 
 // lower stops the engine, if one is up.
-func (r *runner) lower(ctx context.Context, a *attempt) {
+func (r *Invocation) lower(ctx context.Context, a *attempt) {
 	if r.up == nil {
 		return
 	}
@@ -303,7 +306,11 @@ func (r *runner) lower(ctx context.Context, a *attempt) {
 	r.note(e)
 }
 
-func (r *runner) overSlots() int {
+// Slots returns how many slots are selected.
+func (r *Invocation) Slots() int { return len(r.slots) }
+
+// Resumed returns how many of the selected slots have ended already.
+func (r *Invocation) Resumed() int {
 	n := 0
 	for _, s := range r.slots {
 		if r.known.over(s.Number, r.c.Plan.OnInvalid.Repeat) {
@@ -313,7 +320,7 @@ func (r *runner) overSlots() int {
 	return n
 }
 
-func (r *runner) outcome(state State, reason string) Outcome {
+func (r *Invocation) outcome(state State, reason string) Outcome {
 	o := Outcome{State: state, Reason: reason, Slots: len(r.slots), Counts: map[Status]int{}}
 	for _, s := range r.slots {
 		o.Counts[r.known.status(s.Number, r.c.Plan.OnInvalid.Repeat)]++

@@ -259,8 +259,8 @@ func TestTheRestIsMeasuredByAClockThatDoesNotJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer i.Close()
-	i.r.note(Event{Event: eventRun, Slot: 1, Status: Finished})
-	if at := i.r.known.lastEnd; !strings.Contains(at.String(), "m=") {
+	i.note(Event{Event: eventRun, Slot: 1, Status: Finished})
+	if at := i.known.lastEnd; !strings.Contains(at.String(), "m=") {
 		t.Errorf("%s is of the wall clock only", at)
 	}
 }
@@ -352,7 +352,7 @@ func TestAJournalThatTakesNothingEndsTheCampaign(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer i.Close()
-		w.during = func(context.Context, Order) { _ = i.r.journal.file.Close() }
+		w.during = func(context.Context, Order) { _ = i.journal.file.Close() }
 		if o, err := i.Run(t.Context()); err == nil || o.State != Broken || len(w.ordered()) != 1 || w.up != "" {
 			t.Errorf("%+v (%v) %v, up %q", o, err, w.ordered(), w.up)
 		}

@@ -80,9 +80,9 @@ func TestTheStatusOfACampaignThatWasCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i.r.note(Event{Event: eventBegin})
-		i.r.note(Event{Event: eventSlot, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r"})
-		if err := i.r.keep(); err != nil {
+		i.note(Event{Event: eventBegin})
+		i.note(Event{Event: eventSlot, Slot: 1, Model: "m", Arm: "a", Scenario: "s", Iteration: 1, Run: "r"})
+		if err := i.keep(); err != nil {
 			t.Fatal(err)
 		}
 		i.Close()

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/server"
 )
 
 // world is a machine and its engines on a virtual clock.
@@ -159,7 +159,11 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 	w.do("up %s", a.Name)
 	lost, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.lose = lose
-	return Engine{Lost: lost, Cgroup: w.cgroup, Files: []rundir.ArmFile{{Path: "engine.conf", SHA256: "5f"}}, Logs: []server.EngineLog{{Process: "engine", Path: filepath.Join(dir, "engine.log"), From: 7}}, Down: func(context.Context) error {
+	state := arm.State{Files: []arm.Written{{Path: "engine.conf"}}, Processes: []arm.Started{{Name: "engine", Log: filepath.Join(dir, "engine.log"), LogFrom: 7}}}
+	if w.cgroup != "" {
+		state.Cgroup = arm.CgroupRoot + w.cgroup
+	}
+	return Engine{State: state, Lost: lost, Down: func(context.Context) error {
 		lose(errors.New("down"))
 		w.up = ""
 		w.do("down %s", a.Name)

@@ -23,16 +23,10 @@ func (p *Plan) checkCell(path string, c *Cell) error {
 			return err
 		}
 	}
-	for i, s := range c.Scenarios {
-		if s.Record == nil {
-			continue
-		}
-		if err := p.checkArgv(item("scenarios", i)+".record.argv", s.Record.Argv); err != nil {
+	for _, command := range c.Commands() {
+		if err := p.checkArgv(command.Key+".argv", command.Argv); err != nil {
 			return err
 		}
-	}
-	if err := p.checkCommands(c); err != nil {
-		return err
 	}
 	for _, list := range []struct {
 		path  string
@@ -41,24 +35,6 @@ func (p *Plan) checkCell(path string, c *Cell) error {
 		if err := p.checkPages(list.path, list.pages); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkCommands checks the commands that belong to no arm.
-func (p *Plan) checkCommands(c *Cell) error {
-	for i, check := range c.Checks {
-		if err := p.checkArgv(item("checks", i)+".argv", check.Argv); err != nil {
-			return err
-		}
-	}
-	for i, one := range c.Collect {
-		if err := p.checkArgv(item("collect", i)+".argv", one.Argv); err != nil {
-			return err
-		}
-	}
-	if c.Gates.SMClock != nil {
-		return p.checkArgv("gates.sm_clock.argv", c.Gates.SMClock.Argv)
 	}
 	return nil
 }

@@ -126,6 +126,7 @@ func TestWhatNeedsRootIsNamed(t *testing.T) {
 	p := parsed(t, strings.NewReplacer(
 		"- name: a\n", "- name: a\n    values: {as: [sudo, -n]}\n", "optional: true", "values: {as: env}",
 		"{name: open, run: {url: \"http://127.0.0.1:8000\", requests: 10}}", "{name: open, record: {argv: [\"{{.as}}\", bench]}}",
+		"gates: {", "gates: {sm_clock: {min_hertz: 2e9, argv: [sudo, burn]}, ",
 	).Replace(timed)+"checks: [{name: clock, argv: [\"{{.as}}\", clock]}]\ncollect: [{name: list, argv: [sudo, list]}]\n")
 	slots, err := p.Select(Filter{Arms: []string{"a"}})
 	if err != nil {
@@ -135,7 +136,7 @@ func TestWhatNeedsRootIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"scenarios[1].record: open, of a", "checks[0]: clock, of a", "collect[0]: list, of a"}
+	want = []string{"scenarios[1].record: open, of a", "checks[0]: clock, of a", "collect[0]: list, of a", "gates.sm_clock: sm_clock, of a"}
 	if !slices.Equal(part.Root, want) {
 		t.Errorf("of a part %q, want %q", part.Root, want)
 	}

@@ -48,6 +48,33 @@ func (c *Cell) Scenario(name string) (Scenario, bool) {
 	return c.Scenarios[i], true
 }
 
+// Command is a command of a cell that no process of its arm runs.
+type Command struct {
+	Key        string // in the plan, such as checks[0]
+	Kind, Name string // such as check and its name
+	Argv       []string
+}
+
+// Commands returns the commands of recorded scenarios, of checks, of collected facts and of the clock gate.
+func (c *Cell) Commands() []Command {
+	var all []Command
+	for i, s := range c.Scenarios {
+		if s.Record != nil {
+			all = append(all, Command{item("scenarios", i) + ".record", "scenario", s.Name, s.Record.Argv})
+		}
+	}
+	for i, one := range c.Checks {
+		all = append(all, Command{item("checks", i), "check", one.Name, one.Argv})
+	}
+	for i, one := range c.Collect {
+		all = append(all, Command{item("collect", i), "collect", one.Name, one.Argv})
+	}
+	if probe := c.Gates.SMClock; probe != nil {
+		all = append(all, Command{"gates.sm_clock", "gate", "sm_clock", probe.Argv})
+	}
+	return all
+}
+
 // Render fills in the templates for a model and an arm. extra are values that are available only when the arm is about
 // to start, such as ValueFolder; they override all others.
 //

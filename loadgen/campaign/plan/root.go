@@ -21,7 +21,7 @@ func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
 			if s.Arm != a.Name {
 				continue
 			}
-			for _, key := range cells[[2]string{s.Model, s.Arm}].asRoot(item("arms", i), p.scenarioNames()) {
+			for _, key := range cells[[2]string{s.Model, s.Arm}].asRoot(item("arms", i)) {
 				need(key + ", of " + a.Name)
 			}
 		}
@@ -30,7 +30,7 @@ func (p *Plan) root(slots []Slot, cells map[[2]string]*Cell) []string {
 }
 
 // asRoot returns the keys of everything that a cell starts as root. arm is the path of its arm.
-func (c *Cell) asRoot(arm string, scenarios []string) []string {
+func (c *Cell) asRoot(arm string) []string {
 	var keys []string
 	note := func(key string, argv []string) {
 		if len(argv) > 0 && argv[0] == "sudo" {
@@ -44,16 +44,8 @@ func (c *Cell) asRoot(arm string, scenarios []string) []string {
 			note(item(arm+".processes", i)+": "+one.Name, one.Argv)
 		}
 	}
-	for i, s := range c.Scenarios {
-		if s.Record != nil {
-			note(item("scenarios", i)+".record: "+scenarios[i], s.Record.Argv)
-		}
-	}
-	for i, check := range c.Checks {
-		note(item("checks", i)+": "+check.Name, check.Argv)
-	}
-	for i, one := range c.Collect {
-		note(item("collect", i)+": "+one.Name, one.Argv)
+	for _, command := range c.Commands() {
+		note(command.Key+": "+command.Name, command.Argv)
 	}
 	return keys
 }
