@@ -119,7 +119,14 @@ func TestArmsOfACampaignHaveCgroups(t *testing.T) {
 			t.Errorf("exit %s: %s", exit, s.output())
 		}
 	}
-	s = d.startIn(folder)
+	// The delegated cgroup has controllers for those below it now, so that it holds no process: systemd starts uma-load in
+	// the cgroup that the unit names by DelegateSubgroup=.
+	subgroup, err := os.Open(filepath.Join(dir, "uma-load"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer subgroup.Close()
+	s = d.startIn(subgroup)
 	if exit := s.end(); exit != "0" {
 		t.Fatalf("exit %s: %s", exit, s.output())
 	}
