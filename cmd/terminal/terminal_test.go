@@ -41,8 +41,8 @@ func program(shown io.Writer) *kingpin.Application {
 	return app
 }
 
-func TestARefusedLineIsToldWhatToTypeInstead(t *testing.T) {
-	for typed, says := range map[string]string{
+func TestARefusedLineNamesTheCorrection(t *testing.T) {
+	for typed, want := range map[string]string{
 		"run --url u --durtaion 5s":     "unknown flag --durtaion: did you mean --duration? uma-tool run --help lists all",
 		"run --url u --bogus":           "unknown flag --bogus: uma-tool run --help lists those that there are",
 		"run --url u -x":                "unknown flag -x: uma-tool run --help lists those that there are",
@@ -71,8 +71,8 @@ func TestARefusedLineIsToldWhatToTypeInstead(t *testing.T) {
 			t.Errorf("%s: accepted", typed)
 			continue
 		}
-		if got := Mend(app, args, err).Error(); got != says {
-			t.Errorf("%s:\n got %s\nwant %s", typed, got, says)
+		if got := Mend(app, args, err).Error(); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", typed, got, want)
 		}
 	}
 	if Mend(program(io.Discard), nil, nil) != nil {
@@ -80,24 +80,24 @@ func TestARefusedLineIsToldWhatToTypeInstead(t *testing.T) {
 	}
 }
 
-// TestAVerbByDefaultIsToldOfOthers has a program that does something without a verb: what is typed wrong was one.
-func TestAVerbByDefaultIsToldOfOthers(t *testing.T) {
+// TestADefaultVerbNamesOthers has a program that does something without a verb: what is typed wrong was one.
+func TestADefaultVerbNamesOthers(t *testing.T) {
 	app := kingpin.New("uma-tool", "Does things.").Terminate(func(int) {})
 	app.Command("serve", "Serve.").Default().Flag("once", "Once.").Bool()
 	app.Command("explain", "Explain.")
-	for typed, says := range map[string]string{
+	for typed, want := range map[string]string{
 		"explian":   `unknown verb "explian": did you mean explain? uma-tool --help lists all`,
 		"--once=no": "--once=no: --once takes no value; uma-tool --help says more",
 		"--onec":    "unknown flag --onec: did you mean --once? uma-tool serve --help lists all",
 	} {
 		_, err := app.Parse([]string{typed})
-		if got := Mend(app, []string{typed}, err); got == nil || got.Error() != says {
-			t.Errorf("%s: got %v, want %s", typed, got, says)
+		if got := Mend(app, []string{typed}, err); got == nil || got.Error() != want {
+			t.Errorf("%s: got %v, want %s", typed, got, want)
 		}
 	}
 }
 
-func TestTheFirstLineSaysWhetherAVerbIsNeeded(t *testing.T) {
+func TestTheFirstLineShowsWhetherAVerbIsNeeded(t *testing.T) {
 	for usage, define := range map[string]func(*kingpin.Application){
 		"usage: uma-tool [<verb>] [<flags>]\n":           func(a *kingpin.Application) { a.Command("serve", "Serve.").Default() },
 		"usage: uma-tool <verb> [<flags>]\n":             func(a *kingpin.Application) { a.Command("serve", "Serve.") },

@@ -24,19 +24,19 @@ func (p *process) limited(t *testing.T, limit string) {
 
 // The limit of a file's size stands for the end of the disk: writes fail in the same place, and it needs neither root nor a
 // file system.
-func TestADiskThatIsFullIsOneLineThatSaysWhatToDo(t *testing.T) {
+func TestAFullDiskIsOneLineWithAFix(t *testing.T) {
 	for _, blocks := range []string{"128", "2048"} { // of 512 bytes
 		t.Run(blocks, func(t *testing.T) {
 			t.Parallel()
 			p := program(t, "--quick", "--out", "here")
 			p.limited(t, "-f "+blocks)
 			err := p.Run()
-			said := p.stderr.String()
-			if code := p.ProcessState.ExitCode(); code != 1 && code != 2 || strings.Count(said, "\n") != 1 {
-				t.Errorf("%v: exit code %d: %s", err, code, said)
+			output := p.stderr.String()
+			if code := p.ProcessState.ExitCode(); code != 1 && code != 2 || strings.Count(output, "\n") != 1 {
+				t.Errorf("%v: exit code %d: %s", err, code, output)
 			}
-			if !strings.HasPrefix(said, "uma-demo: --out here: file too large: make room, or name another folder") {
-				t.Errorf("%s", said)
+			if !strings.HasPrefix(output, "uma-demo: --out here: file too large: make room, or name another folder") {
+				t.Errorf("%s", output)
 			}
 			p.expectNothingLeft(t, 0)
 		})
@@ -53,8 +53,8 @@ func TestAnAddressThatIsTakenIsRefusedIfItWasAskedForAndLeavesNothing(t *testing
 	if err := p.Run(); err == nil || p.ProcessState.ExitCode() != 2 {
 		t.Errorf("%v", err)
 	}
-	if said := p.stderr.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "--web.listen-address "+taken.Addr().String()) {
-		t.Errorf("%q", said)
+	if output := p.stderr.String(); strings.Count(output, "\n") != 1 || !strings.Contains(output, "--web.listen-address "+taken.Addr().String()) {
+		t.Errorf("%q", output)
 	}
 	if left, err := os.ReadDir(p.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -69,8 +69,8 @@ func TestAFolderThatCannotBeWrittenToIsOneLine(t *testing.T) {
 	if err := p.Run(); err == nil || p.ProcessState.ExitCode() != 2 {
 		t.Errorf("%v", err)
 	}
-	if said := p.stderr.String(); said != "uma-demo: --out file/below: not a directory: name a folder that you may write to\n" {
-		t.Errorf("%q", said)
+	if output := p.stderr.String(); output != "uma-demo: --out file/below: not a directory: name a folder that you may write to\n" {
+		t.Errorf("%q", output)
 	}
 }
 

@@ -195,15 +195,15 @@ func TestASignalEndsADemoAtAnyMomentAndNothingOfItIsLeft(t *testing.T) {
 // done by then.
 func (p *process) expectHonestEnd(t *testing.T, code int) {
 	t.Helper()
-	said := p.stderr.String()
+	output := p.stderr.String()
 	if code == 0 {
-		if said != "" {
-			t.Errorf("exit code 0, and it says %q", said)
+		if output != "" {
+			t.Errorf("exit code 0, and it says %q", output)
 		}
 		return
 	}
-	if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "interrupted") {
-		t.Errorf("exit code %d: %q", code, said)
+	if code != 1 || strings.Count(output, "\n") != 1 || !strings.Contains(output, "interrupted") {
+		t.Errorf("exit code %d: %q", code, output)
 	}
 	page, err := os.ReadFile(filepath.Join(p.Dir, "uma-demo", "report.html"))
 	if err == nil && !strings.Contains(string(page), "ended before") && !strings.Contains(string(page), "ended early") {

@@ -37,16 +37,16 @@ func (s *saying) String() string {
 // Prometheus would answer of the machines and of finished runs.
 func TestADemoThatIsServedStaysOpenUntilItIsEnded(t *testing.T) {
 	p := program(t, "--quick", "--serve", "--web.listen-address", "127.0.0.1:0")
-	said := &saying{}
-	p.Stdout = said
+	output := &saying{}
+	p.Stdout = output
 	p.begin(t)
 	var address string
 	for deadline := time.Now().Add(4 * time.Minute); address == ""; time.Sleep(50 * time.Millisecond) {
-		if found := regexp.MustCompile(`(?m)^open +(http://\S+/) until Ctrl-C$`).FindStringSubmatch(said.String()); found != nil {
+		if found := regexp.MustCompile(`(?m)^open +(http://\S+/) until Ctrl-C$`).FindStringSubmatch(output.String()); found != nil {
 			address = found[1]
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not say that it is open: %s%s", said, p.stderr.String())
+			t.Fatalf("it does not say that it is open: %s%s", output, p.stderr.String())
 		}
 	}
 	client := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}, Timeout: time.Minute}
@@ -63,14 +63,14 @@ func TestADemoThatIsServedStaysOpenUntilItIsEnded(t *testing.T) {
 		}
 		return string(page)
 	}
-	for path, says := range map[string]string{
+	for path, want := range map[string]string{
 		"":            "imulated",
 		"report.html": "Simulated",
 		"files/":      "blocks-comparison.html",
 		"dashboards/": "Unified memory",
 	} {
-		if page := get(path); !strings.Contains(page, says) {
-			t.Errorf("/%s does not say %s", path, says)
+		if page := get(path); !strings.Contains(page, want) {
+			t.Errorf("/%s does not say %s", path, want)
 		}
 	}
 	for query, atLeast := range map[string]int{

@@ -120,14 +120,14 @@ func (x experiment) command(args ...string) *exec.Cmd {
 }
 
 // start begins the campaign.
-func (x experiment) start(args ...string) (c *exec.Cmd, said *bytes.Buffer) {
+func (x experiment) start(args ...string) (c *exec.Cmd, output *bytes.Buffer) {
 	x.t.Helper()
-	c, said = x.command(append([]string{"campaign", "run", "plan.yaml", "--web.listen-address=127.0.0.1:0"}, args...)...), &bytes.Buffer{}
-	c.Stdout, c.Stderr = said, said
+	c, output = x.command(append([]string{"campaign", "run", "plan.yaml", "--web.listen-address=127.0.0.1:0"}, args...)...), &bytes.Buffer{}
+	c.Stdout, c.Stderr = output, output
 	if err := c.Start(); err != nil {
 		x.t.Fatal(err)
 	}
-	return c, said
+	return c, output
 }
 
 // events are the lines of the journal.
@@ -196,15 +196,15 @@ func TestACampaignThatIsKilledGoesOnWhereItEnded(t *testing.T) {
 	if !x.answers() {
 		t.Fatal("the engine went with it: nothing is left over to be found")
 	}
-	second, said := x.start()
+	second, output := x.start()
 	if err := second.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, said)
+		t.Fatalf("%v: %s", err, output)
 	}
 	if got, want := x.slots(), []string{"1 a finished of 1", "2 b finished of 2", "3 b finished of 1", "4 a finished of 1"}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if !regexp.MustCompile(`left over.* arm=b .*engine \(process `).MatchString(said.String()) {
-		t.Errorf("what was left is not named: %s", said)
+	if !regexp.MustCompile(`left over.* arm=b .*engine \(process `).MatchString(output.String()) {
+		t.Errorf("what was left is not named: %s", output)
 	}
 	if x.answers() {
 		t.Error("an engine is still there")
@@ -214,10 +214,10 @@ func TestACampaignThatIsKilledGoesOnWhereItEnded(t *testing.T) {
 		t.Errorf("the half run is lost: %v (%v)", found, err)
 	}
 	x.expectRun()
-	x.expectComparison(said.String())
-	third, said := x.start()
-	if err := third.Wait(); err != nil || !strings.Contains(said.String(), "4 slots, 4 already ended") || len(x.slots()) != 4 {
-		t.Errorf("once more: %v: %s", err, said)
+	x.expectComparison(output.String())
+	third, output := x.start()
+	if err := third.Wait(); err != nil || !strings.Contains(output.String(), "4 slots, 4 already ended") || len(x.slots()) != 4 {
+		t.Errorf("once more: %v: %s", err, output)
 	}
 }
 
@@ -251,7 +251,7 @@ func (x experiment) expectRun() {
 }
 
 // expectComparison looks at what the campaign made of its runs.
-func (x experiment) expectComparison(said string) {
+func (x experiment) expectComparison(output string) {
 	x.t.Helper()
 	var c compare.Comparison
 	readJSON(x.t, filepath.Join(x.folder(), "comparison.json"), &c)
@@ -261,14 +261,14 @@ func (x experiment) expectComparison(said string) {
 	if page, err := os.ReadFile(filepath.Join(x.folder(), "comparison.html")); err != nil || !bytes.Contains(page, []byte("simulated")) {
 		x.t.Errorf("the page: %v", err)
 	}
-	if !strings.Contains(said, "campaign complete; of 4 slots 4 finished") || !strings.Contains(said, "comparison.html") {
-		x.t.Errorf("%s", said)
+	if !strings.Contains(output, "campaign complete; of 4 slots 4 finished") || !strings.Contains(output, "comparison.html") {
+		x.t.Errorf("%s", output)
 	}
 }
 
 func TestAnInterruptedCampaignLeavesACompleteFolderAndNoEngine(t *testing.T) {
 	x := newExperiment(t, "duration: 1h", 1)
-	c, said := x.start()
+	c, output := x.start()
 	begun := x.await("the first run measures", func(e campaign.Event) bool { return e.Event == "up" })
 	for !strings.Contains(string(x.requests(begun.Run)), "\n") {
 		time.Sleep(10 * time.Millisecond)
@@ -277,7 +277,7 @@ func TestAnInterruptedCampaignLeavesACompleteFolderAndNoEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); c.ProcessState.ExitCode() != 1 {
-		t.Errorf("%v: %s", err, said)
+		t.Errorf("%v: %s", err, output)
 	}
 	if x.answers() {
 		t.Error("the engine is still there")
@@ -309,9 +309,9 @@ func TestADetachedCampaignIsFollowedAndStopped(t *testing.T) {
 	if err != nil || !strings.Contains(string(status), "campaign real: running as process ") || !strings.Contains(string(status), "now   slot 1: simulated, a, short") {
 		t.Errorf("%v: %s", err, status)
 	}
-	again, said := x.start()
-	if err := again.Wait(); again.ProcessState.ExitCode() != 2 || !strings.Contains(said.String(), "a campaign runs there already, as process ") {
-		t.Errorf("%v: %s", err, said)
+	again, output := x.start()
+	if err := again.Wait(); again.ProcessState.ExitCode() != 2 || !strings.Contains(output.String(), "a campaign runs there already, as process ") {
+		t.Errorf("%v: %s", err, output)
 	}
 	stopped, err := x.command("campaign", "stop", "--timeout=1m").CombinedOutput()
 	if err != nil || !strings.Contains(string(stopped), "stopped") || x.answers() {
@@ -325,24 +325,24 @@ func TestADetachedCampaignIsFollowedAndStopped(t *testing.T) {
 	}
 }
 
-func TestACampaignThatCannotBeginSaysWhyAndLeavesNothing(t *testing.T) {
+func TestACampaignThatCannotBeginNamesTheReasonAndLeavesNothing(t *testing.T) {
 	x := newExperiment(t, "duration: 1s", 1)
 	path := filepath.Join(x.dir, "plan.yaml")
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := func(says, old, new string) {
+	refused := func(want, old, new string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(strings.Replace(string(good), old, new, 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		code, said := ended(t, x.command("campaign", "run", "plan.yaml"))
-		if code != 2 || !strings.Contains(said, says) || strings.Count(said, "\n") != 1 {
-			t.Errorf("%q is not in exit %d: %s", says, code, said)
+		code, output := ended(t, x.command("campaign", "run", "plan.yaml"))
+		if code != 2 || !strings.Contains(output, want) || strings.Count(output, "\n") != 1 {
+			t.Errorf("%q is not in exit %d: %s", want, code, output)
 		}
 		if found, _ := filepath.Glob(filepath.Join(x.dir, "runs", "*")); len(found) > 0 {
-			t.Errorf("%s leaves %v", says, found)
+			t.Errorf("%s leaves %v", want, found)
 		}
 	}
 	refused("plan.yaml:10: flags.conurrency: unknown flag of run", "warmup: 0", "conurrency: 0")
@@ -360,8 +360,8 @@ func TestACampaignThatCannotBeginSaysWhyAndLeavesNothing(t *testing.T) {
 	refused(x.port, "", "")
 }
 
-// TestNobodyElseReadsACampaign: plans have keys, logs have prompts. The umask of whoever starts it opens nothing.
-func TestNobodyElseReadsACampaign(t *testing.T) {
+// TestOnlyTheUserReadsACampaign: plans have keys, logs have prompts. The umask of whoever starts it opens nothing.
+func TestOnlyTheUserReadsACampaign(t *testing.T) {
 	x := newExperiment(t, "requests: 4, csv: true, save-outputs: true", 1)
 	path := filepath.Join(x.dir, "plan.yaml")
 	text, err := os.ReadFile(path)
@@ -375,8 +375,8 @@ func TestNobodyElseReadsACampaign(t *testing.T) {
 	c := x.command("campaign", "run", "plan.yaml", "--detach", "--web.listen-address=127.0.0.1:0")
 	c.Args = slices.Concat([]string{"sh", "-c", `umask 0; exec "$0" "$@"`, c.Path}, c.Args[1:])
 	c.Path = "/bin/sh"
-	if said, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
+	if output, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
 	}
 	look := func(when string, least int) {
 		t.Helper()

@@ -38,7 +38,7 @@ func limited(t *testing.T, limit string, c *exec.Cmd) *exec.Cmd {
 }
 
 // ended runs the command and returns its exit code and its complaint.
-func ended(t *testing.T, c *exec.Cmd) (code int, said string) {
+func ended(t *testing.T, c *exec.Cmd) (code int, output string) {
 	t.Helper()
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
@@ -127,9 +127,9 @@ func expectNoRemains(t *testing.T, folder string) {
 func TestRequestsThatFindNoDescriptorFailAndTheFolderIsComplete(t *testing.T) {
 	server := engine(t, 20*time.Millisecond)
 	run := limited(t, "-n 240", running(t, server, "--arrival=constant", "--rate=2000", "--requests=200", "--output-tokens=20"))
-	code, said := ended(t, run)
-	if code != 3 || !strings.Contains(said, "error_rate") {
-		t.Errorf("exit %d: %s", code, said)
+	code, output := ended(t, run)
+	if code != 3 || !strings.Contains(output, "error_rate") {
+		t.Errorf("exit %d: %s", code, output)
 	}
 	expectWhole(t, folderOf(run))
 	counts, errorTexts := statuses(t, folderOf(run))
@@ -148,9 +148,9 @@ func TestALoopThatNeedsMoreDescriptorsThanThereAreIsRefused(t *testing.T) {
 		"-n 100": {"--concurrency=1"},
 	} {
 		run := limited(t, limit, running(t, server, args...))
-		code, said := ended(t, run)
-		if code != 2 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "ulimit -n") {
-			t.Errorf("%s %v: exit %d: %s", limit, args, code, said)
+		code, output := ended(t, run)
+		if code != 2 || strings.Count(output, "\n") != 1 || !strings.Contains(output, "ulimit -n") {
+			t.Errorf("%s %v: exit %d: %s", limit, args, code, output)
 		}
 		if _, err := os.Stat(folderOf(run)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s %v: a folder is left: %v", limit, args, err)
@@ -165,7 +165,7 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 	const blocks = 512 // bytes, of ulimit -f
 	for name, c := range map[string]struct {
 		kilobytes, requests int
-		says                string
+		want                string
 		lost                bool
 	}{
 		"for the records":      {64, 100, "requests.jsonl: file too large", true},
@@ -173,9 +173,9 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := limited(t, fmt.Sprint("-f ", c.kilobytes<<10/blocks), running(t, server, fmt.Sprint("--requests=", c.requests), "--concurrency=8", "--output-tokens=20"))
-			code, said := ended(t, run)
-			if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.says) || strings.Contains(said, "are lost") != c.lost {
-				t.Errorf("exit %d: %s", code, said)
+			code, output := ended(t, run)
+			if code != 1 || strings.Count(output, "\n") != 1 || !strings.Contains(output, c.want) || strings.Contains(output, "are lost") != c.lost {
+				t.Errorf("exit %d: %s", code, output)
 			}
 			folder := folderOf(run)
 			counts, _ := statuses(t, folder)
@@ -195,9 +195,9 @@ func TestADiskThatIsFullFailsTheRunAndLeavesWhatCouldBeWritten(t *testing.T) {
 
 func TestAPlanThatDoesNotFitOnTheDiskIsAnUnusableEnvironment(t *testing.T) {
 	run := limited(t, "-f 8", running(t, engine(t, time.Millisecond), "--requests=1000"))
-	code, said := ended(t, run)
-	if code != 2 || strings.Count(said, "\n") != 1 || strings.Count(said, "file too large") != 1 || !strings.Contains(said, "--out") {
-		t.Errorf("exit %d: %s", code, said)
+	code, output := ended(t, run)
+	if code != 2 || strings.Count(output, "\n") != 1 || strings.Count(output, "file too large") != 1 || !strings.Contains(output, "--out") {
+		t.Errorf("exit %d: %s", code, output)
 	}
 	if _, err := os.Stat(folderOf(run)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder is left: %v", err)
@@ -276,8 +276,8 @@ func silent(t *testing.T, answers int) *httptest.Server {
 func TestASecondSignalCancelsWhatIsInFlight(t *testing.T) {
 	for _, sent := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		run := running(t, silent(t, 4).URL, "--no-stream", "--duration=1h", "--concurrency=3", "--grace=1h")
-		said := filepath.Join(t.TempDir(), "said")
-		file, err := os.Create(said)
+		output := filepath.Join(t.TempDir(), "said")
+		file, err := os.Create(output)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestASecondSignalCancelsWhatIsInFlight(t *testing.T) {
 		if err := run.Process.Signal(sent); err != nil {
 			t.Fatal(err)
 		}
-		awaitText(t, said, "interrupt again")
+		awaitText(t, output, "interrupt again")
 		if err := run.Process.Signal(sent); err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestASecondSignalCancelsWhatIsInFlight(t *testing.T) {
 	}
 }
 
-func TestASignalLeavesACompleteFolderWhenNobodyReadsTheMessagesAnyMore(t *testing.T) {
+func TestASignalLeavesACompleteFolderAfterMessagesAreClosed(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

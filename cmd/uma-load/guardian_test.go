@@ -70,12 +70,12 @@ func (x experiment) expectStopped(arm string) {
 	if x.answers() {
 		x.t.Error("the engine is still there")
 	}
-	const said = "uma-load was killed: its guardian stopped the arm"
+	const output = "uma-load was killed: its guardian stopped the arm"
 	log, err := os.ReadFile(filepath.Join(campaign.ArmFolder(x.folder(), "simulated", arm), "logs", "guardian.log"))
-	if err != nil || bytes.Count(log, []byte("\n")) != 1 || !bytes.Contains(log, []byte(said)) {
+	if err != nil || bytes.Count(log, []byte("\n")) != 1 || !bytes.Contains(log, []byte(output)) {
 		x.t.Errorf("%s (%v)", log, err)
 	}
-	if status, err := x.command("campaign", "status").CombinedOutput(); err != nil || !strings.Contains(string(status), said) {
+	if status, err := x.command("campaign", "status").CombinedOutput(); err != nil || !strings.Contains(string(status), output) {
 		x.t.Errorf("%s (%v)", status, err)
 	}
 }
@@ -93,15 +93,15 @@ func TestTheEngineOfACampaignThatIsKilledIsStopped(t *testing.T) {
 	kill(t, first)
 	x.expectStopped("a")
 	x.edit("duration: 1h", "requests: 4")
-	second, said := x.start("--plan-changed")
+	second, output := x.start("--plan-changed")
 	if err := second.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, said)
+		t.Fatalf("%v: %s", err, output)
 	}
 	if got, want := x.slots(), []string{"1 a finished of 2", "2 b finished of 1"}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if want := `msg="the last start of the campaign was cut off: its slot gets another run" slot=1 run=` + begun.Run; !strings.Contains(said.String(), want) {
-		t.Errorf("no %s in %s", want, said)
+	if want := `msg="the last start of the campaign was cut off: its slot gets another run" slot=1 run=` + begun.Run; !strings.Contains(output.String(), want) {
+		t.Errorf("no %s in %s", want, output)
 	}
 	if left := x.guardians(); len(left) > 0 || x.answers() {
 		t.Errorf("guardians %v are left, an engine answers: %t", left, x.answers())
@@ -119,14 +119,14 @@ func TestAnEngineThatComesUpWhenItsCampaignIsKilledIsStopped(t *testing.T) {
 
 func TestAnArmThatIsUsedByHandHasNoGuardian(t *testing.T) {
 	x := newExperiment(t, "requests: 4", 1)
-	if said, err := x.command("arm", "up", "a", "--plan", "plan.yaml").CombinedOutput(); err != nil || !x.answers() {
-		t.Fatalf("%v: %s", err, said)
+	if output, err := x.command("arm", "up", "a", "--plan", "plan.yaml").CombinedOutput(); err != nil || !x.answers() {
+		t.Fatalf("%v: %s", err, output)
 	}
 	if left := x.guardians(); len(left) > 0 {
 		t.Errorf("guardians %v", left)
 	}
-	if said, err := x.command("arm", "down", "a", "--plan", "plan.yaml").CombinedOutput(); err != nil || x.answers() {
-		t.Errorf("%v: %s", err, said)
+	if output, err := x.command("arm", "down", "a", "--plan", "plan.yaml").CombinedOutput(); err != nil || x.answers() {
+		t.Errorf("%v: %s", err, output)
 	}
 }
 

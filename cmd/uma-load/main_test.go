@@ -74,7 +74,7 @@ func TestBadInputIsOneClearLineAndExit2(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		says []string
+		want []string
 		args []string
 	}{
 		{"no command", []string{"no command"}, nil},
@@ -116,7 +116,7 @@ func TestBadInputIsOneClearLineAndExit2(t *testing.T) {
 			if strings.Count(line, "\n") != 1 || strings.Contains(line, "\x1b") {
 				t.Errorf("not one clean line: %q", line)
 			}
-			for _, word := range c.says {
+			for _, word := range c.want {
 				if !strings.Contains(line, word) {
 					t.Errorf("%q does not say %q", line, word)
 				}
@@ -207,7 +207,7 @@ func TestAKilledRunIsReadable(t *testing.T) {
 }
 
 func TestHelpVersionAndCompletionArePrinted(t *testing.T) {
-	for says, args := range map[string][]string{
+	for want, args := range map[string][]string{
 		"--arrival":          {"run", "--help"},
 		"healthcheck":        {"--help"},
 		"uma-load ":          {"--version"},
@@ -217,14 +217,14 @@ func TestHelpVersionAndCompletionArePrinted(t *testing.T) {
 		"Print a completion": {"help", "completion"},
 	} {
 		text, err := command(t, args...).Output()
-		if err != nil || !strings.Contains(string(text), says) {
+		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%v: %v: %s", args, err, text)
 		}
 	}
 }
 
 // uma-load run --help | head
-func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
+func TestAClosedPipeEndsOutputSilently(t *testing.T) {
 	for _, args := range [][]string{{"run", "--help"}, {"--version"}, {"campaign", "plans", "native-container"}, {"completion", "bash"}} {
 		read, write, err := os.Pipe()
 		if err != nil {

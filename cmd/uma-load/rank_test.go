@@ -21,12 +21,12 @@ import (
 // was not ready when the load began: the machine that runs tests is shared.
 func ranks(t *testing.T, out string, world int, startAt time.Time, args ...string) (late bool) {
 	t.Helper()
-	said := make([]bytes.Buffer, world)
+	output := make([]bytes.Buffer, world)
 	processes := make([]*exec.Cmd, world)
 	for r := range processes {
 		c := command(t, append([]string{"run", "--out", out, "--web.listen-address", "127.0.0.1:0", "--start-at", fmt.Sprint(startAt.Unix())}, args...)...)
 		c.Env = append(os.Environ(), fmt.Sprintf("OMPI_COMM_WORLD_RANK=%d", r), fmt.Sprintf("OMPI_COMM_WORLD_SIZE=%d", world))
-		c.Stderr = &said[r]
+		c.Stderr = &output[r]
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -34,8 +34,8 @@ func ranks(t *testing.T, out string, world int, startAt time.Time, args ...strin
 	}
 	for r, c := range processes {
 		if err := c.Wait(); err != nil {
-			if late = strings.Contains(said[r].String(), "--start-at: "); !late {
-				t.Errorf("rank %d: %v: %s", r, err, said[r].String())
+			if late = strings.Contains(output[r].String(), "--start-at: "); !late {
+				t.Errorf("rank %d: %v: %s", r, err, output[r].String())
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (c *cleaner) identity(kind Kind, v string) string {
 	if known, ok := c.kindOf[strings.ToLower(v)]; ok {
 		return c.name(known, c.asKnown(v))
 	}
-	if v == "/" || everybodys(v) {
+	if v == "/" || isCommonName(v) {
 		return v
 	}
 	if c.keep[kind] {

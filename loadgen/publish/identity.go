@@ -24,10 +24,10 @@ func identities(f rundir.Folder) ([]Identity, error) {
 		return nil, err
 	}
 	var all []Identity
-	said := map[string]bool{m.Server.Engine: true, m.Scenario: true, m.Labels[string(metric.LabelArm)]: true}
+	ordinary := map[string]bool{m.Server.Engine: true, m.Scenario: true, m.Labels[string(metric.LabelArm)]: true}
 	add := func(kind Kind, names ...string) {
 		for _, name := range names {
-			if name != "" && !said[name] {
+			if name != "" && !ordinary[name] {
 				all = append(all, Identity{kind, name})
 			}
 		}

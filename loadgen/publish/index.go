@@ -16,7 +16,7 @@ const mostShown = 12
 // index returns the front page.
 func (b *builder) index(figures []comparison.Named) render.Document {
 	d := render.Document{Title: b.Title}
-	d.Add(says("%s", b.abstract()))
+	d.Add(paragraph("%s", b.abstract()))
 	if b.pack.Simulated {
 		d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" At least one run was of a simulated, replayed or constructed engine or machine: that is no measurement of a real one.")))
 	}
@@ -51,7 +51,7 @@ func (b *builder) index(figures []comparison.Named) render.Document {
 	d.Add(render.H2("Files"), files)
 	d.Add(indexFigures(figures)...)
 	d.Add(render.H2("Runs"), b.indexRuns())
-	d.Add(b.tellSlots()...)
+	d.Add(b.slotsSection()...)
 	return d
 }
 

@@ -67,9 +67,9 @@ func (c *cleaner) seriesLabel(name, value string) string {
 	}
 }
 
-// saidFlags returns the flags of runs whose values describe what was measured and do not identify the machine; texts
+// shownFlags returns the flags of runs whose values describe what was measured and do not identify the machine; texts
 // among the values are still scrubbed. The values of other flags are replaced; equal values stay equal.
-func saidFlags() []string {
+func shownFlags() []string {
 	return []string{
 		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
 		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log-level", "over", "search", "rate", "concurrency", "format",
@@ -94,7 +94,7 @@ func JudgedFlags() map[string]bool {
 	for _, name := range hiddenFlags() {
 		judged[name] = false
 	}
-	for _, name := range saidFlags() {
+	for _, name := range shownFlags() {
 		judged[name] = true
 	}
 	return judged
@@ -113,7 +113,7 @@ func (c *cleaner) flag(name, value string) string {
 		return c.run(value)
 	case name == "container":
 		return c.identity(KindContainer, value)
-	case slices.Contains(saidFlags(), name):
+	case slices.Contains(shownFlags(), name):
 		return c.text(value)
 	default:
 		return c.anything(value)

@@ -61,12 +61,12 @@ type Identity struct {
 type names struct {
 	keep  map[Kind]bool
 	given map[Kind]map[string]string
-	// said are the replacements, which are not replaced again.
-	said map[string]bool
+	// replacements are not replaced again.
+	replacements map[string]bool
 }
 
 func newNames(keep []Kind) *names {
-	n := &names{keep: map[Kind]bool{}, given: map[Kind]map[string]string{}, said: map[string]bool{}}
+	n := &names{keep: map[Kind]bool{}, given: map[Kind]map[string]string{}, replacements: map[string]bool{}}
 	for _, kind := range keep {
 		n.keep[kind] = true
 	}
@@ -75,7 +75,7 @@ func newNames(keep []Kind) *names {
 
 // name returns the replacement of an identity; "" for an empty one.
 func (n *names) name(kind Kind, what string) string {
-	if what == "" || n.keep[kind] || n.said[what] {
+	if what == "" || n.keep[kind] || n.replacements[what] {
 		return what
 	}
 	of := n.given[kind]
@@ -86,7 +86,7 @@ func (n *names) name(kind Kind, what string) string {
 	name, known := of[what]
 	if !known {
 		name = fmt.Sprintf("%s-%d", kind, len(of)+1)
-		of[what], n.said[name] = name, true
+		of[what], n.replacements[name] = name, true
 	}
 	return name
 }

@@ -50,7 +50,7 @@ func TestAPackIdentifiesWhatRanWithoutItsSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell(t, s.Out)
+	checkSecrets(t, s.Out)
 	secret, err := os.ReadFile(filepath.Join(out, server.ProvenanceKeyFile))
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func matches(rule, member string) bool {
 	return true
 }
 
-func TestWhatNoRuleNamesIsLeftOut(t *testing.T) {
+func TestMembersWithoutARuleAreLeftOut(t *testing.T) {
 	table := rules{"a": figures, "a.b": texts, "list.name": texts, "any.*": texts}.table()
 	var out strings.Builder
 	in := `{"a":{"n":1,"b":"x","c":"secret","deep":[{"k":2,"s":"secret"}]},"list":[{"name":"x","more":"secret"}],"any":{"k":"x"},"new":{"s":"secret"},"n":null}`
@@ -150,7 +150,7 @@ func TestWhatNoRuleNamesIsLeftOut(t *testing.T) {
 
 func TestEveryLabelOfTheVocabularyIsJudged(t *testing.T) {
 	// These say what was measured; a new label is added here, or is given a kind.
-	said := []metric.Label{
+	replacements := []metric.Label{
 		metric.LabelArch, metric.LabelArchitecture, metric.LabelArm, metric.LabelBaseline, metric.LabelCPU, metric.LabelCUDAVersion,
 		metric.LabelCall, metric.LabelCandidate, metric.LabelChip, metric.LabelCollector, metric.LabelComm, metric.LabelComparison,
 		metric.LabelComputeInst, metric.LabelController, metric.LabelDevice, metric.LabelDirection, metric.LabelDriver, metric.LabelEngine,
@@ -166,7 +166,7 @@ func TestEveryLabelOfTheVocabularyIsJudged(t *testing.T) {
 	}
 	for name := range vocabulary() {
 		_, named := kindOfLabel()[metric.Label(name)]
-		if name != "__name__" && named == slices.Contains(said, metric.Label(name)) {
+		if name != "__name__" && named == slices.Contains(replacements, metric.Label(name)) {
 			t.Errorf("%s: judged neither or both ways", name)
 		}
 	}

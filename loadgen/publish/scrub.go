@@ -50,7 +50,7 @@ func newScrubber(n *names, known []Identity) *scrubber {
 	var all []string
 	for _, id := range known {
 		lower := strings.ToLower(id.Name)
-		if _, twice := s.kindOf[lower]; twice || n.keep[id.Kind] || len(id.Name) < shortestIdentity || everybodys(id.Name) {
+		if _, twice := s.kindOf[lower]; twice || n.keep[id.Kind] || len(id.Name) < shortestIdentity || isCommonName(id.Name) {
 			continue
 		}
 		s.kindOf[lower], s.spelled[lower] = id.Kind, id.Name
@@ -65,8 +65,8 @@ func newScrubber(n *names, known []Identity) *scrubber {
 	return s
 }
 
-// everybodys reports whether a name identifies no machine, or is a replacement of one that does.
-func everybodys(name string) bool {
+// isCommonName reports whether a name identifies no machine, or is a replacement of one that does.
+func isCommonName(name string) bool {
 	if slices.Contains(Kinds(), Kind(strings.ToLower(name))) {
 		return true
 	}
@@ -234,7 +234,7 @@ func (s *scrubber) hostPort(text string) string {
 		host, port = text[:i], text[i:]
 	}
 	bare := strings.Trim(host, "[]")
-	if everybodys(bare) || bare == "" {
+	if isCommonName(bare) || bare == "" {
 		return text
 	}
 	if kind, known := s.kindOf[strings.ToLower(bare)]; known {

@@ -43,7 +43,7 @@ func TestTextsLoseNamesAndKeepTheRest(t *testing.T) {
 	}
 }
 
-func TestFlagsAreToldApart(t *testing.T) {
+func TestEachFlagIsCleanedByItsKind(t *testing.T) {
 	c := newCleaner(nil, known())
 	for _, step := range []struct{ name, value, want string }{
 		{"rate", "12.5", "12.5"}, {"duration", "1m30s", "1m30s"}, {"ignore-eos", "true", "true"}, {"arrival", "poisson", "poisson"},

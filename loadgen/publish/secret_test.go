@@ -235,12 +235,12 @@ func everyFile(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func tell(t *testing.T, dir string, told ...string) {
+func checkSecrets(t *testing.T, dir string, allowed ...string) {
 	t.Helper()
 	for path, text := range everyFile(t, dir) {
 		for _, secret := range secrets() {
 			whole := regexp.MustCompile(`(?i)` + regexp.QuoteMeta(secret))
-			if at := whole.FindStringIndex(text); at != nil && !contains(told, secret) {
+			if at := whole.FindStringIndex(text); at != nil && !contains(allowed, secret) {
 				t.Errorf("%s tells %s: …%s…", path, secret, text[max(0, at[0]-80):min(len(text), at[1]+40)])
 			}
 			if whole.MatchString(path) {
@@ -271,13 +271,13 @@ func sixRuns(t *testing.T) []rundir.Folder {
 	return all
 }
 
-func TestAPackTellsNobodysSecrets(t *testing.T) {
+func TestAPackHasNoSecrets(t *testing.T) {
 	runs, out := sixRuns(t), filepath.Join(t.TempDir(), "pack")
 	pack, err := Make(t.Context(), runs, settingsFor(out))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell(t, out)
+	checkSecrets(t, out)
 	files := everyFile(t, out)
 	for path, has := range map[string]string{
 		"runs/host-1-run-0/manifest.json":      `"hostname": "host-2"`,
@@ -304,7 +304,7 @@ func TestExtrasAreSearchedForNames(t *testing.T) {
 	if _, err := Make(t.Context(), sixRuns(t)[:2], s); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, s.Out, secretPrompt)
+	checkSecrets(t, s.Out, secretPrompt)
 	files := everyFile(t, s.Out)
 	for _, path := range []string{"outputs.jsonl.gz", "conversations.jsonl.gz", "logs/host-1.log.gz", "captures/before-env.txt.gz", "snapshots/00-ready-host-1.prom.gz"} {
 		if !strings.Contains(files["runs/host-1-run-0/"+path], secretPrompt) {
@@ -313,7 +313,7 @@ func TestExtrasAreSearchedForNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsTold(t *testing.T) {
+func TestKindsThatAreKeptAreInThePack(t *testing.T) {
 	s := settingsFor(filepath.Join(t.TempDir(), "pack"))
 	s.Keep = []Kind{KindHost}
 	if _, err := Make(t.Context(), sixRuns(t)[:2], s); err != nil {

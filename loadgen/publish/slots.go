@@ -57,8 +57,8 @@ func some(n int) any {
 	return n
 }
 
-// tellSlots counts the slots of campaigns and their runs by status, and lists the unfinished runs with their reasons.
-func (b *builder) tellSlots() []render.Block {
+// slotsSection counts the slots of campaigns and their runs by status, and lists the unfinished runs with their reasons.
+func (b *builder) slotsSection() []render.Block {
 	if len(b.Slots) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (b *builder) tellSlots() []render.Block {
 			others.Add(s.Campaign, fmt.Sprint(s.Number), strings.Join([]string{s.Model, s.Arm, s.Scenario}, ", "), fmt.Sprint(s.Attempt), s.Run, s.Status, s.Reason)
 		}
 	}
-	blocks := []render.Block{render.H2("Slots"), says("The campaigns have %d slots with these runs: %s. `%s` lists all of them.", len(slots), counted(states), SlotsFile)}
+	blocks := []render.Block{render.H2("Slots"), paragraph("The campaigns have %d slots with these runs: %s. `%s` lists all of them.", len(slots), counted(states), SlotsFile)}
 	if others.Empty() {
 		return blocks
 	}

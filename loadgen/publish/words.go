@@ -97,21 +97,21 @@ func (b *builder) distinct(of func(compare.Run) string) []string {
 // methodology describes how the figures were measured, by the records of the runs.
 func (b *builder) methodology() render.Document {
 	d := render.Document{Title: b.Title + ": methodology"}
-	d.Add(says("%s Written by the program from what the runs say of themselves.", b.abstract()))
-	d.Add(b.tellRuns()...)
-	d.Add(b.tellSlots()...)
-	d.Add(b.tellOrder()...)
-	d.Add(b.tellPlan()...)
-	d.Add(b.tellSetting()...)
-	d.Add(b.tellStatistics()...)
-	d.Add(b.tellRedaction()...)
+	d.Add(paragraph("%s Written by the program from what the runs say of themselves.", b.abstract()))
+	d.Add(b.runsSection()...)
+	d.Add(b.slotsSection()...)
+	d.Add(b.orderSection()...)
+	d.Add(b.planSection()...)
+	d.Add(b.settingSection()...)
+	d.Add(b.statisticsSection()...)
+	d.Add(b.redactionSection()...)
 	d.Add(render.H2("Citation"), render.Listing{Language: "bibtex", Text: fmt.Sprintf("@misc{umascope,\n  title = {%s},\n  author = {%s},\n  year = {%d}\n}\n",
 		bibtex(b.Title), bibtex(strings.Join(b.authors(), " and ")), b.pack.CreatedAt.Year())})
 	return d
 }
 
-// says returns a paragraph; text between ` in its format is code.
-func says(format string, args ...any) render.Paragraph {
+// paragraph returns a paragraph; text between ` in its format is code.
+func paragraph(format string, args ...any) render.Paragraph {
 	return render.P(spans(format, args...)...)
 }
 
@@ -138,7 +138,7 @@ func bibtex(text string) string {
 	}, text)
 }
 
-func (b *builder) tellRuns() []render.Block {
+func (b *builder) runsSection() []render.Block {
 	cells := render.Table{Header: append(append(slices.Clone(b.Compare.Within), b.Compare.By), "valid runs")}
 	for _, c := range b.cells() {
 		cells.Add(append(append(slices.Clone(c.within), c.arm), fmt.Sprint(len(c.runs)))...)
@@ -151,17 +151,17 @@ func (b *builder) tellRuns() []render.Block {
 		}
 	}
 	if !invalid.Empty() {
-		blocks = append(blocks, says("Invalid runs are in the pack and enter no figure."), invalid)
+		blocks = append(blocks, paragraph("Invalid runs are in the pack and enter no figure."), invalid)
 	}
 	if formats := b.distinct(func(r compare.Run) string { return r.Imported }); len(formats) > 0 {
-		blocks = append(blocks, says("Some runs were read from results of other tools (%s): their figures are those tools' word.", strings.Join(formats, ", ")))
+		blocks = append(blocks, paragraph("Some runs were read from results of other tools (%s): their figures are those tools' word.", strings.Join(formats, ", ")))
 	}
 	return blocks
 }
 
-func (b *builder) tellOrder() []render.Block {
+func (b *builder) orderSection() []render.Block {
 	if b.comparison == nil {
-		return []render.Block{says("%s", b.uncompared)}
+		return []render.Block{paragraph("%s", b.uncompared)}
 	}
 	order := render.Table{Header: append(slices.Clone(b.comparison.Within), "order", "arms in the order of time", "boots")}
 	for _, s := range b.comparison.Strata {
@@ -174,8 +174,8 @@ func (b *builder) tellOrder() []render.Block {
 	return []render.Block{render.H2("Order"), order, comparison.Warnings(b.comparison.Warnings)}
 }
 
-// tellPlan describes the plans of the runs, and the results of the gates before the runs.
-func (b *builder) tellPlan() []render.Block {
+// planSection describes the plans of the runs, and the results of the gates before the runs.
+func (b *builder) planSection() []render.Block {
 	type gate struct{ name, limit string }
 	plans, gates := map[string]string{}, map[gate]map[string]int{}
 	policies := map[string]int{}
@@ -226,9 +226,9 @@ func counted(times map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// tellSetting describes the hardware and software of the runs: first the values that are equal in all runs, then those
+// settingSection describes the hardware and software of the runs: first the values that are equal in all runs, then those
 // that differ.
-func (b *builder) tellSetting() []render.Block {
+func (b *builder) settingSection() []render.Block {
 	values := map[string]map[string]int{}
 	var order []string
 	for _, r := range b.runs {
@@ -259,7 +259,7 @@ func (b *builder) tellSetting() []render.Block {
 			differs.Add(item, fmt.Sprintf("%d different values", len(of)))
 		}
 	}
-	return []render.Block{render.H2("Software, machine and load"), says("Runs and tables were written by %s.", b.programs()), same, differs}
+	return []render.Block{render.H2("Software, machine and load"), paragraph("Runs and tables were written by %s.", b.programs()), same, differs}
 }
 
 // mostValues is the number of different values of a setting that are listed.
@@ -274,12 +274,12 @@ func (b *builder) programs() string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-func (b *builder) tellStatistics() []render.Block {
-	blocks := []render.Block{render.H2("Statistics"), says("The run is the unit; requests are not. `%s` describes valid runs: sd divides by n - 1, population_sd by n, the interval is Student's. `%s` has b - a of the means, and of every pair of runs of one round.", SummaryFile, DeltasFile)}
+func (b *builder) statisticsSection() []render.Block {
+	blocks := []render.Block{render.H2("Statistics"), paragraph("The run is the unit; requests are not. `%s` describes valid runs: sd divides by n - 1, population_sd by n, the interval is Student's. `%s` has b - a of the means, and of every pair of runs of one round.", SummaryFile, DeltasFile)}
 	if b.comparison == nil {
 		return blocks
 	}
-	blocks = append(blocks, says("Arms are compared by Welch's t test, of logarithms where differences are relative, and paired where runs were made in rounds; equivalence by two one-sided tests within the margin; metrics beside the primary one are adjusted by Holm. Not different is not equal: equal needs an equivalence test. All of it is in `%s`.", ComparisonJSON))
+	blocks = append(blocks, paragraph("Arms are compared by Welch's t test, of logarithms where differences are relative, and paired where runs were made in rounds; equivalence by two one-sided tests within the margin; metrics beside the primary one are adjusted by Holm. Not different is not equal: equal needs an equivalence test. All of it is in `%s`.", ComparisonJSON))
 	margins := map[string]string{}
 	for _, s := range b.comparison.Strata {
 		for _, p := range s.Pairs {
@@ -298,10 +298,10 @@ func (b *builder) tellStatistics() []render.Block {
 	return append(blocks, table)
 }
 
-func (b *builder) tellRedaction() []render.Block {
+func (b *builder) redactionSection() []render.Block {
 	blocks := []render.Block{render.H2("What is not told")}
 	if b.Raw {
-		blocks = append(blocks, says("Nothing was taken out of the runs."))
+		blocks = append(blocks, paragraph("Nothing was taken out of the runs."))
 	} else {
 		var gone []string
 		for _, kind := range Kinds() {
@@ -309,10 +309,10 @@ func (b *builder) tellRedaction() []render.Block {
 				gone = append(gone, string(kind))
 			}
 		}
-		blocks = append(blocks, says("Names of these kinds are replaced by the kind and a number; what was equal stays equal: %s. Prompts, outputs, headers and addresses for notices are not here.", strings.Join(gone, ", ")))
+		blocks = append(blocks, paragraph("Names of these kinds are replaced by the kind and a number; what was equal stays equal: %s. Prompts, outputs, headers and addresses for notices are not here.", strings.Join(gone, ", ")))
 	}
 	if len(b.pack.LeftOut) > 0 {
-		blocks = append(blocks, says("Files of runs that are left out: %s.", strings.Join(b.pack.LeftOut, ", ")))
+		blocks = append(blocks, paragraph("Files of runs that are left out: %s.", strings.Join(b.pack.LeftOut, ", ")))
 	}
-	return append(blocks, says("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.", rundir.ManifestFile, rundir.SummaryFile, RunsFolder, PackFile))
+	return append(blocks, paragraph("Of every run there are `%s` and `%s`; `gzip -d` gives back its requests, its schedule and its telemetry. `uma-load compare %s` reads them as they are, `uma-load publish --verify .` checks the sums in `%s`.", rundir.ManifestFile, rundir.SummaryFile, RunsFolder, PackFile))
 }

@@ -65,16 +65,16 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 	args := []string{"campaign", "run", c.plan, "--out", s.folder, "--web.listen-address", "127.0.0.1:0"}
 	c.Commands = append(c.Commands, typed(args))
 	seen := s.watch(c)
-	code, said := s.load(ctx, c.name, args, io.Discard)
+	code, message := s.load(ctx, c.name, args, io.Discard)
 	seen()
 	c.exit = code
 	if code == exitInvalid || code == exitDone || ctx.Err() != nil {
-		said = ""
+		message = ""
 	}
 	compared := s.compareArms(c)
 	switch {
-	case said != "":
-		return errors.New(said)
+	case message != "":
+		return errors.New(message)
 	case ctx.Err() != nil: // the reason for what is missing is the interrupt
 		return nil
 	}
@@ -88,8 +88,8 @@ func (s *showing) compareArms(c *shownCampaign) error {
 	c.Commands = append(c.Commands, typed(args))
 	var printed bytes.Buffer
 	// An interrupt does not end it: it is short, and compares the runs that were finished until then.
-	if code, said := s.load(context.Background(), c.name, args, &printed); code != exitDone {
-		return errors.New(said)
+	if code, message := s.load(context.Background(), c.name, args, &printed); code != exitDone {
+		return errors.New(message)
 	}
 	if err := json.Unmarshal(printed.Bytes(), &c.Comparison); err != nil {
 		return fmt.Errorf("compare --json: %w", err)
@@ -99,7 +99,7 @@ func (s *showing) compareArms(c *shownCampaign) error {
 }
 
 // load runs uma-load with its messages in a log of that name, and returns its exit code and its last error line.
-func (s *showing) load(ctx context.Context, log string, args []string, stdout io.Writer) (code int, said string) {
+func (s *showing) load(ctx context.Context, log string, args []string, stdout io.Writer) (code int, message string) {
 	file, err := os.OpenFile(filepath.Join(s.folder, log+logSuffix), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return exitFailed, err.Error()

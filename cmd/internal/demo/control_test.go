@@ -26,29 +26,29 @@ func controlled(t *testing.T) (s *stage, server *httptest.Server, address string
 }
 
 // held starts the process of an arm and returns once the arm is up.
-func held(t *testing.T, ctx context.Context, s *stage, o armOptions) (code chan int, said *bytes.Buffer) {
+func held(t *testing.T, ctx context.Context, s *stage, o armOptions) (code chan int, message *bytes.Buffer) {
 	t.Helper()
-	said, code = &bytes.Buffer{}, make(chan int, 1)
+	message, code = &bytes.Buffer{}, make(chan int, 1)
 	before := len(s.accounts())
-	go func() { code <- program(&bytes.Buffer{}, said).holdArm(ctx, o) }()
+	go func() { code <- program(&bytes.Buffer{}, message).holdArm(ctx, o) }()
 	for len(s.accounts()) == before {
 		if err := pause(t.Context(), 10*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return code, said
+	return code, message
 }
 
 func TestAnArmIsUpForAsLongAsItsProcessRuns(t *testing.T) {
 	s, _, address := controlled(t)
 	ctx, end := context.WithCancel(t.Context())
-	code, said := held(t, ctx, s, armOptions{name: metric.ArmContainer, stage: address})
+	code, message := held(t, ctx, s, armOptions{name: metric.ArmContainer, stage: address})
 	if a := s.accounts()[0]; a.arm != metric.ArmContainer || a.cachedBytes[imageFile] == 0 {
 		t.Errorf("%+v", a)
 	}
 	end()
 	if got := <-code; got != exitDone {
-		t.Errorf("exit code %d: %s", got, said)
+		t.Errorf("exit code %d: %s", got, message)
 	}
 	if s.inference.current.Load() != nil {
 		t.Error("the process has ended and the engine is there still")
@@ -57,10 +57,10 @@ func TestAnArmIsUpForAsLongAsItsProcessRuns(t *testing.T) {
 
 func TestTheProcessOfAnArmEndsWithTheDemo(t *testing.T) {
 	s, server, address := controlled(t)
-	code, said := held(t, t.Context(), s, armOptions{name: metric.ArmNative, stage: address})
+	code, message := held(t, t.Context(), s, armOptions{name: metric.ArmNative, stage: address})
 	server.CloseClientConnections() // as the kernel does for a demo that was killed
-	if got := <-code; got != exitFailed || strings.Count(said.String(), "\n") != 1 {
-		t.Errorf("exit code %d: %s", got, said)
+	if got := <-code; got != exitFailed || strings.Count(message.String(), "\n") != 1 {
+		t.Errorf("exit code %d: %s", got, message)
 	}
 }
 

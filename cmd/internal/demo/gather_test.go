@@ -46,7 +46,7 @@ func reported(t *testing.T, s *shown) string {
 	return string(text)
 }
 
-func TestADemoThatWasEndedAtOnceHasAPageThatSaysWhatItLacks(t *testing.T) {
+func TestAnInterruptedDemoHasAPageThatNamesItsGaps(t *testing.T) {
 	s := made(t)
 	s.interrupted = true
 	s.campaigns[0].Fault = "no space left on device"
@@ -218,7 +218,7 @@ func TestThePromptsThatWereAnsweredOtherwiseAreShown(t *testing.T) {
 	}
 }
 
-func TestATrialThatCannotBeReadSaysWhy(t *testing.T) {
+func TestATrialThatCannotBeReadShowsItsReason(t *testing.T) {
 	s := made(t)
 	s.trials[0].folder = filepath.Join(s.folder, "none")
 	if page := s.rehydration(); page.Run != "" || !strings.Contains(page.Fault, "none") {
@@ -226,8 +226,8 @@ func TestATrialThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
-// told is a page of an exporter that has what the story asks for; sums has a limit that is far below what is held.
-func told(temperature float64, held int64) http.Handler {
+// gaugesPage is a page of an exporter with the series that the page of the demo queries; sums has a limit that is far below what is held.
+func gaugesPage(temperature float64, held int64) http.Handler {
 	scope := containerArm().cgroup
 	line := func(d metric.Definer, labels string, value any) string {
 		return fmt.Sprintf("# TYPE %s gauge\n%s{%s} %v\n", d.Def().Name, d.Def().Name, labels, value)
@@ -260,7 +260,7 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 			held = 70 * gib
 		}
 		for _, host := range []string{trialsHost, "spark-blocks"} {
-			if err := store.Scrape(t.Context(), scrapeTarget{Handler: told(40+float64(i)/2, int64(held)), Path: "/metrics", Job: "uma-exporter", Host: host}, at); err != nil {
+			if err := store.Scrape(t.Context(), scrapeTarget{Handler: gaugesPage(40+float64(i)/2, int64(held)), Path: "/metrics", Job: "uma-exporter", Host: host}, at); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -34,8 +34,8 @@ func (t *progress) line(host, format string, args ...any) {
 	fmt.Fprintf(t.out, "%4.0f s  %-12s  %s\n", time.Since(t.began).Seconds(), host, fmt.Sprintf(format, args...))
 }
 
-// say prints a line about the whole demo.
-func (t *progress) say(format string, args ...any) {
+// print prints a line about the whole demo.
+func (t *progress) print(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, format, args...)
@@ -47,21 +47,21 @@ func (t *progress) introduce(s *showing) {
 	if s.sampling > 2*shortestSampling {
 		busy = ", and longer now: this machine is busy"
 	}
-	t.say(`umascope demo. All of it is simulated: no figure is of a real machine.
+	t.print(`umascope demo. All of it is simulated: no figure is of a real machine.
 
 Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
 `)
 	for _, c := range s.campaigns {
-		t.say("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
+		t.print("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
 	}
 	for _, one := range s.trials {
 		after := ""
 		if one.host == trialsHost {
 			after = "; then its room gets hot"
 		}
-		t.say("  %-13s %s%s\n", one.host, one.Title, after)
+		t.print("  %-13s %s%s\n", one.host, one.Title, after)
 	}
-	t.say(`
+	t.print(`
 Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
 It takes about %v%s. Ctrl-C ends it at any time.
 
@@ -98,16 +98,16 @@ func (t *progress) problem(host, what string) { t.line(host, "problem: %s", what
 
 // verdict prints the results in a few lines.
 func (t *progress) verdict(s *shown) {
-	t.say("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
+	t.print("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
-		t.say("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
+		t.print("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
 	}
-	t.say("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
+	t.print("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
 	for _, e := range s.events {
-		t.say("\n%s\n", s.caught(e))
+		t.print("\n%s\n", s.caught(e))
 	}
 	if others := s.otherAlerts(); len(others) > 0 {
-		t.say("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
+		t.print("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
 	}
 }
 
@@ -179,7 +179,7 @@ func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
 
 // where prints, at the end of the demo, which pages to open and what to do next.
 func (t *progress) where(s *shown) {
-	t.say(`
+	t.print(`
 report       %s
 everything   %s%c
 

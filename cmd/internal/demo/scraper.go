@@ -38,9 +38,9 @@ type scraper struct {
 
 	taken map[string]time.Time // time of the last scrape by machine; owned by scrape
 
-	mu      sync.Mutex
-	reached time.Time // the time up to which all machines are scraped
-	told    map[string]bool
+	mu       sync.Mutex
+	reached  time.Time // the time up to which all machines are scraped
+	reported map[string]bool
 }
 
 // openScraper makes one in a folder that does not exist yet. It scrapes nothing before it runs.
@@ -53,7 +53,7 @@ func openScraper(folder string, machines []*machine, speed float64, r rhythm, pr
 	if err != nil {
 		return nil, err
 	}
-	return &scraper{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, told: map[string]bool{}}, nil
+	return &scraper{store: store, machines: machines, speed: speed, rhythm: r, problem: problem, taken: map[string]time.Time{}, reported: map[string]bool{}}, nil
 }
 
 // shippedRules returns the shipped rules only.
@@ -132,8 +132,8 @@ func (c *scraper) note(ctx context.Context, of string, err error) {
 		return
 	}
 	c.mu.Lock()
-	again := c.told[of]
-	c.told[of] = true
+	again := c.reported[of]
+	c.reported[of] = true
 	c.mu.Unlock()
 	if !again {
 		first, _, _ := strings.Cut(err.Error(), "\n") // of several failed rules the first is enough

@@ -140,8 +140,8 @@ func TestEnginesThatComeAndGoAreNoAlert(t *testing.T) {
 	}
 }
 
-// TestATroubleOfTheChronicleIsToldOnce: rounds come many times a second.
-func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
+// TestAnErrorOfTheScraperIsReportedOnce: rounds come many times a second.
+func TestAnErrorOfTheScraperIsReportedOnce(t *testing.T) {
 	m := &machine{name: "spark", stage: play(t, testSpeed)}
 	var problems []string
 	c, err := openScraper(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, testSpeed, usualRhythm(), func(what string) { problems = append(problems, what) })
@@ -161,7 +161,7 @@ func TestATroubleOfTheChronicleIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestAMachineWhoseClockStandsIsScrapedOnce(t *testing.T) {
+func TestAMachineWhoseClockStoppedIsScrapedOnce(t *testing.T) {
 	m := &machine{name: "standing", stage: play(t, 0.001)} // ten milliseconds of it take ten seconds
 	c, err := openScraper(filepath.Join(t.TempDir(), "timeline"), []*machine{m}, 1, usualRhythm(), func(what string) { t.Error(what) })
 	if err != nil {

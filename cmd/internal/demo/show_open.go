@@ -135,6 +135,6 @@ func (s *showing) stay(ctx context.Context) {
 		}
 		s.running.Go(func() { chatting(ctx, m.engineURL()) })
 	}
-	s.progress.say("\nopen         http://%s/ until Ctrl-C\n", s.open.at)
+	s.progress.print("\nopen         http://%s/ until Ctrl-C\n", s.open.at)
 	<-ctx.Done()
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// shelved is the interval, on the machines' clocks, at which finished runs are scraped: that at which the rules on them
+// resultsInterval is the interval, on the machines' clocks, at which finished runs are scraped: that at which the rules on them
 // are evaluated.
-const shelved = time.Minute
+const resultsInterval = time.Minute
 
 // resultsHost is the machine of the page of finished runs. The series on the page have the name of the machine that was
 // measured.
@@ -33,8 +33,8 @@ func (s *showing) keepResults(ctx, wanted context.Context) error {
 	}
 	s.running.Go(func() {
 		args := []string{"serve", "--runs", s.folder, "--web.listen-address", results.at, "--log-level", "warn"}
-		if _, said := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until ctx ends
-			s.problem("finished runs are not served: " + said)
+		if _, message := s.load(ctx, "results", args, io.Discard); ctx.Err() == nil && wanted.Err() == nil { // it serves until ctx ends
+			s.problem("finished runs are not served: " + message)
 		}
 	})
 	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: results.at})
@@ -69,7 +69,7 @@ func awaitPage(ctx context.Context, address string) error {
 func (s *showing) takeResults(ctx context.Context, page http.Handler) {
 	clock := s.machines[0].stage
 	target := scrapeTarget{Handler: page, Path: pagePath, Job: metric.JobResults, Host: resultsHost, HonorLabels: true}
-	for last := (time.Time{}); ctx.Err() == nil; _ = clock.wait(ctx, shelved) { // the loop ends with ctx
+	for last := (time.Time{}); ctx.Err() == nil; _ = clock.wait(ctx, resultsInterval) { // the loop ends with ctx
 		now := clock.host.Now().Truncate(time.Millisecond)
 		if now.After(last) { // an equal time means that this machine is too busy to advance the clock
 			last = now

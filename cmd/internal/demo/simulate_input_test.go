@@ -55,13 +55,13 @@ func TestBadInputOfASimulationIsOneLineAndExit2(t *testing.T) {
 		}
 		var stdout, stderr bytes.Buffer
 		code := program(&stdout, &stderr).Run(t.Context(), append(args, more...))
-		if said := stderr.String(); code != exitInput || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "uma-demo: ") || !strings.Contains(said, names) {
-			t.Errorf("%v: exit %d, stderr %q", more, code, said)
+		if message := stderr.String(); code != exitInput || strings.Count(message, "\n") != 1 || !strings.HasPrefix(message, "uma-demo: ") || !strings.Contains(message, names) {
+			t.Errorf("%v: exit %d, stderr %q", more, code, message)
 		}
 	}
 }
 
-func TestHealthcheckSaysWhatItCannotAsk(t *testing.T) {
+func TestHealthcheckNamesAPageThatDoesNotAnswer(t *testing.T) {
 	for url, want := range map[string]int{"nonsense": exitInput, "ftp://a/b": exitInput, "http://" + freeAddress(t) + "/": exitFailed} {
 		var stderr bytes.Buffer
 		code := program(io.Discard, &stderr).Run(t.Context(), []string{"healthcheck", "--url", url})

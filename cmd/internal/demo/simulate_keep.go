@@ -22,9 +22,9 @@ const keptComparisons = 12
 
 // compare compares the arms over all runs that are kept.
 func (s *simulation) compare(ctx context.Context) error {
-	code, said := s.load(ctx, []string{"compare", s.options.runs, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--save"})
+	code, message := s.load(ctx, []string{"compare", s.options.runs, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--save"})
 	if code != exitDone {
-		return errors.New(said)
+		return errors.New(message)
 	}
 	return nil
 }
@@ -62,9 +62,9 @@ func (s *simulation) tidy(ctx context.Context) error {
 	if _, err := nextTurn(s.options.runs); err != nil {
 		return err
 	}
-	code, said := s.load(ctx, []string{"runs", "prune", "--runs", s.options.runs, "--keep", strconv.Itoa(s.options.keep), "--yes"})
+	code, message := s.load(ctx, []string{"runs", "prune", "--runs", s.options.runs, "--keep", strconv.Itoa(s.options.keep), "--yes"})
 	if code != exitDone && ctx.Err() == nil {
-		return errors.New(said)
+		return errors.New(message)
 	}
 	return tidyComparisons(filepath.Join(s.options.runs, promexport.ComparisonsFolder), keptComparisons)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// TestRunsOfSomebodyElseAreNotRemoved: the folder has by default the name that uma-load run gives its own.
-func TestRunsOfSomebodyElseAreNotRemoved(t *testing.T) {
+// TestRunsOfOthersAreNotRemoved: the folder has by default the name that uma-load run gives its own.
+func TestRunsOfOthersAreNotRemoved(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	runs := t.TempDir()
 	r := rehearse(t, runs, nil)
@@ -36,11 +36,11 @@ func TestRunsOfSomebodyElseAreNotRemoved(t *testing.T) {
 	if err := r.tidy(t.Context()); err == nil || !strings.Contains(err.Error(), "is no run of the simulation") {
 		t.Errorf("it tidies up: %v", err)
 	}
-	var said bytes.Buffer
+	var message bytes.Buffer
 	options := r.options
 	options.exporter, options.load, options.engine, options.kvbm = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	code := program(&said, &said).newSimulation(options, quickPace()).run(t.Context())
-	if code != exitInput || !strings.HasPrefix(said.String(), "uma-demo: --runs "+runs+": ") || strings.Count(said.String(), "\n") != 1 {
-		t.Errorf("exit %d: %s", code, &said)
+	code := program(&message, &message).newSimulation(options, quickPace()).run(t.Context())
+	if code != exitInput || !strings.HasPrefix(message.String(), "uma-demo: --runs "+runs+": ") || strings.Count(message.String(), "\n") != 1 {
+		t.Errorf("exit %d: %s", code, &message)
 	}
 }

@@ -98,17 +98,17 @@ const (
 func (s *simulation) measure(ctx context.Context, t turn) result {
 	r := result{run: rundir.NewID(time.Now(), t.arm.name)}
 	r.folder = filepath.Join(s.options.runs, r.run)
-	_, said := s.load(ctx, s.runArguments(t, r.run))
+	_, message := s.load(ctx, s.runArguments(t, r.run))
 	finished, err := summary.Open(r.folder)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		r.verdict, r.folder = verdictInterrupted, "" // before it began
 	case err != nil:
-		r.verdict, r.why = verdictFailed, cmp.Or(said, err.Error())
+		r.verdict, r.why = verdictFailed, cmp.Or(message, err.Error())
 	case finished.Manifest.State == rundir.StateInterrupted:
 		r.verdict = verdictInterrupted
 	case finished.Manifest.State == rundir.StateFailed:
-		r.verdict, r.why = verdictFailed, said
+		r.verdict, r.why = verdictFailed, message
 	case finished.Summary.Valid:
 		r.verdict = verdictValid
 	default:
@@ -127,7 +127,7 @@ func reasons(s summary.Summary) string {
 }
 
 // load runs uma-load and returns its exit code and its last error line.
-func (s *simulation) load(ctx context.Context, args []string) (code int, said string) {
+func (s *simulation) load(ctx context.Context, args []string) (code int, message string) {
 	var complaints tailWriter
 	code = s.program.Load(ctx, args, io.Discard, &complaints)
 	return code, complaints.line()

@@ -63,7 +63,7 @@ type timeline struct {
 	mu    sync.Mutex
 	taken map[string]*taken // state of the last scrape, by target
 
-	rules rulebook
+	rules ruleStore
 }
 
 // errClosed is the error of every call after Close.

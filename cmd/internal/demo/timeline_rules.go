@@ -21,8 +21,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// rulebook has the rules and the alerts that have fired.
-type rulebook struct {
+// ruleStore has the rules and the alerts that have fired.
+type ruleStore struct {
 	evaluating sync.Mutex
 	groups     []*group // in the order of their files
 
@@ -151,7 +151,7 @@ func (g *group) begin(at time.Time) {
 }
 
 // next returns the group that is due first up to a time, nil if there is none.
-func (b *rulebook) next(until time.Time) *group {
+func (b *ruleStore) next(until time.Time) *group {
 	var first *group
 	for _, g := range b.groups {
 		if !g.due.After(until) && (first == nil || g.due.Before(first.due)) {
@@ -198,7 +198,7 @@ func (s *timeline) notify(_ context.Context, expression string, alerts ...*rules
 }
 
 // forget drops the oldest firings when there are too many, a tenth at a time.
-func (b *rulebook) forget() {
+func (b *ruleStore) forget() {
 	if len(b.firings) <= mostFirings {
 		return
 	}

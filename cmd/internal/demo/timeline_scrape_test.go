@@ -128,8 +128,8 @@ func TestATargetThatFailsIsDown(t *testing.T) {
 	}
 }
 
-// TestAScrapeThatIsCancelledSaysNothingOfItsTarget: it may be well.
-func TestAScrapeThatIsCancelledSaysNothingOfItsTarget(t *testing.T) {
+// TestACancelledScrapeLeavesItsTargetUp: it may be well.
+func TestACancelledScrapeLeavesItsTargetUp(t *testing.T) {
 	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -146,8 +146,8 @@ func TestAScrapeThatIsCancelledSaysNothingOfItsTarget(t *testing.T) {
 	scrape(t, s, p.target(), later)
 }
 
-// TestAClockThatStandsStillIsSaid: a second sample at one time would be dropped without a word.
-func TestAClockThatStandsStillIsSaid(t *testing.T) {
+// TestAScrapeOfAClockThatStoppedIsAnError: a second sample at one time would be dropped without a word.
+func TestAScrapeOfAClockThatStoppedIsAnError(t *testing.T) {
 	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), later)
 	for _, when := range []time.Time{later, later.Add(time.Millisecond - 1), epoch} { // samples have milliseconds
@@ -159,8 +159,8 @@ func TestAClockThatStandsStillIsSaid(t *testing.T) {
 	expect(t, "a", at(t, s, "a", later), map[string]float64{"__name__=a job=job host=spark instance=spark": 1})
 }
 
-// TestAMachineFarBehindIsSaid: the store does not take what is older than an hour, and must not drop it silently.
-func TestAMachineFarBehindIsSaid(t *testing.T) {
+// TestAScrapeFarBehindIsAnError: the store does not take what is older than an hour, and must not drop it silently.
+func TestAScrapeFarBehindIsAnError(t *testing.T) {
 	s, p := testTimeline(t), &fixedPage{text: "a 1\n"}
 	scrape(t, s, p.target(), epoch.Add(10*time.Hour))
 	behind := p.target()

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestTheMachineMovesWhatTheEngineSaysHoweverUnevenlyItReports(t *testing.T) {
+func TestTheMachineMovesTheBytesOfTheEngineAtUnevenReports(t *testing.T) {
 	var traffic tierTraffic
 	process, engine := uint64(7*gib), int64(0) // the weights were read before
 	rate := traffic.owed(0, process, 1)

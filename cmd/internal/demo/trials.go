@@ -74,12 +74,12 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 			return err
 		}
 		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
-		var said string
-		t.Exit, said = s.load(ctx, t.name, t.command, io.Discard)
+		var message string
+		t.Exit, message = s.load(ctx, t.name, t.command, io.Discard)
 		r, opened := summary.Open(t.folder)
 		if opened != nil {
 			t.folder = ""
-			return cmp.Or(errors.New(said), opened)
+			return cmp.Or(errors.New(message), opened)
 		}
 		if err = t.judge(r); err == nil {
 			s.progress.trial(t, r)

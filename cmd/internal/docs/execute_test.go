@@ -49,15 +49,15 @@ func TestTheCommandsOfThePagesDoWhatTheyShow(t *testing.T) {
 func ownNamespaces(t *testing.T) []string {
 	t.Helper()
 	inside := []string{"--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"}
-	var said []byte
+	var output []byte
 	for _, command := range [][]string{append([]string{"unshare"}, inside...), append([]string{"unshare", "--user", "--map-root-user"}, inside...)} {
 		out, err := exec.CommandContext(t.Context(), command[0], append(command[1:], "true")...).CombinedOutput()
 		if err == nil {
 			return command
 		}
-		said = append(append(said, err.Error()+" "...), out...)
+		output = append(append(output, err.Error()+" "...), out...)
 	}
-	t.Fatalf("commands of pages are typed in namespaces of their own, which this user cannot make here (as root it can): %s", said)
+	t.Fatalf("commands of pages are typed in namespaces of their own, which this user cannot make here (as root it can): %s", output)
 	return nil
 }
 

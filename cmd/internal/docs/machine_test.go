@@ -47,9 +47,9 @@ type spark struct {
 	host *hostsim.Host
 	seen collector.Host
 
-	mu     sync.Mutex
-	worker *sim.Engine       // that a frontend of Dynamo finds
-	told   map[uint32]string // what processes were started with, by their number
+	mu           sync.Mutex
+	worker       *sim.Engine       // that a frontend of Dynamo finds
+	environments map[uint32]string // what processes were started with, by their number
 }
 
 // procfs is that of the machine with the environments of its processes, which the simulated machine has none of.
@@ -71,7 +71,7 @@ func (p procfs) ReadFile(name string) ([]byte, error) {
 	if number, err := strconv.ParseUint(pid, 10, 32); err == nil && file == "environ" {
 		p.spark.mu.Lock()
 		defer p.spark.mu.Unlock()
-		return []byte(p.spark.told[uint32(number)]), nil
+		return []byte(p.spark.environments[uint32(number)]), nil
 	}
 	return p.kernelFiles.ReadFile(name)
 }
@@ -86,7 +86,7 @@ func newSpark(ctx context.Context) (*spark, error) {
 		return nil, err
 	}
 	host.Advance(uptime)
-	s := &spark{host: host, seen: host.Collect(), told: map[uint32]string{}}
+	s := &spark{host: host, seen: host.Collect(), environments: map[uint32]string{}}
 	files, whole := s.seen.Proc.(kernelFiles)
 	if !whole {
 		return nil, fmt.Errorf("%T is not all that a procfs is", s.seen.Proc)
@@ -158,7 +158,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 	}
 	defer process.Stop()
 	s.mu.Lock()
-	s.told[process.PID] = a.Environment
+	s.environments[process.PID] = a.Environment
 	s.mu.Unlock()
 	if a.Layers {
 		if err := s.read(ctx, process, layersFile); err != nil {
@@ -334,7 +334,7 @@ type follower struct {
 	before  struct{ read, written uint64 }
 
 	free  atomic.Int64       // what the engine found free for its KV cache
-	sized func(tokensKV int) // told once how large it became
+	sized func(tokensKV int) // called once with the size that it got
 }
 
 func (f *follower) follow(u sim.Use) {

@@ -97,8 +97,8 @@ func pages(t *testing.T) []page {
 	return all
 }
 
-// said are the comments since the block before.
-type said struct {
+// comments are the comments since the block before.
+type comments struct {
 	block
 	any bool
 }
@@ -108,7 +108,7 @@ func parsePage(path, text string) (p page, problems []string) {
 	p = page{path: path, lines: strings.Split(text, "\n")}
 	p.fenced = make([]bool, len(p.lines))
 	var whole []string
-	var next said
+	var next comments
 	problem := func(line int, text string) { problems = append(problems, path+":"+itoa(line)+": "+text) }
 	for i := 0; i < len(p.lines); i++ {
 		if m := comment.FindStringSubmatch(p.lines[i]); m != nil {
@@ -136,7 +136,7 @@ func parsePage(path, text string) (p page, problems []string) {
 			break
 		}
 		p.fenced[i] = true
-		p.blocks, next = append(p.blocks, b), said{}
+		p.blocks, next = append(p.blocks, b), comments{}
 	}
 	p.ended = next.ctrlC
 	if next.any && len(p.ended) == 0 {
@@ -151,7 +151,7 @@ func parsePage(path, text string) (p page, problems []string) {
 }
 
 // take reads a comment.
-func (s *said) take(text string, whole *[]string) bool {
+func (s *comments) take(text string, whole *[]string) bool {
 	s.any = true
 	if m := runBy.FindStringSubmatch(text); m != nil {
 		by := strings.Split(m[2], "; ")

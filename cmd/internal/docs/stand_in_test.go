@@ -188,10 +188,10 @@ func umaExporter(ctx context.Context, args []string) error {
 		looked = append(looked, "--once")
 	}
 	command := exec.CommandContext(ctx, programPath("uma-exporter"), looked...)
-	var said strings.Builder
-	command.Stderr = &said
+	var output strings.Builder
+	command.Stderr = &output
 	if err := command.Run(); err != nil {
-		_, _ = io.WriteString(os.Stderr, said.String())
+		_, _ = io.WriteString(os.Stderr, output.String())
 		return exitError(command.ProcessState.ExitCode())
 	}
 	return post(ctx, "/exporter", request, func(line string) { fmt.Println(line) })

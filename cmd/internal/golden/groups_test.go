@@ -322,16 +322,16 @@ func TestServedPage(t *testing.T) {
 		ended <- loadgen.Run(ctx, []string{"serve", "--runs=" + runs, "--web.listen-address=127.0.0.1:0"}, io.Discard, writer)
 		writer.Close()
 	}()
-	var said strings.Builder
+	var output strings.Builder
 	address := regexp.MustCompile(`url=(http://\S+/metrics)`)
-	for buffer := make([]byte, 4096); !address.MatchString(said.String()); {
+	for buffer := make([]byte, 4096); !address.MatchString(output.String()); {
 		n, err := reader.Read(buffer)
-		if said.Write(buffer[:n]); err != nil {
-			t.Fatalf("it does not serve: %s", said.String())
+		if output.Write(buffer[:n]); err != nil {
+			t.Fatalf("it does not serve: %s", output.String())
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, reader) }()
-	response, err := http.Get(address.FindStringSubmatch(said.String())[1])
+	response, err := http.Get(address.FindStringSubmatch(output.String())[1])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestTheExporterTellsNoSecretOfItsNeighbours(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind string
 		args []string
-		says string
+		want string
 	}{
 		"page":    {".prom", append([]string{"serve", "--once"}, engines...), "<" + mark[:3] + ">"},
 		"explain": {".terminal", append([]string{"explain"}, engines[1:]...), ""},
@@ -66,7 +66,7 @@ func TestTheExporterTellsNoSecretOfItsNeighbours(t *testing.T) {
 		if code := exporter.Run(t.Context(), test.args, &stdout, &stderr); code != 0 {
 			t.Errorf("%s: exit %d: %s", name, code, stderr.String())
 		}
-		if !strings.Contains(stdout.String(), test.says) {
+		if !strings.Contains(stdout.String(), test.want) {
 			t.Errorf("%s does not show the neighbour at all", name)
 		}
 		judge(t, kinds, name+test.kind, []byte(stdout.String()))

@@ -43,8 +43,8 @@ func listeners() map[string]func(t *testing.T) listening {
 	run := func(t *testing.T, dir string) []string {
 		return []string{"--url=" + engine(t, false), "--requests=4", "--warmup=0", "--input-tokens=300", "--output-tokens=4", "--out=" + dir, "--web.listen-address=127.0.0.1:0", "--web.linger=10m"}
 	}
-	load := func(t *testing.T, says string, args ...string) listening {
-		at, end := serving(t, func(ctx context.Context, out io.Writer) int { return loadgen.Run(ctx, args, out, out) }, says)
+	load := func(t *testing.T, want string, args ...string) listening {
+		at, end := serving(t, func(ctx context.Context, out io.Writer) int { return loadgen.Run(ctx, args, out, out) }, want)
 		return listening{at: at, path: "/metrics", end: end}
 	}
 	const stays = `(?s)live=http://(\S+)/metrics.*live metrics stay`

@@ -16,12 +16,12 @@ import (
 )
 
 // serving runs a program until the test ends, and returns what it says that matches.
-func serving(t *testing.T, program func(ctx context.Context, out io.Writer) int, says string) (found string, end func()) {
+func serving(t *testing.T, program func(ctx context.Context, out io.Writer) int, want string) (found string, end func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	var said buffer
+	var output buffer
 	ended := make(chan int, 1)
-	go func() { ended <- program(ctx, &said) }()
+	go func() { ended <- program(ctx, &output) }()
 	end = func() {
 		stop()
 		select {
@@ -32,11 +32,11 @@ func serving(t *testing.T, program func(ctx context.Context, out io.Writer) int,
 	}
 	t.Cleanup(stop)
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if match := regexp.MustCompile(says).FindStringSubmatch(said.String()); match != nil {
+		if match := regexp.MustCompile(want).FindStringSubmatch(output.String()); match != nil {
 			return match[1], end
 		}
 	}
-	t.Fatalf("%s is never said: %s", says, said.String())
+	t.Fatalf("%s is never said: %s", want, output.String())
 	return "", nil
 }
 
@@ -92,9 +92,9 @@ func TestOneFolderProtectsEveryPage(t *testing.T) {
 			if test.config != "" {
 				args = append(args, "--http.config.file="+test.config)
 			}
-			var said buffer
-			if code := health(args, &said, &said); code != test.code || strings.Contains(said.String(), password) {
-				t.Errorf("%s with %s: exit %d, want %d: %s", page, name, code, test.code, said.String())
+			var output buffer
+			if code := health(args, &output, &output); code != test.code || strings.Contains(output.String(), password) {
+				t.Errorf("%s with %s: exit %d, want %d: %s", page, name, code, test.code, output.String())
 			}
 		}
 		response, err := http.Get("http://" + page + "/metrics")

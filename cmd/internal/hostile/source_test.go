@@ -61,26 +61,26 @@ func engine(t *testing.T, bad bool) string {
 	name := quoted(t, hostile)
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said := strings.Join(r.Header["Authorization"], " ") + " " + r.Header.Get("X-Token")
-		w.Header().Set("X-Request-Id", printable+said)
-		w.Header().Set("Server", printable+said)
+		output := strings.Join(r.Header["Authorization"], " ") + " " + r.Header.Get("X-Token")
+		w.Header().Set("X-Request-Id", printable+output)
+		w.Header().Set("Server", printable+output)
 		switch {
 		case r.URL.Path == "/v1/models":
-			fmt.Fprintf(w, `{"data":[{"id":"%[1]s","owned_by":"%[1]s","root":"%[1]s%[2]s"}]}`, name, said)
+			fmt.Fprintf(w, `{"data":[{"id":"%[1]s","owned_by":"%[1]s","root":"%[1]s%[2]s"}]}`, name, output)
 		case r.URL.Path == "/version":
-			fmt.Fprintf(w, `{"version":"%s%s"}`, name, said)
+			fmt.Fprintf(w, `{"version":"%s%s"}`, name, output)
 		case !strings.HasPrefix(r.URL.Path, "/v1/"):
-			http.Error(w, hostile+said, http.StatusNotFound)
+			http.Error(w, hostile+output, http.StatusNotFound)
 		case bad && r.ContentLength > longestProbe && asked.Add(1)%4 == 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprintf(w, `{"error":{"message":"%[1]s%[2]s%[3]s","code":"%[1]s"}}`, name, said, strings.Repeat("A", 1<<20))
+			fmt.Fprintf(w, `{"error":{"message":"%[1]s%[2]s%[3]s","code":"%[1]s"}}`, name, output, strings.Repeat("A", 1<<20))
 		case bad && r.ContentLength > longestProbe && asked.Load()%4 == 3:
 			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprint(w, "\xff\xfe", hostile, said)
+			fmt.Fprint(w, "\xff\xfe", hostile, output)
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "data: {\"id\":\"%[1]s%[2]s\",\"model\":\"%[1]s\",\"system_fingerprint\":\"%[1]s\",\"choices\":[{\"delta\":{\"content\":\"%[1]s\"},\"finish_reason\":\"%[1]s\"}]}\n\n"+
-				"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n", name, said)
+				"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3}}\n\ndata: [DONE]\n\n", name, output)
 		}
 	}))
 	t.Cleanup(server.Close)

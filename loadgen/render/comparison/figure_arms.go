@@ -42,7 +42,7 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 	f.Caption = counts(c, func(arm string) int { return len(groups[arm]) }) + "."
 	band := marginBand(c, k, s, groups[c.Baseline])
 	if band != nil {
-		f.Caption += " Margin " + band.says + "."
+		f.Caption += " Margin " + band.text + "."
 		extent.take(band.lo, band.hi)
 	}
 	flagged := outliers(s, k)
@@ -63,7 +63,7 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 // area is a range of values with its meaning.
 type area struct {
 	lo, hi, mean float64
-	says         string
+	text         string
 }
 
 // marginBand returns the range around the baseline's mean that the margin allows; nil where it cannot be computed.
@@ -91,7 +91,7 @@ func (a *area) draw(f *render.Frame) {
 		return
 	}
 	top, bottom := f.PY(a.hi), f.PY(a.lo)
-	f.Add(render.Shape{Kind: "rect", Class: "margin", X: f.Left, Y: top, W: render.Tenth(f.Right - f.Left), H: render.Tenth(bottom - top), Title: "margin " + a.says})
+	f.Add(render.Shape{Kind: "rect", Class: "margin", X: f.Left, Y: top, W: render.Tenth(f.Right - f.Left), H: render.Tenth(bottom - top), Title: "margin " + a.text})
 	f.Line("mark", f.Left, f.PY(a.mean), f.Right, f.PY(a.mean))
 }
 

@@ -10,7 +10,7 @@ import (
 
 // ratioRow is a metric of a pair as a ratio to the baseline, with its interval and its margin.
 type ratioRow struct {
-	name, says string
+	name, text string
 	class      string
 	at, lo, hi float64 // lo and hi equal at without an interval
 	marginLow  float64
@@ -29,7 +29,7 @@ func newRatio(m compare.Metrics) *ratioRow {
 	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
 		return nil
 	}
-	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, interval: m.RatioCI95 != nil || m.CI95 != nil, says: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
+	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, interval: m.RatioCI95 != nil || m.CI95 != nil, text: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
 	width := m.Margin.Value
 	if !m.Margin.Relative {
 		width /= *base
@@ -67,7 +67,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.F
 		return render.Figure{}
 	}
 	f := render.Figure{Title: pair.B + " as a multiple of " + pair.A, Full: true}
-	f.Caption = pairCounts(c, s, pair) + ". A mark is the ratio of the means, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it does not matter." + besideOne(rows)
+	f.Caption = pairCounts(c, s, pair) + ". A mark is the ratio of the means, its line the 95 % interval, the grey stretch the margin that does not matter: an interval inside it does not matter." + outsideOne(rows)
 	if without > 0 {
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}
@@ -77,14 +77,14 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.F
 	})
 }
 
-// besideOne explains the intervals that exclude 1 and are not inside the margin, as far as there are any: the verdict
+// outsideOne explains the intervals that exclude 1 and are not inside the margin, as far as there are any: the verdict
 // is a difference or, after adjustment for the number of metrics, inconclusive.
-func besideOne(rows []ratioRow) string {
+func outsideOne(rows []ratioRow) string {
 	findings, adjusted := 0, 0
 	for _, r := range rows {
-		beside := r.interval && (r.lo > 1 || r.hi < 1)
+		outside := r.interval && (r.lo > 1 || r.hi < 1)
 		switch {
-		case !beside || r.marginLow < r.lo && r.hi < r.marginHigh:
+		case !outside || r.marginLow < r.lo && r.hi < r.marginHigh:
 		case r.inconclusive:
 			adjusted++
 		default:
@@ -124,10 +124,10 @@ func drawForest(rows []ratioRow, extent span, width, height float64, label strin
 		y := frame.Top + (float64(i)+0.5)*each
 		if names {
 			frame.Text("row", frame.Left-10, y+4, "end", render.Shorten(r.name, frame.Left-14))
-			frame.Text("row", frame.Right+10, y+4, "start", render.Shorten(r.says, width-frame.Right-14))
+			frame.Text("row", frame.Right+10, y+4, "start", render.Shorten(r.text, width-frame.Right-14))
 		} else {
-			room := frame.Right - frame.Left - render.LetterWidth*float64(len([]rune(r.says))+2)
-			frame.Text("row", frame.Left, y-6, "start", render.Shorten(r.name, room)+"  "+r.says)
+			room := frame.Right - frame.Left - render.LetterWidth*float64(len([]rune(r.text))+2)
+			frame.Text("row", frame.Left, y-6, "start", render.Shorten(r.name, room)+"  "+r.text)
 			y += 7
 			frame.Line("mark", one, y-10, one, y+10)
 		}
@@ -140,7 +140,7 @@ func drawRatio(f *render.Frame, r ratioRow, y float64) {
 	low, high := f.PX(r.marginLow), f.PX(r.marginHigh)
 	f.Add(render.Shape{Kind: "rect", Class: "margin", X: low, Y: render.Tenth(y - 7), W: render.Tenth(max(1, high-low)), H: 14})
 	f.Line("whisker strong", f.PX(r.lo), y, f.PX(r.hi), y)
-	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.says, compare.Change(r.lo), compare.Change(r.hi)))
+	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.text, compare.Change(r.lo), compare.Change(r.hi)))
 }
 
 // ratioAxis is logarithmic around 1: half and double are equally far away.

@@ -41,7 +41,7 @@ func overallKV(c compare.Comparison) *kvModel {
 
 // newKV draws the runs of some strata with the line of the model.
 func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *kvModel {
-	k := &kvModel{Says: kvWords(m)}
+	k := &kvModel{Text: kvWords(m)}
 	dots := map[string][]kvDot{}
 	x, y := noSpan(), noSpan()
 	for _, s := range strata {

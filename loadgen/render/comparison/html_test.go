@@ -50,7 +50,7 @@ func drawings(t *testing.T, page string) []string {
 	return found
 }
 
-func TestThePageSaysTheVerdictFirstAndWhatSpeaksAgainstIt(t *testing.T) {
+func TestThePageShowsTheVerdictFirstAndThenItsCaveats(t *testing.T) {
 	text := rendered(t, "Native against container", compared(t, published(), compare.Options{Within: []string{"model"}}))
 	order := []string{
 		"Output tokens per second, container against native: equivalent", "No run is of decision grade: order blocked", "kv_explained", "blocked_order", "At a glance",
@@ -251,8 +251,8 @@ func TestRepetitionsInASequenceAreCounted(t *testing.T) {
 // A phone has no room for both: the name is cut, what was found is not, and the line of no change does not
 // go through either.
 func TestANarrowForestCutsNamesAndNoVerdicts(t *testing.T) {
-	says := "+43.75 %  worse, confounded with time"
-	row := ratioRow{name: strings.Repeat("a metric of a long name ", 5), says: says, at: 1.4, lo: 1.3, hi: 1.5, marginLow: 0.98, marginHigh: 1.02}
+	found := "+43.75 %  worse, confounded with time"
+	row := ratioRow{name: strings.Repeat("a metric of a long name ", 5), text: found, at: 1.4, lo: 1.3, hi: 1.5, marginLow: 0.98, marginHigh: 1.02}
 	drawing := drawForest([]ratioRow{row, row}, span{0.98, 1.5}, 340, 154, "x")
 	var lines, texts []render.Shape
 	for _, s := range drawing.Shapes {
@@ -264,7 +264,7 @@ func TestANarrowForestCutsNamesAndNoVerdicts(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if !strings.HasSuffix(text.Text, "…  "+says) || float64(len([]rune(text.Text)))*render.LetterWidth > 340 {
+		if !strings.HasSuffix(text.Text, "…  "+found) || float64(len([]rune(text.Text)))*render.LetterWidth > 340 {
 			t.Errorf("%q", text.Text)
 		}
 		for _, line := range lines {

@@ -70,7 +70,7 @@ func Warnings(all []compare.Warning) render.List {
 
 // kvModel is the model of the KV cache with its chart.
 type kvModel struct {
-	Says   string
+	Text   string
 	Figure render.Figure
 }
 
@@ -78,7 +78,7 @@ func kvBlocks(kv *kvModel, drawn bool) []render.Block {
 	if kv == nil {
 		return nil
 	}
-	blocks := []render.Block{render.H3("KV cache"), render.P(render.Plain(kv.Says))}
+	blocks := []render.Block{render.H3("KV cache"), render.P(render.Plain(kv.Text))}
 	if drawn {
 		blocks = append(blocks, render.Figures{kv.Figure})
 	}

@@ -11,10 +11,10 @@ const mostParts = 8
 // ByArm returns the charts of a comparison without its verdicts, for a page of another package: the strata side by
 // side, then the runs of each by arm.
 func ByArm(c compare.Comparison) []render.Block {
-	const says = "A mark is a run; beside the runs of an arm stands their mean with its 95 % interval. A box is the middle half of the runs. How sure a difference is, and what could explain it beside the arm, is a comparison’s to say."
+	const text = "A mark is a run; beside the runs of an arm stands their mean with its 95 % interval. A box is the middle half of the runs. How sure a difference is, and what could explain it beside the arm, is a comparison’s to say."
 	var blocks []render.Block
 	if front := frontFigures(c); len(front) > 0 {
-		blocks = append(blocks, render.H2("By arm"), render.Small(says), render.Figures(front))
+		blocks = append(blocks, render.H2("By arm"), render.Small(text), render.Figures(front))
 	}
 	if over := loadFigures(c); len(over) > 0 {
 		blocks = append(blocks, render.H2("By arm, over load"), render.Figures(over))
@@ -24,7 +24,7 @@ func ByArm(c compare.Comparison) []render.Block {
 			break
 		}
 		if len(c.Strata) == 1 {
-			blocks = append(blocks, render.H2("By arm"), render.Small(says))
+			blocks = append(blocks, render.H2("By arm"), render.Small(text))
 		} else {
 			blocks = append(blocks, render.H2("By arm: "+stratumName(c, s)))
 		}

@@ -43,7 +43,7 @@ func terminal(c compare.Comparison) render.Document {
 	d.Add(fairnessBlocks(c)...)
 	d.Add(ledgerBlocks(c)...)
 	if kv := overallKV(c); kv != nil {
-		d.Add(line("KV cache: " + kv.Says))
+		d.Add(line("KV cache: " + kv.Text))
 	}
 	d.Add(warningBlocks(c)...)
 	return d

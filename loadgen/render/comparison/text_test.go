@@ -97,7 +97,7 @@ func TestWarningsThatAreSummedUpAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatIsSimulatedIsCalledSo(t *testing.T) {
+func TestASimulatedComparisonIsMarked(t *testing.T) {
 	c := compared(t, published(), compare.Options{Within: []string{"model"}})
 	c.Simulated = true
 	var markdown bytes.Buffer

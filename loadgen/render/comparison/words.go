@@ -62,8 +62,8 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	case m.Verdict == compare.Worse:
 		v.Tone = render.Bad
 	}
-	carry, says := gradeWords(s, pair)
-	if v.Means += " " + says; !carry && v.Tone == render.Good {
+	carry, text := gradeWords(s, pair)
+	if v.Means += " " + text; !carry && v.Tone == render.Good {
 		v.Tone = render.Note
 	}
 	return v
@@ -71,7 +71,7 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 
 // gradeWords describes how many runs of a pair support a decision, and why the others do not. Carry is false if none
 // does.
-func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) {
+func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, text string) {
 	why := map[string]int{}
 	runs := slices.Concat(s.Arms[pair.A].Runs, s.Arms[pair.B].Runs)
 	decision := 0
@@ -87,14 +87,14 @@ func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, says string) 
 	case decision == len(runs):
 		return true, "All runs are of decision grade."
 	case decision == 0:
-		says = "No run is of decision grade"
+		text = "No run is of decision grade"
 	default:
-		says = fmt.Sprintf("%d of %d runs are of decision grade", decision, len(runs))
+		text = fmt.Sprintf("%d of %d runs are of decision grade", decision, len(runs))
 	}
 	if reasons := commonest(why); reasons != "" {
-		says += ": " + reasons
+		text += ": " + reasons
 	}
-	return decision > 0, says + "."
+	return decision > 0, text + "."
 }
 
 // changeWords formats the difference with its interval, relative for a metric analysed as ratios.

@@ -11,7 +11,7 @@ import (
 )
 
 // What a caption says of marks is what is drawn: one that is wholly beside 1 can be inconclusive as one of many.
-func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
+func TestACaptionNamesIntervalsThatExcludeOne(t *testing.T) {
 	metric := func(name string, low, high float64, verdict compare.Verdict) compare.Metrics {
 		return compare.Metrics{
 			Name: name, Unit: string(compare.UnitSeconds), Verdict: verdict, Margin: compare.Margin{Value: .02, Relative: true},
@@ -25,7 +25,7 @@ func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
 	single.RatioCI95 = nil
 	for name, c := range map[string]struct {
 		metrics   []compare.Metrics
-		says, not []string
+		text, not []string
 	}{
 		"a difference":          {[]compare.Metrics{worse, equal}, []string{"is a difference"}, []string{"inconclusive"}},
 		"an inconclusive one":   {[]compare.Metrics{unsure, equal}, []string{"One is all beside 1 and still inconclusive", "Holm"}, []string{"is a difference"}},
@@ -36,7 +36,7 @@ func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
 	} {
 		c0 := compare.Comparison{Arms: []string{"a", "b"}}
 		f := forest(c0, compare.Stratum{}, compare.Pair{A: "a", B: "b", Metrics: c.metrics})
-		for _, want := range c.says {
+		for _, want := range c.text {
 			if !strings.Contains(f.Caption, want) {
 				t.Errorf("%s: no %q in %q", name, want, f.Caption)
 			}
@@ -49,20 +49,20 @@ func TestACaptionSaysOfIntervalsBesideOneWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestALineThatFitsIsNotSaidToExplainNothing(t *testing.T) {
-	for says, m := range map[string]compare.KVModel{
+func TestAKVModelIsDescribedByItsFit(t *testing.T) {
+	for want, m := range map[string]compare.KVModel{
 		"That explains the KV cache":           {Share: .9995, Explained: true},
 		"That explains 99.7 % of the":          {Share: .997},
 		"That does not explain the KV":         {Share: .3, Fails: true},
 		"That explains 50.1 % of the variance": {Share: .501},
 	} {
-		if text := kvWords(m); !strings.Contains(text, says) || strings.Contains(text, "not explain") != m.Fails {
+		if text := kvWords(m); !strings.Contains(text, want) || strings.Contains(text, "not explain") != m.Fails {
 			t.Errorf("%+v: %q", m, text)
 		}
 	}
 }
 
-func TestAVerdictWithoutSpreadSaysSo(t *testing.T) {
+func TestAVerdictWithoutSpreadStatesIt(t *testing.T) {
 	m := compare.Metrics{
 		Unit: string(compare.UnitBytes), Verdict: compare.Different, Constant: true, Margin: compare.Margin{Value: gib},
 		A: compare.Moments{N: 4, SD: pointer(0)}, B: compare.Moments{N: 4, SD: pointer(0)},
@@ -79,7 +79,7 @@ func TestAVerdictWithoutSpreadSaysSo(t *testing.T) {
 	}
 }
 
-func TestRunsNeededSayForWhat(t *testing.T) {
+func TestRunsNeededNameTheirPurpose(t *testing.T) {
 	effect, margin := 12, 105
 	for want, m := range map[string]compare.Metrics{
 		"runs of each arm needed: 12 for a difference as large as this, 105 for the margin": {NeedForEffect: &effect, NeedN: &margin},
@@ -93,9 +93,9 @@ func TestRunsNeededSayForWhat(t *testing.T) {
 }
 
 // Why a finding is confounded with time is what made it so.
-func TestAConfoundedFindingSaysWhatGoesWithTime(t *testing.T) {
+func TestAConfoundedFindingNamesItsCause(t *testing.T) {
 	drift := compare.PairOrder{Kind: compare.OrderABBA, Drift: &compare.PairDrift{Significant: true}}
-	for says, c := range map[string]struct {
+	for text, c := range map[string]struct {
 		order compare.Order
 		pair  compare.PairOrder
 	}{
@@ -104,14 +104,14 @@ func TestAConfoundedFindingSaysWhatGoesWithTime(t *testing.T) {
 		"are not tested by pairs, and drift":     {compare.Order{Kind: compare.OrderABBA}, compare.PairOrder{Kind: compare.OrderABBA}},
 		"one arm always second, and drift":       {compare.Order{Kind: compare.OrderAlternating}, compare.PairOrder{Kind: compare.OrderAlternating}},
 	} {
-		if got := orderAs(c.order, c.pair); !strings.Contains(got, says) {
-			t.Errorf("%q, want %q", got, says)
+		if got := orderAs(c.order, c.pair); !strings.Contains(got, text) {
+			t.Errorf("%q, want %q", got, text)
 		}
 	}
 }
 
 // The pairs that decide stand beside the order of the runs, in every form that people read.
-func TestPairsStandBesideTheOrder(t *testing.T) {
+func TestPairsAreShownWithTheOrder(t *testing.T) {
 	e := published()
 	e.models, e.blocked = e.models[:1], false
 	runs := e.make()

@@ -54,7 +54,7 @@ func TestReportsHaveDateVersionsAndTimeZone(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownOfTheMakingOfARunIsSaid(t *testing.T) {
+func TestUnknownProgramsOfARunAreNamedSo(t *testing.T) {
 	started := time.Date(2026, 11, 23, 14, 53, 39, 0, time.UTC)
 	for want, of := range map[string]*summary.Made{
 		"": nil,

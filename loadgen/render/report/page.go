@@ -127,12 +127,12 @@ func phaseSpans(s summary.Summary) []render.PhaseSpan {
 
 // machine returns the blocks of one source of the telemetry, or of the summary alone, with its mode in the heading.
 func (p Page) machine(m summary.Machine) []render.Block {
-	tone, says := render.Good, ""
+	tone, text := render.Good, ""
 	if !m.Live() {
-		tone, says = render.Bad, fmt.Sprintf("These figures are %s: they are not measurements of this run.", m.Mode)
+		tone, text = render.Bad, fmt.Sprintf("These figures are %s: they are not measurements of this run.", m.Mode)
 	}
 	facts := machineFacts(summary.Summary{Memory: m.Memory, KV: m.KV, Thermal: m.Thermal, Energy: m.Energy})
-	blocks := []render.Block{render.H2("Machine "+m.Source, render.Badge(tone, m.Mode)), render.Small(says), render.Facts{Of: "measured phases", Facts: pageFacts(facts), Tiles: true}}
+	blocks := []render.Block{render.H2("Machine "+m.Source, render.Badge(tone, m.Mode)), render.Small(text), render.Facts{Of: "measured phases", Facts: pageFacts(facts), Tiles: true}}
 	if p.Telemetry != nil {
 		if source := p.Telemetry.Source(m.Source); source != nil {
 			end := p.end()

@@ -159,7 +159,7 @@ func checkTables(t *testing.T, text string) {
 	}
 }
 
-func TestMarkdownAndTextSayWhatCounts(t *testing.T) {
+func TestMarkdownAndTextHaveVerdictFiguresAndMachines(t *testing.T) {
 	page := example(t, time.Minute)
 	var md, plain bytes.Buffer
 	if err := errors.Join(Markdown(&md, page.Summary), Text(&plain, page.Summary)); err != nil {
@@ -280,7 +280,7 @@ func TestEveryLedgerLineIsInOneBandInTheOrderOfTheVocabulary(t *testing.T) {
 	}
 }
 
-func TestAFigureSaysThatItShowsOneRequestInSoMany(t *testing.T) {
+func TestAFigureOfASampleStatesItsShare(t *testing.T) {
 	if text := everyRequest(&summary.Timeline{End: 1000, Every: 8, Seen: 12_000}, nil).Caption; !strings.Contains(text, "One in 8 of n = 12000") {
 		t.Error(text)
 	}

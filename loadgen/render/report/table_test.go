@@ -37,7 +37,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	}
 }
 
-func TestALabelIsNotTakenForWhatTheServerSays(t *testing.T) {
+func TestALabelIsNotShownAsTheModelOfTheServer(t *testing.T) {
 	s := summary.Summary{Scenario: "standard", Labels: map[string]string{"model": "llama", "scenario": "standard", "arm": "native"}}
 	s.Model.ID = "meta/llama"
 	want := []render.Fact{fact("scenario", "standard"), fact("model", "meta/llama"), fact("arm", "native"), fact("label model", "llama")}

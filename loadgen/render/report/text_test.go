@@ -40,7 +40,7 @@ func TestTheCommonestErrorsArePrintedInTheServersWords(t *testing.T) {
 	}
 }
 
-func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
+func TestMemoryThatTheEngineReportsIsShownWithItsSource(t *testing.T) {
 	run := testrun.New(testrun.Steady(3)...)
 	run.Manifest.Judging.Engine = &rundir.EngineReport{Peak: new(40 * testrun.GiB), Source: "trtllm, its log"}
 	s := summarize(t, run)
@@ -53,7 +53,7 @@ func TestWhatTheEngineSaidOfItselfStandsBesideWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
+func TestAReportShowsEachSignalWithItsObservations(t *testing.T) {
 	absent := evidence.Unseen(evidence.CountersAbsent)
 	signals := evidence.Signals{SSDOffload: absent, SSDRehydrate: absent, Reuse: absent}
 	signals.OutputMatch = summary.MatchOutputs(summary.OutputDrift{Pairs: 8}, summary.OutputDrift{Pairs: 32, Diverging: 1, Early: 1}, true)
@@ -79,7 +79,7 @@ func TestAReportShowsEachSignalWithItsWitnesses(t *testing.T) {
 	}
 }
 
-func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
+func TestEveryReportShowsTheSteadyState(t *testing.T) {
 	page := pageOf(t, testrun.New(testrun.ClosedLoop(4, 10, 3)...))
 	var md, plain strings.Builder
 	if err := Markdown(&md, page.Summary); err != nil {
@@ -98,7 +98,7 @@ func TestTheSteadyStateStandsInEveryReport(t *testing.T) {
 	}
 }
 
-func TestReportsShowWhatTheToolSaidApart(t *testing.T) {
+func TestReportsShowTheFiguresOfAToolApart(t *testing.T) {
 	run := testrun.Recorded(t, "live", testrun.ToolPhases()...)
 	run.Manifest.Judging.Tool = testrun.Tool(enginelog.Value{Name: enginelog.Requests, Unit: enginelog.Count, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
 	recorded := pageOf(t, run)

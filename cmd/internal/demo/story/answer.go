@@ -24,8 +24,8 @@ type finding struct {
 	Title, Difference, Interval, Means string
 	Verdict                            string
 	Tone                               render.Tone
-	Books                              string
-	BooksTone                          render.Tone
+	Truth                              string
+	TruthTone                          render.Tone
 }
 
 func newAnswer(c Campaign) answer {
@@ -51,7 +51,7 @@ func newAnswer(c Campaign) answer {
 	}
 	for _, of := range []struct {
 		metric, title string
-		books         func(Start) float64
+		groundTruth   func(Start) float64
 	}{
 		{compare.MemoryOccupiedWithoutKV, "Memory occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
@@ -59,7 +59,7 @@ func newAnswer(c Campaign) answer {
 		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
-			f.Books, f.BooksTone = booksOf(c, pair, m, of.books).says(compare.Unit(m.Unit), m.CI95)
+			f.Truth, f.TruthTone = groundTruthOf(c, pair, m, of.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
 		}
 		a.Findings = append(a.Findings, f)
 	}
@@ -85,11 +85,11 @@ func (a answer) card() render.Group {
 		if i == 0 {
 			class = "big"
 		}
-		books := render.Small(f.Books)
-		books.Tone = f.BooksTone
+		groundTruth := render.Small(f.Truth)
+		groundTruth.Tone = f.TruthTone
 		blocks = append(blocks, render.Group{Class: "finding", Blocks: []render.Block{
 			render.Small(f.Title), render.Paragraph{Class: class, Spans: []render.Span{render.Plain(f.Difference + " "), render.Badge(f.Tone, f.Verdict)}},
-			render.Small(f.Interval + "; " + f.Means + "."), books,
+			render.Small(f.Interval + "; " + f.Means + "."), groundTruth,
 		}})
 	}
 	blocks = append(blocks, warningList(a.Warnings), render.Details{Summary: fmt.Sprintf("What else stands beside it: %d", len(a.More)), Blocks: []render.Block{warningList(a.More)}}, links(a.Links))

@@ -34,15 +34,15 @@ func firstFigure(passes []Pass) render.Figure {
 
 func drawFirst(passes []Pass, x render.Axis, width, height float64, label string) *render.Drawing {
 	margins := render.Margins{Left: 14, Right: 20, Top: 10, Bottom: panelBottom}
-	beside := width >= wide
-	if beside {
+	sideBySide := width >= wide
+	if sideBySide {
 		margins.Left = 300
 	}
 	f := render.NewFrameIn(margins, width, height, x, render.Axis{Lo: 0, Hi: 1}, label)
 	each := (f.Bottom - f.Top) / float64(len(passes))
 	for i, p := range passes {
 		y := f.Top + (float64(i)+0.5)*each
-		if beside {
+		if sideBySide {
 			f.Text("row strong", f.Left-12, y+4, "end", render.Shorten(p.Name, f.Left-14))
 		} else {
 			f.Text("row strong", f.Left, y-14, "start", render.Shorten(p.Name, f.Right-f.Left))

@@ -149,12 +149,12 @@ func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
 	}
 }
 
-func TestWitnessesAreWordsAndUnits(t *testing.T) {
+func TestObservationsHaveTitlesAndUnits(t *testing.T) {
 	for want, got := range map[string]string{
 		"at least 6.30 GiB": expected(evidence.Witness{Unit: "bytes", Expected: evidence.Range{6.3 * gib, math.Inf(1)}}), "0 to 3": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{0, 3}}),
 		"any": expected(evidence.Witness{Unit: "blocks", Expected: evidence.Range{0, math.Inf(1)}}), "0": expected(evidence.Witness{Unit: "prompts"}), "at most 5": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{math.Inf(-1), 5}}),
 		"8 prompts": amount(8, "prompts"), "9.00 GiB": amount(9*gib, "bytes"), "12 ms": amount(.012, "seconds"), "p 0.002": amount(.00202, "probability"), "3": amount(3, ""),
-		"something new": witnessWords("something_new"), "contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
+		"something new": observationTitle("something_new"), "contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
 		"+1.5": shortSigned(1.5 * gib), "−1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "−2.00 GiB": signed(compare.UnitBytes, -2*gib),
 		"/system.slice/docker…00000051300001.scope": middleOut("/system.slice/docker-" + strings.Repeat("0", 56) + "51300001.scope"),
 	} {
@@ -164,7 +164,7 @@ func TestWitnessesAreWordsAndUnits(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfOutputs(t *testing.T) {
+func TestJudgementsOfOutputs(t *testing.T) {
 	for _, c := range []struct {
 		wrong       bool
 		grade       evidence.Grade
@@ -178,8 +178,8 @@ func TestWhatIsSaidOfOutputs(t *testing.T) {
 			t.Errorf("%+v: %s (%s)", c, v.Found, v.Tone)
 		}
 	}
-	if v := newJudged(Judged{Run: "r", Exit: 3, Wanted: 0}); !strings.Contains(v.Says, "exit code 3, and should have with 0") {
-		t.Error(v.Says)
+	if v := newJudged(Judged{Run: "r", Exit: 3, Wanted: 0}); !strings.Contains(v.Text, "exit code 3, and should have with 0") {
+		t.Error(v.Text)
 	}
 }
 

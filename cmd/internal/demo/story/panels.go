@@ -18,7 +18,7 @@ type side struct {
 	margins render.Margins
 	// first reports whether the frame has the title of the vertical axis, last that of the horizontal one.
 	first, last bool
-	beside      bool // a frame to its left has the numbers of the axis
+	sideBySide  bool // a frame to its left has the numbers of the axis
 }
 
 // sides divides a drawing among n frames: next to each other if it is wide, else one below the other.
@@ -30,7 +30,7 @@ func sides(width, height float64, n int) []side {
 			each := (width - panelLeft - panelRight - panelGap*float64(n-1)) / float64(n)
 			left := panelLeft + float64(i)*(each+panelGap)
 			s.margins = render.Margins{Left: left, Right: width - left - each, Top: panelTop, Bottom: panelBottom}
-			s.beside = i > 0
+			s.sideBySide = i > 0
 		} else {
 			each := (height - panelBottom + 18) / float64(n)
 			top := float64(i) * each
@@ -53,7 +53,7 @@ func (s side) frame(width, height float64, x, y render.Axis, label string) *rend
 	if !s.last {
 		x.Title = ""
 	}
-	if s.beside {
+	if s.sideBySide {
 		y.Ticks = append([]render.Tick(nil), y.Ticks...)
 		for i := range y.Ticks {
 			y.Ticks[i].Text = ""

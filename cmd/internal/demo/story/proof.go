@@ -20,8 +20,8 @@ func rehydration(r Rehydration) []render.Block {
 		blocks = append(blocks, render.Notice(gradeTone(r.Rehydrate.Grade),
 			render.Strong(fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored)))))
 	}
-	return append(blocks, witnessTable(r.Rehydrate), render.Figures{firstFigure(r.Passes)}, passTable(r.Passes),
-		render.Details{Summary: "Witnesses of what was written to the SSD", Blocks: []render.Block{witnessTable(r.Stored)}}, commands(r.Commands), links(r.Links))
+	return append(blocks, observationTable(r.Rehydrate), render.Figures{firstFigure(r.Passes)}, passTable(r.Passes),
+		render.Details{Summary: "Witnesses of what was written to the SSD", Blocks: []render.Block{observationTable(r.Stored)}}, commands(r.Commands), links(r.Links))
 }
 
 // outputs is the section on answers from a cache with wrong blocks.
@@ -37,15 +37,15 @@ func outputs(o Outputs) []render.Block {
 	}
 }
 
-// witnessTable lists the observations of a signal.
-func witnessTable(s evidence.Signal) render.Table {
+// observationTable lists the observations of a signal.
+func observationTable(s evidence.Signal) render.Table {
 	g := render.Table{Header: []string{"witness", "seen", "if it holds", "agrees"}}
 	for _, w := range s.Witnesses {
 		tone := render.Tone("")
 		if !w.Agrees {
 			tone = render.Bad
 		}
-		g.AddIn(tone, witnessWords(w.Name), amount(w.Value, w.Unit), expected(w), yesNo(w.Agrees))
+		g.AddIn(tone, observationTitle(w.Name), amount(w.Value, w.Unit), expected(w), yesNo(w.Agrees))
 	}
 	return g
 }
@@ -63,7 +63,7 @@ func passTable(passes []Pass) render.Table {
 // judged is the result for a run whose answers were compared.
 type judged struct {
 	Judged
-	Found, Grade, Says string
+	Found, Grade, Text string
 	Tone               render.Tone
 }
 
@@ -90,13 +90,13 @@ func newJudged(r Judged) judged {
 	default:
 		j.Found = "Not accused"
 	}
-	j.Says = fmt.Sprintf("Run %s; uma-load ended with exit code %d", r.Run, r.Exit)
+	j.Text = fmt.Sprintf("Run %s; uma-load ended with exit code %d", r.Run, r.Exit)
 	if r.Exit != r.Wanted {
-		j.Says += fmt.Sprintf(", and should have with %d", r.Wanted)
+		j.Text += fmt.Sprintf(", and should have with %d", r.Wanted)
 	}
-	j.Says += ", and calls the run " + map[bool]string{true: "valid", false: "invalid"}[r.Valid] + "."
+	j.Text += ", and calls the run " + map[bool]string{true: "valid", false: "invalid"}[r.Valid] + "."
 	if differs && r.Valid {
-		j.Says += " Valid says that the client measured well; it is output_match that says what the cache did."
+		j.Text += " Valid says that the client measured well; it is output_match that says what the cache did."
 	}
 	return j
 }
@@ -104,7 +104,7 @@ func newJudged(r Judged) judged {
 func (j judged) card() render.Group {
 	blocks := []render.Block{
 		render.H3(j.Title), render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(j.Found + " "), render.Badge(j.Tone, j.Grade)}},
-		render.Small(j.Says), absent(j.Absent), fault(j.Fault), witnessTable(j.Match),
+		render.Small(j.Text), absent(j.Absent), fault(j.Fault), observationTable(j.Match),
 	}
 	if n := len(j.Examples); n > 0 {
 		heading := "Prompts that were answered otherwise from the cache"

@@ -82,7 +82,7 @@ func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
 	inOrder(t, text, "As published", "worse, confounded with time", "blocked_order", "Forth and back<", "inconclusive", "Forth and back, every start alike", ">worse<", "The same two arms differ by")
 }
 
-func TestEveryFigureSaysHowManyAndInWhichUnit(t *testing.T) {
+func TestEveryFigureHasCountsAndUnits(t *testing.T) {
 	all := figures(t, rendered(t, whole(t)))
 	if len(all) != 6 {
 		t.Errorf("%d figures", len(all))
@@ -129,7 +129,7 @@ func TestNoSectionVanishes(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsSaidWithItsReason(t *testing.T) {
+func TestAMissingSectionShowsItsReason(t *testing.T) {
 	p := whole(t)
 	p.Made.Partial, p.Problems = true, []string{"spark-abba: no space left"}
 	p.Campaigns[1] = Campaign{Name: "abba", Title: "Forth and back", Section: Section{Absent: "the demo was ended before it was made"}}
@@ -206,7 +206,7 @@ func TestTheWordsOfThePage(t *testing.T) {
 }
 
 // The strongest thing that the designs show is what becomes of the arm that nothing was done to.
-func TestThePageSaysWhatBecameOfTheBaselineItself(t *testing.T) {
+func TestThePageComparesTheBaselineBetweenDesigns(t *testing.T) {
 	p := whole(t)
 	for i, mean := range []float64{70.04, 93.92, 71.25} {
 		bytes := mean * gib
@@ -234,7 +234,7 @@ func TestEveryNumberOfAnAnswerHasItsUnitAndItsRuns(t *testing.T) {
 		for _, f := range a.Findings {
 			for text, form := range map[string]string{
 				f.Difference: `^[+−]\d+\.\d+ GiB$`, f.Interval: `^95 % CI [+−]\d+\.\d+ GiB to [+−]\d+\.\d+ GiB, p [\d.e-]+ as one of all metrics \(Holm\)$`,
-				f.Means: `^native \d+\.\d+ GiB, container \d+\.\d+ GiB; n = \d and \d runs$`, f.Books: `[+−]\d+\.\d+ GiB \(n = \d and \d starts\): (in|out)side the interval\.$`,
+				f.Means: `^native \d+\.\d+ GiB, container \d+\.\d+ GiB; n = \d and \d runs$`, f.Truth: `[+−]\d+\.\d+ GiB \(n = \d and \d starts\): (in|out)side the interval\.$`,
 			} {
 				if !regexp.MustCompile(form).MatchString(text) {
 					t.Errorf("%s: %q", a.Title, text)

@@ -115,9 +115,9 @@ func question(p Page) []render.Block {
 	if headline := headline(p.Campaigns); headline != "" {
 		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Strong(headline), render.Plain(" "+moral(p.Campaigns))))
 	}
-	books := ""
+	groundTruth := ""
 	if len(p.Campaigns) > 0 {
-		books = "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against."
+		groundTruth = "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against."
 	}
 	return []render.Block{
 		section("answers", "One question, three designs", "memory: machine clock"),
@@ -126,7 +126,7 @@ func question(p Page) []render.Block {
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
 		absent(missing(Section{}, len(p.Campaigns) > 0)),
 		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs.Drawn())), seen}},
-		render.Small(books), render.Figures{kv}, commands(made),
+		render.Small(groundTruth), render.Figures{kv}, commands(made),
 	}
 }
 

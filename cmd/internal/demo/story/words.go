@@ -77,8 +77,8 @@ func gradeWords(s evidence.Signal) string {
 	return text
 }
 
-// witnessWords returns the description of an observation of a signal by its name.
-func witnessWords(name string) string {
+// observationTitle returns the description of an observation of a signal by its name.
+func observationTitle(name string) string {
 	words := map[string]string{
 		"kvbm_blocks_from_disk":           "KVBM: blocks brought back from the drive",
 		"kvbm_blocks_from_host":           "KVBM: blocks brought back from the host's memory",

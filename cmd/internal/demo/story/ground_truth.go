@@ -19,7 +19,7 @@ type run struct {
 
 // runsOf returns the runs of a campaign in the order of time. They have their starts if there is one for each, of the
 // same arm: after a run that failed, or one whose start is missing, all later runs would have the start of another run.
-func runsOf(c Campaign) (runs []run, booked bool) {
+func runsOf(c Campaign) (runs []run, matched bool) {
 	s, there := stratum(c)
 	if !there {
 		return nil, false
@@ -33,16 +33,16 @@ func runsOf(c Campaign) (runs []run, booked bool) {
 		}
 	}
 	slices.SortFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
-	booked = len(runs) == len(c.Starts) && len(runs) > 0
+	matched = len(runs) == len(c.Starts) && len(runs) > 0
 	for i := range runs {
-		booked = booked && runs[i].arm == c.Starts[i].Arm
+		matched = matched && runs[i].arm == c.Starts[i].Arm
 	}
 	for i := range runs {
-		if booked {
+		if matched {
 			runs[i].start = &c.Starts[i]
 		}
 	}
-	return runs, booked
+	return runs, matched
 }
 
 // stratum returns the only stratum of a campaign of the demo.
@@ -86,17 +86,17 @@ func valueOf(s compare.Stratum, r run, m *compare.Metrics) *float64 {
 	return nil
 }
 
-// books is the ground truth of a difference that a comparison has found: the same runs, by the simulator's figures.
-type books struct {
+// groundTruth is the ground truth of a difference that a comparison has found: the same runs, by the simulator's figures.
+type groundTruth struct {
 	difference float64
 	a, b       int  // number of starts of each arm
 	all        bool // over all starts, since runs cannot be matched with starts
 }
 
-// booksOf returns the ground truth of b minus a, over the starts of the runs that have a figure of the metric; nil
+// groundTruthOf returns the ground truth of b minus a, over the starts of the runs that have a figure of the metric; nil
 // unless both arms have starts.
-func booksOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *books {
-	runs, booked := runsOf(c)
+func groundTruthOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *groundTruth {
+	runs, matched := runsOf(c)
 	s, _ := stratum(c)
 	var a, b []float64
 	take := func(s Start) {
@@ -107,7 +107,7 @@ func booksOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) floa
 			b = append(b, of(s))
 		}
 	}
-	if booked {
+	if matched {
 		for _, r := range runs {
 			if valueOf(s, r, m) != nil {
 				take(*r.start)
@@ -121,7 +121,7 @@ func booksOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) floa
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	return &books{mean(b) - mean(a), len(a), len(b), !booked}
+	return &groundTruth{mean(b) - mean(a), len(a), len(b), !matched}
 }
 
 func mean(x []float64) float64 {
@@ -132,8 +132,8 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// says describes the ground truth next to an interval; the tone shows whether the interval contains it.
-func (b *books) says(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
+// describe describes the ground truth next to an interval; the tone shows whether the interval contains it.
+func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
 		return "The simulator’s books: none of both arms.", render.Note
 	}

@@ -14,12 +14,12 @@ func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
 	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
 	c.Starts[2].OccupiedWithoutKVBytes = 1e15 // of the run that enters no figure
 	pair, _ := pairOf(c)
-	b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
+	b := groundTruthOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
 	if b == nil || b.all || b.a != 4 || b.b != 3 || math.Abs(b.difference-11*gib) > gib {
 		t.Fatalf("%+v", b)
 	}
 	m := find(pair, compare.MemoryOccupiedWithoutKV)
-	if text, class := b.says(compare.UnitBytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
+	if text, class := b.describe(compare.UnitBytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
 		t.Errorf("%s (%s)", text, class)
 	}
 }
@@ -34,15 +34,15 @@ func TestTheBooksAreOfTheRunsThatHaveTheFigure(t *testing.T) {
 			series.Values[0] = nil
 		}
 	}
-	if b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied); b.a != 3 || b.b != 4 || b.all {
+	if b := groundTruthOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied); b.a != 3 || b.b != 4 || b.all {
 		t.Errorf("%+v", b)
 	}
-	if b := booksOf(c, pair, find(pair, compare.KVCapacity), occupied); b.a != 4 || b.b != 4 {
+	if b := groundTruthOf(c, pair, find(pair, compare.KVCapacity), occupied); b.a != 4 || b.b != 4 {
 		t.Errorf("%+v", b)
 	}
 }
 
-func TestStartsThatAreNotThoseOfTheRunsAreTakenTogetherAndThatIsSaid(t *testing.T) {
+func TestStartsThatCannotBeMatchedWithRunsAreAveragedTogether(t *testing.T) {
 	for name, change := range map[string]func(*Campaign){
 		"one more":      func(c *Campaign) { c.Starts = append(c.Starts, c.Starts[0]) },
 		"another order": func(c *Campaign) { c.Starts[0], c.Starts[1] = c.Starts[1], c.Starts[0] },
@@ -50,25 +50,25 @@ func TestStartsThatAreNotThoseOfTheRunsAreTakenTogetherAndThatIsSaid(t *testing.
 		c := design{name: "equal", order: abba, drops: true}.campaign(t)
 		change(&c)
 		pair, _ := pairOf(c)
-		b := booksOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
+		b := groundTruthOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
 		if b == nil || !b.all {
 			t.Fatalf("%s: %+v", name, b)
 		}
-		if text, _ := b.says(compare.UnitBytes, nil); !strings.Contains(text, "could not be told apart by run") || !strings.Contains(text, "no interval") {
+		if text, _ := b.describe(compare.UnitBytes, nil); !strings.Contains(text, "could not be told apart by run") || !strings.Contains(text, "no interval") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
 
-func TestBooksOutsideOfTheIntervalAreToldAsSuch(t *testing.T) {
-	b := &books{difference: 3 * gib, a: 4, b: 4}
+func TestGroundTruthOutsideTheIntervalIsMarked(t *testing.T) {
+	b := &groundTruth{difference: 3 * gib, a: 4, b: 4}
 	for _, ci := range []compare.Interval{{gib, 2 * gib}, {4 * gib, 5 * gib}} {
-		if text, class := b.says(compare.UnitBytes, &ci); class != "bad" || !strings.Contains(text, "outside the interval") {
+		if text, class := b.describe(compare.UnitBytes, &ci); class != "bad" || !strings.Contains(text, "outside the interval") {
 			t.Errorf("%v: %s (%s)", ci, text, class)
 		}
 	}
-	var none *books
-	if text, class := none.says(compare.UnitBytes, nil); class != "note" || !strings.Contains(text, "none") {
+	var none *groundTruth
+	if text, class := none.describe(compare.UnitBytes, nil); class != "note" || !strings.Contains(text, "none") {
 		t.Errorf("%s (%s)", text, class)
 	}
 }
