@@ -106,10 +106,10 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 	if err != nil {
 		return usage(err)
 	}
-	if err := checked.refuse(env.Stderr); err != nil {
+	if err := checked.Refuse(env.Stderr); err != nil {
 		return usage(err)
 	}
-	checked.logWaits(log)
+	checked.LogWaits(log)
 	c := &campaign.Campaign{
 		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
 		RepeatOutliers: l.repeatOutliers || l.planned.RepeatOutliers, Decides: decidesOf(l.planned), Compared: wasCompared(dir),
@@ -220,5 +220,5 @@ func (l *campaignLine) printEstimate(ctx context.Context, env runner.Environment
 		return usage(err)
 	}
 	fmt.Fprintln(stdout)
-	return checked.print(stdout)
+	return checked.Print(stdout)
 }

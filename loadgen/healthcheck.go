@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"errors"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -24,17 +23,5 @@ func healthcheckVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
 	terminal.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+webserver.HealthPath+".", "", &h.URL, terminal.Text)
 	terminal.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, terminal.Text).PlaceHolder("FILE")
-	return verb{clause, func(ctx context.Context, _ Program) error { return healthcheck(ctx, *h) }}
-}
-
-// healthcheck carries out the verb healthcheck.
-func healthcheck(ctx context.Context, h runner.Health) error {
-	err := runner.Healthcheck(ctx, h)
-	_, address := errors.AsType[runner.AddressError](err)
-	_, url := errors.AsType[runner.URLError](err)
-	_, config := errors.AsType[runner.ConfigError](err)
-	if address || url || config {
-		return usage(err)
-	}
-	return err
+	return verb{clause, func(ctx context.Context, _ Program) error { return runner.Healthcheck(ctx, *h) }}
 }

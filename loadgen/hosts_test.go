@@ -55,7 +55,7 @@ func (n announced) look(t *testing.T, args ...string) (code int, stdout, stderr 
 func (n announced) lookAndProbe(t *testing.T, ctx context.Context, probe func(context.Context, []hosts.Host, int), args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	app := kingpin.New("uma-load", "").Terminate(nil).UsageWriter(io.Discard).ErrorWriter(io.Discard)
-	line := hostsFlags(app.Command("hosts", hostsHelp))
+	search := hostsFlags(app.Command("hosts", hostsHelp))
 	if !strings.Contains(strings.Join(args, " "), "--user") {
 		args = append(args, "--user=me")
 	}
@@ -73,7 +73,7 @@ func (n announced) lookAndProbe(t *testing.T, ctx context.Context, probe func(co
 		}
 		return heard, nil
 	}
-	err := line.run(ctx, network{n.links(), browse, probe}, &out, &told)
+	err := findHosts(ctx, search, hosts.Network{Links: n.links(), Browse: browse, Probe: probe}, &out, &told)
 	code = Program{Stderr: &told}.report(err)
 	return code, out.String(), told.String()
 }
@@ -114,8 +114,12 @@ func TestHostsTellsWhatIsThereAndWhatIsNot(t *testing.T) {
 	contains(t, "the rest", stderr, "this machine is left out")
 
 	code, stdout, _ = sparks().look(t, "--format=json")
-	var told asJSON
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != exitDone || told.Schema != hostsSchema || len(told.Hosts) != 2 || len(told.Interfaces) != 3 || told.Interfaces[1].Why != "down" {
+	var told struct {
+		Schema     string
+		Hosts      []hosts.Host
+		Interfaces []struct{ Why string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != exitDone || told.Schema != hosts.Schema || len(told.Hosts) != 2 || len(told.Interfaces) != 3 || told.Interfaces[1].Why != "down" {
 		t.Errorf("exit code %d, %v:\n%s", code, err, stdout)
 	}
 }
@@ -200,7 +204,7 @@ func TestHostsLeavesFilesThatAreNotItsOwn(t *testing.T) {
 			return os.WriteFile(path, []byte(hosts.Mark(hosts.Prometheus)+"\n- targets: ["), 0o600)
 		},
 		"ours, of a size that none has": func(path string) error {
-			return os.WriteFile(path, []byte(hosts.Mark(hosts.Prometheus)+strings.Repeat("\n", largestFile)), 0o600)
+			return os.WriteFile(path, []byte(hosts.Mark(hosts.Prometheus)+strings.Repeat("\n", 1<<20)), 0o600)
 		},
 		"in no folder": func(string) error { return nil },
 	} {

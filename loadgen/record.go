@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/report"
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // checkRecord checks the flags of a recording against each other, and completes them.
@@ -54,27 +49,7 @@ func makeRecording(ctx context.Context, s *recordSettings, env runner.Environmen
 	if made == nil {
 		return result, err
 	}
-	err = errors.Join(err, showRun(*made), s.writeSheets(made.Folder, made.Summary))
+	err = errors.Join(err, showRun(*made), writeResults(made.Folder, s.results, made.Summary))
 	_, printed := fmt.Fprintln(env.Stdout)
 	return result, errors.Join(err, printed, printRun(env.Stdout, made.Folder, made.Summary))
-}
-
-// writeSheets writes the tables that were asked for.
-func (s *recordSettings) writeSheets(f rundir.Folder, sum summary.Summary) error {
-	var errs []error
-	if s.xlsx {
-		errs = append(errs, f.Write(rundir.WorkbookFile, func(w io.Writer) error {
-			return render.XLSX(w, report.SummarySheet(sum), report.ToolSheet(sum))
-		}))
-	}
-	if s.csv {
-		errs = append(errs, f.Write(rundir.SummaryCSVFile, func(w io.Writer) error {
-			figures, err := report.FigureSheet(sum)
-			if err != nil {
-				return err
-			}
-			return render.CSV(w, figures)
-		}))
-	}
-	return errors.Join(errs...)
 }

@@ -33,7 +33,7 @@ Exit codes: that of the command, if it is not 0, or 128 and the signal that ende
 type recordSettings struct {
 	runner.Command
 	keeping
-	xlsx, csv bool
+	results results
 }
 
 // recordLine declares the flags of record on the command line.
@@ -54,8 +54,8 @@ func recordFlags(app *kingpin.Application) recordLine {
 	terminal.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, terminal.Duration)
 	terminal.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, terminal.Duration)
 	keepFlags(verb, &s.keeping)
-	verb.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.xlsx)
-	verb.Flag("csv", "Write "+rundir.SummaryCSVFile+" too.").BoolVar(&s.csv)
+	verb.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Reported.").BoolVar(&s.results.xlsx)
+	verb.Flag("csv", "Write "+rundir.SummaryCSVFile+" too.").BoolVar(&s.results.csv)
 	verb.Arg("command", "The command and its arguments, after --.").Required().StringsVar(&s.Argv)
 	return recordLine{verb, s}
 }

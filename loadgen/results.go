@@ -23,19 +23,22 @@ func resultFlags(set terminal.FlagSet, r *results) {
 	set.Flag("benchstat", "Write "+rundir.BenchstatFile+" too, for benchstat to compare runs.").BoolVar(&r.benchstat)
 }
 
-// writeResults writes the files that were asked for from the files of the run folder.
+// writeResults writes the files that were asked for from the files of the run folder. A run whose load was a command
+// has figures that its tool reported in place of requests.
 func writeResults(f rundir.Folder, want results, sum summary.Summary) error {
 	requests := func() render.Sheet { return report.RequestSheet(sum, summary.Records(f.Path(rundir.RequestsFile))) }
+	raw := requests
+	if sum.Tool != nil {
+		raw = func() render.Sheet { return report.ToolSheet(sum) }
+	}
 	var errs []error
 	write := func(asked bool, name string, render func(io.Writer) error) {
 		if asked {
 			errs = append(errs, f.Write(name, render))
 		}
 	}
-	write(want.xlsx, rundir.WorkbookFile, func(w io.Writer) error {
-		return render.XLSX(w, report.SummarySheet(sum), requests())
-	})
-	write(want.csv, rundir.RequestsCSVFile, func(w io.Writer) error { return render.CSV(w, requests()) })
+	write(want.xlsx, rundir.WorkbookFile, func(w io.Writer) error { return render.XLSX(w, report.SummarySheet(sum), raw()) })
+	write(want.csv && sum.Tool == nil, rundir.RequestsCSVFile, func(w io.Writer) error { return render.CSV(w, requests()) })
 	write(want.csv, rundir.SummaryCSVFile, func(w io.Writer) error {
 		figures, err := report.FigureSheet(sum)
 		if err != nil {

@@ -21,9 +21,9 @@ type GateNow struct {
 // betweenLooks is the time between two readings of CPU time; a share needs two.
 const betweenLooks = time.Second
 
-// GatesNow compares the gates of a cell with the current state of the machine. machine is as in Hands. look is the
+// gatesNow compares the gates of a cell with the current state of the machine. machine is as in Hands. look is the
 // campaign so far; nil if there is none.
-func GatesNow(ctx context.Context, machine func(context.Context, *plan.Cell) Machine, cell *plan.Cell, look *Look) []GateNow {
+func gatesNow(ctx context.Context, machine func(context.Context, *plan.Cell) Machine, cell *plan.Cell, look *Look) []GateNow {
 	known := replay(nil)
 	if look != nil {
 		known = look.known

@@ -25,6 +25,9 @@ func (e InputError) Unwrap() error { return e.err }
 // input marks bad input or an unusable environment.
 func input(err error) error { return InputError{err} }
 
+// inputOf marks the value of a flag, such as "--url", as bad input.
+func inputOf(flag string, err error) error { return input(fmt.Errorf("%s: %w", flag, err)) }
+
 // CommandError is the error of a recorded command that failed.
 type CommandError struct {
 	Program string

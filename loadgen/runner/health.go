@@ -26,15 +26,7 @@ type Health struct {
 	ConfigFile string
 }
 
-// URLError is a URL that cannot be requested. It names its flag.
-type URLError struct{ err error }
-
-func (e URLError) Error() string { return "--url: " + e.err.Error() }
-
-func (e URLError) Unwrap() error { return e.err }
-
-// Healthcheck requests the health page of a program. An AddressError, a URLError or a ConfigError means that the
-// request could not be made.
+// Healthcheck requests the health page of a program. An InputError means that the request could not be made.
 func Healthcheck(ctx context.Context, h Health) error {
 	request, name, err := h.request(ctx)
 	if err != nil {
@@ -65,17 +57,17 @@ func (h Health) request(ctx context.Context) (request *http.Request, name string
 	if h.URL == "" {
 		request, err = http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Address.HostPort+webserver.HealthPath, http.NoBody)
 		if err != nil {
-			return nil, "", AddressError{err}
+			return nil, "", inputOf(listenFlag, err)
 		}
 		return request, h.Address.HostPort, nil
 	}
 	target, err := url.Parse(h.URL)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, "", URLError{errors.New("not an http or https address")} // the error does not repeat it, since it may hold a password
+		return nil, "", inputOf("--url", errors.New("not an http or https address")) // the error does not repeat it, since it may hold a password
 	}
 	request, err = http.NewRequestWithContext(ctx, http.MethodGet, h.URL, http.NoBody)
 	if err != nil {
-		return nil, "", URLError{errors.New("not an http or https address")}
+		return nil, "", inputOf("--url", errors.New("not an http or https address"))
 	}
 	return request, target.Host, nil
 }
@@ -87,13 +79,13 @@ func (h Health) client() (*http.Client, error) {
 	if h.ConfigFile != "" {
 		var err error
 		if settings, _, err = config.LoadHTTPConfigFile(h.ConfigFile); err != nil {
-			return nil, ConfigError{"http.config.file", h.ConfigFile, withoutPath(err)}
+			return nil, inputOf("--http.config.file "+h.ConfigFile, withoutPath(err))
 		}
 	}
 	settings.FollowRedirects = false
 	client, err := config.NewClientFromConfig(*settings, "healthcheck")
 	if err != nil {
-		return nil, ConfigError{"http.config.file", h.ConfigFile, err}
+		return nil, inputOf("--http.config.file "+h.ConfigFile, err)
 	}
 	return client, nil
 }

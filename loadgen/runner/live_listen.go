@@ -23,22 +23,18 @@ type ListenAddress struct {
 	AllowHosts []string
 }
 
-// AddressError is an address that cannot be listened on or requested. It names its flag.
-type AddressError struct{ err error }
-
-func (e AddressError) Error() string { return "--web.listen-address: " + e.err.Error() }
-
-func (e AddressError) Unwrap() error { return e.err }
+// listenFlag is the flag of the address that live metrics are served at.
+const listenFlag = "--web.listen-address"
 
 // listen opens the address of the live metrics. If the default address is in use, it takes the next free port and logs
 // it. If the user chose the address, it fails.
 func listen(a ListenAddress, log *slog.Logger) (net.Listener, error) {
 	listener, err := webserver.Listen(a.HostPort, !a.Explicit)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, AddressError{fmt.Errorf("%w; port 0 takes one that is free", err)}
+		return nil, inputOf(listenFlag, fmt.Errorf("%w; port 0 takes one that is free", err))
 	}
 	if err != nil {
-		return nil, AddressError{err}
+		return nil, inputOf(listenFlag, err)
 	}
 	if address := listener.Addr().String(); !a.Explicit && address != a.HostPort {
 		log.Warn("default address in use; live metrics are on the next free port", "default", a.HostPort, "address", address)

@@ -17,12 +17,12 @@ type LivePage struct {
 	stop     func()
 }
 
-// OpenLivePage listens; the page has no series until a run is shown. Its error is an AddressError or a ConfigError.
+// OpenLivePage listens; the page has no series until a run is shown. Its error is an InputError that names the flag.
 func OpenLivePage(a ListenAddress, log *slog.Logger) (*LivePage, error) {
 	return ServePage(a, (&liveRun{registry: prometheus.NewRegistry()}).handler(), log)
 }
 
-// ServePage listens and serves the handler. Its error is an AddressError or a ConfigError.
+// ServePage listens and serves the handler. Its error is an InputError that names the flag.
 func ServePage(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
 	guard, err := protect(a.ConfigFile)
 	if err != nil {

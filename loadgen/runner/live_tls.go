@@ -12,16 +12,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ConfigError is a TLS and password file that cannot be used. It names its flag.
-type ConfigError struct {
-	flag, file string
-	err        error
-}
-
-func (e ConfigError) Error() string { return "--" + e.flag + " " + e.file + ": " + e.err.Error() }
-
-func (e ConfigError) Unwrap() error { return e.err }
-
 // protection is the TLS and authentication that a file in the format of exporter-toolkit requires.
 type protection struct {
 	file string // "" requires nothing
@@ -33,7 +23,7 @@ func protect(file string) (protection, error) {
 	if file == "" {
 		return protection{}, nil
 	}
-	bad := func(err error) (protection, error) { return protection{}, ConfigError{"web.config.file", file, err} }
+	bad := func(err error) (protection, error) { return protection{}, inputOf("--web.config.file "+file, err) }
 	if err := web.Validate(file); err != nil {
 		return bad(withoutPath(err))
 	}
