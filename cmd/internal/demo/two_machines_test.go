@@ -1,6 +1,6 @@
 //go:build proof
 
-package gen
+package demo
 
 import (
 	"context"
@@ -37,9 +37,9 @@ const (
 // pair is an engine over two simulated machines joined by a cable. Their exporters call themselves live: what a
 // simulated machine shows, no run is judged by.
 type pair struct {
-	*database
+	database
 	url     string
-	targets []target
+	targets []scrapeTarget
 	pages   map[string]string // of exporters, by machine
 	gone    atomic.Bool       // the exporter of the second machine
 }
@@ -130,7 +130,7 @@ func (p *pair) export(t *testing.T, name string, host *hostsim.Host) {
 	server := httptest.NewServer(page)
 	t.Cleanup(server.Close)
 	p.pages[name] = server.URL + exporter.DefaultTelemetryPath
-	p.targets = append(p.targets, target{page: page, path: exporter.DefaultTelemetryPath, job: metric.JobExporter, host: name})
+	p.targets = append(p.targets, scrapeTarget{Handler: page, Path: exporter.DefaultTelemetryPath, Job: metric.JobExporter, Host: name})
 }
 
 // load runs uma-load on both machines and looks in, as Prometheus would, while it lasts.
@@ -161,8 +161,8 @@ func (p *pair) load(t *testing.T, out, arm string, watch func(live string), flag
 	}
 }
 
-// at finds a member of a JSON value by its way there.
-func at(v any, way ...string) any {
+// memberAt finds a member of a JSON value by its way there.
+func memberAt(v any, way ...string) any {
 	for _, name := range way {
 		object, _ := v.(map[string]any)
 		v = object[name]
@@ -181,9 +181,8 @@ func TestAnEngineOnTwoMachines(t *testing.T) {
 		for _, each := range p.targets {
 			p.scrape(t, each, now)
 		}
-		if page, contentType, there := fetch(live); there {
-			p.store(t, decode(t, page, contentType), target{job: metric.JobLoad, host: "client", honorLabels: true}, now)
-			for _, s := range p.instant(t, joined, now) {
+		if p.Scrape(t.Context(), pageAt(live, metric.JobLoad, "client"), now) == nil {
+			for _, s := range p.values(t, joined, now) {
 				joins[s.Metric.Get("host")+" "+s.Metric.Get("run")] = true
 			}
 		}
@@ -218,32 +217,32 @@ func TestAnEngineOnTwoMachines(t *testing.T) {
 func checkHalves(t *testing.T, summary map[string]any) {
 	t.Helper()
 	machines, _ := summary["machines"].([]any)
-	if len(machines) != 2 || at(summary, "memory", "source") != firstSpark || at(summary, "together", "joules_per_output_token") == nil {
-		t.Fatalf("%d machines, memory of %v, together %v", len(machines), at(summary, "memory", "source"), summary["together"])
+	if len(machines) != 2 || memberAt(summary, "memory", "source") != firstSpark || memberAt(summary, "together", "joules_per_output_token") == nil {
+		t.Fatalf("%d machines, memory of %v, together %v", len(machines), memberAt(summary, "memory", "source"), summary["together"])
 	}
 	var anon, joules, sent, received [2]float64
 	for i, m := range machines {
-		ledger, _ := at(m, "memory", "ledger_at", "peak").(map[string]any)
+		ledger, _ := memberAt(m, "memory", "ledger_at", "peak").(map[string]any)
 		total := 0.0
 		for _, bytes := range ledger {
 			total += bytes.(float64)
 		}
-		if total < 100*gib || at(m, "source") != []string{firstSpark, secondSpark}[i] {
-			t.Errorf("the ledger of %v is of %v bytes", at(m, "source"), total)
+		if total < 100*gib || memberAt(m, "source") != []string{firstSpark, secondSpark}[i] {
+			t.Errorf("the ledger of %v is of %v bytes", memberAt(m, "source"), total)
 		}
 		anon[i], _ = ledger[metric.LineAnon].(float64)
-		joules[i], _ = at(m, "energy", "joules").(float64)
-		ports, _ := at(m, "network", "ports").([]any)
+		joules[i], _ = memberAt(m, "energy", "joules").(float64)
+		ports, _ := memberAt(m, "network", "ports").([]any)
 		if len(ports) != 1 {
 			t.Fatalf("ports %v", ports)
 		}
-		sent[i], _ = at(ports[0], "sent_bytes").(float64)
-		received[i], _ = at(ports[0], "received_bytes").(float64)
+		sent[i], _ = memberAt(ports[0], "sent_bytes").(float64)
+		received[i], _ = memberAt(ports[0], "received_bytes").(float64)
 	}
 	if more := anon[1] - anon[0]; math.Abs(more-gib) > gib/2 {
 		t.Errorf("the second machine holds %v more than the first", more)
 	}
-	if all, _ := at(summary, "together", "joules").(float64); math.Abs(all-joules[0]-joules[1]) > 1e-6 || all == 0 {
+	if all, _ := memberAt(summary, "together", "joules").(float64); math.Abs(all-joules[0]-joules[1]) > 1e-6 || all == 0 {
 		t.Errorf("%v J together, %v", all, joules)
 	}
 	// What one machine sends and what it receives stands on one page, so their ratio does not depend on when it was read.
@@ -269,11 +268,11 @@ func (p *pair) checkComparison(t *testing.T, out string) {
 		t.Fatal(err)
 	}
 	stratum := c["strata"].([]any)[0]
-	one := at(stratum, "pairs").([]any)[0]
-	if at(one, "ledger_difference_on", secondSpark, "peak", metric.LineAnon) == nil || at(one, "ledger_difference", "peak", metric.LineAnon) == nil {
-		t.Errorf("ledger differences %v and %v", at(one, "ledger_difference"), at(one, "ledger_difference_on"))
+	one := memberAt(stratum, "pairs").([]any)[0]
+	if memberAt(one, "ledger_difference_on", secondSpark, "peak", metric.LineAnon) == nil || memberAt(one, "ledger_difference", "peak", metric.LineAnon) == nil {
+		t.Errorf("ledger differences %v and %v", memberAt(one, "ledger_difference"), memberAt(one, "ledger_difference_on"))
 	}
-	fairness, _ := json.Marshal(at(one, "fairness"))
+	fairness, _ := json.Marshal(memberAt(one, "fairness"))
 	for _, item := range []string{`"measured machines"`, `"` + secondSpark + `: kernel"`, `"` + secondSpark + `: GPU driver"`} {
 		if !strings.Contains(string(fairness), item) {
 			t.Errorf("fairness does not tell of %s", item)

@@ -1,6 +1,6 @@
 //go:build proof
 
-package gen
+package demo
 
 import (
 	"context"
@@ -23,29 +23,26 @@ import (
 	enginesim "github.com/umascope/umascope/loadgen/sim"
 )
 
-const gib = 1 << 30
-
 // The published pair of a 7B model on a DGX Spark: what was in use before the KV cache was allocated, in GiB. The
-// engine takes 0.9 of what is free for it then.
+// engine takes kvShare of what is free for it then.
 const (
 	publishedNative    = 70.47
 	publishedContainer = 101.30
-	kvShare            = 0.9
 )
 
 // TestThePublishedPairIsTold follows the pair from an engine that allocates its KV cache over telemetry, run folder,
 // serve and recording rules to the alert. What differs between the arms is page cache, one way in which the
 // published difference can have come about. After the KV cache both machines are as full.
 func TestThePublishedPairIsTold(t *testing.T) {
-	s := &story{database: newDatabase(t), out: t.TempDir()}
+	s := &shortStory{database: newDatabase(t), out: t.TempDir()}
 	s.pairRun(t, metric.ArmNative, 0)
-	s.pairRun(t, metric.ArmContainer, inGiB(publishedContainer-publishedNative))
+	s.pairRun(t, metric.ArmContainer, wholeBytes(publishedContainer-publishedNative))
 	s.serve(t, s.out)
-	var at time.Time
+	at := time.Now()
 	for range 3 { // what one rule records another reads
-		at = time.Now()
+		at = at.Add(time.Second)
 		s.scrape(t, s.targets[0], at)
-		s.record(t, at)
+		s.evaluate(t, at)
 	}
 	for name, want := range map[string]func(value float64) bool{
 		"ContainerMemoryOverhead": func(bytes float64) bool {
@@ -53,34 +50,22 @@ func TestThePublishedPairIsTold(t *testing.T) {
 		},
 		"KVCapacityRegression": func(tokens float64) bool { return tokens > 0 },
 	} {
-		told := s.instant(t, s.expressionOf(t, name), at)
+		told := s.values(t, s.expressionOf(t, name), at)
 		if len(told) != 1 || !want(told[0].F) || told[0].Metric.Get("arm") != metric.ArmContainer || told[0].Metric.Get("mode") != metric.ModeSimulated {
 			t.Errorf("%s: %v", name, told)
 		}
 	}
-	used := s.instant(t, `sum by (arm) ((sum by (run) (uma_run_ledger_bytes{moment="ready"}) - on (run) uma_run_ledger_bytes{moment="ready",line="free"}) * on (run) group_left (arm) uma_run_info)`, at)
+	used := s.values(t, `sum by (arm) ((sum by (run) (uma_run_ledger_bytes{moment="ready"}) - on (run) uma_run_ledger_bytes{moment="ready",line="free"}) * on (run) group_left (arm) uma_run_info)`, at)
 	if len(used) != 2 || math.Max(used[0].F, used[1].F) > 1.03*math.Min(used[0].F, used[1].F) {
 		t.Errorf("in use when ready: %v, want two that differ by less than 3 %%", used)
 	}
 }
 
-// inGiB is so many GiB in whole bytes.
-func inGiB(n float64) int64 { return int64(n * gib) }
-
-// expressionOf is the expression of an alert that has one rule.
-func (d *database) expressionOf(t *testing.T, alert string) string {
-	t.Helper()
-	for _, rule := range d.rising {
-		if rule.Alert == alert {
-			return rule.Expr
-		}
-	}
-	t.Fatalf("no alert %s", alert)
-	return ""
-}
+// wholeBytes are gibibytes in whole bytes.
+func wholeBytes(gibibytes float64) int64 { return int64(gibibytes * gib) }
 
 // pairRun is one run of an arm, on a machine whose page cache holds so many bytes of something else.
-func (s *story) pairRun(t *testing.T, arm string, cached int64) {
+func (s *shortStory) pairRun(t *testing.T, arm string, cached int64) {
 	t.Helper()
 	host, err := hostsim.New(hostsim.Config{Seed: 1})
 	if err != nil {
@@ -91,7 +76,7 @@ func (s *story) pairRun(t *testing.T, arm string, cached int64) {
 	}
 	pool := poolOf(t, host)
 	// Weights, workspace and the like: what the native arm had before its KV cache beyond the machine at rest.
-	model := inGiB(publishedNative) - (pool - host.CUDAFreeBytes() - cached)
+	model := wholeBytes(publishedNative) - (pool - host.CUDAFreeBytes() - cached)
 	process, err := host.Start(hostsim.Program{Comm: "engine", Cgroup: "/system.slice/" + arm + ".service", Threads: 40})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +108,7 @@ func (s *story) pairRun(t *testing.T, arm string, cached int64) {
 }
 
 // fillCache reads a file, which stays in the page cache when its reader has gone.
-func (s *story) fillCache(t *testing.T, host *hostsim.Host, bytes int64) {
+func (s *shortStory) fillCache(t *testing.T, host *hostsim.Host, bytes int64) {
 	t.Helper()
 	if err := host.AddFile("layers of an image", bytes); err != nil {
 		t.Fatal(err)

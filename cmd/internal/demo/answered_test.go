@@ -1,12 +1,13 @@
 //go:build proof
 
-package gen
+package demo
 
 import (
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/umascope/umascope/dashboards"
 	"github.com/umascope/umascope/dashboards/grafana"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -70,7 +72,7 @@ func dependOnChance() map[string]string {
 // everyPanelShowsSomething asks every query of every dashboard as Grafana would, of every host and run of the story until
 // one has an answer: a label value that nobody gives, or a join that finds no partner, is a mistake that no
 // parser finds.
-func (s *story) everyPanelShowsSomething(t *testing.T) {
+func (s *shortStory) everyPanelShowsSomething(t *testing.T) {
 	excused := mayBeEmpty()
 	for _, d := range s.dashboards(t) {
 		empty := map[string]string{} // queries by where they stand
@@ -100,7 +102,7 @@ func (s *story) everyPanelShowsSomething(t *testing.T) {
 }
 
 // askPanel asks the queries of a panel that no host before had an answer to; first is the first host.
-func (s *story) askPanel(t *testing.T, d grafana.Dashboard, p grafana.Panel, scope grafana.Scope, empty map[string]string, first bool) {
+func (s *shortStory) askPanel(t *testing.T, d grafana.Dashboard, p grafana.Panel, scope grafana.Scope, empty map[string]string, first bool) {
 	t.Helper()
 	queries, err := scope.Queries(p, 500)
 	if err != nil {
@@ -113,7 +115,7 @@ func (s *story) askPanel(t *testing.T, d grafana.Dashboard, p grafana.Panel, sco
 		}
 		var found int
 		if q.Instant {
-			found = len(s.instant(t, q.Expr, q.To))
+			found = len(s.values(t, q.Expr, q.To))
 		} else {
 			found = s.points(t, q.Expr, q.From, q.To, q.Step)
 		}
@@ -126,7 +128,7 @@ func (s *story) askPanel(t *testing.T, d grafana.Dashboard, p grafana.Panel, sco
 }
 
 // annotationsAreAnswered: that they find something depends on what happens.
-func (s *story) annotationsAreAnswered(t *testing.T) {
+func (s *shortStory) annotationsAreAnswered(t *testing.T) {
 	marked := 0
 	for _, d := range s.dashboards(t) {
 		scope := s.lookAt(t, d, spark, s.ended, 0)
@@ -137,7 +139,7 @@ func (s *story) annotationsAreAnswered(t *testing.T) {
 				continue
 			}
 			// In steps of a minute, as Grafana asks, a story of seconds has one moment at most.
-			marked += len(s.instant(t, q.Expr, s.midst))
+			marked += len(s.values(t, q.Expr, s.midst))
 		}
 	}
 	if marked == 0 {
@@ -146,17 +148,17 @@ func (s *story) annotationsAreAnswered(t *testing.T) {
 }
 
 // dashboards are all that are generated, read as Grafana reads them.
-func (s *story) dashboards(t *testing.T) []grafana.Dashboard {
+func (s *shortStory) dashboards(t *testing.T) []grafana.Dashboard {
 	t.Helper()
-	files, err := generate("dashboards")
+	files, err := dashboards.Files()
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d dashboards: %v", len(files), err)
 	}
 	var all []grafana.Dashboard
 	for _, f := range files {
-		d, err := grafana.Read(f.content)
+		d, err := grafana.Read(f.Content)
 		if err != nil {
-			t.Fatalf("%s: %v", f.path, err)
+			t.Fatalf("%s: %v", f.Name, err)
 		}
 		all = append(all, d)
 	}
@@ -164,10 +166,10 @@ func (s *story) dashboards(t *testing.T) []grafana.Dashboard {
 }
 
 // hosts are all machines of the story, the simulated one first.
-func (s *story) hosts(t *testing.T) []string {
+func (s *shortStory) hosts(t *testing.T) []string {
 	t.Helper()
 	names := map[string]bool{}
-	for _, sample := range s.instant(t, `count by (host) ({host!=""})`, s.ended) {
+	for _, sample := range s.values(t, `count by (host) ({host!=""})`, s.ended) {
 		names[sample.Metric.Get(string(metric.LabelHost))] = true
 	}
 	delete(names, spark)
@@ -176,7 +178,7 @@ func (s *story) hosts(t *testing.T) []string {
 
 // scopes are all ways to look at a dashboard: every host, and of what else is chosen one value after the other,
 // at the end of the story and while a run went on.
-func (s *story) scopes(t *testing.T, d grafana.Dashboard) []grafana.Scope {
+func (s *shortStory) scopes(t *testing.T, d grafana.Dashboard) []grafana.Scope {
 	t.Helper()
 	var all []grafana.Scope
 	for _, until := range []time.Time{s.ended, s.midst} {
@@ -197,7 +199,7 @@ func (s *story) scopes(t *testing.T, d grafana.Dashboard) []grafana.Scope {
 
 // lookAt opens a dashboard for a host. Of every variable the option is chosen that has this place in its list;
 // run_b counts from the end, so that two runs are not the same.
-func (s *story) lookAt(t *testing.T, d grafana.Dashboard, host string, until time.Time, place int) grafana.Scope {
+func (s *shortStory) lookAt(t *testing.T, d grafana.Dashboard, host string, until time.Time, place int) grafana.Scope {
 	t.Helper()
 	settings := grafana.Settings{
 		Source: "prometheus", Scrape: max(500*time.Millisecond, s.slowest.Truncate(time.Second)+time.Second),
@@ -221,15 +223,15 @@ func (s *story) lookAt(t *testing.T, d grafana.Dashboard, host string, until tim
 }
 
 // source answers what variables ask.
-func (s *story) source(t *testing.T) grafana.Source {
+func (s *shortStory) source(t *testing.T) grafana.Source {
 	return grafana.Source{
 		LabelValues: func(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
 			return s.labelValues(ctx, label, selector, window)
 		},
 		Instant: func(_ context.Context, expression string, at time.Time) ([]grafana.Sample, error) {
 			var samples []grafana.Sample
-			for _, sample := range s.instant(t, expression, at) {
-				samples = append(samples, grafana.Sample{Labels: sample.Metric.Map(), Value: number(sample.F), Time: at})
+			for _, sample := range s.values(t, expression, at) {
+				samples = append(samples, grafana.Sample{Labels: sample.Metric.Map(), Value: strconv.FormatFloat(sample.F, 'g', -1, 64), Time: at})
 			}
 			return samples, nil
 		},
@@ -237,8 +239,8 @@ func (s *story) source(t *testing.T) grafana.Source {
 }
 
 // labelValues is Prometheus' own search for the values of a label.
-func (s *story) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
-	querier, err := s.Querier(window.From.UnixMilli(), window.To.UnixMilli())
+func (s *shortStory) labelValues(ctx context.Context, label, selector string, window grafana.Window) ([]string, error) {
+	querier, err := s.timeline.database.Querier(window.From.UnixMilli(), window.To.UnixMilli())
 	if err != nil {
 		return nil, err
 	}

@@ -1,26 +1,22 @@
 //go:build proof
 
-package gen
+package demo
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
@@ -36,20 +32,20 @@ const (
 	weights = "/models/weights"
 )
 
-// story is a short time on a simulated DGX Spark, as Prometheus sees it: an engine with a cache on disk, two runs of
+// shortStory is a short time on a simulated DGX Spark, as Prometheus sees it: an engine with a cache on disk, two runs of
 // each of two arms, their comparison, finished runs and recorded machines beside it. Its times are the wall
 // clock's, because the load generator's are.
-type story struct {
-	*database
+type shortStory struct {
+	database
 	began, ended time.Time
 	midst        time.Time // while the last run went on
 	scrapes      int
-	golden       map[string][]*dto.MetricFamily
-	results      []*dto.MetricFamily
+	golden       map[string]*goldenPage
+	results      *goldenPage
 	slowest      time.Duration // between two scrapes
 	last         time.Time
 	runLength    time.Duration
-	targets      []target
+	targets      []scrapeTarget
 	out          string
 	engineURL    string
 	exporterURL  string
@@ -57,10 +53,10 @@ type story struct {
 }
 
 // tell plays the story; it takes some fifteen seconds.
-func tell(t *testing.T) *story {
+func tell(t *testing.T) *shortStory {
 	t.Helper()
-	s := &story{database: newDatabase(t), golden: goldenPages(t), out: t.TempDir(), began: time.Now()}
-	s.results = goldenPage(t, filepath.Join(root, "loadgen/promexport/testdata/results.prom"))
+	s := &shortStory{database: newDatabase(t), golden: goldenPages(t), out: t.TempDir(), began: time.Now()}
+	s.results = readGoldenPage(t, filepath.Join(root, "loadgen/promexport/testdata/results.prom"))
 	s.prompts = fewPrompts(t)
 	s.furnish(t)
 	s.scrapeAll(t)
@@ -75,7 +71,6 @@ func tell(t *testing.T) *story {
 	s.command(t, "compare", published, "--by", "arm", "--within", "model", "--save")
 	s.serve(t, s.out)
 	s.serve(t, published)
-	s.scrapes = 7 // alerts are looked for
 	s.scrapeAll(t)
 	s.ended = time.Now()
 	return s
@@ -96,7 +91,7 @@ func fewPrompts(t *testing.T) string {
 }
 
 // command is uma-load with these arguments.
-func (s *story) command(t *testing.T, args ...string) {
+func (s *shortStory) command(t *testing.T, args ...string) {
 	t.Helper()
 	var stderr strings.Builder
 	if code := loadgen.Run(t.Context(), args, io.Discard, &stderr); code != 0 {
@@ -105,7 +100,7 @@ func (s *story) command(t *testing.T, args ...string) {
 }
 
 // furnish starts the machine, its engine and its exporter.
-func (s *story) furnish(t *testing.T) {
+func (s *shortStory) furnish(t *testing.T) {
 	t.Helper()
 	host, err := hostsim.New(hostsim.Config{Seed: 1, Start: s.began.UTC(), SwapBytes: 16 << 30, RailSensors: true})
 	if err != nil {
@@ -143,8 +138,8 @@ func (s *story) furnish(t *testing.T) {
 	page := httptest.NewServer(e.Handler())
 	t.Cleanup(page.Close)
 	s.exporterURL = page.URL + exporter.DefaultTelemetryPath
-	s.targets = append(s.targets, target{page: e.Handler(), path: exporter.DefaultTelemetryPath, job: metric.JobExporter, host: spark},
-		target{page: engine.Handler(), path: "/metrics", job: metric.JobEngine, host: spark})
+	s.targets = append(s.targets, scrapeTarget{Handler: e.Handler(), Path: exporter.DefaultTelemetryPath, Job: metric.JobExporter, Host: spark},
+		scrapeTarget{Handler: engine.Handler(), Path: "/metrics", Job: metric.JobEngine, Host: spark})
 }
 
 // startEngine starts an engine whose small cache spills over to memory of the host and to a disk.
@@ -187,7 +182,7 @@ func endpoints(t *testing.T, raw string) []*engine.Endpoint {
 }
 
 // drive is one run of an arm.
-func (s *story) drive(ctx context.Context, arm, live string) int {
+func (s *shortStory) drive(ctx context.Context, arm, live string) int {
 	return loadgen.Run(ctx, []string{"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", spark + "=" + s.exporterURL,
 		"--concurrency", "6", "--duration", s.runLength.String(), "--warmup", "6", "--prompts", s.prompts, "--output-tokens", "16:32",
 		"--slo", "ttft=2s,tpot=200ms", "--label", "arm=" + arm, "--label", "host=" + spark,
@@ -196,10 +191,10 @@ func (s *story) drive(ctx context.Context, arm, live string) int {
 }
 
 // during scrapes everything, the load generator's page too, while work is done.
-func (s *story) during(t *testing.T, work func(ctx context.Context, live string) int) {
+func (s *shortStory) during(t *testing.T, work func(ctx context.Context, live string) int) {
 	t.Helper()
 	live := freeAddress(t)
-	loadPage := target{job: metric.JobLoad, host: "client", honorLabels: true}
+	loadPage := pageAt(live, metric.JobLoad, "client")
 	done := make(chan int, 1)
 	go func() { done <- work(t.Context(), live) }()
 	for seen := 0; ; {
@@ -211,53 +206,41 @@ func (s *story) during(t *testing.T, work func(ctx context.Context, live string)
 			if seen < 4 {
 				t.Fatalf("the run was over after %d scrapes", seen)
 			}
-			s.vanish(t, loadPage, time.Now())
+			if err := s.Scrape(t.Context(), loadPage, time.Now()); err == nil { // and so its series end
+				t.Fatal("the page of a run is there after its end")
+			}
 			return
 		case <-time.After(200 * time.Millisecond):
 			s.scrapeAll(t)
-			if page, contentType, there := fetch(live); there {
-				s.store(t, decode(t, page, contentType), loadPage, time.Now())
-				s.midst = time.Now()
+			if now := time.Now(); s.Scrape(t.Context(), loadPage, now) == nil {
+				s.midst = now
 				seen++
 			}
 		}
 	}
 }
 
-// fetch asks for a page that may not be there yet, or no longer.
-func fetch(address string) (page []byte, contentType string, there bool) {
-	request, err := http.NewRequest(http.MethodGet, "http://"+address+"/metrics", nil)
-	if err != nil {
-		return nil, "", false
-	}
-	request.Header.Set("Accept", protobuf)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, "", false
-	}
-	defer response.Body.Close()
-	page, err = io.ReadAll(response.Body)
-	return page, response.Header.Get("Content-Type"), err == nil && response.StatusCode == http.StatusOK
+// pageAt is the page of metrics at an address, which may not be there yet, or no longer.
+func pageAt(address, job, host string) scrapeTarget {
+	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+	page.ErrorLog = log.New(io.Discard, "", 0)
+	return scrapeTarget{Handler: page, Path: "/metrics", Job: job, Host: host, HonorLabels: true}
 }
 
 // scrapeAll scrapes every target and every recorded machine, and lets the rules record.
-func (s *story) scrapeAll(t *testing.T) {
+func (s *shortStory) scrapeAll(t *testing.T) {
 	t.Helper()
 	now := time.Now()
 	s.scrapes++
 	for _, each := range s.targets {
 		s.scrape(t, each, now)
 	}
-	// Time passes on recorded machines too: else nothing that is shown per second, or per operation, would be.
-	growth := 1 + float64(s.scrapes)/1000
 	for name, page := range s.golden {
-		s.store(t, page, target{job: metric.JobExporter, host: name, growth: growth}, now)
+		page.growth = 1 + float64(s.scrapes)/1000
+		s.scrape(t, scrapeTarget{Handler: page, Path: "/metrics", Job: metric.JobExporter, Host: name}, now)
 	}
-	s.store(t, s.results, target{job: metric.JobResults, host: "archive", honorLabels: true}, now)
-	s.record(t, now)
-	if s.scrapes%8 == 0 {
-		s.alert(t, now)
-	}
+	s.scrape(t, scrapeTarget{Handler: s.results, Path: "/metrics", Job: metric.JobResults, Host: "archive", HonorLabels: true}, now)
+	s.evaluate(t, now)
 	if !s.last.IsZero() {
 		s.slowest = max(s.slowest, time.Since(s.last))
 	}
@@ -265,7 +248,7 @@ func (s *story) scrapeAll(t *testing.T) {
 }
 
 // serve adds the page of finished runs.
-func (s *story) serve(t *testing.T, runs string) {
+func (s *shortStory) serve(t *testing.T, runs string) {
 	t.Helper()
 	address := freeAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -274,35 +257,17 @@ func (s *story) serve(t *testing.T, runs string) {
 		loadgen.Run(ctx, []string{"serve", "--runs", runs, "--web.listen-address", address, "--log-level", "error"}, io.Discard, io.Discard)
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, _, there := fetch(address); there {
-			break
-		}
+	page := pageAt(address, metric.JobResults, filepath.Base(runs))
+	for deadline := time.Now().Add(30 * time.Second); s.Scrape(t.Context(), page, time.Now()) != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("uma-load serve does not answer")
 		}
 	}
-	page := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
-	s.targets = append(s.targets, target{page: page, path: "/metrics", job: metric.JobResults, host: filepath.Base(runs), honorLabels: true})
-}
-
-// freeAddress is an address below the ports that the kernel hands out by itself: one of those may be another's a
-// moment later.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		address := "127.0.0.1:" + strconv.Itoa(10000+rand.IntN(20000))
-		if listener, err := net.Listen("tcp", address); err == nil {
-			listener.Close()
-			return address
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
+	s.targets = append(s.targets, page)
 }
 
 // hasHappened keeps the tests of dashboards from passing on an empty database.
-func (s *story) hasHappened(t *testing.T) {
+func (s *shortStory) hasHappened(t *testing.T) {
 	for _, series := range []string{
 		`uma_run_active{host="spark",arm="container"} offset 0s or last_over_time(uma_run_active{host="spark",arm="container"}[1m])`,
 		`uma_memory_ledger_bytes{host="spark",line="gpu_process"} > 0`,
@@ -313,14 +278,14 @@ func (s *story) hasHappened(t *testing.T) {
 		`uma_comparison_verdict{baseline="native",candidate="container"} == 1`,
 		`uma_gpu_power_watts{host="h200-load"} > 600`,
 	} {
-		if len(s.instant(t, series, s.ended)) == 0 {
+		if len(s.values(t, series, s.ended)) == 0 {
 			t.Errorf("nothing: %s", series)
 		}
 	}
-	for _, invalid := range s.instant(t, `uma_run_invalid_reason * on (run) group_left () uma_run_info{host="spark"}`, s.ended) {
+	for _, invalid := range s.values(t, `uma_run_invalid_reason * on (run) group_left () uma_run_info{host="spark"}`, s.ended) {
 		t.Errorf("invalid: %s", invalid.Metric)
 	}
-	if gone := s.instant(t, `uma_run_active`, s.ended); len(gone) > 0 {
+	if gone := s.values(t, `uma_run_active`, s.ended); len(gone) > 0 {
 		t.Errorf("runs go on after they have ended: %s", strings.TrimSpace(gone.String()))
 	}
 }
