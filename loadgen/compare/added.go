@@ -22,40 +22,34 @@ func (c *Comparison) setPlanned(runs []Run, o Options) {
 		c.Warnings = append(c.Warnings, warn(CodePairsAdded, "without the pairs that were added to the plan nothing can be compared: %v", err))
 		return
 	}
-	for i := range c.Strata {
-		s := &c.Strata[i]
-		at := slices.IndexFunc(before.Strata, func(b Stratum) bool { return maps.Equal(b.Within, s.Within) })
-		if at < 0 {
-			continue
-		}
-		for j := range s.Pairs {
-			s.Pairs[j].setPlanned(before.Strata[at])
+	for s, b := range before.pairs() {
+		for i := range c.Strata {
+			if maps.Equal(c.Strata[i].Within, s.Within) {
+				c.Strata[i].setPlanned(b)
+			}
 		}
 	}
 }
 
-// setPlanned copies the verdicts of the same two arms from a stratum computed without the added pairs.
-func (p *Pair) setPlanned(before Stratum) {
-	at := slices.IndexFunc(before.Pairs, func(b Pair) bool { return b.A == p.A && b.B == p.B })
+// setPlanned copies the verdicts of a pair computed without the added pairs to the pair of the same two arms.
+func (s *Stratum) setPlanned(before Pair) {
+	at := slices.IndexFunc(s.Pairs, func(p Pair) bool { return p.A == before.A && p.B == before.B })
 	if at < 0 {
 		return
 	}
+	p := &s.Pairs[at]
 	var texts []string
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		same := slices.IndexFunc(before.Pairs[at].Metrics, func(b Metrics) bool { return b.Name == m.Name && b.EngineReported == m.EngineReported })
+		same := slices.IndexFunc(before.Metrics, func(b Metrics) bool { return b.Name == m.Name && b.EngineReported == m.EngineReported })
 		if !m.Primary || same < 0 {
 			continue
 		}
-		b := before.Pairs[at].Metrics[same]
+		b := before.Metrics[same]
 		if added := m.A.N + m.B.N - b.A.N - b.B.N; added > 0 {
 			m.VerdictPlanned = b.Verdict
-			title := m.Name
-			if known, ok := FindMetric(m.Name); ok {
-				title = known.Title
-			}
 			texts = append(texts, fmt.Sprintf("%s added to the plan for runs that were off: %s is %s with them and %s without",
-				Runs(added), title, spaced(m.Verdict), spaced(b.Verdict)))
+				Runs(added), title(m.Name), spaced(m.Verdict), spaced(b.Verdict)))
 		}
 	}
 	if len(texts) > 0 {

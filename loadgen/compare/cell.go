@@ -77,15 +77,11 @@ func (k key) byTool() bool { return strings.HasPrefix(k.name, toolReported) }
 // toolsOf returns the tools whose figures are in the arms: figures of two tools are different metrics even if their
 // names are equal.
 func toolsOf(arms ...*arm) []string {
-	tools := map[string]bool{}
+	var runs []*Run
 	for _, a := range arms {
-		for _, r := range a.valid {
-			if r.Tool != "" {
-				tools[r.Tool] = true
-			}
-		}
+		runs = append(runs, a.valid...)
 	}
-	return slices.Sorted(maps.Keys(tools))
+	return slices.Sorted(slices.Values(distinctOf(runs, func(r *Run) string { return r.Tool })))
 }
 
 // sentByUs reports whether the throughput of any run was measured by uma-load.

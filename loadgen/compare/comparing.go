@@ -160,13 +160,12 @@ func (c *comparing) compare(warnings []Warning) (Comparison, error) {
 		Schema: Schema, By: c.options.By, Within: append([]string{}, c.options.Within...),
 		Baseline: c.arms[0], Arms: c.arms, Strata: []Stratum{},
 	}
-	compared := false
 	for _, cell := range c.cells {
-		s := c.stratum(cell)
-		for _, p := range s.Pairs {
-			compared = compared || len(p.Metrics) > 0
-		}
-		out.Strata = append(out.Strata, s)
+		out.Strata = append(out.Strata, c.stratum(cell))
+	}
+	compared := false
+	for _, p := range out.pairs() {
+		compared = compared || len(p.Metrics) > 0
 	}
 	if !compared {
 		return Comparison{}, c.nothingCommon()
@@ -182,11 +181,12 @@ func (c *comparing) compare(warnings []Warning) (Comparison, error) {
 
 // decided reports whether any pair has a primary metric.
 func decided(out Comparison) bool {
-	return slices.ContainsFunc(out.Strata, func(s Stratum) bool {
-		return slices.ContainsFunc(s.Pairs, func(p Pair) bool {
-			return slices.ContainsFunc(p.Metrics, func(m Metrics) bool { return m.Primary })
-		})
-	})
+	for _, p := range out.pairs() {
+		if slices.ContainsFunc(p.Metrics, func(m Metrics) bool { return m.Primary }) {
+			return true
+		}
+	}
+	return false
 }
 
 // valid returns the valid runs of all strata.

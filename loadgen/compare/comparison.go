@@ -1,6 +1,9 @@
 package compare
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // Comparison is the output of compare --json: every arm against the baseline, in strata of runs with the same values of
 // all --within labels.
@@ -17,6 +20,19 @@ type Comparison struct {
 	Warnings []Warning `json:"warnings"`
 	// Simulated is true if at least one run had a simulated engine or machine.
 	Simulated bool `json:"simulated,omitempty"`
+}
+
+// pairs visits the pairs of all strata.
+func (c Comparison) pairs() iter.Seq2[Stratum, Pair] {
+	return func(yield func(Stratum, Pair) bool) {
+		for _, s := range c.Strata {
+			for _, p := range s.Pairs {
+				if !yield(s, p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Stratum holds the runs of one cell of --within.

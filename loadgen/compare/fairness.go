@@ -33,13 +33,13 @@ func Essentials() []string {
 
 // fairnessUnknown warns of essential facts that no run of either arm records: no difference can be seen in them.
 func (c *comparing) fairnessUnknown(out Comparison) []Warning {
-	known := func(p Pair, item string) bool {
-		return slices.ContainsFunc(p.Fairness, func(f Fairness) bool { return f.Item == item })
-	}
 	unknown := slices.DeleteFunc(Essentials(), func(item string) bool {
-		return !slices.ContainsFunc(out.Strata, func(s Stratum) bool {
-			return slices.ContainsFunc(s.Pairs, func(p Pair) bool { return !known(p, item) })
-		})
+		for _, p := range out.pairs() {
+			if !slices.ContainsFunc(p.Fairness, func(f Fairness) bool { return f.Item == item }) {
+				return false
+			}
+		}
+		return true
 	})
 	if len(unknown) == 0 {
 		return nil

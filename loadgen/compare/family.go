@@ -15,15 +15,13 @@ func manyTests(out Comparison) []Warning {
 	for _, primary := range []bool{true, false} {
 		var p []float64
 		var names []string // of the findings; empty for other metrics
-		for _, s := range out.Strata {
-			for _, pair := range s.Pairs {
-				for _, m := range pair.Metrics {
-					if m.Primary != primary || m.WelchP == nil || m.SameAs != "" {
-						continue
-					}
-					p = append(p, m.decidingP())
-					names = append(names, m.finding(pair, s))
+		for s, pair := range out.pairs() {
+			for _, m := range pair.Metrics {
+				if m.Primary != primary || m.WelchP == nil || m.SameAs != "" {
+					continue
 				}
+				p = append(p, m.decidingP())
+				names = append(names, m.finding(pair, s))
 			}
 		}
 		var weak []string
@@ -53,9 +51,5 @@ func (m Metrics) finding(p Pair, s Stratum) string {
 	if !found(m.Verdict) {
 		return ""
 	}
-	title := m.Name
-	if known, ok := FindMetric(m.Name); ok {
-		title = known.Title
-	}
-	return strings.Join([]string{title, "of", p.B}, " ") + in(s.Within)
+	return strings.Join([]string{title(m.Name), "of", p.B}, " ") + in(s.Within)
 }

@@ -34,17 +34,15 @@ const smallBeside = 5
 func (c *comparing) occupiedEqual(out Comparison) []Warning {
 	var with, without float64
 	pairs := 0
-	for _, s := range out.Strata {
-		for _, p := range s.Pairs {
-			w, o := change(p, MemoryOccupiedWhenReady), change(p, MemoryOccupiedWithoutKV)
-			if w == nil || o == nil || math.Abs(*o) < twoPercent.Value {
-				continue
-			}
-			pairs++
-			with, without = max(with, math.Abs(*w)), max(without, math.Abs(*o))
-			if math.Abs(*w)*smallBeside > math.Abs(*o) {
-				return nil
-			}
+	for _, p := range out.pairs() {
+		w, o := change(p, MemoryOccupiedWhenReady), change(p, MemoryOccupiedWithoutKV)
+		if w == nil || o == nil || math.Abs(*o) < twoPercent.Value {
+			continue
+		}
+		pairs++
+		with, without = max(with, math.Abs(*w)), max(without, math.Abs(*o))
+		if math.Abs(*w)*smallBeside > math.Abs(*o) {
+			return nil
 		}
 	}
 	if pairs == 0 {
@@ -142,11 +140,9 @@ func memoryDiffers(p Pair) bool {
 // ledgerAbsent warns if memory differs and no ledger shows which lines differ.
 func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	var without []string
-	for _, s := range out.Strata {
-		for _, p := range s.Pairs {
-			if p.LedgerDifference.empty() && memoryDiffers(p) {
-				without = append(without, p.B+in(s.Within))
-			}
+	for s, p := range out.pairs() {
+		if p.LedgerDifference.empty() && memoryDiffers(p) {
+			without = append(without, p.B+in(s.Within))
 		}
 	}
 	if len(without) == 0 {
@@ -158,15 +154,13 @@ func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 // reportedByOthers lists the figures that an engine or a tool reported and uma-load did not measure.
 func (c *comparing) reportedByOthers(out Comparison) []Warning {
 	engine, tool := map[string]bool{}, map[string]bool{}
-	for _, s := range out.Strata {
-		for _, p := range s.Pairs {
-			for _, m := range p.Metrics {
-				if m.EngineReported || strings.HasPrefix(m.Name, "engine_reported_") {
-					engine[m.Name] = true
-				}
-				if strings.HasPrefix(m.Name, toolReported) {
-					tool[m.Name] = true
-				}
+	for _, p := range out.pairs() {
+		for _, m := range p.Metrics {
+			if m.EngineReported || strings.HasPrefix(m.Name, "engine_reported_") {
+				engine[m.Name] = true
+			}
+			if strings.HasPrefix(m.Name, toolReported) {
+				tool[m.Name] = true
 			}
 		}
 	}

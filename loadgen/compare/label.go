@@ -50,6 +50,22 @@ func checkLabel(flag, name string, runs []*Run) error {
 	return fmt.Errorf("%s: no run has a label %q; there are %s", flag, name, strings.Join(labelNames(runs), ", "))
 }
 
+// distinctOf returns a property of runs, each value once and in the order of the runs; runs without it are skipped.
+func distinctOf(runs []*Run, of func(*Run) string) []string {
+	var values []string
+	for _, r := range runs {
+		if value := of(r); value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// shared reports whether two lists have a value in common.
+func shared(a, b []string) bool {
+	return slices.ContainsFunc(a, func(value string) bool { return slices.Contains(b, value) })
+}
+
 // naturally orders values of a label: numbers by size, before words.
 func naturally(a, b string) int {
 	x, errX := strconv.ParseFloat(a, 64)

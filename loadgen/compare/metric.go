@@ -200,6 +200,14 @@ func FindMetric(name string) (Metric, bool) {
 	return m, known
 }
 
+// title returns the title of a metric; its name where the table does not have it.
+func title(name string) string {
+	if m, known := FindMetric(name); known {
+		return m.Title
+	}
+	return name
+}
+
 // DefaultPrimary returns the metric that decides in a scenario of run where none is named and every arm has it. For a
 // recorded command it is a metric that the tool reports.
 func DefaultPrimary(scenario string, recorded bool) string {

@@ -101,34 +101,30 @@ func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent b
 	return welch.T, welch.EquivalentBetween(r.low, r.high).P <= significance
 }
 
-// fingerprints returns the fingerprints of runs, each once.
-func fingerprints(runs []*Run) []string {
-	var all []string
-	for _, r := range runs {
-		if r.Fingerprint != "" && !slices.Contains(all, r.Fingerprint) {
-			all = append(all, r.Fingerprint)
-		}
-	}
-	return all
+func fingerprint(r *Run) string { return r.Fingerprint }
+
+// named returns the runs of a model.
+func named(runs []*Run, model string) []*Run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r *Run) bool { return r.Model != model })
 }
 
 // proveApart reports whether fingerprints show that different models answered two groups of runs.
 func proveApart(a, b []*Run) bool {
-	x, y := fingerprints(a), fingerprints(b)
-	return len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(print string) bool { return slices.Contains(y, print) })
+	x, y := distinctOf(a, fingerprint), distinctOf(b, fingerprint)
+	return len(x) > 0 && len(y) > 0 && !shared(x, y)
 }
 
 // fingerprintShared warns of models of different names that give the same answers.
 func (c *comparing) fingerprintShared() []Warning {
-	by := map[string][]string{}
-	for _, r := range c.valid() {
-		if r.Fingerprint != "" && r.Model != "" && !slices.Contains(by[r.Fingerprint], r.Model) {
-			by[r.Fingerprint] = append(by[r.Fingerprint], r.Model)
-		}
-	}
 	var all []Warning
-	for _, print := range sortedKeys(by) {
-		if models := by[print]; len(models) > 1 {
+	for _, print := range slices.Sorted(slices.Values(distinctOf(c.valid(), fingerprint))) {
+		ofPrint := func(r *Run) string {
+			if r.Fingerprint != print {
+				return ""
+			}
+			return r.Model
+		}
+		if models := distinctOf(c.valid(), ofPrint); len(models) > 1 {
 			all = append(all, warn(CodeFingerprintShared, "%s answer with one fingerprint: they are one model under several names", strings.Join(models, ", ")))
 		}
 	}

@@ -29,13 +29,7 @@ func recording(runs []*Run) []*Run {
 
 // hashKeys returns the keys of the hashes of runs, in the order of the runs.
 func hashKeys(runs []*Run) []string {
-	var keys []string
-	for _, r := range recording(runs) {
-		if !slices.Contains(keys, r.HashKey) {
-			keys = append(keys, r.HashKey)
-		}
-	}
-	return keys
+	return distinctOf(runs, func(r *Run) string { return r.HashKey })
 }
 
 // anyFact reports whether holds is true for the fact of an item in any run.

@@ -56,20 +56,16 @@ func notRepeatableOf(s sample, metric string) *NotRepeatable {
 
 // Text names the runs or the coefficient of variation of the arm that are over the limit.
 func (n *NotRepeatable) Text() string {
-	title := n.Metric
-	if m, known := FindMetric(n.Metric); known {
-		title = m.Title
-	}
 	var texts []string
 	if n.CV != nil && *n.CV > n.Limit {
-		texts = append(texts, fmt.Sprintf("CV %s of %s is over %s", short2(*n.CV), title, Percent(n.Limit)))
+		texts = append(texts, fmt.Sprintf("CV %s of %s is over %s", short2(*n.CV), title(n.Metric), Percent(n.Limit)))
 	}
 	var off []string
 	for _, o := range n.Off {
 		off = append(off, fmt.Sprintf("%s (%+.1f %%)", o.Run, 100*o.Distance))
 	}
 	if len(off) > 0 {
-		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the arm in %s: %s", Runs(len(off)), Percent(n.Limit), title, some(off)))
+		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the arm in %s: %s", Runs(len(off)), Percent(n.Limit), title(n.Metric), some(off)))
 	}
 	return strings.Join(texts, "; ")
 }

@@ -225,21 +225,12 @@ func (p Pair) matters(metric string, difference, of float64) bool {
 // bootWarning warns if the runs of two arms span several boots; without a boot that has runs of both, arm and boot are
 // confounded.
 func bootWarning(a, b *arm) []Warning {
-	boots := func(runs []*Run) []string {
-		var ids []string
-		for _, r := range runs {
-			if r.BootID != "" && !slices.Contains(ids, r.BootID) {
-				ids = append(ids, r.BootID)
-			}
-		}
-		return ids
-	}
-	x, y := boots(a.valid), boots(b.valid)
-	shared := slices.ContainsFunc(x, func(id string) bool { return slices.Contains(y, id) })
+	boot := func(r *Run) string { return r.BootID }
+	x, y := distinctOf(a.valid, boot), distinctOf(b.valid, boot)
 	switch {
 	case len(x) == 0 || len(y) == 0 || len(x) == 1 && slices.Equal(x, y):
 		return nil
-	case !shared:
+	case !shared(x, y):
 		return []Warning{warn(CodeDifferentBoots, "no boot of the machine has runs of both arms: arm and boot are confounded")}
 	}
 	return []Warning{warn(CodeDifferentBoots, "the machine was rebooted between runs: %s has runs of %d boots, %s of %d", a.name, len(x), b.name, len(y))}
@@ -301,22 +292,11 @@ func sourceWarning(a, b *arm) []Warning {
 
 // fingerprintWarning warns if one model name gives different answers in two arms.
 func fingerprintWarning(a, b *arm) []Warning {
-	prints := func(runs []*Run) map[string][]string {
-		by := map[string][]string{}
-		for _, r := range runs {
-			if r.Model != "" && r.Fingerprint != "" && !slices.Contains(by[r.Model], r.Fingerprint) {
-				by[r.Model] = append(by[r.Model], r.Fingerprint)
-			}
-		}
-		return by
-	}
-	x, y := prints(a.valid), prints(b.valid)
 	var all []Warning
-	for _, model := range sortedKeys(x) {
-		if len(y[model]) == 0 || slices.ContainsFunc(x[model], func(print string) bool { return slices.Contains(y[model], print) }) {
-			continue
+	for _, model := range slices.Sorted(slices.Values(distinctOf(a.valid, func(r *Run) string { return r.Model }))) {
+		if proveApart(named(a.valid, model), named(b.valid, model)) {
+			all = append(all, warn(CodeFingerprintsDiffer, "%s answers with other fingerprints in %s than in %s: it may not be the same model", model, a.name, b.name))
 		}
-		all = append(all, warn(CodeFingerprintsDiffer, "%s answers with other fingerprints in %s than in %s: it may not be the same model", model, a.name, b.name))
 	}
 	return all
 }

@@ -35,7 +35,7 @@ func BenchmarkRequests(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := w.Requests(b.Context(), "whole", io.Discard); err != nil {
+		if _, err := w.requests(b.Context(), "whole", io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -197,9 +197,9 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 	}
 	whole = open(t, paths)
 	for name, write := range map[string]func(io.Writer) error{
-		rundir.ScheduleFile: func(out io.Writer) error { return whole.Schedule(t.Context(), out) },
+		rundir.ScheduleFile: func(out io.Writer) error { return whole.schedule(t.Context(), out) },
 		rundir.RequestsFile: func(out io.Writer) error {
-			_, err := whole.Requests(t.Context(), "load", out)
+			_, err := whole.requests(t.Context(), "load", out)
 			return err
 		},
 	} {
@@ -229,8 +229,8 @@ func recordsOf(t *testing.T, path string) []openai.Record {
 func summaryOf(t *testing.T, whole *Whole, phases []rundir.Span, requests string) string {
 	t.Helper()
 	f := rundir.Folder(t.TempDir())
-	m := whole.Manifest("load", nil)
-	m.Judging = whole.Judging(nil)
+	m := whole.manifest("load", nil)
+	m.Judging = whole.judging(nil)
 	err := errors.Join(f.WriteJSON(rundir.ManifestFile, m), f.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: phases}),
 		os.Link(filepath.Join(requests, rundir.RequestsFile), f.Path(rundir.RequestsFile)))
 	if err != nil {
@@ -282,7 +282,7 @@ func same(t *testing.T, whole *Whole, merged, alone string) {
 	if err != nil || len(phases) == 0 {
 		t.Fatalf("%d phases, %v", len(phases), err)
 	}
-	if got, want := summaryOf(t, whole, whole.Phases(), merged), summaryOf(t, whole, phases[:1], alone); got != want {
+	if got, want := summaryOf(t, whole, whole.phases(), merged), summaryOf(t, whole, phases[:1], alone); got != want {
 		t.Errorf("summary\n%s\nof one process\n%s", got, want)
 	}
 }

@@ -33,8 +33,8 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("%+v", w)
 		}
 		// Whatever else it says must be bearable.
-		_ = w.Judging(w.Warnings(telemetry.Merged{}, nil))
-		_ = w.Manifest("whole", map[string]int{"a": 1})
+		_ = w.judging(w.warnings(telemetry.Merged{}, nil))
+		_ = w.manifest("whole", map[string]int{"a": 1})
 	})
 }
 
@@ -58,7 +58,7 @@ func FuzzSchedule(f *testing.F) {
 			w.Parts = append(w.Parts, Part{Folder: rundir.Folder(path), Manifest: manifest(r, 2, 10)})
 		}
 		var got bytes.Buffer
-		if err := w.Schedule(t.Context(), &got); err != nil {
+		if err := w.schedule(t.Context(), &got); err != nil {
 			return
 		}
 		if strings.Count(got.String(), "\n") != strings.Count(one, "\n")+strings.Count(other, "\n") {

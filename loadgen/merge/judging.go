@@ -9,9 +9,9 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Judging joins the findings of the ranks. A fault of one rank is a fault of the whole; a check that one rank did not
+// judging joins the findings of the ranks. A fault of one rank is a fault of the whole; a check that one rank did not
 // make counts as not made. There is no evidence: scenarios with evidence cannot be shared between ranks.
-func (w *Whole) Judging(warnings []string) *rundir.Judging {
+func (w *Whole) judging(warnings []string) *rundir.Judging {
 	first := w.Parts[0].Manifest.Judging
 	return &rundir.Judging{
 		Streaming: first.Streaming, Unmeasured: first.Unmeasured, SLO: first.SLO, Validity: first.Validity,

@@ -22,10 +22,10 @@ import (
 // maxLineBytes bounds one line of a schedule or of outputs.
 const maxLineBytes = 256 << 20
 
-// Requests writes the records of all ranks on one clock, in the order in which they ended, under the name of the whole.
+// requests writes the records of all ranks on one clock, in the order in which they ended, under the name of the whole.
 // It holds some batches of records of each rank in memory. Torn are the ranks whose last record is incomplete: they
 // were killed.
-func (w *Whole) Requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
+func (w *Whole) requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
 	var parts []iter.Seq2[openai.Record, error]
 	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
 	for _, p := range w.Parts {
@@ -67,9 +67,9 @@ func ended(r openai.Record) int64 {
 	return r.IntendedNS
 }
 
-// Outputs writes the texts that the model wrote to all ranks, one rank after the other: outputs are looked up by phase
+// outputs writes the texts that the model wrote to all ranks, one rank after the other: outputs are looked up by phase
 // and index, and have no time. Without kept outputs it writes no line.
-func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
+func (w *Whole) outputs(ctx context.Context, run string, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, p := range w.Parts {
@@ -91,8 +91,8 @@ func (w *Whole) Outputs(ctx context.Context, run string, out io.Writer) error {
 	return nil
 }
 
-// HaveOutputs reports whether the ranks kept the texts that the model wrote.
-func (w *Whole) HaveOutputs() bool {
+// haveOutputs reports whether the ranks kept the texts that the model wrote.
+func (w *Whole) haveOutputs() bool {
 	return slices.ContainsFunc(w.Parts, func(p Part) bool {
 		_, err := os.Stat(p.Path(rundir.OutputsFile))
 		return err == nil
@@ -106,10 +106,10 @@ type planned struct {
 	part         Part
 }
 
-// Schedule writes the lines of all ranks in the order of the plan, byte for byte. A request in the schedules of two
+// schedule writes the lines of all ranks in the order of the plan, byte for byte. A request in the schedules of two
 // ranks is an error; so is one in none, unless ranks are missing: the ranks did not share one load then, even if their
 // manifests agree.
-func (w *Whole) Schedule(ctx context.Context, out io.Writer) error {
+func (w *Whole) schedule(ctx context.Context, out io.Writer) error {
 	plan := w.plan()
 	var parts []iter.Seq2[planned, error]
 	for _, p := range w.Parts {

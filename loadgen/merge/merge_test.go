@@ -231,7 +231,7 @@ func TestTheScheduleIsThatOfOneRunByteForByte(t *testing.T) {
 	}
 	for world := 2; world <= 5; world++ {
 		var got bytes.Buffer
-		if err := open(t, ranks(t, world, nil)).Schedule(t.Context(), &got); err != nil || got.String() != whole.String() {
+		if err := open(t, ranks(t, world, nil)).schedule(t.Context(), &got); err != nil || got.String() != whole.String() {
 			t.Errorf("%d ranks: %v\n%s", world, err, got.String())
 		}
 	}
@@ -258,20 +258,20 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 		"request -1 of measure is planned there and in": func(f files) { f[rundir.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
 	} {
 		w, _ := twoRanks(change)
-		if err := w.Schedule(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := w.schedule(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
 	// A rank that is known to be missing has its requests, and a torn last line is of a killed process.
 	w, paths := twoRanks(func(f files) { f[rundir.ScheduleFile] += `{"phase":"mea` })
-	if err := w.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+	if err := w.schedule(t.Context(), &bytes.Buffer{}); err != nil {
 		t.Errorf("torn: %v", err)
 	}
 	alone, err := Open(paths[1:], true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+	if err := alone.schedule(t.Context(), &bytes.Buffer{}); err != nil {
 		t.Errorf("alone: %v", err)
 	}
 	// The ranks of a closed loop that ends by time come to different blocks of the plan.
@@ -279,7 +279,7 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 		alone.Parts[i].Manifest.Workload.Phases[0] = rundir.PlannedPhase{Name: rundir.PhaseMeasure, Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: traffic.Limit{Duration: time.Hour}}
 	}
 	alone.Missing = nil
-	if err := alone.Schedule(t.Context(), &bytes.Buffer{}); err != nil {
+	if err := alone.schedule(t.Context(), &bytes.Buffer{}); err != nil {
 		t.Errorf("endless: %v", err)
 	}
 }
@@ -295,7 +295,7 @@ func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	killed, err := open(t, paths).Requests(t.Context(), "whole", &got)
+	killed, err := open(t, paths).requests(t.Context(), "whole", &got)
 	if err != nil || !slices.Equal(killed, []int{1}) {
 		t.Fatalf("torn %v, %v", killed, err)
 	}
@@ -317,7 +317,7 @@ func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
 	w := open(t, ranks(t, 3, nil))
 	path := filepath.Join(t.TempDir(), rundir.OutputsFile)
 	var got bytes.Buffer
-	if err := w.Outputs(t.Context(), "whole", &got); err != nil || !w.HaveOutputs() {
+	if err := w.outputs(t.Context(), "whole", &got); err != nil || !w.haveOutputs() {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
@@ -343,8 +343,8 @@ func TestAnInterruptEndsAMerge(t *testing.T) {
 	w := open(t, ranks(t, 2, nil))
 	done, cancel := contextDone(t)
 	cancel()
-	_, records := w.Requests(done, "whole", &bytes.Buffer{})
-	for name, err := range map[string]error{"requests": records, "schedule": w.Schedule(done, &bytes.Buffer{}), "outputs": w.Outputs(done, "whole", &bytes.Buffer{})} {
+	_, records := w.requests(done, "whole", &bytes.Buffer{})
+	for name, err := range map[string]error{"requests": records, "schedule": w.schedule(done, &bytes.Buffer{}), "outputs": w.outputs(done, "whole", &bytes.Buffer{})} {
 		if err == nil {
 			t.Errorf("%s: went on", name)
 		}

@@ -37,8 +37,8 @@ func machine(m rundir.Manifest) string { return cmp.Or(m.Client.BootID, m.Client
 // at the same moment.
 const stepSeconds = 0.001
 
-// Warnings returns the caveats of merging, and the warnings of the ranks themselves.
-func (w *Whole) Warnings(merged telemetry.Merged, tornRecords []int) []string {
+// warnings returns the caveats of merging, and the warnings of the ranks themselves.
+func (w *Whole) warnings(merged telemetry.Merged, tornRecords []int) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	all = append(all, w.clockWarnings()...)

@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -10,12 +12,42 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
+// Write writes the folder of the whole, apart from its summary: a run of a given name.
+func (w *Whole) Write(ctx context.Context, to rundir.Folder, run string) error {
+	err := to.Write(rundir.ScheduleFile, func(out io.Writer) error { return w.schedule(ctx, out) })
+	if err != nil {
+		return err
+	}
+	var torn []int // ranks whose last record is incomplete
+	err = to.Write(rundir.RequestsFile, func(out io.Writer) (err error) {
+		torn, err = w.requests(ctx, run, out)
+		return err
+	})
+	if err == nil && w.haveOutputs() {
+		err = to.Write(rundir.OutputsFile, func(out io.Writer) error { return w.outputs(ctx, run, out) })
+	}
+	if err != nil {
+		return err
+	}
+	merged, err := w.telemetry(to.Path(rundir.TelemetryFile))
+	if err != nil {
+		return err
+	}
+	err = to.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: w.phases()})
+	if err != nil {
+		return err
+	}
+	manifest := w.manifest(run, merged.From)
+	manifest.Judging = w.judging(w.warnings(merged, torn))
+	return to.WriteJSON(rundir.ManifestFile, manifest)
+}
+
 // Name returns the name of the run that the ranks are parts of.
 func (w *Whole) Name() string { return w.Parts[0].Manifest.Rank.Of }
 
-// Phases returns the phases of the whole. One with load lasts from its first start on any rank to its last end. Before
+// phases returns the phases of the whole. One with load lasts from its first start on any rank to its last end. Before
 // it no rank has sent a request: ready ends with the first rank's, and stop begins when the last rank reaches it.
-func (w *Whole) Phases() []rundir.Span {
+func (w *Whole) phases() []rundir.Span {
 	names := []string{rundir.PhaseReady}
 	for _, p := range w.plan() {
 		names = append(names, p.Name)
@@ -51,8 +83,8 @@ func (w *Whole) span(name string) (span rundir.Span, ok bool) {
 	return span, ok
 }
 
-// Telemetry writes one file of the telemetry of the ranks; false if they have none.
-func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
+// telemetry writes one file of the telemetry of the ranks, if they have any.
+func (w *Whole) telemetry(path string) (telemetry.Merged, error) {
 	var parts []telemetry.Part
 	var of []int // the index of the rank of each
 	for i, p := range w.Parts {
@@ -64,10 +96,10 @@ func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 		of = append(of, i)
 	}
 	if len(parts) == 0 {
-		return telemetry.Merged{}, false, nil
+		return telemetry.Merged{}, nil
 	}
 	var phases []telemetry.Phase
-	for _, s := range w.Phases() {
+	for _, s := range w.phases() {
 		phases = append(phases, telemetry.Phase{Name: s.Name, AtNS: s.StartNS})
 	}
 	merged, err := telemetry.Merge(path, parts, phases)
@@ -77,12 +109,12 @@ func (w *Whole) Telemetry(path string) (telemetry.Merged, bool, error) {
 	for i, part := range merged.Torn {
 		merged.Torn[i] = of[part]
 	}
-	return merged, true, err
+	return merged, err
 }
 
-// Manifest returns the manifest of the whole: the first rank's values where all agree, and the result of each rank.
+// manifest returns the manifest of the whole: the first rank's values where all agree, and the result of each rank.
 // sources are the indexes of the ranks that telemetry was taken from, by its source.
-func (w *Whole) Manifest(run string, sources map[string]int) rundir.Manifest {
+func (w *Whole) manifest(run string, sources map[string]int) rundir.Manifest {
 	m := w.Parts[0].Manifest
 	m.Run, m.State, m.Labels, m.StartedAt, m.EndedAt = run, w.state(), w.labels(), w.StartedAt, w.endedAt()
 	m.Ranks = &rundir.Ranks{

@@ -29,7 +29,7 @@ func TestPhasesAreThoseOfAllRanks(t *testing.T) {
 		{Name: rundir.PhaseMeasure, StartNS: 10_000 * ms, EndNS: 11_000*ms + 2},
 		{Name: rundir.PhaseStop, StartNS: 11_000*ms + 2, EndNS: 12_000 * ms},
 	}
-	if got := w.Phases(); !slices.Equal(got, want) {
+	if got := w.phases(); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }
@@ -80,7 +80,7 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 				c.alter(m)
 			}
 		}))
-		in := merged{*w.Judging(nil), w.Manifest("whole", nil)}
+		in := merged{*w.judging(nil), w.manifest("whole", nil)}
 		if !c.check(in) || in.of.Run != "whole" || !in.Streaming || !in.Complete {
 			t.Errorf("%s: %+v", name, in)
 		}
@@ -97,7 +97,7 @@ func TestPromptsOfAllRanksAreJudgedAlike(t *testing.T) {
 			}
 			w.Parts = append(w.Parts, Part{Manifest: rundir.Manifest{Judging: &rundir.Judging{PrefixReuse: own}}})
 		}
-		return w.Judging(nil).PrefixReuse
+		return w.judging(nil).PrefixReuse
 	}
 	// Each rank measured the template by itself. What the engine counted, it counted of all ranks.
 	if got := whole(new(37), new(38)); *got.CommonTokens != 38 || got.Repeats != "--repeat-of" || got.Engine != nil {
@@ -129,7 +129,7 @@ func TestTheManifestNamesItsParts(t *testing.T) {
 			m.State = rundir.StateInterrupted
 		}
 	}))
-	m := w.Manifest("whole", map[string]int{"spark": 1, "page2": 2})
+	m := w.manifest("whole", map[string]int{"spark": 1, "page2": 2})
 	if m.Run != "whole" || m.State != rundir.StateInterrupted || m.Rank != nil || !m.StartedAt.Equal(base) || !m.EndedAt.Equal(base.Add(time.Minute+startedAfter(2))) {
 		t.Errorf("%+v", m)
 	}
@@ -168,7 +168,7 @@ func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
 		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if text := strings.Join(w.Warnings(telemetry.Merged{}, nil), "\n"); (text == "") != (c.says == "") || !strings.Contains(text, c.says) {
+		if text := strings.Join(w.warnings(telemetry.Merged{}, nil), "\n"); (text == "") != (c.says == "") || !strings.Contains(text, c.says) {
 			t.Errorf("%s: warnings %q, want %q", name, text, c.says)
 		}
 	}
@@ -185,7 +185,7 @@ func TestWarningsOfRanksAreSaidOnce(t *testing.T) {
 			m.Labels["host"], m.Program.Version = "own", "v2"
 		}
 	}))
-	got := w.Warnings(telemetry.Merged{From: map[string]int{"spark": 1}, Elsewhere: []string{"spark"}, Torn: []int{2}}, []int{0})
+	got := w.warnings(telemetry.Merged{From: map[string]int{"spark": 1}, Elsewhere: []string{"spark"}, Torn: []int{2}}, []int{0})
 	want := []string{
 		`the ranks do not agree on which host was measured; taken is "spark", that of rank 0: give all of them --label host=NAME`,
 		"the ranks ran different builds of uma-load",

@@ -52,9 +52,3 @@ func (s *Summary) judgeToolErrors(tool rundir.ToolReport) {
 		s.InvalidReasons = append(s.InvalidReasons, Reason{Code: rule.Code, Detail: fmt.Sprintf("%g of %g requests failed, by %s", failed, ok+failed, tool.Program)})
 	}
 }
-
-// ruleOf returns the rule of a code.
-func ruleOf(code Code) Rule {
-	rules := Rules()
-	return rules[slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code })]
-}

@@ -48,13 +48,25 @@ func RecordsBy(path string, decoders int) iter.Seq2[openai.Record, error] {
 }
 
 // decodeRecords yields the records of a file in its order. It decodes batches of lines on several cores: decoding JSON
-// is nearly all of the work of a summary.
+// is nearly all of the work of a summary. The channel of batches bounds how much of the file is in memory.
 func decodeRecords(file io.Reader, decoders int) iter.Seq2[openai.Record, error] {
 	return func(yield func(openai.Record, error) bool) {
-		p := newPipeline(decoders)
-		defer p.end()
-		p.start(file)
-		for b := range p.ordered {
+		ordered, stop := make(chan *batch, decoders), make(chan struct{})
+		var running sync.WaitGroup
+		defer running.Wait() // until no goroutine reads the file any more
+		defer close(stop)
+		running.Go(func() {
+			defer close(ordered)
+			for b := range batches(bufio.NewReaderSize(file, 1<<16)) {
+				running.Go(b.decode)
+				select {
+				case ordered <- b:
+				case <-stop:
+					return
+				}
+			}
+		})
+		for b := range ordered {
 			<-b.decoded
 			for _, record := range b.records {
 				if !yield(record, nil) {
@@ -82,7 +94,7 @@ type batch struct {
 	decoded chan struct{}
 }
 
-// decode decodes the lines into records, up to the first that is not one.
+// decode decodes the lines into records, up to the first that is not one. An error of reading comes after them.
 func (b *batch) decode() {
 	defer close(b.decoded)
 	b.records = make([]openai.Record, len(b.ends))
@@ -99,79 +111,30 @@ func (b *batch) decode() {
 
 func lineError(number int, err error) error { return fmt.Errorf("line %d: %w", number, err) }
 
-// pipeline passes batches from one reader to several decoders, and keeps their order. Its channels bound how much of
-// the file is in memory.
-type pipeline struct {
-	ordered chan *batch
-	work    chan *batch
-	stop    chan struct{}
-	running sync.WaitGroup
-}
-
-func newPipeline(n int) *pipeline {
-	return &pipeline{ordered: make(chan *batch, n), work: make(chan *batch, n), stop: make(chan struct{})}
-}
-
-func (p *pipeline) start(file io.Reader) {
-	p.running.Go(func() {
-		defer close(p.ordered)
-		defer close(p.work)
-		p.read(bufio.NewReaderSize(file, 1<<16))
-	})
-	for range cap(p.work) {
-		p.running.Go(func() {
-			for b := range p.work {
-				b.decode()
-			}
-		})
-	}
-}
-
-// end stops the pipeline and returns when no goroutine reads the file any more.
-func (p *pipeline) end() {
-	close(p.stop)
-	p.running.Wait()
-}
-
-// read cuts the file into batches until it ends, a line cannot be read, or the pipeline is stopped.
-func (p *pipeline) read(lines *bufio.Reader) {
-	for number := 1; ; {
-		b := &batch{first: number, text: make([]byte, 0, batchBytes+batchBytes/8), decoded: make(chan struct{})}
+// batches cuts the file into batches until it ends or a line cannot be read.
+func batches(lines *bufio.Reader) iter.Seq[*batch] {
+	return func(yield func(*batch) bool) {
 		var err error
-		for err == nil && len(b.text) < batchBytes {
-			if b.text, err = readLine(lines, b.text); err == nil {
-				b.ends = append(b.ends, len(b.text))
-				number++
+		for number := 1; err == nil; {
+			b := &batch{first: number, text: make([]byte, 0, batchBytes+batchBytes/8), decoded: make(chan struct{})}
+			whole := 0 // bytes of whole lines
+			for err == nil && len(b.text) < batchBytes {
+				if b.text, err = readLine(lines, b.text); err == nil {
+					whole = len(b.text)
+					b.ends = append(b.ends, whole)
+					number++
+				}
+			}
+			if errors.Is(err, io.EOF) && len(b.text) > whole {
+				b.err = lineError(number, ErrTorn)
+			} else if err != nil && !errors.Is(err, io.EOF) {
+				b.err = lineError(number, err)
+			}
+			if !yield(b) {
+				return
 			}
 		}
-		if whole := lastEnd(b.ends); errors.Is(err, io.EOF) && len(b.text) > whole {
-			b.err = lineError(number, ErrTorn)
-		} else if err != nil && !errors.Is(err, io.EOF) {
-			b.err = lineError(number, err)
-		}
-		if !p.hand(b) || err != nil {
-			return
-		}
 	}
-}
-
-func lastEnd(ends []int) int {
-	if len(ends) == 0 {
-		return 0
-	}
-	return ends[len(ends)-1]
-}
-
-// hand passes a batch on; false when the pipeline is stopped.
-func (p *pipeline) hand(b *batch) bool {
-	for _, to := range []chan *batch{p.ordered, p.work} {
-		select {
-		case to <- b:
-		case <-p.stop:
-			return false
-		}
-	}
-	return true
 }
 
 // readLine appends a line to the text. The error is io.EOF for a last line without a newline.

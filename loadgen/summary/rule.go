@@ -259,11 +259,3 @@ func judgeForeignGPUProcess(e grounds, limit float64) verdict {
 		return verdict{r.foreignKnown, strings.Join(large, ", ")}
 	})
 }
-
-// judgeCheckFailed reports the checks of a campaign that failed before or after the load.
-func judgeCheckFailed(e grounds, _ float64) verdict {
-	return verdict{e.in.Checks.Made, e.in.Checks.Failed}
-}
-
-// judgeIncomplete makes a run invalid that was interrupted or killed: it is shorter than planned.
-func judgeIncomplete(e grounds, _ float64) verdict { return verdict{true, e.in.Stopped} }

@@ -84,16 +84,12 @@ func (in inputs) settings() *settings {
 	}
 }
 
-// stallLimit returns the limit of client_stall, in seconds.
+// stallLimit returns the limit of client_stall, in seconds; the default where the rule is switched off.
 func (in inputs) stallLimit() float64 {
-	if own, given := in.Limits[CodeClientStall]; given && !own.Off {
-		return own.Value
+	if limit := in.limit(CodeClientStall); limit != nil {
+		return *limit
 	}
-	rule, err := findRule(CodeClientStall)
-	if err != nil {
-		return 0
-	}
-	return rule.Limit
+	return ruleOf(CodeClientStall).Limit
 }
 
 // end returns the end of the last phase, in seconds.

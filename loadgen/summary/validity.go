@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Code names a reason for which a run is invalid.
@@ -59,11 +61,17 @@ func Rules() []Rule {
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
 		{CodeNoOutput, "errors", LimitRatio, 0.01, "more than %s of answers that ended ok without any output", judgeNoOutput},
 		{CodePhaseFailed, "errors", LimitNone, 0, "a phase, measured or not, whose requests all failed: the run ends with it", judgePhaseFailed},
-		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", judgeModelMismatch},
-		{CodeModelChanged, "fingerprint", LimitNone, 0, "another model at the end than at the start", judgeModelChanged},
-		{CodeModelDropped, "serving", LimitNone, 0, "a model that is no longer served: the run stops at once", judgeModelDropped},
-		{CodePromptLimit, "serving", LimitNone, 0, "a prompt longer than the server takes: the run stops at once", judgePromptLimit},
-		{CodeKVModeMismatch, "kv_mode", LimitNone, 0, "other tiers of the KV cache than --expect names", judgeKVModeMismatch},
+		{CodeModelMismatch, "model", LimitNone, 0, "another model than was asked for", finding(func(j rundir.Judging) verdict { return verdict{j.Model.Checked, j.Model.Mismatch} })},
+		{CodeModelChanged, "fingerprint", LimitNone, 0, "another model at the end than at the start", finding(func(j rundir.Judging) verdict {
+			return verdict{j.Model.Compared || j.Model.Changed != "", j.Model.Changed}
+		})},
+		{CodeModelDropped, "serving", LimitNone, 0, "a model that is no longer served: the run stops at once", finding(func(j rundir.Judging) verdict {
+			return verdict{j.Model.Guarded || j.Model.Dropped != "", j.Model.Dropped}
+		})},
+		{CodePromptLimit, "serving", LimitNone, 0, "a prompt longer than the server takes: the run stops at once", finding(func(j rundir.Judging) verdict {
+			return verdict{j.Model.Guarded || j.Model.PromptLimit != "", j.Model.PromptLimit}
+		})},
+		{CodeKVModeMismatch, "kv_mode", LimitNone, 0, "other tiers of the KV cache than --expect names", finding(func(j rundir.Judging) verdict { return verdict{j.KVMode.Checked, j.KVMode.Mismatch} })},
 		{CodeTelemetryLost, "telemetry", LimitRatio, 0.05, "more than %s of samples, or a phase border, missing from telemetry that was asked for", judgeTelemetryLost},
 		{CodeThermalThrottle, "thermal", LimitRatio, 0.01, "hardware slowdown, thermal limit or power brake in more than %s of the measured time", judgeThermalThrottle},
 		{CodePowerDeliveryFault, "power", LimitRatio, 0.01, "a GB10 that is busy below 1.4 GHz and 20 W in more than %s of measured samples and at least 3", judgePowerDeliveryFault},
@@ -72,9 +80,14 @@ func Rules() []Rule {
 		{CodeCounterReset, "counters", LimitNone, 0, "a reset of a counter that a rule or a figure reads", judgeCounterReset},
 		{CodeOutputMismatch, "outputs", LimitNone, 0, "answers from a KV cache that differ from those computed without it beyond the engine's own drift", judgeOutputMatch},
 		{CodeStreamBuffered, "stream", LimitRatio, 0.5, "more than %s of answers arriving in one piece", judgeStreamBuffered},
-		{CodeCheckFailed, "checks", LimitNone, 0, "a check of the campaign, before or after the load, that printed no number or one outside of its bounds", judgeCheckFailed},
-		{CodeIncomplete, "plan", LimitNone, 0, "a run that ended before its plan did", judgeIncomplete},
+		{CodeCheckFailed, "checks", LimitNone, 0, "a check of the campaign, before or after the load, that printed no number or one outside of its bounds", finding(func(j rundir.Judging) verdict { return verdict{j.Checks.Made, j.Checks.Failed} })},
+		{CodeIncomplete, "plan", LimitNone, 0, "a run that ended before its plan did", finding(func(j rundir.Judging) verdict { return verdict{true, j.Stopped} })},
 	}
+}
+
+// finding is a rule about what the run itself recorded: what served the requests, and whether the run is whole.
+func finding(of func(rundir.Judging) verdict) func(grounds, float64) verdict {
+	return func(e grounds, _ float64) verdict { return of(e.in.Judging) }
 }
 
 // String returns the condition for an invalid run, in words, with the default limit.
@@ -87,15 +100,20 @@ func (r Rule) String() string {
 
 // limit returns the limit of a rule; nil if it is switched off.
 func (in inputs) limit(code Code) *float64 {
-	rule, err := findRule(code)
 	own, given := in.Limits[code]
 	switch {
-	case err != nil || own.Off:
+	case own.Off:
 		return nil
 	case given:
 		return &own.Value
 	}
-	return &rule.Limit
+	return &ruleOf(code).Limit
+}
+
+// ruleOf returns the rule of a code of the table.
+func ruleOf(code Code) *Rule {
+	rules := Rules()
+	return &rules[slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code })]
 }
 
 // LimitUnit is the unit in which a limit is written.
