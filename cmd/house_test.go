@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"loadgen/campaign":          {"exporter/metric", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/server"},
 	"loadgen/importer":          {"loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
 	"loadgen/merge":             {"loadgen/openai", "loadgen/rank", "loadgen/rundir", "loadgen/runfile", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
+	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
 	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/executor", "loadgen/openai", "loadgen/rank", "loadgen/rundir", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},

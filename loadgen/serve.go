@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/promexport"
-	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
-
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // DefaultResultsAddress is the default address where finished runs are served.
@@ -56,12 +52,12 @@ func serveVerb(app *kingpin.Application) verb {
 
 // run carries out the verb serve until the context or cut ends it.
 func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logger) error {
-	shelf := l.shelf()
-	if err := shelf.Check(); err != nil {
+	results := l.served()
+	if err := results.Check(); err != nil {
 		return usage(fmt.Errorf("--runs: %w", err))
 	}
 	build := buildVersion()
-	handler, err := promexport.Handler(shelf, promexport.Program{Version: build.Version, Revision: build.Revision, GoVersion: build.GoVersion}, log)
+	handler, err := promexport.Handler(results, promexport.Program{Version: build.Version, Revision: build.Revision, GoVersion: build.GoVersion}, log)
 	if err != nil {
 		return err
 	}
@@ -73,7 +69,7 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 		return usage(err)
 	}
 	defer page.Close()
-	first := shelf.Look()
+	first := results.Look()
 	for _, problem := range first.Problems {
 		log.Warn("not shown", "problem", problem)
 	}
@@ -85,26 +81,7 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 	return nil
 }
 
-// shelf returns the folder of runs that is served.
-func (l *serveLine) shelf() *promexport.Shelf {
-	return &promexport.Shelf{
-		Root: l.runs, PerCell: l.perCell, Most: l.most, LegacyNames: !l.noLegacyNames, Files: []string{rundir.ManifestFile, rundir.SummaryFile}, Now: time.Now,
-		Find: func() ([]string, error) {
-			found, err := summary.Find([]string{l.runs})
-			if errors.Is(err, summary.ErrNoRun) {
-				return nil, nil // the folder has no runs yet
-			}
-			return found, err
-		},
-		Open: func(path string) (promexport.Run, error) {
-			r, err := summary.Open(path)
-			if err != nil {
-				return promexport.Run{}, err
-			}
-			return promexport.Of(r.Observation(), r.Summary), nil
-		},
-		Unfinished: func(err error) bool {
-			return errors.Is(err, summary.ErrUnfinished) || errors.Is(err, summary.ErrShare)
-		},
-	}
+// served returns the folder of runs that is served.
+func (l *serveLine) served() *promexport.Results {
+	return promexport.New(l.runs, l.perCell, l.most, !l.noLegacyNames)
 }

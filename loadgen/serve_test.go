@@ -217,22 +217,22 @@ func BenchmarkThousandRuns(b *testing.B) {
 	}
 	shelve(b, original, out, 1000)
 	line := &serveLine{runs: out, perCell: 10, most: 500}
-	shown := func(s *promexport.Shelf) {
+	shown := func(s *promexport.Results) {
 		if got := len(s.Look().Runs); got != 10 {
 			b.Fatalf("%d runs", got)
 		}
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			shown(line.shelf())
+			shown(line.served())
 		}
 	})
 	b.Run("again", func(b *testing.B) {
-		shelf, now := line.shelf(), time.Now()
-		shelf.Now = func() time.Time { now = now.Add(time.Minute); return now }
-		shown(shelf)
+		results, now := line.served(), time.Now()
+		results.Now = func() time.Time { now = now.Add(time.Minute); return now }
+		shown(results)
 		for b.Loop() {
-			shown(shelf)
+			shown(results)
 		}
 	})
 }

@@ -1,22 +1,20 @@
 package promexport
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // collector computes the series at every scrape: it keeps no counts, and a deleted run has no series.
-type collector struct{ shelf *Shelf }
+type collector struct{ results *Results }
 
 // Describe sends nothing: the set of series depends on the runs.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the series of the runs and comparisons that exist now.
 func (c collector) Collect(into chan<- prometheus.Metric) {
-	shown, out := c.shelf.Look(), emitter{into, map[string]*prometheus.Desc{}, c.shelf.LegacyNames}
+	shown, out := c.results.Look(), emitter{into, map[string]*prometheus.Desc{}, c.results.LegacyNames}
 	for _, r := range shown.Runs {
 		out.run(r)
 		for name, z := range shown.Scores[r.info.run] {
@@ -75,33 +73,9 @@ func (e emitter) legacy(s series) {
 	}
 }
 
-// state emits a boolean as a gauge.
-func (e emitter) state(m metric.Gauge, holds bool, labels ...string) {
-	e.gauge(m, number(holds), labels...)
-}
-
 func (e emitter) run(r Run) {
-	i := r.info
-	e.gauge(metric.RunInfo, 1, i.host, i.run, i.arm, i.scenario, i.engine, i.model)
-	for _, l := range r.labels {
-		e.gauge(metric.RunLabel, 1, i.run, l.name, l.value)
-	}
-	e.state(metric.RunValid, r.valid, i.run)
-	e.state(metric.RunSimulated, r.simulated, i.host, i.run)
-	if r.mode != "" {
-		e.gauge(metric.RunTelemetryMode, 1, i.run, r.mode)
-	}
-	e.moment(metric.RunStartTimestampSeconds, r.started, i.run)
-	e.moment(metric.RunEndTimestampSeconds, r.ended, i.run)
+	e.all(r.series)
 	for _, l := range r.latencies {
-		e.into <- prometheus.MustNewConstSummary(e.describe(l.family.Def()), l.requests, l.sum, l.quantiles, i.run)
-	}
-	e.all(r.figures)
-}
-
-// moment emits a time; none if it is unknown.
-func (e emitter) moment(m metric.Gauge, at time.Time, labels ...string) {
-	if !at.IsZero() {
-		e.gauge(m, float64(at.UnixMilli())/1e3, labels...)
+		e.into <- prometheus.MustNewConstSummary(e.describe(l.family.Def()), l.requests, l.sum, l.quantiles, r.info.run)
 	}
 }

@@ -126,7 +126,7 @@ func with(labels []string, more ...string) []string { return slices.Concat(label
 // whole adds the series of the comparison as a whole, under one of its names.
 func (c *collection) whole(of string, whole compare.Comparison, saved time.Time) {
 	c.state(&metric.ComparisonSimulated, whole.Simulated, of)
-	c.add(&metric.ComparisonSavedTimestampSeconds, float64(saved.UnixMilli())/1e3, of)
+	c.moment(&metric.ComparisonSavedTimestampSeconds, saved, of)
 	if whole.By != "" {
 		c.add(&metric.ComparisonInfo, 1, of, shown(whole.By))
 	}

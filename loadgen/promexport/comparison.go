@@ -45,7 +45,7 @@ type comparison struct {
 func (c comparison) Saved() string { return c.modified.UTC().Format(time.DateTime) }
 
 // lookAtComparisons adds the newest comparisons.
-func (s *Shelf) lookAtComparisons(shown *Shown, runs []string) {
+func (s *Results) lookAtComparisons(shown *Shown, runs []string) {
 	var all []savedFile
 	for _, dir := range s.foldersOf(runs) {
 		found, err := savedIn(filepath.Join(dir, ComparisonsFolder))
@@ -95,7 +95,7 @@ func (s *Shown) boundComparisons() {
 }
 
 // foldersOf returns the root and the folders below it that have runs.
-func (s *Shelf) foldersOf(runs []string) []string {
+func (s *Results) foldersOf(runs []string) []string {
 	root := filepath.Clean(s.Root)
 	all := []string{root}
 	seen := map[string]bool{root: true}

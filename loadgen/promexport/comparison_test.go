@@ -117,7 +117,8 @@ func FuzzSavedComparison(f *testing.F) {
 		if len(c.Rows) > mostRows || len(c.series) > mostSeries {
 			t.Errorf("%d rows, %d series", len(c.Rows), len(c.series))
 		}
-		b := &bench{Shelf: &Shelf{Find: func() ([]string, error) { return nil, nil }, Now: time.Now, Root: "none"}}
+		b := &bench{Results: New("none", 1, 1, false)}
+		b.find = func(string) ([]string, error) { return nil, nil }
 		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()
 		page := b.page(t)
 		if strings.Contains(page, "NaN") {

@@ -2,6 +2,7 @@ package promexport
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -11,21 +12,42 @@ import (
 
 // Bounds of the figures of one run. Files may be damaged, or come from another source: a real run has far fewer.
 const (
+	mostLabels   = 64
 	mostLines    = 32 // of a ledger
 	mostStatuses = 16
 	mostReasons  = 32
-	mostFigures  = 256 // in all
+	mostFigures  = 256 // in all, apart from the labels
 )
 
-// figuresOf returns the single figures of a run.
-func figuresOf(o compare.Run, s summary.Summary) []series {
-	c, run := newCollection(mostFigures), shown(o.ID)
+// seriesOf returns what is known of a run, and its single figures.
+func seriesOf(i info, o compare.Run, s summary.Summary) []series {
+	c, run := newCollection(mostLabels+mostFigures), i.run
+	c.identity(i, o)
 	c.load(run, s)
 	c.reported(run, o, s)
 	c.memory(run, o, s)
 	c.heat(run, o, s)
 	c.judgement(run, s)
 	return c.all
+}
+
+// identity adds what the run is of: its labels, each name once, its validity and its time.
+func (c *collection) identity(i info, o compare.Run) {
+	c.add(&metric.RunInfo, 1, i.host, i.run, i.arm, i.scenario, i.engine, i.model)
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(o.Labels)) {
+		if label := shown(name); !taken[label] && len(taken) < mostLabels {
+			taken[label] = true
+			c.add(&metric.RunLabel, 1, i.run, label, shown(o.Labels[name]))
+		}
+	}
+	c.state(&metric.RunValid, o.Valid, i.run)
+	c.state(&metric.RunSimulated, o.Simulated, i.host, i.run)
+	if o.Mode != "" {
+		c.add(&metric.RunTelemetryMode, 1, i.run, shown(o.Mode))
+	}
+	c.moment(&metric.RunStartTimestampSeconds, o.StartedAt, i.run)
+	c.moment(&metric.RunEndTimestampSeconds, o.EndedAt, i.run)
 }
 
 // load adds the figures of requests and answers. A load that uma-load did not send has no counts.

@@ -10,13 +10,13 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// Bounds of the page that a full shelf makes, which those of the scrape have to leave room for.
+// Bounds of the page that the most results make, which those of the scrape have to leave room for.
 const (
 	mostOnPage  = 150_000 // samples
 	longestPage = 24 << 20
 )
 
-// full is a shelf of as many runs as are shown, and in every cell five before them, which they are scored by,
+// full has as many runs as are shown, and in every cell five before them, which they are scored by,
 // each with every metric that runs are compared by and every line of the ledger, and of as many comparisons
 // of two arms in all those metrics.
 func full(t testing.TB) *bench {
@@ -56,7 +56,7 @@ func full(t testing.TB) *bench {
 	return b
 }
 
-func TestAFullShelfIsAPageThatPrometheusTakes(t *testing.T) {
+func TestThePageOfTheMostResultsIsBelowTheLimitsOfAScrape(t *testing.T) {
 	b := full(t)
 	page := b.page(t)
 	samples := strings.Count("\n"+page, "\n") - strings.Count("\n"+page, "\n#") - 1
@@ -70,11 +70,11 @@ func TestAFullShelfIsAPageThatPrometheusTakes(t *testing.T) {
 	}
 }
 
-func BenchmarkFullShelf(b *testing.B) {
-	shelf := full(b)
+func BenchmarkMostResults(b *testing.B) {
+	results := full(b)
 	now := noon
-	shelf.Shelf.Now = func() time.Time { now = now.Add(time.Minute); return now }
-	handler := shelf.handler(b)
+	results.Now = func() time.Time { now = now.Add(time.Minute); return now }
+	handler := results.handler(b)
 	for b.Loop() {
 		if code, _ := get(b, handler, "/metrics"); code != 200 {
 			b.Fatal(code)

@@ -129,7 +129,7 @@ func compared(t *testing.T, models ...string) compare.Comparison {
 	return c
 }
 
-// upgraded is what compare makes of runs on the shelf before and after a driver was changed: too few to say
+// upgraded is what compare makes of runs before and after a driver was changed: too few to say
 // anything, and one of them invalid.
 func upgraded(t *testing.T) compare.Comparison {
 	t.Helper()
@@ -149,7 +149,7 @@ func upgraded(t *testing.T) compare.Comparison {
 	return c
 }
 
-// golden is a shelf on which every series is seen.
+// golden has every series.
 func golden(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -172,7 +172,7 @@ func golden(t *testing.T) *bench {
 	}
 	b.put(Of(o, s))
 	b.PerCell = 2
-	for i, err := range []error{errUnfinished, errors.New("half\x1b[2J a page")} {
+	for i, err := range []error{summary.ErrUnfinished, errors.New("half\x1b[2J a page")} {
 		path := filepath.Join(b.Root, fmt.Sprint("broken", i))
 		b.runs[path], b.errs[path] = Run{}, err
 	}

@@ -25,7 +25,7 @@ const mostScrapes = 8
 type Program struct{ Version, Revision, GoVersion string }
 
 // Handler serves the series, an HTML page, and a health check.
-func Handler(s *Shelf, p Program, log *slog.Logger) (http.Handler, error) {
+func Handler(s *Results, p Program, log *slog.Logger) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := errors.Join(registry.Register(collector{s}), registry.Register(build(p))); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func runTable(runs []Run) render.Table {
 // outputTokensPerSecond returns the measured value, or else that of a tool with the name of the tool.
 func (r Run) outputTokensPerSecond() string {
 	text := ""
-	for _, f := range r.figures {
+	for _, f := range r.series {
 		switch f.family {
 		case &metric.RunOutputTokensPerSecond:
 			return figure(2, &f.value)

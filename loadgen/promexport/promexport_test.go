@@ -2,11 +2,11 @@ package promexport
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,14 +27,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden page anew")
 
-var (
-	errUnfinished = errors.New("it goes on")
-	noon          = time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
-)
+var noon = time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
 
-// bench is a shelf of runs that are given, by the paths of their folders.
+// bench has runs that are given, by the paths of their folders.
 type bench struct {
-	*Shelf
+	*Results
 	runs   map[string]Run
 	errs   map[string]error
 	opened atomic.Int64
@@ -44,24 +41,14 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{runs: map[string]Run{}, errs: map[string]error{}, now: noon}
-	b.Shelf = &Shelf{
-		Root: t.TempDir(), PerCell: 10, Most: 500, Files: []string{"summary.json"},
-		Find: func() ([]string, error) {
-			var all []string
-			for path := range b.runs {
-				all = append(all, path)
-			}
-			slices.Sort(all)
-			return all, nil
-		},
-		Open:       func(path string) (Run, error) { b.opened.Add(1); return b.runs[path], b.errs[path] },
-		Unfinished: func(err error) bool { return errors.Is(err, errUnfinished) },
-		Now:        func() time.Time { return b.now },
-	}
+	b.Results = New(t.TempDir(), 10, 500, false)
+	b.find = func(string) ([]string, error) { return slices.Sorted(maps.Keys(b.runs)), nil }
+	b.open = func(path string) (Run, error) { b.opened.Add(1); return b.runs[path], b.errs[path] }
+	b.Now = func() time.Time { return b.now }
 	return b
 }
 
-// put puts runs on the shelf, a minute after each other.
+// put adds runs, a minute after each other.
 func (b *bench) put(runs ...Run) {
 	for _, r := range runs {
 		b.runs[filepath.Join(b.Root, fmt.Sprintf("%04d", len(b.runs)))] = r
@@ -70,7 +57,7 @@ func (b *bench) put(runs ...Run) {
 
 func (b *bench) handler(t testing.TB) http.Handler {
 	t.Helper()
-	h, err := Handler(b.Shelf, Program{"v1.2.3", "abc", "go1.26"}, slog.New(slog.DiscardHandler))
+	h, err := Handler(b.Results, Program{"v1.2.3", "abc", "go1.26"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ package promexport
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -17,11 +15,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Bounds of one run on the page.
-const (
-	mostLabels  = 64
-	longestText = 256 // bytes of a label's value
-)
+// longestText bounds the value of a label, in bytes.
+const longestText = 256
 
 // meanPower is the metric of comparisons with the mean power of a run.
 const meanPower = "gpu_power_mean_watts"
@@ -29,9 +24,7 @@ const meanPower = "gpu_power_mean_watts"
 // Run is the exported part of a finished run.
 type Run struct {
 	info      info
-	labels    []label
 	started   time.Time
-	ended     time.Time // zero if unknown
 	valid     bool
 	simulated bool
 	mode      string // of its telemetry; empty without
@@ -39,14 +32,12 @@ type Run struct {
 	workload  string
 
 	latencies []latency
-	figures   []series
+	series    []series
 	metrics   map[string]float64 // by their names in comparisons
 }
 
 // info has the labels of the series that describes a run.
 type info struct{ host, run, arm, scenario, engine, model string }
-
-type label struct{ name, value string }
 
 // latency is a distribution over requests, in seconds.
 type latency struct {
@@ -63,31 +54,15 @@ func Of(o compare.Run, s summary.Summary) Run {
 			host: shown(o.Host), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
 			scenario: shown(o.Scenario), engine: shown(o.Engine), model: shown(o.Model),
 		},
-		started: o.StartedAt, ended: o.EndedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), imported: shown(o.Imported), workload: o.WorkloadSHA256,
+		started: o.StartedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), imported: shown(o.Imported), workload: o.WorkloadSHA256,
 	}
-	r.labels = labelsOf(o.Labels)
 	r.latencies = latencies(s.Latency)
-	r.figures = figuresOf(o, s)
+	r.series = seriesOf(r.info, o, s)
 	r.metrics = metricsOf(o)
 	return r
 }
 
 func shown(text string) string { return openai.Printable(text, longestText) }
-
-// labelsOf returns the labels of a run, each name once, in the order of their names.
-func labelsOf(labels map[string]string) []label {
-	var all []label
-	taken := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		l := label{shown(name), shown(labels[name])}
-		if taken[l.name] || len(all) == mostLabels {
-			continue
-		}
-		taken[l.name] = true
-		all = append(all, l)
-	}
-	return all
-}
 
 // latencies returns the latencies of a run.
 func latencies(l *summary.Latency) []latency {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -48,6 +49,13 @@ func (c *collection) known(family *metric.Gauge, value *float64, labels ...strin
 // state adds a boolean.
 func (c *collection) state(family *metric.Gauge, holds bool, labels ...string) {
 	c.add(family, number(holds), labels...)
+}
+
+// moment adds a time, unless it is unknown.
+func (c *collection) moment(family *metric.Gauge, at time.Time, labels ...string) {
+	if !at.IsZero() {
+		c.add(family, float64(at.UnixMilli())/1e3, labels...)
+	}
 }
 
 // number converts a boolean to the value of a gauge.

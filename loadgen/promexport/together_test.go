@@ -12,7 +12,7 @@ import (
 func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
 	of := func(s summary.Summary) map[string]float64 {
 		found := map[string]float64{}
-		for _, f := range figuresOf(compare.Run{ID: "r", Metrics: map[string]float64{meanPower: 130}}, s) {
+		for _, f := range Of(compare.Run{ID: "r", Metrics: map[string]float64{meanPower: 130}}, s).series {
 			found[f.family.Def().Name] = f.value
 		}
 		return found

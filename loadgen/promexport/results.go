@@ -1,42 +1,63 @@
 package promexport
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // lookEvery is the maximum age of the served data: an earlier scrape gets the data of the last one.
 const lookEvery = 5 * time.Second
 
-// Shelf reads the folders of finished runs and holds the exported data.
-type Shelf struct {
+// Results reads the folders of finished runs and holds the exported data.
+type Results struct {
 	// Root is the folder with the runs below it; comparisons are in folders next to them.
 	Root string
 	// PerCell and Most are the limits of the number of runs: of a cell, and in all.
 	PerCell, Most int
-	// Find lists the folders of runs, Open reads one.
-	Find func() ([]string, error)
-	Open func(path string) (Run, error)
-	// Files are the files of a run's folder that Open reads: the run is read again when one of them changed.
-	Files []string
-	// Unfinished reports whether an error of Open is expected: the run is still going on, or was killed.
-	Unfinished func(error) bool
 	// LegacyNames serves renamed series under their old names too.
 	LegacyNames bool
 	// Now is the clock.
 	Now func() time.Time
+
+	find func(root string) ([]string, error) // lists the folders of runs
+	open func(path string) (Run, error)      // reads one
 
 	mutex       sync.Mutex
 	looked      time.Time
 	runs        map[string]kept[Run]
 	comparisons map[string]kept[comparison]
 	shown       *Shown
+}
+
+// New returns the results below a folder, by the clock of the machine.
+func New(root string, perCell, most int, legacyNames bool) *Results {
+	return &Results{Root: root, PerCell: perCell, Most: most, LegacyNames: legacyNames, Now: time.Now, find: findRuns, open: openRun}
+}
+
+// findRuns lists the runs below a folder, which may have none yet.
+func findRuns(root string) ([]string, error) {
+	found, err := summary.Find([]string{root})
+	if errors.Is(err, summary.ErrNoRun) {
+		return nil, nil
+	}
+	return found, err
+}
+
+func openRun(path string) (Run, error) {
+	r, err := summary.Open(path)
+	if err != nil {
+		return Run{}, err
+	}
+	return Of(r.Observation(), r.Summary), nil
 }
 
 // kept is the result of reading a file, or the files of a folder.
@@ -58,7 +79,7 @@ type Shown struct {
 
 // Look reads the current data, unless it did so less than lookEvery ago. A file that cannot be read becomes a problem;
 // the rest is exported.
-func (s *Shelf) Look() *Shown {
+func (s *Results) Look() *Shown {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if now := s.Now(); s.shown == nil || now.Sub(s.looked) >= lookEvery || now.Before(s.looked) {
@@ -67,13 +88,13 @@ func (s *Shelf) Look() *Shown {
 	return s.shown
 }
 
-func (s *Shelf) look() *Shown {
+func (s *Results) look() *Shown {
 	shown := &Shown{Scores: map[string]map[string]float64{}}
-	paths, err := s.Find()
+	paths, err := s.find(s.Root)
 	if err != nil {
 		shown.problem(err)
 	}
-	s.runs = refresh(paths, s.runs, s.stampOf, s.Open)
+	s.runs = refresh(paths, s.runs, stampOfRun, s.open)
 	all := s.sort(shown, paths)
 	s.choose(shown, all)
 	s.lookAtComparisons(shown, paths)
@@ -119,13 +140,9 @@ func refresh[T any](paths []string, before map[string]kept[T], stamp func(string
 	return after
 }
 
-// stampOf returns a stamp that changes with the files of a folder.
-func (s *Shelf) stampOf(path string) string {
-	stamps := make([]string, len(s.Files))
-	for i, name := range s.Files {
-		stamps[i] = stampOfFile(filepath.Join(path, name))
-	}
-	return strings.Join(stamps, " ")
+// stampOfRun returns a stamp that changes with the files of a run that are read.
+func stampOfRun(path string) string {
+	return stampOfFile(filepath.Join(path, rundir.ManifestFile)) + " " + stampOfFile(filepath.Join(path, rundir.SummaryFile))
 }
 
 func stampOfFile(path string) string {
@@ -137,13 +154,13 @@ func stampOfFile(path string) string {
 }
 
 // sort returns the readable runs, the newest first and each name once: a pack may have a copy of a run.
-func (s *Shelf) sort(shown *Shown, paths []string) []Run {
+func (s *Results) sort(shown *Shown, paths []string) []Run {
 	var all []Run
 	for _, path := range paths {
 		switch k := s.runs[path]; {
 		case k.err == nil:
 			all = append(all, k.what)
-		case s.Unfinished(k.err):
+		case errors.Is(k.err, summary.ErrUnfinished), errors.Is(k.err, summary.ErrShare): // it goes on, was killed, or is a part
 			shown.Unfinished++
 		default:
 			shown.Unreadable++
@@ -164,7 +181,7 @@ func (s *Shelf) sort(shown *Shown, paths []string) []Run {
 }
 
 // choose selects the newest runs of every cell, and scores each against those before it.
-func (s *Shelf) choose(shown *Shown, all []Run) {
+func (s *Results) choose(shown *Shown, all []Run) {
 	peers := map[cell][]Run{} // newest first
 	for _, r := range all {
 		if r.valid {
@@ -189,7 +206,7 @@ func (s *Shelf) choose(shown *Shown, all []Run) {
 }
 
 // Check returns an error if the root cannot be read.
-func (s *Shelf) Check() error {
+func (s *Results) Check() error {
 	_, err := os.ReadDir(s.Root)
 	return err
 }

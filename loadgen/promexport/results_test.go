@@ -12,6 +12,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestTheNewestOfACellAreShown(t *testing.T) {
@@ -91,7 +92,7 @@ func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 		b.put(Of(o, s))
 	}
 	path := filepath.Join(b.Root, "0001")
-	b.errs[path] = errUnfinished
+	b.errs[path] = summary.ErrUnfinished
 	look := func(after time.Duration, wantOpened int64, wantRuns int) {
 		t.Helper()
 		b.now = b.now.Add(after)
@@ -115,7 +116,7 @@ func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 }
 
 func TestARootThatIsNoFolderIsRefused(t *testing.T) {
-	s := &Shelf{Root: filepath.Join(t.TempDir(), "none")}
+	s := &Results{Root: filepath.Join(t.TempDir(), "none")}
 	if err := s.Check(); err == nil || !strings.Contains(err.Error(), s.Root) {
 		t.Errorf("error %v", err)
 	}
