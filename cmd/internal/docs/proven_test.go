@@ -16,17 +16,17 @@ func proofs() map[string][]proof {
 	const person = "a person's own machine, network or account: nothing here may change that"
 	return map[string][]proof{
 		"../../../compose/README.md": {
-			{command: "git clone", file: ".ci/proofs/stack/prove", words: "-checkout"},
-			{command: "./up sim", file: ".ci/proofs/stack/simulated.go", words: `"sim"`},
-			{command: "docker compose run --rm load", file: ".ci/proofs/stack/measured.go", words: `"load"`},
-			{command: "COMPOSE_FILE=", file: ".ci/proofs/stack/privileged.go", words: "privileged.yaml"},
+			{command: "git clone", file: ".ci/proofs/stack/prove", words: "git ls-files"},
+			{command: "./up sim", file: ".ci/proofs/stack/prove", words: "./compose/up sim"},
+			{command: "docker compose run --rm load", file: ".ci/proofs/stack/prove", words: "run --rm load"},
+			{command: "COMPOSE_FILE=", file: ".ci/proofs/stack/prove", words: "privileged.yaml"},
 			{command: "docker compose exec exporter", file: "compose/privilege_test.go", words: "no doctor in README.md"},
 			{command: "docker ps", why: "containers of the reader's own"},
 			{command: "git pull", why: person},
 			{command: "docker compose run --rm -T --no-deps --entrypoint tar", why: "no backup of somebody's data is made by a test"},
 			{command: "docker compose stop", why: "no backup of somebody's data is made by a test"},
 			{command: "docker compose start", why: "the end of that backup"},
-			{command: "docker compose --profile '*' down", file: ".ci/proofs/stack/project.go", words: `"down"`},
+			{command: "docker compose --profile '*' down", file: ".ci/proofs/stack/prove", words: "down --volumes"},
 		},
 		"../../../compose/TLS.md": {{command: "uma-exporter secure", file: "exporter/tls_test.go", words: "--name"}},
 		"../../../compose/native/README.md": {
@@ -67,8 +67,8 @@ func proofs() map[string][]proof {
 		},
 		"../../../alerts/README.md": {
 			{command: "go test ./alerts", file: ".ci/run", words: "go test ./..."},
-			{command: "promtool check rules", file: ".ci/rules", words: "check rules --lint=all"},
-			{command: "promtool test rules", file: ".ci/rules", words: "test rules alerts/testdata/*.test.yaml"},
+			{command: "promtool check rules", file: ".ci/promtool", words: "check rules --lint=all"},
+			{command: "promtool test rules", file: ".ci/promtool", words: "test rules alerts/testdata/*.test.yaml"},
 			{command: "amtool check-config", file: ".ci/proofs/rules/prove", words: "check-config alerts/alertmanager.yml"},
 		},
 	}
