@@ -5,46 +5,30 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// read is the sub-command of the bare reader: the minimal client that times events. It sends at fixed intervals, keeps
-// the bytes of every answer, and records when each read returned. It parses events at the end, so that its cost
-// excludes parsing.
-func read(args []string) error {
-	flags := flag.NewFlagSet("read", flag.ContinueOnError)
-	url := flags.String("url", "", "server")
-	rate := flags.Float64("rate", 0, "requests a second; 0: all at once")
-	warmup := flags.Int("warmup", 0, "requests to leave out first")
-	requests := flags.Int("requests", 1, "requests to keep")
-	tokens := flags.Int("tokens", 1, "tokens of an answer")
-	out := flags.String("out", "", "file of what was read")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	r := newReader(*url, *tokens, *warmup+*requests)
-	if *rate > 0 {
-		r.sendAll(*warmup+*requests, time.Duration(float64(time.Second) / *rate))
-	} else { // the warm-up opens the connections
-		r.sendAll(*warmup, 0)
-		r.sendAll(*requests, 0)
-	}
-	return r.write(*out, *warmup)
-}
-
+// reader is the bare reader: the minimal client that times events. It sends at fixed intervals, keeps the bytes of every answer, and
+// records when each read returned. It parses events at the end, so that its cost excludes parsing.
 type reader struct {
 	url       string
 	body      string
 	transport *http.Transport
 	clock     func() int64
 	all       []taken
+}
+
+// stream is one request as the reader reports it, in milliseconds.
+type stream struct {
+	ID     string    `json:"id"` // the server's
+	TTFTMS float64   `json:"ttft_ms"`
+	GapsMS []float64 `json:"gaps_ms"`
+	LagMS  float64   `json:"lag_ms"` // how much later than due it was sent
 }
 
 // taken is one answer as received.
@@ -105,35 +89,27 @@ func (r *reader) take(one *taken) error {
 		n, err := response.Body.Read(one.bytes[len(one.bytes):cap(one.bytes)])
 		one.bytes = one.bytes[:len(one.bytes)+n]
 		one.reads, one.ends = append(one.reads, r.clock()), append(one.ends, len(one.bytes))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		if err != nil {
-			return ignoreEnd(err)
+			return err
 		}
 	}
-}
-
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // write parses the events of the kept answers, and writes a stream a line.
-func (r *reader) write(path string, skip int) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(file)
-	for _, one := range r.all[skip:] {
+func (r *reader) write(to io.Writer) error {
+	encoder := json.NewEncoder(to)
+	for _, one := range r.all {
 		if one.failed != nil {
-			return errors.Join(one.failed, file.Close())
+			return one.failed
 		}
 		if err := encoder.Encode(one.stream()); err != nil {
-			return errors.Join(err, file.Close())
+			return err
 		}
 	}
-	return file.Close()
+	return nil
 }
 
 // stream parses an answer: the time of an event is that of the read that returned its end.
@@ -155,6 +131,5 @@ func (t *taken) stream() stream {
 			s.GapsMS, last = append(s.GapsMS, milliseconds(at-last)), at
 		}
 	}
-	s.TotalMS = milliseconds(t.reads[len(t.reads)-1] - t.sent)
 	return s
 }
