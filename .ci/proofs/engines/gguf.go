@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -11,7 +13,7 @@ import (
 // Types of values in a GGUF header, and of tensors.
 const (
 	ggufUint32, ggufInt32, ggufFloat32, ggufString, ggufArray = 4, 5, 6, 8, 9
-	tensorFloat32                                             = 0
+	tensorFloat32, tensorFloat16                              = 0, 1
 	ggufAlignment                                             = 32
 )
 
@@ -38,32 +40,60 @@ func (w *ggufWriter) key(name string, kind uint32, value ...any) {
 	w.put(value...)
 }
 
+// tensor is a matrix of 16-bit floats, or a norm, which has one column, of 32-bit ones.
 type tensor struct {
-	name string
-	dims []uint64 // the fastest first
+	name          string
+	rows, columns int
 }
 
-// writeGGUF writes the model with random weights as 32-bit floats, about 22 MB.
-func writeGGUF(path string, t tokenizer) error {
-	vocabulary := uint64(len(t.tokens))
+func (t tensor) bytes() int {
+	if t.columns == 1 {
+		return 4 * t.rows
+	}
+	return 2 * t.rows * t.columns
+}
+
+// padding is what follows so many bytes.
+func padding(n int) []byte { return make([]byte, -n&(ggufAlignment-1)) }
+
+// tensors lists those of a Llama, the rows of a matrix being what it multiplies with.
+func (s sizes) tensors(vocabulary int) []tensor {
+	d, kv := s.width, s.headSize()*s.kvHeads
+	all := []tensor{{"token_embd", d, vocabulary}, {"output_norm", d, 1}, {"output", d, vocabulary}}
+	for i := range s.layers {
+		for _, t := range []tensor{
+			{"attn_norm", d, 1}, {"attn_q", d, d}, {"attn_k", d, kv}, {"attn_v", d, kv}, {"attn_output", d, d},
+			{"ffn_norm", d, 1}, {"ffn_gate", d, s.feedForward}, {"ffn_up", d, s.feedForward}, {"ffn_down", s.feedForward, d},
+		} {
+			t.name = "blk." + strconv.Itoa(i) + "." + t.name
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// writeGGUF writes the model with random weights.
+func writeGGUF(path string, s sizes, t tokenizer) error {
 	var h ggufWriter
 	h.key("general.architecture", ggufString, "llama")
-	h.key("general.name", ggufString, "tiny-llama")
-	h.key("general.file_type", ggufUint32, uint32(0))
+	h.key("general.name", ggufString, "random-llama")
 	for _, one := range []struct {
 		name  string
-		value uint32
+		value int
 	}{
-		{"context_length", longestContext}, {"embedding_length", width}, {"block_count", layers}, {"feed_forward_length", feedForward},
-		{"vocab_size", uint32(vocabulary)}, {"rope.dimension_count", headSize}, {"attention.head_count", heads}, {"attention.head_count_kv", kvHeads},
+		{"general.file_type", 1}, // mostly 16 bit
+		{"llama.context_length", s.context}, {"llama.embedding_length", s.width}, {"llama.block_count", s.layers},
+		{"llama.feed_forward_length", s.feedForward}, {"llama.vocab_size", len(t.tokens)}, {"llama.rope.dimension_count", s.headSize()},
+		{"llama.attention.head_count", s.heads}, {"llama.attention.head_count_kv", s.kvHeads},
+		{"tokenizer.ggml.bos_token_id", 0}, {"tokenizer.ggml.eos_token_id", 1},
 	} {
-		h.key("llama."+one.name, ggufUint32, one.value)
+		h.key(one.name, ggufUint32, uint32(one.value))
 	}
 	h.key("llama.rope.freq_base", ggufFloat32, float32(500000))
 	h.key("llama.attention.layer_norm_rms_epsilon", ggufFloat32, float32(1e-5))
 	h.key("tokenizer.ggml.model", ggufString, "gpt2")
 	h.key("tokenizer.ggml.pre", ggufString, "gpt-2")
-	h.key("tokenizer.ggml.tokens", ggufArray, uint32(ggufString), vocabulary)
+	h.key("tokenizer.ggml.tokens", ggufArray, uint32(ggufString), uint64(len(t.tokens)))
 	for _, token := range t.tokens {
 		h.put(token)
 	}
@@ -71,52 +101,78 @@ func writeGGUF(path string, t tokenizer) error {
 	for _, pair := range t.merges {
 		h.put(pair)
 	}
-	const normal, control = int32(1), int32(3)
-	h.key("tokenizer.ggml.token_type", ggufArray, uint32(ggufInt32), vocabulary)
+	h.key("tokenizer.ggml.token_type", ggufArray, uint32(ggufInt32), uint64(len(t.tokens)))
 	for i := range t.tokens {
+		const normal, control = int32(1), int32(3)
 		if i < 2 {
 			h.put(control)
 		} else {
 			h.put(normal)
 		}
 	}
-	h.key("tokenizer.ggml.bos_token_id", ggufUint32, uint32(0))
-	h.key("tokenizer.ggml.eos_token_id", ggufUint32, uint32(1))
 	h.key("tokenizer.chat_template", ggufString, chatTemplate)
 
-	tensors := []tensor{{"token_embd", []uint64{width, vocabulary}}, {"output_norm", []uint64{width}}, {"output", []uint64{width, vocabulary}}}
-	for i := range layers {
-		for _, one := range []tensor{
-			{"attn_norm", []uint64{width}}, {"attn_q", []uint64{width, heads * headSize}}, {"attn_k", []uint64{width, kvHeads * headSize}},
-			{"attn_v", []uint64{width, kvHeads * headSize}}, {"attn_output", []uint64{heads * headSize, width}},
-			{"ffn_norm", []uint64{width}}, {"ffn_gate", []uint64{width, feedForward}}, {"ffn_up", []uint64{width, feedForward}}, {"ffn_down", []uint64{feedForward, width}},
-		} {
-			tensors = append(tensors, tensor{"blk." + strconv.Itoa(i) + "." + one.name, one.dims})
-		}
-	}
-	var file, index, weights ggufWriter
-	random := rand.New(rand.NewPCG(7, 7))
+	tensors := s.tensors(len(t.tokens))
+	var index ggufWriter
+	offset := 0
 	for _, one := range tensors {
-		index.put(one.name+".weight", uint32(len(one.dims)), one.dims, uint32(tensorFloat32), uint64(weights.Len()))
-		count := uint64(1)
-		for _, d := range one.dims {
-			count *= d
+		if one.columns == 1 {
+			index.put(one.name+".weight", uint32(1), uint64(one.rows), uint32(tensorFloat32), uint64(offset))
+		} else {
+			index.put(one.name+".weight", uint32(2), uint64(one.rows), uint64(one.columns), uint32(tensorFloat16), uint64(offset))
 		}
-		values := make([]float32, count)
-		for i := range values {
-			values[i] = float32(random.NormFloat64() * 0.02)
-			if len(one.dims) == 1 {
-				values[i] = 1
+		offset += one.bytes() + len(padding(one.bytes()))
+	}
+	var head ggufWriter
+	head.WriteString("GGUF")
+	head.put(uint32(3), uint64(len(tensors)), h.keys)
+	head.Write(h.Bytes())
+	head.Write(index.Bytes())
+	head.Write(padding(head.Len()))
+	return writeWeights(path, head.Bytes(), tensors)
+}
+
+// writeWeights writes the header and the weights: one block of random numbers, begun further on for every tensor.
+func writeWeights(path string, head []byte, tensors []tensor) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out := bufio.NewWriterSize(file, 1<<20)
+	out.Write(head) // an error stays in out until Flush
+
+	random := rand.New(rand.NewPCG(7, 7))
+	block := make([]byte, 1<<24)
+	for i := 0; i < len(block); i += 2 {
+		binary.LittleEndian.PutUint16(block[i:], float16(0.02*random.NormFloat64()))
+	}
+	one := binary.LittleEndian.AppendUint32(nil, math.Float32bits(1))
+	for i, t := range tensors {
+		if t.columns == 1 {
+			out.Write(bytes.Repeat(one, t.rows))
+		} else {
+			at := 2 * 7919 * i % len(block)
+			for left := t.bytes(); left > 0; at = 0 {
+				part := block[at:min(len(block), at+left)]
+				out.Write(part)
+				left -= len(part)
 			}
 		}
-		weights.put(values)
-		weights.Write(make([]byte, -weights.Len()&(ggufAlignment-1)))
+		out.Write(padding(t.bytes()))
 	}
-	file.WriteString("GGUF")
-	file.put(uint32(3), uint64(len(tensors)), h.keys)
-	file.Write(h.Bytes())
-	file.Write(index.Bytes())
-	file.Write(make([]byte, -file.Len()&(ggufAlignment-1)))
-	file.Write(weights.Bytes())
-	return os.WriteFile(path, file.Bytes(), 0o644)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// float16 is a number in half precision, cut; what is too small for a normal one is 0.
+func float16(f float64) uint16 {
+	bits := math.Float32bits(float32(f))
+	sign, exponent := uint16(bits>>16&0x8000), int(bits>>23&0xff)-127+15
+	if exponent <= 0 {
+		return sign
+	}
+	return sign | uint16(exponent)<<10 | uint16(bits>>13&0x3ff)
 }

@@ -10,14 +10,26 @@ import (
 	"strings"
 )
 
-// Sizes of the model: a Llama that computes a thousand tokens a second on one core, without vector instructions too.
+// sizes of a Llama.
+type sizes struct {
+	width, layers, feedForward, heads, kvHeads, context int
+}
+
+func (s sizes) headSize() int { return s.width / s.heads }
+
+var (
+	// tiny computes a thousand tokens a second on one core, without vector instructions too.
+	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768}
+	// large has 5.4 GiB of 16-bit weights and a KV cache of 64 KiB a token.
+	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536}
+	// small has 18 MiB and a KV cache of 8 KiB a token, for a rehearsal of large on a CPU.
+	small = sizes{width: 256, layers: 8, feedForward: 512, heads: 4, kvHeads: 4, context: 65536}
+)
+
 const (
-	width, layers, feedForward = 256, 2, 512
-	heads, kvHeads, headSize   = 4, 2, 64
-	merges                     = 1500
-	vocabularySize             = 8000 // Dynamo's mocker answers with token numbers up to some thousands
-	longestContext             = 32768
-	beginToken, endToken       = "<|begin_of_text|>", "<|eot|>"
+	merges               = 1500
+	vocabularySize       = 8000 // Dynamo's mocker answers with token numbers up to some thousands
+	beginToken, endToken = "<|begin_of_text|>", "<|eot|>"
 )
 
 // tokenizer is a byte-level BPE: tokens by their number, and the pairs that are merged, in order.
@@ -109,7 +121,7 @@ func merge(parts []string, pair [2]string) []string {
 const chatTemplate = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
 
 // writeModel writes a folder that engines read as a Llama: configuration and tokenizer, no weights.
-func writeModel(folder string, t tokenizer) error {
+func writeModel(folder string, s sizes, t tokenizer) error {
 	vocabulary := map[string]int{}
 	for i, token := range t.tokens {
 		vocabulary[token] = i
@@ -130,14 +142,14 @@ func writeModel(folder string, t tokenizer) error {
 		},
 		"tokenizer_config.json": map[string]any{
 			"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": beginToken, "eos_token": endToken,
-			"model_max_length": longestContext, "chat_template": chatTemplate,
+			"model_max_length": s.context, "chat_template": chatTemplate,
 		},
 		"generation_config.json": map[string]any{"bos_token_id": 0, "eos_token_id": 1},
 		"config.json": map[string]any{
 			"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "torch_dtype": "bfloat16",
-			"hidden_size": width, "intermediate_size": feedForward, "num_hidden_layers": layers,
-			"num_attention_heads": heads, "num_key_value_heads": kvHeads, "head_dim": headSize,
-			"vocab_size": len(t.tokens), "max_position_embeddings": longestContext,
+			"hidden_size": s.width, "intermediate_size": s.feedForward, "num_hidden_layers": s.layers,
+			"num_attention_heads": s.heads, "num_key_value_heads": s.kvHeads, "head_dim": s.headSize(),
+			"vocab_size": len(t.tokens), "max_position_embeddings": s.context,
 			"rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu",
 			"bos_token_id": 0, "eos_token_id": 1, "tie_word_embeddings": false,
 		},

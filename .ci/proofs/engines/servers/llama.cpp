@@ -1,5 +1,6 @@
 # llama.cpp's server for the CPU, built from the sources that llama-cpp-python 0.3.36 ships. Needs cmake and g++.
 llama=0.3.36
+software="llama.cpp for the CPU, build" engine=llamacpp url=http://127.0.0.1:8000 pages=http://127.0.0.1:8000/metrics exact=yes records=llamacpp-VERSION-cpu.prom=0
 
 install() {
   local folder=$CACHE/llama.cpp-$llama work
@@ -17,8 +18,28 @@ install() {
 
 # 4 slots of 4096 tokens each.
 start() {
-  "$ENGINES_BIN/engines" gguf "$ENGINES_WORK/tiny-llama.gguf" "$here/../../../LICENSE"
-  launch llama "$CACHE/llama.cpp-$llama/llama-server" -m "$ENGINES_WORK/tiny-llama.gguf" -a tiny-llama -c 16384 -np 4 -t 2 --metrics \
+  "$bin/engines" gguf "$work/tiny-llama.gguf" LICENSE
+  serve llama "$CACHE/llama.cpp-$llama/llama-server" -m "$work/tiny-llama.gguf" -a tiny-llama -c 16384 -np 4 -t 2 --metrics \
     --host 127.0.0.1 --port 8000
   ready llama http://127.0.0.1:8000/health ok
 }
+
+# It counts prompt tokens that were computed apart from those of its cache, and no requests: these are lines of its log.
+version() { said_by "$url/props" '"build_info":"\K[^"]+'; }
+title() { version; }
+context() { said_by "$url/props" '"n_ctx":\K\d+'; }
+counts() {
+  count requests "$(grep -c 'stop processing: n_tokens' "$work/llama.log")"
+  count "tokens in" "$(plus "$(sum llamacpp:prompt_tokens_total)" "$(sum llamacpp:prompt_tokens_cached_total)")"
+  count "tokens out" "$(sum llamacpp:tokens_predicted_total)"
+  count "cached tokens" "$(sum llamacpp:prompt_tokens_cached_total)"
+}
+machine() {
+  count "prompt tokens" "$(plus "$(sum llamacpp:prompt_tokens_total)" "$(sum llamacpp:prompt_tokens_cached_total)")"
+  count "generated tokens" "$(sum llamacpp:tokens_predicted_total)"
+  count hits "$(sum llamacpp:prompt_tokens_cached_total)"
+  count misses "$(sum llamacpp:prompt_tokens_total)"
+  count "KV tokens" $(($(in_log llama 'n_slots = \K\d+') * $(in_log llama 'n_ctx_slot = \K\d+')))
+}
+grade() { :; }
+why() { case $1/$2 in "exporter/KV tokens") echo "several slots: the answer does not show whether they share one cache" ;; esac; }
