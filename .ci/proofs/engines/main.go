@@ -1,7 +1,7 @@
-// Engines writes the models that servers get in proofs: Llamas of random weights, whose tokenizer is learned from a text.
+// Engines writes the models that servers get in proofs: Llamas of random weights.
 //
-//	engines model FOLDER TEXT                    a folder with configuration and tokenizer, no weights
-//	engines gguf FILE TEXT [tiny|small|large]    a file for llama.cpp and Ollama
+//	engines model FOLDER         a folder with configuration and tokenizer, no weights
+//	engines gguf FILE [large]    a file for llama.cpp and Ollama
 package main
 
 import (
@@ -18,22 +18,14 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 {
-		return errors.New("want model FOLDER TEXT or gguf FILE TEXT [tiny|small|large]")
+	if len(args) == 2 && args[0] == "model" {
+		return writeModel(args[1], tiny, newTokenizer())
 	}
-	text, err := os.ReadFile(args[2])
-	if err != nil {
-		return err
+	if len(args) == 3 && args[0] == "gguf" && args[2] == "large" {
+		return writeGGUF(args[1], large, newTokenizer())
 	}
-	size := tiny
-	switch {
-	case len(args) == 4 && args[3] == "large":
-		size = large
-	case len(args) == 4 && args[3] == "small":
-		size = small
+	if len(args) == 2 && args[0] == "gguf" {
+		return writeGGUF(args[1], tiny, newTokenizer())
 	}
-	if args[0] == "model" {
-		return writeModel(args[1], size, learn(string(text)))
-	}
-	return writeGGUF(args[1], size, learn(string(text)))
+	return errors.New("want model FOLDER or gguf FILE [large]")
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"strings"
 )
 
 // sizes of a Llama.
@@ -22,12 +20,9 @@ var (
 	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768}
 	// large has 5.4 GiB of 16-bit weights and a KV cache of 64 KiB a token.
 	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536}
-	// small has 18 MiB and a KV cache of 8 KiB a token, for a rehearsal of large on a CPU.
-	small = sizes{width: 256, layers: 8, feedForward: 512, heads: 4, kvHeads: 4, context: 65536}
 )
 
 const (
-	merges               = 1500
 	vocabularySize       = 8000 // Dynamo's mocker answers with token numbers up to some thousands
 	beginToken, endToken = "<|begin_of_text|>", "<|eot|>"
 )
@@ -35,86 +30,27 @@ const (
 // tokenizer is a byte-level BPE: tokens by their number, and the pairs that are merged, in order.
 type tokenizer struct{ tokens, merges []string }
 
-// printable returns the characters for the 256 bytes in byte-level vocabularies, as GPT-2 defined them: printable bytes
-// for themselves, the others from U+0100 on.
-func printable() [256]string {
-	var table [256]string
+// newTokenizer has a token for each of the 256 bytes, as GPT-2 writes them: printable ones as themselves, the others from U+0100 on. It
+// merges next to nothing, so that texts have about as many tokens as letters.
+func newTokenizer() tokenizer {
+	t := tokenizer{tokens: []string{beginToken, endToken}}
 	next := rune(0x100)
-	for b := range 256 {
-		r := rune(b)
-		if r >= '!' && r <= '~' || r >= 0xA1 && r <= 0xAC || r >= 0xAE {
-			table[b] = string(r)
+	for b := range rune(256) {
+		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
+			t.tokens = append(t.tokens, string(b))
 			continue
 		}
-		table[b] = string(next)
+		t.tokens = append(t.tokens, string(next))
 		next++
 	}
-	return table
-}
-
-// splitting is how the text is cut before merging; a word keeps the space before it.
-var splitting = regexp.MustCompile(` ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+`)
-
-// learn makes the tokenizer from a text: the most frequent pair is merged, again and again. Ties go to the pair that
-// sorts first, so that the same text gives the same tokens.
-func learn(text string) tokenizer {
-	table := printable()
-	t := tokenizer{tokens: []string{beginToken, endToken}}
-	t.tokens = append(t.tokens, table[:]...)
-	counts := map[string]int{}
-	for _, word := range splitting.FindAllString(text, -1) {
-		counts[word]++
-	}
-	words := map[string][]string{}
-	for word := range counts {
-		for _, b := range []byte(word) {
-			words[word] = append(words[word], table[b])
-		}
-	}
-	known := map[string]bool{}
-	for range merges {
-		pairs := map[[2]string]int{}
-		for word, parts := range words {
-			for i := 1; i < len(parts); i++ {
-				pairs[[2]string{parts[i-1], parts[i]}] += counts[word]
-			}
-		}
-		var best [2]string
-		most := 1
-		for pair, n := range pairs {
-			if n > most || n == most && strings.Join(pair[:], " ") < strings.Join(best[:], " ") {
-				best, most = pair, n
-			}
-		}
-		if most == 1 {
-			break
-		}
-		t.merges = append(t.merges, best[0]+" "+best[1])
-		if joined := best[0] + best[1]; !known[joined] {
-			known[joined] = true
-			t.tokens = append(t.tokens, joined)
-		}
-		for word, parts := range words {
-			words[word] = merge(parts, best)
-		}
+	for _, pair := range [][2]string{{"h", "e"}, {"Ġ", "t"}, {"Ġt", "he"}} {
+		t.merges = append(t.merges, pair[0]+" "+pair[1])
+		t.tokens = append(t.tokens, pair[0]+pair[1])
 	}
 	for len(t.tokens) < vocabularySize {
 		t.tokens = append(t.tokens, "Ġ"+strconv.Itoa(len(t.tokens))+"th")
 	}
 	return t
-}
-
-func merge(parts []string, pair [2]string) []string {
-	var out []string
-	for i := 0; i < len(parts); i++ {
-		if i+1 < len(parts) && parts[i] == pair[0] && parts[i+1] == pair[1] {
-			out = append(out, pair[0]+pair[1])
-			i++
-			continue
-		}
-		out = append(out, parts[i])
-	}
-	return out
 }
 
 // chatTemplate is Jinja, as engines read it.

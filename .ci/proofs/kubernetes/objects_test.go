@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -20,7 +21,7 @@ import (
 
 const root = "../../../compose/kubernetes/"
 
-// known are the kinds that may stand there; each is made anew for every object.
+// known are the kinds that manifests may have; each is made anew for every object.
 func known(kind string) any {
 	return map[string]any{
 		"v1/Namespace": &core.Namespace{}, "v1/ServiceAccount": &core.ServiceAccount{}, "v1/ConfigMap": &core.ConfigMap{},
@@ -32,20 +33,9 @@ func known(kind string) any {
 	}[kind]
 }
 
-// decode is as strict as a cluster that validates fields: unknown ones, those twice and those in other letters are errors.
-func decode(text []byte, object any) []error {
-	asJSON, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return []error{err}
-	}
-	strict, err := json.UnmarshalStrict(asJSON, object)
-	if err != nil {
-		return []error{err}
-	}
-	return strict
-}
-
-func check(t *testing.T, name string, text []byte) (objects int) {
+// problems decodes every object of a text as strictly as a cluster that validates fields: unknown ones, those twice and those in other
+// letters are errors.
+func problems(t *testing.T, text []byte) (objects int, errs []error) {
 	t.Helper()
 	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
 		if len(bytes.TrimSpace(part)) == 0 {
@@ -53,68 +43,60 @@ func check(t *testing.T, name string, text []byte) (objects int) {
 		}
 		var kind struct{ APIVersion, Kind string }
 		if err := yaml.Unmarshal(part, &kind); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+			t.Fatal(err)
 		}
 		object := known(kind.APIVersion + "/" + kind.Kind)
 		if object == nil {
-			t.Errorf("%s: nobody knows %s %s", name, kind.APIVersion, kind.Kind)
-			continue
+			t.Fatalf("unknown kind %s %s", kind.APIVersion, kind.Kind)
 		}
-		for _, err := range decode(part, object) {
-			t.Errorf("%s: %s: %v", name, kind.Kind, err)
+		asJSON, err := yaml.YAMLToJSONStrict(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		strict, err := json.UnmarshalStrict(asJSON, object)
+		if errs = append(errs, strict...); err != nil {
+			errs = append(errs, err)
 		}
 		objects++
 	}
-	return objects
+	return objects, errs
 }
 
 func TestEveryObjectIsOneOfItsKind(t *testing.T) {
-	objects := 0
-	for _, pattern := range []string{"*.yaml", "load/*.yaml", "privileged/*.yaml", "capabilities/*.yaml"} {
-		paths, err := filepath.Glob(root + pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatal(pattern, err)
+	paths, err := filepath.Glob(root + "*.yaml")
+	below, belowErr := filepath.Glob(root + "*/*.yaml")
+	rules, rulesErr := exec.CommandContext(t.Context(), root+"rules").Output()
+	if err != nil || belowErr != nil || rulesErr != nil {
+		t.Fatal(err, belowErr, rulesErr)
+	}
+	texts := map[string][]byte{"rules": rules}
+	for _, path := range slices.Concat(paths, below) {
+		if filepath.Base(path) == "kustomization.yaml" {
+			continue
 		}
-		for _, path := range paths {
-			if filepath.Base(path) == "kustomization.yaml" {
-				continue
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			objects += check(t, path, text)
+		if texts[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if objects < 12 {
-		t.Errorf("%d objects", objects)
+	all := 0
+	for name, text := range texts {
+		objects, errs := problems(t, text)
+		for _, err := range errs {
+			t.Errorf("%s: %v", name, err)
+		}
+		all += objects
+	}
+	if all < 17 || bytes.Count(rules, []byte("kind: PrometheusRule")) < 5 {
+		t.Errorf("%d objects", all)
 	}
 }
 
-func TestRulesAreRulesOfTheOperator(t *testing.T) {
-	text, err := exec.CommandContext(t.Context(), root+"rules").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := check(t, "rules", text); n < 5 {
-		t.Errorf("%d objects", n)
-	}
-}
-
-// TestAFieldThatIsNoneIsRefused: the check itself can fail.
 func TestAFieldThatIsNoneIsRefused(t *testing.T) {
 	text, err := os.ReadFile(root + "exporter.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := bytes.Replace(text, []byte("hostPID: true"), []byte("hostPid: true"), 1)
-	for part := range bytes.SplitSeq(wrong, []byte("\n---\n")) {
-		if bytes.Contains(part, []byte("hostPid")) {
-			if len(decode(part, &apps.DaemonSet{})) > 0 {
-				return
-			}
-		}
+	if _, errs := problems(t, bytes.Replace(text, []byte("hostPID: true"), []byte("hostPid: true"), 1)); len(errs) == 0 {
+		t.Error("hostPid passes for a field of a pod")
 	}
-	t.Error("hostPid passes for a field of a pod")
 }

@@ -18,7 +18,7 @@ install() {
 
 # 4 slots of 4096 tokens each.
 start() {
-  "$bin/engines" gguf "$work/tiny-llama.gguf" LICENSE
+  "$bin/engines" gguf "$work/tiny-llama.gguf"
   serve llama "$CACHE/llama.cpp-$llama/llama-server" -m "$work/tiny-llama.gguf" -a tiny-llama -c 16384 -np 4 -t 2 --metrics \
     --host 127.0.0.1 --port 8000
   ready llama http://127.0.0.1:8000/health ok

@@ -236,46 +236,43 @@ func serveEngine(ctx context.Context, address string) (collector.SourceOptions, 
 		return collector.SourceOptions{}, err
 	}
 	go func() { _ = engine.Run(ctx) }() // its only error is being started twice
-	if _, err := listen(address, &once{page: engine.Handler()}); err != nil {
-		return collector.SourceOptions{}, err
+	var pages [2]*endpoint.Endpoint
+	for i, page := range []struct {
+		address string
+		handler http.Handler
+	}{{address, engine.Handler()}, {"127.0.0.1:0", engine.KVBMHandler()}} {
+		at, err := listen(page.address, onceASecond(page.handler))
+		if err != nil {
+			return collector.SourceOptions{}, err
+		}
+		if pages[i], err = endpoint.Parse("http://" + at + "/metrics"); err != nil {
+			return collector.SourceOptions{}, err
+		}
 	}
-	kvbm, err := listen("127.0.0.1:0", &once{page: engine.KVBMHandler()})
-	if err != nil {
-		return collector.SourceOptions{}, err
-	}
-	engineAt, err := endpoint.Parse("http://" + address + "/metrics")
-	if err != nil {
-		return collector.SourceOptions{}, err
-	}
-	kvbmAt, err := endpoint.Parse("http://" + kvbm + "/metrics")
 	return collector.SourceOptions{
-		Targets:       collector.Targets{Engines: []*endpoint.Endpoint{engineAt}, KVBM: []*endpoint.Endpoint{kvbmAt}},
+		Targets:       collector.Targets{Engines: pages[:1], KVBM: pages[1:]},
 		BytesPerBlock: map[string]uint64{"": 2 << 20},
-	}, err
+	}, nil
 }
 
-// once makes a page of metrics once a second for all clients: one engine cannot answer for two hundred, and its time would be
+// onceASecond makes a page of metrics once a second for all clients: one engine cannot answer for two hundred, and its time would be
 // measured instead. It passes other requests through.
-type once struct {
-	page http.Handler
-	mu   sync.Mutex
-	made time.Time
-	last *httptest.ResponseRecorder
-}
-
-func (o *once) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.HasSuffix(r.URL.Path, "/metrics") {
-		o.page.ServeHTTP(w, r)
-		return
-	}
-	o.mu.Lock()
-	if time.Since(o.made) > time.Second {
-		o.last, o.made = httptest.NewRecorder(), time.Now()
-		o.page.ServeHTTP(o.last, r)
-	}
-	last := o.last
-	o.mu.Unlock()
-	maps.Copy(w.Header(), last.Header())
-	w.WriteHeader(last.Code)
-	_, _ = w.Write(last.Body.Bytes()) // a client that does not wait gets no page
+func onceASecond(page http.Handler) http.Handler {
+	var mu sync.Mutex
+	var made time.Time
+	var last *httptest.ResponseRecorder
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/metrics") {
+			page.ServeHTTP(w, r)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(made) > time.Second {
+			last, made = httptest.NewRecorder(), time.Now()
+			page.ServeHTTP(last, r)
+		}
+		maps.Copy(w.Header(), last.Header())
+		_, _ = w.Write(last.Body.Bytes()) // a client that does not wait gets no page
+	})
 }
