@@ -117,7 +117,7 @@ func TestPinGivesEveryImageItsDigest(t *testing.T) {
 		t.Error(fault)
 	}
 	if image := release.Services["sim-results"].Image; !strings.HasPrefix(image, "example/umascope/uma-load:1.2.3@sha256:") {
-		t.Errorf("results of the simulation are of %s, and not what .ci/proofs/native/images pushes", image)
+		t.Errorf("results of the simulation are of %s, and not what compose/images pushes", image)
 	}
 	if a, b := release.Services["prometheus"].Image, release.Services["sim-prometheus"].Image; a != b {
 		t.Errorf("%s and %s", a, b)
