@@ -30,7 +30,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/endpoint"
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -41,21 +41,21 @@ const gib = 1 << 30
 func main() {
 	hosts := flag.Int("hosts", 3, "machines")
 	still := flag.Bool("still", false, "only what is controlled runs on the machines")
-	engine := flag.String("engine", "", "address of an engine that all machines share; none if empty")
+	engineAddress := flag.String("engine", "", "address of an engine that all machines share; none if empty")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, *hosts, *still, *engine, os.Stdout); err != nil {
+	if err := serve(ctx, *hosts, *still, *engineAddress, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "machines:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(ctx context.Context, hosts int, still bool, engine string, addresses io.Writer) error {
+func serve(ctx context.Context, hosts int, still bool, engineAddress string, addresses io.Writer) error {
 	var sources collector.SourceOptions
-	if engine != "" {
+	if engineAddress != "" {
 		var err error
-		if sources, err = serveEngine(ctx, engine); err != nil {
+		if sources, err = serveEngine(ctx, engineAddress); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func newMachine(n int, still bool, sources collector.SourceOptions) (*machine, e
 	}
 	host.Advance(uptime)
 	m.seen = host.Collect()
-	m.seen.HTTP = endpoint.Transport() // to the engine, which is none of the machine's files
+	m.seen.HTTP = engine.Transport() // to the engine, which is none of the machine's files
 	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		m.seen.GPU.Close()
@@ -231,21 +231,21 @@ func serveEngine(ctx context.Context, address string) (collector.SourceOptions, 
 	config := sim.Default()
 	config.DecodeBase, config.DecodePerSequence, config.PrefillTokensPerSecond = 3*time.Millisecond, 100*time.Microsecond, 60000
 	config.KV.HostBytes, config.KV.DiskBytes, config.KV.Page = 8*gib, 32*gib, sim.KVBMv2
-	engine, err := sim.New(config)
+	simulated, err := sim.New(config)
 	if err != nil {
 		return collector.SourceOptions{}, err
 	}
-	go func() { _ = engine.Run(ctx) }() // its only error is being started twice
-	var pages [2]*endpoint.Endpoint
+	go func() { _ = simulated.Run(ctx) }() // its only error is being started twice
+	var pages [2]*engine.Endpoint
 	for i, page := range []struct {
 		address string
 		handler http.Handler
-	}{{address, engine.Handler()}, {"127.0.0.1:0", engine.KVBMHandler()}} {
+	}{{address, simulated.Handler()}, {"127.0.0.1:0", simulated.KVBMHandler()}} {
 		at, err := listen(page.address, onceASecond(page.handler))
 		if err != nil {
 			return collector.SourceOptions{}, err
 		}
-		if pages[i], err = endpoint.Parse("http://" + at + "/metrics"); err != nil {
+		if pages[i], err = engine.ParseEndpoint("http://" + at + "/metrics"); err != nil {
 			return collector.SourceOptions{}, err
 		}
 	}
