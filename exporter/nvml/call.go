@@ -62,10 +62,11 @@ const (
 	CallPCIeReceive       Call = "nvmlDeviceGetPcieThroughput_RX"
 )
 
-// reading is one row of the table of calls: the call, its interval, and where the answer goes.
-type reading struct {
+// deviceCall is one row of the table of calls: the call, its interval, and where the answer goes.
+type deviceCall struct {
 	call Call
-	// symbol must exist in the library before the call may be made: an unbound one ends the process.
+	// symbol must exist in the library before the call may be made: an unbound one ends the process. "" is the name of
+	// the call.
 	symbol string
 	// more are the further symbols of a call that makes several library calls.
 	more []string
@@ -74,9 +75,9 @@ type reading struct {
 	// every is how long an answer stays valid, 0 for this pass only.
 	every time.Duration
 	// needless reports that the answer would repeat a value that was already read; nil is never.
-	needless func(*draft) bool
-	// apply puts a successful answer into the draft, converted to base units.
-	apply func(*draft, Value)
+	needless func(*reading) bool
+	// apply puts a successful answer into the reading, converted to base units.
+	apply func(*reading, Value)
 	// fields marks answers whose parts succeed or fail singly.
 	fields bool
 	// list marks the process lists, which count only all together.
@@ -90,91 +91,91 @@ const marginAge = 10 * time.Second
 // slowAge is the maximum age of values that change only when an administrator changes them, or that count faults.
 const slowAge = 30 * time.Second
 
-// vitalReadings are made first in every pass: the device's identity, the holders of its memory, and where that memory
+// vitalCalls are made first in every pass: the device's identity, the holders of its memory, and where that memory
 // is. The memory ledger waits only for these. All take microseconds.
-func vitalReadings() []reading {
-	return []reading{
-		{call: CallUUID, symbol: "nvmlDeviceGetUUID", once: true, apply: func(d *draft, v Value) { d.UUID = v.Text }},
-		{call: CallName, symbol: "nvmlDeviceGetName", once: true, apply: func(d *draft, v Value) { d.Name = v.Text }},
-		{call: CallPCIInfo, symbol: "nvmlDeviceGetPciInfo", once: true, apply: func(d *draft, v Value) { d.PCIBusID = v.Text }},
-		{call: CallAddressingMode, symbol: "nvmlDeviceGetAddressingMode", once: true, apply: applyAddressing},
-		{call: CallNUMANode, symbol: "nvmlDeviceGetNumaNodeId", once: true, apply: applyNUMANode},
-		{call: CallC2CMode, symbol: "nvmlDeviceGetC2cModeInfoV", once: true, apply: func(d *draft, v Value) { d.evidence.C2C = v.Number != 0 }},
-		{call: CallMIGMode, symbol: "nvmlDeviceGetMigMode", every: slowAge, apply: applyMIGMode},
-		{call: CallComputeProcesses, symbol: "nvmlDeviceGetComputeRunningProcesses", apply: applyProcesses, list: true},
-		{call: CallGraphicsProcesses, symbol: "nvmlDeviceGetGraphicsRunningProcesses", apply: applyProcesses, list: true},
-		{call: CallMPSProcesses, symbol: "nvmlDeviceGetMPSComputeRunningProcesses", apply: applyProcesses, list: true},
-		{call: CallMemory, symbol: "nvmlDeviceGetMemoryInfo_v2", apply: applyMemory},
+func vitalCalls() []deviceCall {
+	return []deviceCall{
+		{call: CallUUID, once: true, apply: func(d *reading, v Value) { d.UUID = v.Text }},
+		{call: CallName, once: true, apply: func(d *reading, v Value) { d.Name = v.Text }},
+		{call: CallPCIInfo, once: true, apply: func(d *reading, v Value) { d.PCIBusID = v.Text }},
+		{call: CallAddressingMode, once: true, apply: applyAddressing},
+		{call: CallNUMANode, once: true, apply: applyNUMANode},
+		{call: CallC2CMode, once: true, apply: func(d *reading, v Value) { d.evidence.C2C = v.Number != 0 }},
+		{call: CallMIGMode, every: slowAge, apply: applyMIGMode},
+		{call: CallComputeProcesses, apply: applyProcesses, list: true},
+		{call: CallGraphicsProcesses, apply: applyProcesses, list: true},
+		{call: CallMPSProcesses, apply: applyProcesses, list: true},
+		{call: CallMemory, apply: applyMemory},
 	}
 }
 
-// valueReadings follow, the most important first, so that a call that hangs costs least.
+// valueCalls follow, the most important first, so that a call that hangs costs least.
 //
 // Three of them take nearly all of the time (H200, driver 580, asked once a second): energy 3.4 ms and the times of
 // clock events 1.2 ms, which one call for field values answers in 4.2 ms, and the margin, 0.9 ms. The driver answers
 // all others from memory, in 0.15 ms together. The cost of the links and of the parts of a partitioned GPU has not been
 // measured: the links are read rarely, and the parts only where there are some.
-func valueReadings() []reading {
-	return []reading{
-		eventReading(),
-		{call: CallTemperature, symbol: "nvmlDeviceGetTemperature", apply: func(d *draft, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
-		{call: CallPower, symbol: "nvmlDeviceGetPowerUsage", apply: func(d *draft, v Value) { d.PowerWatts = over(v.Number, milli) }},
-		{call: CallUtilization, symbol: "nvmlDeviceGetUtilizationRates", apply: applyUtilization},
-		{call: CallSMClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *draft, v Value) { d.SMClockHertz = times(v.Number, mega) }},
-		{call: CallSupportedEvents, symbol: "nvmlDeviceGetSupportedClocksEventReasons", once: true, apply: applySupportedEvents},
-		{call: CallSupportedThrottles, symbol: "nvmlDeviceGetSupportedClocksThrottleReasons", once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
-		{call: CallClockEvents, symbol: "nvmlDeviceGetCurrentClocksEventReasons", apply: applyClockEvents},
-		{call: CallClockThrottles, symbol: "nvmlDeviceGetCurrentClocksThrottleReasons", apply: applyClockEvents, needless: knowsClockEvents},
-		{call: CallFields, symbol: "nvmlDeviceGetFieldValues", apply: applyFields, fields: true},
-		{call: CallEnergy, symbol: "nvmlDeviceGetTotalEnergyConsumption", apply: func(d *draft, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
-		{call: CallPerformanceState, symbol: "nvmlDeviceGetPerformanceState", apply: applyPerformanceState},
-		{call: CallMemoryClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *draft, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
-		{call: CallPowerLimit, symbol: "nvmlDeviceGetEnforcedPowerLimit", apply: func(d *draft, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
-		{call: CallMargin, symbol: "nvmlDeviceGetMarginTemperature", apply: applyMargin, every: marginAge},
+func valueCalls() []deviceCall {
+	return []deviceCall{
+		eventCall(),
+		{call: CallTemperature, apply: func(d *reading, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
+		{call: CallPower, apply: func(d *reading, v Value) { d.PowerWatts = over(v.Number, milli) }},
+		{call: CallUtilization, apply: applyUtilization},
+		{call: CallSMClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.SMClockHertz = times(v.Number, mega) }},
+		{call: CallSupportedEvents, once: true, apply: applySupportedEvents},
+		{call: CallSupportedThrottles, once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
+		{call: CallClockEvents, apply: applyClockEvents},
+		{call: CallClockThrottles, apply: applyClockEvents, needless: knowsClockEvents},
+		{call: CallFields, apply: applyFields, fields: true},
+		{call: CallEnergy, apply: func(d *reading, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
+		{call: CallPerformanceState, apply: applyPerformanceState},
+		{call: CallMemoryClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
+		{call: CallPowerLimit, apply: func(d *reading, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
+		{call: CallMargin, apply: applyMargin, every: marginAge},
 		{call: CallLimitFields, symbol: "nvmlDeviceGetFieldValues", once: true, apply: applyLimitFields, fields: true},
 		{call: CallThresholdShutdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitShutdown), needless: knowsMargin},
 		{call: CallThresholdSlowdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitSlowdown), needless: knowsMargin},
 		{call: CallThresholdOperating, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitOperating), needless: knowsMargin},
-		{call: CallEncoder, symbol: "nvmlDeviceGetEncoderUtilization", apply: func(d *draft, v Value) { d.EncoderRatio = over(v.Number, percent) }},
-		{call: CallDecoder, symbol: "nvmlDeviceGetDecoderUtilization", apply: func(d *draft, v Value) { d.DecoderRatio = over(v.Number, percent) }},
-		{call: CallFan, symbol: "nvmlDeviceGetFanSpeed", apply: func(d *draft, v Value) { d.FanRatio = over(v.Number, percent) }},
-		{call: CallVBIOS, symbol: "nvmlDeviceGetVbiosVersion", once: true, apply: func(d *draft, v Value) { d.VBIOS = v.Text }},
-		{call: CallSMClockMax, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *draft, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
-		{call: CallMIGDevices, symbol: "nvmlDeviceGetMigDeviceHandleByIndex", more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID", "nvmlDeviceGetName",
+		{call: CallEncoder, apply: func(d *reading, v Value) { d.EncoderRatio = over(v.Number, percent) }},
+		{call: CallDecoder, apply: func(d *reading, v Value) { d.DecoderRatio = over(v.Number, percent) }},
+		{call: CallFan, apply: func(d *reading, v Value) { d.FanRatio = over(v.Number, percent) }},
+		{call: CallVBIOS, once: true, apply: func(d *reading, v Value) { d.VBIOS = v.Text }},
+		{call: CallSMClockMax, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *reading, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
+		{call: CallMIGDevices, more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID", "nvmlDeviceGetName",
 			"nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetMemoryInfo_v2"}, apply: applyInstances, needless: notPartitioned},
 		{call: CallMIGProcesses, symbol: "nvmlDeviceGetMigDeviceHandleByIndex", more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID",
 			"nvmlDeviceGetComputeRunningProcesses"}, apply: applyInstanceProcesses, needless: knowsInstanceProcesses},
 		{call: CallLinkFields, symbol: "nvmlDeviceGetFieldValues", every: slowAge, apply: applyLinkFields, fields: true, needless: hasNoLink},
-		{call: CallPCIeGeneration, symbol: "nvmlDeviceGetCurrPcieLinkGeneration", every: slowAge, apply: func(d *draft, v Value) { d.PCIeGeneration = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeLanes, symbol: "nvmlDeviceGetCurrPcieLinkWidth", every: slowAge, apply: func(d *draft, v Value) { d.PCIeLanes = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeGenerationMax, symbol: "nvmlDeviceGetMaxPcieLinkGeneration", once: true, apply: func(d *draft, v Value) { d.PCIeGenerationMax = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeLanesMax, symbol: "nvmlDeviceGetMaxPcieLinkWidth", once: true, apply: func(d *draft, v Value) { d.PCIeLanesMax = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeGeneration, every: slowAge, apply: func(d *reading, v Value) { d.PCIeGeneration = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanes, every: slowAge, apply: func(d *reading, v Value) { d.PCIeLanes = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeGenerationMax, once: true, apply: func(d *reading, v Value) { d.PCIeGenerationMax = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanesMax, once: true, apply: func(d *reading, v Value) { d.PCIeLanesMax = times(v.Number, 1) }, needless: hasNoLink},
 	}
 }
 
-// eventReading is the one call that works for a lost device.
-func eventReading() reading {
-	return reading{call: CallXIDErrors, symbol: "nvmlDeviceRegisterEvents",
+// eventCall is the one call that works for a lost device.
+func eventCall() deviceCall {
+	return deviceCall{call: CallXIDErrors, symbol: "nvmlDeviceRegisterEvents",
 		more:  []string{"nvmlEventSetCreate", "nvmlEventSetWait", "nvmlEventSetFree", "nvmlDeviceGetSupportedEventTypes"},
 		apply: applyXIDErrors}
 }
 
-// trafficReadings come last, if enabled: for each of them the driver counts for 20 ms. The fields that count bytes
+// trafficCalls come last, if enabled: for each of them the driver counts for 20 ms. The fields that count bytes
 // without that cost (197 and 198) are no substitute, since nvml.h lets them wrap at any time.
-func trafficReadings() []reading {
-	return []reading{
-		{call: CallPCIeTransmit, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *draft, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
-		{call: CallPCIeReceive, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *draft, v Value) { d.PCIeReceiveBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+func trafficCalls() []deviceCall {
+	return []deviceCall{
+		{call: CallPCIeTransmit, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+		{call: CallPCIeReceive, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeReceiveBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
 	}
 }
 
 // table is every call in calling order.
-type table struct{ vital, values, events []reading }
+type table struct{ vital, values, events []deviceCall }
 
 func newTable(traffic bool) table {
-	t := table{vitalReadings(), valueReadings(), []reading{eventReading()}}
+	t := table{vitalCalls(), valueCalls(), []deviceCall{eventCall()}}
 	if traffic {
-		t.values = append(t.values, trafficReadings()...)
+		t.values = append(t.values, trafficCalls()...)
 	}
 	return t
 }

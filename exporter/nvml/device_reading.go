@@ -24,8 +24,8 @@ const (
 	limitShutdown  = "shutdown"  // above it the device may switch itself off
 )
 
-// draft is a device that is being read, with the values from which the rest is derived.
-type draft struct {
+// reading is a device that is being read, with the values from which the rest is derived.
+type reading struct {
 	Device
 	evidence        Evidence
 	lists           int // process lists of this pass that are read or cannot exist
@@ -38,17 +38,17 @@ type draft struct {
 	thresholds      map[string]float64 // absolute degrees by limit, of parts without that scale
 }
 
-func newDraft(index int, options ReaderOptions) draft {
-	return draft{
+func newReading(index int, options ReaderOptions) reading {
+	return reading{
 		Device: Device{Index: index, Supported: map[Call]bool{},
 			Architecture: cmp.Or(options.Architecture, ArchitectureUnset)},
 		evidence: Evidence{Memory: Unknown, PoolBytes: options.PoolBytes},
 	}
 }
 
-// device returns the values read so far, with the derived values. It shares maps and lists with the draft: those are
+// device returns the values read so far, with the derived values. It shares maps and lists with the reading: those are
 // replaced and never changed once they are in it, except the process list, which is shown only when it is complete.
-func (d *draft) device() Device {
+func (d *reading) device() Device {
 	c := d.Device
 	c.ProcessesRead = d.listed()
 	if !c.ProcessesRead {
@@ -65,13 +65,13 @@ func (d *draft) device() Device {
 }
 
 // listed reports whether the process lists are complete: one was read and none failed.
-func (d *draft) listed() bool { return d.lists == listCount && d.listsRead > 0 }
+func (d *reading) listed() bool { return d.lists == listCount && d.listsRead > 0 }
 
 const listCount = 3
 
 // decideArchitecture classifies the device once there is evidence and then keeps the result, as with an override: a
 // call that fails for a moment must not move a device to another class.
-func (d *draft) decideArchitecture() {
+func (d *reading) decideArchitecture() {
 	if d.Architecture == ArchitectureUnset {
 		d.evidence.Name = d.Name
 		d.Architecture = Classify(d.evidence)
@@ -81,7 +81,7 @@ func (d *draft) decideArchitecture() {
 // margins are the degrees left below each limit. Parts since Ada give the margin on a scale of
 // their own (T.Limit, 0 at the highest operating temperature, limits beyond it below 0); older
 // ones give the limits in degrees (gpu thresholds in nvml.h).
-func (d *draft) margins() map[string]float64 {
+func (d *reading) margins() map[string]float64 {
 	margins := map[string]float64{}
 	switch {
 	case d.marginCelsius != nil:
@@ -122,12 +122,12 @@ func clockEvents() []clockEvent {
 	}
 }
 
-func applyAddressing(d *draft, v Value) {
+func applyAddressing(d *reading, v Value) {
 	mode := AddressingMode(v.Number)
 	d.evidence.Addressing = &mode
 }
 
-func applyNUMANode(d *draft, v Value) {
+func applyNUMANode(d *reading, v Value) {
 	if v.Number < math.MaxUint32 { // all ones: no node
 		d.evidence.NUMANode = &v.Number
 		d.NUMANode = new(int(v.Number))
@@ -136,7 +136,7 @@ func applyNUMANode(d *draft, v Value) {
 
 // applyProcesses merges a list into those before it. A process can be in several lists with the
 // same memory, so the largest value counts, never the sum.
-func applyProcesses(d *draft, v Value) {
+func applyProcesses(d *reading, v Value) {
 	d.listsRead++
 	for _, p := range v.Processes {
 		at, found := slices.BinarySearchFunc(d.Processes, p.PID, func(q Process, pid uint32) int { return cmp.Compare(q.PID, pid) })
@@ -148,7 +148,7 @@ func applyProcesses(d *draft, v Value) {
 	}
 }
 
-func applyMemory(d *draft, v Value) {
+func applyMemory(d *reading, v Value) {
 	d.evidence.MemoryTotalBytes = v.Numbers["total"]
 	d.MemoryTotalBytes = named(v, "total")
 	d.MemoryUsedBytes = named(v, "used")
@@ -156,7 +156,7 @@ func applyMemory(d *draft, v Value) {
 	d.MemoryReservedBytes = named(v, "reserved")
 }
 
-func applyUtilization(d *draft, v Value) {
+func applyUtilization(d *reading, v Value) {
 	if n, ok := v.Numbers["gpu"]; ok {
 		d.UtilizationRatio = over(n, percent)
 	}
@@ -166,22 +166,22 @@ func applyUtilization(d *draft, v Value) {
 }
 
 // applyPerformanceState leaves out 32, the driver's value for "unknown".
-func applyPerformanceState(d *draft, v Value) {
+func applyPerformanceState(d *reading, v Value) {
 	if v.Number <= 15 {
 		d.PerformanceState = times(v.Number, 1)
 	}
 }
 
-func applySupportedEvents(d *draft, v Value) { d.supportedEvents = &v.Number }
+func applySupportedEvents(d *reading, v Value) { d.supportedEvents = &v.Number }
 
-func applyClockEvents(d *draft, v Value) {
+func applyClockEvents(d *reading, v Value) {
 	d.activeEvents = &v.Number
 	d.seenEvents |= v.Number
 }
 
 // clockEventActive is the mask of reasons by name. For a device that does not report its supported reasons, these are
 // the reasons that it has ever given or whose time it counts: a 0 for an unsupported reason would be invented.
-func (d *draft) clockEventActive() map[string]bool {
+func (d *reading) clockEventActive() map[string]bool {
 	if d.activeEvents == nil {
 		return nil
 	}
@@ -199,7 +199,7 @@ func (d *draft) clockEventActive() map[string]bool {
 	return active
 }
 
-func applyFields(d *draft, v Value) {
+func applyFields(d *reading, v Value) {
 	if n, ok := v.Numbers["energy"]; ok {
 		d.EnergyJoules = over(n, milli)
 	}
@@ -214,12 +214,12 @@ func applyFields(d *draft, v Value) {
 		"remapped_uncorrectable": "uncorrectable", "remapped_pending": "pending", "remapped_failed": "failed"})
 }
 
-func applyMargin(d *draft, v Value) {
+func applyMargin(d *reading, v Value) {
 	margin := float64(int64(v.Number))
 	d.marginCelsius = &margin
 }
 
-func applyLimitFields(d *draft, v Value) {
+func applyLimitFields(d *reading, v Value) {
 	d.marginLimits = map[string]float64{}
 	for _, limit := range []string{limitOperating, limitSlowdown, limitShutdown} {
 		if n, ok := v.Numbers[limit]; ok {
@@ -228,18 +228,18 @@ func applyLimitFields(d *draft, v Value) {
 	}
 }
 
-func applyThreshold(limit string) func(*draft, Value) {
-	return func(d *draft, v Value) {
+func applyThreshold(limit string) func(*reading, Value) {
+	return func(d *reading, v Value) {
 		thresholds := map[string]float64{limit: float64(v.Number)}
 		maps.Copy(thresholds, d.thresholds)
 		d.thresholds = thresholds
 	}
 }
 
-func knowsSupportedEvents(d *draft) bool { return d.supportedEvents != nil }
-func knowsClockEvents(d *draft) bool     { return d.activeEvents != nil }
-func knowsEnergy(d *draft) bool          { return d.EnergyJoules != nil }
-func knowsMargin(d *draft) bool          { return d.marginCelsius != nil }
+func knowsSupportedEvents(d *reading) bool { return d.supportedEvents != nil }
+func knowsClockEvents(d *reading) bool     { return d.activeEvents != nil }
+func knowsEnergy(d *reading) bool          { return d.EnergyJoules != nil }
+func knowsMargin(d *reading) bool          { return d.marginCelsius != nil }
 
 func times(n uint64, factor float64) *float64 {
 	value := float64(n) * factor

@@ -67,15 +67,15 @@ func TestWhatADeviceLacksIsAbsentAndSaidToBeUnsupported(t *testing.T) {
 			t.Errorf("%s is %v", name, v.Field(i))
 		}
 	}
-	for _, r := range allReadings() {
+	for _, r := range allCalls() {
 		if supported, said := d.Supported[r.call]; supported || said == slices.Contains(partitionCalls(), r.call) {
 			t.Errorf("%s: supported %v, said %v", r.call, supported, said)
 		}
 	}
 }
 
-// allReadings is the table without what has to be asked for.
-func allReadings() []reading {
+// allCalls is the table without what has to be asked for.
+func allCalls() []deviceCall {
 	all := newTable(false)
 	return append(all.vital, all.values...)
 }

@@ -7,17 +7,17 @@ const maxInstances = 64
 
 // applyMIGMode applies whether the GPU is partitioned (Multi-Instance GPU). It can change while the library is open:
 // since Hopper that takes no reset.
-func applyMIGMode(d *draft, v Value) {
+func applyMIGMode(d *reading, v Value) {
 	d.evidence.MIG = v.Number != 0
 	d.MIGEnabled = new(v.Number != 0)
 }
 
-func applyInstances(d *draft, v Value) {
+func applyInstances(d *reading, v Value) {
 	d.Instances, d.InstancesRead = v.Instances, true
 }
 
 // applyInstanceProcesses adds the lists of the instances to their instances.
-func applyInstanceProcesses(d *draft, v Value) {
+func applyInstanceProcesses(d *reading, v Value) {
 	instances := slices.Clone(d.Instances)
 	for i := range instances {
 		at := slices.IndexFunc(v.Instances, func(o Instance) bool { return o.UUID == instances[i].UUID })
@@ -30,7 +30,7 @@ func applyInstanceProcesses(d *draft, v Value) {
 
 // attributed returns the instances with their processes, from the list of the whole GPU if that has the instance of
 // each process.
-func (d *draft) attributed() []Instance {
+func (d *reading) attributed() []Instance {
 	if len(d.Instances) == 0 || !d.saysInstances() {
 		return d.Instances
 	}
@@ -42,7 +42,7 @@ func (d *draft) attributed() []Instance {
 }
 
 // saysInstances reports whether the list of the whole GPU is complete and has the instance of each process.
-func (d *draft) saysInstances() bool {
+func (d *reading) saysInstances() bool {
 	return d.listed() && !slices.ContainsFunc(d.Processes, func(p Process) bool {
 		return p.GPUInstance == nil || p.ComputeInstance == nil
 	})
@@ -59,9 +59,9 @@ func (i Instance) runs(processes []Process) []Process {
 	return mine
 }
 
-func notPartitioned(d *draft) bool { return d.MIGEnabled == nil || !*d.MIGEnabled }
+func notPartitioned(d *reading) bool { return d.MIGEnabled == nil || !*d.MIGEnabled }
 
 // knowsInstanceProcesses reports whether the list of the whole GPU makes the lists of single instances unnecessary.
-func knowsInstanceProcesses(d *draft) bool {
+func knowsInstanceProcesses(d *reading) bool {
 	return notPartitioned(d) || len(d.Instances) == 0 || d.saysInstances()
 }

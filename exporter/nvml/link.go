@@ -5,9 +5,9 @@ const maxLinks = 36
 
 // hasNoLink reports that the GPU is part of the processor: the driver then gives a placeholder for its link, generation
 // 1 and one lane, on GB10.
-func hasNoLink(d *draft) bool { return d.Architecture.InPool() }
+func hasNoLink(d *reading) bool { return d.Architecture.InPool() }
 
-func applyLinkFields(d *draft, v Value) {
+func applyLinkFields(d *reading, v Value) {
 	d.PCIeReplays = named(v, fieldPCIeReplays)
 	d.NVLinks = v.Links
 }

@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -36,7 +37,7 @@ func newLive(library nvml.Interface) *live {
 	functions[CallXIDErrors] = l.events.read
 	all := newTable(true)
 	for _, r := range append(all.vital, all.values...) {
-		l.rows[r.call] = liveRow{append([]string{r.symbol}, r.more...), functions[r.call]}
+		l.rows[r.call] = liveRow{append([]string{cmp.Or(r.symbol, string(r.call))}, r.more...), functions[r.call]}
 	}
 	return l
 }

@@ -66,7 +66,7 @@ func (p *Pass) Snapshot(ctx context.Context) (Snapshot, error) {
 	}
 	b := p.beginning
 	snapshot := Snapshot{DriverVersion: b.library.driverVersion, CUDAVersion: b.library.cudaVersion,
-		DeviceCount: len(b.library.units)}
+		DeviceCount: len(b.library.devices)}
 	var errs []error
 	for _, r := range b.reads {
 		err := arrived(ctx, r.done)

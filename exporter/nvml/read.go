@@ -2,15 +2,15 @@ package nvml
 
 import "time"
 
-// read is one pass over one device. Everything except the channels is guarded by the unit's mutex.
+// read is one pass over one device. Everything except the channels is guarded by the mutex of the device.
 type read struct {
-	unit   *unit
+	of     *device
 	listed chan struct{} // closed when process lists and identity are in, or will not come
 	done   chan struct{} // closed when no more will come
 
-	draft draft
-	call  Call // the call that the thread is in, or was last in
-	since time.Time
+	reading reading
+	call    Call // the call that the thread is in, or was last in
+	since   time.Time
 	// number counts the calls; overdue is the number of the call for which a caller's wait timed out.
 	number, overdue int
 	listedClosed    bool
@@ -19,18 +19,18 @@ type read struct {
 
 // device is what has been read so far.
 func (r *read) device() Device {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
-	return r.draft.device()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	return r.reading.device()
 }
 
 // waitedInVain returns the device to a caller that stops waiting for its lists. Other callers may still get them, but a
 // read that is in the same call at the next pass counts as hung.
 func (r *read) waitedInVain() Device {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	r.overdue = r.number
-	device := r.draft.device()
+	device := r.reading.device()
 	if !device.ProcessesRead {
 		device.Hung, device.Since = r.call, r.since
 	}
@@ -39,14 +39,14 @@ func (r *read) waitedInVain() Device {
 
 // abandon ends the read with what was read: the pass has run out of time.
 func (r *read) abandon() {
-	r.unit.mu.Lock()
-	defer r.unit.mu.Unlock()
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
 	r.giveUp()
 }
 
 func (r *read) giveUp() {
 	if !r.over {
-		r.draft.Hung, r.draft.Since = r.call, r.since
+		r.reading.Hung, r.reading.Since = r.call, r.since
 		r.finish()
 	}
 }

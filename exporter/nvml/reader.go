@@ -51,7 +51,7 @@ type Reader struct {
 // library is the state of the open library, valid until it must be opened again.
 type library struct {
 	driverVersion, cudaVersion string
-	units                      []*unit
+	devices                    []*device
 	opened                     time.Time
 	lost                       bool
 }
@@ -135,9 +135,9 @@ func (r *Reader) startLate(b *beginning) error {
 }
 
 func (r *Reader) startReads(l *library) []*read {
-	reads := make([]*read, len(l.units))
-	for i, u := range l.units {
-		reads[i] = u.start(func(Return) { r.lose(l) })
+	reads := make([]*read, len(l.devices))
+	for i, d := range l.devices {
+		reads[i] = d.start(func(Return) { r.lose(l) })
 	}
 	return reads
 }
@@ -168,7 +168,7 @@ func (r *Reader) open(b *beginning, before *library) {
 		b.err = fmt.Errorf("%w: %v", ErrUnavailable, code)
 	default:
 		// A driver without devices lists devices that are added later only when it is opened again.
-		if b.library = library; len(library.units) == 0 {
+		if b.library = library; len(library.devices) == 0 {
 			r.loseLocked(library)
 		}
 	}
@@ -193,18 +193,18 @@ func (r *Reader) load() (*library, Return) {
 		l.cudaVersion = fmt.Sprintf("%d.%d", v.Number/1000, v.Number%1000/10)
 	}
 	for index := range min(count, maxDevices) {
-		l.units = append(l.units, newUnit(index, r.driver, r.table, r.options))
+		l.devices = append(l.devices, newDevice(index, r.driver, r.table, r.options))
 	}
 	return l, Success
 }
 
 // succeed passes the devices' former identities on. If their number has changed, the devices cannot be matched.
 func (l *library) succeed(before *library) {
-	if len(l.units) != len(before.units) {
+	if len(l.devices) != len(before.devices) {
 		return
 	}
-	for i, u := range l.units {
-		u.succeed(before.units[i])
+	for i, d := range l.devices {
+		d.succeed(before.devices[i])
 	}
 }
 
@@ -236,8 +236,8 @@ func (r *Reader) backOff() {
 
 // busy reports whether a thread is inside a call on any device. The library is not shut down under it.
 func (l *library) busy() bool {
-	for _, u := range l.units {
-		if u.busy() {
+	for _, d := range l.devices {
+		if d.busy() {
 			return true
 		}
 	}
@@ -257,8 +257,8 @@ func (r *Reader) Close() {
 	}
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
-	for _, u := range l.units {
-		if !u.idle(timer.C) {
+	for _, d := range l.devices {
+		if !d.idle(timer.C) {
 			return
 		}
 	}

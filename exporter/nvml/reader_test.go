@@ -123,7 +123,7 @@ func TestProcessesDoNotWaitForTheOtherValues(t *testing.T) {
 	})
 }
 
-func TestReaderThatIsOpeningForEverBlocksNobody(t *testing.T) {
+func TestReaderThatIsOpeningForEverBlocksNoCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(1)
 		release := f.block(System, CallInit)
