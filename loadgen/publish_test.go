@@ -3,6 +3,7 @@ package loadgen
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,14 +82,23 @@ func TestRunsArePublishedAndVerified(t *testing.T) {
 	}
 }
 
-// TestEveryFlagOfARunIsToldOrNot: one that is new says in package publish whether packs tell its value.
-func TestEveryFlagOfARunIsToldOrNot(t *testing.T) {
+// hiddenFlags are the flags of runs of whose values a pack shows figures only.
+var hiddenFlags = []string{
+	"api-key-file", "ca-file", "header", "capture", "container", "engine-log", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address", "web.allow-host", "web.config.file", "telemetry-config",
+	"before", "after", "grace", "telemetry-interval", "requests", "duration", "warmup", "ramp", "seed", "rank", "world", "start-at", "clients", "active-conversations",
+	"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
+	"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
+	"web.linger", "save-outputs", "save-prompts", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "tolerance", "pause", "stop-error-rate",
+	"same-prompts", "repeat-of",
+}
+
+// TestEveryFlagOfARunIsShownOrHidden in packs: a new one is added to publish.ShownFlags or to hiddenFlags.
+func TestEveryFlagOfARunIsShownOrHidden(t *testing.T) {
 	line := newCommandLine(&strings.Builder{})
-	known := publish.JudgedFlags()
 	for _, verb := range []string{line.run.FullCommand(), line.sweep.FullCommand(), line.record.verb.FullCommand()} {
 		for _, f := range line.app.GetCommand(verb).Model().Flags {
-			if told, judged := known[f.Name]; !judged {
-				t.Errorf("%s --%s: judge it in publish/label.go (%v)", verb, f.Name, told)
+			if slices.Contains(publish.ShownFlags(), f.Name) == slices.Contains(hiddenFlags, f.Name) {
+				t.Errorf("%s --%s: add it to publish.ShownFlags or to hiddenFlags", verb, f.Name)
 			}
 		}
 	}

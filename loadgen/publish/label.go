@@ -67,37 +67,13 @@ func (c *cleaner) seriesLabel(name, value string) string {
 	}
 }
 
-// shownFlags returns the flags of runs whose values describe what was measured and do not identify the machine; texts
-// among the values are still scrubbed. The values of other flags are replaced; equal values stay equal.
-func shownFlags() []string {
+// ShownFlags returns the flags of runs whose values describe what was measured and do not identify the machine; texts
+// among the values are still scrubbed. Of other flags figures are kept and texts replaced; equal values stay equal.
+func ShownFlags() []string {
 	return []string{
 		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
 		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log-level", "over", "search", "rate", "concurrency", "format",
 	}
-}
-
-// hiddenFlags returns the other known flags of runs. Figures among their values are kept.
-func hiddenFlags() []string {
-	return []string{
-		"api-key-file", "ca-file", "header", "capture", "container", "engine-log", "extra-body", "out", "result", "run-id", "stop", "trace", "url", "web.listen-address", "web.allow-host", "web.config.file", "telemetry-config",
-		"before", "after", "grace", "telemetry-interval", "requests", "duration", "warmup", "ramp", "seed", "rank", "world", "start-at", "clients", "active-conversations",
-		"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
-		"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
-		"web.linger", "save-outputs", "save-prompts", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "tolerance", "pause", "stop-error-rate",
-		"same-prompts", "repeat-of",
-	}
-}
-
-// JudgedFlags returns all known flags of runs by name, and whether a pack shows their values, including texts.
-func JudgedFlags() map[string]bool {
-	judged := map[string]bool{}
-	for _, name := range hiddenFlags() {
-		judged[name] = false
-	}
-	for _, name := range shownFlags() {
-		judged[name] = true
-	}
-	return judged
 }
 
 // flag cleans a flag of the command line that made the run.
@@ -113,7 +89,7 @@ func (c *cleaner) flag(name, value string) string {
 		return c.run(value)
 	case name == "container":
 		return c.identity(KindContainer, value)
-	case slices.Contains(shownFlags(), name):
+	case slices.Contains(ShownFlags(), name):
 		return c.text(value)
 	default:
 		return c.anything(value)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -32,30 +33,8 @@ func (b *builder) writeSheet(name string, s render.Sheet) error {
 	return b.write(name, func(w io.Writer) error { return render.CSV(w, s) })
 }
 
-// figure is a metric of one source: measured, or reported by an engine.
-type figure struct {
-	compare.Metric
-	reported bool
-}
-
-func (f figure) of(r compare.Run) (float64, bool) {
-	v, known := r.Metrics[f.Name]
-	return v, known && slices.Contains(r.EngineReported, f.Name) == f.reported
-}
-
 // figures returns the figures of any run, in the order of the table of metrics.
-func (b *builder) figures() []figure {
-	var all []figure
-	for _, m := range compare.Table() {
-		for _, reported := range []bool{false, true} {
-			f := figure{m, reported}
-			if slices.ContainsFunc(b.runs, func(r compare.Run) bool { _, known := f.of(r); return known }) {
-				all = append(all, f)
-			}
-		}
-	}
-	return all
-}
+func (b *builder) figures() []comparison.SourcedMetric { return comparison.SourcedMetrics(b.runs) }
 
 // labelNames returns the labels of all runs that have no column of their own.
 func (b *builder) labelNames() []string {
@@ -81,7 +60,7 @@ func (b *builder) runsTable() render.Sheet {
 		s.Header = append(s.Header, "label_"+name)
 	}
 	for _, f := range figures {
-		s.Header = append(s.Header, f.column())
+		s.Header = append(s.Header, f.Column())
 	}
 	var rows [][]any
 	for _, r := range b.runs {
@@ -93,27 +72,12 @@ func (b *builder) runsTable() render.Sheet {
 			row = append(row, r.Labels[name])
 		}
 		for _, f := range figures {
-			row = append(row, number(f.of(r)))
+			row = append(row, f.Of(r))
 		}
 		rows = append(rows, row)
 	}
 	s.Rows = render.Rows(rows)
 	return s
-}
-
-// column returns the heading of a metric; engine-reported values have a column of their own.
-func (f figure) column() string {
-	if f.reported {
-		return f.Name + " (engine reported)"
-	}
-	return f.Name
-}
-
-func number(v float64, known bool) any {
-	if !known {
-		return nil
-	}
-	return v
 }
 
 func moment8601(at time.Time) any {
@@ -162,15 +126,15 @@ func (b *builder) summaryTable() render.Sheet {
 		for _, f := range b.figures() {
 			var values []float64
 			for _, r := range c.runs {
-				if v, known := f.of(r); known {
-					values = append(values, v)
+				if v := f.Of(r); v != nil {
+					values = append(values, *v)
 				}
 			}
 			d, err := stats.Describe(values)
 			if err != nil {
 				continue // no values to describe
 			}
-			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.reported, d.N, d.Mean, d.SD, d.PopulationSD, d.CV, d.Median, d.Min, d.Max)
+			row := append(anys(c.within), c.arm, f.Name, string(f.Unit), f.EngineReported, d.N, d.Mean, d.SD, d.PopulationSD, d.CV, d.Median, d.Min, d.Max)
 			var low, high any
 			if interval, err := stats.MeanInterval(values, 0.95); err == nil {
 				low, high = interval.Low, interval.High
@@ -236,16 +200,15 @@ func (b *builder) pairsOf(head []any, stratum compare.Stratum, pair compare.Pair
 			continue
 		}
 		for _, f := range b.figures() {
-			from, known := f.of(*x)
-			to, both := f.of(*y)
-			if !known || !both {
+			from, to := f.Of(*x), f.Of(*y)
+			if from == nil || to == nil {
 				continue
 			}
 			var ratio any
-			if from != 0 {
-				ratio = to / from
+			if *from != 0 {
+				ratio = *to / *from
 			}
-			rows = append(rows, append(slices.Clone(head), "pair", i+1, x.ID, y.ID, f.Name, string(f.Unit), f.reported, from, to, to-from, ratio, nil, nil))
+			rows = append(rows, append(slices.Clone(head), "pair", i+1, x.ID, y.ID, f.Name, string(f.Unit), f.EngineReported, from, to, *to-*from, ratio, nil, nil))
 		}
 	}
 	return rows

@@ -11,6 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/rundir"
 
 	"github.com/umascope/umascope/loadgen/stats"
@@ -42,10 +43,10 @@ func (s *Runs) WriteWorkbook(w io.Writer) error {
 	return render.XLSX(w, append(sheets, s.parameterSheet())...)
 }
 
-// figureColumn is a figure in a workbook. Its name includes the unit.
+// figureColumn is a figure in a workbook. Its name includes the unit; an absent value is nil.
 type figureColumn struct {
 	name string
-	of   func(figuresOfRun) (float64, bool)
+	of   func(figuresOfRun) *float64
 }
 
 // figuresOfRun is a run with its flat figures.
@@ -66,32 +67,15 @@ func (s *Runs) withFigures() []figuresOfRun {
 // itself have columns of their own.
 func (s *Runs) columns() []figureColumn {
 	var columns []figureColumn
-	runs := s.withFigures()
-	add := func(c figureColumn) {
-		if slices.ContainsFunc(runs, func(r figuresOfRun) bool { _, there := c.of(r); return there }) {
-			columns = append(columns, c)
-		}
+	var observed []compare.Run
+	for _, r := range s.runs {
+		observed = append(observed, r.Observation())
 	}
-	for _, m := range compare.Table() {
-		for _, engine := range []bool{false, true} {
-			name := m.Name
-			if engine {
-				name += " (engine reported)"
-			}
-			add(figureColumn{name, func(r figuresOfRun) (float64, bool) {
-				v, there := r.observed.Metrics[m.Name]
-				return v, there && slices.Contains(r.observed.EngineReported, m.Name) == engine
-			}})
-		}
+	for _, m := range comparison.SourcedMetrics(observed) {
+		columns = append(columns, figureColumn{m.Column(), func(r figuresOfRun) *float64 { return m.Of(r.observed) }})
 	}
 	for i, c := range s.runs[0].Summary.Computed() {
-		columns = append(columns, figureColumn{c.Name, func(r figuresOfRun) (float64, bool) {
-			v := r.Summary.Computed()[i].Value
-			if v == nil {
-				return 0, false
-			}
-			return *v, true
-		}})
+		columns = append(columns, figureColumn{c.Name, func(r figuresOfRun) *float64 { return r.Summary.Computed()[i].Value }})
 	}
 	return columns
 }
@@ -105,11 +89,7 @@ func headerOf(columns []figureColumn, before ...string) []string {
 
 func rowOf(r figuresOfRun, columns []figureColumn, before ...any) []any {
 	for _, c := range columns {
-		if v, there := c.of(r); there {
-			before = append(before, v)
-		} else {
-			before = append(before, nil)
-		}
+		before = append(before, c.of(r))
 	}
 	return before
 }
@@ -180,37 +160,24 @@ func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
 	for _, r := range c.runs {
 		rows = append(rows, rowOf(r, columns, r.observed.ID, stateOfRun(r.Run)))
 		for i, column := range columns {
-			if v, there := column.of(r); there && r.observed.Valid {
-				samples[i] = append(samples[i], v)
+			if v := column.of(r); v != nil && r.observed.Valid {
+				samples[i] = append(samples[i], *v)
 			}
 		}
 	}
 	rows = append(rows, nil)
-	for _, f := range []struct {
-		name string
-		of   func([]float64) any
-	}{
-		{"n", func(x []float64) any { return len(x) }},
-		{"mean", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return &d.Mean }) }},
-		{"sd", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return d.SD }) }},
-		{"median", func(x []float64) any { return statistic(x, func(d stats.Description) *float64 { return &d.Median }) }},
-	} {
-		row := []any{f.name, "valid runs"}
-		for _, x := range samples {
-			row = append(row, f.of(x))
+	statistics := [][]any{{"n", "valid runs"}, {"mean", "valid runs"}, {"sd", "valid runs"}, {"median", "valid runs"}}
+	for _, x := range samples {
+		n, mean, sd, median := any(len(x)), any(nil), any(nil), any(nil)
+		if d, err := stats.Describe(x); err == nil { // an error means that there are too few values
+			mean, sd, median = d.Mean, d.SD, d.Median
 		}
-		rows = append(rows, row)
+		for i, cell := range []any{n, mean, sd, median} {
+			statistics[i] = append(statistics[i], cell)
+		}
 	}
+	rows = append(rows, statistics...)
 	return render.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: render.Rows(rows)}
-}
-
-// statistic returns a statistic of the values, or an empty cell if there are too few values for it.
-func statistic(x []float64, of func(stats.Description) *float64) any {
-	d, err := stats.Describe(x)
-	if err != nil || of(d) == nil {
-		return nil
-	}
-	return *of(d)
 }
 
 // requestSheet returns the requests of all runs, run by run.
