@@ -9,10 +9,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// TestAlertsAboutPartsOfAHostSayTheirMode: several parts of a host of several sources, the case in which a
+// TestAlertsAboutPartsOfAHostHaveItsMode: several parts of a host of several sources, the case in which a
 // product of both would fail to be evaluated. A host that is live and simulated under one name counts as
 // live, with one alert for each part; one that is only simulated says so.
-func TestAlertsAboutPartsOfAHostSayTheirMode(t *testing.T) {
+func TestAlertsAboutPartsOfAHostHaveItsMode(t *testing.T) {
 	alert := Alert{
 		Name: "PartIsBad", Summary: "A part is bad.", About: AboutPart, Runbook: Runbook{Meaning: "m", Check: "c", Action: "a"},
 		Rules: []Rule{{Severity: Warning, Description: "{{ $labels.cgroup }} is bad.",

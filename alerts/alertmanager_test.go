@@ -102,7 +102,7 @@ func everyRule(each func(Alert, Rule)) {
 	}
 }
 
-func TestPeopleAreToldOfWhatIsUrgentAndReal(t *testing.T) {
+func TestUrgentAlertsOfLiveMachinesAreSentToPeople(t *testing.T) {
 	c := rendered(t, Groups())
 	everyRule(func(a Alert, r Rule) {
 		for _, mode := range append(metric.Modes(), "", "unheard_of") {
@@ -125,7 +125,7 @@ func TestEveryRouteLeadsToAReceiver(t *testing.T) {
 	var names []string
 	for _, r := range c.Receivers {
 		names = append(names, r.Name)
-		if told := len(r.WebhookConfigs) > 0; told != (r.Name == receiverPeople) {
+		if isNotified := len(r.WebhookConfigs) > 0; isNotified != (r.Name == receiverPeople) {
 			t.Errorf("receiver %s: %v", r.Name, r.WebhookConfigs)
 		}
 	}
@@ -270,7 +270,7 @@ func TestWhatARunBringsAboutIsMutedUntilItHasCeased(t *testing.T) {
 	})
 }
 
-func TestAHostThatIsGoneIsToldOnce(t *testing.T) {
+func TestAHostThatIsGoneIsReportedOnce(t *testing.T) {
 	down := Alert{Name: "HostGone", Mutes: MutesHost}
 	c := rendered(t, []Group{{Alerts: []Alert{down, oomKill()}}})
 	source := labelled(down.Name, Critical, "spark", metric.ModeLive)

@@ -96,8 +96,8 @@ func (g Group) section(b *strings.Builder) {
 func (a Alert) section(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", a.Name, a.Summary)
 	fmt.Fprintf(b, "**Meaning.** %s\n\n**Check.** %s\n\n**Do.** %s\n", a.Runbook.Meaning, a.Runbook.Check, a.Runbook.Action)
-	if told := a.told(); told != "" {
-		fmt.Fprintf(b, "\n**Alertmanager.** %s\n", told)
+	if notifications := a.notifications(); notifications != "" {
+		fmt.Fprintf(b, "\n**Alertmanager.** %s\n", notifications)
 	}
 	for _, rule := range a.Rules {
 		fmt.Fprintf(b, "\nFires as %s %s:\n\n```promql\n%s\n```\n", rule.Severity, lasting(rule), rule.Expr)
@@ -105,7 +105,7 @@ func (a Alert) section(b *strings.Builder) {
 }
 
 // told describes how the notifications of this alert differ from those of others.
-func (a Alert) told() string {
+func (a Alert) notifications() string {
 	switch {
 	case a.Mutes == MutesHost:
 		return "While this fires nothing else is told about the host."

@@ -71,7 +71,7 @@ func (e expectation) want() string {
 	return strings.Join(lines, "\n")
 }
 
-func TestAlertsFireAndKeepSilentAsTheScenariosSay(t *testing.T) {
+func TestAlertsFireAndStaySilentAsInTheScenarios(t *testing.T) {
 	for path, file := range scenarios(t) {
 		var contents [][]byte
 		for _, name := range file.RuleFiles {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhoStartsRanksByMPIIsToldWhatIsMissing, in a line and before anything is started. That it works is proven by .ci/proofs/cluster.
-func TestWhoStartsRanksByMPIIsToldWhatIsMissing(t *testing.T) {
+// TestTheMPIScriptNamesWhatIsMissing, in a line and before anything is started. That it works is proven by .ci/proofs/cluster.
+func TestTheMPIScriptNamesWhatIsMissing(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(empty, []byte("# nobody\n\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -202,8 +202,8 @@ func TestTheExporterListensWhereItIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestSettingsSayWhatIsSoWithoutThem: .env.example is what a person reads, compose.yaml what holds.
-func TestSettingsSayWhatIsSoWithoutThem(t *testing.T) {
+// TestExampleSettingsAreTheDefaults: .env.example is what a person reads, compose.yaml what holds.
+func TestExampleSettingsAreTheDefaults(t *testing.T) {
 	text, err := os.ReadFile(".env.example")
 	if err != nil {
 		t.Fatal(err)

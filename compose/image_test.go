@@ -105,8 +105,8 @@ func TestImagesBeginWithExactVersionsAndRunAsNobody(t *testing.T) {
 	}
 }
 
-// TestImagesTellTheirVersion: the linker says nothing of a variable that there is not.
-func TestImagesTellTheirVersion(t *testing.T) {
+// TestImagesAreBuiltWithTheirVersion: the linker says nothing of a variable that there is not.
+func TestImagesAreBuiltWithTheirVersion(t *testing.T) {
 	assigned := regexp.MustCompile(`\b(\w+)=(github\.com/umascope/umascope[\w/]*);`)
 	linked := regexp.MustCompile(`-X ([$\w./]+)\.(\w+)=\$(\w+)`)
 	for _, i := range ownImages() {
@@ -177,7 +177,7 @@ func TestImagesAreGivenAllThatIsCompiled(t *testing.T) {
 	}
 }
 
-func TestImagesAreNotGivenWhatIsNobodysBusiness(t *testing.T) {
+func TestImagesAreBuiltWithoutSecretsRunsAndTests(t *testing.T) {
 	for _, i := range ownImages() {
 		patterns := ignorePatterns(t, i.name)
 		for _, file := range []string{".git/config", "compose/.env", "compose/secrets/grafana-password", "compose/runs/run/requests.jsonl", "runs/run/manifest.json", "exporter/run_test.go", "exporter/testdata/page.prom"} {

@@ -195,9 +195,9 @@ func objectNamed(t *testing.T, kind, name string) object {
 	return nil
 }
 
-// TestMonitorsMakeTheJobsAndHostsThatRulesKnow: dashboards and alerts know jobs by these names and machines by host, and
+// TestMonitorsMakeTheJobsAndHostsOfTheRules: dashboards and alerts know jobs by these names and machines by host, and
 // series of runs carry theirs themselves. What uma-load serve tells is of no one machine, as in compose.
-func TestMonitorsMakeTheJobsAndHostsThatRulesKnow(t *testing.T) {
+func TestMonitorsMakeTheJobsAndHostsOfTheRules(t *testing.T) {
 	for job, honors := range map[string]bool{metric.JobExporter: false, metric.JobLoad: true, metric.JobResults: true} {
 		monitor := objectNamed(t, "PodMonitor", job)
 		if monitor.in("spec", "scrapeNativeHistograms") != true {

@@ -151,7 +151,7 @@ func TestAnImageWithoutADigestIsNoRelease(t *testing.T) {
 	}
 }
 
-func TestPinWritesNothingWhenTheRegistryDoesNotKnow(t *testing.T) {
+func TestPinWritesNothingWhenTheRegistryLacksAnImage(t *testing.T) {
 	for says, environment := range map[string]string{
 		"the registry does not know grafana/grafana:13.2.0": "MISSING=grafana/grafana:13.2.0", "has no digest: latest": "DIGEST=latest",
 	} {

@@ -53,14 +53,14 @@ func privilegesOf(s types.ServiceConfig) privileges {
 
 // TestServicesHaveTheLeastThatTheyNeed holds the contract as one table. A change of it is a change of the threat model.
 func TestServicesHaveTheLeastThatTheyNeed(t *testing.T) {
-	nobody := privileges{user: "65534:65534", security: noNewPrivileges()}
+	unprivileged := privileges{user: "65534:65534", security: noNewPrivileges()}
 	want := map[string]privileges{
 		"exporter": {
 			user: "65534:65534", security: noNewPrivileges(),
 			pid: "host", cgroup: "host", network: "host", devices: 1, sees: []string{"/proc", "/sys"},
 		},
-		"results": nobody, "prometheus": nobody, "alertmanager": nobody,
-		"sim": nobody, "sim-results": nobody, "sim-prometheus": nobody, "sim-alertmanager": nobody,
+		"results": unprivileged, "prometheus": unprivileged, "alertmanager": unprivileged,
+		"sim": unprivileged, "sim-results": unprivileged, "sim-prometheus": unprivileged, "sim-alertmanager": unprivileged,
 		"grafana": {user: "472:0", security: noNewPrivileges()}, "sim-grafana": {user: "472:0", security: noNewPrivileges()},
 		"load": {user: "65534:65534", security: noNewPrivileges(), network: "host", writes: []string{"/runs"}},
 	}
@@ -94,8 +94,8 @@ func describe(p privileges) string {
 	}, "; ")
 }
 
-// TestOverridesChangeWhatTheySay: each is compared with the whole exporter.
-func TestOverridesChangeWhatTheySay(t *testing.T) {
+// TestOverridesChangeThePrivilegesTheyName: each is compared with the whole exporter.
+func TestOverridesChangeThePrivilegesTheyName(t *testing.T) {
 	for file, change := range map[string]func(*privileges){
 		"no-gpu.yaml": func(p *privileges) { p.devices = 0 },
 		"cdi.yaml":    func(*privileges) {},
@@ -149,10 +149,10 @@ func TestTheExporterSeesTheHost(t *testing.T) {
 	}
 }
 
-// TestWhatUnprivilegedLosesIsWhatTheTableSays: the tests of package exporter start it with and without these very
+// TestWhatUnprivilegedLosesIsInTheTable: the tests of package exporter start it with and without these very
 // capabilities, and hold PRIVILEGES.md to what its page then lacks. Here: that the default lacks what that table calls
 // ptrace, and nothing by which another need is met.
-func TestWhatUnprivilegedLosesIsWhatTheTableSays(t *testing.T) {
+func TestWhatUnprivilegedLosesIsInTheTable(t *testing.T) {
 	text, err := os.ReadFile("../exporter/PRIVILEGES.md")
 	if err != nil {
 		t.Fatal(err)
@@ -198,8 +198,8 @@ func section(t *testing.T, text, heading string) string {
 	return below
 }
 
-// TestTheDoctorRunsAsTheReadmeSays, with the paths that the container has.
-func TestTheDoctorRunsAsTheReadmeSays(t *testing.T) {
+// TestTheDoctorRunsAsInTheReadme, with the paths that the container has.
+func TestTheDoctorRunsAsInTheReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -221,8 +221,8 @@ func TestTheDoctorRunsAsTheReadmeSays(t *testing.T) {
 	}
 }
 
-// TestTheSwitchSaysWhatItCosts: whoever turns it on reads it there, and in the pages about it.
-func TestTheSwitchSaysWhatItCosts(t *testing.T) {
+// TestPagesAboutPrivilegesNameTheirCost: whoever turns it on reads it there, and in the pages about it.
+func TestPagesAboutPrivilegesNameTheirCost(t *testing.T) {
 	for _, file := range []string{"privileged.yaml", "README.md", "SECURITY.md", "kubernetes/capabilities/kustomization.yaml", "kubernetes/README.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -235,17 +235,17 @@ func TestAPortThatIsTakenByWhatRunsIsNoTrouble(t *testing.T) {
 }
 
 func TestUpChoosesHowToGetAtGPUs(t *testing.T) {
-	files, said := "compose.yaml:no-gpu.yaml", "no-gpu.yaml is added"
+	files, output := "compose.yaml:no-gpu.yaml", "no-gpu.yaml is added"
 	for _, specifications := range []string{"/etc/cdi/nvidia*", "/var/run/cdi/nvidia*"} {
 		if found, err := filepath.Glob(specifications); err != nil {
 			t.Fatal(err)
 		} else if len(found) > 0 {
-			files, said = "compose.yaml:cdi.yaml", "cdi.yaml"
+			files, output = "compose.yaml:cdi.yaml", "cdi.yaml"
 		}
 	}
 	c := newCheckout(t)
 	stdout, stderr, code := c.up(t, nil, "--prepare")
-	if code != 0 || !strings.Contains(stdout+stderr, said) || !strings.Contains(c.read(t, ".env"), "COMPOSE_FILE="+files+"\n") {
+	if code != 0 || !strings.Contains(stdout+stderr, output) || !strings.Contains(c.read(t, ".env"), "COMPOSE_FILE="+files+"\n") {
 		t.Errorf("want %s: exit %d, %s%s", files, code, stdout, stderr)
 	}
 }
@@ -279,8 +279,8 @@ func TestUpStartsTheSimulationWithNothingPrepared(t *testing.T) {
 	}
 }
 
-// TestUpSaysInOneLineWhatIsWrong, before anything is started.
-func TestUpSaysInOneLineWhatIsWrong(t *testing.T) {
+// TestUpReportsFaultsInOneLine, before anything is started.
+func TestUpReportsFaultsInOneLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -353,8 +353,8 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// TestUpSaysWhichServiceHasTrouble, and the last line that it said.
-func TestUpSaysWhichServiceHasTrouble(t *testing.T) {
+// TestUpNamesTheServiceThatFails, and the last line that it said.
+func TestUpNamesTheServiceThatFails(t *testing.T) {
 	c := prepared(t)
 	_, stderr, code := c.up(t, []string{"UP=1"})
 	if code != 1 || !strings.Contains(stderr, "up: exporter is exited") || !strings.Contains(stderr, "127.0.0.1:10420: address already in use") || strings.Contains(stderr, "up: prometheus") {

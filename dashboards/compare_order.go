@@ -50,14 +50,14 @@ func compareOrder() panel {
 }
 
 func compareWarnings() panel {
-	said := expr.Select(metric.ComparisonWarning, inComparison()).Max(expr.By(metric.LabelCode, metric.LabelDetail))
+	warnings := expr.Select(metric.ComparisonWarning, inComparison()).Max(expr.By(metric.LabelCode, metric.LabelDetail))
 	return servedList(board{
 		title:   "Warnings of the comparison",
 		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
 		wrong:   "*blocked_order*, *pair_drift*, *drift* of arms without pairs, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
 		noData:  "no warning, or " + noComparison,
 		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(170)}, {label: metric.LabelDetail, title: "What it found", look: inspectable()}},
-		figures: []figure{{title: "Said", expr: said}},
+		figures: []figure{{title: "Said", expr: warnings}},
 		sortBy:  "Code",
 	}).WithTransformation(unshown("Said"))
 }

@@ -46,7 +46,7 @@ func TestEveryVerdictHasTheIntervalThatItRestsOn(t *testing.T) {
 	}
 }
 
-func TestRunsOfAComparisonStandWithWhatTheyAreWorthAndWithTimesIfTheyAreShown(t *testing.T) {
+func TestRunsOfAComparisonHaveTheirQualityAndTheirTimesIfTheyAreShown(t *testing.T) {
 	runs := ofGolden(t, "driver-upgrade", "580", "590", runsOfPair())
 	if len(runs) != 8 || runs[`{arm="590", detail="thermal_throttle", grade="invalid", model="llama-8b", run="hot", scenario="standard"}`] != 1 {
 		t.Errorf("runs %v", runs)

@@ -50,7 +50,7 @@ func TestEveryOrderOfRunsHasAWord(t *testing.T) {
 	}
 }
 
-func TestAVerdictThatTimeExplainsTooSaysSo(t *testing.T) {
+func TestAVerdictThatIsConfoundedWithTimeIsMarked(t *testing.T) {
 	a := stored(t, map[string]string{"comparison": "native-container", "candidate": "container"}, finished(t)...)
 	same(t, "verdicts", a.ask(t, verdicts(expr.Matches(metric.LabelMetric, ".+")), time.Minute), map[string]float64{
 		`{metric="memory_occupied_without_kv_bytes", model="llama-8b", scenario="standard", verdict="worse"}`:               1,
@@ -96,7 +96,7 @@ func TestTheShiftIsTheTimeBetweenTheStarts(t *testing.T) {
 	same(t, "backwards", a.ask(t, shift(), time.Minute), map[string]float64{`{}`: -3600})
 }
 
-func TestMeansByModelAreOfValidRunsOfTheHostAndSayWhatIsNotLive(t *testing.T) {
+func TestMeansByModelAreOfValidRunsOfTheHostAndMarkWhatIsNotLive(t *testing.T) {
 	var series []string
 	series = append(series, `uma_comparison_info{comparison="c",compared_by="way"} 1x20`)
 	run := func(name, host, arm, model, valid, simulated, mode, kv string) {

@@ -33,10 +33,10 @@ func verdictShades() []shade {
 // time.
 func verdicts(of expr.Matcher) expr.Expr {
 	each := stratumLabels(metric.LabelMetric)
-	said := ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
+	marks := ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
 	doubtful := ofPair(metric.ComparisonConfounded, of).Equals(expr.Number(1)).Max(expr.By(each...))
-	marked := said.And(doubtful, expr.On(each...)).Copied(metric.LabelVerdict, "(.+)", metric.LabelVerdict, "$1"+confounded)
-	return said.Unless(doubtful, expr.On(each...)).Or(marked)
+	marked := marks.And(doubtful, expr.On(each...)).Copied(metric.LabelVerdict, "(.+)", metric.LabelVerdict, "$1"+confounded)
+	return marks.Unless(doubtful, expr.On(each...)).Or(marked)
 }
 
 // verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.

@@ -211,7 +211,7 @@ func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
 	}
 }
 
-func TestEveryPanelSaysWhatItMeansAndWhatWouldBeWrong(t *testing.T) {
+func TestEveryPanelDescribesItsFiguresAndSignsOfTrouble(t *testing.T) {
 	forPanels(t, func(t *testing.T, p renderedPanel) {
 		means, wrong, found := strings.Cut(p.Description, "\n\n**Wrong if** ")
 		if p.Title == "" || !found || !strings.HasSuffix(means, ".") || !strings.HasSuffix(wrong, ".") {

@@ -80,7 +80,7 @@ func vllmQuantile(q float64, h metric.Histogram) expr.Expr {
 const coarse = " The engine's lines (dashed) are as fine as its buckets, and count all who ask it; the client's are of the send clock, of all chosen runs."
 
 // beside returns the queries of a latency that client and engine both measure.
-func beside(client, engine metric.Histogram) []query {
+func fromBothSides(client, engine metric.Histogram) []query {
 	of := func(q float64) expr.Expr {
 		return latency(q, client, nil, ofChosen()...)
 	}
@@ -98,7 +98,7 @@ func firstTokenBeside() panel {
 		means:   "The same wait measured on both sides, and what of it the engine spent queueing, from vLLM's own histograms." + coarse,
 		wrong:   "the client's lines are far above the engine's: the time is lost between them, in the network, a frontend or the client.",
 		noData:  noLoad + "; " + noVLLM,
-		queries: beside(metric.LoadTimeToFirstTokenSeconds, metric.VLLMTimeToFirstTokenSeconds),
+		queries: fromBothSides(metric.LoadTimeToFirstTokenSeconds, metric.VLLMTimeToFirstTokenSeconds),
 	}
 	s.queries = append(s.queries, query{"p99 queueing in the engine", vllmQuantile(slow, metric.VLLMRequestQueueTimeSeconds)})
 	return quantiles(s, "/engine/").
@@ -111,7 +111,7 @@ func perTokenBeside() panel {
 		means:   "Time per output token of a request, measured on both sides." + coarse,
 		wrong:   "the client's lines are above the engine's by more than a bucket: tokens wait on their way, or come in bursts.",
 		noData:  noLoad + "; " + noVLLM,
-		queries: beside(metric.LoadTimePerOutputTokenSeconds, metric.VLLMRequestTimePerOutputTokenSeconds),
+		queries: fromBothSides(metric.LoadTimePerOutputTokenSeconds, metric.VLLMRequestTimePerOutputTokenSeconds),
 	}, "/engine/")
 }
 
@@ -121,7 +121,7 @@ func durationBeside() panel {
 		means:   "From a request's arrival to its end, measured on both sides." + coarse,
 		wrong:   "the client's lines are far above the engine's: requests wait before the engine has them.",
 		noData:  noLoad + "; " + noVLLM,
-		queries: beside(metric.LoadRequestDurationSeconds, metric.VLLME2ERequestLatencySeconds),
+		queries: fromBothSides(metric.LoadRequestDurationSeconds, metric.VLLME2ERequestLatencySeconds),
 	}, "/engine/")
 }
 

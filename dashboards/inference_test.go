@@ -48,7 +48,7 @@ func TestAllRunsAreThoseOfTheHost(t *testing.T) {
 	}
 }
 
-func TestLatenciesShowBothClocksAndSayWhichIsWhich(t *testing.T) {
+func TestLatenciesShowBothClocksByName(t *testing.T) {
 	for title, families := range map[string][2]metric.Histogram{
 		"Time to first token": {metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds},
 		"Duration":            {metric.LoadRequestDurationSeconds, metric.LoadScheduledRequestDurationSeconds},
@@ -69,7 +69,7 @@ func TestLatenciesShowBothClocksAndSayWhichIsWhich(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfASimulatedEngineIsSaidToBeOne(t *testing.T) {
+func TestAnAnswerOfASimulatedEngineIsMarked(t *testing.T) {
 	p := panelOf(t, "inference.json", "Runs now")
 	var of []string
 	for _, q := range p.Targets {

@@ -20,7 +20,7 @@ func served(t *testing.T) archive {
 }
 
 // The page of a run is opened in the time of the run, at the end of which nothing has been told of it yet.
-func TestWhatIsToldOfARunAfterItsEndIsThereInTheTimeOfTheRun(t *testing.T) {
+func TestSeriesExportedAfterARunAreShownInTheTimeOfTheRun(t *testing.T) {
 	a := served(t)
 	valid := servedLater(subject{queries: []query{{"valid", thisRun(metric.RunValid)}}}).queries[0].expr
 	now := 30 * time.Minute
@@ -44,12 +44,12 @@ func TestWhereServeIsGoneNothingIsTakenFromLater(t *testing.T) {
 
 // Whatever is a figure and no curve on the pages about runs is of what serve tells, and so are their choices.
 func TestFiguresOfRunsAreTakenFromLater(t *testing.T) {
-	told := regexp.MustCompile(`uma_(?:run|comparison)_[a-z_0-9]+\{[^}]*\}( offset \$\{later\})?`)
+	served := regexp.MustCompile(`uma_(?:run|comparison)_[a-z_0-9]+\{[^}]*\}( offset \$\{later\})?`)
 	for _, name := range []string{runPageName + ".json", comparePageName + ".json"} {
 		d, figures := renderAll(t)[name], 0
 		for _, p := range d.Panels {
 			for _, q := range p.Targets {
-				for _, found := range told.FindAllStringSubmatch(q.Expr, -1) {
+				for _, found := range served.FindAllStringSubmatch(q.Expr, -1) {
 					if q.Instant && !strings.Contains(found[0], "run_active") {
 						figures++
 						if found[1] == "" {

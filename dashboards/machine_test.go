@@ -82,13 +82,13 @@ func TestContainersAreCalledWhatPeopleCallThem(t *testing.T) {
 	runtime := map[string]string{"engine": `container="engine",pod=""`, "server (llm-7)": `container="server",pod="llm-7"`}
 	var series strings.Builder
 	for name, path := range paths {
-		told := runtime[name]
-		if told == "" {
-			told = `container="",pod=""`
+		exported := runtime[name]
+		if exported == "" {
+			exported = `container="",pod=""`
 		}
 		// Two exporters of one host give one line.
 		for _, job := range []string{"a", "b"} {
-			series.WriteString(`  uma_cgroup_info{host="h",job="` + job + `",cgroup="` + path + `",` + told + "} 1x40\n")
+			series.WriteString(`  uma_cgroup_info{host="h",job="` + job + `",cgroup="` + path + `",` + exported + "} 1x40\n")
 			series.WriteString(`  uma_cgroup_footprint_bytes{host="h",job="` + job + `",cgroup="` + path + "\"} 7x40\n")
 		}
 	}
@@ -237,7 +237,7 @@ func TestAGB10ThatIsStuckAtLowPowerIsBusyAboveTheLineAndSlowBelowIt(t *testing.T
 	}
 }
 
-func TestAlertsStandInTheOrderInWhichSomebodyShouldLook(t *testing.T) {
+func TestAlertsAreInTheOrderOfTheirUrgency(t *testing.T) {
 	var series strings.Builder
 	for _, severity := range []string{"info", "none", "warning", "critical"} {
 		series.WriteString(`  ALERTS{alertstate="firing",host="h",mode="live",alertname="` + severity + `",severity="` + severity + "\"} 1x40\n")

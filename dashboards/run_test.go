@@ -44,7 +44,7 @@ func TestPowerIsThatOfAllGPUsOnce(t *testing.T) {
 }
 
 // A run that is served by its own page while it lasts and by serve afterwards is one run.
-func TestFiguresOfARunStandOnceWhoeverServesThem(t *testing.T) {
+func TestFiguresOfARunAreShownOnceHoweverManyServersExportThem(t *testing.T) {
 	a := stored(t, map[string]string{"run": "r"},
 		`uma_run_simulated{host="h",run="r",job="uma-load",instance="a"} 1x9`,
 		`uma_run_simulated{host="h",run="r",job="uma-results",instance="b"} 1x9`,

@@ -7,7 +7,7 @@ import (
 )
 
 // uma-exporter --once | head; explain --watch ends when its output is closed.
-func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
+func TestOutputWhoseReaderStopsEndsWithoutAMessage(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"doctor"}, {"completion", "zsh"}} {
 		read, write, err := os.Pipe()
 		if err != nil {

@@ -338,7 +338,7 @@ func TestRecordingWithItsOwnFilesIsTheWholeHost(t *testing.T) {
 	}
 }
 
-func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
+func TestRecordedGPUStaysOutOfTheLedgerOfTheLiveHost(t *testing.T) {
 	root := unpack(t, "gb10-load")
 	elsewhere := filepath.Join(t.TempDir(), "proc") // as a container has the host's procfs
 	if err := os.Symlink("/proc", elsewhere); err != nil {
@@ -362,7 +362,7 @@ func TestRecordingBesideTheLiveHostStaysOutOfItsLedger(t *testing.T) {
 	}
 }
 
-func TestRecordedFilesBesideTheLiveDriverAreLabelledAndGetNoneOfItsMemory(t *testing.T) {
+func TestRecordedFilesWithTheLiveDriverAreLabelledAndGetNoneOfItsMemory(t *testing.T) {
 	root := unpack(t, "gb10-load")
 	code, stdout, stderr := run(t, "--once", "--path.procfs="+filepath.Join(root, "proc"), "--path.sysfs="+filepath.Join(root, "sys"), "--path.cgroupfs="+filepath.Join(root, "sys/fs/cgroup"))
 	if code != 0 {

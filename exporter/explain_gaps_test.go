@@ -25,7 +25,7 @@ func coherentHost(t *testing.T) collector.Host {
 	return host
 }
 
-func TestWhatHasOneReasonIsSaidOnce(t *testing.T) {
+func TestAReasonIsShownOnce(t *testing.T) {
 	host := integratedHost(t, "x")
 	host.Cgroup = fstest.MapFS{}
 	text := explained(t, host)
@@ -80,7 +80,7 @@ func TestExplainOfACoherentMachine(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T) {
+func TestExplainShowsWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T) {
 	host := coherentHost(t)
 	host.Sys = fstest.MapFS{}
 	text := explained(t, host)

@@ -74,7 +74,7 @@ func explained(t *testing.T, host collector.Host) string {
 	return out.String()
 }
 
-func TestExplainSaysWhereTheMemoryIs(t *testing.T) {
+func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
 	for _, want := range []string{
 		"mode SIMULATED",
@@ -95,7 +95,7 @@ func TestExplainSaysWhereTheMemoryIs(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatIsNotKnown(t *testing.T) {
+func TestExplainListsWhatIsNotKnown(t *testing.T) {
 	host := integratedHost(t, "x")
 	host.Cgroup = fstest.MapFS{}
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
@@ -111,7 +111,7 @@ func TestExplainSaysWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestExplainOfAMachineWithNothingToReadSaysWhy(t *testing.T) {
+func TestExplainOfAMachineWithNothingToReadShowsWhy(t *testing.T) {
 	host := integratedHost(t, "x")
 	host.Proc, host.Cgroup, host.Sys = fstest.MapFS{}, fstest.MapFS{}, fstest.MapFS{}
 	if text := explained(t, host); !strings.Contains(text, "Collector memory is failed") || strings.Contains(text, "Memory pool") {
@@ -157,7 +157,7 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestDoctorSaysWhatIsLackingAndWhatMendsIt(t *testing.T) {
+func TestDoctorShowsWhatIsLackingAndHowToFixIt(t *testing.T) {
 	host := integratedHost(t, "x")
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
 	e, err := New(host, Settings{})

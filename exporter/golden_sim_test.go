@@ -83,7 +83,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestSimulatedLedgerIsWhatTheEngineWasTold(t *testing.T) {
+func TestSimulatedLedgerMatchesTheDemandOfTheEngine(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("testdata", simulatedSpark+".prom"))
 	must(t, err)
 	for line, want := range map[string]float64{

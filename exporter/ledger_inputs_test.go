@@ -107,7 +107,7 @@ func growStat(stat []byte, field string) []byte {
 // TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool lets the first process of every list hold
 // more.
 func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.T) {
-	in, beside := 0, 0
+	in, outside := 0, 0
 	eachHost(t, func(t *testing.T, name string) {
 		archive, err := hosts.Read(name)
 		if err != nil {
@@ -132,12 +132,12 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 			want = map[string]float64{metric.LineGPUProcess: 1, metric.LineUnattributed: -1}
 			in++
 		default:
-			beside++
+			outside++
 		}
 		wantMoves(t, "what a process holds", before, after, want)
 	})
-	if in < 2 || beside < 1 {
-		t.Errorf("memory in the pool on %d hosts, beside it on %d", in, beside)
+	if in < 2 || outside < 1 {
+		t.Errorf("memory in the pool on %d hosts, beside it on %d", in, outside)
 	}
 }
 

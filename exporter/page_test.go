@@ -121,8 +121,8 @@ func TestPageThatGetsNoTurnIsRefusedWhenItsScraperGivesUp(t *testing.T) {
 	})
 }
 
-// TestReadersThatTakeNothingKeepNobodyWaiting has more of them than pages may be made at a time.
-func TestReadersThatTakeNothingKeepNobodyWaiting(t *testing.T) {
+// TestReadersThatTakeNothingDelayNoOther has more of them than pages may be made at a time.
+func TestReadersThatTakeNothingDelayNoOther(t *testing.T) {
 	e := scripted(t, Settings{MaxRequests: 2}, func(_ context.Context, _ *collector.Sample, b *collector.Batch) error {
 		b.Gauge(metric.MemoryLedgerBytes, 1, "free")
 		// More than the kernel keeps for a reader, so that the handler really has to wait.

@@ -61,8 +61,8 @@ func firstDifference(got, want string) string {
 // TestThisMachineRecordedAndReplayed records the machine that the test runs on and reads the recording.
 func TestThisMachineRecordedAndReplayed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "host.txtar")
-	if said := runHere(t, "record", file); !strings.Contains(said, "--replay "+file) {
-		t.Errorf("record does not show how it is read: %s", said)
+	if printed := runHere(t, "record", file); !strings.Contains(printed, "--replay "+file) {
+		t.Errorf("record does not show how it is read: %s", printed)
 	}
 	page := runHere(t, "--once", "--replay", file)
 	pool := regexp.MustCompile(`(?m)^uma_memory_pool_bytes .*$`)

@@ -63,7 +63,7 @@ func TestOnlyTheOwnerReadsAFolder(t *testing.T) {
 	}
 }
 
-func TestThePasswordStandsInItsOwnFileOnlyAndIsAnotherEachTime(t *testing.T) {
+func TestThePasswordIsInItsOwnFileOnlyAndNewEachTime(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "tls")

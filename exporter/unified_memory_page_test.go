@@ -35,10 +35,10 @@ func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
 // TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost: those that explain does not print, too.
 func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	p := drawnPool(t)
-	gpu, nobody := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
+	gpu, unattributed := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
 	page := strings.Join(strings.Fields(pageText(t, unifiedMemoryPage)), " ")
 	for _, says := range []string{
-		gib(gpu) + " that the driver names, " + gib(p.total-gpu-nobody) + " that the kernel names (free and managed memory included), " + gib(nobody) + " that nobody does",
+		gib(gpu) + " that the driver names, " + gib(p.total-gpu-unattributed) + " that the kernel names (free and managed memory included), " + gib(unattributed) + " that nobody does",
 		"| `docker stats` | " + gib(p.dockerStats()) + " GiB | what is charged (" + gib(p.charged) + " GiB) less idle page cache. Of " + gib(p.held) + " GiB by the GPU: nothing |",
 		"| `free`, used | " + gib(p.used()) + " GiB |",
 		"| `free`, available | " + gib(p.available) + " GiB |",

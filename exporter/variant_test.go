@@ -24,7 +24,7 @@ type variant struct {
 }
 
 // nobody owns no process here.
-const nobody = 65534
+const nobodyUID = 65534
 
 // variants are what the documents tell people to run, and two mistakes. They can be tried as root only,
 // which tests in containers are; another user tries what it is itself, an unprivileged process. That
@@ -35,12 +35,12 @@ func variants() []variant {
 	}
 	both := []string{"sys_ptrace", "dac_read_search"}
 	return []variant{
-		{name: "native service: own user, ambient capabilities", uid: nobody, capabilities: both, inspects: true},
+		{name: "native service: own user, ambient capabilities", uid: nobodyUID, capabilities: both, inspects: true},
 		{name: "container: root with two capabilities, host's procfs mounted", uid: 0, capabilities: both, elsewhere: true, inspects: true},
-		{name: "unprivileged", uid: nobody},
-		{name: "unprivileged container", uid: nobody, elsewhere: true},
-		{name: "ptrace alone: files of mode 0400 stay closed", uid: nobody, capabilities: []string{"sys_ptrace"}},
-		{name: "read search alone: the kernel asks for ptrace", uid: nobody, capabilities: []string{"dac_read_search"}},
+		{name: "unprivileged", uid: nobodyUID},
+		{name: "unprivileged container", uid: nobodyUID, elsewhere: true},
+		{name: "ptrace alone: files of mode 0400 stay closed", uid: nobodyUID, capabilities: []string{"sys_ptrace"}},
+		{name: "read search alone: the kernel asks for ptrace", uid: nobodyUID, capabilities: []string{"dac_read_search"}},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // uma-gen --help | head
-func TestOutputThatNobodyReadsToItsEndEndsWithoutAWord(t *testing.T) {
+func TestOutputWhoseReaderStopsEndsWithoutAMessage(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "uma-gen")
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

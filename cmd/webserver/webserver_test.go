@@ -94,8 +94,8 @@ func mustScrape(t *testing.T, p *pipes, when string) net.Conn {
 	return conn
 }
 
-// TestConnectionsThatSendNothingLockNobodyOut fills every place in each of the ways, and asks once.
-func TestConnectionsThatSendNothingLockNobodyOut(t *testing.T) {
+// TestConnectionsThatSendNothingLockNoOtherOut fills every place in each of the ways, and asks once.
+func TestConnectionsThatSendNothingLockNoOtherOut(t *testing.T) {
 	const most, many = 128, 300
 	for name, fill := range map[string]func(t *testing.T, p *pipes){
 		"nothing is sent":     func(t *testing.T, p *pipes) { p.dial(t) },

@@ -59,7 +59,7 @@ func (a archive) systemctl(does string) {
 	}
 }
 
-func (a archive) install(args ...string) (code int, said string) {
+func (a archive) install(args ...string) (code int, output string) {
 	a.t.Helper()
 	c := exec.Command(filepath.Join(a.dir, "install"), args...)
 	c.Env = []string{"HOME=" + a.home, "PATH=" + a.path + ":" + os.Getenv("PATH")}
@@ -87,8 +87,8 @@ func (a archive) files() (all []string) {
 
 func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	a := newArchive(t)
-	if code, said := a.install("--user"); code != 0 || !strings.Contains(said, "enable-linger") || !strings.Contains(said, "not in PATH") {
-		t.Fatalf("exit %d: %s", code, said)
+	if code, output := a.install("--user"); code != 0 || !strings.Contains(output, "enable-linger") || !strings.Contains(output, "not in PATH") {
+		t.Fatalf("exit %d: %s", code, output)
 	}
 	if all := a.files(); len(all) != 15 {
 		t.Errorf("%d files: %q", len(all), all)
@@ -101,14 +101,14 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.write("bin/uma-load", "#!/bin/sh\necho new\n", 0o755)
-	if code, said := a.install("--user"); code != 0 {
-		t.Fatalf("exit %d: %s", code, said)
+	if code, output := a.install("--user"); code != 0 {
+		t.Fatalf("exit %d: %s", code, output)
 	}
 	if read(t, settings) != "ARGS=mine\n" || !strings.Contains(read(t, filepath.Join(a.home, ".local/bin/uma-load")), "new") {
 		t.Error("an update writes over settings, or leaves programs as they were")
 	}
-	if code, said := a.install("--user", "--uninstall"); code != 0 || !strings.Contains(said, ".local/state/umascope") {
-		t.Errorf("exit %d: %s", code, said)
+	if code, output := a.install("--user", "--uninstall"); code != 0 || !strings.Contains(output, ".local/state/umascope") {
+		t.Errorf("exit %d: %s", code, output)
 	}
 	if left := strings.Join(a.files(), " "); left != ".config/umascope/exporter.env .config/umascope/results.env .config/umascope/run.env" {
 		t.Errorf("left: %s", left)
@@ -116,8 +116,8 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(filepath.Dir(settings)), os.RemoveAll(filepath.Join(a.home, ".local/state"))); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := a.install("--user", "--uninstall"); code != 0 || strings.Contains(said, "left") {
-		t.Errorf("exit %d, and what is not there is called left: %s", code, said)
+	if code, output := a.install("--user", "--uninstall"); code != 0 || strings.Contains(output, "left") {
+		t.Errorf("exit %d, and what is not there is called left: %s", code, output)
 	}
 	asked := read(t, filepath.Join(a.path, "asked"))
 	for _, want := range []string{"--user enable --now uma-exporter.service", "--user try-restart uma-exporter.service uma-results.service", "--user disable --now uma-run.timer"} {
@@ -130,11 +130,11 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	}
 }
 
-func TestWhereNoSystemdAnswersProgramsAreInstalledAndItSaysSo(t *testing.T) {
+func TestWithoutSystemdProgramsAreInstalledWithAWarning(t *testing.T) {
 	a := newArchive(t)
 	a.systemctl("exit 1")
-	if code, said := a.install("--user"); code != 0 || !strings.Contains(said, "no systemd answers here") || strings.Contains(said, "page:") {
-		t.Errorf("exit %d: %s", code, said)
+	if code, output := a.install("--user"); code != 0 || !strings.Contains(output, "no systemd answers here") || strings.Contains(output, "page:") {
+		t.Errorf("exit %d: %s", code, output)
 	}
 }
 
@@ -150,9 +150,9 @@ func TestInstallRefusesInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
 			a.write("bin/uma-exporter", "#!/bin/sh\n"+c.program+"\n", 0o755)
-			code, said := a.install(c.args...)
-			if code != 2 || !strings.Contains(said, c.says) || strings.Count(said, "\n") != 1 {
-				t.Errorf("exit %d: %s", code, said)
+			code, output := a.install(c.args...)
+			if code != 2 || !strings.Contains(output, c.says) || strings.Count(output, "\n") != 1 {
+				t.Errorf("exit %d: %s", code, output)
 			}
 			if _, err := os.Stat(a.home); err == nil {
 				t.Errorf("it left %q", a.files())

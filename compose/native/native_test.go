@@ -52,8 +52,8 @@ func arguments(t *testing.T, unit, variables string) []string {
 	return append(words[1:len(words)-1], strings.Fields(strings.Trim(variables, `"`))...)
 }
 
-// TestProgramsTakeWhatUnitsSay: every command line that is shipped, those of the examples too, is understood by its program.
-func TestProgramsTakeWhatUnitsSay(t *testing.T) {
+// TestProgramsTakeTheFlagsOfUnits: every command line that is shipped, those of the examples too, is understood by its program.
+func TestProgramsTakeTheFlagsOfUnits(t *testing.T) {
 	example := regexp.MustCompile(`(?m)^#?ARGS="(.*)"$`)
 	for _, folder := range []string{".", "user"} {
 		for _, name := range []string{"exporter", "results", "run"} {
@@ -63,15 +63,15 @@ func TestProgramsTakeWhatUnitsSay(t *testing.T) {
 			}
 			for _, line := range lines {
 				args := arguments(t, filepath.Join(folder, "uma-"+name+".service"), line[1])
-				var said bytes.Buffer
+				var output bytes.Buffer
 				code := 0
 				if name == "exporter" {
-					code = exporter.Run(t.Context(), append(args, "--help"), &said, &said)
+					code = exporter.Run(t.Context(), append(args, "--help"), &output, &output)
 				} else {
-					code = loadgen.Run(t.Context(), append(args, "--help"), &said, &said)
+					code = loadgen.Run(t.Context(), append(args, "--help"), &output, &output)
 				}
 				if code != 0 {
-					t.Errorf("%s %q: exit %d: %s", name, args, code, &said)
+					t.Errorf("%s %q: exit %d: %s", name, args, code, &output)
 				}
 			}
 		}
@@ -115,12 +115,12 @@ func TestAServiceWhoseAddressComesLaterIsTriedAgain(t *testing.T) {
 			return loadgen.Run(limited, []string{"serve", "--runs=" + t.TempDir(), nowhere}, stdout, stderr)
 		},
 	} {
-		var said bytes.Buffer
-		code := service(&said, &said)
+		var output bytes.Buffer
+		code := service(&output, &output)
 		for _, unit := range []string{name, "user/" + name} {
 			text := read(t, unit)
 			if code == 0 || setting(text, "RestartPreventExitStatus") == strconv.Itoa(code) || setting(text, "StartLimitIntervalSec") != "0" || setting(text, "Restart") != "on-failure" {
-				t.Errorf("%s: it ends with %d: %s", unit, code, &said)
+				t.Errorf("%s: it ends with %d: %s", unit, code, &output)
 			}
 		}
 	}
@@ -154,8 +154,8 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 		}
 		units = append(units, filepath.Join(dir, unit))
 	}
-	said, err := exec.Command(analyze, units...).CombinedOutput()
-	for line := range strings.Lines(string(said)) {
+	output, err := exec.Command(analyze, units...).CombinedOutput()
+	for line := range strings.Lines(string(output)) {
 		if strings.Contains(line, "uma-") {
 			t.Errorf("%v: %s", err, line)
 		}

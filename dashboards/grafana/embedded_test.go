@@ -99,7 +99,7 @@ func TestHostileNamesAreInertOnThePage(t *testing.T) {
 	}
 }
 
-func TestPagesSayThatTheyAreAPreviewAndWhatItDoesNotDo(t *testing.T) {
+func TestPagesAreMarkedAsAPreviewAndListWhatItLeavesOut(t *testing.T) {
 	handler := open(t, PreviewConfig{Prometheus: "http://127.0.0.1:1"})
 	for _, page := range []string{"/", "/d/b"} {
 		if body := get(t, handler, page).Body.String(); !strings.Contains(body, "This is a preview, not Grafana.") || !strings.Contains(body, "http://127.0.0.1:1") {

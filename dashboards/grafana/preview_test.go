@@ -90,7 +90,7 @@ func TestLinksKeepTimeAndVariables(t *testing.T) {
 	}
 }
 
-func TestAQueryThatFailsIsToldAndLeavesTheOthersAlone(t *testing.T) {
+func TestAQueryThatFailsIsReportedAndTheOthersAreShown(t *testing.T) {
 	prometheus := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Form.Get("query"), "m{a=") {
 			w.WriteHeader(http.StatusBadRequest)
@@ -201,7 +201,7 @@ func TestVariablesOfAPrometheusThatHangsTakeNoLongerThanOne(t *testing.T) {
 	}
 }
 
-func TestNobodyListeningIsToldWithoutThePassword(t *testing.T) {
+func TestAPrometheusThatIsGoneIsReportedWithoutThePassword(t *testing.T) {
 	gone := newFake(t, answering)
 	address := strings.Replace(gone.URL, "http://", "http://me:secret@", 1)
 	gone.Close()
@@ -267,7 +267,7 @@ func TestWhatIsNoPlainFileIsNotRead(t *testing.T) {
 	}
 }
 
-func TestTwoFilesOfOneDashboardAreTold(t *testing.T) {
+func TestTwoFilesOfOneDashboardAreReported(t *testing.T) {
 	dir := folder(t)
 	if err := os.WriteFile(filepath.Join(dir, "copy.json"), []byte(board), 0o600); err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func TestAResultBecomesTheLinesThatGrafanaMakes(t *testing.T) {
 	}
 }
 
-func TestOptionsAreFilteredAndSortedAsTheFileSays(t *testing.T) {
+func TestOptionsAreFilteredAndSortedAsInTheFile(t *testing.T) {
 	found := []string{"b10", "a9", "B2", "c", "a9"}
 	for _, c := range []struct {
 		regex string

@@ -57,7 +57,7 @@ func TestAValueThatCannotBeWrittenSafelyIsRefused(t *testing.T) {
 	}
 }
 
-func TestTitlesSayTextsAndLegendsSayValues(t *testing.T) {
+func TestTitlesHaveTextsAndLegendsHaveValues(t *testing.T) {
 	s := testScope()
 	if got := s.Titled("$two on ${host}, $every, $all, {{label}}, ${__data.fields.run}, $unknown"); got != "a.b + c on spark, All, All, {{label}}, ${__data.fields.run}, $unknown" {
 		t.Errorf("title %q", got)

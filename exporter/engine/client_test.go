@@ -105,7 +105,7 @@ func TestAnEngineThatIsBusyIsAskedAgainWhoItIs(t *testing.T) {
 	}
 }
 
-func TestLlamaCPPTellsTheRestElsewhere(t *testing.T) {
+func TestLlamaCPPServesTheRestAtOtherPaths(t *testing.T) {
 	slot := func(rest string) string { return `{"id":0,"n_ctx":65536,` + rest + `}` }
 	const busy = `"is_processing":true,"n_prompt_tokens":1000,"next_token":[{"n_decoded":24}]`
 	page := map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}

@@ -193,20 +193,20 @@ func (v view) sum(names ...string) *float64 {
 
 // requests are the counts of the reported states.
 func requests(byState map[string]*float64) map[string]float64 {
-	told := map[string]float64{}
+	counts := map[string]float64{}
 	for state, count := range byState {
 		if count != nil {
-			told[state] = *count
+			counts[state] = *count
 		}
 	}
-	return told
+	return counts
 }
 
 // memory are the bytes of the reported kinds. Engines report zero for a kind that they do not count.
 func memory(byKind map[string]*float64) map[string]float64 {
-	told := requests(byKind)
-	maps.DeleteFunc(told, func(_ string, bytes float64) bool { return bytes == 0 })
-	return told
+	counts := requests(byKind)
+	maps.DeleteFunc(counts, func(_ string, bytes float64) bool { return bytes == 0 })
+	return counts
 }
 
 // lookups is nil unless the total and all hits are reported. Misses are the remainder.

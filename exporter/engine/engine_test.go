@@ -36,7 +36,7 @@ func translate(t testing.TB, text string) Reading {
 }
 
 // told is all that is known of a model, by short names.
-func told(m Model) map[string]float64 {
+func valuesOf(m Model) map[string]float64 {
 	values := map[string]float64{}
 	for name, value := range map[string]*float64{
 		"capacity tokens": m.CapacityTokens, "capacity blocks": m.CapacityBlocks, "capacity bytes": m.CapacityBytes,
@@ -81,7 +81,7 @@ func wantModel(t *testing.T, what string, got Model, name string, want map[strin
 	if got.Name != name {
 		t.Errorf("%s: model %q, want %q", what, got.Name, name)
 	}
-	values := told(got)
+	values := valuesOf(got)
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if value, known := values[key]; !known || value != want[key] {
 			t.Errorf("%s: %s is %v (told: %v), want %v", what, key, value, known, want[key])
@@ -195,7 +195,7 @@ func TestFamiliesThatAreNotReadAreCounted(t *testing.T) {
 	}
 }
 
-func TestEnginesAreKnownByTheirSeriesNotByTheirAddress(t *testing.T) {
+func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		sample(t, "dynamo_worker_component.prom") + sample(t, "vllm.prom"):              metric.EngineVLLM,
 		sample(t, "dynamo_worker_component.prom") + sample(t, "sglang.prom"):            metric.EngineSGLang,
@@ -341,7 +341,7 @@ sglang:cached_tokens_total{model_name="m",cache_source="mars"} 50
 	})
 }
 
-func TestPrioritiesOfSGLangCountOnceAndAPoolThatDoesNotSayIsUnknown(t *testing.T) {
+func TestPrioritiesOfSGLangCountOnceAndAPoolWithoutSizeIsUnknown(t *testing.T) {
 	m := translate(t, `sglang:num_running_reqs{model_name="m"} 5
 sglang:num_running_reqs{model_name="m",priority="0"} 2
 sglang:num_running_reqs{model_name="m",priority="9"} 3
@@ -467,8 +467,8 @@ func TestModelsOfOneSourceAreBounded(t *testing.T) {
 	}
 }
 
-// TestEveryForeignNameStandsInASampleOrATest finds names that nobody has ever seen on a page.
-func TestEveryForeignNameStandsInASampleOrATest(t *testing.T) {
+// TestEveryForeignNameIsInASampleOrATest finds names that nobody has ever seen on a page.
+func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 	var seen strings.Builder
 	paths, err := filepath.Glob("testdata/*.prom")
 	if err != nil || len(paths) == 0 {

@@ -56,7 +56,7 @@ func refused(t *testing.T, err error, why string) {
 	}
 }
 
-func TestPageIsFetchedFromWhereTheURLSays(t *testing.T) {
+func TestPageIsFetchedFromTheURL(t *testing.T) {
 	client, e := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		if r.URL.RequestURI() != "/engine/metrics?model=q" || user != "bob" || password != "hunter2" || !strings.Contains(r.Header.Get("Accept"), "text/plain") {

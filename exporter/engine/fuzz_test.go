@@ -73,9 +73,9 @@ func checkModel(t *testing.T, m Model) {
 	if m.UsedRatio != nil && !(*m.UsedRatio >= 0 && *m.UsedRatio <= 1) {
 		t.Errorf("used ratio %v", *m.UsedRatio)
 	}
-	for what, value := range told(m) {
+	for what, value := range valuesOf(m) {
 		// Sums of numbers near the largest may overflow; then the batch refuses what comes of them.
-		if math.IsNaN(value) && !math.IsInf(told(m)[strings.Replace(what, "missed", "looked up", 1)], 0) {
+		if math.IsNaN(value) && !math.IsInf(valuesOf(m)[strings.Replace(what, "missed", "looked up", 1)], 0) {
 			t.Errorf("%s is not a number", what)
 		}
 	}

@@ -65,15 +65,15 @@ func sglangHost(v view, name string) []TierValue {
 
 // sglangBytes adds up gigabytes over replicas, and over phases where there are any.
 func sglangBytes(v view, name string) *float64 {
-	sum, told := 0.0, false
+	sum, found := 0.0, false
 	for _, replica := range replicas(v, name) {
 		for _, phase := range labelValues(replica.series(name), metric.ForeignSGLangLabelPhase) {
 			if gigabytes := sglangValue(replica.with(metric.ForeignSGLangLabelPhase, phase), name); gigabytes != nil {
-				sum, told = sum+*gigabytes*(1<<30), true
+				sum, found = sum+*gigabytes*(1<<30), true
 			}
 		}
 	}
-	if !told {
+	if !found {
 		return nil
 	}
 	return &sum

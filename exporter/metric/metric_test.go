@@ -45,7 +45,7 @@ func TestOwnNamesEndWithTheirUnit(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSummedSaysSo(t *testing.T) {
+func TestMeaninglessSumsAreRefusedWithAReason(t *testing.T) {
 	never := []Unit{Celsius, Ratio, Hertz, Info, State, Index, Timestamp}
 	for _, definer := range everything() {
 		d := definer.Def()

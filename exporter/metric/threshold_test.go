@@ -2,7 +2,7 @@ package metric
 
 import "testing"
 
-func TestFloorsAreWrittenAsPeopleSayThem(t *testing.T) {
+func TestFloorsAreWrittenInWords(t *testing.T) {
 	cases := map[string]Floor{
 		"8 GiB or 6 % of the pool, whichever is less":   {8 * gib, 0.06},
 		"4.5 GiB or 3 % of the pool, whichever is less": {4.5 * gib, 0.03},

@@ -53,7 +53,7 @@ func TestAnswersAreConvertedToBaseUnits(t *testing.T) {
 	}
 }
 
-func TestWhatADeviceLacksIsAbsentAndSaidToBeUnsupported(t *testing.T) {
+func TestWhatADeviceLacksIsAbsentAndUnsupported(t *testing.T) {
 	f := newFake(1)
 	f.answers = map[question]answer{}
 	d := snapshot(t, NewReader(f, ReaderOptions{})).Devices[0]
@@ -68,8 +68,8 @@ func TestWhatADeviceLacksIsAbsentAndSaidToBeUnsupported(t *testing.T) {
 		}
 	}
 	for _, r := range allCalls() {
-		if supported, said := d.Supported[r.call]; supported || said == slices.Contains(partitionCalls(), r.call) {
-			t.Errorf("%s: supported %v, said %v", r.call, supported, said)
+		if supported, judged := d.Supported[r.call]; supported || judged == slices.Contains(partitionCalls(), r.call) {
+			t.Errorf("%s: supported %v, said %v", r.call, supported, judged)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestClockEventsAreStatesOfTheReasonsSupported(t *testing.T) {
 	}
 }
 
-func TestDeviceThatDoesNotSayItsReasonsHasThoseItGaveOrCounts(t *testing.T) {
+func TestDeviceWithoutSupportedReasonsHasThoseItGaveOrCounts(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallClockEvents, Value{Number: 0x8})
 	f.set(0, CallFields, Value{Numbers: map[string]uint64{"sw_power_cap": 1}})

@@ -147,7 +147,7 @@ func TestDeviceWithoutXIDEventsIsNotListenedTo(t *testing.T) {
 	})
 }
 
-func TestLostDeviceKeepsTheCountThatSaysWhy(t *testing.T) {
+func TestLostDeviceKeepsItsErrorCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation()
 		l := newListeners(s)
@@ -163,7 +163,7 @@ func TestLostDeviceKeepsTheCountThatSaysWhy(t *testing.T) {
 	})
 }
 
-func TestWaitThatFailsIsToldOnceAndBegunAnew(t *testing.T) {
+func TestWaitThatFailsIsReportedOnceAndBegunAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation()
 		l := newListeners(s)
@@ -181,7 +181,7 @@ func TestWaitThatFailsIsToldOnceAndBegunAnew(t *testing.T) {
 	})
 }
 
-func TestWaitThatHangsIsToldAndKeepsTheLibraryOpen(t *testing.T) {
+func TestWaitThatHangsIsReportedAndKeepsTheLibraryOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStation()
 		s.hang = make(chan struct{})

@@ -48,7 +48,7 @@ func TestOfALostDeviceOnlyWhyItWasLostIsRead(t *testing.T) {
 	})
 }
 
-func TestThePassThatFindsADeviceLostSaysWhy(t *testing.T) {
+func TestThePassThatFindsADeviceLostReadsItsErrors(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallXIDErrors, Value{})
 	r := NewReader(f, ReaderOptions{})
@@ -65,7 +65,7 @@ func TestThePassThatFindsADeviceLostSaysWhy(t *testing.T) {
 	}
 }
 
-func TestDeviceThatIsStillLostWhenTheLibraryIsOpenedAnewIsKnownByItsNameAndItsErrors(t *testing.T) {
+func TestDeviceThatIsStillLostWhenTheLibraryIsOpenedAnewKeepsItsNameAndItsErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(2)
 		f.set(1, CallXIDErrors, Value{Numbers: map[string]uint64{"79": 1}})
@@ -120,7 +120,7 @@ func TestPassThatComesLateDoesNotUseALibraryThatIsBeingOpenedAnew(t *testing.T) 
 	})
 }
 
-func TestFieldThatSaysThatTheDeviceIsLostIsBelieved(t *testing.T) {
+func TestFieldOfALostDeviceMarksItAsLost(t *testing.T) {
 	f := newFake(1)
 	f.set(0, CallFields, Value{Refused: map[string]Return{"energy": GPUIsLost}})
 	s, err := NewReader(f, ReaderOptions{}).Read(t.Context()).Snapshot(t.Context())
@@ -146,7 +146,7 @@ func TestWhatWasNotRecordedIsNeitherSupportedNorUnsupported(t *testing.T) {
 	}
 }
 
-func TestLibraryOfAnotherVersionThanTheModuleSaysWhatToDo(t *testing.T) {
+func TestLibraryOfAnotherVersionThanTheModuleNamesTheRemedy(t *testing.T) {
 	f := newFake(1)
 	f.opens = []Return{LibRMVersionMismatch}
 	_, err := NewReader(f, ReaderOptions{}).Read(t.Context()).Snapshot(t.Context())

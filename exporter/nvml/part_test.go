@@ -30,7 +30,7 @@ func TestProcessesArePutToTheirPartsByTheListOfTheWhole(t *testing.T) {
 	}
 }
 
-func TestPartsAreAskedWhereTheWholeDoesNotSayWhoIsWhere(t *testing.T) {
+func TestPartsAreReadWhereTheWholeListHasNoInstances(t *testing.T) {
 	lists := Value{Instances: []Instance{{UUID: "MIG-b", ProcessesRead: true, Processes: []Process{{PID: 10, UsedBytes: new(uint64(5))}}}}}
 	for name, set := range map[string]func(*fake){
 		"refused":    func(f *fake) { f.fail(0, CallComputeProcesses, Value{}, NoPermission) },
@@ -107,7 +107,7 @@ func TestLinkOfAnIntegratedGPUIsNotAskedFor(t *testing.T) {
 func TestTrafficIsAskedForOnlyOnRequest(t *testing.T) {
 	f := newFake(1)
 	d := snapshot(t, NewReader(f, ReaderOptions{})).Devices[0]
-	if _, said := d.Supported[CallPCIeTransmit]; said || f.count(0, CallPCIeTransmit)+f.count(0, CallPCIeReceive) != 0 {
+	if _, judged := d.Supported[CallPCIeTransmit]; judged || f.count(0, CallPCIeTransmit)+f.count(0, CallPCIeReceive) != 0 {
 		t.Error("it takes 40 ms and was asked for")
 	}
 }

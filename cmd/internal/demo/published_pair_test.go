@@ -30,10 +30,10 @@ const (
 	publishedContainer = 101.30
 )
 
-// TestThePublishedPairIsTold follows the pair from an engine that allocates its KV cache over telemetry, run folder,
+// TestThePublishedPairFiresItsAlerts follows the pair from an engine that allocates its KV cache over telemetry, run folder,
 // serve and recording rules to the alert. What differs between the arms is page cache, one way in which the
 // published difference can have come about. After the KV cache both machines are as full.
-func TestThePublishedPairIsTold(t *testing.T) {
+func TestThePublishedPairFiresItsAlerts(t *testing.T) {
 	s := &shortStory{database: newDatabase(t), out: t.TempDir()}
 	s.pairRun(t, metric.ArmNative, 0)
 	s.pairRun(t, metric.ArmContainer, wholeBytes(publishedContainer-publishedNative))

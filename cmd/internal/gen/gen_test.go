@@ -103,7 +103,7 @@ func TestCheckNamesAFileThatNothingGenerates(t *testing.T) {
 	}
 }
 
-func TestAWordThatIsNoneOfThemIsToldWhatThereIs(t *testing.T) {
+func TestAnUnknownSubjectIsRefusedWithTheKnownOnes(t *testing.T) {
 	for _, args := range [][]string{{"posters"}, {"--dir", root, "preview"}} {
 		code, _, stderr := run(t, args...)
 		if code != exitInput || !strings.Contains(stderr, args[len(args)-1]) || !strings.Contains(stderr, "uma-gen preview, flags after it") {
@@ -162,7 +162,7 @@ func TestTheReferenceHoldsEverySeriesOnceInItsTable(t *testing.T) {
 	}
 }
 
-func TestTheReferenceSaysWhatMayBeSummed(t *testing.T) {
+func TestTheReferenceHasWhatMayBeSummed(t *testing.T) {
 	cases := map[string]metric.Definer{
 		"never":                      metric.GPUTemperatureCelsius,
 		"yes":                        metric.GPUPowerWatts,

@@ -40,16 +40,16 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 	}
 }
 
-func TestAPreviewWithoutAPrometheusSaysThatItsPagesAreEmpty(t *testing.T) {
+func TestAPreviewWithoutAPrometheusWarnsThatItsPagesAreEmpty(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := "http://" + closed.Addr().String()
+	gone := "http://" + closed.Addr().String()
 	closed.Close()
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	for address, says := range map[string]string{nobody: "connection refused; until one answers there", other.URL: "answers 404 Not Found; until one answers there"} {
+	for address, says := range map[string]string{gone: "connection refused; until one answers there", other.URL: "answers 404 Not Found; until one answers there"} {
 		ctx, stop := context.WithCancel(t.Context())
 		var warned strings.Builder
 		ended := make(chan int)
@@ -59,10 +59,10 @@ func TestAPreviewWithoutAPrometheusSaysThatItsPagesAreEmpty(t *testing.T) {
 			write.Close()
 			ended <- code
 		}()
-		said, _ := bufio.NewReader(read).ReadString('\n')
+		announced, _ := bufio.NewReader(read).ReadString('\n')
 		stop()
-		if code := <-ended; code != exitDone || !strings.Contains(said, "dashboards on") || !strings.Contains(warned.String(), says) {
-			t.Errorf("exit %d, %q, warned %q", code, said, warned.String())
+		if code := <-ended; code != exitDone || !strings.Contains(announced, "dashboards on") || !strings.Contains(warned.String(), says) {
+			t.Errorf("exit %d, %q, warned %q", code, announced, warned.String())
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestTheDefaultPortOfThePreviewGivesWay(t *testing.T) {
 }
 
 // Whoever reaches the port reads the Prometheus, of which nobody thinks who only wanted to look from a phone.
-func TestAPreviewThatOthersCanReachSaysSo(t *testing.T) {
+func TestAPreviewThatOthersCanReachWarns(t *testing.T) {
 	for address, want := range map[string]bool{"0.0.0.0:0": true, ":0": true, "127.0.0.1:0": false, "localhost:0": false} {
 		var warning strings.Builder
 		listener, err := listenPreview(previewFlags{listen: address, explicit: true}, &warning)
