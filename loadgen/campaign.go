@@ -77,7 +77,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
 	webFlags(clause, &l.web)
 	terminal.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, terminal.Duration)
-	terminal.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
+	logLevelFlag(clause, &l.logLevel)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
 }
 

@@ -22,8 +22,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// standing is an arm of one engine, which answers only while it is up.
-type standing struct {
+// upArm is an arm of one engine, which answers only while it is up.
+type upArm struct {
 	up    atomic.Bool
 	url   string
 	live  string       // address of the live page
@@ -38,9 +38,9 @@ type standing struct {
 	logs  []server.EngineLog // of its processes
 }
 
-func newStanding(t *testing.T) *standing {
+func newArm(t *testing.T) *upArm {
 	t.Helper()
-	s := &standing{}
+	s := &upArm{}
 	s.url = inFront(t, engine(t, time.Millisecond), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if !s.up.Load() {
 			http.Error(w, "not there", http.StatusBadGateway)
@@ -54,7 +54,7 @@ func newStanding(t *testing.T) *standing {
 	return s
 }
 
-func (s *standing) lifecycle() *server.EngineLifecycle {
+func (s *upArm) lifecycle() *server.EngineLifecycle {
 	return &server.EngineLifecycle{
 		Starts: true,
 		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
@@ -92,7 +92,7 @@ func (s *standing) lifecycle() *server.EngineLifecycle {
 }
 
 // shown is the phase that the live page shows.
-func (s *standing) shown() string {
+func (s *upArm) shown() string {
 	response, err := http.Get(s.live)
 	if err != nil {
 		return err.Error()
@@ -108,8 +108,8 @@ func (s *standing) shown() string {
 	return "none"
 }
 
-// runBeside makes a run whose engine is started for it.
-func runBeside(t *testing.T, ctx context.Context, s *standing, args ...string) (dir string, err error) {
+// runStarting makes a run whose engine is started for it.
+func runStarting(t *testing.T, ctx context.Context, s *upArm, args ...string) (dir string, err error) {
 	t.Helper()
 	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
 	args = slices.Concat([]string{"run", "--url", s.url, "--out", out, "--run-id=r1", "--engine=vllm", "--telemetry-interval=100ms"}, uncontended, args)
@@ -125,7 +125,7 @@ func runBeside(t *testing.T, ctx context.Context, s *standing, args ...string) (
 }
 
 // environment is that of one of many runs, with a live page of its own.
-func (s *standing) environment(t *testing.T, k keeping) runner.Environment {
+func (s *upArm) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
 	stderr := &lockedBuffer{}
 	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, newLogger(stderr, "error"))
@@ -152,8 +152,8 @@ func phaseNames(t *testing.T, dir string) (names []string) {
 func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
-	s := newStanding(t)
-	dir, err := runBeside(t, t.Context(), s, "--requests=8", "--warmup=2", "--validity=telemetry_lost=off", "--telemetry", "spark1="+page, "--label=host=spark1", "--scrape", "engine="+s.url+"/metrics")
+	s := newArm(t)
+	dir, err := runStarting(t, t.Context(), s, "--requests=8", "--warmup=2", "--validity=telemetry_lost=off", "--telemetry", "spark1="+page, "--label=host=spark1", "--scrape", "engine="+s.url+"/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +187,9 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 func TestARunWhoseEngineNeverComesKeepsWhatTheMachineDid(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
-	s := newStanding(t)
+	s := newArm(t)
 	s.never = errors.New("vllm was never ready")
-	dir, err := runBeside(t, t.Context(), s, "--requests=8", "--telemetry", "spark1="+page, "--label=host=spark1")
+	dir, err := runStarting(t, t.Context(), s, "--requests=8", "--telemetry", "spark1="+page, "--label=host=spark1")
 	if !errors.Is(err, s.never) {
 		t.Fatal(err)
 	}
@@ -219,12 +219,12 @@ func expectUnserved(t *testing.T, dir, state, why string) {
 
 func TestAnInterruptWhileTheMachineComesToRestStopsTheEngineToo(t *testing.T) {
 	t.Parallel()
-	s := newStanding(t)
+	s := newArm(t)
 	s.wait = make(chan struct{})
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	go func() { <-s.wait; interrupt() }()
-	dir, err := runBeside(t, ctx, s, "--requests=8")
+	dir, err := runStarting(t, ctx, s, "--requests=8")
 	if !errors.Is(err, runner.ErrInterrupted) || s.downs != 1 {
 		t.Fatalf("%v, stopped %d times", err, s.downs)
 	}
@@ -233,10 +233,10 @@ func TestAnInterruptWhileTheMachineComesToRestStopsTheEngineToo(t *testing.T) {
 
 func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 	t.Parallel()
-	s := newStanding(t)
+	s := newArm(t)
 	s.lost = errors.New("vllm ended with exit code 137")
 	began := time.Now()
-	dir, err := runBeside(t, t.Context(), s, "--duration=1h", "--warmup=0", "--output-tokens=4")
+	dir, err := runStarting(t, t.Context(), s, "--duration=1h", "--warmup=0", "--output-tokens=4")
 	if !errors.Is(err, s.lost) || time.Since(began) > time.Minute {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestARunWhoseEngineDiesEndsAtOnceAndSaysWhy(t *testing.T) {
 func TestACommandIsRecordedBesideItsEngine(t *testing.T) {
 	t.Parallel()
 	page, _ := exporter(t)
-	s := newStanding(t)
+	s := newArm(t)
 	line, out := newCommandLine(&bytes.Buffer{}), t.TempDir()
 	if _, _, err := line.parse([]string{"record", "--out", out, "--run-id=r1", "--before=100ms", "--after=100ms",
 		"--telemetry-interval=100ms", "--telemetry", "spark1=" + page, "--label=host=spark1", "--validity=telemetry_lost=off",

@@ -77,9 +77,9 @@ func TestTheLogOfAnArmTellsItsMemory(t *testing.T) {
 	for path, text := range map[string]string{frontend: "listening\n", worker: earlier + string(of)} {
 		overwrite(t, path, text)
 	}
-	s := newStanding(t)
+	s := newArm(t)
 	s.logs = []server.EngineLog{{Process: "frontend", Path: frontend}, {Process: "engine", Path: worker, From: int64(len(earlier))}}
-	dir, err := runBeside(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
+	dir, err := runStarting(t, t.Context(), s, "--requests=1", "--warmup=0", "--output-tokens=2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ import (
 // liveAddress waits for the run to say where its live metrics are.
 func liveAddress(t *testing.T, log *lockedBuffer) string {
 	t.Helper()
-	said := regexp.MustCompile(`live=http://(\S+)/metrics`)
-	await(t, func() bool { return said.MatchString(log.String()) })
-	return said.FindStringSubmatch(log.String())[1]
+	output := regexp.MustCompile(`live=http://(\S+)/metrics`)
+	await(t, func() bool { return output.MatchString(log.String()) })
+	return output.FindStringSubmatch(log.String())[1]
 }
 
 // scraped reads a page as Prometheus does.
@@ -54,14 +54,14 @@ func TestManyAndSlowReadersOfTheLivePageDoNotDisturbTheRun(t *testing.T) {
 			"--duration=2s", "--concurrency=4", "--warmup=0", "--output-tokens=8"}, uncontended...), &stdout, &stderr)
 	}()
 	address := liveAddress(t, &stderr)
-	for _, said := range []string{"", "GET /metrics HTTP/1.1\r\nHost: " + address + "\r\n\r\n"} { // nothing, and more than is ever read
+	for _, output := range []string{"", "GET /metrics HTTP/1.1\r\nHost: " + address + "\r\n\r\n"} { // nothing, and more than is ever read
 		for range 20 {
 			slow, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer slow.Close()
-			if _, err := io.WriteString(slow, strings.Repeat(said, 50)); err != nil {
+			if _, err := io.WriteString(slow, strings.Repeat(output, 50)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -35,11 +35,20 @@ func keepFlags(set terminal.FlagSet, s *keeping) {
 	terminal.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, terminal.AsGiven)
 	runner.CaptureFlags(set, &s.Capture)
 	terminal.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, terminal.Text, terminal.AsGiven)
-	terminal.Flag(set, "out", "Folder of run folders.", "runs", &s.Out, terminal.Text)
+	outFlag(set, &s.Out)
 	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
 	webFlags(set, &s.web)
 	terminal.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, terminal.Duration)
-	terminal.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &s.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
+	logLevelFlag(set, &s.logLevel)
+}
+
+// outFlag declares the flag of the folder that run folders are written to.
+func outFlag(set terminal.FlagSet, out *string) {
+	terminal.Flag(set, "out", "Folder of run folders.", "runs", out, terminal.Text)
+}
+
+func logLevelFlag(set terminal.FlagSet, level *string) {
+	terminal.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", level, terminal.OneOf("debug", "info", "warn", "error"))
 }
 
 // AddressVariable is the environment variable that sets the default of --web.listen-address. It is for containers,

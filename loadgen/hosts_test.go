@@ -62,7 +62,7 @@ func (n announced) lookAndProbe(t *testing.T, ctx context.Context, probe func(co
 	if _, err := app.Parse(append([]string{"hosts", "--timeout=1ms"}, args...)); err != nil {
 		return exitUsage, "", err.Error()
 	}
-	var out, told bytes.Buffer
+	var out, reported bytes.Buffer
 	browse := func(_ context.Context, l hosts.Link) ([]hosts.Heard, error) {
 		heard, is := n[l.Name]
 		if !is {
@@ -73,9 +73,9 @@ func (n announced) lookAndProbe(t *testing.T, ctx context.Context, probe func(co
 		}
 		return heard, nil
 	}
-	err := findHosts(ctx, search, hosts.Network{Links: n.links(), Browse: browse, Probe: probe}, &out, &told)
-	code = Program{Stderr: &told}.report(err)
-	return code, out.String(), told.String()
+	err := findHosts(ctx, search, hosts.Network{Links: n.links(), Browse: browse, Probe: probe}, &out, &reported)
+	code = Program{Stderr: &reported}.report(err)
+	return code, out.String(), reported.String()
 }
 
 // contains checks that a text says all of what is wanted, and nothing that a terminal obeys.
@@ -114,12 +114,12 @@ func TestHostsTellsWhatIsThereAndWhatIsNot(t *testing.T) {
 	contains(t, "the rest", stderr, "this machine is left out")
 
 	code, stdout, _ = sparks().look(t, "--format=json")
-	var told struct {
+	var reported struct {
 		Schema     string
 		Hosts      []hosts.Host
 		Interfaces []struct{ Why string }
 	}
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != exitDone || told.Schema != hosts.Schema || len(told.Hosts) != 2 || len(told.Interfaces) != 3 || told.Interfaces[1].Why != "down" {
+	if err := json.Unmarshal([]byte(stdout), &reported); err != nil || code != exitDone || reported.Schema != hosts.Schema || len(reported.Hosts) != 2 || len(reported.Interfaces) != 3 || reported.Interfaces[1].Why != "down" {
 		t.Errorf("exit code %d, %v:\n%s", code, err, stdout)
 	}
 }

@@ -38,7 +38,7 @@ func mergeVerb(app *kingpin.Application) verb {
 	clause := app.Command("merge", mergeHelp)
 	clause.Arg("folder", "Run folders of the ranks.").Required().StringsVar(&l.folders)
 	clause.Flag("allow-missing", "Merge without the ranks that are missing; the run is then invalid.").BoolVar(&l.allowMissing)
-	terminal.Flag(clause, "out", "Folder of run folders.", "runs", &l.out, terminal.Text)
+	outFlag(clause, &l.out)
 	terminal.Flag(clause, "run-id", "Name of the run and its folder; what the ranks call it, if not given.", "", &l.runID, terminal.Text)
 	resultFlags(clause, &l.results)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}

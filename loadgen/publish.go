@@ -189,11 +189,11 @@ func (l *publishLine) verifyPack(stdout io.Writer) error {
 		fmt.Fprintln(stdout, printable(problem))
 	}
 	if len(problems) > 0 {
-		said := "1 file is not as it was packed"
+		output := "1 file is not as it was packed"
 		if n := len(problems); n > 1 {
-			said = fmt.Sprintf("%d files are not as they were packed", n)
+			output = fmt.Sprintf("%d files are not as they were packed", n)
 		}
-		return fmt.Errorf("%s: %s", l.verify, said)
+		return fmt.Errorf("%s: %s", l.verify, output)
 	}
 	fmt.Fprintf(stdout, "%s: %d files are as they were packed\n", printable(l.verify), len(pack.Files))
 	return nil

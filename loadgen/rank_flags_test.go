@@ -53,7 +53,7 @@ func startInTime(t *testing.T, world int, engineURL func() string, args ...strin
 	t.Helper()
 	for _, lead := range []time.Duration{2 * time.Second, 10 * time.Second} {
 		a := start(t, t.Context(), world, lead, append(args, "--url", engineURL())...)
-		if !slices.ContainsFunc(a.says, func(said string) bool { return strings.Contains(said, "--start-at: ") }) {
+		if !slices.ContainsFunc(a.says, func(output string) bool { return strings.Contains(output, "--start-at: ") }) {
 			return a
 		}
 	}
@@ -184,12 +184,12 @@ func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) 
 	if s.Tokens.InputLengths != alone.Tokens.InputLengths || len(s.Phases) != len(alone.Phases) {
 		t.Errorf("lengths %q, phases %v", s.Tokens.InputLengths, s.Phases)
 	}
-	if said := strings.Join(s.Warnings, "\n"); strings.Contains(said, "rank") {
-		t.Errorf("warnings of a whole run: %s", said)
+	if output := strings.Join(s.Warnings, "\n"); strings.Contains(output, "rank") {
+		t.Errorf("warnings of a whole run: %s", output)
 	}
 	own := read[summary.Summary](t, filepath.Join(a.folder("load", 1), rundir.SummaryFile))
-	if said := strings.Join(own.Warnings, "\n"); own.Requests[openai.StatusOK] != 20 || !strings.Contains(said, "this is rank 1 of 3") {
-		t.Errorf("rank 1: %v, %s", own.Requests, said)
+	if output := strings.Join(own.Warnings, "\n"); own.Requests[openai.StatusOK] != 20 || !strings.Contains(output, "this is rank 1 of 3") {
+		t.Errorf("rank 1: %v, %s", own.Requests, output)
 	}
 }
 

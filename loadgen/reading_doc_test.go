@@ -55,10 +55,10 @@ func TestThePageOnReadingExplainsEveryWord(t *testing.T) {
 			}
 		}
 	}
-	said := func(w compare.Verdict) string { return strings.ReplaceAll(string(w), "_", " ") }
+	output := func(w compare.Verdict) string { return strings.ReplaceAll(string(w), "_", " ") }
 	for _, word := range []string{
-		said(compare.Equivalent), said(compare.Irrelevant), said(compare.Better), said(compare.Worse), said(compare.Different),
-		said(compare.Inconclusive), said(compare.Undecided),
+		output(compare.Equivalent), output(compare.Irrelevant), output(compare.Better), output(compare.Worse), output(compare.Different),
+		output(compare.Inconclusive), output(compare.Undecided),
 		string(evidence.Proven), string(evidence.Consistent), string(evidence.Contradicted), string(evidence.NotObservable),
 		"TTFT", "TPOT", "chunk gap", "ITL", "E2E", "start", "ready", "peak",
 	} {

@@ -66,22 +66,22 @@ func TestNoSecretOfARecordedCommandLeavesItsLog(t *testing.T) {
 }
 
 func TestWhatARecordedCommandIsCalledAndPrintsStaysText(t *testing.T) {
-	said := hostileText + "\n"
+	output := hostileText + "\n"
 	for _, line := range []string{
 		"vLLM API server version %s", "Starting main benchmark run... %s", "GPU KV cache size: 100 tokens %s", "Throughput: 1.5 requests/s %s", "%s GPU KV cache size: 100 tokens",
 	} {
-		said += fmt.Sprintf(line+"\n", hostileLabel)
+		output += fmt.Sprintf(line+"\n", hostileLabel)
 	}
 	name := strings.ReplaceAll(hostileText, "/", "")
 	code, dir, stdout, stderr := recorded(t, Program{}, t.Context(), "--extract=vllm", "--xlsx", "--csv", "--telemetry-interval=100ms", "--before=100ms", "--after=100ms",
-		"--telemetry=spark="+hostileExporter(t), "--label=arm="+hostileLabel, "--capture=said=printf '\\033[31m<script>'", "--", printing(t, name, said))
+		"--telemetry=spark="+hostileExporter(t), "--label=arm="+hostileLabel, "--capture=said=printf '\\033[31m<script>'", "--", printing(t, name, output))
 	if code != exitDone && code != exitInvalid {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if !strings.HasPrefix(stdout, said) || text(t, dir, rundir.StdoutFile) != said {
+	if !strings.HasPrefix(stdout, output) || text(t, dir, rundir.StdoutFile) != output {
 		t.Errorf("the command's own words are not as they were: %s", stdout)
 	}
-	outputs := map[string]string{"stdout": strings.TrimPrefix(stdout, said), "stderr": stderr}
+	outputs := map[string]string{"stdout": strings.TrimPrefix(stdout, output), "stderr": stderr}
 	for _, name := range []string{"manifest.json", "summary.json", "report.md", "report.html", "summary.csv"} {
 		outputs[name] = text(t, dir, name)
 	}

@@ -37,16 +37,16 @@ func TestAReplayMayHaveAConcurrencyOfItsOwn(t *testing.T) {
 			args := []string{"--url", url, "--scenario=" + scenario, "--set=" + of.first + ".requests=8", "--set=" + of.first + ".concurrency=2", "--set=" + of.pressure + ".requests=8", "--set=" + of.pressure + ".concurrency=3",
 				"--set=baseline.requests=2", "--input-tokens=20", "--set=" + of.first + ".tokens=20", "--output-tokens=8", "--ignore-eos", "--warmup=0", "--force"}
 			dir, _, _ := completed(t, append(args, more...)...)
-			replay, told := 2, 0
+			replay, reported := 2, 0
 			if more != nil {
-				replay, told = 4, 4
+				replay, reported = 4, 4
 			}
 			got := inFlight(t, dir)
 			if got["baseline_1"] != 1 || got[of.firstPhase] != 2 || got[of.pressurePhase] != 3 || got[of.replay] != replay {
 				t.Errorf("%s %v: in flight %v", scenario, more, got)
 			}
 			for _, set := range manifestOf(t, dir).Workload.Script.Sets {
-				if first := set.Phases[0] == of.firstPhase; first && set.ReplayConcurrency != told || !first && set.ReplayConcurrency != 0 {
+				if first := set.Phases[0] == of.firstPhase; first && set.ReplayConcurrency != reported || !first && set.ReplayConcurrency != 0 {
 					t.Errorf("%s %v: the manifest has %+v", scenario, more, set)
 				}
 			}

@@ -6,21 +6,27 @@ import (
 	"io"
 	"os"
 
+	"github.com/alecthomas/kingpin/v2"
+
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // checkRun checks the flags of a run against each other and sets the values that depend on others.
 func (l *commandLine) checkRun() (*settings, error) {
+	return l.settings, l.complete(l.run, &l.settings.keeping, l.settings.resolve)
+}
+
+// complete resolves the settings of a verb that makes a run, and adds what its manifest has of the command line.
+func (l *commandLine) complete(verb *kingpin.CmdClause, s *keeping, resolve func(host string) error) error {
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := l.settings
-	if err := s.resolve(host); err != nil {
-		return nil, usage(err)
+	if err := resolve(host); err != nil {
+		return usage(err)
 	}
-	s.Flags, s.Program = l.flagValues(l.run), buildVersion()
-	return s, nil
+	s.Flags, s.Program = l.flagValues(verb), buildVersion()
+	return nil
 }
 
 // measureRun carries out the verb run.
@@ -29,11 +35,17 @@ func (l *commandLine) measureRun(ctx context.Context, env runner.Environment) er
 	if err != nil {
 		return err
 	}
+	return s.measure(ctx, env, func(env runner.Environment) (runner.Result, error) { return makeRun(ctx, s, env) })
+}
+
+// measure makes one run with a live page of its own, which stays for a while afterwards, and judges the run.
+func (s *keeping) measure(ctx context.Context, env runner.Environment, makeOne func(runner.Environment) (runner.Result, error)) error {
+	var err error
 	if env.Page, err = runner.OpenLivePage(s.web, env.Log); err != nil {
-		return usage(err)
+		return err
 	}
 	defer env.Page.Close()
-	result, err := makeRun(ctx, s, env)
+	result, err := makeOne(env)
 	if err != nil {
 		return err
 	}

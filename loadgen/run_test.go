@@ -189,14 +189,14 @@ func TestAnInterruptedRunLeavesACompleteFolder(t *testing.T) {
 		if got := <-code; got != exitFailed {
 			t.Errorf("cut %v: exit %d: %s", cut, got, program.Stderr)
 		}
-		if said := strings.Contains(program.Stderr.(*lockedBuffer).String(), "interrupt again"); said == cut {
-			t.Errorf("cut %v: says what a second interrupt does: %v", cut, said)
+		if output := strings.Contains(program.Stderr.(*lockedBuffer).String(), "interrupt again"); output == cut {
+			t.Errorf("cut %v: says what a second interrupt does: %v", cut, output)
 		}
 		interrupt()
 		manifest := manifestOf(t, dir)
 		sum := summaryOf(t, dir)
-		said := func(r summary.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
-		if manifest.State != rundir.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, said) {
+		output := func(r summary.Reason) bool { return strings.Contains(r.Detail, "interrupted") }
+		if manifest.State != rundir.StateInterrupted || !slices.ContainsFunc(sum.InvalidReasons, output) {
 			t.Errorf("cut %v: state %q, invalid for %v", cut, manifest.State, sum.InvalidReasons)
 		}
 		if sent := records(t, dir); !cut && sent[len(sent)-1].Status != openai.StatusOK {

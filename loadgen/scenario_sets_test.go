@@ -198,9 +198,9 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, rundir.OutputsFile)); err != nil || info.Size() == 0 {
 		t.Errorf("outputs: %v", err)
 	}
-	said := strings.Join(manifestOf(t, dir).Workload.Pressure, "\n")
-	if !strings.Contains(said, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
-		t.Errorf("foretold %q; printed %s", said, stderr)
+	output := strings.Join(manifestOf(t, dir).Workload.Pressure, "\n")
+	if !strings.Contains(output, "A is evicted from the host") || !strings.Contains(stderr, "A is evicted from the host") {
+		t.Errorf("foretold %q; printed %s", output, stderr)
 	}
 	s := summaryOf(t, dir)
 	if s.Phases[workload.PhaseBaseline2].Measured || !s.Phases["replay_A"].Measured || s.Requests[openai.StatusOK] != 12 {

@@ -43,32 +43,32 @@ func repeating(t *testing.T) *httptest.Server {
 	t.Helper()
 	var loads atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said := strings.Join(r.Header["Authorization"], " ") + " " + r.Header.Get("X-Token")
-		w.Header().Set("X-Request-Id", said)
-		w.Header().Set("Server", said)
+		output := strings.Join(r.Header["Authorization"], " ") + " " + r.Header.Get("X-Token")
+		w.Header().Set("X-Request-Id", output)
+		w.Header().Set("Server", output)
 		const good = "data: {\"id\":\"%[1]s\",\"model\":\"m %[1]s\",\"system_fingerprint\":\"%[1]s\",\"choices\":[{\"delta\":{\"content\":\"x %[1]s\"},\"finish_reason\":\"stop %[1]s\"}]}\n\ndata: [DONE]\n\n"
 		switch {
 		case r.URL.Path == "/v1/models":
-			fmt.Fprintf(w, `{"data":[{"id":"m %[1]s","owned_by":"%[1]s","root":"%[1]s"}]}`, said)
+			fmt.Fprintf(w, `{"data":[{"id":"m %[1]s","owned_by":"%[1]s","root":"%[1]s"}]}`, output)
 		case r.URL.Path == "/version":
-			fmt.Fprintf(w, `{"version":"%s"}`, said)
+			fmt.Fprintf(w, `{"version":"%s"}`, output)
 		case !strings.HasPrefix(r.URL.Path, "/v1/"):
-			http.Error(w, said, http.StatusUnauthorized)
+			http.Error(w, output, http.StatusUnauthorized)
 		case r.ContentLength < longestProbe:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, good, said)
+			fmt.Fprintf(w, good, output)
 		default:
 			switch loads.Add(1) % 4 {
 			case 0:
 				w.Header().Set("Content-Type", "text/event-stream")
-				fmt.Fprintf(w, good, said)
+				fmt.Fprintf(w, good, output)
 			case 1:
-				http.Error(w, "bad key "+said, http.StatusUnauthorized)
+				http.Error(w, "bad key "+output, http.StatusUnauthorized)
 			case 2:
 				w.Header().Set("Content-Type", "text/event-stream")
-				fmt.Fprintf(w, "data: {\"error\":{\"message\":\"bad key %[1]s\",\"code\":\"%[1]s\"}}\n\n", said)
+				fmt.Fprintf(w, "data: {\"error\":{\"message\":\"bad key %[1]s\",\"code\":\"%[1]s\"}}\n\n", output)
 			case 3:
-				http.Redirect(w, r, "http://127.0.0.1:1/?key="+said, http.StatusTemporaryRedirect)
+				http.Redirect(w, r, "http://127.0.0.1:1/?key="+output, http.StatusTemporaryRedirect)
 			}
 		}
 	}))
@@ -122,8 +122,8 @@ func TestNoSecretReachesAFileAPageOrAMessage(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "key")
 	overwrite(t, keyFile, secrets["the file's key"]+"\n")
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		said := strings.Join([]string{secrets["a query of telemetry"], secrets["a query of a page"], secrets["a header"]}, " ")
-		fmt.Fprintf(w, "uma_exporter_mode{mode=\"constructed\"} 1\numa_host_info{product=%[1]q,vendor=\"x\"} 1\nvllm:prompt_tokens_total{model_name=%[1]q} 1\n", said)
+		output := strings.Join([]string{secrets["a query of telemetry"], secrets["a query of a page"], secrets["a header"]}, " ")
+		fmt.Fprintf(w, "uma_exporter_mode{mode=\"constructed\"} 1\numa_host_info{product=%[1]q,vendor=\"x\"} 1\nvllm:prompt_tokens_total{model_name=%[1]q} 1\n", output)
 	}))
 	defer exporter.Close()
 	server := repeating(t)

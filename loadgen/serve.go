@@ -46,7 +46,7 @@ func serveVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
 	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
 	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
-	terminal.Flag(clause, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", &l.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
+	logLevelFlag(clause, &l.logLevel)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
 }
 

@@ -62,21 +62,21 @@ func shelve(t testing.TB, original, out string, n int) {
 }
 
 // served starts the verb serve and returns its address, what it says, and what ends it.
-func served(t *testing.T, args ...string) (url string, said *lockedBuffer, end func() int) {
+func served(t *testing.T, args ...string) (url string, output *lockedBuffer, end func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	said = &lockedBuffer{}
+	output = &lockedBuffer{}
 	code := make(chan int, 1)
-	go func() { code <- Run(ctx, append([]string{"serve"}, args...), io.Discard, said) }()
+	go func() { code <- Run(ctx, append([]string{"serve"}, args...), io.Discard, output) }()
 	address := regexp.MustCompile(`url=(http://\S+)/metrics`)
 	for range 1000 {
-		if found := address.FindStringSubmatch(said.String()); found != nil {
-			return found[1], said, func() int { cancel(); return <-code }
+		if found := address.FindStringSubmatch(output.String()); found != nil {
+			return found[1], output, func() int { cancel(); return <-code }
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	cancel()
-	t.Fatalf("exit %d: %s", <-code, said.String())
+	t.Fatalf("exit %d: %s", <-code, output.String())
 	return "", nil, nil
 }
 
@@ -137,7 +137,7 @@ func TestFinishedRunsAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	overwrite(t, filepath.Join(half, rundir.SummaryFile), `{"schema":`)
-	url, said, end := served(t, "--runs", runs, "--web.listen-address=127.0.0.1:0")
+	url, output, end := served(t, "--runs", runs, "--web.listen-address=127.0.0.1:0")
 	page := fetched(t, url+"/metrics")
 	for _, part := range []string{
 		`uma_run_info{arm="native",engine=`, `host="spark"`, `model="simulated-8b",run="r1",scenario="standard"} 1`, `uma_run_valid{run="r1"} 1`,
@@ -154,8 +154,8 @@ func TestFinishedRunsAreServed(t *testing.T) {
 	if code, _, stderr := invokeVerb(t, "healthcheck", "--web.listen-address", strings.TrimPrefix(url, "http://")); code != exitDone {
 		t.Errorf("healthcheck: exit %d: %s", code, stderr)
 	}
-	if code := end(); code != exitDone || !strings.Contains(said.String(), "half") {
-		t.Errorf("exit %d: %s", code, said.String())
+	if code := end(); code != exitDone || !strings.Contains(output.String(), "half") {
+		t.Errorf("exit %d: %s", code, output.String())
 	}
 }
 
@@ -197,10 +197,10 @@ func TestTheDefaultPortOfServeGivesWay(t *testing.T) {
 	if taken, err := net.Listen("tcp", DefaultResultsAddress); err == nil {
 		defer taken.Close()
 	}
-	url, said, end := served(t, "--runs", t.TempDir())
+	url, output, end := served(t, "--runs", t.TempDir())
 	defer end()
-	if strings.HasSuffix(url, DefaultResultsAddress) || !strings.Contains(said.String(), "level=WARN") {
-		t.Errorf("%s: %s", url, said.String())
+	if strings.HasSuffix(url, DefaultResultsAddress) || !strings.Contains(output.String(), "level=WARN") {
+		t.Errorf("%s: %s", url, output.String())
 	}
 }
 
@@ -208,12 +208,12 @@ func TestTheDefaultPortOfServeGivesWay(t *testing.T) {
 func BenchmarkThousandRuns(b *testing.B) {
 	out := b.TempDir()
 	original := filepath.Join(b.TempDir(), "r")
-	var said bytes.Buffer
+	var output bytes.Buffer
 	if code := Run(b.Context(), []string{
 		"run", "--url", engine(b, time.Millisecond), "--requests=64", "--warmup=8", "--output-tokens=4", "--out", filepath.Dir(original), "--run-id=r",
 		"--web.listen-address=127.0.0.1:0",
-	}, io.Discard, &said); code != exitDone && code != exitInvalid {
-		b.Fatalf("exit %d: %s", code, said.String())
+	}, io.Discard, &output); code != exitDone && code != exitInvalid {
+		b.Fatalf("exit %d: %s", code, output.String())
 	}
 	shelve(b, original, out, 1000)
 	line := &serveLine{runs: out, perCell: 10, most: 500}

@@ -31,16 +31,16 @@ func containerSoftware(ctx context.Context) *rundir.ContainerSoftware {
 //
 // Server is null if the daemon does not answer.
 func parseDockerVersion(text []byte) rundir.ContainerSoftware {
-	var said struct {
+	var output struct {
 		Server *struct {
 			Components []struct{ Name, Version string }
 		}
 	}
 	var found rundir.ContainerSoftware
-	if json.Unmarshal(text, &said) != nil || said.Server == nil {
+	if json.Unmarshal(text, &output) != nil || output.Server == nil {
 		return found
 	}
-	for _, component := range said.Server.Components {
+	for _, component := range output.Server.Components {
 		of := map[string]*string{"engine": &found.Docker, "containerd": &found.Containerd, "runc": &found.Runc}[strings.ToLower(component.Name)]
 		if of != nil {
 			*of = versionIn(component.Version)

@@ -14,15 +14,15 @@ func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	var said bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&said, nil))
+	var output bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&output, nil))
 	listener, err := listen(ListenAddress{HostPort: taken.Addr().String()}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if !strings.Contains(said.String(), listener.Addr().String()) {
-		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), said.String())
+	if !strings.Contains(output.String(), listener.Addr().String()) {
+		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), output.String())
 	}
 	if _, err := listen(ListenAddress{HostPort: taken.Addr().String(), Explicit: true}, log); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
 		t.Errorf("an address asked for and in use: %v", err)

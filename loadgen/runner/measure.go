@@ -126,16 +126,16 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	defer end()
 	over := &ended{run: m}
 	err = m.runEngine(i.stop, i.cut, m.journal.pass, func(engine context.Context) error {
-		over = m.beside(engine, i, &page)
+		over = m.serveUntilLost(engine, i, &page)
 		return over.err
 	})
 	over.err = errors.Join(err, m.journal.leave(), over.sender.close(), m.capture.stopSampling())
 	return over, nil
 }
 
-// beside measures the engine that was started for the run, until the load ends or the engine is lost. It checks for a
+// serveUntilLost measures the engine that was started for the run, until the load ends or the engine is lost. It checks for a
 // lost engine before the engine is stopped, since afterwards it is gone in any case.
-func (m *measurement) beside(engine context.Context, i interrupts, page *atomic.Bool) *ended {
+func (m *measurement) serveUntilLost(engine context.Context, i interrupts, page *atomic.Bool) *ended {
 	unbind := context.AfterFunc(engine, func() { i.halt(context.Cause(engine)) })
 	over := m.serve(i, page)
 	if unbind(); engine.Err() != nil {

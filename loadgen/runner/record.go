@@ -104,7 +104,7 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 	if r.env.Engine != nil {
 		enter := func(phase string) error { r.log.begin(phase); return nil }
 		err := r.runEngine(ctx, cut, enter, func(engine context.Context) (err error) {
-			exit, err = r.beside(ctx, cut, engine)
+			exit, err = r.runWithEngine(ctx, cut, engine)
 			return err
 		})
 		r.log.note(r.journal.leave())
@@ -123,9 +123,9 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 	return exit, errors.Join(err, r.capture.runCommands(cut, afterLoad))
 }
 
-// beside runs the command while the engine that was started for it is up, until the command ends or the engine is
+// runWithEngine runs the command while the engine that was started for it is up, until the command ends or the engine is
 // lost.
-func (r *recording) beside(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
+func (r *recording) runWithEngine(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
 	err = r.capture.findEngine(ctx)
 	r.describeEngine()
 	identify(ctx, r.manifest, r.keep.Out, r.capture, "", r.load.Argv)

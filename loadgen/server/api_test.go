@@ -157,8 +157,8 @@ func TestWaitingForAServerEndsWithAnInterrupt(t *testing.T) {
 func TestWhatAServerSaysOfItselfRepeatsNoSecret(t *testing.T) {
 	const key = "sk-0123456789"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said := r.Header.Get("Authorization") + " " + r.Header.Get("X-Route")
-		_, _ = io.WriteString(w, `{"version":"`+said+`","data":[{"id":"`+r.Header.Get("X-Route")+`","owned_by":"`+said+`","root":"`+said+`"}]}`)
+		output := r.Header.Get("Authorization") + " " + r.Header.Get("X-Route")
+		_, _ = io.WriteString(w, `{"version":"`+output+`","data":[{"id":"`+r.Header.Get("X-Route")+`","owned_by":"`+output+`","root":"`+output+`"}]}`)
 	}))
 	defer s.Close()
 	api, err := newAPI(Target{URL: s.URL, Headers: []Header{{"X-Route", "big-model-of-8b"}}}, key)

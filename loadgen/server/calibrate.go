@@ -252,16 +252,16 @@ func (c counter) tokenized(ctx context.Context, text string) ([]byte, error) {
 
 // tokensOf parses the answer: {"count": 2, "tokens": [9906, 1917]}, or only the latter.
 func tokensOf(answer []byte) (int, error) {
-	var said struct {
+	var output struct {
 		Count  *int  `json:"count"`
 		Tokens []any `json:"tokens"`
 	}
-	if err := json.Unmarshal(answer, &said); err != nil {
+	if err := json.Unmarshal(answer, &output); err != nil {
 		return 0, fmt.Errorf("POST /tokenize: %w", err)
 	}
-	n := len(said.Tokens)
-	if said.Count != nil {
-		n = *said.Count
+	n := len(output.Tokens)
+	if output.Count != nil {
+		n = *output.Count
 	}
 	if n < 1 {
 		return 0, errors.New("POST /tokenize: no tokens")

@@ -42,23 +42,23 @@ func llamaSettings() []string { return []string{"build_info", "total_slots"} }
 // SGLang's from its server arguments, llama.cpp's from its properties. TensorRT-LLM and Dynamo do not expose their
 // settings over HTTP. It returns nil if there are none.
 func (a *api) configured(ctx context.Context, engine string) map[string]string {
-	var told map[string]string
+	var reported map[string]string
 	switch engine {
 	case "vllm":
-		told = infoLabels(a.fetch(ctx, metricsPath).okBody(), metric.ForeignVLLMCacheConfigInfo)
+		reported = infoLabels(a.fetch(ctx, metricsPath).okBody(), metric.ForeignVLLMCacheConfigInfo)
 	case "sglang":
 		for _, path := range []string{"/server_info", "/get_server_info"} { // the newer name first
-			if told = members(a.fetch(ctx, path).okBody(), sglangSettings()); told != nil {
+			if reported = members(a.fetch(ctx, path).okBody(), sglangSettings()); reported != nil {
 				break
 			}
 		}
 	case openai.EngineLlamaCPP, openai.EngineOpenAI: // a user may choose openai for llama.cpp, whose fields are plain
-		told = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
+		reported = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
-	for name, value := range told {
-		told[name] = openai.Redact(value, a.secrets)
+	for name, value := range reported {
+		reported[name] = openai.Redact(value, a.secrets)
 	}
-	return told
+	return reported
 }
 
 // infoLabels reads the labels of the series with that name from a page of metrics, which describe a configuration,
@@ -68,13 +68,13 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 //
 // For several engines behind one page it lists the values that differ.
 func infoLabels(page []byte, name string) map[string]string {
-	var told map[string]string
+	var reported map[string]string
 	for _, series := range labelled(page, name) {
 		for _, label := range series.GetLabel() {
-			told = keep(told, label.GetName(), label.GetValue())
+			reported = keep(reported, label.GetName(), label.GetValue())
 		}
 	}
-	return told
+	return reported
 }
 
 // labelled returns the series of a page that have that name and labels, without their type.
@@ -101,32 +101,32 @@ func members(body []byte, names []string) map[string]string {
 	if json.Unmarshal(body, &object) != nil {
 		return nil
 	}
-	var told map[string]string
+	var reported map[string]string
 	for _, name := range names {
 		value := string(object[name])
 		if text := new(string); json.Unmarshal(object[name], text) == nil {
 			value = *text // null leaves it empty
 		}
 		if value != "" {
-			told = keep(told, name, value)
+			reported = keep(reported, name, value)
 		}
 	}
-	return told
+	return reported
 }
 
 // keep adds a value to the values of a setting.
-func keep(told map[string]string, name, value string) map[string]string {
-	if told == nil {
-		told = map[string]string{}
+func keep(reported map[string]string, name, value string) map[string]string {
+	if reported == nil {
+		reported = map[string]string{}
 	}
 	name, value = openai.Printable(name, longestSetting), openai.Printable(value, longestSetting)
-	before, known := told[name]
+	before, known := reported[name]
 	switch {
-	case name == "" || !known && len(told) >= mostSettings:
+	case name == "" || !known && len(reported) >= mostSettings:
 	case !known:
-		told[name] = value
+		reported[name] = value
 	case !slices.Contains(strings.Split(before, ", "), value):
-		told[name] = openai.Printable(before+", "+value, longestSetting)
+		reported[name] = openai.Printable(before+", "+value, longestSetting)
 	}
-	return told
+	return reported
 }

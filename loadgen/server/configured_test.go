@@ -54,11 +54,11 @@ func FuzzSettingsAreFewAndPrintable(f *testing.F) {
 	f.Add([]byte("vllm:cache_config_info{a=\"\\n\x1b[31m\"} 1\nvllm:cache_config_info{a=\"b\"} 1\r\n"))
 	f.Add([]byte(`{"total_slots":4,"build_info":"\u001b[2J"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, told := range []map[string]string{infoLabels(text, "vllm:cache_config_info"), members(text, llamaSettings())} {
-			if len(told) > mostSettings {
-				t.Errorf("%d settings", len(told))
+		for _, reported := range []map[string]string{infoLabels(text, "vllm:cache_config_info"), members(text, llamaSettings())} {
+			if len(reported) > mostSettings {
+				t.Errorf("%d settings", len(reported))
 			}
-			for name, value := range told {
+			for name, value := range reported {
 				if name == "" || len(name) > longestSetting || len(value) > longestSetting || strings.ContainsAny(name+value, "\x1b\n\r\u009b") {
 					t.Errorf("%q: %q", name, value)
 				}

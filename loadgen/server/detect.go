@@ -230,21 +230,21 @@ func (i *inspection) manners(ctx context.Context) {
 	if answer.header.Get("X-Litellm-Call-Id") != "" {
 		i.through(gatewayLiteLLM, "its errors have the header x-litellm-call-id")
 	}
-	var said struct {
+	var output struct {
 		Object string          `json:"object"`
 		Error  json.RawMessage `json:"error"`
 	}
 	if answer.status/100 != 4 {
 		return
 	}
-	_ = json.Unmarshal(answer.body, &said) // text that is not JSON has neither
+	_ = json.Unmarshal(answer.body, &output) // text that is not JSON has neither
 	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
 	switch {
 	case bytes.Contains(answer.body, []byte("missing field `m")):
 		i.note(openai.EngineOpenAI, weightManner, "its errors are those of a server written in Rust")
-	case fastAPI && said.Object == "error":
+	case fastAPI && output.Object == "error":
 		i.note("trtllm", weightManner, "its errors are flat objects of FastAPI")
-	case fastAPI && len(said.Error) > 0:
+	case fastAPI && len(output.Error) > 0:
 		i.note("vllm", weightManner, "its errors are wrapped objects of FastAPI")
 	}
 }

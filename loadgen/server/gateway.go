@@ -62,15 +62,15 @@ func (i *inspection) answer(ctx context.Context, m Model) string {
 	if err != nil {
 		return ""
 	}
-	said := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body)
-	if version := said.header.Get("X-Litellm-Version"); version != "" {
+	output := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", body)
+	if version := output.header.Get("X-Litellm-Version"); version != "" {
 		i.through(gatewayLiteLLM, "its answers have the header x-litellm-version")
 		i.note(openai.EngineOpenAI, weightNone, "%s %s", gatewayLiteLLM, version)
 	}
 	var answer struct {
 		Fingerprint string `json:"system_fingerprint"`
 	}
-	if json.Unmarshal(said.okBody(), &answer) != nil {
+	if json.Unmarshal(output.okBody(), &answer) != nil {
 		return ""
 	}
 	parts := fingerprintOfVLLM.FindStringSubmatch(answer.Fingerprint)

@@ -49,13 +49,13 @@ func (c counter) listed(ctx context.Context) (traffic.TokenIDs, error) {
 
 // singleID reads the answer for a word that is one token: {"count": 1, "tokens": [2201]}.
 func singleID(answer []byte) (id uint32, single bool) {
-	var said struct {
+	var output struct {
 		Tokens []uint32 `json:"tokens"`
 	}
-	if json.Unmarshal(answer, &said) != nil || len(said.Tokens) != 1 {
+	if json.Unmarshal(answer, &output) != nil || len(output.Tokens) != 1 {
 		return 0, false
 	}
-	return said.Tokens[0], true
+	return output.Tokens[0], true
 }
 
 // prove sends a prompt of ids and compares the counts.

@@ -110,7 +110,7 @@ func (s Search) unfinished(done []Trial) string {
 	switch {
 	case !last.usable():
 		return fmt.Sprintf(" The search ended here: the run at %s is %s%s.", last.Value.Text, last.Status, last.codes())
-	case !s.tells(last):
+	case !s.decides(last):
 		return fmt.Sprintf(" The search ended here: the run at %s does not show on which side of the limit it is; measure more requests.", last.Value.Text)
 	}
 	if len(done) >= mostTrials {

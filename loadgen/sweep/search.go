@@ -73,7 +73,7 @@ func (s Search) next(done []Trial) (Value, bool) {
 	if len(done) == 0 {
 		return valueOf(s.Low), true
 	}
-	if last := done[len(done)-1]; !s.tells(last) {
+	if last := done[len(done)-1]; !s.decides(last) {
 		most := mostAttempts
 		if last.clientFault() {
 			most = mostClientAttempts
@@ -97,9 +97,9 @@ func (s Search) next(done []Trial) (Value, bool) {
 	return confirmed, repeats(done, confirmed) < confirmations
 }
 
-// tells reports whether a run shows anything about the limit. A valid run may not: a single request does not show
+// decides reports whether a run shows anything about the limit. A valid run may not: a single request does not show
 // whether a backlog grows.
-func (s Search) tells(t Trial) bool {
+func (s Search) decides(t Trial) bool {
 	if s.split != nil {
 		return s.split(t) != unknown
 	}
@@ -110,7 +110,7 @@ func (s Search) tells(t Trial) bool {
 func (s Search) attempts(done []Trial, v Value) int {
 	n := 0
 	for _, t := range done {
-		if t.Value == v && !s.tells(t) {
+		if t.Value == v && !s.decides(t) {
 			n++
 		}
 	}

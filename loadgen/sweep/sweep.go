@@ -134,7 +134,7 @@ func (p Plan) Judge(done []Trial) Verdict {
 func (p Plan) unsound(done []Trial) bool {
 	if p.Search != nil {
 		last := done[len(done)-1]
-		return !p.Search.tells(last) || last.gaveUp() != ""
+		return !p.Search.decides(last) || last.gaveUp() != ""
 	}
 	return slices.ContainsFunc(done, func(t Trial) bool { return t.Status == Invalid })
 }

@@ -67,8 +67,8 @@ func TestAnExporterThatAsksForAPasswordIsReadWithIt(t *testing.T) {
 // pages of engines, which are other sources.
 func TestAPasswordGoesToNobodyElse(t *testing.T) {
 	_, file := guarded(t)
-	told := make(chan string, 10)
-	listening := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get("Authorization") })
+	reported := make(chan string, 10)
+	listening := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reported <- r.Header.Get("Authorization") })
 	open := httptest.NewServer(listening)
 	defer open.Close()
 	if _, err := Admitted([]Source{{Name: "spark", URL: open.URL}}, file); err == nil || !strings.Contains(err.Error(), "spark is not read by https") {
@@ -96,8 +96,8 @@ func TestAPasswordGoesToNobodyElse(t *testing.T) {
 	if _, err := sampler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	for range len(told) {
-		if header := <-told; header != "" {
+	for range len(reported) {
+		if header := <-reported; header != "" {
 			t.Errorf("told %q", header)
 		}
 	}

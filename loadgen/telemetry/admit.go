@@ -51,9 +51,9 @@ const (
 	engineShare = 4
 )
 
-// ledgerAndWitnesses returns the names of the families that a run's figures and the grades of its evidence are computed
+// evidenceFamilies returns the names of the families that a run's figures and the grades of its evidence are computed
 // from.
-func ledgerAndWitnesses() map[string]bool {
+func evidenceFamilies() map[string]bool {
 	first := map[string]bool{}
 	for _, family := range []metric.Definer{
 		metric.ExporterMode, metric.HostInfo, metric.GPUInfo, metric.NVMeInfo,

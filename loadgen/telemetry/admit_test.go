@@ -85,9 +85,9 @@ func TestAnEngineThatComesLaterFindsRoomBesideManyCgroups(t *testing.T) {
 	}
 }
 
-// TestTheLedgerAndWitnessesOfTwoHostsAreKept: each host has sixty containers, two thousand series. What its engine read from the
+// TestTheLedgerAndSeriesOfEvidenceOfTwoHostsAreKept: each host has sixty containers, two thousand series. What its engine read from the
 // SSD is shown by two families among them.
-func TestTheLedgerAndWitnessesOfTwoHostsAreKept(t *testing.T) {
+func TestTheLedgerAndSeriesOfEvidenceOfTwoHostsAreKept(t *testing.T) {
 	const containers = 60
 	page := func(host string) string {
 		var b strings.Builder
@@ -131,8 +131,8 @@ func TestTheLedgerAndWitnessesOfTwoHostsAreKept(t *testing.T) {
 	})
 }
 
-// TestTheLedgerAndWitnessesComeBeforeTheRestOfAHugeMachine: beyond the limit only what no figure rests on is dropped.
-func TestTheLedgerAndWitnessesComeBeforeTheRestOfAHugeMachine(t *testing.T) {
+// TestTheLedgerAndSeriesOfEvidenceComeBeforeTheRestOfAHugeMachine: beyond the limit only what no figure rests on is dropped.
+func TestTheLedgerAndSeriesOfEvidenceComeBeforeTheRestOfAHugeMachine(t *testing.T) {
 	var page []observation
 	family := func(name string, first bool, n int) {
 		for i := range n {

@@ -29,7 +29,7 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 	ranks := map[string]int{}
 	var names []string
 	for name := range found {
-		if rank := rankOf(name); rank >= 0 && !tellsCreation(name, found) {
+		if rank := rankOf(name); rank >= 0 && !isCreationTime(name, found) {
 			ranks[name] = rank
 			names = append(names, name)
 		}
@@ -55,10 +55,10 @@ func parseForeign(page []byte, source string) ([]observation, error) {
 	return observations, nil
 }
 
-// tellsCreation reports whether a gauge only holds the time at which a counter, a histogram or a summary began to
+// isCreationTime reports whether a gauge only holds the time at which a counter, a histogram or a summary began to
 // count. Python's client writes such a gauge for each of them: a third of a page of vLLM, which would take the room of
 // useful series.
-func tellsCreation(name string, found map[string]*dto.MetricFamily) bool {
+func isCreationTime(name string, found map[string]*dto.MetricFamily) bool {
 	of, is := strings.CutSuffix(name, "_created")
 	return is && (found[of] != nil || found[of+"_total"] != nil)
 }

@@ -40,7 +40,7 @@ func merge(t *testing.T, phases []Phase, parts ...Part) (*Log, Merged) {
 }
 
 // told returns all data of a log about a source, with its offsets shifted.
-func told(log *Log, name string, shiftNS int64) string {
+func reported(log *Log, name string, shiftNS int64) string {
 	source := log.Source(name)
 	var b strings.Builder
 	fmt.Fprintln(&b, source.Name, source.URL, source.Foreign, source.Dropped)
@@ -87,7 +87,7 @@ func TestEverySourceIsTakenOnceFromThePartThatCoversItBest(t *testing.T) {
 		t.Errorf("%+v, want from %s", merged, want)
 	}
 	for name, from := range map[string]Part{"both": long, "first": short, "second": long} {
-		if got, want := told(log, name, 0), told(read(t, from.Path), name, from.ShiftNS); got != want {
+		if got, want := reported(log, name, 0), reported(read(t, from.Path), name, from.ShiftNS); got != want {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
@@ -210,7 +210,7 @@ func FuzzMerge(f *testing.F) {
 			if source := original.Source(name); slices.ContainsFunc(source.Samples, wild) || slices.ContainsFunc(source.Gaps, func(g Gap) bool { return wild(g.AtNS) }) {
 				return // a moment centuries away cannot be shifted
 			}
-			if got, want := told(log, name, 0), told(original, name, parts[from].ShiftNS); got != want {
+			if got, want := reported(log, name, 0), reported(original, name, parts[from].ShiftNS); got != want {
 				t.Fatalf("%s\nwant %s", got, want)
 			}
 		}
@@ -224,7 +224,7 @@ func TestOnePartUnshiftedStaysAsItWas(t *testing.T) {
 	log, _ := merge(t, []Phase{{"measure", 6}}, whole)
 	original := read(t, whole.Path)
 	for _, name := range []string{"a", "b"} {
-		if got, want := told(log, name, 0), told(original, name, 0); got != want {
+		if got, want := reported(log, name, 0), reported(original, name, 0); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

@@ -148,7 +148,7 @@ func parse(page []byte, wanted []metric.Def) ([]observation, error) {
 		return nil, err
 	}
 	var observations []observation
-	first := ledgerAndWitnesses()
+	first := evidenceFamilies()
 	for _, family := range wanted {
 		var of []observation
 		for _, m := range found[family.Name].GetMetric() {
