@@ -45,7 +45,7 @@ func TestPublishedRuns(t *testing.T) {
 	}
 	t.Run("the table is recomputed", func(t *testing.T) { tableIsRecomputed(t, c) })
 	t.Run("they earn their warnings", func(t *testing.T) { earnTheirWarnings(t, c) })
-	t.Run("order stands beside the verdict", func(t *testing.T) { orderStandsBeside(t, c) })
+	t.Run("order stands beside the verdict", func(t *testing.T) { orderIsWithTheVerdict(t, c) })
 	t.Run("what a person reads is golden", func(t *testing.T) { textIsGolden(t, runs) })
 	t.Run("the page on them quotes it", pageQuotes)
 	t.Run("it keeps its schema", func(t *testing.T) {
@@ -195,7 +195,7 @@ func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 	says(byModel["gpt120b"].Pairs[0].Warnings, compare.CodeUnequalN, "13 runs")
 }
 
-func orderStandsBeside(t *testing.T, c compare.Comparison) {
+func orderIsWithTheVerdict(t *testing.T, c compare.Comparison) {
 	m := c.KVModel
 	if m == nil || m.N != 63 || !m.Explained || math.Abs(m.Fraction-0.9) > 0.0005 || math.Abs(m.TotalBytes/(1<<30)-119.71) > 0.01 || m.ResidualBytes/(1<<30) > 0.01 {
 		t.Errorf("%+v", m)
