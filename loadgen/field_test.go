@@ -1,11 +1,11 @@
 package loadgen
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -15,63 +15,41 @@ import (
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-// picky answers every request with one token, refuses those with a field that it does not take, and
-// remembers all that it answered.
-type picky struct {
-	refused []string
-	status  int // of every answer, if not 0
-	// tokens counts the prompt of a request; nil: one token a byte.
-	tokens func(prompt string) int
-
+// strict is a server that refuses requests with a field that it does not take, and remembers the bodies of the load: those
+// of requests for 9 tokens.
+type strict struct {
+	url   string
 	mutex sync.Mutex
-	taken []map[string]any
+	load  []map[string]any
 }
 
-func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/v1/models":
-		_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"somebody"}]}`)
-		return
-	case "/v1/chat/completions":
-	default:
-		http.NotFound(w, r)
-		return
-	}
-	var fields map[string]any
-	if json.NewDecoder(r.Body).Decode(&fields) != nil || fields["messages"] == nil {
-		http.Error(w, "no messages", http.StatusBadRequest)
-		return
-	}
-	if p.status != 0 {
-		http.Error(w, "not today", p.status)
-		return
-	}
-	for _, name := range p.refused {
-		if holds(fields, name) {
-			w.WriteHeader(http.StatusUnprocessableEntity)
-			fmt.Fprintf(w, `{"detail":"Extra inputs are not permitted: %s"}`, name)
-			return
+func newStrict(t *testing.T, refused ...string) *strict {
+	t.Helper()
+	s := &strict{}
+	_, engine := simulated(t, func(c *sim.Config) { c.Vendor = sim.OpenAI })
+	s.url = inFront(t, engine, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client has gone
 		}
-	}
-	p.answer(w, fields)
-}
-
-func (p *picky) answer(w http.ResponseWriter, fields map[string]any) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.taken = append(p.taken, fields)
-	prompt := fields["messages"].([]any)[0].(map[string]any)["content"].(string)
-	tokens := len(prompt)
-	if p.tokens != nil {
-		tokens = p.tokens(prompt)
-	}
-	const choice = `{"model":"m","choices":[{%q:{"content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`
-	if fields["stream"] == true {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: "+choice+"\n\ndata: [DONE]\n\n", "delta", tokens)
-		return
-	}
-	fmt.Fprintf(w, choice, "message", tokens)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var fields map[string]any
+		_ = json.Unmarshal(body, &fields) // a request without a body has no fields
+		for _, name := range refused {
+			if holds(fields, name) {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				fmt.Fprintf(w, `{"detail":"Extra inputs are not permitted: %s"}`, name)
+				return
+			}
+		}
+		if fields["max_completion_tokens"] == 9.0 || fields["max_tokens"] == 9.0 {
+			s.mutex.Lock()
+			s.load = append(s.load, fields)
+			s.mutex.Unlock()
+		}
+		pass.ServeHTTP(w, r)
+	})
+	return s
 }
 
 // holds looks a field up, one inside an object by its dotted name.
@@ -83,30 +61,19 @@ func holds(fields map[string]any, name string) bool {
 	return !nested && fields[name] != nil
 }
 
-// load are the bodies of requests that were part of the load: those with a prompt of its length.
-func (p *picky) load() []map[string]any {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.taken), func(fields map[string]any) bool {
-		return fields["max_completion_tokens"] != 9.0 && fields["max_tokens"] != 9.0
-	})
-}
-
-func (p *picky) run(t *testing.T, args ...string) (code int, folder, stderr string) {
+func (s *strict) run(t *testing.T, args ...string) (code int, folder, stderr string) {
 	t.Helper()
-	server := httptest.NewServer(p)
-	t.Cleanup(server.Close)
-	code, folder, _, stderr = invoke(t, t.Context(), slices.Concat([]string{"--url", server.URL, "--requests=3", "--warmup=0", "--output-tokens=9"}, args)...)
+	code, folder, _, stderr = invoke(t, t.Context(), slices.Concat([]string{"--url", s.url, "--requests=3", "--warmup=0", "--output-tokens=9"}, args)...)
 	return code, folder, stderr
 }
 
 func TestAFieldThatNobodyAskedForIsLeftOutWhereItIsRefused(t *testing.T) {
-	p := &picky{refused: []string{"stream_options.continuous_usage_stats"}}
+	p := newStrict(t, "stream_options.continuous_usage_stats")
 	code, dir, stderr := p.run(t, "--engine=vllm")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	sent := p.load()
+	sent := p.load
 	if len(sent) != 3 {
 		t.Errorf("%d requests", len(sent))
 	}
@@ -138,10 +105,10 @@ func TestAFieldThatAFlagAsksForAndTheServerRefusesEndsTheRunBeforeItBegins(t *te
 		"whatever is asked": {"messages", nil, "--endpoint: chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &picky{refused: []string{c.refused}}
+			p := newStrict(t, c.refused)
 			code, folder, stderr := p.run(t, c.args...)
-			if code != exitUsage || !strings.Contains(stderr, c.says) || len(p.load()) != 0 {
-				t.Errorf("exit %d, %d requests: %s", code, len(p.load()), stderr)
+			if code != exitUsage || !strings.Contains(stderr, c.says) || len(p.load) != 0 {
+				t.Errorf("exit %d, %d requests: %s", code, len(p.load), stderr)
 			}
 			if _, err := os.Stat(folder); err == nil {
 				t.Error("a folder was left behind")
@@ -151,12 +118,12 @@ func TestAFieldThatAFlagAsksForAndTheServerRefusesEndsTheRunBeforeItBegins(t *te
 }
 
 func TestForcedLengthsAreSentToAnUnknownServerThatTakesThem(t *testing.T) {
-	p := &picky{}
+	p := newStrict(t)
 	code, _, stderr := p.run(t, "--ignore-eos", "--engine=openai")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, fields := range p.load() {
+	for _, fields := range p.load {
 		if fields["ignore_eos"] != true || fields["min_tokens"] != 9.0 {
 			t.Errorf("sent %v", fields)
 		}

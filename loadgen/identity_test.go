@@ -1,6 +1,9 @@
 package loadgen
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,14 +18,20 @@ import (
 
 func TestAnotherModelUnderTheSameNameMakesTheRunInvalid(t *testing.T) {
 	var prompts atomic.Int64
-	p := &picky{tokens: func(prompt string) int {
-		// One of the fixed texts is code; it comes once before the run and once after it.
-		if strings.HasPrefix(prompt, "for (int i") && prompts.Add(1) > 1 {
-			return 1
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client has gone
 		}
-		return len(prompt)
-	}}
-	code, dir, stderr := p.run(t)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		// One of the fixed texts is code; it comes once before the run and once after it.
+		if bytes.Contains(body, []byte("for (int i")) && prompts.Add(1) > 1 {
+			_, _ = w.Write([]byte(`{"model":"simulated-8b","choices":[{"message":{"content":"x"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`))
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+	code, dir, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=3", "--warmup=0", "--output-tokens=4")
 	if code != exitInvalid || !strings.Contains(stderr, "model_changed") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
@@ -42,11 +51,14 @@ func TestDriftOfTheGreedyAnswerIsOnlyAWarning(t *testing.T) {
 }
 
 func TestAServerThatCountsNothingHasNoFingerprintAndTheRunGoesOn(t *testing.T) {
-	p := &picky{tokens: func(string) int { return 0 }} // no prompt has none: that is no count
-	code, dir, stderr := p.run(t)
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
+	url := listing(t, "m", func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil && bytes.Contains(body, []byte(`"stream":true`)) {
+			streamed(w, `{"model":"m","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}`)
+			return
+		}
+		_, _ = w.Write([]byte(`{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`))
+	})
+	dir, _, _ := completed(t, "--url", url, "--requests=3", "--warmup=0", "--output-tokens=4")
 	s := summaryOf(t, dir)
 	if s.Model.Fingerprint != "" || slices.Contains(s.Checked, "fingerprint") || !strings.Contains(strings.Join(s.Warnings, "\n"), "fingerprint is not complete: token counts") {
 		t.Errorf("fingerprint %q, checked %v, warnings %v", s.Model.Fingerprint, s.Checked, s.Warnings)
