@@ -124,7 +124,7 @@ func TestLinksAreAskedTogetherAndAnswersKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		links := []Link{{Interface: up("a", 1)}, {Interface: up("b", 2)}, {Interface: up("c", 3)}}
 		begun := time.Now()
-		answers := Ask(t.Context(), links, 300*time.Millisecond, func(ctx context.Context, l Link) ([]Heard, error) {
+		answers := askOn(t.Context(), links, 300*time.Millisecond, func(ctx context.Context, l Link) ([]Heard, error) {
 			if l.Name == "b" {
 				return nil, errors.New("down")
 			}

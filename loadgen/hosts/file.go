@@ -31,17 +31,17 @@ func Mark(f Format) string {
 	return "# Written by uma-load hosts --format " + string(f) + ", which replaces it: keep what is yours in another file."
 }
 
-// ErrForeign means that another program wrote the file.
-var ErrForeign = errors.New("was not written by uma-load hosts in this format and is left as it is; name another file, or remove it")
+// errForeign means that another program wrote the file.
+var errForeign = errors.New("was not written by uma-load hosts in this format and is left as it is; name another file, or remove it")
 
-// Ours reports whether a file may be replaced: its text begins with the mark of the format, or is empty.
-func Ours(text []byte, f Format) bool {
+// isOurs reports whether a file may be replaced: its text begins with the mark of the format, or is empty.
+func isOurs(text []byte, f Format) bool {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return len(text) == 0 || string(bytes.TrimRight(line, "\r")) == Mark(f)
 }
 
-// Hostfile returns the hosts in Open MPI's format.
-func Hostfile(hosts []Host, slots int) []byte {
+// hostfile returns the hosts in Open MPI's format.
+func hostfile(hosts []Host, slots int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, Mark(MPI))
 	for _, h := range hosts {
@@ -58,8 +58,8 @@ type Target struct {
 	At   netip.AddrPort
 }
 
-// Targets returns the hosts as Prometheus targets.
-func Targets(hosts []Host, port int) []Target {
+// targetsOf returns the hosts as Prometheus targets.
+func targetsOf(hosts []Host, port int) []Target {
 	var all []Target
 	for _, h := range hosts {
 		if addr, is := h.Target(); is {
@@ -69,9 +69,9 @@ func Targets(hosts []Host, port int) []Target {
 	return all
 }
 
-// Discovery returns targets in the format of Prometheus's file-based discovery (file_sd_configs). Every value is
+// discovery returns targets in the format of Prometheus's file-based discovery (file_sd_configs). Every value is
 // quoted: a host may be called 7 or true.
-func Discovery(targets []Target) []byte {
+func discovery(targets []Target) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, Mark(Prometheus))
 	for _, t := range targets {
@@ -83,16 +83,16 @@ func Discovery(targets []Target) []byte {
 	return b.Bytes()
 }
 
-// ParseDiscovery reads the output of Discovery, which people may have edited. An entry such as
+// parseDiscovery reads the output of Discovery, which people may have edited. An entry such as
 //
 //   - targets: ["192.168.1.20:10420"]
 //     labels: {host: "spark-1"}
 //
 // has one target (an address and a port) and no label but host.
-func ParseDiscovery(text []byte) ([]Target, error) {
+func parseDiscovery(text []byte) ([]Target, error) {
 	var entries []struct {
-		Targets []string          `yaml:"targets"`
-		Labels  map[string]string `yaml:"labels"`
+		targetsOf []string          `yaml:"targets"`
+		Labels    map[string]string `yaml:"labels"`
 	}
 	if err := yaml.Unmarshal(text, &entries); err != nil {
 		return nil, err
@@ -100,21 +100,21 @@ func ParseDiscovery(text []byte) ([]Target, error) {
 	var all []Target
 	for i, e := range entries {
 		name := e.Labels["host"]
-		if len(e.Targets) != 1 || len(e.Labels) != 1 || !plainName.MatchString(name) {
+		if len(e.targetsOf) != 1 || len(e.Labels) != 1 || !plainName.MatchString(name) {
 			return nil, fmt.Errorf("entry %d: want one target, and the label host alone", i+1)
 		}
-		at, err := netip.ParseAddrPort(e.Targets[0])
+		at, err := netip.ParseAddrPort(e.targetsOf[0])
 		if err != nil || at.Port() == 0 || at.Addr().Zone() != "" || !at.Addr().IsPrivate() && !at.Addr().IsLinkLocalUnicast() {
-			return nil, fmt.Errorf("entry %d: %+q is not a private address with a port", i+1, e.Targets[0])
+			return nil, fmt.Errorf("entry %d: %+q is not a private address with a port", i+1, e.targetsOf[0])
 		}
 		all = append(all, Target{name, at})
 	}
 	return all, nil
 }
 
-// Keep adds to the found targets those of the file that are neither found nor replaced, so that a machine that is off
+// keepWritten adds to the found targets those of the file that are neither found nor replaced, so that a machine that is off
 // stays in the alerts. It also returns these alone.
-func Keep(found, written []Target) (all, kept []Target) {
+func keepWritten(found, written []Target) (all, kept []Target) {
 	all = slices.Clone(found)
 	for _, w := range written {
 		replaced := slices.ContainsFunc(all, func(t Target) bool {
@@ -128,9 +128,9 @@ func Keep(found, written []Target) (all, kept []Target) {
 	return all, kept
 }
 
-// LoginLines returns the commands that let this machine log in to the others; people run them, uma-load distributes no
+// loginLines returns the commands that let this machine log in to the others; people run them, uma-load distributes no
 // keys.
-func LoginLines(hosts []Host, user string) []string {
+func loginLines(hosts []Host, user string) []string {
 	var lines []string
 	for _, h := range hosts {
 		if addr, is := h.MPI(); is && !h.Self {

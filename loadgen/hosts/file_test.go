@@ -11,7 +11,7 @@ import (
 func target(name, at string) Target { return Target{name, netip.MustParseAddrPort(at)} }
 
 func TestOnlyFilesOfTheFormatAreOurs(t *testing.T) {
-	found := Discovery([]Target{target("spark-1", "10.0.0.1:10420")})
+	found := discovery([]Target{target("spark-1", "10.0.0.1:10420")})
 	for name, test := range map[string]struct {
 		text   string
 		format Format
@@ -26,7 +26,7 @@ func TestOnlyFilesOfTheFormatAreOurs(t *testing.T) {
 		"marked and then more": {Mark(Prometheus) + " but not this one\n", Prometheus, false},
 		"of an empty line":     {"\n", Prometheus, false},
 	} {
-		if got := Ours([]byte(test.text), test.format); got != test.want {
+		if got := isOurs([]byte(test.text), test.format); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -38,7 +38,7 @@ func TestHostsAreWrittenAsTheirReadersHaveThem(t *testing.T) {
 		{Name: "true", Port: 2222, Addresses: []Address{{netip.MustParseAddr("fd00::2"), "eth0", false}}},
 		{Name: "linklocal", Addresses: []Address{{netip.MustParseAddr("fe80::2%eth0"), "eth0", false}}},
 	}
-	if got, want := string(Hostfile(hosts, 2)), Mark(MPI)+"\n# spark-1\n192.168.100.1 slots=2\n# true\nfd00::2 slots=2\n"; got != want {
+	if got, want := string(hostfile(hosts, 2)), Mark(MPI)+"\n# spark-1\n192.168.100.1 slots=2\n# true\nfd00::2 slots=2\n"; got != want {
 		t.Errorf("hostfile is\n%s\nwant\n%s", got, want)
 	}
 	want := Mark(Prometheus) + `
@@ -47,13 +47,13 @@ func TestHostsAreWrittenAsTheirReadersHaveThem(t *testing.T) {
 - targets: ["[fd00::2]:10420"]
   labels: {host: "true"}
 `
-	if got := string(Discovery(Targets(hosts, 10420))); got != want {
+	if got := string(discovery(targetsOf(hosts, 10420))); got != want {
 		t.Errorf("targets are\n%s\nwant\n%s", got, want)
 	}
-	if got := LoginLines(hosts, "me"); !slices.Equal(got, []string{"ssh-copy-id -p 2222 me@fd00::2   # true"}) {
+	if got := loginLines(hosts, "me"); !slices.Equal(got, []string{"ssh-copy-id -p 2222 me@fd00::2   # true"}) {
 		t.Errorf("keys are spread by %q", got)
 	}
-	if got, err := ParseDiscovery(Discovery(nil)); err != nil || len(got) != 0 {
+	if got, err := parseDiscovery(discovery(nil)); err != nil || len(got) != 0 {
 		t.Errorf("no targets are read as %v, %v", got, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestFilesThatPeopleBrokeAreNotRead(t *testing.T) {
 		"port 0":          "- targets: [\"10.0.0.1:0\"]\n  labels: {host: a}",
 		"an odd host":     "- targets: [\"10.0.0.1:1\"]\n  labels: {host: \"a b\"}",
 	} {
-		if got, err := ParseDiscovery([]byte(text)); err == nil {
+		if got, err := parseDiscovery([]byte(text)); err == nil {
 			t.Errorf("%s: read as %v", name, got)
 		}
 	}
@@ -83,7 +83,7 @@ func TestTargetsThatAreOffStayAndReplacedOnesGo(t *testing.T) {
 		target("spark-2", "10.0.0.2:10420"), // off
 		target("old", "10.0.0.3:10420"),     // renamed
 	}
-	all, kept := Keep(found, written)
+	all, kept := keepWritten(found, written)
 	if got, want := fmt.Sprint(all), "[{spark-1 10.0.0.1:10420} {spark-2 10.0.0.2:10420} {spark-3 10.0.0.3:10420}]"; got != want {
 		t.Errorf("targets are %s, want %s", got, want)
 	}
@@ -94,15 +94,15 @@ func TestTargetsThatAreOffStayAndReplacedOnesGo(t *testing.T) {
 
 // FuzzFilesAreReadAsTheyAreWritten: what can be read is written so that it reads the same.
 func FuzzFilesAreReadAsTheyAreWritten(f *testing.F) {
-	f.Add(Discovery([]Target{target("spark-1", "10.0.0.1:10420"), target("7", "[fd00::1]:1")}))
+	f.Add(discovery([]Target{target("spark-1", "10.0.0.1:10420"), target("7", "[fd00::1]:1")}))
 	f.Add([]byte("- targets: [\"10.0.0.1:1\"]\n  labels: {host: on}\n"))
 	f.Add([]byte("&a [*a]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		read, err := ParseDiscovery(text)
+		read, err := parseDiscovery(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseDiscovery(Discovery(read))
+		again, err := parseDiscovery(discovery(read))
 		if err != nil || !slices.Equal(read, again) {
 			t.Errorf("%v is read back as %v, %v", read, again, err)
 		}

@@ -116,7 +116,7 @@ func (f finding) render(s Search, written []Target) (text []byte, kept []Target)
 	if s.Format == MPI {
 		for _, h := range f.hosts {
 			if _, is := h.MPI(); is {
-				return Hostfile(f.hosts, s.Slots), nil
+				return hostfile(f.hosts, s.Slots), nil
 			}
 		}
 		return nil, nil
@@ -127,14 +127,14 @@ func (f finding) render(s Search, written []Target) (text []byte, kept []Target)
 			others = append(others, h)
 		}
 	}
-	targets := Targets(others, s.Port)
+	targets := targetsOf(others, s.Port)
 	if !s.Forget {
-		targets, kept = Keep(targets, written)
+		targets, kept = keepWritten(targets, written)
 	}
 	if len(targets) == 0 {
 		return nil, nil
 	}
-	return Discovery(targets), kept
+	return discovery(targets), kept
 }
 
 // noTarget returns why none of the hosts that were found is written.
@@ -171,7 +171,7 @@ func (f finding) table(w io.Writer, s Search) error {
 	if err := render.TextTable(w, t); err != nil {
 		return err
 	}
-	lines := LoginLines(f.hosts, s.User)
+	lines := loginLines(f.hosts, s.User)
 	if len(lines) > 0 {
 		lines = append([]string{"", "To log in without a password, as mpirun must, on each machine:"}, lines...)
 	}

@@ -59,9 +59,9 @@ func nameOf(told string) (string, error) {
 	return name, nil
 }
 
-// Gather makes hosts from the answers on all links: those that a pattern selects, once each, sorted by name. It returns
+// gather makes hosts from the answers on all links: those that a pattern selects, once each, sorted by name. It returns
 // the others with the reason; for hosts that only match no pattern, that is the reason.
-func Gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal) {
+func gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal) {
 	byName := map[string]*Host{}
 	var refused []Refusal
 	for _, h := range heard {

@@ -65,7 +65,7 @@ func TestWhatIsHeardBecomesHostsOrIsRefusedWithAReason(t *testing.T) {
 		if match == nil {
 			match = []string{"spark*"}
 		}
-		found, refused := Gather(test.heard, both, patterns(t, match...))
+		found, refused := gather(test.heard, both, patterns(t, match...))
 		var hosts, others []string
 		for _, h := range found {
 			line := h.Name
@@ -110,7 +110,7 @@ func TestPatterns(t *testing.T) {
 
 // TestRanksUseTheFabricAndPrometheusDoesNot: what is scraped must not be part of what is measured.
 func TestRanksUseTheFabricAndPrometheusDoesNot(t *testing.T) {
-	found, _ := Gather([]Heard{{lan, "spark-2.local.", addrs("192.168.1.6"), 22}, {fabric, "spark-2.local.", addrs("192.168.100.6", "fe80::66"), 22}}, both, patterns(t, "*"))
+	found, _ := gather([]Heard{{lan, "spark-2.local.", addrs("192.168.1.6"), 22}, {fabric, "spark-2.local.", addrs("192.168.100.6", "fe80::66"), 22}}, both, patterns(t, "*"))
 	h := found[0]
 	mpi, _ := h.MPI()
 	target, _ := h.Target()
@@ -121,7 +121,7 @@ func TestRanksUseTheFabricAndPrometheusDoesNot(t *testing.T) {
 	if target, _ := h.Target(); target.String() != "192.168.100.6" {
 		t.Errorf("an exporter answered on the fabric alone, and Prometheus is sent to %s", target)
 	}
-	only, _ := Gather([]Heard{{lan, "spark-3.local.", addrs("fe80::3"), 22}}, both, patterns(t, "*"))
+	only, _ := gather([]Heard{{lan, "spark-3.local.", addrs("fe80::3"), 22}}, both, patterns(t, "*"))
 	if addr, is := only[0].MPI(); is {
 		t.Errorf("a hostfile is given %s", addr)
 	}
@@ -147,14 +147,14 @@ func FuzzNamesAreSafeWhereverTheyAreWritten(f *testing.F) {
 			t.Fatalf("%+q passes as %q", told, name)
 		}
 		at := netip.MustParseAddrPort("10.0.0.1:10420")
-		read, err := ParseDiscovery(Discovery([]Target{{name, at}}))
+		read, err := parseDiscovery(discovery([]Target{{name, at}}))
 		if err != nil || len(read) != 1 || read[0] != (Target{name, at}) {
 			t.Errorf("%q is read back as %v, %v", name, read, err)
 		}
-		if lines := strings.Count(string(Hostfile([]Host{{Name: name, Addresses: []Address{{Addr: at.Addr()}}}}, 1)), "\n"); lines != 3 {
+		if lines := strings.Count(string(hostfile([]Host{{Name: name, Addresses: []Address{{Addr: at.Addr()}}}}, 1)), "\n"); lines != 3 {
 			t.Errorf("%q makes a hostfile of %d lines", name, lines)
 		}
-		if line := LoginLines([]Host{{Name: name, Addresses: []Address{{Addr: at.Addr()}}}}, "me")[0]; line != fmt.Sprintf("ssh-copy-id me@10.0.0.1   # %s", name) {
+		if line := loginLines([]Host{{Name: name, Addresses: []Address{{Addr: at.Addr()}}}}, "me")[0]; line != fmt.Sprintf("ssh-copy-id me@10.0.0.1   # %s", name) {
 			t.Errorf("%q", line)
 		}
 	})

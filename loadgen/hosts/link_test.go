@@ -82,7 +82,7 @@ func TestChosenInterfacesMustBeThereAndBeAbleToAnswer(t *testing.T) {
 		{links, []string{"\x1b[2J"}, `"\x1b[2J": this machine has no such interface`},
 		{links[1:], nil, "no interface can be asked: eth1 is down"},
 	} {
-		chosen, err := Choose(test.links, test.names)
+		chosen, err := choose(test.links, test.names)
 		switch {
 		case test.want == "" && (err != nil || len(chosen) != 1 || chosen[0].Name != "eth0"):
 			t.Errorf("Choose(%q) = %v, %v, want eth0", test.names, chosen, err)

@@ -16,9 +16,9 @@ type Answer struct {
 	Err   error
 }
 
-// Choose returns the links to ask: the named ones, or all that lead to other machines. A named interface that cannot be
+// choose returns the links to ask: the named ones, or all that lead to other machines. A named interface that cannot be
 // asked is an error.
-func Choose(links []Link, names []string) ([]Link, error) {
+func choose(links []Link, names []string) ([]Link, error) {
 	var chosen []Link
 	for _, l := range links {
 		if l.Idle == "" && (len(names) == 0 || slices.Contains(names, l.Name)) {
@@ -56,8 +56,8 @@ func idleOf(links []Link) []string {
 	return why
 }
 
-// Ask asks all links at once for the given time, and returns the answers of each in their order.
-func Ask(ctx context.Context, links []Link, how time.Duration, browse func(context.Context, Link) ([]Heard, error)) []Answer {
+// askOn asks all links at once for the given time, and returns the answers of each in their order.
+func askOn(ctx context.Context, links []Link, how time.Duration, browse func(context.Context, Link) ([]Heard, error)) []Answer {
 	ctx, cancel := context.WithTimeout(ctx, how)
 	defer cancel()
 	answers := make([]Answer, len(links))

@@ -206,7 +206,7 @@ func FuzzPacketsTellNoMoreThanTheyHold(f *testing.F) {
 				t.Errorf("%q is told by a part alone", key)
 			}
 		}
-		hosts, refused := Gather(whole.heard(Link{Interface: up("eth0", 2, "10.0.0.1/24")}), nil, []Pattern{all(t)})
+		hosts, refused := gather(whole.heard(Link{Interface: up("eth0", 2, "10.0.0.1/24")}), nil, []Pattern{all(t)})
 		for _, h := range hosts {
 			if !plainName.MatchString(h.Name) || len(h.Addresses) == 0 {
 				t.Errorf("host %+q with %v", h.Name, h.Addresses)

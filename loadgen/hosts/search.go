@@ -70,7 +70,7 @@ func (s Search) Run(ctx context.Context, n Network, stdout, stderr io.Writer) er
 			s.Match = append(s.Match, p)
 		}
 	}
-	chosen, err := Choose(n.Links, s.Interfaces)
+	chosen, err := choose(n.Links, s.Interfaces)
 	if err != nil && len(s.Interfaces) > 0 {
 		return InputError{fmt.Errorf("--interface: %w", err)}
 	}
@@ -81,7 +81,7 @@ func (s Search) Run(ctx context.Context, n Network, stdout, stderr io.Writer) er
 	if err != nil {
 		return InputError{fmt.Errorf("--write: %w", err)}
 	}
-	f := finding{links: n.Links, answers: Ask(ctx, chosen, s.Timeout, n.Browse)}
+	f := finding{links: n.Links, answers: askOn(ctx, chosen, s.Timeout, n.Browse)}
 	if ctx.Err() != nil {
 		return errNothingWritten
 	}
@@ -89,7 +89,7 @@ func (s Search) Run(ctx context.Context, n Network, stdout, stderr io.Writer) er
 	for _, a := range f.answers {
 		heard = append(heard, a.Heard...)
 	}
-	f.hosts, f.refused = Gather(heard, n.Links, s.Match)
+	f.hosts, f.refused = gather(heard, n.Links, s.Match)
 	if s.Probe {
 		n.Probe(ctx, f.hosts, s.Port)
 		if ctx.Err() != nil {

@@ -37,11 +37,11 @@ func (s Search) open() (writtenFile, error) {
 	if file.text, err = os.ReadFile(s.Write); err != nil {
 		return writtenFile{}, err
 	}
-	if !Ours(file.text, s.Format) {
-		return writtenFile{}, fmt.Errorf("%s %w", s.Write, ErrForeign)
+	if !isOurs(file.text, s.Format) {
+		return writtenFile{}, fmt.Errorf("%s %w", s.Write, errForeign)
 	}
 	if s.Format == Prometheus {
-		if file.targets, err = ParseDiscovery(file.text); err != nil {
+		if file.targets, err = parseDiscovery(file.text); err != nil {
 			return writtenFile{}, fmt.Errorf("%s cannot be read and is left as it is: %w", s.Write, err)
 		}
 	}

@@ -72,7 +72,7 @@ type Capture struct {
 	away      bool // the engine is not running
 	container *container
 	described rundir.Container
-	process   ContainerProcess
+	process   containerStart
 	folder    rundir.Folder
 	manifest  *rundir.Manifest
 	sampler   *telemetry.Sampler
@@ -145,7 +145,7 @@ func (s *Capture) findEngine(ctx context.Context) error {
 }
 
 // containerProcess returns how the engine's container was started; false if there is no container.
-func (s *Capture) containerProcess() (ContainerProcess, bool) { return s.process, s.container != nil }
+func (s *Capture) containerProcess() (containerStart, bool) { return s.process, s.container != nil }
 
 // engineStopped marks the engine as stopped. Its sources are no longer expected to answer.
 func (s *Capture) engineStopped() { s.setAway(true) }

@@ -49,7 +49,7 @@ func containerName(s string) (string, error) {
 }
 
 // findContainer asks docker, then podman.
-func findContainer(ctx context.Context, name string) (container, rundir.Container, ContainerProcess, error) {
+func findContainer(ctx context.Context, name string) (container, rundir.Container, containerStart, error) {
 	var errs []error
 	for _, tool := range []string{"docker", "podman"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -63,15 +63,15 @@ func findContainer(ctx context.Context, name string) (container, rundir.Containe
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
-		return container{}, rundir.Container{}, ContainerProcess{}, errors.New("neither docker nor podman is installed here")
+		return container{}, rundir.Container{}, containerStart{}, errors.New("neither docker nor podman is installed here")
 	}
-	return container{}, rundir.Container{}, ContainerProcess{}, errors.Join(errs...)
+	return container{}, rundir.Container{}, containerStart{}, errors.Join(errs...)
 }
 
-func (c container) inspect(ctx context.Context) (rundir.Container, ContainerProcess, error) {
+func (c container) inspect(ctx context.Context) (rundir.Container, containerStart, error) {
 	text, err := c.ask(ctx, "inspect", "--type", "container", c.name)
 	if err != nil {
-		return rundir.Container{}, ContainerProcess{}, err
+		return rundir.Container{}, containerStart{}, err
 	}
 	facts, process, err := parseInspected(text)
 	if err != nil {
@@ -85,9 +85,9 @@ func (c container) inspect(ctx context.Context) (rundir.Container, ContainerProc
 	return facts, process, err
 }
 
-// ContainerProcess is how the engine was started, from its container's configuration. It may hold secrets: it is hashed and
+// containerStart is how the engine was started, from its container's configuration. It may hold secrets: it is hashed and
 // never recorded.
-type ContainerProcess struct {
+type containerStart struct {
 	Argv, Env []string
 	// ImageID is the ID of the container's image.
 	ImageID string
@@ -105,7 +105,7 @@ func (c container) changed(ctx context.Context) ([]string, error) {
 // parseInspected reads what `docker inspect` prints, an array such as
 //
 //	[{"Id":"4f1c","Image":"sha256:9d","State":{"Running":true,"StartedAt":"2026-11-20T10:00:00Z"},"Config":{"Image":"vllm:1"},"HostConfig":{"Memory":0}}]
-func parseInspected(text []byte) (rundir.Container, ContainerProcess, error) {
+func parseInspected(text []byte) (rundir.Container, containerStart, error) {
 	var found []struct {
 		ID    string `json:"Id"`
 		Image string
@@ -122,11 +122,11 @@ func parseInspected(text []byte) (rundir.Container, ContainerProcess, error) {
 		HostConfig map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(text, &found); err != nil || len(found) != 1 {
-		return rundir.Container{}, ContainerProcess{}, errors.New("is not the description of one container")
+		return rundir.Container{}, containerStart{}, errors.New("is not the description of one container")
 	}
 	one := found[0]
 	if !one.State.Running {
-		return rundir.Container{}, ContainerProcess{}, errors.New("is not running")
+		return rundir.Container{}, containerStart{}, errors.New("is not running")
 	}
 	facts := rundir.Container{
 		ID: one.ID, Image: one.Config.Image, ImageID: one.Image, StartedAt: one.State.StartedAt, HostConfig: map[string]json.RawMessage{},
@@ -136,7 +136,7 @@ func parseInspected(text []byte) (rundir.Container, ContainerProcess, error) {
 			facts.HostConfig[key] = value
 		}
 	}
-	return facts, ContainerProcess{Argv: append([]string{one.Path}, one.Args...), Env: one.Config.Env, ImageID: one.Image}, nil
+	return facts, containerStart{Argv: append([]string{one.Path}, one.Args...), Env: one.Config.Env, ImageID: one.Image}, nil
 }
 
 // image returns the digests of an image, such as vllm/vllm-openai@sha256:9d…, and its number of layers.

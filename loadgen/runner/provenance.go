@@ -68,7 +68,7 @@ func keyFolder(out string) string {
 }
 
 // ofContainer identifies a container. If the plan has the command lines, only its image and its files are added.
-func ofContainer(key server.ProvenanceKey, p ContainerProcess, planned bool, into *rundir.Provenance) rundir.RanProcess {
+func ofContainer(key server.ProvenanceKey, p containerStart, planned bool, into *rundir.Provenance) rundir.RanProcess {
 	ran := rundir.RanProcess{Name: serverProcess, ReadFrom: rundir.ReadFromContainer}
 	if !planned {
 		ran = key.Process(serverProcess, rundir.ReadFromContainer, p.Argv, server.ParseEnvironment(p.Env))

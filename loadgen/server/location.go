@@ -96,7 +96,7 @@ func findForwarder(procPath string, u *url.URL, addresses []netip.Addr) string {
 	for _, a := range addresses {
 		ips = append(ips, net.IP(a.Unmap().AsSlice()))
 	}
-	pid, err := ListeningProcess(proc, port, ips...)
+	pid, err := listeningProcess(proc, port, ips...)
 	if err != nil {
 		return ""
 	}

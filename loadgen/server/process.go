@@ -24,7 +24,7 @@ func ProcessBehind(address string) (Process, error) {
 	if err != nil {
 		return Process{}, err
 	}
-	pid, err := ListeningProcess(proc, port)
+	pid, err := listeningProcess(proc, port)
 	if err != nil {
 		return Process{}, err
 	}

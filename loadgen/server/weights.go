@@ -39,7 +39,7 @@ func weightsBehind(address, dir string) (rundir.Weights, error) {
 	if err != nil {
 		return rundir.Weights{}, err
 	}
-	pid, err := ListeningProcess(proc, port)
+	pid, err := listeningProcess(proc, port)
 	if err != nil {
 		return rundir.Weights{}, err
 	}

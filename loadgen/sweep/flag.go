@@ -32,7 +32,7 @@ func (o Over) Flags(v Value) (fixed, fallback []Flag) {
 		if err != nil {
 			return nil, nil // ParseOver accepts no other
 		}
-		return AllShapes()[at].flags()
+		return allShapes()[at].flags()
 	default:
 		return []Flag{{"set", strings.TrimPrefix(o.Name, setPrefix) + "=" + v.Text}}, nil
 	}

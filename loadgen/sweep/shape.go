@@ -23,9 +23,9 @@ const (
 // ShapePause is how long a machine cools down between two shapes.
 const ShapePause = 30 * time.Second
 
-// AllShapes returns T1 to T6, the shapes of the comparisons of native and container runs on unified-memory machines:
+// allShapes returns T1 to T6, the shapes of the comparisons of native and container runs on unified-memory machines:
 // the first three grow in length, the others in batch size.
-func AllShapes() []Shape {
+func allShapes() []Shape {
 	return []Shape{
 		{"T1", 1, 128, 32},
 		{"T2", 1, 512, 128},
@@ -37,9 +37,9 @@ func AllShapes() []Shape {
 }
 
 func findShape(name string) (int, error) {
-	at := slices.IndexFunc(AllShapes(), func(s Shape) bool { return s.Name == name })
+	at := slices.IndexFunc(allShapes(), func(s Shape) bool { return s.Name == name })
 	if at < 0 {
-		return 0, fmt.Errorf("%q is none of T1 to T%d", name, len(AllShapes()))
+		return 0, fmt.Errorf("%q is none of T1 to T%d", name, len(allShapes()))
 	}
 	return at, nil
 }
@@ -62,7 +62,7 @@ func parseShapes(part string) ([]item, error) {
 		return nil, fmt.Errorf("%q goes backwards", part)
 	}
 	var items []item
-	for _, s := range AllShapes()[from : to+1] {
+	for _, s := range allShapes()[from : to+1] {
 		items = append(items, item{text: s.Name})
 	}
 	return items, nil
