@@ -57,25 +57,19 @@ func (e *ended) finish() (*summary.Run, error) {
 	e.describePlace(log)
 	found := verify(e.run, e.plan, log)
 	found.Warnings = append(found.Warnings, placeWarnings(m)...)
-	m.Judging = e.judging(log, found)
-	err = errors.Join(err, e.run.save())
-	made, summaryErr := e.run.summarize()
-	return made, errors.Join(err, summaryErr)
+	return e.run.complete(e.judging(log, found), err)
 }
 
 // finishUnserved is finish for a run whose engine never took a load. It writes the machine's telemetry and the reason
 // why the run ended.
 func (e *ended) finishUnserved() (*summary.Run, error) {
 	_, err := e.run.end(stateOf(e.err))
-	m := e.run.manifest
-	m.Judging = e.run.expected()
-	m.Judging.Unmeasured = append(e.run.phasesToReady(), rundir.PhaseReady, rundir.PhaseStop)
-	m.Judging.Stopped = "nothing was measured: " + printable(e.err.Error())
-	m.Judging.Checks, m.Judging.Complete = checkFindings(m.Campaign), true
-	m.Judging.Warnings = append(e.run.capture.warnings(), problems(m.Campaign)...)
-	err = errors.Join(err, e.run.save(), e.run.folder.Write(rundir.RequestsFile, func(io.Writer) error { return nil }))
-	made, summaryErr := e.run.summarize()
-	return made, errors.Join(err, summaryErr)
+	j, campaign := e.run.expected(), e.run.manifest.Campaign
+	j.Unmeasured = append(e.run.phasesToReady(), rundir.PhaseReady, rundir.PhaseStop)
+	j.Stopped = "nothing was measured: " + printable(e.err.Error())
+	j.Checks, j.Complete = checkFindings(campaign), true
+	j.Warnings = append(e.run.capture.warnings(), problems(campaign)...)
+	return e.run.complete(j, errors.Join(err, e.run.folder.Write(rundir.RequestsFile, func(io.Writer) error { return nil })))
 }
 
 // describePlace adds to the manifest the facts about the machine that telemetry and clocks show at the end.

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -28,10 +27,7 @@ func (e recorded) finish() (*summary.Run, error) {
 	}
 	_, err := r.end(state)
 	r.manifest.Command.Version, r.manifest.Command.Borders = r.log.reading.Version, r.log.borders
-	r.manifest.Judging = e.judging()
-	err = errors.Join(err, r.save())
-	made, summaryErr := r.summarize()
-	return made, errors.Join(err, summaryErr)
+	return r.complete(e.judging(), err)
 }
 
 // judging returns the facts about the command that the summary needs.

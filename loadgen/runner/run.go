@@ -76,13 +76,16 @@ func (r *run) end(state string) (*telemetry.Log, error) {
 	return log, err
 }
 
-// summarize computes the summary from the files of the folder and writes it. It is nil on error.
-func (r *run) summarize() (*summary.Run, error) {
-	made, err := summary.Write(string(r.folder))
-	if err != nil {
-		return nil, err
+// complete writes the manifest with its judging entries, computes the summary from the files of the folder and writes it. The
+// result is nil if there is no summary. The error joins the earlier one.
+func (r *run) complete(j *rundir.Judging, earlier error) (*summary.Run, error) {
+	r.manifest.Judging = j
+	err := errors.Join(earlier, r.save())
+	made, summaryErr := summary.Write(string(r.folder))
+	if summaryErr != nil {
+		return nil, errors.Join(err, summaryErr)
 	}
-	return &made, nil
+	return &made, err
 }
 
 // remove removes the folder of a run that never began. The folder is new and holds only a plan.
