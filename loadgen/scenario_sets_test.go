@@ -254,7 +254,7 @@ func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 		_, folder, _, _ := s.unwatched(t, append(slices.Clone(replayA), "--repeat-of="+first)...)
 		got := summaryOf(t, folder)
 		// Nor does the first pass say how long a prompt takes without a cache.
-		timed := slices.ContainsFunc(got.Signals.Reuse.Witnesses, func(w evidence.Witness) bool { return w.Unit == "seconds" })
+		timed := slices.ContainsFunc(got.Signals.Reuse.Figures, func(w evidence.Figure) bool { return w.Unit == "seconds" })
 		if timed || graded(got.Signals.OutputMatch) != "not_observable no_baseline" || graded(got.Signals.Reuse) != "consistent" || !warned(got, fromCache) {
 			t.Errorf("%+v: %q", got.Signals, got.Warnings)
 		}

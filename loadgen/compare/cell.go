@@ -46,17 +46,17 @@ func (r *Run) addOccupiedWhenReady() {
 		return
 	}
 	r.Metrics[MemoryOccupiedWhenReady] = without + kv
-	if r.engineSays(MemoryOccupiedWithoutKV) {
+	if r.reportedByEngine(MemoryOccupiedWithoutKV) {
 		r.EngineReported = append(slices.Clone(r.EngineReported), MemoryOccupiedWhenReady)
 	}
 }
 
-func (r *Run) engineSays(metric string) bool { return slices.Contains(r.EngineReported, metric) }
+func (r *Run) reportedByEngine(metric string) bool { return slices.Contains(r.EngineReported, metric) }
 
 // metric returns a figure of the run by one source: measured, or reported by an engine.
 func (r *Run) metric(k key) (float64, bool) {
 	v, known := r.Metrics[k.name]
-	return v, known && r.engineSays(k.name) == k.engine && usable(v)
+	return v, known && r.reportedByEngine(k.name) == k.engine && usable(v)
 }
 
 // largest is beyond any figure of a run; products of larger values overflow.

@@ -205,14 +205,14 @@ func TestAStratumWithoutAnArmIsToldOf(t *testing.T) {
 
 // Figures of different source never share a row.
 func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
-	said := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryOccupiedWithoutKV} }
+	reported := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryOccupiedWithoutKV} }
 	var e experiment
 	for i, arm := range order("abbaabba") {
 		metrics := map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i), compare.MemoryOccupiedWithoutKV: 1 << 36, compare.KVCapacity: 1 << 35}
 		if arm == "a" {
 			e.run(arm, metrics)
 		} else {
-			e.run(arm, metrics, said)
+			e.run(arm, metrics, reported)
 		}
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
@@ -225,7 +225,7 @@ func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 	for i := range e.runs {
-		said(&e.runs[i])
+		reported(&e.runs[i])
 	}
 	c = mustCompare(t, e.runs, compare.Options{})
 	if m := metricOf(t, c, compare.MemoryOccupiedWhenReady); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {

@@ -298,7 +298,7 @@ type AfterSwitch struct {
 	P *float64 `json:"p"`
 	// Stands is true if the first runs lie outside the range that the rest would reach with a probability of 95 %,
 	// adjusted for the number of figures of the pair that are tested (Holm).
-	Stands bool `json:"stands_out"`
+	StandsOut bool `json:"stands_out"`
 }
 
 // Halves compares the two orders of a pair.

@@ -69,7 +69,7 @@ func TestFiguresAreWrittenForPeople(t *testing.T) {
 		"-0.325 %":  compare.Change(0.99675),
 		"2 %":       compare.Percent(0.02),
 		"1 run":     compare.Runs(1),
-		"0.944":     compare.UnitBytes.Beside(0.944*gib, 70*gib),
+		"0.944":     compare.UnitBytes.InUnitOf(0.944*gib, 70*gib),
 		"model m":   compare.Cell(map[string]string{"model": "m"}),
 		"kv o, m s": compare.Cell(map[string]string{"m": "s", "kv": "o"}),
 		"500.00 ms": compare.Margin{Value: 0.5}.Text(compare.UnitSeconds),

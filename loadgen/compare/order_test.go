@@ -146,7 +146,7 @@ func TestTheFirstRunAfterAChangeOfArmsIsSetAgainstTheRest(t *testing.T) {
 			found = s
 		}
 	}
-	if found.N != 3 || found.Extreme != "highest" || !found.Stands || found.First < found.Rest+8*(1<<30) {
+	if found.N != 3 || found.Extreme != "highest" || !found.StandsOut || found.First < found.Rest+8*(1<<30) {
 		t.Errorf("%+v", found)
 	}
 	if told := codes(c)[compare.CodeFirstAfterSwitch]; len(told) == 0 || !strings.Contains(strings.Join(told, "\n"), "b after a change of arms") {
@@ -208,7 +208,7 @@ func TestAFirstRunThatIsLikeTheOthersDoesNotStandOut(t *testing.T) {
 			}
 		}
 		after := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Order.AfterSwitch
-		if len(after) != 1 || after[0].Stands != want {
+		if len(after) != 1 || after[0].StandsOut != want {
 			t.Errorf("%v: %+v", first, after)
 		}
 	}

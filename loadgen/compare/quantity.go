@@ -56,7 +56,7 @@ func (u Unit) Text(v float64) string {
 }
 
 // Beside formats a figure in the unit of another, without the unit: a spread of 0.94 for 70.47 GiB.
-func (u Unit) Beside(v, other float64) string { return u.digits(v / u.step(other).size) }
+func (u Unit) InUnitOf(v, other float64) string { return u.digits(v / u.step(other).size) }
 
 func (u Unit) digits(v float64) string {
 	switch u {

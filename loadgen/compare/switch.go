@@ -60,13 +60,13 @@ func afterSwitch(blocks []block, k key, name string) (AfterSwitch, bool) {
 	}
 	s := AfterSwitch{Metric: k.name, Arm: name, First: mean(first), Rest: mean(rest), N: len(first)}
 	s.Extreme = extreme(blocks, k, name)
-	test, err := stats.Beside(rest, first)
+	test, err := stats.MeanAgainst(rest, first)
 	switch {
 	case err == nil:
 		s.P = &test.P
 	case errors.Is(err, stats.ErrNoSpread): // any value differs from values that never vary
 		rounding := 1e-9 * math.Abs(s.First)
-		s.Stands = math.Abs(s.First-s.Rest) > rounding
+		s.StandsOut = math.Abs(s.First-s.Rest) > rounding
 	}
 	return s, true
 }
@@ -83,7 +83,7 @@ func (o *PairOrder) judge() {
 	}
 	for i, p := range stats.Holm(first) {
 		s := &o.AfterSwitch[i]
-		s.Stands = s.Stands || p <= significance
+		s.StandsOut = s.StandsOut || p <= significance
 	}
 	for i, p := range stats.Holm(halves) {
 		o.Halves[i].Suspect = p <= significance

@@ -174,7 +174,7 @@ func (p Pair) orderWarnings() []Warning {
 		var texts []string
 		for _, s := range p.Order.AfterSwitch {
 			m, known := FindMetric(s.Metric)
-			if known && s.Arm == name && s.Stands && s.Extreme != "" && p.matters(s.Metric, s.First-s.Rest, s.Rest) {
+			if known && s.Arm == name && s.StandsOut && s.Extreme != "" && p.matters(s.Metric, s.First-s.Rest, s.Rest) {
 				texts = append(texts, fmt.Sprintf("%s is %s in %s, %s otherwise", m.Title, m.Unit.Text(s.First), Runs(s.N), m.Unit.Text(s.Rest)))
 			}
 		}
@@ -279,11 +279,11 @@ func sourceWarning(a, b *arm) []Warning {
 		}
 	}
 	for _, m := range Table() {
-		measured, said := key{m.Name, false}, key{m.Name, true}
+		measured, reported := key{m.Name, false}, key{m.Name, true}
 		has := func(arm *arm, k key) bool { return len(arm.sample(k).values) > 0 }
-		for _, one := range []struct{ measured, said *arm }{{a, b}, {b, a}} {
-			if has(one.measured, measured) && has(one.said, said) && !has(one.said, measured) && !has(one.measured, said) {
-				all = append(all, warn(CodeSourcesDiffer, "%s is measured in %s and the engine's own word in %s: not compared", m.Title, one.measured.name, one.said.name))
+		for _, one := range []struct{ measured, reported *arm }{{a, b}, {b, a}} {
+			if has(one.measured, measured) && has(one.reported, reported) && !has(one.reported, measured) && !has(one.measured, reported) {
+				all = append(all, warn(CodeSourcesDiffer, "%s is measured in %s and the engine's own word in %s: not compared", m.Title, one.measured.name, one.reported.name))
 			}
 		}
 	}

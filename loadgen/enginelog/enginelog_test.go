@@ -167,12 +167,12 @@ func TestTheKVCacheOfLatentAttentionIsCountedOnce(t *testing.T) {
 
 func TestAValueSaysWhichWordsOfWhichLineItIsFrom(t *testing.T) {
 	r, _ := read(t, "trtllm", "trtllm-bench-constructed.log")
-	said := map[Name]string{}
+	read := map[Name]string{}
 	for _, v := range r.Values() {
-		said[v.Name] = v.From + " " + v.Text
+		read[v.Name] = v.From + " " + v.Text
 	}
-	if said[KVBytes] != "stdout:17 [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache" || said[KVTokens] != "stdout:17 for max tokens in paged KV cache … (86720)" {
-		t.Errorf("%q", said)
+	if read[KVBytes] != "stdout:17 [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache" || read[KVTokens] != "stdout:17 for max tokens in paged KV cache … (86720)" {
+		t.Errorf("%q", read)
 	}
 	if r.Value(KVBytes) == nil || r.Value(GraphBytes) != nil || r.Version != "0.21.0rc0" {
 		t.Errorf("%+v", r.Values())

@@ -1,7 +1,7 @@
 // Package evidence grades what a run shows of the tiers of a KV cache and of its outputs.
 //
-// It is pure: the input is observed numbers, the output is a grade with its reason and its witnesses. A claim is proven
-// only where independent witnesses agree; a claim that cannot be observed has a grade of its own, and never counts as
+// It is pure: the input is observed numbers, the output is a grade with its reason and its figures. A claim is proven
+// only where independent figures agree; a claim that cannot be observed has a grade of its own, and never counts as
 // zero.
 package evidence
 
@@ -16,9 +16,9 @@ type Grade string
 
 // The grades.
 const (
-	Proven        Grade = "proven"       // independent witnesses agree
-	Consistent    Grade = "consistent"   // the observations fit, but a witness is missing
-	Contradicted  Grade = "contradicted" // a witness disagrees
+	Proven        Grade = "proven"       // independent figures agree
+	Consistent    Grade = "consistent"   // the observations fit, but a figure is missing
+	Contradicted  Grade = "contradicted" // a figure disagrees
 	NotObservable Grade = "not_observable"
 )
 
@@ -47,15 +47,15 @@ const (
 	ReuseNotProven Reason = "reuse_not_proven" // it is not proven that the answers came from a cache
 )
 
-// Signal is a graded statement with its witnesses.
+// Signal is a graded statement with its figures.
 type Signal struct {
-	Grade     Grade     `json:"grade"`
-	Reason    Reason    `json:"reason"`
-	Witnesses []Witness `json:"witnesses"`
+	Grade   Grade    `json:"grade"`
+	Reason  Reason   `json:"reason"`
+	Figures []Figure `json:"witnesses"`
 }
 
-// Witness is one figure behind a signal, and the range that it has if the statement is true.
-type Witness struct {
+// Figure is one figure behind a signal, and the range that it has if the statement is true.
+type Figure struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
 	Unit     string  `json:"unit"`
@@ -99,17 +99,17 @@ func (r *Range) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewWitness returns a witness; it agrees if its value is in the range.
-func NewWitness(name string, value float64, unit string, expected Range) Witness {
-	return Witness{name, value, unit, expected, expected.Has(value)}
+// NewFigure returns a figure; it agrees if its value is in the range.
+func NewFigure(name string, value float64, unit string, expected Range) Figure {
+	return Figure{name, value, unit, expected, expected.Has(value)}
 }
 
-// NewSignal returns a signal; its list of witnesses is never null in JSON.
-func NewSignal(grade Grade, reason Reason, witnesses ...Witness) Signal {
-	if witnesses == nil {
-		witnesses = []Witness{} // an empty list in JSON, not null
+// NewSignal returns a signal; its list of figures is never null in JSON.
+func NewSignal(grade Grade, reason Reason, figures ...Figure) Signal {
+	if figures == nil {
+		figures = []Figure{} // an empty list in JSON, not null
 	}
-	return Signal{grade, reason, witnesses}
+	return Signal{grade, reason, figures}
 }
 
 // Unseen returns the signal of a statement that is not observable.

@@ -48,20 +48,20 @@ func (h Hits) Many(sent, least float64) bool {
 	return h.known() && least > 0 && h.Looked.Known && h.Found.Value >= least+h.others(sent)
 }
 
-// NewWitness returns the count of hits, with the least number for the run as its range.
-func (h Hits) NewWitness(sent, least float64) Witness {
-	return NewWitness("engine_prefix_cache_hits", h.Found.Value, "tokens", atLeast(least+h.others(sent)))
+// NewFigure returns the count of hits, with the least number for the run as its range.
+func (h Hits) NewFigure(sent, least float64) Figure {
+	return NewFigure("engine_prefix_cache_hits", h.Found.Value, "tokens", atLeast(least+h.others(sent)))
 }
 
 // tiers returns the counts of tokens from the tiers below the device.
-func (h Hits) tiers() []Witness {
-	all := []Witness{NewWitness("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1))}
+func (h Hits) tiers() []Figure {
+	all := []Figure{NewFigure("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1))}
 	for _, tier := range []struct {
 		name  string
 		count Count
 	}{{"engine_tokens_from_host", h.Host}, {"engine_tokens_from_device", h.Device}, {"engine_tokens_from_unnamed_tier", h.Elsewhere}} {
 		if tier.count.Known {
-			all = append(all, NewWitness(tier.name, tier.count.Value, "tokens", atLeast(0)))
+			all = append(all, NewFigure(tier.name, tier.count.Value, "tokens", atLeast(0)))
 		}
 	}
 	return all
@@ -69,19 +69,19 @@ func (h Hits) tiers() []Witness {
 
 // fromDisk grades whether KV blocks came back from the SSD, by the engine's own count of tokens from its disk tier.
 func (h Hits) fromDisk(read Disk, tiers Tiers, replay Replay) Signal {
-	witnesses := h.tiers()
+	figures := h.tiers()
 	switch {
 	case h.Disk.Reset:
 		return Unseen(CountersReset)
 	case h.Disk.Value > 0 && h.TokenBytes <= 0:
-		return NewSignal(Consistent, CountersAbsent, witnesses...)
+		return NewSignal(Consistent, CountersAbsent, figures...)
 	case h.Disk.Value > 0:
-		return gradeBytes("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, witnesses, "read", read)
+		return gradeBytes("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, figures, "read", read)
 	case h.Elsewhere.Value > 0 && !tiers.DiskOff:
 		// A connector may have read the tokens from the disk.
-		return NewSignal(NotObservable, CountersAbsent, witnesses...)
+		return NewSignal(NotObservable, CountersAbsent, figures...)
 	}
-	return NewSignal(Contradicted, h.whyNone(tiers, replay), witnesses...)
+	return NewSignal(Contradicted, h.whyNone(tiers, replay), figures...)
 }
 
 // whyNone returns the reason why no token came from the disk.

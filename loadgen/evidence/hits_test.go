@@ -42,7 +42,7 @@ func TestReuseIsReadFromTheCountersOfTheEngine(t *testing.T) {
 	}
 }
 
-// An engine that counts tokens by tier shows an SSD tier without KVBM, by the same three witnesses.
+// An engine that counts tokens by tier shows an SSD tier without KVBM, by the same three figures.
 func TestAnSSDReadIsProvenByTheEnginesOwnTiers(t *testing.T) {
 	const tokenBytes = 1000
 	all := Disk{Process: known(100e3), Cgroup: known(101e3), Device: known(120e3)}
@@ -75,7 +75,7 @@ func TestAnSSDReadIsProvenByTheEnginesOwnTiers(t *testing.T) {
 		"no tiers are counted":             {hits(100, 200), all, Tiers{}, Replay{Pressed: true}, NotObservable, CountersAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := SSDRehydrate(Moved{}, c.hits, c.read, c.tiers, c.replay); got.Grade != c.grade || got.Reason != c.reason || got.Witnesses == nil {
+			if got := SSDRehydrate(Moved{}, c.hits, c.read, c.tiers, c.replay); got.Grade != c.grade || got.Reason != c.reason || got.Figures == nil {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -83,9 +83,9 @@ func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Si
 		return Unseen(reason)
 	}
 	if kv.FromDisk.Value == 0 {
-		return NewSignal(Contradicted, kv.whyNone(tiers, replay), kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk)...)
+		return NewSignal(Contradicted, kv.whyNone(tiers, replay), kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk)...)
 	}
-	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blocksWitnesses("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
+	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
 }
 
 // SSDOffload grades whether KV blocks were written to the SSD.
@@ -101,9 +101,9 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 		case tiers.DiskFilter == FilterOn:
 			reason = DiskFilterOn
 		}
-		return NewSignal(Contradicted, reason, NewWitness("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
+		return NewSignal(Contradicted, reason, NewFigure("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
 	}
-	blocks := []Witness{NewWitness("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
+	blocks := []Figure{NewFigure("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
 	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, "written", written)
 }
 
@@ -146,70 +146,70 @@ func (kv Moved) whyNone(tiers Tiers, replay Replay) Reason {
 	return NoMatchedTokens
 }
 
-// blocksWitnesses returns the counts of blocks and of matched tokens.
-func (kv Moved) blocksWitnesses(name string, blocks Count) []Witness {
-	all := []Witness{NewWitness(name, blocks.Value, "blocks", atLeast(1))}
+// blockFigures returns the counts of blocks and of matched tokens.
+func (kv Moved) blockFigures(name string, blocks Count) []Figure {
+	all := []Figure{NewFigure(name, blocks.Value, "blocks", atLeast(1))}
 	if kv.FromHost.Known {
 		// Blocks from the host are no evidence of a disk read, whatever their number.
-		all = append(all, NewWitness("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
+		all = append(all, NewFigure("kvbm_blocks_from_host", kv.FromHost.Value, "blocks", atLeast(0)))
 	}
 	if kv.MatchedTokens.Known {
-		all = append(all, NewWitness("kvbm_matched_tokens", kv.MatchedTokens.Value, "tokens", atLeast(1)))
+		all = append(all, NewFigure("kvbm_matched_tokens", kv.MatchedTokens.Value, "tokens", atLeast(1)))
 	}
 	return all
 }
 
 // graded compares blocks with bytes.
-func (kv Moved) graded(name string, blocks Count, witnesses []Witness, did string, disk Disk) Signal {
+func (kv Moved) graded(name string, blocks Count, figures []Figure, did string, disk Disk) Signal {
 	if kv.BlockBytes <= 0 {
-		return NewSignal(Consistent, CountersAbsent, witnesses...)
+		return NewSignal(Consistent, CountersAbsent, figures...)
 	}
-	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, witnesses, did, disk)
+	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, figures, did, disk)
 }
 
 // gradeBytes compares the bytes by a counter of the KV cache with those of processes and drives; least is the lower
 // limit of the bytes.
-func gradeBytes(name string, bytes, least float64, witnesses []Witness, did string, disk Disk) Signal {
-	witnesses = append(witnesses, NewWitness(name+"_bytes", bytes, "bytes", atLeast(least)))
+func gradeBytes(name string, bytes, least float64, figures []Figure, did string, disk Disk) Signal {
+	figures = append(figures, NewFigure(name+"_bytes", bytes, "bytes", atLeast(least)))
 	owner := disk.owners(did, bytes)
 	drive := disk.drives(did, bytes)
-	witnesses = append(witnesses, owner...)
-	witnesses = append(witnesses, drive...)
+	figures = append(figures, owner...)
+	figures = append(figures, drive...)
 	switch {
 	case disk.reset():
-		return NewSignal(NotObservable, CountersReset, witnesses...)
+		return NewSignal(NotObservable, CountersReset, figures...)
 	case len(owner) > 0 && !anyAgrees(owner), len(drive) > 0 && !anyAgrees(drive):
-		return NewSignal(Contradicted, BytesDisagree, witnesses...)
+		return NewSignal(Contradicted, BytesDisagree, figures...)
 	case len(owner) > 0 && len(drive) > 0:
-		return NewSignal(Proven, "", witnesses...)
+		return NewSignal(Proven, "", figures...)
 	case len(owner) == 0 && disk.Denied:
-		return NewSignal(Consistent, NoPrivilege, witnesses...)
+		return NewSignal(Consistent, NoPrivilege, figures...)
 	}
-	return NewSignal(Consistent, CountersAbsent, witnesses...)
+	return NewSignal(Consistent, CountersAbsent, figures...)
 }
 
-// owners returns the witnesses that attribute the bytes to the engine. One of them is enough: I/O of helper threads and
+// owners returns the figures that attribute the bytes to the engine. One of them is enough: I/O of helper threads and
 // through drivers is sometimes charged to the cgroup only. A counter that was reset is left out.
-func (d Disk) owners(did string, bytes float64) []Witness {
+func (d Disk) owners(did string, bytes float64) []Figure {
 	expected := Range{leastShare * bytes, mostShare * bytes}
-	var all []Witness
+	var all []Figure
 	for _, of := range []struct {
 		name  string
 		count Count
 	}{{"process_" + did, d.Process}, {"cgroup_" + did, d.Cgroup}} {
 		if of.count.Known && !of.count.Reset {
-			all = append(all, NewWitness(of.name, of.count.Value, "bytes", expected))
+			all = append(all, NewFigure(of.name, of.count.Value, "bytes", expected))
 		}
 	}
 	return all
 }
 
-// drives returns the witness of the drive; none without its counter.
-func (d Disk) drives(did string, bytes float64) []Witness {
+// drives returns the figure of the drive; none without its counter.
+func (d Disk) drives(did string, bytes float64) []Figure {
 	if !d.Device.Known {
 		return nil
 	}
-	return []Witness{NewWitness("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
+	return []Figure{NewFigure("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
 }
 
 // reset reports whether a counter that the verdict needs was reset: the drive's, or the process's or cgroup's if there
@@ -220,8 +220,8 @@ func (d Disk) reset() bool {
 	return d.Device.Reset || !owned && (d.Process.Reset || d.Cgroup.Reset)
 }
 
-func anyAgrees(witnesses []Witness) bool {
-	for _, w := range witnesses {
+func anyAgrees(figures []Figure) bool {
+	for _, w := range figures {
 		if w.Agrees {
 			return true
 		}

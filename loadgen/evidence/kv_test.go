@@ -37,7 +37,7 @@ func page(t *testing.T, name string) map[string]float64 {
 
 const storyBlock = 4 << 20
 
-// story is what the counters say between two of the samples.
+// story is what the counters add between two of the samples.
 func story(t *testing.T, from, to string) Moved {
 	t.Helper()
 	before, after := page(t, from), page(t, to)
@@ -74,7 +74,7 @@ func TestTheStoryOfFourSamplesIsToldInBlocksAndBytes(t *testing.T) {
 	}
 }
 
-func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
+func TestAnSSDReadIsProvenOnlyByAllFiguresTogether(t *testing.T) {
 	kv := Moved{Seen: true, BlockBytes: 1000, FromDisk: known(100), FromHost: known(7), ToDisk: known(0), MatchedTokens: known(3200)}
 	all := Disk{Process: known(100e3), Cgroup: known(101e3), Device: known(120e3)}
 	with := func(change func(*Moved, *Disk)) (Moved, Disk) {
@@ -124,7 +124,7 @@ func TestAnSSDReadIsProvenOnlyByAllWitnessesTogether(t *testing.T) {
 			if got.Grade != c.grade || got.Reason != c.reason {
 				t.Errorf("%+v", got)
 			}
-			if got.Witnesses == nil {
+			if got.Figures == nil {
 				t.Error("no list of witnesses")
 			}
 		})
@@ -176,7 +176,7 @@ func TestBytesAgreeAsFarAsToldAndNoFurther(t *testing.T) {
 			t.Errorf("%v by the owner, %v by the drive: %+v", c.owner, c.drive, got)
 		}
 		// A contradiction names who disagrees; what is only told for the reader never does.
-		for _, w := range got.Witnesses {
+		for _, w := range got.Figures {
 			disagrees := w.Name == "cgroup_read" && (c.owner < 70e3 || c.owner > 150e3) || w.Name == "device_read" && c.drive < 95e3
 			if w.Agrees == disagrees {
 				t.Errorf("%v by the owner, %v by the drive: %+v", c.owner, c.drive, w)

@@ -13,9 +13,9 @@ func TestAMatchIsLimitedByWhereTheAnswersCameFrom(t *testing.T) {
 		for _, reuse := range grades {
 			for _, rehydrate := range grades {
 				name := fmt.Sprintf("match %s, reuse %s, rehydrate %s", match, reuse, rehydrate)
-				given := NewSignal(match, "", NewWitness("w", 1, "x", Range{0, 1}))
+				given := NewSignal(match, "", NewFigure("w", 1, "x", Range{0, 1}))
 				got := LimitMatch(given, NewSignal(reuse, NoMatchedTokens), NewSignal(rehydrate, ServedFromHost))
-				if strength(got.Grade) > strength(match) || len(got.Witnesses) != 1 {
+				if strength(got.Grade) > strength(match) || len(got.Figures) != 1 {
 					t.Errorf("%s: became %+v", name, got)
 				}
 				if got.Grade == Proven && (reuse == Contradicted || reuse != Proven && rehydrate != Proven) {

@@ -52,26 +52,26 @@ func (r Room) Upper() float64 {
 	return max(r.DeviceTokens, r.hostTokens())
 }
 
-// Foretell compares a set, and the tokens sent before it is repeated, with each tier.
-func Foretell(first, pressure Load, r Room) Forecast {
+// Predict compares a set, and the tokens sent before it is repeated, with each tier.
+func Predict(first, pressure Load, r Room) Forecast {
 	f := Forecast{Pressed: true}
-	say := func(to *[]string, format string, values ...any) { *to = append(*to, fmt.Sprintf(format, values...)) }
+	add := func(to *[]string, format string, values ...any) { *to = append(*to, fmt.Sprintf(format, values...)) }
 	for _, set := range []Load{first, pressure} {
-		say(&f.Lines, "%s: %d prompts, %s with their answers", set.Name, set.Requests, r.size(set.Tokens))
+		add(&f.Lines, "%s: %d prompts, %s with their answers", set.Name, set.Requests, r.size(set.Tokens))
 	}
 	both := first.Tokens + pressure.Tokens
 	sum := first.Name + "+" + pressure.Name
 	switch {
 	case r.DeviceTokens == 0:
-		say(&f.Lines, "device: size not known; whether anything is evicted cannot be foretold (--set device.tokens=N)")
+		add(&f.Lines, "device: size not known; whether anything is evicted cannot be foretold (--set device.tokens=N)")
 	case both <= r.DeviceTokens:
 		f.Pressed = false
-		say(&f.Impossible, "%s is %s, device %s: nothing will be evicted", sum, r.size(both), r.size(r.DeviceTokens))
+		add(&f.Impossible, "%s is %s, device %s: nothing will be evicted", sum, r.size(both), r.size(r.DeviceTokens))
 	case pressure.Tokens < r.DeviceTokens:
 		f.Pressed = false
-		say(&f.Warnings, "%s is %s, device %s: part of %s stays on the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
+		add(&f.Warnings, "%s is %s, device %s: part of %s stays on the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
 	default:
-		say(&f.Lines, "%s is %s, device %s: %s is evicted from the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
+		add(&f.Lines, "%s is %s, device %s: %s is evicted from the device", pressure.Name, r.size(pressure.Tokens), r.size(r.DeviceTokens), first.Name)
 	}
 	f.host(first, pressure, r)
 	f.disk(first, pressure, r)

@@ -31,7 +31,7 @@ func TestThePressureIsForetoldFromSizes(t *testing.T) {
 		"tokens, but not in bytes": {Room{DeviceTokens: 8 << 10}, "B is 20480 tokens, device 8192 tokens", false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Foretell(a, b, c.room)
+			f := Predict(a, b, c.room)
 			all := strings.Join(append(append(append([]string{}, f.Lines...), f.Warnings...), f.Impossible...), "\n")
 			if !strings.Contains(all, c.says) {
 				t.Errorf("does not say %q:\n%s", c.says, all)
@@ -50,7 +50,7 @@ func TestASetIsEvictedByAsMuchAsTheTierHolds(t *testing.T) {
 		impossible bool
 		pressed    bool
 	}{{300, true, false}, {299, false, false}, {201, false, false}, {200, false, true}} {
-		f := Foretell(a, b, Room{DeviceTokens: c.device})
+		f := Predict(a, b, Room{DeviceTokens: c.device})
 		if len(f.Impossible) > 0 != c.impossible || f.Pressed != c.pressed {
 			t.Errorf("device of %v tokens: %+v", c.device, f)
 		}
@@ -72,7 +72,7 @@ func TestTheUpperTiersAreThoseAboveTheOneToBeReached(t *testing.T) {
 }
 
 func TestAHostIsOnlyComparedWithADeviceThatIsKnown(t *testing.T) {
-	f := Foretell(Load{"A", 1, 10}, Load{"B", 1, 900}, Room{HostBytes: 100, TokenBytes: 1})
+	f := Predict(Load{"A", 1, 10}, Load{"B", 1, 900}, Room{HostBytes: 100, TokenBytes: 1})
 	if len(f.Warnings) > 0 {
 		t.Errorf("%v", f.Warnings)
 	}

@@ -31,16 +31,16 @@ func Reuse(r Reused) Signal {
 	if (r.Found.Reset || r.Engine.Found.Reset) && !r.Cached.Known && !r.Engine.known() {
 		return Unseen(CountersReset)
 	}
-	said := r.said()
-	if len(said) == 0 {
+	reported := r.reported()
+	if len(reported) == 0 {
 		return NewSignal(NotObservable, CountersAbsent, r.clock()...)
 	}
-	all := append(said, r.clock()...)
+	all := append(reported, r.clock()...)
 	faster, computed := anyAgrees(r.clock()), r.Engine.few(r.sent(), reusedShare*r.PromptTokens)
 	switch {
-	case anyAgrees(said) && faster && !computed:
+	case anyAgrees(reported) && faster && !computed:
 		return NewSignal(Proven, "", all...)
-	case anyAgrees(said):
+	case anyAgrees(reported):
 		return NewSignal(Consistent, "", all...)
 	case r.Cached.Known, computed:
 		return NewSignal(Contradicted, NoMatchedTokens, all...)
@@ -54,22 +54,22 @@ func Reuse(r Reused) Signal {
 // sent returns the number of tokens that the engine had to count.
 func (r Reused) sent() float64 { return max(r.SentTokens, r.PromptTokens) }
 
-// said returns the figures of the answers, of the engine's counters and of KVBM's; none where the number of tokens that
+// reported returns the figures of the answers, of the engine's counters and of KVBM's; none where the number of tokens that
 // were sent again is unknown.
-func (r Reused) said() []Witness {
+func (r Reused) reported() []Figure {
 	if r.PromptTokens <= 0 {
 		return nil
 	}
-	var all []Witness
+	var all []Figure
 	if r.Cached.Known {
-		all = append(all, NewWitness("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
+		all = append(all, NewFigure("cached_tokens", r.Cached.Value, "tokens", Range{reusedShare * r.PromptTokens, r.PromptTokens}))
 	}
 	if r.Engine.known() && r.Engine.Looked.Known {
-		all = append(all, r.Engine.NewWitness(r.sent(), reusedShare*r.PromptTokens))
+		all = append(all, r.Engine.NewFigure(r.sent(), reusedShare*r.PromptTokens))
 	}
 	if r.Found.Known && !r.Found.Reset {
 		// A count above the number of tokens still agrees: KVBM also counts for requests that failed.
-		all = append(all, NewWitness("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
+		all = append(all, NewFigure("kvbm_matched_tokens", r.Found.Value, "tokens", atLeast(reusedShare*r.PromptTokens)))
 	}
 	return all
 }
@@ -80,9 +80,9 @@ func (r Reused) FromCache() bool {
 	return least > 0 && (r.Cached.Known && r.Cached.Value >= least || r.Engine.Many(r.sent(), least))
 }
 
-func (r Reused) clock() []Witness {
+func (r Reused) clock() []Figure {
 	if r.FirstSeconds == 0 || r.AgainSeconds == 0 {
 		return nil
 	}
-	return []Witness{NewWitness("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
+	return []Figure{NewFigure("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
 }

@@ -20,14 +20,14 @@ func (s Signals) Named() []NamedSignal {
 
 // NamedSignal is a signal with its name in summary.json, and its statement in words.
 type NamedSignal struct {
-	Name, Says string
+	Name, Statement string
 	Signal
 }
 
-// Asked reports whether any signal was requested: it is observable, or has witnesses.
+// Asked reports whether any signal was requested: it is observable, or has figures.
 func (s Signals) Asked() bool {
 	for _, signal := range s.Named() {
-		if signal.Grade != NotObservable || len(signal.Witnesses) > 0 {
+		if signal.Grade != NotObservable || len(signal.Figures) > 0 {
 			return true
 		}
 	}

@@ -12,8 +12,8 @@ type Verification struct {
 	Turns   bool
 	Alone   bool // First and Again had one request in flight
 	Pressed bool // enough traffic came between them to push the first out of the upper tiers
-	// Told has the user's statements about tiers. BlockBytes and TokenBytes are the sizes of a block and of a token in the
+	// Given has the user's statements about tiers. BlockBytes and TokenBytes are the sizes of a block and of a token in the
 	// KV cache; 0 is to be determined.
-	Told                   Tiers
+	Given                  Tiers
 	BlockBytes, TokenBytes float64
 }

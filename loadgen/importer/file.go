@@ -17,8 +17,8 @@ import (
 
 // Limits of a file: results contain every request; the files next to them are small.
 const (
-	mostBytes       = 512 << 20
-	mostBytesBeside = 64 << 20
+	mostBytes          = 512 << 20
+	mostNeighbourBytes = 64 << 20
 )
 
 // file is a file of results.
@@ -42,8 +42,8 @@ func openFile(path string) (*file, error) {
 func (f *file) base() string { return filepath.Base(f.path) }
 
 // beside reads a file in the same folder; nil if it does not exist.
-func (f *file) beside(name string) ([]byte, error) {
-	text, err := readFile(filepath.Join(filepath.Dir(f.path), name), mostBytesBeside)
+func (f *file) neighbour(name string) ([]byte, error) {
+	text, err := readFile(filepath.Join(filepath.Dir(f.path), name), mostNeighbourBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

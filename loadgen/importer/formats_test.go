@@ -124,11 +124,11 @@ func TestALogOfTensorRTLLMIsReadWithWhatStandsBesideIt(t *testing.T) {
 	if alone.Memory == nil || math.Abs(*alone.Memory.KV-5.95*gib) > 1 {
 		t.Errorf("%+v", alone.Memory)
 	}
-	beside := only(t, "trtllm-log", written(t, "native_iter1.log", string(log),
+	neighbour := only(t, "trtllm-log", written(t, "native_iter1.log", string(log),
 		"native_iter1_metadata.json", `{"environment":"native","model_name":"deepseek","model_id":"d/r1","iteration":3,"timestamp":"20250118_005500","start_temp_celsius":41,"end_temp_celsius":61,"exit_code":0}`))
-	wantLabels(t, beside, map[string]string{"arm": "native", "model": "deepseek", "iteration": "3"})
-	if beside.Key != "20250118_005500" || *beside.EndCelsius != 61 || beside.Model != "d/r1" || !beside.StartedAt.Before(beside.EndedAt) {
-		t.Errorf("%+v", beside)
+	wantLabels(t, neighbour, map[string]string{"arm": "native", "model": "deepseek", "iteration": "3"})
+	if neighbour.Key != "20250118_005500" || *neighbour.EndCelsius != 61 || neighbour.Model != "d/r1" || !neighbour.StartedAt.Before(neighbour.EndedAt) {
+		t.Errorf("%+v", neighbour)
 	}
 	failed := only(t, "trtllm-log", written(t, "n.log", "docker: no such image\n", "n_metadata.json", `{"timestamp":"20250118_005500","exit_code":125}`))
 	if *failed.ExitCode != 125 || len(failed.Values) != 0 {

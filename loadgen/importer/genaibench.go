@@ -60,7 +60,7 @@ func readGenAIBench(f *file) ([]Result, error) {
 	} else {
 		r.labelNumber(strings.TrimPrefix(keyOr(a.Iteration, "num_concurrency"), "num_"), a.Concurrency)
 	}
-	if err := besideGenAI(f, &r); err != nil {
+	if err := addExperiment(f, &r); err != nil {
 		return nil, err
 	}
 	return []Result{r}, nil
@@ -75,9 +75,9 @@ func keyOr(text, otherwise string) string {
 }
 
 // besideGenAI adds the experiment's metadata.
-func besideGenAI(f *file, r *Result) error {
+func addExperiment(f *file, r *Result) error {
 	const name = "experiment_metadata.json"
-	text, err := f.beside(name)
+	text, err := f.neighbour(name)
 	if err != nil || text == nil {
 		return err
 	}

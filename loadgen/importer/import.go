@@ -120,7 +120,7 @@ func (o Order) refuseKnown(all []found) error {
 			Run      string           `json:"run"`
 			Imported *rundir.Imported `json:"imported"`
 		}
-		text, err := readFile(path, mostBytesBeside)
+		text, err := readFile(path, mostNeighbourBytes)
 		if err != nil || json.Unmarshal(text, &m) != nil || m.Imported == nil {
 			continue // unreadable, or not an imported run
 		}

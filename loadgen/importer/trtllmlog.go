@@ -67,7 +67,7 @@ func readTRTLLMLog(f *file) ([]Result, error) {
 // besideLog adds benchmark-spark's metadata of the run.
 func besideLog(f *file, r *Result) error {
 	name := strings.TrimSuffix(f.base(), ".log") + "_metadata.json"
-	text, err := f.beside(name)
+	text, err := f.neighbour(name)
 	if err != nil || text == nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func besideLog(f *file, r *Result) error {
 	if err := decode(text, &run); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	told, err := run.result()
+	table, err := run.result()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	r.Key, r.Namer = told.Key, benchmarkSpark().Name
-	r.StartedAt, r.Labels, r.Model, r.ExitCode = told.StartedAt, told.Labels, told.Model, told.ExitCode
-	r.StartCelsius, r.EndCelsius = told.StartCelsius, told.EndCelsius
+	r.Key, r.Namer = table.Key, benchmarkSpark().Name
+	r.StartedAt, r.Labels, r.Model, r.ExitCode = table.StartedAt, table.Labels, table.Model, table.ExitCode
+	r.StartCelsius, r.EndCelsius = table.StartCelsius, table.EndCelsius
 	return nil
 }
 

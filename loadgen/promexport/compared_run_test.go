@@ -61,20 +61,20 @@ func TestEveryNameOfAComparisonSaysWhenItWasSavedAndByWhat(t *testing.T) {
 	for _, want := range []struct {
 		of     comparison
 		family *metric.Gauge
-		said   map[string]float64
+		found  map[string]float64
 	}{
 		{kept, &metric.ComparisonSavedTimestampSeconds, map[string]float64{"night": 1793880000}},
 		{kept, &metric.ComparisonInfo, map[string]float64{"night|arm": 1}},
 		{other, &metric.ComparisonSavedTimestampSeconds, map[string]float64{"other": 1793880001.5, "other host=spark-2": 1793880001.5}},
 		{other, &metric.ComparisonInfo, map[string]float64{"other|" + shown(c.By): 1, "other host=spark-2|" + shown(c.By): 1}},
 	} {
-		if got := want.of.of(want.family); !maps.Equal(got, want.said) {
-			t.Errorf("%s: %v, want %v", want.family.Def().Name, got, want.said)
+		if got := want.of.of(want.family); !maps.Equal(got, want.found) {
+			t.Errorf("%s: %v, want %v", want.family.Def().Name, got, want.found)
 		}
 	}
 	c.By = ""
-	if said := ofComparison("c", c, noon).of(&metric.ComparisonInfo); len(said) != 0 {
-		t.Errorf("by nothing: %v", said)
+	if found := ofComparison("c", c, noon).of(&metric.ComparisonInfo); len(found) != 0 {
+		t.Errorf("by nothing: %v", found)
 	}
 }
 

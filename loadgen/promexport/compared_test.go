@@ -28,18 +28,18 @@ func TestEveryNameOfAComparisonSaysWhetherItIsSimulated(t *testing.T) {
 		c.Strata = append(c.Strata, compare.Stratum{Within: map[string]string{"scenario": "standard", "engine": engine}, Pairs: c.Strata[0].Pairs})
 	}
 	kept := ofComparison("night", c, noon)
-	said := kept.of(&metric.ComparisonSimulated)
-	if want := []string{"night", "night engine=vllm", "night engine=trtllm"}; len(said) != 3 || !slices.Equal(kept.names, want) {
-		t.Errorf("simulated is said of %v, names are %q, want %q", said, kept.names, want)
+	found := kept.of(&metric.ComparisonSimulated)
+	if want := []string{"night", "night engine=vllm", "night engine=trtllm"}; len(found) != 3 || !slices.Equal(kept.names, want) {
+		t.Errorf("simulated is said of %v, names are %q, want %q", found, kept.names, want)
 	}
 	for _, s := range kept.series {
 		at := slices.Index(s.family.Def().Labels, metric.LabelComparison)
-		if said[s.labels[at]] != 1 {
+		if found[s.labels[at]] != 1 {
 			t.Errorf("%s%q: nothing says that it is simulated", s.family.Def().Name, s.labels)
 		}
 	}
-	if said := ofComparison("empty", compare.Comparison{}, noon).of(&metric.ComparisonSimulated); len(said) != 1 || said["empty"] != 0 {
-		t.Errorf("a comparison of nothing: %v", said)
+	if found := ofComparison("empty", compare.Comparison{}, noon).of(&metric.ComparisonSimulated); len(found) != 1 || found["empty"] != 0 {
+		t.Errorf("a comparison of nothing: %v", found)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 		"container": {Runs: make([]compare.RunRef, 9), Metrics: []compare.Series{{Name: tokens, Drift: compare.Drift{Spearman: new(-0.9), Significant: true}}}},
 	}
 	c.Strata[0].Pairs[0].Order = compare.PairOrder{AfterSwitch: []compare.AfterSwitch{
-		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", Stands: true},
+		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true},
 	}}
 	kept := ofComparison("c", c, noon)
 	for family, want := range map[*metric.Gauge]map[string]float64{
@@ -126,16 +126,16 @@ func TestOrderIsNotTakenForThatOfAnEnginesOwnWord(t *testing.T) {
 	}}}
 	pair := &c.Strata[0].Pairs[0]
 	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
-	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", Stands: true}}
+	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true}}
 	kept := ofComparison("c", c, noon)
 	if got := kept.of(&metric.ComparisonAfterSwitchStandsOut); len(got) != 0 {
 		t.Errorf("after a change of arms: %v, and nobody knows of which", got)
 	}
-	measured, said := "c|memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native", "c|engine_reported_memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native"
-	if drift := kept.of(&metric.ComparisonDriftCorrelation); len(drift) != 2 || drift[measured] != 0.1 || drift[said] != 0.8 {
+	measured, found := "c|memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native", "c|engine_reported_memory_occupied_without_kv_bytes|native|container|standard|llama-8b|native"
+	if drift := kept.of(&metric.ComparisonDriftCorrelation); len(drift) != 2 || drift[measured] != 0.1 || drift[found] != 0.8 {
 		t.Errorf("drift %v", drift)
 	}
-	if means := kept.of(&metric.ComparisonMean); len(means) != 1 || means[said] != 7 {
+	if means := kept.of(&metric.ComparisonMean); len(means) != 1 || means[found] != 7 {
 		t.Errorf("means %v", means)
 	}
 }

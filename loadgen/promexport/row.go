@@ -56,7 +56,7 @@ func (r row) labels(more ...string) []string {
 }
 
 // row adds the series of a metric of two arms.
-func (c *collection) row(r row, m compare.Metrics, b beside) {
+func (c *collection) row(r row, m compare.Metrics, b armFigures) {
 	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
 	c.interval(&metric.ComparisonRatioLower, &metric.ComparisonRatioUpper, m.RatioCI95, r)
 	c.known(&metric.ComparisonDifference, m.Difference, r.labels()...)
@@ -76,7 +76,7 @@ func (c *collection) row(r row, m compare.Metrics, b beside) {
 			c.state(&metric.ComparisonDriftSignificant, drift.Significant, r.labels(shown(name))...)
 		}
 		if s, tested := b.afterSwitch[of]; tested {
-			c.state(&metric.ComparisonAfterSwitchStandsOut, s.Stands, r.labels(shown(name))...)
+			c.state(&metric.ComparisonAfterSwitchStandsOut, s.StandsOut, r.labels(shown(name))...)
 		}
 	}
 }
@@ -96,14 +96,14 @@ type figureOfArm struct {
 }
 
 // beside has the figures of two arms other than their difference, where they could be computed.
-type beside struct {
+type armFigures struct {
 	arms        []string
 	drift       map[figureOfArm]compare.Drift
 	afterSwitch map[figureOfArm]compare.AfterSwitch
 }
 
-func besideOf(s compare.Stratum, p compare.Pair) beside {
-	b := beside{arms: []string{p.A, p.B}, drift: map[figureOfArm]compare.Drift{}, afterSwitch: map[figureOfArm]compare.AfterSwitch{}}
+func armFiguresOf(s compare.Stratum, p compare.Pair) armFigures {
+	b := armFigures{arms: []string{p.A, p.B}, drift: map[figureOfArm]compare.Drift{}, afterSwitch: map[figureOfArm]compare.AfterSwitch{}}
 	for _, name := range b.arms {
 		series := s.Arms[name].Metrics
 		for _, one := range series[:min(len(series), mostRows)] {
@@ -116,7 +116,7 @@ func besideOf(s compare.Stratum, p compare.Pair) beside {
 
 // first adds the figures of the first runs after a change of arms. They carry the name of a metric only: where a pair
 // has a measured and an engine-reported metric of one name, their source is ambiguous, and they are left out.
-func (b beside) first(p compare.Pair) {
+func (b armFigures) first(p compare.Pair) {
 	measured, reported := map[string]bool{}, map[string]bool{}
 	for _, m := range p.Metrics {
 		if m.EngineReported {
@@ -126,7 +126,7 @@ func (b beside) first(p compare.Pair) {
 		}
 	}
 	for _, s := range p.Order.AfterSwitch {
-		tested := s.P != nil || s.Stands
+		tested := s.P != nil || s.StandsOut
 		if tested && measured[s.Metric] != reported[s.Metric] {
 			b.afterSwitch[figureOfArm{s.Arm, s.Metric, reported[s.Metric]}] = s
 		}

@@ -27,7 +27,7 @@ var outcomes = map[string]func(a, b []float64) (p, other []float64, err error){
 	"Welch":         ofTTest(Welch),
 	"Pooled":        ofTTest(Pooled),
 	"Paired":        ofTTest(Paired),
-	"Beside":        ofTTest(Beside),
+	"Beside":        ofTTest(MeanAgainst),
 	"BalancedPairs": ofTTest(func(a, b []float64) (TTest, error) { return BalancedPairs(a, b, abba(len(a))) }),
 	"Trend":         ofTTest(func(a, b []float64) (TTest, error) { return Trend(a, b, abba(len(a))) }),
 	"TrendInTime":   ofTTest(TrendInTime),

@@ -58,9 +58,9 @@ func Paired(a, b []float64) (TTest, error) {
 	return tTest(m.Mean, m.SD/math.Sqrt(float64(m.N)), float64(m.N-1), size, size)
 }
 
-// Beside tests whether the mean of a few values, or one, is that of a sample, by the spread of the sample alone. The
+// MeanAgainst tests whether the mean of a few values, or one, is that of a sample, by the spread of the sample alone. The
 // difference is the mean of the values minus that of the sample.
-func Beside(sample, values []float64) (TTest, error) {
+func MeanAgainst(sample, values []float64) (TTest, error) {
 	if err := needs(1, values); err != nil {
 		return TTest{}, err
 	}

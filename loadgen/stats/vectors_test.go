@@ -235,12 +235,12 @@ func TestAValueBesideASampleIsByTheSpreadOfTheSample(t *testing.T) {
 		for i, v := range values {
 			values[i] = mean + v*se
 		}
-		test := must[TTest](t)(Beside(sleepA, values))
+		test := must[TTest](t)(MeanAgainst(sleepA, values))
 		near(t, "p", test.P, .05, 6)
 		near(t, "t", test.T, quantile, 6)
 		near(t, "degrees of freedom", test.DF, 9, 9)
 	}
-	if _, err := Beside(sleepA[:1], sleepB); !errors.Is(err, ErrTooFew) {
+	if _, err := MeanAgainst(sleepA[:1], sleepB); !errors.Is(err, ErrTooFew) {
 		t.Errorf("beside one value: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 	w := counters{r.Telemetry, r.Simulated, r.Hosts}
 	seen := observed{all, w}
 	tiers := offTiers(SeeKVTiers(r.Telemetry, r.Simulated), r.Expect)
-	tiers.DiskFilter = v.Told.DiskFilter
+	tiers.DiskFilter = v.Given.DiskFilter
 	replayed, whole := w.moved(v.Again), w.moved(v.All)
 	replayed.BlockBytes = sizeOfBlock(v, replayed)
 	if whole.BlockBytes = replayed.BlockBytes; whole.BlockBytes == 0 {

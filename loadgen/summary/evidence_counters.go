@@ -59,7 +59,7 @@ func (w counters) grown(source *telemetry.SourceLog, phases []string, match func
 			}
 		}
 	}
-	// A partial count must not be compared with the complete one of another witness.
+	// A partial count must not be compared with the complete one of another figure.
 	count.Known = count.Known && whole && !gone
 	return count, gone
 }

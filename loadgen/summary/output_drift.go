@@ -93,26 +93,26 @@ func MatchOutputs(baseline, replayed OutputDrift, computed bool) evidence.Signal
 	}
 	p, excess := excessOf(baseline, replayed)
 	early := replayed.Early > 0 && baseline.Early == 0
-	witnesses := []evidence.Witness{
-		evidence.NewWitness("baseline_diverging", float64(baseline.Diverging), "prompts", evidence.Range{0, float64(baseline.Pairs)}),
-		evidence.NewWitness("replay_diverging", float64(replayed.Diverging), "prompts", evidence.Range{0, mostDiverging(baseline, replayed.Pairs)}),
-		evidence.NewWitness("excess_by_chance", p, "probability", evidence.Range{doubt, 1}),
-		evidence.NewWitness("excess_at_most", excess, "share", evidence.Range{0, mostExcess}),
-		earlyWitness(baseline, replayed),
+	figures := []evidence.Figure{
+		evidence.NewFigure("baseline_diverging", float64(baseline.Diverging), "prompts", evidence.Range{0, float64(baseline.Pairs)}),
+		evidence.NewFigure("replay_diverging", float64(replayed.Diverging), "prompts", evidence.Range{0, mostDiverging(baseline, replayed.Pairs)}),
+		evidence.NewFigure("excess_by_chance", p, "probability", evidence.Range{doubt, 1}),
+		evidence.NewFigure("excess_at_most", excess, "share", evidence.Range{0, mostExcess}),
+		earlyFigure(baseline, replayed),
 	}
 	switch {
 	case early || p < alpha:
-		return evidence.NewSignal(evidence.Contradicted, evidence.OutputsDiffer, witnesses...)
+		return evidence.NewSignal(evidence.Contradicted, evidence.OutputsDiffer, figures...)
 	case replayed.Diverging > 0 && stats.FisherExact(replayed.Pairs, replayed.Pairs, baseline.Diverging, baseline.Pairs) >= alpha:
-		return evidence.NewSignal(evidence.NotObservable, evidence.DriftTooLarge, witnesses...)
+		return evidence.NewSignal(evidence.NotObservable, evidence.DriftTooLarge, figures...)
 	case p < doubt, excess > mostExcess:
-		return evidence.NewSignal(evidence.NotObservable, evidence.TooFewPrompts, witnesses...)
+		return evidence.NewSignal(evidence.NotObservable, evidence.TooFewPrompts, figures...)
 	case replayed.Diverging > 0:
-		return evidence.NewSignal(evidence.Consistent, "", witnesses...)
+		return evidence.NewSignal(evidence.Consistent, "", figures...)
 	case !computed:
-		return evidence.NewSignal(evidence.Consistent, evidence.CountersAbsent, witnesses...)
+		return evidence.NewSignal(evidence.Consistent, evidence.CountersAbsent, figures...)
 	}
-	return evidence.NewSignal(evidence.Proven, "", witnesses...)
+	return evidence.NewSignal(evidence.Proven, "", figures...)
 }
 
 // excessOf compares the shares of diverging prompts: p is the probability that at least so many diverge in the replay
@@ -126,13 +126,13 @@ func excessOf(baseline, replayed OutputDrift) (p, most float64) {
 	return p, max(most, 0)
 }
 
-// earlyWitness counts the divergences before token 8; any number agrees where the baseline has some.
-func earlyWitness(baseline, replayed OutputDrift) evidence.Witness {
+// earlyFigure counts the divergences before token 8; any number agrees where the baseline has some.
+func earlyFigure(baseline, replayed OutputDrift) evidence.Figure {
 	most := 0.0
 	if baseline.Early > 0 {
 		most = float64(replayed.Pairs)
 	}
-	return evidence.NewWitness("replay_diverging_before_token_8", float64(replayed.Early), "prompts", evidence.Range{0, most})
+	return evidence.NewFigure("replay_diverging_before_token_8", float64(replayed.Early), "prompts", evidence.Range{0, most})
 }
 
 // mostDiverging returns the largest number of prompts that may diverge under the baseline's drift.

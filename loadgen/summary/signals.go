@@ -35,7 +35,7 @@ func judgeOutputMatch(e grounds, _ float64) verdict {
 // differing describes in figures how outputs differ.
 func differing(signal evidence.Signal) string {
 	var parts []string
-	for _, w := range signal.Witnesses {
+	for _, w := range signal.Figures {
 		if !w.Agrees {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ReplaceAll(w.Name, "_", " "), render.Digits(w.Value), w.Unit))+", expected "+FormatRange(w.Expected))
 		}

@@ -48,8 +48,8 @@ type Rule struct {
 	Unit  LimitUnit
 	Limit float64
 	// Says is the condition for an invalid run, in words; %s is replaced by the limit.
-	Says  string
-	judge func(grounds, float64) verdict
+	Condition string
+	judge     func(grounds, float64) verdict
 }
 
 // Rules returns the validity table. A finding outside of it is at most a warning.
@@ -93,9 +93,9 @@ func finding(of func(rundir.Judging) verdict) func(grounds, float64) verdict {
 // String returns the condition for an invalid run, in words, with the default limit.
 func (r Rule) String() string {
 	if r.Unit == LimitNone {
-		return r.Says
+		return r.Condition
 	}
-	return strings.Replace(r.Says, "%s", r.Unit.format(r.Limit), 1)
+	return strings.Replace(r.Condition, "%s", r.Unit.format(r.Limit), 1)
 }
 
 // limit returns the limit of a rule; nil if it is switched off.

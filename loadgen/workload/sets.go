@@ -339,7 +339,7 @@ const fitSample = 64
 func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error {
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
-		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Told: c.room.Off,
+		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Given: c.room.Off,
 		BlockBytes: c.blockBytes, TokenBytes: c.room.TokenBytes,
 	}
 	for _, p := range made.phases {
@@ -351,7 +351,7 @@ func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error 
 		made.Verify.Pressed = false
 		return nil
 	}
-	f := evidence.Foretell(s.load(set, c.first), s.load(set, c.pressure), c.room)
+	f := evidence.Predict(s.load(set, c.first), s.load(set, c.pressure), c.room)
 	made.Verify.Pressed, made.Forecast = f.Pressed, f.Lines
 	for _, warning := range f.Warnings {
 		made.note("%s", warning)

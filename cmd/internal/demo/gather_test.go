@@ -113,7 +113,7 @@ func trialFolder(t *testing.T, s *shown) string {
 		Phases: map[string]summary.PhaseSummary{
 			"warm_A": {}, "pressure_B": {}, "replay_A_1": {}, "replay_A_2": {},
 		},
-		Signals: evidence.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Witnesses: []evidence.Witness{
+		Signals: evidence.Signals{SSDRehydrate: evidence.Signal{Grade: evidence.Proven, Figures: []evidence.Figure{
 			{Name: "kvbm_blocks_from_disk", Value: 900, Unit: "blocks", Expected: evidence.Range{1, math.Inf(1)}, Agrees: true},
 		}}},
 	}
@@ -192,7 +192,7 @@ func TestPassesSayWhereTheirKVCacheCameFrom(t *testing.T) {
 	s := made(t)
 	s.trials[0].folder, s.trials[0].Exit = trialFolder(t, s), exitDone
 	page := s.rehydration()
-	if page.Fault != "" || page.Absent != "" || page.Run != "rehydrate" || page.Rehydrate.Grade != "proven" || !math.IsInf(page.Rehydrate.Witnesses[0].Expected[1], 1) {
+	if page.Fault != "" || page.Absent != "" || page.Run != "rehydrate" || page.Rehydrate.Grade != "proven" || !math.IsInf(page.Rehydrate.Figures[0].Expected[1], 1) {
 		t.Errorf("%+v", page)
 	}
 	want := []string{"still on the device (replay_A_2)", "brought back from the SSD (replay_A_1)", "computed (warm_A)"}

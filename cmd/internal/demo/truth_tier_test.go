@@ -108,7 +108,7 @@ func invalidFor(s summary.Summary, code summary.Code) bool {
 
 // witnessed is what a signal rests on; NaN is nothing of that name.
 func witnessed(s evidence.Signal, name string) float64 {
-	for _, w := range s.Witnesses {
+	for _, w := range s.Figures {
 		if w.Name == name {
 			return w.Value
 		}

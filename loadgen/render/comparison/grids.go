@@ -183,7 +183,7 @@ func orderGrid(pair compare.Pair) render.Table {
 		primary[m.Name] = m.Primary
 	}
 	for _, a := range pair.Order.AfterSwitch {
-		if !a.Stands && a.Extreme == "" && !primary[a.Metric] {
+		if !a.StandsOut && a.Extreme == "" && !primary[a.Metric] {
 			continue
 		}
 		unit := key{name: a.Metric}.unit()
@@ -191,10 +191,10 @@ func orderGrid(pair compare.Pair) render.Table {
 		if a.Extreme != "" {
 			finding = "the " + a.Extreme + " of its block"
 		}
-		if a.Stands {
+		if a.StandsOut {
 			finding += ", stands out"
 		}
-		g.AddIn(doubtIf(a.Stands), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
+		g.AddIn(doubtIf(a.StandsOut), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
 	}
 	for _, h := range pair.Order.Halves {
 		if !h.Suspect && !primary[h.Metric] {

@@ -244,5 +244,5 @@ func deviation(m compare.Moments, unit compare.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
 		return render.None
 	}
-	return unit.Beside(*m.SD, *m.Mean) + " (" + unit.Beside(*m.PopulationSD, *m.Mean) + ")"
+	return unit.InUnitOf(*m.SD, *m.Mean) + " (" + unit.InUnitOf(*m.PopulationSD, *m.Mean) + ")"
 }

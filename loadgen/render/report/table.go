@@ -261,8 +261,8 @@ func signalTable(s evidence.Signals) render.Table {
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Add(signal.Name, grade, signal.Says, render.None, render.None, render.None)
-		for _, w := range signal.Witnesses {
+		t.Add(signal.Name, grade, signal.Statement, render.None, render.None, render.None)
+		for _, w := range signal.Figures {
 			agrees := "no"
 			if w.Agrees {
 				agrees = "yes"

@@ -238,7 +238,7 @@ func signalFacts(s evidence.Signals, simulated bool) []headline {
 		if simulated {
 			text += ", simulated"
 		}
-		facts = append(facts, words(signal.Says, text))
+		facts = append(facts, words(signal.Statement, text))
 	}
 	return facts
 }

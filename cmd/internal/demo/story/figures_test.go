@@ -151,8 +151,8 @@ func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
 
 func TestObservationsHaveTitlesAndUnits(t *testing.T) {
 	for want, got := range map[string]string{
-		"at least 6.30 GiB": expected(evidence.Witness{Unit: "bytes", Expected: evidence.Range{6.3 * gib, math.Inf(1)}}), "0 to 3": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{0, 3}}),
-		"any": expected(evidence.Witness{Unit: "blocks", Expected: evidence.Range{0, math.Inf(1)}}), "0": expected(evidence.Witness{Unit: "prompts"}), "at most 5": expected(evidence.Witness{Unit: "prompts", Expected: evidence.Range{math.Inf(-1), 5}}),
+		"at least 6.30 GiB": expected(evidence.Figure{Unit: "bytes", Expected: evidence.Range{6.3 * gib, math.Inf(1)}}), "0 to 3": expected(evidence.Figure{Unit: "prompts", Expected: evidence.Range{0, 3}}),
+		"any": expected(evidence.Figure{Unit: "blocks", Expected: evidence.Range{0, math.Inf(1)}}), "0": expected(evidence.Figure{Unit: "prompts"}), "at most 5": expected(evidence.Figure{Unit: "prompts", Expected: evidence.Range{math.Inf(-1), 5}}),
 		"8 prompts": amount(8, "prompts"), "9.00 GiB": amount(9*gib, "bytes"), "12 ms": amount(.012, "seconds"), "p 0.002": amount(.00202, "probability"), "3": amount(3, ""),
 		"something new": observationTitle("something_new"), "contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
 		"+1.5": shortSigned(1.5 * gib), "−1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "−2.00 GiB": signed(compare.UnitBytes, -2*gib),

@@ -120,20 +120,20 @@ func page(t *testing.T, hostile string) Page {
 	p.Rehydration = Rehydration{
 		Section: Section{Commands: []string{"uma-load run --scenario eviction_replay" + hostile}, Links: []Link{{"the run", "demo-1/trials/evict/report.html"}}},
 		Run:     "evict-1" + hostile,
-		Rehydrate: evidence.Signal{Grade: "proven", Witnesses: []evidence.Witness{
+		Rehydrate: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{
 			observation("kvbm_blocks_from_disk", 1000, "blocks", 1, math.Inf(1), true), observation("kvbm_blocks_from_disk_bytes", 7.3*gib, "bytes", 7e6, math.Inf(1), true),
 			observation("process_read", 7.32*gib, "bytes", 5.1*gib, 11*gib, true), observation("device_read", 7.5*gib, "bytes", 6.9*gib, math.Inf(1), true),
 		}},
-		Stored: evidence.Signal{Grade: "proven", Witnesses: []evidence.Witness{observation("kvbm_blocks_to_disk", 9000, "blocks", 1, math.Inf(1), true)}},
+		Stored: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("kvbm_blocks_to_disk", 9000, "blocks", 1, math.Inf(1), true)}},
 		Passes: []Pass{
 			{"still on the device" + hostile, "reuse-1", []float64{.011, .012, .013, .012}}, {"brought back from the SSD", "evict-1", []float64{.06, .07, .065, .061, .08}},
 			{"computed anew", "evict-1", []float64{.17, .18, .175, .19, .172}},
 		},
 	}
 	p.Outputs = Outputs{Runs: []Judged{
-		{Run: "wrong-1", Title: "An engine that brings back wrong blocks" + hostile, Wrong: true, Valid: true, Match: evidence.Signal{Grade: "contradicted", Reason: "outputs_differ", Witnesses: []evidence.Witness{observation("baseline_diverging", 0, "prompts", 0, 8, true), observation("replay_diverging", 8, "prompts", 0, 3, false)}},
+		{Run: "wrong-1", Title: "An engine that brings back wrong blocks" + hostile, Wrong: true, Valid: true, Match: evidence.Signal{Grade: "contradicted", Reason: "outputs_differ", Figures: []evidence.Figure{observation("baseline_diverging", 0, "prompts", 0, 8, true), observation("replay_diverging", 8, "prompts", 0, 3, false)}},
 			Examples: []Example{{0, "the quick brown fox" + hostile, "qzx lorem" + hostile}, {1, "a", "b"}, {2, "c", "d"}}, Links: []Link{{"the run", "demo-1/trials/wrong/report.html"}}},
-		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: evidence.Signal{Grade: "proven", Witnesses: []evidence.Witness{observation("replay_diverging", 0, "prompts", 0, 3, true)}}},
+		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("replay_diverging", 0, "prompts", 0, 3, true)}}},
 	}}
 	p.Heat = heat(hostile)
 	return p
@@ -163,6 +163,6 @@ func heat(hostile string) Heat {
 	return h
 }
 
-func observation(name string, value float64, unit string, lowest, highest float64, agrees bool) evidence.Witness {
-	return evidence.Witness{Name: name, Value: value, Unit: unit, Expected: evidence.Range{lowest, highest}, Agrees: agrees}
+func observation(name string, value float64, unit string, lowest, highest float64, agrees bool) evidence.Figure {
+	return evidence.Figure{Name: name, Value: value, Unit: unit, Expected: evidence.Range{lowest, highest}, Agrees: agrees}
 }

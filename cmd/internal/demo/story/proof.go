@@ -40,7 +40,7 @@ func outputs(o Outputs) []render.Block {
 // observationTable lists the observations of a signal.
 func observationTable(s evidence.Signal) render.Table {
 	g := render.Table{Header: []string{"witness", "seen", "if it holds", "agrees"}}
-	for _, w := range s.Witnesses {
+	for _, w := range s.Figures {
 		tone := render.Tone("")
 		if !w.Agrees {
 			tone = render.Bad

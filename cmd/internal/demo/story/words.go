@@ -118,7 +118,7 @@ func amount(v float64, unit string) string {
 }
 
 // expected formats the range of an observation.
-func expected(w evidence.Witness) string {
+func expected(w evidence.Figure) string {
 	lowest, highest := w.Expected[0], w.Expected[1]
 	low, high := math.IsInf(lowest, -1), math.IsInf(highest, 1)
 	switch {
