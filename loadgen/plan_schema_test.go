@@ -3,7 +3,6 @@ package loadgen
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,26 +21,7 @@ const planSchemaName = "plan"
 // it; go test ./loadgen -run Schema -update writes it.
 func TestThePlanSchemaIsThatOfTheType(t *testing.T) {
 	g := planGenerator{comments: readComments(t, "campaign/plan"), definitions: map[string]any{}}
-	document := map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"$id":     "https://github.com/umascope/umascope/loadgen/schema/plan.schema.json",
-		"title":   "A plan of a campaign",
-	}
-	for key, value := range g.object(reflect.TypeFor[plan.Plan]()) {
-		document[key] = value
-	}
-	document["$defs"] = g.definitions
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = append(text, '\n')
-	if *update {
-		overwrite(t, schemaPath(planSchemaName), string(text))
-	}
-	if there, err := os.ReadFile(schemaPath(planSchemaName)); err != nil || !bytes.Equal(there, text) {
-		t.Errorf("%s is not that of plan.Plan (%v): run go test ./loadgen -run Schema -update and read what changed", schemaPath(planSchemaName), err)
-	}
+	checkSchema(t, planSchemaName, "A plan of a campaign", g.object(reflect.TypeFor[plan.Plan]()), g.definitions)
 }
 
 // planGenerator makes a JSON Schema of what a plan file may have: by the tags yaml, is and one.

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -68,29 +69,34 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	comments := readComments(t, ".")
 	for _, d := range described {
 		g := generator{comments: comments, definitions: map[string]any{}}
-		document := map[string]any{
-			"$schema": "https://json-schema.org/draft/2020-12/schema",
-			"$id":     "https://github.com/umascope/umascope/loadgen/schema/" + d.schema + ".schema.json",
-			"title":   d.title,
-		}
-		for key, value := range g.object(reflect.TypeOf(d.value)) {
-			document[key] = value
-		}
-		document["$defs"] = g.definitions
+		object := g.object(reflect.TypeOf(d.value))
 		if d.form != "" {
-			document["properties"].(map[string]any)["schema"] = map[string]any{"const": d.form}
+			object["properties"].(map[string]any)["schema"] = map[string]any{"const": d.form}
 		}
-		text, err := json.MarshalIndent(document, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = append(text, '\n')
-		if *update {
-			overwrite(t, schemaPath(d.schema), string(text))
-		}
-		if there, err := os.ReadFile(schemaPath(d.schema)); err != nil || !bytes.Equal(there, text) {
-			t.Errorf("%s is not that of %T (%v): run go test ./loadgen -run Schemas -update and read what changed", schemaPath(d.schema), d.value, err)
-		}
+		checkSchema(t, d.schema, d.title, object, g.definitions)
+	}
+}
+
+// checkSchema compares a file of the folder schema with the schema of a type; -update writes it.
+func checkSchema(t *testing.T, name, title string, object, definitions map[string]any) {
+	t.Helper()
+	document := map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id":     "https://github.com/umascope/umascope/loadgen/schema/" + name + ".schema.json",
+		"title":   title,
+		"$defs":   definitions,
+	}
+	maps.Copy(document, object)
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, '\n')
+	if *update {
+		overwrite(t, schemaPath(name), string(text))
+	}
+	if there, err := os.ReadFile(schemaPath(name)); err != nil || !bytes.Equal(there, text) {
+		t.Errorf("%s is not that of its type (%v): run go test ./loadgen -run Schema -update and read what changed", schemaPath(name), err)
 	}
 }
 

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 const (
@@ -67,12 +65,8 @@ func (c captureCommand) run(ctx context.Context, f rundir.Folder, when string) (
 	if err != nil {
 		return rundir.Capture{}, err
 	}
-	command := exec.CommandContext(ctx, "/bin/sh", "-c", c.command)
-	// A timeout kills the whole process group; killing the shell alone would leave its programs running.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGKILL) }
-	// A program that the command leaves running must not block the run.
-	command.Stdout, command.Stderr, command.WaitDelay = out, out, time.Second
+	command := subprocess.Limited(ctx, "/bin/sh", "-c", c.command)
+	command.Stdout, command.Stderr = out, out
 	start := time.Now()
 	ran := command.Run()
 	facts := rundir.Capture{Name: c.name, When: when, ExitCode: -1, Seconds: time.Since(start).Seconds()}

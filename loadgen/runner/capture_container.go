@@ -69,7 +69,7 @@ func findContainer(ctx context.Context, name string) (container, rundir.Containe
 }
 
 func (c container) inspect(ctx context.Context) (rundir.Container, containerStart, error) {
-	text, err := c.ask(ctx, "inspect", "--type", "container", c.name)
+	text, err := askProgram(ctx, c.tool, "inspect", "--type", "container", c.name)
 	if err != nil {
 		return rundir.Container{}, containerStart{}, err
 	}
@@ -98,7 +98,7 @@ type containerStart struct {
 
 // changed lists the files that differ from the image.
 func (c container) changed(ctx context.Context) ([]string, error) {
-	text, err := c.ask(ctx, "diff", c.name)
+	text, err := askProgram(ctx, c.tool, "diff", c.name)
 	return strings.Split(strings.TrimSpace(string(text)), "\n"), err
 }
 
@@ -144,7 +144,7 @@ func (c container) image(ctx context.Context, image string) (digests []string, l
 	if _, err := containerName(strings.TrimPrefix(image, "sha256:")); err != nil {
 		return nil, 0, fmt.Errorf("%s: %q is no id of an image", c.tool, image)
 	}
-	text, err := c.ask(ctx, "image", "inspect", image)
+	text, err := askProgram(ctx, c.tool, "image", "inspect", image)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -158,18 +158,13 @@ func (c container) image(ctx context.Context, image string) (digests []string, l
 	return found[0].RepoDigests, len(found[0].RootFS.Layers), nil
 }
 
-// ask runs the tool and returns its output.
-func (c container) ask(ctx context.Context, args ...string) ([]byte, error) {
-	return askProgram(ctx, c.tool, args...)
-}
-
 // askProgram runs a short program and returns its output.
 func askProgram(ctx context.Context, tool string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, tool, args...)
+	command := subprocess.Limited(ctx, append([]string{tool}, args...)...)
 	printed, complained := subprocess.Bounded{MostBytes: mostInspected}, subprocess.Bounded{MostBytes: 512}
-	command.Stdout, command.Stderr, command.WaitDelay = &printed, &complained, time.Second
+	command.Stdout, command.Stderr = &printed, &complained
 	if err := command.Run(); err != nil {
 		return nil, fmt.Errorf("%s %s: %w: %s", tool, args[0], err, openai.Printable(strings.TrimSpace(complained.Kept.String()), openai.LongestForeign))
 	}
@@ -181,8 +176,8 @@ func (c container) log(ctx context.Context, out io.Writer, from, to time.Time, f
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
 	flags = append(flags, "--since", from.UTC().Format(time.RFC3339Nano), "--until", to.UTC().Format(time.RFC3339Nano), c.name)
-	command := exec.CommandContext(ctx, c.tool, append([]string{"logs"}, flags...)...)
-	command.Stdout, command.Stderr, command.WaitDelay = out, out, time.Second
+	command := subprocess.Limited(ctx, append([]string{c.tool, "logs"}, flags...)...)
+	command.Stdout, command.Stderr = out, out
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("%s logs: %w", c.tool, err)
 	}

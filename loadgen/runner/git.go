@@ -3,12 +3,12 @@ package runner
 import (
 	"context"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
 // gitTimeout is the longest that one git command may take. In a large tree it takes git seconds to find out whether
@@ -34,9 +34,8 @@ func gitState(ctx context.Context, dir string) *rundir.Git {
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...)
+	command := subprocess.Limited(ctx, append([]string{"git", "-C", dir, "-c", "core.fsmonitor=false"}, args...)...)
 	command.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	command.WaitDelay = time.Second
 	printed, err := command.Output()
 	return strings.TrimSpace(string(printed)), err
 }

@@ -2,8 +2,6 @@ package server
 
 import (
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -29,23 +27,10 @@ func TestEnginesTellHowTheyAreConfigured(t *testing.T) {
 		"garbage":                  {"vllm", map[string]string{"/metrics": "vllm:cache_config_info{{{\n"}, nil},
 		"nothing":                  {"sglang", nil, nil},
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			page, there := c.pages[r.URL.Path]
-			if !there {
-				http.NotFound(w, r)
-				return
-			}
-			_, _ = w.Write([]byte(page))
-		}))
-		api, err := newAPI(Target{URL: s.URL}, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		api := pathServerOf(t, key, c.pages)
 		if got := api.configured(t.Context(), c.engine); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		api.close()
-		s.Close()
 	}
 }
 

@@ -13,7 +13,10 @@ import (
 )
 
 // pathServer answers with the text of each path, and with 404 elsewhere.
-func pathServer(t *testing.T, texts map[string]string) *api {
+func pathServer(t *testing.T, texts map[string]string) *api { return pathServerOf(t, "", texts) }
+
+// pathServerOf is pathServer for a client with a key.
+func pathServerOf(t *testing.T, key string, texts map[string]string) *api {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, known := texts[r.URL.Path]
@@ -31,7 +34,7 @@ func pathServer(t *testing.T, texts map[string]string) *api {
 		_, _ = io.WriteString(w, text)
 	}))
 	t.Cleanup(s.Close)
-	api, err := newAPI(Target{URL: s.URL}, "")
+	api, err := newAPI(Target{URL: s.URL}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
