@@ -10,80 +10,77 @@ import (
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// values are the samples of a machine's page by series.
-func values(t *testing.T, m *machine, path, body string) map[string]string {
+func newTestMachine(t *testing.T, n int, still bool) *machine {
 	t.Helper()
-	recorder := httptest.NewRecorder()
-	method := map[bool]string{true: "GET", false: "POST"}[body == ""]
-	m.ServeHTTP(recorder, httptest.NewRequest(method, path, strings.NewReader(body)))
-	if recorder.Code != 200 {
-		t.Fatalf("%s %s: %s", path, body, recorder.Body)
+	m, err := newMachine(n, still, collector.SourceOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	all := map[string]string{}
+	t.Cleanup(func() { m.seen.GPU.Close() })
+	return m
+}
+
+// page has the samples of a machine's page by series.
+func page(m *machine) map[string]float64 {
+	recorder := httptest.NewRecorder()
+	m.ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
+	all := map[string]float64{}
 	for line := range strings.Lines(recorder.Body.String()) {
-		if i := strings.LastIndex(line, " "); strings.HasPrefix(line, "uma_") {
-			all[line[:i]] = strings.TrimSpace(line[i:])
+		if series, value, found := strings.Cut(strings.TrimSpace(line), "} "); found && strings.HasPrefix(line, "uma_") {
+			all[series], _ = strconv.ParseFloat(value, 64)
+		} else if series, value, found := strings.Cut(strings.TrimSpace(line), " "); found {
+			all[series], _ = strconv.ParseFloat(value, 64)
 		}
 	}
 	return all
 }
 
-// different counts the series of both whose values differ.
-func different(a, b map[string]string) (n int) {
-	for series, value := range a {
-		if other, is := b[series]; is && other != value {
-			n++
-		}
-	}
-	return n
-}
-
 // TestMachinesDifferAndMove: most series of a machine are sizes, limits and states, which do neither.
 func TestMachinesDifferAndMove(t *testing.T) {
-	var pages []map[string]string
-	for n := range 2 {
-		m, err := newMachine(n, false, collector.SourceOptions{})
-		if err != nil {
-			t.Fatal(err)
+	one, other := newTestMachine(t, 0, false), newTestMachine(t, 1, false)
+	before := page(one)
+	one.last = one.last.Add(-20 * time.Second)
+	for what, pages := range map[string][2]map[string]float64{"moved in 20 seconds": {before, page(one)}, "differ between two machines": {before, page(other)}} {
+		different := 0
+		for series, value := range pages[0] {
+			if second, is := pages[1][series]; is && second != value {
+				different++
+			}
 		}
-		defer m.seen.GPU.Close()
-		before := values(t, m, "/metrics", "")
-		m.last = m.last.Add(-20 * time.Second)
-		after := values(t, m, "/metrics", "")
-		if moved := different(before, after); moved < 70 {
-			t.Errorf("machine %d: %d of %d values moved in 20 seconds", n, moved, len(before))
+		if different < 70 {
+			t.Errorf("%d of %d values %s", different, len(before), what)
 		}
-		pages = append(pages, after)
-	}
-	if n := different(pages[0], pages[1]); n < 70 {
-		t.Errorf("%d of %d values differ between two machines", n, len(pages[0]))
 	}
 }
 
-func TestAMachineDoesWhatItIsToldTo(t *testing.T) {
-	m, err := newMachine(0, true, collector.SourceOptions{})
-	if err != nil {
-		t.Fatal(err)
+func TestAMachineIsControlled(t *testing.T) {
+	m := newTestMachine(t, 0, true)
+	post := func(body string) int {
+		recorder := httptest.NewRecorder()
+		m.ServeHTTP(recorder, httptest.NewRequest("POST", "/control", strings.NewReader(body)))
+		return recorder.Code
 	}
-	defer m.seen.GPU.Close()
-	values(t, m, "/control", `{"process":"hog","leave_gib":5.4}`)
-	if got := values(t, m, "/metrics", "")["uma_memory_available_bytes"]; !strings.HasPrefix(got, "5.") || !strings.HasSuffix(got, "e+09") {
-		t.Errorf("%s bytes are available", got)
+	if code := post(`{"process":"hog","leave_gib":5.4}`); code != 200 {
+		t.Errorf("status %d", code)
 	}
-	values(t, m, "/control", `{"process":"hog","stop":true,"ambient":60,"advance_seconds":1}`)
-	values(t, m, "/control", `{"process":"furnace","demand":{"DeviceBytes":1073741824,"BusyRatio":1,"CPUs":20},"advance_seconds":1800}`)
+	if left := page(m)["uma_memory_available_bytes"] / gib; left < 5 || left > 5.8 {
+		t.Errorf("%v GiB are available", left)
+	}
+	post(`{"process":"hog","stop":true,"ambient":60,"advance_seconds":1}`)
+	post(`{"process":"furnace","demand":{"DeviceBytes":1073741824,"BusyRatio":1,"CPUs":20},"advance_seconds":1800}`)
 	hot := 0.0
-	for series, value := range values(t, m, "/metrics", "") {
+	for series, value := range page(m) {
 		if strings.HasPrefix(series, "uma_gpu_temperature_celsius{") {
-			hot, _ = strconv.ParseFloat(value, 64)
+			hot = value
 		}
 	}
 	if hot < 92 {
 		t.Errorf("the GPU has %v degrees", hot)
 	}
-	recorder := httptest.NewRecorder()
-	m.ServeHTTP(recorder, httptest.NewRequest("POST", "/control", strings.NewReader("{")))
-	if recorder.Code != 400 {
-		t.Errorf("half a control: status %d", recorder.Code)
+	if post(`{"down":true}`); len(page(m)) > 5 {
+		t.Error("an exporter that is down serves a page")
+	}
+	if code := post("{"); code != 400 {
+		t.Errorf("half a control: status %d", code)
 	}
 }
