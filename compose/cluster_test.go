@@ -12,9 +12,7 @@ import (
 // TestTheMPIScriptNamesWhatIsMissing, in a line and before anything is started. That it works is proven by .ci/proofs/cluster.
 func TestTheMPIScriptNamesWhatIsMissing(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "hosts")
-	if err := os.WriteFile(empty, []byte("# nobody\n\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(empty, []byte("# nobody\n\n"), 0o644))
 	for says, args := range map[string][]string{
 		"usage: load HOSTFILE RUN": {},
 		"the hostfile has to be":   {"no-such-file", "run1", "--url=http://127.0.0.1:1"},

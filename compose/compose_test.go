@@ -24,6 +24,21 @@ import (
 	"github.com/umascope/umascope/loadgen"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readText returns the text of a file.
+func readText(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	return string(text)
+}
+
 // stackFile is the stack, overrides are what is laid over it where a machine is different.
 const stackFile = "compose.yaml"
 
@@ -41,13 +56,9 @@ func project(t *testing.T, files ...string) *types.Project {
 func load(t *testing.T, profiles, environment []string, files ...string) *types.Project {
 	t.Helper()
 	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory("."), cli.WithProfiles(profiles), cli.WithEnv(environment), cli.WithoutUnnecessaryResources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	loaded, err := options.LoadProject(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return loaded
 }
 
@@ -84,9 +95,7 @@ func TestEveryOverrideLoadsAndTouchesTheExporterOnly(t *testing.T) {
 		}
 	}
 	found, err := filepath.Glob("*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range found {
 		if file != stackFile && !slices.Contains(overrides(), file) && file != digestsFile {
 			t.Errorf("%s is tried by no test", file)
@@ -162,9 +171,7 @@ func TestEverythingMountedExistsAndIsReadOnly(t *testing.T) {
 	}
 	for _, folder := range []string{"../alerts", "../dashboards", "runs", "engines"} {
 		path, err := filepath.Abs(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !bound[path] {
 			t.Errorf("%s is not mounted", folder)
 		}
@@ -204,12 +211,9 @@ func TestTheExporterListensWhereItIsLookedFor(t *testing.T) {
 
 // TestExampleSettingsAreTheDefaults: .env.example is what a person reads, compose.yaml what holds.
 func TestExampleSettingsAreTheDefaults(t *testing.T) {
-	text, err := os.ReadFile(".env.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, ".env.example")
 	var environment []string
-	for _, match := range regexp.MustCompile(`(?m)^(\w+=.*)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^(\w+=.*)$`).FindAllStringSubmatch(text, -1) {
 		if !strings.HasPrefix(match[1], "UMASCOPE_HOST=") { // of which there is no default
 			environment = append(environment, match[1])
 		}
@@ -218,13 +222,10 @@ func TestExampleSettingsAreTheDefaults(t *testing.T) {
 	if marshalled(t, without.Services) != marshalled(t, with.Services) || marshalled(t, without.Networks) != marshalled(t, with.Networks) {
 		t.Errorf("%q change what compose.yaml has without them", environment)
 	}
-	stack, err := os.ReadFile(stackFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, match := range regexp.MustCompile(`\$\{(\w+)`).FindAllStringSubmatch(string(stack), -1) {
+	stack := readText(t, stackFile)
+	for _, match := range regexp.MustCompile(`\$\{(\w+)`).FindAllStringSubmatch(stack, -1) {
 		build := match[1] == "UMASCOPE_VERSION" || match[1] == "UMASCOPE_REVISION" // a release sets them, no person
-		if strings.Contains(string(text), match[1]+"=") == build {
+		if strings.Contains(text, match[1]+"=") == build {
 			t.Errorf(".env.example has %s: %v", match[1], build)
 		}
 	}
@@ -250,9 +251,7 @@ func arguments(command []string, flag string) (all []string) {
 func portOf(t *testing.T, address string) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return port
 }
 

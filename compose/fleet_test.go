@@ -15,9 +15,7 @@ const fleetFile = "fleet/fleet.yaml"
 func yamlIn(t *testing.T, path string) object {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v map[string]any
 	if err := yaml.Unmarshal(text, &v); err != nil {
 		t.Fatal(path, err)
@@ -66,19 +64,14 @@ func TestAFleetsHubIsAHubWithMimir(t *testing.T) {
 // TestPrometheusOfAFleetIsThatOfTheStackButForWhatIsMarked, so that neither is changed without the other.
 func TestPrometheusOfAFleetIsThatOfTheStackButForWhatIsMarked(t *testing.T) {
 	text, err := os.ReadFile("fleet/prometheus.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile("prometheus/prometheus.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	want := readText(t, "prometheus/prometheus.yml")
 	marked := regexp.MustCompile(`(?ms)^ *# >>> fleet\n.*?^ *# <<< fleet\n\n?`)
 	if n := len(marked.FindAll(text, -1)); n != 2 {
 		t.Errorf("%d blocks are marked", n)
 	}
 	_, rest, _ := strings.Cut(marked.ReplaceAllString(string(text), ""), "marks.\n")
-	if rest != string(want) {
+	if rest != want {
 		t.Error("fleet/prometheus.yml is not prometheus/prometheus.yml with the marked blocks: change both")
 	}
 }

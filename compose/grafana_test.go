@@ -13,9 +13,7 @@ import (
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := yaml.Load(text, into, yaml.WithKnownFields()); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}

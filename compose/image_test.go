@@ -39,12 +39,9 @@ type instruction struct{ name, rest string }
 
 func instructions(t *testing.T, name string) []instruction {
 	t.Helper()
-	text, err := os.ReadFile(name + ".Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, name+".Dockerfile")
 	var lines []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
 			lines = append(lines, line)
 		}
@@ -70,11 +67,8 @@ func last(all []instruction, name string) string {
 
 func TestImagesBeginWithExactVersionsAndRunAsNobody(t *testing.T) {
 	goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
-	module, err := os.ReadFile("../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	language := goVersion.FindStringSubmatch(string(module))[1]
+	module := readText(t, "../go.mod")
+	language := goVersion.FindStringSubmatch(module)[1]
 	builder := regexp.MustCompile(`^--platform=\$BUILDPLATFORM golang:` + regexp.QuoteMeta(language) + `\.\d+-bookworm AS build$`)
 	exact := regexp.MustCompile(`^(scratch|debian:12\.\d+-slim)$`) // bookworm is Debian 12: one glibc
 	for _, i := range ownImages() {
@@ -138,14 +132,10 @@ func TestImagesAreBuiltWithTheirVersion(t *testing.T) {
 func declares(t *testing.T, folder, name string) bool {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range paths {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, declaration := range file.Decls {
 			general, ok := declaration.(*ast.GenDecl)
 			if !ok || general.Tok != token.VAR {
@@ -200,13 +190,9 @@ func compiled(t *testing.T, i image, architecture string) []string {
 	command.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+architecture, cgo)
 	command.Stderr = os.Stderr
 	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files := []string{"go.mod", "go.sum"}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
@@ -224,9 +210,7 @@ func compiled(t *testing.T, i image, architecture string) []string {
 			continue
 		}
 		folder, err := filepath.Rel(root, p.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.CFiles, p.HFiles, p.SFiles, p.EmbedFiles) {
 			files = append(files, filepath.ToSlash(filepath.Join(folder, name)))
 		}
@@ -241,13 +225,10 @@ func compiled(t *testing.T, i image, architecture string) []string {
 // or a name in any folder.
 func ignorePatterns(t *testing.T, name string) []string {
 	t.Helper()
-	text, err := os.ReadFile(name + ".Dockerfile.dockerignore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, name+".Dockerfile.dockerignore")
 	plain := regexp.MustCompile(`^(\*|!?[\w./-]+|\*\*/[\w.*-]+)$`)
 	var patterns []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue

@@ -46,9 +46,7 @@ func objects(t *testing.T, text []byte) []object {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if o != nil {
 			all = append(all, object(o))
 		}
@@ -58,9 +56,7 @@ func objects(t *testing.T, text []byte) []object {
 func objectsIn(t *testing.T, path string) []object {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return objects(t, text)
 }
 
@@ -156,9 +152,7 @@ func TestPodsListenWhereMonitorsAndProbesAsk(t *testing.T) {
 		workload := workloads(t)[name]
 		_, container := workload.pod(t)
 		_, port, err := net.SplitHostPort(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		listens := argument(stringsOf(container["args"]), "web.listen-address")
 		ports, _ := container["ports"].([]any)
 		one, _ := ports[0].(map[string]any)
@@ -303,9 +297,7 @@ func TestTheIndexedJobIsOneLoad(t *testing.T) {
 // TestTheStartOfTheJobIsAWhileAway, and what is no name of a run goes into no manifest.
 func TestTheStartOfTheJobIsAWhileAway(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), "kubernetes/load/start", "load7", "90").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, container := objects(t, output)[0].pod(t)
 	args := stringsOf(container["args"])
 	if argument(args, "run-id") != "load7" || len(argument(args, "start-at")) != len("1900000000") || bytes.Contains(output, []byte("START")) {
@@ -321,9 +313,7 @@ func TestTheStartOfTheJobIsAWhileAway(t *testing.T) {
 // TestRulesOfTheClusterAreThoseOfTheStack: the script only wraps them.
 func TestRulesOfTheClusterAreThoseOfTheStack(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), "kubernetes/rules").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	paths, err := filepath.Glob("../alerts/*.yaml")
 	if err != nil || len(paths) < 5 {
 		t.Fatal(paths, err)
@@ -344,9 +334,7 @@ func TestRulesOfTheClusterAreThoseOfTheStack(t *testing.T) {
 func TestKustomizeHasEveryFile(t *testing.T) {
 	listed := stringsOf(objectsIn(t, "kubernetes/kustomization.yaml")[0]["resources"])
 	paths, err := filepath.Glob("kubernetes/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range paths {
 		if name := filepath.Base(path); name != "kustomization.yaml" && name != "rules.yaml" && !slices.Contains(listed, name) {
 			t.Errorf("%s is not listed", name)

@@ -46,9 +46,7 @@ func TestAReleaseRunsWhatItWasTriedWith(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("UMASCOPE_RELEASE") == "" {
 		t.Skip("no release")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, fault := range unpinned(project(t, stackFile), project(t, stackFile, digestsFile)) {
 		t.Error(fault)
 	}
@@ -85,17 +83,10 @@ func pin(t *testing.T, environment []string, args ...string) (file, output strin
 	t.Helper()
 	folder := t.TempDir()
 	stack, err := project(t, stackFile).MarshalYAML()
-	if err != nil {
-		t.Fatal(err)
-	}
-	script, err := os.ReadFile("pin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"pin": string(script), "stack": string(stack), "docker": registry} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	must(t, err)
+	script := readText(t, "pin")
+	for name, text := range map[string]string{"pin": script, "stack": string(stack), "docker": registry} {
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755))
 	}
 	command := exec.CommandContext(t.Context(), filepath.Join(folder, "pin"), args...)
 	command.Env = append(os.Environ(), append(environment, "PATH="+folder+":"+os.Getenv("PATH"), "STACK="+filepath.Join(folder, "stack"))...)
@@ -129,10 +120,7 @@ func TestAnImageWithoutADigestIsNoRelease(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d, %s", code, output)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, file)
 	whole := project(t, stackFile)
 	for name, change := range map[string]func(string) string{
 		"no digest":      func(s string) string { return regexp.MustCompile(`@sha256:\w+"`).ReplaceAllString(s, `"`) },
@@ -142,9 +130,7 @@ func TestAnImageWithoutADigestIsNoRelease(t *testing.T) {
 		},
 		"still built": func(s string) string { return strings.Replace(s, ", build: !reset null, pull_policy: missing", "", 1) },
 	} {
-		if err := os.WriteFile(file, []byte(change(string(text))), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(change(text)), 0o644))
 		if len(unpinned(whole, project(t, stackFile, file))) == 0 {
 			t.Errorf("%s: nothing is said", name)
 		}

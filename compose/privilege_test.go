@@ -154,9 +154,7 @@ func TestTheExporterSeesTheHost(t *testing.T) {
 // ptrace, and nothing by which another need is met.
 func TestWhatUnprivilegedLosesIsInTheTable(t *testing.T) {
 	text, err := os.ReadFile("../exporter/PRIVILEGES.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	taken := []string{"SYS_PTRACE", "DAC_READ_SEARCH"}
 	lost := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `(\\w+)` \\| .* \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
@@ -176,12 +174,9 @@ func TestWhatUnprivilegedLosesIsInTheTable(t *testing.T) {
 	if !strings.Contains(string(text), "unprivileged container ([compose](../compose/compose.yaml)") {
 		t.Error("PRIVILEGES.md does not name the default")
 	}
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := readText(t, "README.md")
 	for loss := range lost {
-		if collector, _, _ := strings.Cut(loss, " "); !strings.Contains(section(t, string(readme), "Without privileges"), "`"+collector+"`") {
+		if collector, _, _ := strings.Cut(loss, " "); !strings.Contains(section(t, readme, "Without privileges"), "`"+collector+"`") {
 			t.Errorf("README.md does not say that %s loses something", collector)
 		}
 	}
@@ -201,9 +196,7 @@ func section(t *testing.T, text, heading string) string {
 // TestTheDoctorRunsAsInTheReadme, with the paths that the container has.
 func TestTheDoctorRunsAsInTheReadme(t *testing.T) {
 	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	command := project(t, stackFile).Services["exporter"].Command
 	match := regexp.MustCompile("docker compose exec exporter uma-exporter (doctor [^`\n]*)").FindSubmatch(text)
 	if match == nil {
@@ -224,11 +217,8 @@ func TestTheDoctorRunsAsInTheReadme(t *testing.T) {
 // TestPagesAboutPrivilegesNameTheirCost: whoever turns it on reads it there, and in the pages about it.
 func TestPagesAboutPrivilegesNameTheirCost(t *testing.T) {
 	for _, file := range []string{"privileged.yaml", "README.md", "SECURITY.md", "kubernetes/capabilities/kustomization.yaml", "kubernetes/README.md"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(text), "/proc/PID/root") {
+		text := readText(t, file)
+		if !strings.Contains(text, "/proc/PID/root") {
 			t.Errorf("%s does not say that root in it can write through /proc/PID/root", file)
 		}
 	}
@@ -236,14 +226,11 @@ func TestPagesAboutPrivilegesNameTheirCost(t *testing.T) {
 
 // TestTheOverlayOfKubernetesGivesWhatPrivilegedGives, to the same user.
 func TestTheOverlayOfKubernetesGivesWhatPrivilegedGives(t *testing.T) {
-	text, err := os.ReadFile("kubernetes/capabilities/exporter.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := readText(t, "kubernetes/capabilities/exporter.yaml")
 	gives := privilegesOf(project(t, stackFile, "privileged.yaml").Services["exporter"])
 	user, _, _ := strings.Cut(gives.user, ":")
 	for _, line := range []string{"add: [" + strings.Join(gives.adds, ", ") + "]", "runAsUser: " + user + " ", "drop: [ALL]"} {
-		if !strings.Contains(string(text), line) {
+		if !strings.Contains(text, line) {
 			t.Errorf("the overlay lacks %q", line)
 		}
 	}

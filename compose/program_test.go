@@ -147,13 +147,9 @@ func TestTheExampleOfEnginesIsOne(t *testing.T) {
 		t.Errorf("--targets.file=%s lies in %s", flag, folder)
 	}
 	empty := filepath.Join(t.TempDir(), "engines.yml")
-	if err := os.WriteFile(empty, []byte("[]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(empty, []byte("[]\n"), 0o644))
 	broken := filepath.Join(t.TempDir(), "engines.yml")
-	if err := os.WriteFile(broken, []byte("- targets: [http://127.0.0.1:8000/metrics]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(broken, []byte("- targets: [http://127.0.0.1:8000/metrics]\n"), 0o644))
 	for file, want := range map[string]string{
 		"engines/example.yml": `uma_engine_up{source="127.0.0.1:8000/metrics"} `,
 		empty:                 `uma_collector_state{collector="engine",state="absent"} 1`,
@@ -175,9 +171,7 @@ func TestNoPasswordIsCommitted(t *testing.T) {
 		}
 	}
 	ignored, err := os.ReadFile(".gitignore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{".env", "tls/"} { // passwords and keys
 		if !slices.Contains(strings.Fields(string(ignored)), name) {
 			t.Errorf("%s is not ignored by git: %q", name, ignored)

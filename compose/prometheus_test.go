@@ -28,16 +28,12 @@ var fileTargets = regexp.MustCompile(`file_sd_configs:\s+- files: \[([^\]]+)\]`)
 func configuration(t *testing.T) (parsed *config.Config, targetFiles []string) {
 	t.Helper()
 	text, err := os.ReadFile("prometheus/prometheus.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, match := range fileTargets.FindAllSubmatch(text, -1) {
 		targetFiles = append(targetFiles, strings.Split(string(match[1]), ", ")...)
 	}
 	parsed, err = config.Load(string(fileTargets.ReplaceAll(text, []byte(`static_configs: [{targets: ["a:1"]}]`))), quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return parsed, targetFiles
 }
 
@@ -51,9 +47,7 @@ type targetGroup struct {
 func targetGroups(t *testing.T, path string) []targetGroup {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("prometheus", path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return parseTargets(t, text)
 }
 
@@ -215,9 +209,7 @@ func TestPrometheusSeesItsConfigurationTargetsAndRules(t *testing.T) {
 	rules := 0
 	for _, pattern := range parsed.RuleFiles {
 		paths, err := filepath.Glob(inContainer(t, "prometheus", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, path := range paths {
 			read, errs := rulefmt.ParseFile(path, false, model.UTF8Validation, parser.NewParser(parser.Options{}), quiet())
 			for _, err := range errs {

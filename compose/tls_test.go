@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,11 +13,8 @@ import (
 // tlsExamples are the two examples of TLS.md: what is added to the stack, and the job of the hub.
 func tlsExamples(t *testing.T) (stack, job string) {
 	t.Helper()
-	text, err := os.ReadFile("TLS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	text := readText(t, "TLS.md")
+	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1)
 	if len(found) != 2 {
 		t.Fatalf("TLS.md has %d examples of YAML", len(found))
 	}
@@ -33,24 +29,19 @@ func exporterCommand(t *testing.T, text string) []string {
 			Command []string `yaml:"command"`
 		} `yaml:"services"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(text), &file))
 	return file.Services["exporter"].Command
 }
 
 // TestTheExampleOfTLSLosesNoFlagOfTheExporter: a command line replaces the other one as a whole.
 func TestTheExampleOfTLSLosesNoFlagOfTheExporter(t *testing.T) {
 	stack, _ := tlsExamples(t)
-	base, err := os.ReadFile(stackFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := readText(t, stackFile)
 	without := func(flags []string) []string {
 		return slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return strings.HasPrefix(f, "--web.") })
 	}
 	example := exporterCommand(t, stack)
-	if want := without(exporterCommand(t, string(base))); len(want) == 0 || !slices.Equal(without(example), want) {
+	if want := without(exporterCommand(t, base)); len(want) == 0 || !slices.Equal(without(example), want) {
 		t.Errorf("TLS.md has %v, %s %v", example, stackFile, want)
 	}
 	if !slices.Contains(example, "--web.listen-address=127.0.0.1:10420") || !slices.Contains(example, "--web.config.file=/etc/umascope/tls/web.yml") {
@@ -62,9 +53,7 @@ func TestTheExampleOfTLSLosesNoFlagOfTheExporter(t *testing.T) {
 func TestTheJobOfTLSIsOneThatPrometheusTakes(t *testing.T) {
 	_, job := tlsExamples(t)
 	parsed, err := config.Load("scrape_configs:\n"+fileTargets.ReplaceAllString(job, `static_configs: [{targets: ["a:1"]}]`), quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	jobs, err := parsed.GetScrapeConfigs()
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("%d jobs, %v", len(jobs), err)

@@ -31,13 +31,9 @@ func TestUpTakesTheAddressOfAlertsOnce(t *testing.T) {
 	}
 	path := filepath.Join(c.compose, "secrets/alert-receiver")
 	mounted, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer mounted.Close()
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 0))
 	_, stderr, code = c.up(t, nil)
 	if text, err := io.ReadAll(mounted); err != nil || code != 0 || string(text) != "https://two.example/hook" {
 		t.Errorf("exit %d, %s: whoever has the file open reads %q, %v", code, stderr, text, err)
@@ -111,9 +107,7 @@ func TestARunIsFoundWhereTheExporterIs(t *testing.T) {
 // TestThePasswordOfAnotherMachineMayBePrometheusAlone: TLS.md has it lie among what is mounted.
 func TestThePasswordOfAnotherMachineMayBePrometheusAlone(t *testing.T) {
 	c := prepared(t)
-	if err := os.Mkdir(filepath.Join(c.compose, "prometheus/tls"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(c.compose, "prometheus/tls"), 0o700))
 	c.write(t, "prometheus/tls/password", "secret", 0o600)
 	if _, stderr, code := c.up(t, nil); code != 0 {
 		t.Errorf("exit %d, %s", code, stderr)

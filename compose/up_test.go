@@ -49,25 +49,16 @@ func newCheckout(t *testing.T) checkout {
 	root := t.TempDir()
 	c := checkout{compose: filepath.Join(root, "compose"), bin: filepath.Join(root, "bin"), asked: filepath.Join(root, "asked")}
 	for _, folder := range []string{"compose/prometheus/targets", "compose/secrets", "compose/runs", "compose/engines", "compose/grafana", "alerts", "dashboards", "bin"} {
-		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(root, folder), 0o755))
 	}
 	for _, name := range []string{"up", "prepare.bash", ".env.example"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.write(t, name, string(text), 0o755)
+		text := readText(t, name)
+		c.write(t, name, text, 0o755)
 	}
 	for _, tool := range upTools() {
 		path, err := exec.LookPath(tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(c.bin, tool)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Symlink(path, filepath.Join(c.bin, tool)))
 	}
 	c.write(t, "../bin/docker", docker, 0o755)
 	return c
@@ -75,18 +66,13 @@ func newCheckout(t *testing.T) checkout {
 
 func (c checkout) write(t *testing.T, name, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(c.compose, name), []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(c.compose, name), []byte(text), mode))
 }
 
 func (c checkout) read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.compose, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	text := readText(t, filepath.Join(c.compose, name))
+	return text
 }
 
 // set changes a line of .env, as a person would.
@@ -154,9 +140,7 @@ func TestUpMakesWhatIsMissingAndStarts(t *testing.T) {
 		t.Errorf("starts by %q, want %q", got, want)
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, line := range []string{"COMPOSE_PROFILES=default\n", "COMPOSE_FILE=compose.yaml\n", "UMASCOPE_HOST=" + host + "\n"} {
 		if !strings.Contains(c.read(t, ".env"), line) {
 			t.Errorf(".env lacks %q", line)
@@ -169,11 +153,8 @@ func TestUpMakesWhatIsMissingAndStarts(t *testing.T) {
 		}
 	}
 	password := strings.TrimSpace(c.read(t, "secrets/grafana-password"))
-	asked, err := os.ReadFile(c.asked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(password) < 24 || strings.Contains(stdout+stderr+string(asked), password) || !strings.Contains(stdout, "secrets/grafana-password") {
+	asked := readText(t, c.asked)
+	if len(password) < 24 || strings.Contains(stdout+stderr+asked, password) || !strings.Contains(stdout, "secrets/grafana-password") {
 		t.Errorf("password %q; printed: %s", password, stdout)
 	}
 	for name, want := range map[string]os.FileMode{ // a folder that only its owner enters, files that containers read
@@ -220,9 +201,7 @@ func TestUpNeverOverwrites(t *testing.T) {
 // TestAPortThatIsTakenByWhatRunsIsNoTrouble, and one of a service that could not be started is.
 func TestAPortThatIsTakenByWhatRunsIsNoTrouble(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer taken.Close()
 	environment := []string{"UMASCOPE_GRAFANA_PORT=" + portOf(t, taken.Addr().String()), "OWN=grafana\nprometheus"}
 	c := prepared(t)
@@ -282,9 +261,7 @@ func TestUpStartsTheSimulationWithNothingPrepared(t *testing.T) {
 // TestUpReportsFaultsInOneLine, before anything is started.
 func TestUpReportsFaultsInOneLine(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer taken.Close()
 	port := portOf(t, taken.Addr().String())
 	for name, test := range map[string]struct {
@@ -310,9 +287,7 @@ func TestUpReportsFaultsInOneLine(t *testing.T) {
 		"high port":       {environment: []string{"UMASCOPE_RESULTS_PORT=65536"}, says: "UMASCOPE_RESULTS_PORT=65536 in .env", code: 2},
 		"closed secret": {change: func(t *testing.T, c checkout) {
 			c.write(t, "secrets/alert-receiver", "https://one.example/hook", 0o600)
-			if err := os.Chmod(filepath.Join(c.compose, "secrets/alert-receiver"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(filepath.Join(c.compose, "secrets/alert-receiver"), 0o600))
 		}, says: "containers cannot read secrets/alert-receiver: chmod o+r", code: 2},
 		"no address": {args: []string{"exporter"}, says: "say in .env at which address", code: 2},
 		"closed files": {change: func(t *testing.T, c checkout) {
@@ -348,9 +323,7 @@ func TestUpReportsFaultsInOneLine(t *testing.T) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 }
 
 // TestUpNamesTheServiceThatFails, and the last line that it said.

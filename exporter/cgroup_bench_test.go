@@ -19,20 +19,13 @@ import (
 func BenchmarkPageOfCgroups(b *testing.B) {
 	for _, n := range []int{30, 250, 500} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			host, err := hosts.Open("docker-systemd")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer host.GPU.Close()
+			host := openRecorded(b, "docker-systemd")
 			root := b.TempDir()
 			copyCgroups(b, host.Cgroup, root, n)
 			host.Cgroup = hostfs.Dir(root)
 			options := hosts.Options("docker-systemd")
 			options.Cgroups.Limit = 2 * n
-			e, err := New(host, Settings{Options: options})
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := exporterOf(b, host, Settings{Options: options})
 			handler := e.Handler()
 			request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 			b.ReportAllocs()
@@ -53,12 +46,8 @@ func copyCgroups(b *testing.B, cgroups fs.FS, root string, n int) {
 	b.Helper()
 	write := func(name string, text []byte) {
 		to := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(to, text, 0o644); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.MkdirAll(filepath.Dir(to), 0o755))
+		must(b, os.WriteFile(to, text, 0o644))
 	}
 	first := fmt.Sprintf("system.slice/docker-%012x%052d.scope", 1, 0)
 	err := fs.WalkDir(cgroups, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -77,7 +66,5 @@ func copyCgroups(b *testing.B, cgroups fs.FS, root string, n int) {
 		}
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 }

@@ -10,13 +10,9 @@ import (
 func TestOutputWhoseReaderStopsEndsWithoutAMessage(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"doctor"}, {"completion", "zsh"}} {
 		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer write.Close()
-		if err := read.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, read.Close())
 		var messages bytes.Buffer
 		c := command(t, args...)
 		c.Stdout, c.Stderr = write, &messages

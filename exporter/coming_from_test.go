@@ -15,9 +15,7 @@ import (
 func comingFrom(t *testing.T) (page, monitors string) {
 	t.Helper()
 	text, err := os.ReadFile("../loadgen/COMING_FROM.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, monitors, found := strings.Cut(string(text), "\n## nvidia-smi")
 	if !found {
 		t.Fatal("the page has no part about nvidia-smi")
@@ -66,9 +64,7 @@ func TestTheCommandsOfThePageForOthersAreAccepted(t *testing.T) {
 func TestThePageForOthersNamesFlagsThatThereAre(t *testing.T) {
 	_, monitors := comingFrom(t)
 	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	known := map[string]bool{}
 	var add func([]*kingpin.CmdModel)
 	add = func(commands []*kingpin.CmdModel) {

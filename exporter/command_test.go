@@ -45,10 +45,26 @@ var buildCommand = sync.OnceValues(func() (string, error) {
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := buildCommand()
+	must(t, err)
+	return exec.CommandContext(t.Context(), path, args...)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exec.CommandContext(t.Context(), path, args...)
+}
+
+// wantIn finds the texts that a page or an output lacks, wantNotIn those that it must not have.
+func wantIn(t *testing.T, text string, want ...string) {
+	t.Helper()
+	wantSeries(t, text, true, want...)
+}
+
+func wantNotIn(t *testing.T, text string, unwanted ...string) {
+	t.Helper()
+	wantSeries(t, text, false, unwanted...)
 }
 
 // run returns exit code, stdout and stderr.
@@ -67,16 +83,12 @@ func run(t *testing.T, args ...string) (int, string, string) {
 
 func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer taken.Close()
 	empty := t.TempDir()
 	garbage := t.TempDir()
 	file := filepath.Join(garbage, "meminfo")
-	if err := os.WriteFile(file, []byte("not a table\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("not a table\n"), 0o600))
 	copied := filepath.Join(unpack(t, "no-gpu"), "proc")
 	bare := filepath.Join(garbage, "bare.txtar")
 	if err := os.WriteFile(bare, []byte("kind: recorded\npage_size: 4096\n-- nvml.jsonl --\n"+`{"format":"umascope nvml recording","version":1}
@@ -85,9 +97,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		t.Fatal(err)
 	}
 	pipe := filepath.Join(empty, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	tests := []struct {
 		name string
 		args []string
@@ -165,16 +175,8 @@ func TestCommandsForPeopleExitZeroWhateverIsMissing(t *testing.T) {
 
 func TestOncePrintsOneExposition(t *testing.T) {
 	_, stdout, _ := run(t, "--once", "--no-collector.gpu")
-	for _, want := range []string{"uma_memory_pool_bytes ", `uma_exporter_mode{mode="live"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("page lacks %s", want)
-		}
-	}
-	for _, unwanted := range []string{`collector="gpu"`, "go_goroutines"} {
-		if strings.Contains(stdout, unwanted) {
-			t.Errorf("page has %s", unwanted)
-		}
-	}
+	wantIn(t, stdout, "uma_memory_pool_bytes ", `uma_exporter_mode{mode="live"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`)
+	wantNotIn(t, stdout, `collector="gpu"`, "go_goroutines")
 	_, stdout, _ = run(t, "--once", "--collector.disable-defaults", "--collector.host")
 	if strings.Contains(stdout, `collector="memory"`) || !strings.Contains(stdout, `collector="host"`) {
 		t.Error("--collector.disable-defaults does not leave only the collectors named")
@@ -202,14 +204,8 @@ func TestRecordWritesAnArchive(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"kind: recorded", "a test", "recorded_with: uma-exporter ", "-- proc/meminfo --"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("archive lacks %q", want)
-		}
-	}
+	must(t, err)
+	wantIn(t, string(text), "kind: recorded", "a test", "recorded_with: uma-exporter ", "-- proc/meminfo --")
 	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
 		t.Errorf("%d files left in the folder", len(entries))
 	}
@@ -220,16 +216,10 @@ func serve(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	c := command(t, append(args, "--web.listen-address=127.0.0.1:0")...)
 	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address, found := strings.CutPrefix(strings.TrimSpace(line), "serving ")
 	if !found {
 		t.Fatalf("prints %q", line)
@@ -242,9 +232,7 @@ func serve(t *testing.T, args ...string) (*exec.Cmd, string) {
 func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 	c, address := serve(t)
 	response, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if err != nil || !strings.Contains(string(page), "uma_memory_pool_bytes") {
@@ -254,9 +242,7 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 0 {
 		t.Errorf("healthcheck of a healthy server: exit %d: %s", code, stderr)
 	}
-	if err := c.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Process.Signal(syscall.SIGINT))
 	if err := c.Wait(); err != nil {
 		t.Errorf("after SIGINT: %v", err)
 	}
@@ -268,25 +254,17 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 func TestWatchPrintsAgainUntilTheSignal(t *testing.T) {
 	c := command(t, "explain", "--watch")
 	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	seen := bufio.NewReader(stdout)
 	for pages := 0; pages < 2; {
 		line, err := seen.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if strings.Contains(line, "mode live") {
 			pages++
 		}
 	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Process.Signal(os.Interrupt))
 	go io.Copy(io.Discard, seen)
 	if err := c.Wait(); err != nil {
 		t.Errorf("after SIGINT: %v", err)
@@ -297,24 +275,18 @@ func TestWatchPrintsAgainUntilTheSignal(t *testing.T) {
 func unpack(t *testing.T, name string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("hosts", name+".txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := t.TempDir()
 	for _, file := range archive.Files {
 		place, target, isLink := strings.Cut(file.Name, " -> ")
 		path := filepath.Join(root, filepath.FromSlash(place))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if isLink {
 			err = os.Symlink(target, path)
 		} else {
 			err = os.WriteFile(path, file.Data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return root
 }
@@ -326,39 +298,25 @@ func TestRecordingWithItsOwnFilesIsTheWholeHost(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{
+	wantIn(t, stdout,
 		`uma_exporter_mode{mode="replay"} 1`,
 		`uma_memory_ledger_bytes{line="gpu_process"} 1.00968431616e+11`, // 100739842048 + 228589568
 		`comm="VLLM::EngineCor"`,
 		`uma_collector_state{collector="gpu",state="ok"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`, `uma_collector_state{collector="nvme",state="ok"} 1`,
-	} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("page lacks %s", want)
-		}
-	}
+	)
 }
 
 func TestRecordedGPUStaysOutOfTheLedgerOfTheLiveHost(t *testing.T) {
 	root := unpack(t, "gb10-load")
 	elsewhere := filepath.Join(t.TempDir(), "proc") // as a container has the host's procfs
-	if err := os.Symlink("/proc", elsewhere); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/proc", elsewhere))
 	for _, proc := range []string{"/proc", "/proc/", elsewhere} {
 		code, stdout, stderr := run(t, "--once", "--nvml.replay="+filepath.Join(root, "nvml.jsonl"), "--path.procfs="+proc)
 		if code != 0 {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
-		for _, want := range []string{`uma_exporter_mode{mode="replay"} 1`, `name="NVIDIA GB10"`, `uma_gpu_process_memory_bytes{cgroup="",comm="",pid="6330"`} {
-			if !strings.Contains(stdout, want) {
-				t.Errorf("page lacks %s", want)
-			}
-		}
-		for _, unwanted := range []string{`line="gpu_process"`, "uma_memory_cuda_free_bytes", "uma_gpu_process_list_trusted{"} {
-			if strings.Contains(stdout, unwanted) {
-				t.Errorf("page has %s", unwanted)
-			}
-		}
+		wantIn(t, stdout, `uma_exporter_mode{mode="replay"} 1`, `name="NVIDIA GB10"`, `uma_gpu_process_memory_bytes{cgroup="",comm="",pid="6330"`)
+		wantNotIn(t, stdout, `line="gpu_process"`, "uma_memory_cuda_free_bytes", "uma_gpu_process_list_trusted{")
 	}
 }
 
@@ -368,9 +326,5 @@ func TestRecordedFilesWithTheLiveDriverAreLabelledAndGetNoneOfItsMemory(t *testi
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{`uma_exporter_mode{mode="live"} 0`, `uma_exporter_mode{mode="replay"} 1`, "uma_memory_pool_bytes 1.30663165952e+11", `memory_architecture="unknown"`} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("page lacks %s", want)
-		}
-	}
+	wantIn(t, stdout, `uma_exporter_mode{mode="live"} 0`, `uma_exporter_mode{mode="replay"} 1`, "uma_memory_pool_bytes 1.30663165952e+11", `memory_architecture="unknown"`)
 }

@@ -90,20 +90,14 @@ func (p *probe) note(name string, hasContent bool) {
 func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collector.Scrape, map[string]bool) {
 	t.Helper()
 	opened, err := hosts.Open(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.GPU.Close()
 	p := &probe{damaged: path, how: how, read: map[string]bool{}}
 	opened.Proc, opened.Sys, opened.Cgroup = p.at("proc", opened.Proc), p.at("sys", opened.Sys), p.at("cgroup", opened.Cgroup)
 	e, err := New(opened, Settings{Options: hosts.Options(host), HideOwnMetrics: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scrape, err := e.runner.Scrape(t.Context(), collectors...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return scrape, p.read
 }
 
@@ -113,9 +107,7 @@ func pageSeries(t *testing.T, scrape *collector.Scrape) map[string]map[string]fl
 	t.Helper()
 	varying := []string{metric.CollectorDurationSeconds.Def().Name, metric.CollectorLastSuccessTimestampSeconds.Def().Name}
 	families, err := prometheus.Gatherers{scrape}.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page := map[string]map[string]float64{}
 	for _, family := range families {
 		if slices.Contains(varying, family.GetName()) {

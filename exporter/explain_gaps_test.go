@@ -11,19 +11,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 )
-
-// coherentHost is the recorded coherent machine, for tests that change something of it.
-func coherentHost(t *testing.T) collector.Host {
-	t.Helper()
-	host, err := hosts.Open("gh200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(host.GPU.Close)
-	return host
-}
 
 func TestAReasonIsShownOnce(t *testing.T) {
 	host := integratedHost(t, "x")
@@ -35,11 +23,7 @@ func TestAReasonIsShownOnce(t *testing.T) {
 	if count := strings.Count(text, "boot with cgroup v2"); count != 1 {
 		t.Errorf("its mend is named %d times:\n%s", count, text)
 	}
-	for _, want := range []string{"Collector cgroup is absent", "ine managed is not known, its bytes are in unattributed"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	wantIn(t, text, "Collector cgroup is absent", "ine managed is not known, its bytes are in unattributed")
 }
 
 func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
@@ -61,40 +45,28 @@ func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
 }
 
 func TestExplainOfACoherentMachine(t *testing.T) {
-	text := explained(t, coherentHost(t))
-	for _, want := range []string{
+	text := explained(t, openRecorded(t, "gh200"))
+	wantIn(t, text,
 		"memory coherent_numa: its own, which the pool contains as a NUMA node (by the driver's source; not measured yet)",
 		"  gpu_process            78.98    13.8%",
 		"     478.59    267.33  0\n", "      95.00     11.46  1\n", // nodes
 		"GPU-held memory is of the pool",
 		"CUDA sees the memory of the device, GPU 0: 11.46 of 95.00 GiB free", // 97280 MiB, what the node holds
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
-	for _, wrong := range []string{"  2\n", "the device's own\n", "counted twice", "(MemFree)"} {
-		if strings.Contains(text, wrong) {
-			t.Errorf("explain has %q:\n%s", wrong, text)
-		}
-	}
+	)
+	wantNotIn(t, text, "  2\n", "the device's own\n", "counted twice", "(MemFree)")
 }
 
 func TestExplainShowsWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T) {
-	host := coherentHost(t)
+	host := openRecorded(t, "gh200")
 	host.Sys = fstest.MapFS{}
 	text := explained(t, host)
-	for _, want := range []string{"gpu_process          unknown", "Line gpu_process is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	wantIn(t, text, "gpu_process          unknown", "Line gpu_process is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes")
 }
 
 // TestADriverThatChargesNodeMemoryIsNoticed imitates drivers after 595, which can charge what processes hold to their
 // cgroups.
 func TestADriverThatChargesNodeMemoryIsNoticed(t *testing.T) {
-	host := coherentHost(t)
+	host := openRecorded(t, "gh200")
 	host.Cgroup = edited{host.Cgroup, "system.slice/memory.stat", func(stat []byte) []byte {
 		for range 79 { // GiB
 			stat = growStat(stat, "kernel")
@@ -102,11 +74,7 @@ func TestADriverThatChargesNodeMemoryIsNoticed(t *testing.T) {
 		return stat
 	}}
 	text := explained(t, host)
-	for _, want := range []string{"Unattributed is negative: something is counted twice", "it is in gpu_process and in managed."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	wantIn(t, text, "Unattributed is negative: something is counted twice", "it is in gpu_process and in managed.")
 }
 
 func TestExplainShowsWhosePageCacheItIs(t *testing.T) {
@@ -120,24 +88,15 @@ func TestExplainShowsWhosePageCacheItIs(t *testing.T) {
 		}
 		return 0, fmt.Errorf("open %s: %w", path, fs.ErrNotExist)
 	}
-	e, err := New(host, Settings{Options: collector.Options{CachePaths: []string{"/models/a", "/models/" + hostile, "/gone"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Options: collector.Options{CachePaths: []string{"/models/a", "/models/" + hostile, "/gone"}}})
 	var out strings.Builder
-	if err := e.Explain(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Explain(t.Context(), &out))
 	text := out.String()
-	for _, want := range []string{
+	wantIn(t, text,
 		"Page cache by path\n", "       1.50  /models/a\n", "    unknown  /gone\n",
 		"How much of /gone is in the page cache: open /gone: file does not exist.",
 		"Collector memory lacks page_cache_owner", "CAP_FOWNER",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	)
 	if strings.ContainsRune(text, '\x1b') {
 		t.Errorf("a terminal would obey this:\n%q", text)
 	}

@@ -37,9 +37,7 @@ func integratedHost(t *testing.T, comm string) collector.Host {
 	t.Helper()
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	driver, err := nvml.Replay(strings.NewReader(integratedRecording))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reader := nvml.NewReader(driver, nvml.ReaderOptions{})
 	t.Cleanup(reader.Close)
 	return collector.Host{
@@ -63,20 +61,15 @@ func integratedHost(t *testing.T, comm string) collector.Host {
 
 func explained(t *testing.T, host collector.Host) string {
 	t.Helper()
-	e, err := New(host, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer
-	if err := e.Explain(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Explain(t.Context(), &out))
 	return out.String()
 }
 
 func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
-	for _, want := range []string{
+	wantIn(t, text,
 		"mode SIMULATED",
 		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
 		"Memory pool  100.00 GiB",
@@ -88,11 +81,7 @@ func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 		"       1.00     40.00  /box\n",
 		"charged to none, so no limit stops it",
 		"CUDA sees 20.00 GiB (MemFree), 48.00 GiB is available: CUDA does not count the 28.00 GiB of cache",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	)
 }
 
 func TestExplainListsWhatIsNotKnown(t *testing.T) {
@@ -100,15 +89,11 @@ func TestExplainListsWhatIsNotKnown(t *testing.T) {
 	host.Cgroup = fstest.MapFS{}
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
 	text := explained(t, host)
-	for _, want := range []string{
+	wantIn(t, text,
 		"managed              unknown\n", "gpu_process          unknown",
 		"line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
 		"Collector gpu lacks host_pid_namespace", "none in it does not mean an idle GPU",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("explain lacks %q:\n%s", want, text)
-		}
-	}
+	)
 }
 
 func TestExplainOfAMachineWithNothingToReadShowsWhy(t *testing.T) {
@@ -132,20 +117,13 @@ func TestForeignNamesCannotCommandTheTerminal(t *testing.T) {
 
 func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 	host := integratedHost(t, hostile)
-	e, err := New(host, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{})
 	response := get(t, e.Handler(), "/")
 	page := body(t, response)
-	for _, want := range []string{
+	wantIn(t, page,
 		`role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
 		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", ">1.00<", "charged to none", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("page lacks %q", want)
-		}
-	}
+	)
 	if strings.Contains(page, "<script>") || strings.ContainsRune(page, '\x1b') {
 		t.Error("a process name is on the page as it is")
 	}
@@ -160,43 +138,26 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 func TestDoctorShowsWhatIsLackingAndHowToFixIt(t *testing.T) {
 	host := integratedHost(t, "x")
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
-	e, err := New(host, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer
-	if err := e.Doctor(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"cgo", "mode SIMULATED", "memory   ok", "nvme     absent", "why    no NVMe drive", "lacks  host_pid_namespace", "costs  ", "mend   "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("doctor lacks %q:\n%s", want, out.String())
-		}
-	}
+	must(t, e.Doctor(t.Context(), &out))
+	wantIn(t, out.String(), "cgo", "mode SIMULATED", "memory   ok", "nvme     absent", "why    no NVMe drive", "lacks  host_pid_namespace", "costs  ", "mend   ")
 }
 
 // TestDoctorCountsWhatItDoesNotReadOfAnEngine reads the pages of the machine engines.
 func TestDoctorCountsWhatItDoesNotReadOfAnEngine(t *testing.T) {
 	var out bytes.Buffer
-	if err := openHostNamed(t, "engines").Doctor(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
+	must(t, openHostNamed(t, "engines").Doctor(t.Context(), &out))
+	wantIn(t, out.String(),
 		"reads  127.0.0.1:30000/metrics: sglang, 15 of its 16 families; 1 are not read\n",
 		"reads  127.0.0.1:8000/prometheus/metrics: trtllm 1.2.0, 14 of its 16 families; 2 are not read\n",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("doctor lacks %q:\n%s", want, out.String())
-		}
-	}
+	)
 }
 
 // TestExplainOfAProcessThatMayBeAnEngine reads a machine on which a process holds GPU memory, without a source.
 func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
 	var out bytes.Buffer
-	if err := openHostNamed(t, "h200-load").Explain(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, openHostNamed(t, "h200-load").Explain(t.Context(), &out))
 	const want = "Collector engine is absent: no page is read: neither --engine.url nor --targets.file names engines. " +
 		"Mend: python3 (pid 432) holds 61.85 GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics.\n"
 	if !strings.Contains(out.String(), want) {
@@ -208,27 +169,19 @@ func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
 // GPU, 9448615936 that are charged to its scope, 133633802240 free on the device and 114695180 kB in the pool.
 func TestExplainOfARecordedEngine(t *testing.T) {
 	var out bytes.Buffer
-	if err := openHostNamed(t, "h200-llamacpp").Explain(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
+	must(t, openHostNamed(t, "h200-llamacpp").Explain(t.Context(), &out))
+	wantIn(t, out.String(),
 		"      15.34    0      4824  llama-server     /inference.slice/engine.scope\n",
 		"       8.80     15.34  /inference.slice/engine.scope\n",
 		"GPU 0: 124.46 of 139.80 GiB free", "  free                  109.38    86.9%",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("explain lacks %q:\n%s", want, out.String())
-		}
-	}
+	)
 }
 
 // TestExplainCountsWhatCUDACounts reads an idle H200, whose driver keeps 615 MiB of its 143771 MiB: of the same machine
 // llama.cpp's log has "CUDA0 : NVIDIA H200 (143155 MiB, 142629 MiB free)", which is cudaMemGetInfo after its own first call.
 func TestExplainCountsWhatCUDACounts(t *testing.T) {
 	var out bytes.Buffer
-	if err := openHostNamed(t, "h200-idle").Explain(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, openHostNamed(t, "h200-idle").Explain(t.Context(), &out))
 	const want = "GPU 0: 139.80 of 139.80 GiB free" // 143155 / 1024
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("explain lacks %q:\n%s", want, out.String())
@@ -239,14 +192,9 @@ func TestDoctorAsksNothingForAGPUThatIsNotThere(t *testing.T) {
 	host := integratedHost(t, "x")
 	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
 	host.GPU = nvml.NewReader(noLibrary{}, nvml.ReaderOptions{})
-	e, err := New(host, Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer
-	if err := e.Doctor(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Doctor(t.Context(), &out))
 	if strings.Contains(out.String(), "lacks  host_pid_namespace") || !strings.Contains(out.String(), "gpu      absent") {
 		t.Errorf("doctor says\n%s", out.String())
 	}

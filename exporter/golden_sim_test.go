@@ -34,9 +34,7 @@ func openMachine(t testing.TB, name string) (collector.Host, collector.Options) 
 		return simulate(t).Snapshot(), hosts.Options(name)
 	}
 	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return host, hosts.Options(name)
 }
 
@@ -74,13 +72,6 @@ func simulate(t testing.TB) *sim.Host {
 	engine.Demand(serving)
 	host.Advance(20 * time.Minute)
 	return host
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestSimulatedLedgerMatchesTheDemandOfTheEngine(t *testing.T) {

@@ -38,10 +38,7 @@ func openHostNamed(t testing.TB, name string) *Exporter {
 	t.Helper()
 	host, options := openMachine(t, name)
 	t.Cleanup(host.GPU.Close)
-	e, err := New(host, Settings{Options: options, HideOwnMetrics: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Options: options, HideOwnMetrics: true})
 	return e
 }
 
@@ -50,19 +47,13 @@ func openHostNamed(t testing.TB, name string) *Exporter {
 func renderPage(t *testing.T, name string) []byte {
 	t.Helper()
 	scrape, err := openHostNamed(t, name).runner.Scrape(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	families, err := prometheus.Gatherers{scrape}.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var page bytes.Buffer
 	encoder := expfmt.NewEncoder(&page, expfmt.NewFormat(expfmt.TypeTextPlain))
 	for _, family := range families {
-		if err := encoder.Encode(family); err != nil {
-			t.Fatal(err)
-		}
+		must(t, encoder.Encode(family))
 	}
 	return normalise(page.Bytes())
 }
@@ -77,9 +68,7 @@ func normalise(page []byte) []byte {
 func compareGolden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -112,13 +101,9 @@ func TestGoldenPages(t *testing.T) {
 func TestGoldenPagesPassTheMetricLinter(t *testing.T) {
 	eachMachine(t, func(t *testing.T, name string) {
 		page, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		problems, err := promlint.New(bytes.NewReader(page)).Lint()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, problem := range problems {
 			t.Errorf("%s: %s", problem.Metric, problem.Text)
 		}
@@ -172,15 +157,11 @@ func goldenFamilies(t *testing.T) (families map[string]bool, pages []byte) {
 	families = map[string]bool{}
 	for _, name := range machineNames() {
 		page, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		pages = append(pages, page...)
 		parser := expfmt.NewTextParser(model.UTF8Validation)
 		parsed, err := parser.TextToMetricFamilies(bytes.NewReader(page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for family := range parsed {
 			families[family] = true
 		}
@@ -219,9 +200,7 @@ func TestEveryDefinitionBelongsToOneCollector(t *testing.T) {
 func TestGoldenExplanations(t *testing.T) {
 	eachMachine(t, func(t *testing.T, name string) {
 		var out bytes.Buffer
-		if err := openHostNamed(t, name).Explain(context.Background(), &out); err != nil {
-			t.Fatal(err)
-		}
+		must(t, openHostNamed(t, name).Explain(context.Background(), &out))
 		compareGolden(t, filepath.Join("testdata", name+".explain.txt"), out.Bytes())
 	})
 }
@@ -229,9 +208,7 @@ func TestGoldenExplanations(t *testing.T) {
 // TestGoldenFilesHaveTheirHost finds pages of hosts that are gone.
 func TestGoldenFilesHaveTheirHost(t *testing.T) {
 	entries, err := os.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry.Name(), ".")
 		if !slices.Contains(machineNames(), name) && !entry.IsDir() {

@@ -93,9 +93,7 @@ func TestCallThatHangsCostsOnlyWhatComesAfterIt(t *testing.T) {
 func pageOf(t *testing.T, e *Exporter) string {
 	t.Helper()
 	var page bytes.Buffer
-	if err := e.WritePage(t.Context(), &page); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.WritePage(t.Context(), &page))
 	return page.String()
 }
 
@@ -103,15 +101,10 @@ func pageOf(t *testing.T, e *Exporter) string {
 func hangingExporter(t *testing.T, call nvml.Call, release chan struct{}) *Exporter {
 	t.Helper()
 	driver, err := nvml.Replay(strings.NewReader(integratedRecording))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	host := integratedHost(t, "x")
 	host.GPU = nvml.NewReader(hanging{driver, call, release}, nvml.ReaderOptions{})
 	t.Cleanup(host.GPU.Close)
-	e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Options: collector.Options{ProcessLimit: 1}})
 	return e
 }

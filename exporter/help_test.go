@@ -13,9 +13,7 @@ import (
 
 func TestEveryVerbHasExamplesThatAreAccepted(t *testing.T) {
 	line, err := parse([]string{"doctor"}, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, verb := range terminal.Verbs(line.app) {
 		examples := verb.Examples
 		if verb.Name == "" {
@@ -46,9 +44,7 @@ func TestEveryVerbHasExamplesThatAreAccepted(t *testing.T) {
 func TestEveryPageOfHelpFitsATerminal(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	line, err := parse([]string{"doctor"}, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, verb := range terminal.Verbs(line.app) {
 		var page bytes.Buffer
 		if code := Run(t.Context(), append(strings.Fields(verb.Name), "--help"), &page, &page); code != exitDone {

@@ -63,19 +63,12 @@ func (h hostilePages) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 	reached := 0
 	eachHost(t, func(t *testing.T, name string) {
-		host, err := hosts.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer host.GPU.Close()
+		host := openRecorded(t, name)
 		host.Proc, host.Sys = hostileFiles(host.Proc), hostileFiles(host.Sys)
 		if host.HTTP != nil {
 			host.HTTP = hostilePages{host.HTTP}
 		}
-		e, err := New(host, Settings{Options: hosts.Options(name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := exporterOf(t, host, Settings{Options: hosts.Options(name)})
 		if checkHostilePage(t, e) {
 			reached++
 		}
@@ -89,9 +82,7 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 			"doctor":  func(w io.Writer) error { return e.Doctor(t.Context(), w) },
 		} {
 			var out bytes.Buffer
-			if err := print(&out); err != nil {
-				t.Fatal(err)
-			}
+			must(t, print(&out))
 			checkTerminal(t, command, out.String())
 		}
 	})
@@ -105,9 +96,7 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 func checkHostilePage(t *testing.T, e *Exporter) (reached bool) {
 	t.Helper()
 	scrape, err := e.runner.Scrape(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pageSeries(t, scrape)
 	for _, outcome := range scrape.Outcomes {
 		checkOutcome(t, "hostile names", outcome)
@@ -133,11 +122,7 @@ func checkTerminal(t *testing.T, where, text string) {
 // TestResetOfACounterIsVisible holds that what the kernel counts from 0 again, after a reboot or when a
 // device comes back, is passed on: Prometheus needs to see it.
 func TestResetOfACounterIsVisible(t *testing.T) {
-	host, err := hosts.Open("gb10-load")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.GPU.Close()
+	host := openRecorded(t, "gb10-load")
 	reset := false
 	host.Proc = altered{FS: host.Proc, content: func(name string, content []byte) []byte {
 		if reset && name == "vmstat" {
@@ -145,10 +130,7 @@ func TestResetOfACounterIsVisible(t *testing.T) {
 		}
 		return content
 	}}
-	e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}, HideOwnMetrics: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Options: collector.Options{ProcessLimit: 1}, HideOwnMetrics: true})
 	const series = "uma_vmstat_major_page_faults_total{}"
 	if before := flatPage(t, e)[series]; before <= 0 {
 		t.Fatalf("before: %v", before)

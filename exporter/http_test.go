@@ -27,9 +27,7 @@ func scripted(t *testing.T, settings Settings, does collector.Collect) *Exporter
 		Open:    func(collector.Host, collector.Options) collector.Collect { return does },
 	}
 	e, err := newExporter(collector.Host{Mode: collector.Simulated}, []collector.Spec{spec}, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
@@ -52,9 +50,7 @@ func get(t *testing.T, h http.Handler, target string, header ...string) *http.Re
 func body(t *testing.T, response *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -79,9 +75,7 @@ func TestOwnMetricsCanBeLeftOut(t *testing.T) {
 	page := body(t, get(t, scripted(t, Settings{HideOwnMetrics: true}, one).Handler(), "/metrics"))
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name := range families {
 		if !strings.HasPrefix(name, "uma_") {
 			t.Errorf("%s is on the page", name)
@@ -109,13 +103,9 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 	} {
 		for _, path := range []string{"/metrics", "/", "/-/healthy", "/-/ready"} {
 			request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			response, err := server.Client().Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			response.Body.Close()
 			if response.StatusCode != want {
 				t.Errorf("%s %s: %d, want %d", method, path, response.StatusCode, want)
@@ -186,9 +176,7 @@ func TestServerEndsWithItsContextAndFinishesPages(t *testing.T) {
 		return nil
 	})
 	listeners, err := listen([]string{"127.0.0.1:0"}, true, &bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	server := &http.Server{Handler: e.Handler()}
 	ended := make(chan error)

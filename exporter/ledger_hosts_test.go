@@ -285,15 +285,9 @@ func seriesOf(t *testing.T, page []byte, series string) float64 {
 // ledgerOf is the ledger on the page of a host whose meminfo has been changed, in bytes by line.
 func ledgerOf(t *testing.T, name string, change func([]byte) []byte) map[string]float64 {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.GPU.Close()
+	host := openRecorded(t, name)
 	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	host.Proc = withMeminfo{host.Proc, change(meminfo)}
 	return ledgerOfHost(t, host)
 }
@@ -301,20 +295,13 @@ func ledgerOf(t *testing.T, name string, change func([]byte) []byte) map[string]
 // ledgerOfHost is the ledger on the page of a host, in bytes by line.
 func ledgerOfHost(t *testing.T, host collector.Host) map[string]float64 {
 	t.Helper()
-	e, err := New(host, Settings{Collectors: []string{"memory"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Collectors: []string{"memory"}})
 	var page bytes.Buffer
-	if err := e.WritePage(t.Context(), &page); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.WritePage(t.Context(), &page))
 	lines := map[string]float64{}
 	for _, match := range regexp.MustCompile(`(?m)^uma_memory_ledger_bytes\{line="(\w+)"\} (.*)$`).FindAllStringSubmatch(page.String(), -1) {
 		value, err := strconv.ParseFloat(match[2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines[match[1]] = value
 	}
 	return lines
@@ -324,9 +311,7 @@ func ledgerOfHost(t *testing.T, host collector.Host) map[string]float64 {
 func growPool(t *testing.T, host *collector.Host) {
 	t.Helper()
 	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	host.Proc = withMeminfo{host.Proc, grow(meminfo, "MemTotal", gibibyte/1024)}
 	host.Sys = edited{host.Sys, "devices/system/node/node0/meminfo", func(node []byte) []byte {
 		return grow(node, "Node 0 MemTotal", gibibyte/1024)
@@ -336,15 +321,9 @@ func growPool(t *testing.T, host *collector.Host) {
 // meminfoFields lists the fields in kB.
 func meminfoFields(t *testing.T, name string) []string {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.GPU.Close()
+	host := openRecorded(t, name)
 	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var fields []string
 	for _, match := range regexp.MustCompile(`(?m)^(.+?):.* kB$`).FindAllSubmatch(meminfo, -1) {
 		fields = append(fields, string(match[1]))

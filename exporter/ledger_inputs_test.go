@@ -39,11 +39,7 @@ func wantMoves(t *testing.T, what string, before, after map[string]float64, want
 // ledgerWith is the ledger of a host of which something has been changed, in bytes by line.
 func ledgerWith(t *testing.T, name string, change func(*collector.Host)) map[string]float64 {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(host.GPU.Close)
+	host := openRecorded(t, name)
 	change(&host)
 	return ledgerOfHost(t, host)
 }
@@ -83,11 +79,7 @@ func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 
 func topCgroups(t *testing.T, name string) []string {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer host.GPU.Close()
+	host := openRecorded(t, name)
 	tops, err := hostfs.ReadTopMemoryStats(host.Cgroup)
 	if err != nil {
 		return nil // cgroup v1
@@ -110,13 +102,9 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 	in, outside := 0, 0
 	eachHost(t, func(t *testing.T, name string) {
 		archive, err := hosts.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		driver, err := archive.Driver()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		before := ledgerWith(t, name, func(*collector.Host) {})
 		var grew atomic.Bool // devices are read side by side
 		after := ledgerWith(t, name, func(host *collector.Host) {

@@ -16,9 +16,7 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 		host, _ := openMachine(t, name)
 		t.Cleanup(host.GPU.Close)
 		reading, err := collector.NewSample(host, collector.Options{}).Memory(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var sum int64
 		for _, line := range collector.LinesBySize(reading.Lines) {
 			sum += line.Bytes
@@ -29,9 +27,7 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 		var shown []float64
 		for _, match := range row.FindAllStringSubmatch(explained(t, host), -1) {
 			gib, err := strconv.ParseFloat(match[2], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			shown = append(shown, -gib)
 		}
 		if len(shown) < 10 || !slices.IsSorted(shown) {

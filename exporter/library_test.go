@@ -29,17 +29,12 @@ func (c changing) Init() nvml.Return {
 func TestLibraryThatComesLaterIsReadWithoutARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver, err := nvml.Replay(strings.NewReader(integratedRecording))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		refusal := new(atomic.Int32)
 		host := integratedHost(t, "x")
 		host.GPU = nvml.NewReader(changing{driver, refusal}, nvml.ReaderOptions{})
 		defer host.GPU.Close()
-		e, err := New(host, Settings{Options: collector.Options{ProcessLimit: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := exporterOf(t, host, Settings{Options: collector.Options{ProcessLimit: 1}})
 		for _, step := range []struct {
 			code nvml.Return
 			has  []string

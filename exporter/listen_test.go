@@ -12,9 +12,7 @@ import (
 func taken(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	return listener.Addr().String()
 }
@@ -35,9 +33,7 @@ func TestDefaultAddressInUseGivesWayWithAWarning(t *testing.T) {
 	address := taken(t)
 	var stderr bytes.Buffer
 	listeners, err := listen([]string{address}, false, &stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer closeAll(listeners)
 	actual := listeners[0].Addr().String()
 	if actual == address || !strings.Contains(stderr.String(), address) || !strings.Contains(stderr.String(), actual) {

@@ -11,12 +11,8 @@ import (
 func TestRecordingOntoTheFileThatIsReplayedIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	replayed, linked := filepath.Join(dir, "gpu.jsonl"), filepath.Join(dir, "other.jsonl")
-	if err := os.WriteFile(replayed, []byte(integratedRecording), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(replayed, linked); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(replayed, []byte(integratedRecording), 0o600))
+	must(t, os.Symlink(replayed, linked))
 	for _, target := range []string{replayed, linked} {
 		var out, log bytes.Buffer
 		code := Run(t.Context(), []string{"--once", "--nvml.replay", replayed, "--nvml.record", target}, &out, &log)
@@ -33,9 +29,7 @@ func TestTrafficIsShownOnlyWhenItIsAskedFor(t *testing.T) {
 	replayed := filepath.Join(t.TempDir(), "gpu.jsonl")
 	recording := strings.ReplaceAll(integratedRecording, "NVIDIA GB10", "NVIDIA H200") +
 		`{"device":0,"call":"nvmlDeviceGetPcieThroughput_TX","return":0,"value":{"number":7}}` + "\n"
-	if err := os.WriteFile(replayed, []byte(recording), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(replayed, []byte(recording), 0o600))
 	for _, asked := range []bool{true, false} {
 		var out, log bytes.Buffer
 		args := []string{"--once", "--nvml.replay", replayed}

@@ -18,9 +18,7 @@ func TestOwnSeriesAreThoseOfTheClientLibrary(t *testing.T) {
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
-		if err := registry.Register(theirs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, registry.Register(theirs))
 	}
 	theirs := byName(t, registry)
 	// What changes while the two look. All else must be equal.
@@ -59,9 +57,7 @@ func valueOf(family *dto.MetricFamily) float64 {
 func byName(t *testing.T, gatherer prometheus.Gatherer) map[string]*dto.MetricFamily {
 	t.Helper()
 	families, err := prometheus.Gatherers{gatherer}.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := map[string]*dto.MetricFamily{}
 	for _, family := range families {
 		found[family.GetName()] = family
@@ -71,13 +67,9 @@ func byName(t *testing.T, gatherer prometheus.Gatherer) map[string]*dto.MetricFa
 
 func TestOwnSeriesPassTheMetricLinter(t *testing.T) {
 	families, err := newOwn().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}

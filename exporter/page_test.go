@@ -135,9 +135,7 @@ func TestReadersThatTakeNothingDelayNoOther(t *testing.T) {
 	defer server.Close()
 	for range 5 {
 		reader, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer reader.Close()
 		if _, err := io.WriteString(reader, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -172,9 +170,7 @@ func TestReaderThatTakesNothingIsGivenUp(t *testing.T) {
 	patient.Start()
 	defer patient.Close()
 	reader, err := net.Dial("tcp", patient.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer reader.Close()
 	if _, err := io.WriteString(reader, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)

@@ -170,9 +170,7 @@ func anySeries(page map[string]float64, begin string) bool {
 func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := e.Doctor(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Doctor(t.Context(), &out))
 	_, after, found := strings.Cut(out.String(), "\n"+name+" ")
 	section, _, _ := strings.Cut(after, "\n\n")
 	lacks := fmt.Sprintf("lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
@@ -184,25 +182,16 @@ func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 
 func openWithheld(t *testing.T, name string, apply func(*collector.Host)) *Exporter {
 	t.Helper()
-	host, err := hosts.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(host.GPU.Close)
+	host := openRecorded(t, name)
 	apply(&host)
-	e, err := New(host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := exporterOf(t, host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
 	return e
 }
 
 func flatPage(t *testing.T, e *Exporter) map[string]float64 {
 	t.Helper()
 	scrape, err := e.runner.Scrape(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	flat := map[string]float64{}
 	for family, series := range pageSeries(t, scrape) {
 		for labels, value := range series {

@@ -2,7 +2,6 @@ package exporter
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,12 +23,9 @@ func TestAReplayedMachineIsWhole(t *testing.T) {
 	eachHost(t, func(t *testing.T, name string) {
 		file := filepath.Join("hosts", name+".txtar")
 		page := runHere(t, "--once", "--gpu.pcie", "--replay", file)
-		golden, err := os.ReadFile(filepath.Join("testdata", name+".prom"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(normalise([]byte(page))); got != string(golden) {
-			t.Errorf("%s", firstDifference(got, string(golden)))
+		golden := readText(t, filepath.Join("testdata", name+".prom"))
+		if got := string(normalise([]byte(page))); got != golden {
+			t.Errorf("%s", firstDifference(got, golden))
 		}
 		mode := "mode REPLAY: "
 		if strings.Contains(page, `uma_exporter_mode{mode="constructed"} 1`) {
@@ -69,11 +65,7 @@ func TestThisMachineRecordedAndReplayed(t *testing.T) {
 	if live := pool.FindString(runHere(t, "--once")); live == "" || pool.FindString(page) != live {
 		t.Errorf("pool %q, live %q", pool.FindString(page), live)
 	}
-	for _, want := range []string{`uma_exporter_mode{mode="replay"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("page lacks %s", want)
-		}
-	}
+	wantIn(t, page, `uma_exporter_mode{mode="replay"} 1`, `uma_collector_state{collector="memory",state="ok"} 1`)
 	if text := runHere(t, "explain", "--replay", file); !strings.Contains(text, "mode REPLAY") || !strings.Contains(text, "Memory pool") {
 		t.Errorf("explain:\n%s", text)
 	}

@@ -46,9 +46,7 @@ func measure(b *testing.B, f func()) cost {
 func processCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
@@ -89,14 +87,10 @@ func BenchmarkScrapeBesideRawNVML(b *testing.B) {
 func liveHandler(b *testing.B) http.Handler {
 	b.Helper()
 	host, err := exporter.LiveHost()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(host.GPU.Close)
 	e, err := exporter.New(host, exporter.Settings{Options: collector.Options{ProcessLimit: 20}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return e.Handler()
 }
 
@@ -125,9 +119,7 @@ func callsOfAPass(b *testing.B) []deviceCall {
 	var calls []deviceCall
 	for line := range bytes.Lines(made) {
 		var call deviceCall
-		if err := json.Unmarshal(line, &call); err != nil {
-			b.Fatal(err)
-		}
+		must(b, json.Unmarshal(line, &call))
 		calls = append(calls, call)
 	}
 	return calls

@@ -26,9 +26,7 @@ import (
 func writeFile(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -36,21 +34,15 @@ func writeFile(t *testing.T, dir, name, text string) string {
 func certificate(t *testing.T, dir string) (certFile, keyFile string, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(text))
@@ -65,16 +57,12 @@ const aliceHash = "$2y$12$1DpfPeqF9HzHJt.EWswy1exHluGfbhnn3yXhR7Xes6m3WJqFg0Wby"
 func status(t *testing.T, client *http.Client, address, password string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if password != "" {
 		request.SetBasicAuth("alice", password)
 	}
 	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -155,19 +143,13 @@ func TestWebConfigurationThatCannotBeUsedIsExitTwo(t *testing.T) {
 func started(t *testing.T, c *exec.Cmd, listeners int) []string {
 	t.Helper()
 	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	lines := bufio.NewReader(stdout)
 	var addresses []string
 	for range listeners {
 		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		address, found := strings.CutPrefix(strings.TrimSpace(line), "serving ")
 		if !found {
 			t.Fatalf("prints %q", line)
@@ -182,19 +164,13 @@ func started(t *testing.T, c *exec.Cmd, listeners int) []string {
 // sockets and the process that they are for in the environment.
 func TestSocketOfSystemdIsServed(t *testing.T) {
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer socket.Close()
 	file, err := socket.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close()
 	path, err := buildCommand()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The shell becomes the exporter, so that the test has its process ID before.
 	c := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, path, "--web.systemd-socket")
 	c.Env = append(os.Environ(), "LISTEN_FDS=1")

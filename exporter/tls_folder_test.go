@@ -16,17 +16,11 @@ import (
 
 func TestAFolderServesTheNamesThatItWasMadeForAndNoOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tls")
-	if err := makeSecureFolder(path, []string{"Spark-1", "spark_2.lan", "10.0.0.7", "fd00::7"}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, makeSecureFolder(path, []string{"Spark-1", "spark_2.lan", "10.0.0.7", "fd00::7"}, time.Now()))
 	pair, err := tls.LoadX509KeyPair(filepath.Join(path, certificateFile), filepath.Join(path, keyFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	certificate, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	trusted := x509.NewCertPool()
 	trusted.AddCert(certificate)
 	for name, good := range map[string]bool{
@@ -48,9 +42,7 @@ func TestAFolderServesTheNamesThatItWasMadeForAndNoOthers(t *testing.T) {
 
 func TestOnlyTheOwnerReadsAFolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tls")
-	if err := makeSecureFolder(path, nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, makeSecureFolder(path, nil, time.Now()))
 	entries, err := os.ReadDir(path)
 	if err != nil || len(entries) != 5 {
 		t.Fatalf("%d files, %v", len(entries), err)
@@ -67,22 +59,16 @@ func TestThePasswordIsInItsOwnFileOnlyAndNewEachTime(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "tls")
-		if err := makeSecureFolder(path, nil, time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, makeSecureFolder(path, nil, time.Now()))
 		text, err := os.ReadFile(filepath.Join(path, passwordFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		password := strings.TrimSpace(string(text))
 		if len(password) < 32 || seen[password] {
 			t.Errorf("%d characters, seen before: %v", len(password), seen[password])
 		}
 		seen[password] = true
 		entries, err := os.ReadDir(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, name := range names(entries) {
 			text, err := os.ReadFile(filepath.Join(path, name))
 			if err != nil || strings.Contains(string(text), password) != (name == passwordFile) {
@@ -95,17 +81,12 @@ func TestThePasswordIsInItsOwnFileOnlyAndNewEachTime(t *testing.T) {
 func TestWhatCannotBeMadeLeavesNothingBehind(t *testing.T) {
 	parent := t.TempDir()
 	there := filepath.Join(parent, "there")
-	if err := makeSecureFolder(there, nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(filepath.Join(there, keyFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, makeSecureFolder(there, nil, time.Now()))
+	before := readText(t, filepath.Join(there, keyFile))
 	if err := makeSecureFolder(there, nil, time.Now()); !errors.Is(err, errSecureThere) {
 		t.Errorf("a folder that is there: %v", err)
 	}
-	if after, err := os.ReadFile(filepath.Join(there, keyFile)); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(filepath.Join(there, keyFile)); err != nil || string(after) != before {
 		t.Errorf("its key is another: %v", err)
 	}
 	for _, name := range []string{"", " ", "a b", "*", "a/b", "-a", "a..b", "http://a", "a:1", "<script>", "a\nb", strings.Repeat("a", 64)} {
@@ -127,21 +108,15 @@ func FuzzNames(f *testing.F) {
 		f.Add(seed)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Fuzz(func(t *testing.T, name string) {
 		signed, err := certify(key, []string{name}, time.Now())
 		if errors.Is(err, errSecureName) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		certificate, err := x509.ParseCertificate(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := certificate.VerifyHostname(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}

@@ -38,9 +38,7 @@ type pool struct {
 func drawnPool(t *testing.T) pool {
 	t.Helper()
 	scrape, err := openHostNamed(t, drawnHost).runner.Scrape(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	memory := accountFor(scrape).Memory
 	p := pool{total: int64(memory.PoolBytes), lines: map[string]int64{}, stat: map[string]int64{}}
 	for _, line := range memory.Lines {
@@ -49,13 +47,9 @@ func drawnPool(t *testing.T) pool {
 	p.memFree = p.lines[metric.LineFree]
 	p.charged, p.held = int64(*memory.Groups[0].ChargedBytes), int64(memory.Groups[0].HeldBytes)
 	archive, err := hosts.Read(drawnHost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	meminfo, err := hostfs.ReadMeminfo(archive.Proc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.available = int64(meminfo["MemAvailable"])
 	p.limit = number(t, archive.Cgroup, drawnScope+"/memory.max")
 	for line := range strings.Lines(content(t, archive.Cgroup, drawnScope+"/memory.stat")) {
@@ -68,18 +62,14 @@ func drawnPool(t *testing.T) pool {
 func content(t *testing.T, files fs.FS, name string) string {
 	t.Helper()
 	data, err := fs.ReadFile(files, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
 func number(t *testing.T, files fs.FS, name string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(strings.TrimSpace(content(t, files, name)), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -195,16 +185,12 @@ func TestTheDrawingOfOnePoolIsOfTheConstructedSpark(t *testing.T) {
 	shapes, err := template.New("unified-memory.svg.tmpl").Funcs(template.FuncMap{
 		"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
 	}).ParseFiles(drawnTemplate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out bytes.Buffer
 	err = shapes.Execute(&out, map[string]any{
 		"Pool": gib(p.total), "Parts": parts, "Rows": rows, "Driver": parts[0],
 		"Kernel": p.drawn(block{after: parts[2].after, bytes: p.total - parts[2].after}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	compareGolden(t, drawing, out.Bytes())
 }

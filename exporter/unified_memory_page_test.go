@@ -3,7 +3,6 @@ package exporter
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,12 +19,9 @@ const (
 // TestThePageOnUnifiedMemoryShowsTheConstructedSpark: what the page says that explain prints is what it prints of that
 // host, up to what it does not know.
 func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
-	golden, err := os.ReadFile(filepath.Join("testdata", drawnHost+".explain.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, _, _ := strings.Cut(string(golden), "\n\nNot known")
-	_, shown, found := strings.Cut(pageText(t, unifiedMemoryPage), "```text\n")
+	golden := readText(t, filepath.Join("testdata", drawnHost+".explain.txt"))
+	want, _, _ := strings.Cut(golden, "\n\nNot known")
+	_, shown, found := strings.Cut(readText(t, unifiedMemoryPage), "```text\n")
 	shown, _, _ = strings.Cut(shown, "\n```")
 	if !found || shown != want {
 		t.Errorf("the page shows\n%s\nwhere explain prints\n%s", shown, want)
@@ -36,40 +32,32 @@ func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
 func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	p := drawnPool(t)
 	gpu, unattributed := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
-	page := strings.Join(strings.Fields(pageText(t, unifiedMemoryPage)), " ")
-	for _, says := range []string{
-		gib(gpu) + " that the driver names, " + gib(p.total-gpu-unattributed) + " that the kernel names (free and managed memory included), " + gib(unattributed) + " that nobody does",
-		"| `docker stats` | " + gib(p.dockerStats()) + " GiB | what is charged (" + gib(p.charged) + " GiB) less idle page cache. Of " + gib(p.held) + " GiB by the GPU: nothing |",
-		"| `free`, used | " + gib(p.used()) + " GiB |",
-		"| `free`, available | " + gib(p.available) + " GiB |",
-		"| `cudaMemGetInfo`, free | " + gib(p.memFree) + " GiB |",
-		gib(p.used()) + " + " + gib(gpu) + " is " + gib(p.used()+gpu) + " GiB, on a machine of " + gib(p.total),
-		gib(p.charged) + " + " + gib(p.held) + " is what that container takes",
-	} {
-		if !strings.Contains(page, says) {
-			t.Errorf("the page does not say %q", says)
-		}
-	}
+	page := strings.Join(strings.Fields(readText(t, unifiedMemoryPage)), " ")
+	wantIn(t, page,
+		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that nobody does",
+		"| `docker stats` | "+gib(p.dockerStats())+" GiB | what is charged ("+gib(p.charged)+" GiB) less idle page cache. Of "+gib(p.held)+" GiB by the GPU: nothing |",
+		"| `free`, used | "+gib(p.used())+" GiB |",
+		"| `free`, available | "+gib(p.available)+" GiB |",
+		"| `cudaMemGetInfo`, free | "+gib(p.memFree)+" GiB |",
+		gib(p.used())+" + "+gib(gpu)+" is "+gib(p.used()+gpu)+" GiB, on a machine of "+gib(p.total),
+		gib(p.charged)+" + "+gib(p.held)+" is what that container takes",
+	)
 }
 
 // TestTheQuestionsNameTheBoundsOfTheAlerts: a bound that is changed is changed there too.
 func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
 	bounds, pool := metric.AlertThresholds(), drawnPool(t).total
-	page := strings.Join(strings.Fields(pageText(t, questionsPage)), " ")
+	page := strings.Join(strings.Fields(readText(t, questionsPage)), " ")
 	share := func(f metric.Floor) string { return metric.Decimal(f.Share*100) + " %" }
 	if bounds.AvailableWarning.Share*float64(pool) > bounds.AvailableWarning.Bytes {
 		t.Error("on a Spark it is not the share that bounds")
 	}
-	for _, says := range []string{
-		"MemoryAvailableLow tells below " + share(bounds.AvailableWarning) + " of the pool (" + fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30)) +
-			" GiB of " + gib(pool) + ") and again below " + share(bounds.AvailableCritical),
-		"MemFreeLowWhileLoading below " + metric.BinaryBytes(bounds.FreeWhileLoadingBytes) + " of MemFree",
-		"MemoryFragmented tells below " + metric.BinaryBytes(bounds.FragmentedBytes) + " in blocks of 2 MiB",
-	} {
-		if !strings.Contains(page, says) {
-			t.Errorf("the page does not say %q", says)
-		}
-	}
+	wantIn(t, page,
+		"MemoryAvailableLow tells below "+share(bounds.AvailableWarning)+" of the pool ("+fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30))+
+			" GiB of "+gib(pool)+") and again below "+share(bounds.AvailableCritical),
+		"MemFreeLowWhileLoading below "+metric.BinaryBytes(bounds.FreeWhileLoadingBytes)+" of MemFree",
+		"MemoryFragmented tells below "+metric.BinaryBytes(bounds.FragmentedBytes)+" in blocks of 2 MiB",
+	)
 }
 
 var (
@@ -86,9 +74,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 		series[d.Def().Name] = true
 	}
 	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true} // of Docker, of vLLM
 	for _, command := range line.app.Model().Commands {
 		for _, f := range command.Flags {
@@ -98,10 +84,10 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	for _, f := range line.app.Model().Flags {
 		flags["--"+f.Name] = true
 	}
-	runbooks := pageText(t, "../alerts/runbooks.md")
+	runbooks := readText(t, "../alerts/runbooks.md")
 	named := 0
 	for _, page := range []string{unifiedMemoryPage, questionsPage} {
-		text := pageText(t, page)
+		text := readText(t, page)
 		prose := fencedBlock.ReplaceAllString(text, "")
 		for _, span := range codeSpan.FindAllStringSubmatch(prose, -1) {
 			for word := range strings.FieldsSeq(span[1]) {
@@ -124,13 +110,4 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	if named < 20 {
 		t.Errorf("%d names were found", named)
 	}
-}
-
-func pageText(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

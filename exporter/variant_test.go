@@ -49,9 +49,7 @@ func variants() []variant {
 func (v variant) start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := buildCommand()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := os.Chmod(commandDir, 0o755); err != nil { // or another user cannot start what is in it
 		t.Fatal(err)
 	}
@@ -83,14 +81,10 @@ func procElsewhere(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, place := range []string{dir, filepath.Dir(dir)} {
-		if err := os.Chmod(place, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(place, 0o755))
 	}
 	path := filepath.Join(dir, "proc")
-	if err := os.Symlink("/proc", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/proc", path))
 	return path
 }
 
@@ -100,20 +94,12 @@ func startNeighbour(t *testing.T) (comm string) {
 	comm = "uma-neighbour"
 	path := filepath.Join(t.TempDir(), comm)
 	sleep, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program, err := os.ReadFile(sleep)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(path, program, 0o700))
 	c := exec.CommandContext(t.Context(), path, "600")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 	return comm
 }
@@ -175,9 +161,7 @@ func TestFilesStartTheExporterAsTheVariantsDo(t *testing.T) {
 		"../compose/privileged.yaml": {"cap_drop: !override [ALL]\n", "cap_add: [SYS_PTRACE, DAC_READ_SEARCH]\n", "user: \"0:0\"\n", "no-new-privileges:true"},
 	} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, line := range lines {
 			if !strings.Contains(string(text), line) {
 				t.Errorf("%s lacks %q", file, line)
