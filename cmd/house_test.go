@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
 	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/executor", "loadgen/openai", "loadgen/rank", "loadgen/rundir", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
-	"loadgen/sweep":             {"loadgen/openai", "loadgen/render", "loadgen/summary"},
+	"loadgen/sweep":             {"cmd/terminal", "loadgen/openai", "loadgen/render", "loadgen/summary", "loadgen/workload"},
 	"loadgen":                   {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/hosts", "loadgen/importer", "loadgen/merge", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/rank", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/sweep", "loadgen/telemetry", "loadgen/workload"},
 	"dashboards/grafana":        {},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr"},

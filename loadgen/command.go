@@ -21,6 +21,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // Exit codes.
@@ -121,7 +122,7 @@ type commandLine struct {
 	args      []string
 	settings  *settings
 	sweepRun  *settings // of each run of sweep
-	sweepOver *sweepSettings
+	sweepOver *sweep.Settings
 	record    recordLine
 	verbs     []verb
 
@@ -138,7 +139,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.settings = runFlags(l.run)
 
 	l.sweep = l.app.Command("sweep", sweepHelp)
-	l.sweepOver = sweepFlags(l.sweep)
+	l.sweepOver = sweep.Flags(l.sweep)
 	l.sweepRun = runFlags(l.sweep)
 
 	l.record = recordFlags(l.app)

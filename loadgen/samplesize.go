@@ -40,12 +40,12 @@ type powerLine struct {
 func powerVerb(campaign *kingpin.CmdClause) verb {
 	l := &powerLine{}
 	clause := campaign.Command("power", powerHelp)
-	share := percentWithin(1e-4, 0.9999)
-	terminal.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, percentWithin(1e-4, 10)).PlaceHolder("1.5%")
+	share := terminal.ShareWithin(1e-4, 0.9999)
+	terminal.Flag(clause, "cv", "How much runs of one arm differ: their standard deviation as a share of their mean.", "", &l.cv, terminal.ShareWithin(1e-4, 10)).PlaceHolder("1.5%")
 	terminal.Flag(clause, "margin", "Within which two arms are as good as equal.", "2%", &l.margin, share)
-	terminal.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, percentWithin(1e-4, 10)).PlaceHolder("2%")
+	terminal.Flag(clause, "difference", "What shall be found if it is there; as much as --margin, if not given.", "", &l.difference, terminal.ShareWithin(1e-4, 10)).PlaceHolder("2%")
 	terminal.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
-	terminal.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, percentWithin(1e-4, 0.5))
+	terminal.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, terminal.ShareWithin(1e-4, 0.5))
 	terminal.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, terminal.Text, terminal.AsGiven).PlaceHolder("DIR")
 	terminal.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
 	terminal.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, terminal.Text).PlaceHolder("LABEL")

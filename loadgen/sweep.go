@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -20,6 +21,36 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/workload"
 )
+
+const sweepHelp = `Measure a server at several loads, or find its limit.
+
+  uma-load sweep --url http://127.0.0.1:8000 --over concurrency=1..64x2
+  uma-load sweep --url http://127.0.0.1:8000 --over rate=0.5..32 \
+      --search slo --slo ttft=500ms,tpot=50ms
+  uma-load sweep --url http://127.0.0.1:8000 --over rate=0.5..32 \
+      --search saturation
+
+One run for each point, side by side in one folder, with a table and curves over load. All flags of run apply to every point; --run-id and --label name and mark the sweep.
+
+Exit codes: 1 if it was interrupted or a run failed; 3 if a run is INVALID, or one that tells nothing ended a search; 4 if no load keeps --slo. What was measured is in the folder in any case.`
+
+// given returns the flags on the command line, in order.
+func (l *commandLine) given() ([]sweep.Flag, error) {
+	context, err := l.app.ParseContext(l.args)
+	if err != nil {
+		return nil, err
+	}
+	var given []sweep.Flag
+	for _, element := range context.Elements {
+		if clause, is := element.Clause.(*kingpin.FlagClause); is && element.Value != nil {
+			given = append(given, sweep.Flag{Name: clause.Model().Name, Value: *element.Value})
+		}
+	}
+	return given, nil
+}
+
+// arguments returns flags as arguments of a run's command line.
+func (l *commandLine) arguments(flags []sweep.Flag) []string { return argumentsOf(l.run, flags) }
 
 // sweeper makes the runs of a sweep. Each run has its own command line, and its manifest records that line, so that it
 // can be repeated.
@@ -67,7 +98,7 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	if run.Repeating() {
 		return nil, errors.New("--repeat-of: it is of one run, and a sweep makes several; give it to uma-load run for each of them")
 	}
-	plan, err := line.sweepOver.plan(run)
+	plan, err := line.sweepOver.Plan(run.Seed, len(run.SLO) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +151,7 @@ func (s *settings) readsFiles() bool {
 
 // point returns the command line of a run.
 func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
-	flags, err := pointFlags(s.given, s.plan.Over, t.Value)
+	flags, err := sweep.PointFlags(s.given, s.plan.Over, t.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -389,7 +389,7 @@ func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flags, err := pointFlags(c.given, over, points[0])
+		flags, err := sweep.PointFlags(c.given, over, points[0])
 		if got := newCommandLine(&bytes.Buffer{}).arguments(flags); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s=%s with %v: %q (%v), want %q", c.over, c.value, c.given, got, err, c.want)
 		}

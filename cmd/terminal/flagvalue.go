@@ -109,6 +109,21 @@ func Share(s string) (float64, error) {
 	return f, err
 }
 
+// ShareWithin returns a parser for a share, written as 10% or 0.1.
+func ShareWithin(least, most float64) func(string) (float64, error) {
+	return func(s string) (float64, error) {
+		text, percent := strings.CutSuffix(s, "%")
+		v, err := strconv.ParseFloat(text, 64)
+		if percent {
+			v /= 100
+		}
+		if err != nil || !(v >= least && v <= most) {
+			return 0, fmt.Errorf("%q is not between %g%% and %g%%", s, 100*least, 100*most)
+		}
+		return v, nil
+	}
+}
+
 // Positive accepts numbers above 0.
 func Positive(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)

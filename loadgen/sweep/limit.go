@@ -30,8 +30,8 @@ const leastGain = 0.1
 // failing is the share of failed requests at which a server is no longer serving its load.
 const failing = 0.1
 
-// NewSearch returns a search for a limit on the load of --over.
-func NewSearch(kind Kind, over Over, tolerance float64) (Search, error) {
+// newSearch returns a search for a limit on the load of --over.
+func newSearch(kind Kind, over Over, tolerance float64) (Search, error) {
 	low, high, err := over.Ends()
 	if err != nil {
 		return Search{}, err

@@ -77,7 +77,7 @@ func TestASearchLooksBetweenTwoEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewSearch(ForSLO, o, 0.1); err == nil {
+		if _, err := newSearch(ForSLO, o, 0.1); err == nil {
 			t.Errorf("a search looks between %s", text)
 		}
 	}

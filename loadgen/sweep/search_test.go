@@ -57,7 +57,7 @@ func looking(t *testing.T, kind Kind, over string, tolerance float64) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSearch(kind, o, tolerance)
+	s, err := newSearch(kind, o, tolerance)
 	if err != nil {
 		t.Fatal(err)
 	}

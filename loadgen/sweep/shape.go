@@ -20,8 +20,8 @@ const (
 	shapeIterations = 100
 )
 
-// ShapePause is how long a machine cools down between two shapes.
-const ShapePause = 30 * time.Second
+// shapePause is how long a machine cools down between two shapes.
+const shapePause = 30 * time.Second
 
 // allShapes returns T1 to T6, the shapes of the comparisons of native and container runs on unified-memory machines:
 // the first three grow in length, the others in batch size.

@@ -32,7 +32,7 @@ func listed(t *testing.T, over string) Plan {
 func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := listed(t, "shape=T6,T1..T3")
-		p.Pause = ShapePause
+		p.Pause = shapePause
 		began := time.Now()
 		var at []string
 		kept := 0
@@ -49,7 +49,7 @@ func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
 				t.Errorf("run %d is number %d, repeat %d", i+1, trial.Number, trial.Repeat)
 			}
 		}
-		if time.Since(began) != 4*time.Minute+3*ShapePause {
+		if time.Since(began) != 4*time.Minute+3*shapePause {
 			t.Errorf("it took %s", time.Since(began))
 		}
 	})
