@@ -166,7 +166,7 @@ func (l *reportLine) run(stdout, stderr io.Writer) error {
 func (l *reportLine) openRun(path string) (summary.Run, error) {
 	read := summary.Read
 	if l.recompute {
-		read = summary.Recompute
+		read = summary.Compute
 	}
 	return read(path)
 }

@@ -194,27 +194,16 @@ func lines(path string) iter.Seq2[[]byte, error] {
 		defer file.Close()
 		reader := bufio.NewReaderSize(file, 64<<10)
 		for {
-			text, err := line(reader)
+			text, err := runfile.ReadLine(reader, nil, maxLineBytes)
 			if errors.Is(err, io.EOF) {
 				return
+			}
+			if err != nil {
+				err = fmt.Errorf("a line: %w", err)
 			}
 			if !yield(text, err) || err != nil {
 				return
 			}
-		}
-	}
-}
-
-func line(reader *bufio.Reader) ([]byte, error) {
-	var text []byte
-	for {
-		part, err := reader.ReadSlice('\n')
-		text = append(text, part...)
-		if len(text) > maxLineBytes {
-			return nil, fmt.Errorf("a line is longer than %d MiB", maxLineBytes>>20)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, err
 		}
 	}
 }

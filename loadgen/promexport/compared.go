@@ -32,7 +32,7 @@ func ofComparison(name string, c compare.Comparison, saved time.Time) comparison
 	taken := map[string]bool{}
 	for _, stratum := range c.Strata {
 		for _, pair := range stratum.Pairs {
-			of, b := newScope(name, stratum, pair), armFiguresOf(stratum, pair)
+			of := newScope(name, stratum, pair)
 			for _, m := range pair.Metrics {
 				r := newRow(of, m)
 				key := fmt.Sprintf("%q", r.labels())
@@ -42,7 +42,7 @@ func ofComparison(name string, c compare.Comparison, saved time.Time) comparison
 				}
 				taken[key] = true
 				kept.Rows = append(kept.Rows, r)
-				all.row(r, m, b)
+				all.row(r, m, stratum, pair)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package promexport
 
 import (
+	"slices"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 )
@@ -56,7 +58,7 @@ func (r row) labels(more ...string) []string {
 }
 
 // row adds the series of a metric of two arms.
-func (c *collection) row(r row, m compare.Metrics, b armFigures) {
+func (c *collection) row(r row, m compare.Metrics, in compare.Stratum, p compare.Pair) {
 	c.known(&metric.ComparisonRatio, r.Ratio, r.labels()...)
 	c.interval(&metric.ComparisonRatioLower, &metric.ComparisonRatioUpper, m.RatioCI95, r)
 	c.known(&metric.ComparisonDifference, m.Difference, r.labels()...)
@@ -69,13 +71,12 @@ func (c *collection) row(r row, m compare.Metrics, b armFigures) {
 	c.add(&metric.ComparisonVerdict, 1, r.labels(r.Verdict)...)
 	c.known(&metric.ComparisonMean, m.A.Mean, r.labels(r.Baseline)...)
 	c.known(&metric.ComparisonMean, m.B.Mean, r.labels(r.Candidate)...)
-	for _, name := range b.arms {
-		of := figureOfArm{name, m.Name, m.EngineReported}
-		if drift := b.drift[of]; drift.Spearman != nil {
+	for _, name := range []string{p.A, p.B} {
+		if drift := driftIn(in.Arms[name], m); drift.Spearman != nil {
 			c.add(&metric.ComparisonDriftCorrelation, *drift.Spearman, r.labels(shown(name))...)
 			c.state(&metric.ComparisonDriftSignificant, drift.Significant, r.labels(shown(name))...)
 		}
-		if s, tested := b.afterSwitch[of]; tested {
+		if s, tested := afterSwitch(p, name, m); tested {
 			c.state(&metric.ComparisonAfterSwitchStandsOut, s.StandsOut, r.labels(shown(name))...)
 		}
 	}
@@ -89,46 +90,29 @@ func (c *collection) interval(lower, upper *metric.Gauge, i *compare.Interval, r
 	}
 }
 
-// figureOfArm is a metric in an arm, measured or engine-reported.
-type figureOfArm struct {
-	arm, metric string
-	reported    bool
+// driftIn returns the drift of a metric in an arm.
+func driftIn(a compare.Arm, m compare.Metrics) compare.Drift {
+	i := slices.IndexFunc(a.Metrics[:min(len(a.Metrics), mostRows)], func(s compare.Series) bool {
+		return s.Name == m.Name && s.EngineReported == m.EngineReported
+	})
+	if i < 0 {
+		return compare.Drift{}
+	}
+	return a.Metrics[i].Drift
 }
 
-// beside has the figures of two arms other than their difference, where they could be computed.
-type armFigures struct {
-	arms        []string
-	drift       map[figureOfArm]compare.Drift
-	afterSwitch map[figureOfArm]compare.AfterSwitch
-}
-
-func armFiguresOf(s compare.Stratum, p compare.Pair) armFigures {
-	b := armFigures{arms: []string{p.A, p.B}, drift: map[figureOfArm]compare.Drift{}, afterSwitch: map[figureOfArm]compare.AfterSwitch{}}
-	for _, name := range b.arms {
-		series := s.Arms[name].Metrics
-		for _, one := range series[:min(len(series), mostRows)] {
-			b.drift[figureOfArm{name, one.Name, one.EngineReported}] = one.Drift
-		}
+// afterSwitch returns the first runs of an arm after a change of arms; false where they were not tested. They carry the
+// name of a metric only: where a pair has a measured and an engine-reported metric of one name, their source is
+// ambiguous, and they are left out.
+func afterSwitch(p compare.Pair, arm string, m compare.Metrics) (compare.AfterSwitch, bool) {
+	ambiguous := slices.ContainsFunc(p.Metrics, func(other compare.Metrics) bool {
+		return other.Name == m.Name && other.EngineReported != m.EngineReported
+	})
+	i := slices.IndexFunc(p.Order.AfterSwitch, func(s compare.AfterSwitch) bool {
+		return s.Arm == arm && s.Metric == m.Name && (s.P != nil || s.StandsOut)
+	})
+	if ambiguous || i < 0 {
+		return compare.AfterSwitch{}, false
 	}
-	b.first(p)
-	return b
-}
-
-// first adds the figures of the first runs after a change of arms. They carry the name of a metric only: where a pair
-// has a measured and an engine-reported metric of one name, their source is ambiguous, and they are left out.
-func (b armFigures) first(p compare.Pair) {
-	measured, reported := map[string]bool{}, map[string]bool{}
-	for _, m := range p.Metrics {
-		if m.EngineReported {
-			reported[m.Name] = true
-		} else {
-			measured[m.Name] = true
-		}
-	}
-	for _, s := range p.Order.AfterSwitch {
-		tested := s.P != nil || s.StandsOut
-		if tested && measured[s.Metric] != reported[s.Metric] {
-			b.afterSwitch[figureOfArm{s.Arm, s.Metric, reported[s.Metric]}] = s
-		}
-	}
+	return p.Order.AfterSwitch[i], true
 }

@@ -3,6 +3,7 @@
 package runfile
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -29,4 +30,20 @@ func Open(path string) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// ReadLine appends the next line of a file, with its newline, to the text. A last line without a newline comes with
+// io.EOF; a line of more than most bytes is an error.
+func ReadLine(lines *bufio.Reader, text []byte, most int) ([]byte, error) {
+	before := len(text)
+	for {
+		part, err := lines.ReadSlice('\n')
+		text = append(text, part...)
+		if len(text)-before > most {
+			return text, fmt.Errorf("longer than %d MiB", most>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, err
+		}
+	}
 }

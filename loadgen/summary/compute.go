@@ -23,10 +23,14 @@ var (
 )
 
 // Compute computes the summary of a run from the other files of its folder. A run that was killed ends with its last
-// written record or sample, and is invalid. Its errors begin with the folder.
+// written record or sample, and is invalid; the share of a rank is refused. Its errors begin with the folder.
 func Compute(path string) (Run, error) {
 	r := Run{Folder: rundir.Folder(path)}
-	if err := r.compute(); err != nil {
+	err := r.compute()
+	if err == nil && r.isShare() {
+		err = ErrShare
+	}
+	if err != nil {
 		return Run{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil

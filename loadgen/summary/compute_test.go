@@ -78,7 +78,7 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 		"a bad objective":      {func(m *rundir.Manifest) { m.Judging.SLO = "nonsense" }, nil, "--slo"},
 	} {
 		dir := killed(t, c.change)
-		_, err := Recompute(dir)
+		_, err := Compute(dir)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), dir+": ") || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -87,7 +87,7 @@ func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
 	if err := os.Remove(rundir.Folder(dir).Path(rundir.RequestsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Recompute(dir); !errors.Is(err, ErrNotBegun) {
+	if _, err := Compute(dir); !errors.Is(err, ErrNotBegun) {
 		t.Errorf("without requests: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestADamagedFileIsNamed(t *testing.T) {
 		if err := os.WriteFile(rundir.Folder(dir).Path(file), []byte("{}}\nnonsense\n{}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Recompute(dir); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := Compute(dir); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -119,7 +119,7 @@ func batches(lines *bufio.Reader) iter.Seq[*batch] {
 			b := &batch{first: number, text: make([]byte, 0, batchBytes+batchBytes/8), decoded: make(chan struct{})}
 			whole := 0 // bytes of whole lines
 			for err == nil && len(b.text) < batchBytes {
-				if b.text, err = readLine(lines, b.text); err == nil {
+				if b.text, err = runfile.ReadLine(lines, b.text, maxRecordBytes); err == nil {
 					whole = len(b.text)
 					b.ends = append(b.ends, whole)
 					number++
@@ -133,21 +133,6 @@ func batches(lines *bufio.Reader) iter.Seq[*batch] {
 			if !yield(b) {
 				return
 			}
-		}
-	}
-}
-
-// readLine appends a line to the text. The error is io.EOF for a last line without a newline.
-func readLine(lines *bufio.Reader, text []byte) ([]byte, error) {
-	before := len(text)
-	for {
-		part, err := lines.ReadSlice('\n')
-		text = append(text, part...)
-		if len(text)-before > maxRecordBytes {
-			return text, fmt.Errorf("longer than %d MiB", maxRecordBytes>>20)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, err
 		}
 	}
 }

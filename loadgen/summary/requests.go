@@ -1,7 +1,5 @@
 package summary
 
-import "github.com/umascope/umascope/loadgen/openai"
-
 // Requests holds the data of the charts about the requests of a run.
 type Requests struct {
 	total *aggregate // of the measured phases
@@ -21,12 +19,6 @@ func (r *Requests) EachChunkGap(visit func(value, count int64)) { r.total.chunkG
 
 // Quantity returns a figure of one request; absent if it has none.
 type Quantity func(sample) int64
-
-// TTFT returns the quantity time to first token.
-func TTFT(from openai.Origin) Quantity { return ttft(from) }
-
-// E2E returns the quantity duration of a request.
-func E2E(from openai.Origin) Quantity { return e2e(from) }
 
 // TPOT returns the quantity time per output token.
 func TPOT() Quantity { return tpot }

@@ -53,7 +53,7 @@ const lagP99Minimum = 3
 
 // judgeClientLag uses p99 for any number of requests: too much caution is right here.
 func judgeClientLag(e grounds, limit float64) verdict {
-	lag, first := e.total.sent.values(clientLag), e.total.sent.values(ttft(openai.FromSend))
+	lag, first := e.total.sent.values(clientLag), e.total.sent.values(TTFT(openai.FromSend))
 	if len(lag) == 0 {
 		return verdict{}
 	}

@@ -82,13 +82,19 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		CodeCounterReset: shown(testrun.Page{Per: func(at float64) string {
 			return fmt.Sprintf("uma_gpu_energy_joules_total{uuid=\"GPU-2\"} %g\n", max(8-at, at-8))
 		}}),
-		CodeForeignGPUProcess: shown(testrun.Page{Extra: "uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"2\",comm=\"python\",cgroup=\"/user\"} 3e8\n"}),
-		CodePowerDeliveryFault: shown(testrun.Page{
-			Extra: "CLOCK{uuid=\"GPU-1\"} 8e8\nPOWER{uuid=\"GPU-1\"} 9\nBUSY{uuid=\"GPU-1\"} 0.9\n",
-			Replace: strings.NewReplacer("uma_gpu_sm_clock_hertz", "healthy", "CLOCK", "uma_gpu_sm_clock_hertz",
-				"uma_gpu_power_watts", "healthy", "POWER", "uma_gpu_power_watts",
-				"uma_gpu_utilization_ratio", "healthy", "BUSY", "uma_gpu_utilization_ratio"),
-		}),
+		CodeForeignGPUProcess:  shown(testrun.Page{Extra: "uma_gpu_process_memory_bytes{uuid=\"GPU-1\",pid=\"2\",comm=\"python\",cgroup=\"/user\"} 3e8\n"}),
+		CodePowerDeliveryFault: shown(powerFault("NVIDIA GB10")),
+	}
+}
+
+// powerFault is the page of a machine whose GPU is busy and has too little power.
+func powerFault(product string) testrun.Page {
+	return testrun.Page{
+		Extra: "CLOCK{uuid=\"GPU-1\"} 8e8\nPOWER{uuid=\"GPU-1\"} 9\nBUSY{uuid=\"GPU-1\"} 0.9\n",
+		Replace: strings.NewReplacer("NVIDIA GB10", product,
+			"uma_gpu_sm_clock_hertz", "healthy", "CLOCK", "uma_gpu_sm_clock_hertz",
+			"uma_gpu_power_watts", "healthy", "POWER", "uma_gpu_power_watts",
+			"uma_gpu_utilization_ratio", "healthy", "BUSY", "uma_gpu_utilization_ratio"),
 	}
 }
 

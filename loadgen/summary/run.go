@@ -47,16 +47,7 @@ func Read(path string) (Run, error) {
 	if !errors.Is(err, ErrUnfinished) {
 		return r, err
 	}
-	return Recompute(path)
-}
-
-// Recompute is Compute for callers that need a whole run: it refuses the share of a rank.
-func Recompute(path string) (Run, error) {
-	r, err := Compute(path)
-	if err == nil && r.isShare() {
-		err = fmt.Errorf("%s: %w", path, ErrShare)
-	}
-	return r, err
+	return Compute(path)
 }
 
 // Write computes the summary of a run and writes it into its folder.

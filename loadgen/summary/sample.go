@@ -64,8 +64,8 @@ func count(tokens *int) int64 {
 	return int64(*tokens)
 }
 
-// The latencies of a request, by the definitions of openai.Record.
-func ttft(from openai.Origin) Quantity {
+// TTFT returns the quantity time to first token, E2E the duration of a request, by the definitions of openai.Record.
+func TTFT(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.firstNS) }
 }
 
@@ -73,7 +73,7 @@ func ttfo(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.visibleNS) }
 }
 
-func e2e(from openai.Origin) Quantity {
+func E2E(from openai.Origin) Quantity {
 	return func(s sample) int64 { return since(s.start(from), s.lastNS) }
 }
 
@@ -156,7 +156,7 @@ func (l samples) latency() Latency {
 		return &c
 	}
 	return Latency{
-		TTFT: both(ttft), TTFO: both(ttfo), E2E: both(e2e), TPOT: sendOnly(l.distribution(tpot, 1e9)),
+		TTFT: both(TTFT), TTFO: both(ttfo), E2E: both(E2E), TPOT: sendOnly(l.distribution(tpot, 1e9)),
 		QueueDelay: l.distribution(queueDelay, 1e9), ClientLag: l.distribution(clientLag, 1e9),
 	}
 }

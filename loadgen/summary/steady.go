@@ -39,7 +39,7 @@ func (a *aggregate) steadyState() *SteadyState {
 	duration := seconds(w.toNS - w.fromNS)
 	s := SteadyState{Start: seconds(w.fromNS), End: seconds(w.toNS), InFlight: w.level}
 	within := a.sent.dispatchedIn(w)
-	s.Latency, s.Requests = within.latency(), len(within.values(e2e(openai.FromSend)))
+	s.Latency, s.Requests = within.latency(), len(within.values(E2E(openai.FromSend)))
 	served := a.sent.servedIn(w)
 	s.Throughput = Throughput{DurationSeconds: &duration, RequestsPerSecond: rate(served.requests, w.toNS-w.fromNS)}
 	if served.inputKnown {

@@ -224,42 +224,6 @@ func TestASLOThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheSummaryIsTheContractsJSON(t *testing.T) {
-	in := input(t)
-	in.WorkloadSHA256, in.BootID = "abc", "boot"
-	text, err := json.Marshal(summarize(t, in, testrun.Steady(12)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s map[string]any
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range []string{"schema", "run", "scenario", "labels", "model", "workload_sha256", "boot_id", "valid",
-		"invalid_reasons", "warnings", "checked", "requests", "throughput", "latency", "signals", "phases"} {
-		if _, ok := s[key]; !ok {
-			t.Errorf("no %s", key)
-		}
-	}
-	for _, key := range []string{"goodput", "memory", "thermal", "energy", "machines"} {
-		if _, ok := s[key]; ok {
-			t.Errorf("%s is there although it was not observed", key)
-		}
-	}
-	ttft := s["latency"].(map[string]any)["ttft"].(map[string]any)["send"].(map[string]any)
-	for _, key := range []string{"n", "mean", "sd", "min", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "max"} {
-		if _, ok := ttft[key]; !ok {
-			t.Errorf("ttft has no %s", key)
-		}
-	}
-	if ttft["p99"] != nil || ttft["p50"] == nil {
-		t.Errorf("12 requests gave p50 %v and p99 %v", ttft["p50"], ttft["p99"])
-	}
-	if string(text) == "" || !strings.Contains(string(text), `"invalid_reasons":[]`) {
-		t.Errorf("a valid run has an empty list of reasons: %s", text)
-	}
-}
-
 func writeLines(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "requests.jsonl")

@@ -97,14 +97,6 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 	}
 }
 
-func TestModelReasonsAreWhatTheRunFound(t *testing.T) {
-	in := input(t)
-	in.Judging.Model.Mismatch, in.Judging.Model.Changed = "b answered, a was asked for", "b at the end"
-	if got := codes(summarize(t, in, testrun.Steady(3)...)); !slices.Equal(got, []Code{CodeModelMismatch, CodeModelChanged}) {
-		t.Errorf("reasons %v", got)
-	}
-}
-
 func TestCheckedListsOnlyWhatWasChecked(t *testing.T) {
 	in := input(t)
 	if got := summarize(t, in, testrun.Steady(3)...).Checked; !slices.Equal(got, []string{"client", "errors", "model", "stream", "plan"}) {
@@ -127,43 +119,21 @@ func TestValidityByTelemetry(t *testing.T) {
 	if !s.Valid || !slices.Equal(s.Checked, all) {
 		t.Errorf("a healthy machine: %v, checked %v", s.InvalidReasons, s.Checked)
 	}
-	for name, test := range map[string]struct {
-		extra string
-		want  Code
-	}{
-		"thermal throttling":   {`uma_gpu_clock_event_seconds_total{uuid="GPU-1",reason="hw_slowdown"} AT`, CodeThermalThrottle},
-		"swapped in":           {`uma_vmstat_swapped_in_bytes_total{x="1"} MUCH`, CodeSwapIn},
-		"a counter went back":  {`uma_gpu_energy_joules_total{uuid="GPU-2"} BACK`, CodeCounterReset},
-		"software power cap":   {`uma_gpu_clock_event_seconds_total{uuid="GPU-2",reason="sw_power_cap"} AT`, ""},
-		"other counters reset": {`uma_nvme_read_bytes_total{device="nvme0n1"} BACK`, ""},
+	for name, extra := range map[string]string{ // what breaks a rule is in rules_test.go
+		"software power cap":   `uma_gpu_clock_event_seconds_total{uuid="GPU-2",reason="sw_power_cap"} AT`,
+		"other counters reset": `uma_nvme_read_bytes_total{device="nvme0n1"} BACK`,
 	} {
 		page := testrun.Page{Mode: "live", Rest: testrun.Rest, Per: func(at float64) string {
-			return strings.NewReplacer("AT", fmt.Sprint(at), "MUCH", fmt.Sprint(at*(10<<20)), "BACK", fmt.Sprint(math.Abs(8-at))).Replace(test.extra) + "\n"
+			return strings.NewReplacer("AT", fmt.Sprint(at), "BACK", fmt.Sprint(math.Abs(8-at))).Replace(extra) + "\n"
 		}}
-		var want []Code
-		if test.want != "" {
-			want = []Code{test.want}
-		}
-		if got := codes(summarize(t, machine(t, page), testrun.Steady(40)...)); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", name, got, want)
+		if s := summarize(t, machine(t, page), testrun.Steady(40)...); !s.Valid {
+			t.Errorf("%s: %v", name, s.InvalidReasons)
 		}
 	}
 }
 
-func TestAPowerDeliveryFaultIsABusyGB10ThatDoesNotWork(t *testing.T) {
-	fault := func(product string) testrun.Page {
-		return testrun.Page{
-			Extra: "CLOCK{uuid=\"GPU-1\"} 8e8\nPOWER{uuid=\"GPU-1\"} 9\nBUSY{uuid=\"GPU-1\"} 0.9\n",
-			Replace: strings.NewReplacer("NVIDIA GB10", product,
-				"uma_gpu_sm_clock_hertz", "healthy", "CLOCK", "uma_gpu_sm_clock_hertz",
-				"uma_gpu_power_watts", "healthy", "POWER", "uma_gpu_power_watts",
-				"uma_gpu_utilization_ratio", "healthy", "BUSY", "uma_gpu_utilization_ratio"),
-		}
-	}
-	if got := codes(summarize(t, machine(t, fault("NVIDIA GB10")), testrun.Steady(40)...)); !slices.Equal(got, []Code{CodePowerDeliveryFault}) {
-		t.Errorf("reasons %v", got)
-	}
-	s := summarize(t, machine(t, fault("NVIDIA H200")), testrun.Steady(40)...)
+func TestAPowerDeliveryFaultIsOfAGB10Only(t *testing.T) {
+	s := summarize(t, machine(t, powerFault("NVIDIA H200")), testrun.Steady(40)...)
 	if !s.Valid || slices.Contains(s.Checked, "power") {
 		t.Errorf("another GPU: %v, checked %v", s.InvalidReasons, s.Checked)
 	}

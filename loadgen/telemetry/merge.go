@@ -239,7 +239,7 @@ func (p *partLines) close() { _ = p.file.Close() } // it was only read
 
 // readHeader selects the sources of the part that are kept.
 func (p *partLines) readHeader(m *merger, number int) error {
-	text, err := readLine(p.lines, nil)
+	text, err := runfile.ReadLine(p.lines, nil, maxLineBytes)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (p *partLines) readHeader(m *merger, number int) error {
 // read advances to the next kept line. The survey has read the file before and has reported its errors.
 func (p *partLines) read() error {
 	for {
-		text, err := readLine(p.lines, p.buffer[:0])
+		text, err := runfile.ReadLine(p.lines, p.buffer[:0], maxLineBytes)
 		p.buffer = text
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			p.ended = true

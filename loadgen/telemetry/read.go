@@ -51,7 +51,7 @@ func decodeLines(plain io.Reader) (*Log, error) {
 	r := reader{log: &Log{Torn: true}}
 	var buffer []byte
 	for number := 1; ; number++ {
-		text, err := readLine(lines, buffer[:0])
+		text, err := runfile.ReadLine(lines, buffer[:0], maxLineBytes)
 		buffer = text
 		if limited.N == 0 {
 			return nil, fmt.Errorf("more than %d MiB of text", maxLogBytes>>20)
@@ -64,20 +64,6 @@ func decodeLines(plain io.Reader) (*Log, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
-		}
-	}
-}
-
-// readLine appends a line to the buffer.
-func readLine(lines *bufio.Reader, buffer []byte) ([]byte, error) {
-	for {
-		part, err := lines.ReadSlice('\n')
-		buffer = append(buffer, part...)
-		if len(buffer) > maxLineBytes {
-			return buffer, fmt.Errorf("longer than %d bytes", maxLineBytes)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return buffer, err
 		}
 	}
 }

@@ -196,7 +196,7 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if err := os.WriteFile(requests, text[:len(text)-20], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	computed, err := summary.Recompute(string(torn.Folder))
+	computed, err := summary.Compute(string(torn.Folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if err := os.WriteFile(requests, []byte("nonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := summary.Recompute(string(torn.Folder)); err == nil {
+	if _, err := summary.Compute(string(torn.Folder)); err == nil {
 		t.Error("records that cannot be read made a page")
 	}
 }
