@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ type compareLine struct {
 	folders             []string
 	options             compare.Options
 	margins             []margin
-	failOn              string
+	failOn              compare.FailOn
 	asJSON, asCSV, asMD bool
 	html                string
 	save                bool
@@ -63,12 +62,6 @@ func parseMargin(text string) (m margin, err error) {
 	return m, err
 }
 
-// Values of --fail-on.
-const (
-	failOnWorse        = "worse"
-	failOnInconclusive = "inconclusive"
-)
-
 func compareVerb(app *kingpin.Application) verb {
 	l := &compareLine{}
 	clause := app.Command("compare", compareHelp)
@@ -81,7 +74,7 @@ func compareVerb(app *kingpin.Application) verb {
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
 	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
-	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(failOnWorse, failOnInconclusive)).PlaceHolder("worse|inconclusive")
+	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
@@ -217,17 +210,9 @@ func (l *compareLine) keep(c compare.Comparison) (string, error) {
 	return filepath.Join(dir, name), rundir.Folder(dir).WriteJSON(name, c)
 }
 
-// judge applies --fail-on to the verdicts. A verdict that is confounded with time counts as a failure too.
+// judge applies --fail-on to the verdicts.
 func (l *compareLine) judge(c compare.Comparison) error {
-	if l.failOn == "" {
-		return nil
-	}
-	var missed []string
-	for _, s := range c.Strata {
-		for _, name := range c.Arms[1:] {
-			missed = append(missed, l.missed(s, name)...)
-		}
-	}
+	missed := c.Missed(l.failOn)
 	if len(missed) == 0 {
 		return nil
 	}
@@ -236,31 +221,4 @@ func (l *compareLine) judge(c compare.Comparison) error {
 		more = fmt.Sprintf(", and %d more", n)
 	}
 	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
-}
-
-// missed returns the verdicts of an arm in a stratum that --fail-on refuses. A metric that was not compared counts as
-// undecided.
-func (l *compareLine) missed(s compare.Stratum, name string) []string {
-	where := strings.TrimSuffix(name+", "+compare.Cell(s.Within), ", ")
-	decides := l.failOn == failOnInconclusive
-	i := slices.IndexFunc(s.Pairs, func(p compare.Pair) bool { return p.B == name })
-	if i < 0 {
-		if decides {
-			return []string{where + " is not compared: an arm has no valid run"}
-		}
-		return nil
-	}
-	var missed []string
-	primary := false
-	for _, m := range s.Pairs[i].Metrics {
-		primary = primary || m.Primary
-		undecided := m.Verdict == compare.Inconclusive || m.Verdict == compare.Undecided
-		if m.Verdict == compare.Worse || decides && m.Primary && undecided {
-			missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, where, m.Verdict))
-		}
-	}
-	if decides && !primary {
-		missed = append(missed, where+" has no primary metric")
-	}
-	return missed
 }

@@ -122,31 +122,6 @@ func refusedByName(t *testing.T, runs string) {
 	}
 }
 
-// A pipeline that asks for a decision does not pass on what was not compared: an arm whose runs are all
-// invalid, or of which nothing decides.
-func TestWhatIsNotComparedIsNotDecided(t *testing.T) {
-	decided := compare.Pair{A: "a", B: "b", Metrics: []compare.Metrics{{Name: "m", Primary: true, Verdict: compare.Equivalent}}}
-	aside := compare.Pair{A: "a", B: "b", Metrics: []compare.Metrics{{Name: "m", Verdict: compare.Inconclusive}}}
-	in := func(model string, pairs ...compare.Pair) compare.Stratum {
-		return compare.Stratum{Within: map[string]string{"model": model}, Pairs: pairs}
-	}
-	for name, c := range map[string]struct {
-		failOn string
-		strata []compare.Stratum
-		says   string
-	}{
-		"all decided":        {failOnInconclusive, []compare.Stratum{in("x", decided), in("y", decided)}, ""},
-		"an arm is missing":  {failOnInconclusive, []compare.Stratum{in("x", decided), in("y")}, "b, model y is not compared"},
-		"nothing decides":    {failOnInconclusive, []compare.Stratum{in("x", aside), in("y", decided)}, "b, model x has no primary metric"},
-		"none asked for one": {failOnWorse, []compare.Stratum{in("x", aside), in("y")}, ""},
-	} {
-		err := (&compareLine{failOn: c.failOn}).judge(compare.Comparison{Arms: []string{"a", "b"}, Strata: c.strata})
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", name, err, c.says)
-		}
-	}
-}
-
 // Labels come from other machines: they act on no terminal, no table and no spreadsheet.
 func TestLabelsOfOthersAreTextInEveryForm(t *testing.T) {
 	t.Parallel()
