@@ -54,8 +54,8 @@ const archiveHelp = `Write run folders into one .tar.gz.
 
 Folders of sweeps and campaigns go as a whole. The archive is read again and held against the disk before it gets its name; with --delete the folders go then. tar -xzf brings them back.`
 
-// shelfLine holds the flags of the verb runs.
-type shelfLine struct {
+// runsLine holds the flags of the verb runs.
+type runsLine struct {
 	root   string
 	names  []string
 	asJSON bool
@@ -67,7 +67,7 @@ type shelfLine struct {
 
 func runsVerbs(app *kingpin.Application) []verb {
 	runs := app.Command("runs", runsHelp)
-	l := &shelfLine{}
+	l := &runsLine{}
 	root := func(clause *kingpin.CmdClause) *kingpin.CmdClause {
 		terminal.Flag(clause, "runs", "Folder of run folders.", "runs", &l.root, terminal.Text)
 		return clause
@@ -120,7 +120,7 @@ func parseArchive(path string) (string, error) {
 }
 
 // entries returns the runs in the folder, the oldest first.
-func (l *shelfLine) entries() ([]rundir.Entry, error) {
+func (l *runsLine) entries() ([]rundir.Entry, error) {
 	found, err := summary.Find([]string{l.root})
 	if errors.Is(err, summary.ErrNoRun) {
 		return nil, nil
@@ -128,49 +128,11 @@ func (l *shelfLine) entries() ([]rundir.Entry, error) {
 	if err != nil {
 		return nil, usage(fmt.Errorf("--runs: %w", err))
 	}
-	all := make([]rundir.Entry, 0, len(found))
-	for _, o := range summary.OpenAll(found) {
-		e, err := entryOf(o)
-		if err == nil {
-			err = e.Measure(l.root, time.Now())
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return rundir.SortByStart(all), nil
-}
-
-// entryOf returns the entry of a run folder.
-func entryOf(o summary.Opened) (rundir.Entry, error) {
-	e := rundir.Entry{Run: filepath.Base(o.Path), Path: o.Path, State: rundir.EntryFinished}
-	m, s := o.Run.Manifest, o.Run.Summary
-	switch {
-	case o.Err == nil:
-		e.Valid = &s.Valid
-	case errors.Is(o.Err, summary.ErrUnfinished), errors.Is(o.Err, summary.ErrShare):
-		// The manifest can still be read.
-		var err error
-		if m, err = rundir.Folder(o.Path).ReadManifest(); err != nil {
-			return e, err
-		}
-		if m.State == rundir.StateRunning {
-			e.State = rundir.EntryUnfinished
-		}
-	default:
-		e.State, e.Problem = rundir.EntryUnreadable, printable(o.Err.Error())
-		return e, nil
-	}
-	e.Run, e.StartedAt, e.Scenario, e.Arm = m.Run, &m.StartedAt, m.Scenario, m.Labels["arm"]
-	if e.Model = m.Server.Model; e.Model == "" {
-		e.Model = m.Labels["model"]
-	}
-	return e, nil
+	return summary.Entries(l.root, found)
 }
 
 // list carries out runs list.
-func (l *shelfLine) list(stdout io.Writer) error {
+func (l *runsLine) list(stdout io.Writer) error {
 	all, err := l.entries()
 	if err != nil {
 		return err
@@ -182,7 +144,7 @@ func (l *shelfLine) list(stdout io.Writer) error {
 }
 
 // paths returns the folders that were named.
-func (l *shelfLine) paths() ([]string, error) {
+func (l *runsLine) paths() ([]string, error) {
 	var paths []string
 	for _, name := range l.names {
 		path := name
@@ -200,7 +162,7 @@ func (l *shelfLine) paths() ([]string, error) {
 }
 
 // each calls do for each run folder that was named.
-func (l *shelfLine) each(do func(path string) error) error {
+func (l *runsLine) each(do func(path string) error) error {
 	paths, err := l.paths()
 	if err != nil {
 		return err
@@ -217,7 +179,7 @@ func (l *shelfLine) each(do func(path string) error) error {
 }
 
 // prune carries out runs prune.
-func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
+func (l *runsLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.rule.Keep < 0 && l.rule.OlderThan == 0 {
 		return usage(errors.New("runs prune: say which runs go: --keep, --older-than or both"))
 	}
@@ -243,7 +205,7 @@ func (l *shelfLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // archive carries out runs archive.
-func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
+func (l *runsLine) archive(ctx context.Context, stdout io.Writer) error {
 	if err := checkPlace("--to", l.to); err != nil {
 		return usage(err)
 	}
@@ -269,7 +231,7 @@ func (l *shelfLine) archive(ctx context.Context, stdout io.Writer) error {
 
 // ended returns an error unless all runs of a folder have ended.
 func ended(path string) error {
-	of := &shelfLine{root: path}
+	of := &runsLine{root: path}
 	all, err := of.entries()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func listed(t *testing.T, root string) map[string]rundir.Entry {
 	return byRun
 }
 
-// TestARunWritesNothingThatPruneDoesNotKnow: a file that is new is named in package shelf, or runs with it
+// TestARunWritesNothingThatPruneDoesNotKnow: a file that is new is named in package rundir, or runs with it
 // are never pruned.
 func TestARunWritesNothingThatPruneDoesNotKnow(t *testing.T) {
 	t.Parallel()
@@ -134,6 +134,6 @@ func TestRunsRefusesWhatItDoesNotFind(t *testing.T) {
 		}
 	}
 	if code, stdout, _ := invokeVerb(t, "runs", "list", "--runs", filepath.Join(root, "empty")); code != exitDone || !strings.Contains(stdout, "0 runs") {
-		t.Errorf("an empty shelf: exit %d: %s", code, stdout)
+		t.Errorf("an empty folder: exit %d: %s", code, stdout)
 	}
 }
