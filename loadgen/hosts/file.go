@@ -83,7 +83,7 @@ func discovery(targets []Target) []byte {
 	return b.Bytes()
 }
 
-// parseDiscovery reads the output of Discovery, which people may have edited. An entry such as
+// parseDiscovery reads the output of discovery, which people may have edited. An entry such as
 //
 //   - targets: ["192.168.1.20:10420"]
 //     labels: {host: "spark-1"}
@@ -91,7 +91,7 @@ func discovery(targets []Target) []byte {
 // has one target (an address and a port) and no label but host.
 func parseDiscovery(text []byte) ([]Target, error) {
 	var entries []struct {
-		targetsOf []string          `yaml:"targets"`
+		Targets []string          `yaml:"targets"`
 		Labels    map[string]string `yaml:"labels"`
 	}
 	if err := yaml.Unmarshal(text, &entries); err != nil {
@@ -100,12 +100,12 @@ func parseDiscovery(text []byte) ([]Target, error) {
 	var all []Target
 	for i, e := range entries {
 		name := e.Labels["host"]
-		if len(e.targetsOf) != 1 || len(e.Labels) != 1 || !plainName.MatchString(name) {
+		if len(e.Targets) != 1 || len(e.Labels) != 1 || !plainName.MatchString(name) {
 			return nil, fmt.Errorf("entry %d: want one target, and the label host alone", i+1)
 		}
-		at, err := netip.ParseAddrPort(e.targetsOf[0])
+		at, err := netip.ParseAddrPort(e.Targets[0])
 		if err != nil || at.Port() == 0 || at.Addr().Zone() != "" || !at.Addr().IsPrivate() && !at.Addr().IsLinkLocalUnicast() {
-			return nil, fmt.Errorf("entry %d: %+q is not a private address with a port", i+1, e.targetsOf[0])
+			return nil, fmt.Errorf("entry %d: %+q is not a private address with a port", i+1, e.Targets[0])
 		}
 		all = append(all, Target{name, at})
 	}
