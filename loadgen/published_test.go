@@ -66,16 +66,13 @@ func TestPublishedRuns(t *testing.T) {
 
 // pageQuotes holds PUBLISHED.md to what compare prints: its tables and findings are that, word by word.
 func pageQuotes(t *testing.T) {
-	page, err := os.ReadFile("PUBLISHED.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := text(t, "PUBLISHED.md")
 	printed, err := os.ReadFile(filepath.Join(publishedRuns, "comparison.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	quoted := 0
-	for i, block := range strings.Split(string(page), "```text\n") {
+	for i, block := range strings.Split(page, "```text\n") {
 		if i == 0 {
 			continue
 		}

@@ -3,7 +3,6 @@ package loadgen
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +15,9 @@ import (
 // blocks are the code blocks of a language in a page.
 func blocks(t *testing.T, path, language string) []string {
 	t.Helper()
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := text(t, path)
 	var all []string
-	for _, match := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+	for _, match := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(page, -1) {
 		all = append(all, match[1])
 	}
 	return all

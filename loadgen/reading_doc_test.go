@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,11 +99,8 @@ func TestTheExamplesOfThePageOnReadingAreSimulatedAndSaySo(t *testing.T) {
 		t.Fatalf("%d runs: %v", len(runs), err)
 	}
 	for _, path := range runs {
-		sum, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(sum), `"mode":"simulated"`) {
+		sum := text(t, path)
+		if !strings.Contains(sum, `"mode":"simulated"`) {
 			t.Errorf("%s does not say that its machine is simulated", path)
 		}
 	}

@@ -354,11 +354,8 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	results := t.TempDir()
 	stale := filepath.Join(results, "old.json")
-	text, err := os.ReadFile("enginelog/testdata/genai-bench.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	overwrite(t, stale, string(text))
+	content := text(t, "enginelog/testdata/genai-bench.json")
+	overwrite(t, stale, content)
 	yesterday := time.Now().Add(-24 * time.Hour)
 	if err := os.Chtimes(stale, yesterday, yesterday); err != nil {
 		t.Fatal(err)

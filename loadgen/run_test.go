@@ -57,11 +57,8 @@ func expectFolder(t *testing.T, dir string) {
 		t.Errorf("summary %+v", sum)
 	}
 	planned := map[string]rundir.ScheduleLine{}
-	lines, err := os.ReadFile(filepath.Join(dir, rundir.ScheduleFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(lines)) {
+	lines := text(t, filepath.Join(dir, rundir.ScheduleFile))
+	for line := range strings.Lines(lines) {
 		var e rundir.ScheduleLine
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
@@ -123,15 +120,12 @@ func TestOutputsAreKeptOnlyWhenAskedFor(t *testing.T) {
 		t.Errorf("outputs nobody asked for: %v", err)
 	}
 	_, with, _, _ := invoke(t, t.Context(), "--url", url, "--requests=2", "--warmup=0", "--output-tokens=4", "--save-outputs")
-	text, err := os.ReadFile(filepath.Join(with, rundir.OutputsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := text(t, filepath.Join(with, rundir.OutputsFile))
 	hashes := map[string]bool{}
 	for _, r := range records(t, with) {
 		hashes[r.OutputSHA256] = true
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(content) {
 		var o rundir.OutputLine
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatal(err)
@@ -259,11 +253,8 @@ func TestASimulatedEngineIsLabelledInLogManifestSummaryAndReport(t *testing.T) {
 	}
 	texts := map[string]string{"log": stderr, "table": stdout}
 	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = string(text)
+		content := text(t, filepath.Join(dir, name))
+		texts[name] = content
 	}
 	for name, text := range texts {
 		if !strings.Contains(text, "simulated engine") && !strings.Contains(text, "engine is simulated") {

@@ -92,7 +92,7 @@ func discovery(targets []Target) []byte {
 func parseDiscovery(text []byte) ([]Target, error) {
 	var entries []struct {
 		Targets []string          `yaml:"targets"`
-		Labels    map[string]string `yaml:"labels"`
+		Labels  map[string]string `yaml:"labels"`
 	}
 	if err := yaml.Unmarshal(text, &entries); err != nil {
 		return nil, err
