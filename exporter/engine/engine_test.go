@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ func sample(t testing.TB, name string) string {
 
 func translate(t testing.TB, text string) Reading {
 	t.Helper()
-	page, err := ParsePage([]byte(text))
+	page, err := parsePage(context.Background(), []byte(text), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "up 1\n", "process_cpu_seconds_total 5\n", "kvbm_matched_tokens 7\n"} {
-		page, err := ParsePage([]byte(text))
+		page, err := parsePage(context.Background(), []byte(text), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -458,7 +459,7 @@ func TestModelsOfOneSourceAreBounded(t *testing.T) {
 	for i := range maxModels + 1 {
 		fmt.Fprintf(&page, "vllm:num_requests_running{model_name=\"m%d\"} 1\n", i)
 	}
-	parsed, err := ParsePage([]byte(page.String()))
+	parsed, err := parsePage(context.Background(), []byte(page.String()), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestPageIsFetchedFromTheURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, known := got.Value("kvbm_matched_tokens"); !known || value != 117248 {
+	if value, known := only(got, "kvbm_matched_tokens"); !known || value != 117248 {
 		t.Errorf("%v, %v", value, known)
 	}
 }

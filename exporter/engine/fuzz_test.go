@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"path/filepath"
@@ -21,7 +22,7 @@ func FuzzTranslate(f *testing.F) {
 	f.Add("sglang:token_usage{dp_rank=\"0\"} 0.5\nsglang:token_usage{dp_rank=\"1\"} 1e300\nsglang:max_total_num_tokens -1\n")
 	f.Add("vllm:kv_cache_usage_perc 0.5\nvllm:cache_config_info{num_gpu_blocks=\"9\",block_size=\"99999999999999999999\"} 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		page, err := ParsePage([]byte(text))
+		page, err := parsePage(context.Background(), []byte(text), false)
 		if err != nil {
 			return
 		}
@@ -48,7 +49,7 @@ func FuzzTranslate(f *testing.F) {
 
 // essence is a page without what a fuzzer would spend its time on in vain: only the families that are read.
 func essence(f *testing.F, text string) string {
-	page, err := ParsePage([]byte(text))
+	page, err := parsePage(context.Background(), []byte(text), false)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -21,10 +21,7 @@ import (
 // Series are found by their name on the page. A histogram or summary x has x_sum and x_count. Values that are not
 // finite numbers are left out, and so are the series ending in _created that some client libraries add. A duplicate
 // series counts once.
-type Page struct {
-	series     map[string][]Series
-	histograms map[string][]Histogram
-}
+type Page struct{ series map[string][]Series }
 
 // Series is one value.
 type Series struct {
@@ -32,26 +29,8 @@ type Series struct {
 	Value  float64
 }
 
-// Histogram is one distribution.
-type Histogram struct {
-	Labels map[string]string
-	// Count is the number of observed values, Sum their sum.
-	Count, Sum float64
-	// Buckets are in ascending order, without the last, unbounded one.
-	Buckets []Bucket
-}
-
-// Bucket counts the values of at most UpperBound.
-type Bucket struct{ UpperBound, CumulativeCount float64 }
-
 // Label selects the series whose label Name has this value. A label that a series lacks is empty.
 type Label struct{ Name, Value string }
-
-// ParsePage parses a page in the text format:
-//
-//	# TYPE kvbm_matched_tokens counter
-//	kvbm_matched_tokens 117248
-func ParsePage(text []byte) (Page, error) { return parsePage(context.Background(), text, false) }
 
 // Has reports whether the page has a series whose name begins with prefix.
 func (p Page) Has(prefix string) bool {
@@ -95,40 +74,16 @@ func (p Page) Series(name string, match ...Label) []Series {
 	return found
 }
 
-// Value returns the only value that a name has with these labels. It is unknown if there is none or several.
-func (p Page) Value(name string, match ...Label) (value float64, known bool) {
-	found := p.Series(name, match...)
-	if len(found) != 1 {
-		return 0, false
-	}
-	return found[0].Value, true
-}
-
-// Sum adds up the values that a name has with these labels. It is unknown if there is none.
-func (p Page) Sum(name string, match ...Label) (sum float64, known bool) {
-	found := p.Series(name, match...)
-	for _, one := range found {
-		sum += one.Value
-	}
-	return sum, len(found) > 0
-}
-
-// Histograms returns the distributions of a name that have all these labels.
-func (p Page) Histograms(name string, match ...Label) []Histogram {
-	var found []Histogram
-	for _, one := range p.histograms[name] {
-		if matches(one.Labels, match) {
-			found = append(found, one)
-		}
-	}
-	return found
-}
-
 func matches(labels map[string]string, match []Label) bool {
 	return !slices.ContainsFunc(match, func(l Label) bool { return labels[l.Name] != l.Value })
 }
 
-// parsePage parses text that has been bounded and made plain. The parser checks ctx whenever it needs more text, so
+// parsePage parses a page in the text format, or in that of OpenMetrics:
+//
+//	# TYPE kvbm_matched_tokens counter
+//	kvbm_matched_tokens 117248
+//
+// The text has been bounded. The parser checks ctx whenever it needs more text, so
 // that a page cannot keep it busy beyond the deadline.
 func parsePage(ctx context.Context, text []byte, open bool) (Page, error) {
 	plain, err := asTextFormat(text, open)
@@ -140,7 +95,7 @@ func parsePage(ctx context.Context, text []byte, open bool) (Page, error) {
 	if err != nil {
 		return Page{}, fmt.Errorf("no page of metrics: %.200s", err)
 	}
-	page := Page{series: map[string][]Series{}, histograms: map[string][]Histogram{}}
+	page := Page{series: map[string][]Series{}}
 	for name, family := range families {
 		seen := map[string]bool{}
 		for _, one := range family.GetMetric() {
@@ -196,7 +151,8 @@ func (p *Page) add(name string, labels map[string]string, one *dto.Metric) {
 		p.addValue(name+"_sum", labels, one.Summary.GetSampleSum())
 		p.addValue(name+"_count", labels, float64(one.Summary.GetSampleCount()))
 	case one.Histogram != nil:
-		p.addHistogram(name, labels, one.Histogram)
+		p.addValue(name+"_sum", labels, one.Histogram.GetSampleSum())
+		p.addValue(name+"_count", labels, cmp.Or(one.Histogram.GetSampleCountFloat(), float64(one.Histogram.GetSampleCount())))
 	}
 }
 
@@ -204,36 +160,6 @@ func (p *Page) addValue(name string, labels map[string]string, value float64) {
 	if finite(value) {
 		p.series[name] = append(p.series[name], Series{labels, value})
 	}
-}
-
-func (p *Page) addHistogram(name string, labels map[string]string, from *dto.Histogram) {
-	made := Histogram{Labels: labels, Sum: from.GetSampleSum(),
-		Count: cmp.Or(from.GetSampleCountFloat(), float64(from.GetSampleCount()))}
-	p.addValue(name+"_sum", labels, made.Sum)
-	p.addValue(name+"_count", labels, made.Count)
-	for _, bucket := range from.GetBucket() {
-		count := cmp.Or(bucket.GetCumulativeCountFloat(), float64(bucket.GetCumulativeCount()))
-		if !finite(bucket.GetUpperBound()) {
-			continue
-		}
-		made.Buckets = append(made.Buckets, Bucket{bucket.GetUpperBound(), count})
-	}
-	slices.SortFunc(made.Buckets, func(a, b Bucket) int { return cmp.Compare(a.UpperBound, b.UpperBound) })
-	if made.sound() {
-		p.histograms[name] = append(p.histograms[name], made)
-	}
-}
-
-// sound reports whether the counts are those of a distribution: finite, and never falling.
-func (h Histogram) sound() bool {
-	last := 0.0
-	for i, bucket := range h.Buckets {
-		if !(bucket.CumulativeCount >= last) || i > 0 && bucket.UpperBound == h.Buckets[i-1].UpperBound {
-			return false
-		}
-		last = bucket.CumulativeCount
-	}
-	return finite(h.Sum) && finite(h.Count) && h.Count >= last
 }
 
 func finite(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }

@@ -54,7 +54,6 @@ func built() []struct {
 			`((((uma_memory_available_bytes > uma_memory_pool_bytes) >= uma_memory_pool_bytes) <= uma_memory_pool_bytes) == uma_memory_pool_bytes) != 0`},
 		{"sets", available.And(pool, On(metric.LabelHost)).Or(pool).Unless(Select(metric.Up), On(metric.LabelHost)),
 			`((uma_memory_available_bytes and on (host) uma_memory_pool_bytes) or uma_memory_pool_bytes) unless on (host) up`},
-		{"ignoring", ledger.DividedBy(pool, Ignoring(metric.LabelJob).GroupLeft()), `uma_memory_ledger_bytes{host="$host"} / ignoring (job) group_left () uma_memory_pool_bytes`},
 		{"group right", pool.Times(ledger, On(metric.LabelHost).GroupRight(metric.LabelJob)), `uma_memory_pool_bytes * on (host) group_right (job) uma_memory_ledger_bytes{host="$host"}`},
 		{"join with runs", available.DuringRuns(), `uma_memory_available_bytes * on (host) group_left (run, arm) max by (host, run, arm) (uma_run_active == 1)`},
 		{"clamp", available.Clamp(0, 1).ClampMin(0.5), `clamp_min(clamp(uma_memory_available_bytes, 0, 1), 0.5)`},

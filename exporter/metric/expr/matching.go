@@ -9,17 +9,14 @@ import (
 
 // Matching defines which series of two sides match. The zero value: those with equal labels.
 type Matching struct {
-	word   string // on, ignoring or ""
+	on     bool // in these labels
 	labels []metric.Label
 	group  string // group_left, group_right or ""
 	lent   []metric.Label
 }
 
 // On pairs series that agree in these labels.
-func On(labels ...metric.Label) Matching { return Matching{word: "on", labels: labels} }
-
-// Ignoring pairs series that agree in all labels but these.
-func Ignoring(labels ...metric.Label) Matching { return Matching{word: "ignoring", labels: labels} }
+func On(labels ...metric.Label) Matching { return Matching{on: true, labels: labels} }
 
 // GroupLeft lets several series of the left side share one of the right, which lends them labels.
 func (m Matching) GroupLeft(lent ...metric.Label) Matching {
@@ -35,10 +32,10 @@ func (m Matching) GroupRight(lent ...metric.Label) Matching {
 
 // text writes the matching, with a space before it.
 func (m Matching) text() string {
-	if m.word == "" {
+	if !m.on {
 		return ""
 	}
-	text := " " + m.word + " (" + list(m.labels) + ")"
+	text := " on (" + list(m.labels) + ")"
 	if m.group != "" {
 		text += " " + m.group + " (" + list(m.lent) + ")"
 	}
@@ -60,10 +57,10 @@ func oneMatching(given []Matching) (Matching, error) {
 // checkMatching refuses labels that a side does not have and matchings where none can be.
 func checkMatching(c class, m Matching, e, other Expr) error {
 	switch {
-	case m.word == "" && m.group == "":
+	case !m.on && m.group == "":
 		return nil
-	case m.word == "":
-		return errors.New(m.group + " needs on or ignoring")
+	case !m.on:
+		return errors.New(m.group + " needs On")
 	case e.scalar || other.scalar:
 		return errScalar("a matching")
 	case c == membership && m.group != "":
@@ -100,16 +97,14 @@ func resultLabels(c class, operator string, e, other Expr, m Matching) []metric.
 		return other.labels
 	case operator == "or":
 		return union(e.labels, other.labels)
-	case c == membership, m.word == "":
+	case c == membership, !m.on:
 		return e.labels
 	case m.group == "group_left":
 		return union(e.labels, m.lent)
 	case m.group == "group_right":
 		return union(other.labels, m.lent)
-	case m.word == "on":
-		return m.labels
 	default:
-		return Without(m.labels...).kept(e.labels)
+		return m.labels
 	}
 }
 
