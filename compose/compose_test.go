@@ -7,6 +7,7 @@
 package compose
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
@@ -46,20 +48,36 @@ func overrides() []string {
 	return []string{"no-gpu.yaml", "cdi.yaml", "privileged.yaml", "unprivileged.yaml", "container-names.yaml", "docker-socket.yaml"}
 }
 
+// wholeStack is the stack with every profile, loaded once: tests only read it.
+var wholeStack = sync.OnceValues(func() (*types.Project, error) {
+	return loadProject(context.Background(), []string{"*"}, nil, stackFile)
+})
+
 // project loads compose files as docker compose does, relative paths and all, with every profile.
 func project(t *testing.T, files ...string) *types.Project {
 	t.Helper()
-	return load(t, []string{"*"}, nil, files...)
-}
-
-// load takes nothing from this machine: neither its environment nor an .env that lies about.
-func load(t *testing.T, profiles, environment []string, files ...string) *types.Project {
-	t.Helper()
-	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory("."), cli.WithProfiles(profiles), cli.WithEnv(environment), cli.WithoutUnnecessaryResources)
-	must(t, err)
-	loaded, err := options.LoadProject(t.Context())
+	if !slices.Equal(files, []string{stackFile}) {
+		return load(t, []string{"*"}, nil, files...)
+	}
+	loaded, err := wholeStack()
 	must(t, err)
 	return loaded
+}
+
+func load(t *testing.T, profiles, environment []string, files ...string) *types.Project {
+	t.Helper()
+	loaded, err := loadProject(t.Context(), profiles, environment, files...)
+	must(t, err)
+	return loaded
+}
+
+// loadProject takes nothing from this machine: neither its environment nor an .env that lies about.
+func loadProject(ctx context.Context, profiles, environment []string, files ...string) (*types.Project, error) {
+	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory("."), cli.WithProfiles(profiles), cli.WithEnv(environment), cli.WithoutUnnecessaryResources)
+	if err != nil {
+		return nil, err
+	}
+	return options.LoadProject(ctx)
 }
 
 // simulated are the services of the simulation, each with the live one that it is a copy of.
