@@ -123,8 +123,8 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 		return usage(err)
 	}
 	defer page.Close()
-	c.Hands = hands(&campaignRuns{env, page}, arms)
-	c.Hands.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
+	c.Operations = operations(&campaignRuns{env, page}, arms)
+	c.Operations.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
@@ -157,10 +157,10 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	}
 }
 
-// hands returns the functions that do the campaign's work. arms are its means to start arms.
-func hands(runs *campaignRuns, arms arm.Options) campaign.Hands {
+// operations returns the functions that do the campaign's work. arms are its means to start arms.
+func operations(runs *campaignRuns, arms arm.Options) campaign.Operations {
 	sense := machineSense{exporter: runs.env.Exporter, proc: "/proc"}
-	return campaign.Hands{
+	return campaign.Operations{
 		Name:    func(s plan.Slot) string { return rundir.NewID(time.Now(), fmt.Sprintf("%03d-%s", s.Number, s.Arm)) },
 		Measure: runs.measure, Machine: sense.ask, Command: runCommand, PageCache: treatPageCache, Boot: runner.ThisMachine().BootID,
 		Up: func(ctx context.Context, spec plan.Arm, dir string) (campaign.Engine, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,8 +31,8 @@ type attempt struct {
 	stopping context.Context
 }
 
-// standing is an engine that is up.
-type standing struct {
+// runningEngine is an engine that is up.
+type runningEngine struct {
 	cell   cell
 	engine Engine
 }
@@ -40,11 +41,10 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 
 // order returns the order that the run is made from.
 func (a *attempt) order(scenario plan.Scenario) Order {
-	o := Order{
+	return Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(), Pinned: a.pinned(scenario),
 		Engine: server.EngineLifecycle{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
 	}
-	return o
 }
 
 // namesModel reports whether the plan names the model that the run's server must have.
@@ -77,17 +77,12 @@ func (a *attempt) hasEngine() bool {
 // labels returns the labels that every run of a campaign has. They take precedence over the arm's labels.
 func (a *attempt) labels() map[string]string {
 	labels := map[string]string{}
-	for name, value := range a.cell.Arm.Labels {
-		labels[name] = value
-	}
-	own := map[string]string{
+	maps.Copy(labels, a.cell.Arm.Labels)
+	maps.Copy(labels, map[string]string{
 		"arm": a.slot.Arm, "model": a.slot.Model, "campaign": a.r.c.Plan.Name, "slot": fmt.Sprint(a.slot.Number), "iteration": fmt.Sprint(a.slot.Iteration), "scenario": a.slot.Scenario,
-	}
+	})
 	if a.slot.Round > 0 {
-		own["round"], own["pair"] = fmt.Sprint(a.slot.Round), a.slot.Pair()
-	}
-	for name, value := range own {
-		labels[name] = value
+		labels["round"], labels["pair"] = fmt.Sprint(a.slot.Round), a.slot.Pair()
 	}
 	return labels
 }
@@ -101,7 +96,7 @@ func (a *attempt) manifest() *rundir.Campaign {
 // before brings the machine to rest and starts the engine.
 func (a *attempt) before(ctx context.Context, enter func(string)) (context.Context, error) {
 	enter(metric.PhaseCooldown)
-	kept := a.r.standsFor(a.of())
+	kept := a.r.engineIsUp(a.of())
 	if !kept {
 		a.r.lower(ctx, a)
 	}
@@ -122,7 +117,7 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 
 // rest waits for the gates, and applies the page cache policy before the engine is started.
 func (a *attempt) rest(ctx context.Context, kept bool) error {
-	k := &gatekeeper{hands: a.r.c.Hands, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
+	k := &gatekeeper{operations: a.r.c.Operations, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
 	err := k.rest(ctx)
 	if err == nil {
 		err = a.check(ctx, whenBefore)
@@ -131,7 +126,7 @@ func (a *attempt) rest(ctx context.Context, kept bool) error {
 		err = k.clock(ctx)
 	}
 	if err == nil && !kept {
-		done := a.r.c.Hands.PageCache(ctx, a.cell.PageCache)
+		done := a.r.c.Operations.PageCache(ctx, a.cell.PageCache)
 		if a.facts.PageCache = &done; done.Problem != "" {
 			a.problem("page cache: " + done.Problem)
 		}
@@ -151,7 +146,7 @@ func (a *attempt) rest(ctx context.Context, kept bool) error {
 		}
 	}
 	if ctx.Err() == nil {
-		k.last = k.hands.Machine(ctx, a.cell)
+		k.last = k.operations.Machine(ctx, a.cell)
 	}
 	e := a.event(eventGates)
 	e.Gates, e.Celsius = k.passed, k.last.Celsius
@@ -168,7 +163,7 @@ func (a *attempt) check(ctx context.Context, at string) error {
 		if !when(c, at) || ctx.Err() != nil {
 			continue
 		}
-		facts := check(ctx, a.r.c.Hands, c, at)
+		facts := check(ctx, a.r.c.Operations, c, at)
 		a.facts.Checks = append(a.facts.Checks, facts)
 		if !facts.Passed && ctx.Err() == nil {
 			a.r.c.Log.Warn(facts.Failure())
@@ -186,7 +181,7 @@ func (a *attempt) raise(ctx context.Context) error {
 	// The context cancels only the start. Later the engine is stopped in order.
 	coming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	unbind := context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
-	engine, err := a.r.c.Hands.Up(coming, a.cell.Arm, a.r.armDir(a.of()))
+	engine, err := a.r.c.Operations.Up(coming, a.cell.Arm, a.r.armDir(a.of()))
 	unbind()
 	if ctx.Err() != nil && err != nil {
 		return ctx.Err()
@@ -195,7 +190,7 @@ func (a *attempt) raise(ctx context.Context) error {
 		a.upFailed = err
 		return err
 	}
-	a.r.up = &standing{a.of(), engine}
+	a.r.up = &runningEngine{a.of(), engine}
 	e := a.event(eventUp)
 	e.Second = time.Since(began).Seconds()
 	a.r.note(e)
@@ -211,7 +206,7 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 		a.observe(up.engine)
 	}
 	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {
-		a.r.collected[a.of()] = collect(ctx, a.r.c.Hands, a.cell.Collect)
+		a.r.collected[a.of()] = collect(ctx, a.r.c.Operations, a.cell.Collect)
 	}
 	for _, one := range a.r.collected[a.of()] {
 		if err := one.keep(rundir.Folder(filepath.Join(a.r.c.Dir, a.run))); err != nil {
@@ -252,7 +247,7 @@ func (a *attempt) after(cut context.Context) {
 // stays reports whether the engine stays up for the next run, which must be of the same turn. Runs of several rounds
 // that shared one start of the engine would not be independent runs.
 func (a *attempt) stays() bool {
-	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.standsFor(a.of()) && a.r.nextIs(a.slot)
+	return a.r.c.Plan.KeepUp && a.stopping.Err() == nil && a.r.engineIsUp(a.of()) && a.r.nextIs(a.slot)
 }
 
 func (a *attempt) problem(text string) {

@@ -13,7 +13,7 @@ func TestEveryRunOfEverySlotIsListedWithItsReason(t *testing.T) {
 		w := newWorld(t)
 		c := w.campaign(parsed(t, short+"on_invalid: {repeat: 1}\n"))
 		ctx, interrupt := context.WithCancel(t.Context())
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			switch {
 			case o.Slot.Number == 1 && o.Attempt == 1:
 				return Result{Status: Invalid, Problem: "check_failed"}

@@ -36,10 +36,10 @@ type Campaign struct {
 	Compared bool
 	// Placement is where this invocation places the processes of arms, as in arm.Cgroups. It may not change within a
 	// campaign. Empty if this process starts none.
-	Placement string
-	Hands     Hands
-	Log       *slog.Logger
-	Notify    Notifier
+	Placement  string
+	Operations Operations
+	Log        *slog.Logger
+	Notify     Notifier
 }
 
 // Status is how a run ended, or the slot that it is in.
@@ -118,8 +118,8 @@ type Printed struct {
 	Problem  string // why it did not end normally
 }
 
-// Hands are the functions that do the campaign's work.
-type Hands struct {
+// Operations are the functions that do the campaign's work.
+type Operations struct {
 	// Name returns the name of a new run.
 	Name func(plan.Slot) string
 	// Measure makes the run. It calls Order.Engine around the load, unless the run cannot begin.

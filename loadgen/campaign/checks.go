@@ -32,9 +32,9 @@ const (
 )
 
 // check runs a command and parses its number.
-func check(ctx context.Context, hands Hands, c plan.Check, when string) rundir.Check {
+func check(ctx context.Context, operations Operations, c plan.Check, when string) rundir.Check {
 	facts := rundir.Check{Name: c.Name, When: when, Unit: c.Unit, Min: c.Min, Max: c.Max}
-	printed := hands.Command(ctx, c.Argv, c.Timeout)
+	printed := operations.Command(ctx, c.Argv, c.Timeout)
 	facts.ExitCode, facts.Seconds, facts.Problem = printed.ExitCode, printed.Seconds, printed.Problem
 	if facts.Problem == "" && printed.ExitCode != 0 {
 		facts.Problem = fmt.Sprintf("it ended with exit code %d", printed.ExitCode)
@@ -78,10 +78,10 @@ func findNumber(text, pattern string) (float64, error) {
 var credentials = regexp.MustCompile(`://[^/\s@]+@`)
 
 // collect runs commands whose output is kept in the run folder. It removes credentials from URLs in it.
-func collect(ctx context.Context, hands Hands, all []plan.Collect) []collected {
+func collect(ctx context.Context, operations Operations, all []plan.Collect) []collected {
 	var kept []collected
 	for _, one := range all {
-		printed := hands.Command(ctx, one.Argv, collectTimeout)
+		printed := operations.Command(ctx, one.Argv, collectTimeout)
 		kept = append(kept, collected{
 			name: one.Name, text: credentials.ReplaceAllString(printed.Text, "://<redacted>@"), printed: printed,
 		})

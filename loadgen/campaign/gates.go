@@ -56,14 +56,14 @@ var ErrGate = errors.New("a gate did not open")
 
 // gatekeeper waits for the machine before a run.
 type gatekeeper struct {
-	hands  Hands
-	log    *slog.Logger
-	cell   *plan.Cell
-	gates  plan.Gates
-	known  *progress
-	kept   bool // the engine is up already, so its memory is not checked
-	passed []rundir.Gate
-	last   Machine
+	operations Operations
+	log        *slog.Logger
+	cell       *plan.Cell
+	gates      plan.Gates
+	known      *progress
+	kept       bool // the engine is up already, so its memory is not checked
+	passed     []rundir.Gate
+	last       Machine
 }
 
 // gate is one condition to wait for.
@@ -185,10 +185,10 @@ func (k *gatekeeper) like(most float64) func(Machine) (*float64, bool, string) {
 // wait waits for one gate and records the result. Its error is the context's, or ErrGate.
 func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 	began := time.Now()
-	moved, at, told := began, math.NaN(), false
+	moved, at, logged := began, math.NaN(), false
 	facts := rundir.Gate{Name: g.name, Unit: g.unit, Limit: &g.limit}
 	for {
-		k.last = k.hands.Machine(ctx, k.cell)
+		k.last = k.operations.Machine(ctx, k.cell)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -204,8 +204,8 @@ func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 		if facts.State != "" {
 			break
 		}
-		if facts.Value != nil && !told {
-			told = true
+		if facts.Value != nil && !logged {
+			logged = true
 			k.log.Info("waiting for gate "+gateText(facts), "at_most", k.gates.Timeout)
 		}
 		if err := sleep(ctx, askEvery); err != nil {
@@ -250,7 +250,7 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 	var printed Printed // set once ended is closed
 	go func() {
 		defer close(ended)
-		printed = k.hands.Command(loading, probe.Argv, k.gates.Timeout)
+		printed = k.operations.Command(loading, probe.Argv, k.gates.Timeout)
 	}()
 	under := k.underLoad(ctx, ended)
 	stop()
@@ -288,7 +288,7 @@ func (k *gatekeeper) underLoad(ctx context.Context, ended <-chan struct{}) (best
 			return best
 		case <-time.After(clockProbe):
 		}
-		now := k.hands.Machine(ctx, k.cell)
+		now := k.operations.Machine(ctx, k.cell)
 		if now.SMClockHertz == nil {
 			return &now // no later reading has one
 		}

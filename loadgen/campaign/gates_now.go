@@ -21,7 +21,7 @@ type GateNow struct {
 // betweenLooks is the time between two readings of CPU time; a share needs two.
 const betweenLooks = time.Second
 
-// gatesNow compares the gates of a cell with the current state of the machine. machine is as in Hands. look is the
+// gatesNow compares the gates of a cell with the current state of the machine. machine is as in Operations. look is the
 // campaign so far; nil if there is none.
 func gatesNow(ctx context.Context, machine func(context.Context, *plan.Cell) Machine, cell *plan.Cell, look *Look) []GateNow {
 	known := replay(nil)

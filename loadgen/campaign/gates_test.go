@@ -170,7 +170,7 @@ func TestChecksAreMadeBeforeAndAfterAndJudgedByTheirBounds(t *testing.T) {
 			return Printed{ExitCode: 3, Text: "1"}
 		}
 		var facts []rundir.Check
-		w.says = func(o Order) Result { speed = "4.5"; return Result{Status: Finished} }
+		w.result = func(o Order) Result { speed = "4.5"; return Result{Status: Finished} }
 		after := w.measure
 		c := w.campaign(parsed(t, `iterations: 1
 checks:
@@ -179,7 +179,7 @@ checks:
   - {name: broken, argv: [no], when: [after]}
 `))
 		c.Only = plan.Filter{Arms: []string{"a"}}
-		c.Hands.Measure = func(ctx context.Context, o Order) Result {
+		c.Operations.Measure = func(ctx context.Context, o Order) Result {
 			result := after(ctx, o)
 			facts = o.Engine.Facts().Checks
 			return result
@@ -223,7 +223,7 @@ func TestWhatIsCollectedIsAskedOnceAndKeepsNoCredentials(t *testing.T) {
 			return Printed{Text: "vllm @ git+https://user:hunter2@host/x\n" + strings.Repeat("long\n", 20_000)}
 		}
 		var facts []rundir.Collected
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			facts = append(facts, o.Engine.Facts().Collected...)
 			return Result{Status: Finished}
 		}

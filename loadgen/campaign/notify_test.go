@@ -124,7 +124,7 @@ func TestACampaignTellsHowItEndsAndThatItStalls(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			w.says = func(Order) Result { return c.says }
+			w.result = func(Order) Result { return c.says }
 			if c.event == "stall" {
 				w.during = func(ctx context.Context, o Order) { _ = sleep(ctx, 7*time.Hour) }
 			}

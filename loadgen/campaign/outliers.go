@@ -53,7 +53,7 @@ func (r *Invocation) repeatOutliers() (int, error) {
 	if !r.c.RepeatOutliers {
 		return 0, nil
 	}
-	outliers, err := r.c.Hands.Outliers()
+	outliers, err := r.c.Operations.Outliers()
 	if err != nil {
 		r.c.Log.Warn("no round is repeated: the runs cannot be compared", "why", err)
 		return 0, nil

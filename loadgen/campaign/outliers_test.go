@@ -14,10 +14,10 @@ import (
 // watched is a campaign whose second round has a run that is off, and the facts of its runs by slot.
 func watched(w *world, p *plan.Plan) (*Campaign, map[int]*rundir.Campaign) {
 	c, facts := w.campaign(p), map[int]*rundir.Campaign{}
-	c.Hands.Outliers = func() ([]Outlier, error) {
+	c.Operations.Outliers = func() ([]Outlier, error) {
 		return []Outlier{{Model: "m", Scenario: "s", Round: 2, Text: "r002 is 12 % off"}}, nil
 	}
-	w.says = func(o Order) Result {
+	w.result = func(o Order) Result {
 		facts[o.Slot.Number] = o.Engine.Facts()
 		return Result{Status: Finished}
 	}
@@ -54,9 +54,9 @@ func TestRoundsAreRepeatedOnRequestOnlyAndWhole(t *testing.T) {
 	for name, change := range map[string]func(c *Campaign){
 		"without the switch":  func(c *Campaign) { c.RepeatOutliers = false },
 		"with one arm alone":  func(c *Campaign) { c.Only = plan.Filter{Arms: []string{"a"}} },
-		"of another scenario": func(c *Campaign) { c.Hands.Outliers = func() ([]Outlier, error) { return nil, nil } },
+		"of another scenario": func(c *Campaign) { c.Operations.Outliers = func() ([]Outlier, error) { return nil, nil } },
 		"of an added round": func(c *Campaign) {
-			c.Hands.Outliers = func() ([]Outlier, error) { return []Outlier{{Model: "m", Scenario: "s", Round: 3}}, nil }
+			c.Operations.Outliers = func() ([]Outlier, error) { return []Outlier{{Model: "m", Scenario: "s", Round: 3}}, nil }
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ func TestTheModelOfTheFirstRunIsThatOfAllAfterIt(t *testing.T) {
 		p := parsed(t, "iterations: 2\non_invalid: {repeat: 0, stop_after: 9}\n")
 		p.Models = append(p.Models, plan.Model{Name: "n"})
 		var pinned []string
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			pinned = append(pinned, o.Slot.Model+" "+o.Pinned)
 			if len(pinned) == 1 {
 				return Result{Status: Failed, Problem: "no answer"}
@@ -50,7 +50,7 @@ func TestAModelThatThePlanNamesIsNotPinned(t *testing.T) {
 			default:
 				p.Flags = map[string]string{"model": "x"}
 			}
-			w.says = func(o Order) Result {
+			w.result = func(o Order) Result {
 				if o.Pinned != "" {
 					t.Errorf("%q: pinned to %s", named, o.Pinned)
 				}

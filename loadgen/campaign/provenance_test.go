@@ -102,7 +102,7 @@ func TestAPlanThatRunsSomethingElseInASlotWithARunIsRefusedByName(t *testing.T) 
 func TestASlotWithoutAMeasuredRunMayRunSomethingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			if o.Slot.Arm == "b" {
 				return Result{Status: Failed, Problem: "a mistake in the plan"}
 			}
@@ -111,7 +111,7 @@ func TestASlotWithoutAMeasuredRunMayRunSomethingElse(t *testing.T) {
 		if _, err := w.run(t.Context(), w.campaign(planOf(t))); err != nil {
 			t.Fatal(err)
 		}
-		w.says = func(Order) Result { return Result{Status: Finished} }
+		w.result = func(Order) Result { return Result{Status: Finished} }
 		mended := w.campaign(planOf(t, "--slow, no", "--slow, never"))
 		mended.SHA256, mended.Changed, mended.Retry = "other", true, true
 		if o, err := w.run(t.Context(), mended); err != nil || !o.Sound() {

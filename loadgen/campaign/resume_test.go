@@ -21,7 +21,7 @@ func awkward(t *testing.T, w *world) *plan.Plan {
 	p := parsed(t, "iterations: 2\non_invalid: {repeat: 1, stop_after: 9}\ngates: {cooldown: 1m}\n")
 	p.Arms = append(p.Arms, plan.Arm{Name: "o", Optional: true, Processes: p.Arms[0].Processes})
 	w.cannot["o"] = errors.New("not here")
-	w.says = func(o Order) Result {
+	w.result = func(o Order) Result {
 		switch {
 		case o.Slot.Number == 6: // never valid
 			return Result{Status: Invalid, Problem: "swap_in"}
@@ -225,7 +225,7 @@ func TestSlotsWithoutAValidRunAreMadeAgainOnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		bad := Result{Status: Invalid, Problem: "swap_in"}
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			if o.Slot.Arm == "b" {
 				return bad
 			}

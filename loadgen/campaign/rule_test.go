@@ -26,7 +26,7 @@ func TestAnEngineThatIsKeptIsAskedForNoMemoryAndLosesNoPageCache(t *testing.T) {
 			return Machine{MemFreeBytes: number(90 * gib)}
 		}
 		c, treated := w.campaign(twoScenarios(parsed(t, "iterations: 1\nkeep_up: true\npage_cache: {policy: evict, paths: [/models]}\ngates: {mem_free: 60GiB, "+off+"}\n"))), 0
-		c.Hands.PageCache = func(context.Context, plan.PageCache) rundir.PageCache { treated++; return rundir.PageCache{} }
+		c.Operations.PageCache = func(context.Context, plan.PageCache) rundir.PageCache { treated++; return rundir.PageCache{} }
 		if o, err := w.run(t.Context(), c); err != nil || !o.Sound() {
 			t.Fatalf("%+v (%v)", o, err)
 		}
@@ -59,9 +59,9 @@ func TestACheckThatDoesNotPassEndsTheRunsOfAStrictPlanOnly(t *testing.T) {
 			w := newWorld(t)
 			checks := "checks: [{name: low, argv: [x], min: 2, when: [before]}, {name: exact, argv: [x], min: 1, max: 1, when: [after]}]\n"
 			var made []rundir.Check
-			w.says = func(o Order) Result { return Result{Status: Finished} }
+			w.result = func(o Order) Result { return Result{Status: Finished} }
 			c := w.campaign(parsed(t, "iterations: 1\non_invalid: {repeat: 0}\ngates: {strict: "+strict+", "+off+"}\n"+checks))
-			c.Hands.Measure = func(ctx context.Context, o Order) Result {
+			c.Operations.Measure = func(ctx context.Context, o Order) Result {
 				result := w.measure(ctx, o)
 				made = o.Engine.Facts().Checks
 				return result
@@ -94,7 +94,7 @@ func TestAnInterruptMakesNoChecksAndLosesNoEngine(t *testing.T) {
 		w.command = func([]string) Printed { asked++; return Printed{Text: "1"} }
 		c := w.campaign(parsed(t, "iterations: 1\nchecks: [{name: speed, argv: [x], when: [after]}]\n"))
 		var coming context.Context
-		c.Hands.Up = func(ctx context.Context, a plan.Arm, dir string) (Engine, error) {
+		c.Operations.Up = func(ctx context.Context, a plan.Arm, dir string) (Engine, error) {
 			coming = ctx
 			return w.raise(ctx, a, dir)
 		}
@@ -114,7 +114,7 @@ func TestAnInterruptMakesNoChecksAndLosesNoEngine(t *testing.T) {
 func TestOnlySlotsInARowEndACampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			if o.Slot.Number%2 == 1 {
 				return Result{Status: Invalid, Problem: "swap_in"}
 			}

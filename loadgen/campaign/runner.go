@@ -26,7 +26,7 @@ type Invocation struct {
 	key     server.ProvenanceKey
 	slots   []plan.Slot // the selected slots, in order
 	started time.Time
-	up      *standing
+	up      *runningEngine
 	// collected is the output of commands, by arm and model.
 	collected map[cell][]collected
 	// unsound counts the slots in a row that ended without a valid run.
@@ -61,7 +61,7 @@ func (r *Invocation) note(e Event) {
 
 // Run makes the missing runs. Its error is why it could not continue.
 func (r *Invocation) Run(ctx context.Context) (Outcome, error) {
-	r.note(Event{Event: eventBegin, BootID: r.c.Hands.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared, Placement: r.c.Placement})
+	r.note(Event{Event: eventBegin, BootID: r.c.Operations.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared, Placement: r.c.Placement})
 	for _, s := range r.known.slots { // slots that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
@@ -95,7 +95,7 @@ func (r *Invocation) endLeftovers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left, err := r.c.Hands.Leftovers(ctx, rendered.Arm, dir)
+		left, err := r.c.Operations.Leftovers(ctx, rendered.Arm, dir)
 		if err != nil {
 			return fmt.Errorf("arm %s: what is left of it is not known: %w", c.arm, err)
 		}
@@ -103,7 +103,7 @@ func (r *Invocation) endLeftovers(ctx context.Context) error {
 			r.c.Log.Warn("left over from an invocation before this one", "arm", c.arm, "model", c.model, "what", what)
 			r.note(Event{Event: eventLeftover, Model: c.model, Arm: c.arm, Text: what})
 		}
-		if err := r.c.Hands.Down(ctx, rendered.Arm, dir); err != nil {
+		if err := r.c.Operations.Down(ctx, rendered.Arm, dir); err != nil {
 			return fmt.Errorf("arm %s: what is left of it could not be ended: %w", c.arm, err)
 		}
 	}
@@ -189,19 +189,19 @@ func (r *Invocation) attempt(ctx context.Context, slot plan.Slot) error {
 	if s := r.known.slots[slot.Number]; s != nil {
 		number = s.attempts + 1
 	}
-	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Hands.Name(slot), cell: rendered, stopping: ctx, facts: rundir.Campaign{
+	a := &attempt{r: r, slot: slot, ran: ran, number: number, run: r.c.Operations.Name(slot), cell: rendered, stopping: ctx, facts: rundir.Campaign{
 		Name: r.c.Plan.Name, PlanSHA256: r.c.SHA256, Slot: slot.Number, Attempt: number, Model: slot.Model, Arm: slot.Arm, Scenario: slot.Scenario,
-		Iteration: slot.Iteration, Round: slot.Round, Repeats: slot.Repeats, NRaisedFrom: r.raisedFrom(slot), BootID: r.c.Hands.Boot,
+		Iteration: slot.Iteration, Round: slot.Round, Repeats: slot.Repeats, NRaisedFrom: r.raisedFrom(slot), BootID: r.c.Operations.Boot,
 	}}
 	began := time.Now()
 	e := a.event(eventSlot)
-	e.BootID = r.c.Hands.Boot
+	e.BootID = r.c.Operations.Boot
 	r.note(e)
 	if err := errors.Join(r.failure, r.keep()); err != nil {
 		return err
 	}
 	settled := r.watch(a)
-	result := r.c.Hands.Measure(ctx, a.order(scenario))
+	result := r.c.Operations.Measure(ctx, a.order(scenario))
 	settled()
 	r.finish(a, result, time.Since(began))
 	if result.Full {
@@ -212,7 +212,7 @@ func (r *Invocation) attempt(ctx context.Context, slot plan.Slot) error {
 
 // finish records how a run ended.
 func (r *Invocation) finish(a *attempt, result Result, took time.Duration) {
-	if result.Status != Finished && !r.standsFor(a.of()) {
+	if result.Status != Finished && !r.engineIsUp(a.of()) {
 		r.lower(context.WithoutCancel(a.stopping), a) // if the engine was lost, stop the rest of it
 	}
 	if result.Full && result.Status == Failed {
@@ -229,12 +229,12 @@ func (r *Invocation) finish(a *attempt, result Result, took time.Duration) {
 		e.Served = result.Served
 	}
 	r.note(e)
-	told := []any{"number", a.slot.Number, "of", len(r.schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
+	fields := []any{"number", a.slot.Number, "of", len(r.schedule()), "model", a.slot.Model, "arm", a.slot.Arm, "scenario", a.slot.Scenario,
 		"run", a.run, "status", string(result.Status), "took", took.Round(time.Second)}
 	if result.Problem != "" {
-		told = append(told, "why", result.Problem)
+		fields = append(fields, "why", result.Problem)
 	}
-	r.c.Log.Info("slot", told...)
+	r.c.Log.Info("slot", fields...)
 	if a.upFailed != nil && a.cell.Arm.Optional && result.Status == Failed && !r.known.came[a.of()] {
 		e := a.event(eventSkip)
 		e.Text = "the arm is optional and cannot be started: " + a.upFailed.Error()
@@ -266,8 +266,8 @@ func (r *Invocation) judge(ctx context.Context, slot plan.Slot) (State, string) 
 	return "", ""
 }
 
-// standsFor reports whether the engine of a cell is up.
-func (r *Invocation) standsFor(c cell) bool {
+// engineIsUp reports whether the engine of a cell is up.
+func (r *Invocation) engineIsUp(c cell) bool {
 	return r.up != nil && r.up.cell == c && r.up.engine.Lost.Err() == nil
 }
 

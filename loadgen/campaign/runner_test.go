@@ -47,7 +47,7 @@ func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 		w := newWorld(t)
 		var facts []*rundir.Campaign
 		var labels []map[string]string
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			facts, labels = append(facts, o.Engine.Facts()), append(labels, o.Labels)
 			return Result{Status: Finished}
 		}
@@ -70,7 +70,7 @@ func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 func TestARunThatIsNotValidIsRepeatedInItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			if o.Slot.Number == 2 && o.Attempt < 3 {
 				return Result{Status: Invalid, Problem: "client_lag"}
 			}
@@ -97,7 +97,7 @@ func TestASlotWithoutAValidRunIsSkippedOrStopsTheCampaign(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			w.says = func(o Order) Result {
+			w.result = func(o Order) Result {
 				if o.Slot.Arm == "b" {
 					return Result{Status: Invalid, Problem: "swap_in"}
 				}
@@ -120,7 +120,7 @@ func TestACampaignEndsWhenNoRunProvesWhatItIsAbout(t *testing.T) {
 	}{{nil, "1", Gaveup, 2}, {nil, "2", Gaveup, 3}, {[]string{"ssd_rehydrate"}, "1", Complete, 4}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			w.says = func(o Order) Result { return Result{Status: Finished, Proven: c.proven} }
+			w.result = func(o Order) Result { return Result{Status: Finished, Proven: c.proven} }
 			o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\nabort_if: [{signal: ssd_rehydrate, absent_after: "+c.after+", arm: b}]\n")))
 			if err != nil || o.State != c.state || len(w.ordered()) != c.runs {
 				t.Errorf("%+v: %+v (%v) after %v", c, o, err, w.ordered())
@@ -190,7 +190,7 @@ func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var kept []bool
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			kept = append(kept, o.Engine.Facts().EngineKept)
 			if logs := o.Engine.Logs(); len(logs) != 1 || logs[0] != (server.EngineLog{Process: "engine", Path: filepath.Join(ArmFolder(w.dir, o.Slot.Model, o.Slot.Arm), "engine.log"), From: 7}) {
 				t.Errorf("%s has the logs %+v", o.Run, logs)
@@ -244,8 +244,8 @@ func TestAnInterruptWhileLeftoversAreEndedIsNoFailure(t *testing.T) {
 		w.left[dir] = []string{"engine (process 4711)"}
 		ctx, interrupt := context.WithCancel(t.Context())
 		c := w.campaign(parsed(t, "iterations: 1\n"))
-		end := c.Hands.Down
-		c.Hands.Down = func(ctx context.Context, a plan.Arm, dir string) error { interrupt(); return end(ctx, a, dir) }
+		end := c.Operations.Down
+		c.Operations.Down = func(ctx context.Context, a plan.Arm, dir string) error { interrupt(); return end(ctx, a, dir) }
 		o, err := w.run(ctx, c)
 		if err != nil || o.State != Stopped || o.Reason != "interrupted" || len(w.ordered()) > 0 || !slices.Contains(w.did, "end leftovers of a") {
 			t.Errorf("%+v (%v) %v", o, err, w.did)
@@ -283,7 +283,7 @@ func TestACampaignThatIsAskedToStopsWhenItsRunIsOver(t *testing.T) {
 func TestAFullDiskEndsTheCampaignWithItsArmDownAndAJournalThatCanBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.says = func(o Order) Result { return Result{Status: Failed, Problem: "no space left on device", Full: true} }
+		w.result = func(o Order) Result { return Result{Status: Failed, Problem: "no space left on device", Full: true} }
 		o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\n")))
 		if err == nil || o.State != Broken || len(w.ordered()) != 1 {
 			t.Fatalf("%+v (%v)", o, err)
@@ -304,7 +304,7 @@ func TestAFullDiskCostsASlotNoneOfItsRunsAndAnOptionalArmNothing(t *testing.T) {
 		p.Arms[0].Optional = true
 		w.cannot["a"] = errors.New("arm.json: no space left on device")
 		c := w.campaign(p)
-		c.Hands.Measure = func(ctx context.Context, o Order) Result {
+		c.Operations.Measure = func(ctx context.Context, o Order) Result {
 			result := w.measure(ctx, o)
 			result.Full = w.cannot["a"] != nil
 			return result

@@ -60,7 +60,7 @@ func (r *Invocation) keep() error { return rundir.Folder(r.c.Dir).WriteJSON(Stat
 
 func (r *Invocation) facts() Facts {
 	f := Facts{
-		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, PID: os.Getpid(), BootID: r.c.Hands.Boot,
+		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, PID: os.Getpid(), BootID: r.c.Operations.Boot,
 		StartedAt: r.known.events[0].At.UTC(), InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),
 	}
 	for _, slot := range r.schedule() {

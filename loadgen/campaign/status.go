@@ -166,9 +166,9 @@ func (l *Look) Print(w io.Writer) error {
 	switch left, slots, known := l.Left(); {
 	case slots == 0:
 	case known:
-		fmt.Fprintf(&b, "left  %s, about %s by the runs so far\n", counted(slots), rounded(left))
+		fmt.Fprintf(&b, "left  %s, about %s by the runs so far\n", count(slots, "slot"), rounded(left))
 	default:
-		fmt.Fprintf(&b, "left  %s; how long that takes is not known before one was measured\n", counted(slots))
+		fmt.Fprintf(&b, "left  %s; how long that takes is not known before one was measured\n", count(slots, "slot"))
 	}
 	l.troubles(&b)
 	if l.line != "" {
@@ -179,13 +179,6 @@ func (l *Look) Print(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-func counted(slots int) string {
-	if slots == 1 {
-		return "1 slot"
-	}
-	return fmt.Sprintf("%d slots", slots)
 }
 
 // rounded rounds a duration to a precision that suits an estimate.

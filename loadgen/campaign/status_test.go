@@ -29,7 +29,7 @@ func TestTheStatusOfACampaignThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var during, stalled string
-		w.says = func(o Order) Result {
+		w.result = func(o Order) Result {
 			if o.Slot.Number == 2 {
 				return Result{Status: Invalid, Problem: "swap_in \x1b[31m"}
 			}
@@ -118,7 +118,7 @@ func TestTheStatusOfACampaignIsThatOfItsJournal(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		w.says = func(Order) Result { return Result{Status: Aborted, Problem: "no room", Full: true} }
+		w.result = func(Order) Result { return Result{Status: Aborted, Problem: "no room", Full: true} }
 		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\n"))); err == nil {
 			t.Fatal("the disk was full")
 		}

@@ -63,7 +63,7 @@ func carryOut(t *testing.T, order plan.Order, seed uint64, dir string) (runs []m
 		}
 		return campaign.Result{Status: campaign.Finished}
 	}
-	c := campaign.Campaign{Plan: p, SHA256: "truth", Dir: dir, Log: slog.New(slog.DiscardHandler), Hands: campaign.Hands{
+	c := campaign.Campaign{Plan: p, SHA256: "truth", Dir: dir, Log: slog.New(slog.DiscardHandler), Operations: campaign.Operations{
 		Name:    func(s plan.Slot) string { return fmt.Sprintf("%s-%d-%d", s.Arm, s.Iteration, len(runs)) },
 		Measure: measure,
 		Up: func(context.Context, plan.Arm, string) (campaign.Engine, error) {

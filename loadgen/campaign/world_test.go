@@ -26,8 +26,8 @@ type world struct {
 	dir   string
 	// did is what was done, in order.
 	did []string
-	// says is what a run ends with, by what it has been told; Finished if it says nothing.
-	says func(o Order) Result
+	// result returns what a run ends with; it is Finished if it has none.
+	result func(o Order) Result
 	// during is called while a run measures.
 	during func(ctx context.Context, o Order)
 	// up is the arm that is up; lost loses it.
@@ -45,7 +45,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	return &world{
-		t: t, dir: filepath.Join(inMemory(t), "c"), says: func(Order) Result { return Result{Status: Finished} }, cannot: map[string]error{}, left: map[string][]string{},
+		t: t, dir: filepath.Join(inMemory(t), "c"), result: func(Order) Result { return Result{Status: Finished} }, cannot: map[string]error{}, left: map[string][]string{},
 		machine: func() Machine { return Machine{} }, command: func([]string) Printed { return Printed{Text: "1"} },
 	}
 }
@@ -67,8 +67,8 @@ func (w *world) do(format string, args ...any) {
 	w.did = append(w.did, fmt.Sprintf(format, args...))
 }
 
-func (w *world) hands() Hands {
-	return Hands{
+func (w *world) operations() Operations {
+	return Operations{
 		Name:    w.name,
 		Measure: w.measure,
 		Up:      w.raise,
@@ -129,7 +129,7 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 	result := Result{Status: Aborted, Problem: "interrupted"}
 	select {
 	case <-time.After(10 * time.Minute):
-		result = w.says(o)
+		result = w.result(o)
 	case <-ctx.Done():
 	case <-engine.Done():
 		result = Result{Status: Failed, Problem: context.Cause(engine).Error()}
@@ -173,7 +173,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 
 // campaign is one of a plan in the world.
 func (w *world) campaign(p *plan.Plan) *Campaign {
-	return &Campaign{Plan: p, Text: []byte(p.Name), SHA256: "5ha", Dir: w.dir, Hands: w.hands(), Log: slog.New(slog.NewTextHandler(&w.log, nil))}
+	return &Campaign{Plan: p, Text: []byte(p.Name), SHA256: "5ha", Dir: w.dir, Operations: w.operations(), Log: slog.New(slog.NewTextHandler(&w.log, nil))}
 }
 
 // run opens and runs a campaign.

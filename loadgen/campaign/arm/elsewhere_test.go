@@ -61,7 +61,7 @@ exec "$@"
 `
 
 // fakes puts the programs first on the path and returns what they were asked.
-func fakes(t *testing.T) (folder string, said func() string) {
+func fakes(t *testing.T) (folder string, calls func() string) {
 	t.Helper()
 	folder = t.TempDir()
 	reach := func(name string) string { return act + "=client exec " + os.Args[0] + " " + name + ` "$@"` + "\n" }

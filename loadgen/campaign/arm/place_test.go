@@ -38,7 +38,7 @@ func TestAProcessInAContainerOrOnAnotherMachineIsRunProbedAndEndedThere(t *testi
 		"container on that machine": {"box", "node2", options + "docker exec -i box sh\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, said := fakes(t)
+			_, calls := fakes(t)
 			diary := in(t, "diary")
 			p := doing("engine", "wait", "DIARY", diary, "KEY", "it's $HOME `hunter2`\n\"")
 			p.Argv = append(p.Argv, "a b", "$(hunter2)")
@@ -51,8 +51,8 @@ func TestAProcessInAContainerOrOnAnotherMachineIsRunProbedAndEndedThere(t *testi
 			if args := read(t, "/proc/"+strconv.Itoa(pid)+"/cmdline"); !strings.HasSuffix(args, "\x00a b\x00$(hunter2)\x00") {
 				t.Errorf("%q", args)
 			}
-			if !strings.Contains(said(), given.words) || strings.Contains(said(), "hunter2") {
-				t.Errorf("%s", said())
+			if !strings.Contains(calls(), given.words) || strings.Contains(calls(), "hunter2") {
+				t.Errorf("%s", calls())
 			}
 			if image := r.Images(t.Context())["engine"]; (image == "sha256:9d8e7f") != (given.container != "") {
 				t.Errorf("image %q", image)
@@ -153,12 +153,12 @@ func TestWithItsContainerAProcessHasEnded(t *testing.T) {
 func TestAContainerThatOutlivesTheCommandThatRanItIsFoundByItsLabelAndStopped(t *testing.T) {
 	for _, host := range []string{"", "node2"} {
 		t.Run(cmp.Or(host, "here"), func(t *testing.T) {
-			folder, said := fakes(t)
+			folder, calls := fakes(t)
 			p := plan.Process{Name: "engine", Argv: []string{"docker", "--context", "spark", "run", "--rm", "vllm:1"}, Host: host, Ready: logged("it is ready")}
 			dir := t.TempDir()
 			r := upIn(t, dir, armOf(p))
-			if !strings.Contains(said(), "docker --context spark run --label "+label(r.State().Token)+" --rm vllm:1\n") {
-				t.Fatal(said())
+			if !strings.Contains(calls(), "docker --context spark run --label "+label(r.State().Token)+" --rm vllm:1\n") {
+				t.Fatal(calls())
 			}
 			if images := r.Images(t.Context()); len(images) != 1 || images["engine"] != "sha256:9d8e7f" {
 				t.Errorf("images %v", images)
@@ -167,8 +167,8 @@ func TestAContainerThatOutlivesTheCommandThatRanItIsFoundByItsLabelAndStopped(t 
 			if err != nil || !slices.Contains(left, Leftover{KindContainer, "engine", "box"}) {
 				t.Errorf("%v, %v", left, err)
 			}
-			if err := r.Down(t.Context()); err != nil || !regexp.MustCompile(`docker stop -t [0-9]+ box\n`).MatchString(said()) {
-				t.Errorf("%v: %s", err, said())
+			if err := r.Down(t.Context()); err != nil || !regexp.MustCompile(`docker stop -t [0-9]+ box\n`).MatchString(calls()) {
+				t.Errorf("%v: %s", err, calls())
 			}
 			if _, err := os.Stat(filepath.Join(folder, "box")); err == nil {
 				t.Error("the container is left")
@@ -189,7 +189,7 @@ func TestOnlyACommandThatRunsAContainerGetsALabel(t *testing.T) {
 }
 
 func TestRootIsBySudoWhichPassesSignalsOn(t *testing.T) {
-	_, said := fakes(t)
+	_, calls := fakes(t)
 	diary := in(t, "diary")
 	k := newKeeper(t.TempDir(), testLog(t))
 	k.root = false
@@ -207,13 +207,13 @@ func TestRootIsBySudoWhichPassesSignalsOn(t *testing.T) {
 		"sudo -n --preserve-env=" + act + ",DIARY,ME,UMASCOPE_ARM -- " + os.Args[0],
 		"sudo -n kill -s TERM -- " + leader,
 	}
-	if got := strings.Split(strings.TrimSpace(said()), "\n"); !slices.Equal(got, want) || read(t, diary) != "engine SIGTERM\n" {
+	if got := strings.Split(strings.TrimSpace(calls()), "\n"); !slices.Equal(got, want) || read(t, diary) != "engine SIGTERM\n" {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestWhatOutlivesWhatSudoRanGetsTheSignalToo(t *testing.T) {
-	_, said := fakes(t)
+	_, calls := fakes(t)
 	child := in(t, "child")
 	k := newKeeper(t.TempDir(), testLog(t))
 	k.root = false
@@ -228,13 +228,13 @@ func TestWhatOutlivesWhatSudoRanGetsTheSignalToo(t *testing.T) {
 	if err := r.Down(t.Context()); err != nil || lives(pidsIn(t, child)[0]) || time.Since(begun) > 30*time.Second/2 {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}
-	if last := "sudo -n kill -s TERM -- " + strconv.Itoa(pidsIn(t, child)[0]) + "\n"; !strings.HasSuffix(said(), last) {
-		t.Errorf("%s", said())
+	if last := "sudo -n kill -s TERM -- " + strconv.Itoa(pidsIn(t, child)[0]) + "\n"; !strings.HasSuffix(calls(), last) {
+		t.Errorf("%s", calls())
 	}
 }
 
 func TestRootItselfNeedsNoSudo(t *testing.T) {
-	_, said := fakes(t)
+	_, calls := fakes(t)
 	diary := in(t, "diary")
 	k := newKeeper(t.TempDir(), testLog(t))
 	k.root = true
@@ -244,8 +244,8 @@ func TestRootItselfNeedsNoSudo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Down(t.Context()); err != nil || read(t, diary) != "engine SIGTERM\n" || said() != "" {
-		t.Errorf("%v, %q, %q", err, read(t, diary), said())
+	if err := r.Down(t.Context()); err != nil || read(t, diary) != "engine SIGTERM\n" || calls() != "" {
+		t.Errorf("%v, %q, %q", err, read(t, diary), calls())
 	}
 }
 
