@@ -88,10 +88,9 @@ func TestAFileThatWasChangedMeanwhileIsKeptAside(t *testing.T) {
 }
 
 func TestAFileOfAnEarlierPlanIsTakenAwayAfterACrash(t *testing.T) {
-	dir := t.TempDir()
-	_, file := owned(t, dir)
-	if err := Down(t.Context(), plan.Arm{}, dir, testLog(t)); err != nil || read(t, file) != "" {
-		t.Errorf("%v, %q", err, read(t, file))
+	o, _ := orphaned(t)
+	if err := Down(t.Context(), plan.Arm{}, o.dir, testLog(t)); err != nil || read(t, o.file) != "" {
+		t.Errorf("%v, %q", err, read(t, o.file))
 	}
 }
 

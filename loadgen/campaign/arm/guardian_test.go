@@ -97,11 +97,7 @@ func (o owner) kill() {
 func (o owner) gone(pids []int) {
 	o.t.Helper()
 	until(o.t, "the guardian has ended", func() bool { return len(o.guardians()) == 0 })
-	for _, pid := range pids {
-		if lives(pid) {
-			o.t.Errorf("%d lives on", pid)
-		}
-	}
+	expectGone(o.t, pids)
 	if state, err := readState(o.dir); err != nil || state.DownAt == nil {
 		o.t.Errorf("the arm is not down: %+v (%v)", state, err)
 	}

@@ -145,7 +145,6 @@ func own() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("up")
 	<-term
 	if err := r.Down(context.Background()); err != nil {
 		panic(err)
@@ -234,6 +233,16 @@ func lives(pid int) bool {
 		return false
 	}
 	return !strings.Contains(string(text), ") Z ")
+}
+
+// expectGone checks that none of the processes runs.
+func expectGone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		if lives(pid) {
+			t.Errorf("%d lives on", pid)
+		}
+	}
 }
 
 func read(t *testing.T, path string) string {

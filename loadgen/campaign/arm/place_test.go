@@ -92,11 +92,7 @@ func TestWhatIsDeafElsewhereIsKilledThereWithWhatItStarted(t *testing.T) {
 	if err := r.Down(t.Context()); err != nil || len(pids) != 3 {
 		t.Errorf("%v, %v", pids, err)
 	}
-	for _, pid := range pids {
-		if lives(pid) {
-			t.Errorf("%d lives on", pid)
-		}
-	}
+	expectGone(t, pids)
 }
 
 func TestAMachineThatCannotBeReachedMayStillRunIt(t *testing.T) {

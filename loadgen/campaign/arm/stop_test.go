@@ -1,13 +1,13 @@
 package arm
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,27 +18,32 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-func TestOneThatIsDeafIsKilledWhenItsTimeIsUp(t *testing.T) {
-	p := doing("engine", "deaf")
-	p.Stop.Timeout = 200 * time.Millisecond
-	r := upIn(t, t.TempDir(), armOf(p))
-	begun := time.Now()
-	if err := r.Down(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(begun); took < p.Stop.Timeout || lives(r.State().Processes[0].Leader.PID) {
-		t.Errorf("after %v", took)
-	}
-}
-
-func TestAContextThatIsDoneCutsThePatienceAndNotTheEnding(t *testing.T) {
-	p := doing("engine", "deaf")
-	p.Stop.Timeout = time.Hour
-	r := upIn(t, t.TempDir(), armOf(p))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := r.Down(ctx); err != nil || lives(r.State().Processes[0].Leader.PID) {
-		t.Error(err)
+func TestAProcessThatIgnoresItsSignalIsKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		cut     bool // the context of Down is done
+	}{
+		"when its time is up":                     {timeout: 200 * time.Millisecond},
+		"at once, if there is no patience for it": {timeout: time.Hour, cut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := doing("engine", "deaf")
+			p.Stop.Timeout = c.timeout
+			r := upIn(t, t.TempDir(), armOf(p))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.cut {
+				cancel()
+			}
+			begun := time.Now()
+			if err := r.Down(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); !c.cut && took < c.timeout {
+				t.Errorf("after %v", took)
+			}
+			expectGone(t, []int{r.State().Processes[0].Leader.PID})
+		})
 	}
 }
 
@@ -60,11 +65,7 @@ func TestWhatAProcessHasStartedEndsWithIt(t *testing.T) {
 			if err := r.Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, pid := range append(children, r.State().Processes[0].Leader.PID) {
-				if lives(pid) {
-					t.Errorf("%d lives on", pid)
-				}
-			}
+			expectGone(t, append(children, r.State().Processes[0].Leader.PID))
 		})
 	}
 }
@@ -84,31 +85,24 @@ func TestAChildWithoutAMarkThatOutlivesItsParentEndsToo(t *testing.T) {
 	}
 }
 
-func TestAProcessMayBeStoppedByACommandInItsOwnPlace(t *testing.T) {
-	diary := in(t, "diary")
-	p := doing("engine", "wait", "DIARY", diary)
-	p.Stop = plan.Stop{Argv: []string{"sh", "-c", `echo "stop of $ME" >>"$DIARY"; kill -USR1 $(cat pid)`}, Signal: "SIGKILL"}
-	p.Cwd = t.TempDir()
-	r := upIn(t, t.TempDir(), armOf(p))
-	pid, err := json.Marshal(r.State().Processes[0].Leader.PID)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(p.Cwd, "pid"), pid, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Down(t.Context()); err != nil || read(t, diary) != "stop of engine\nengine SIGUSR1\n" {
-		t.Errorf("%v, %q", err, read(t, diary))
-	}
-}
-
-func TestACommandThatCannotStopAProcessIsFollowedByTheSignal(t *testing.T) {
-	diary := in(t, "diary")
-	p := doing("engine", "wait", "DIARY", diary)
-	p.Stop.Argv = []string{"sh", "-c", "exit 1"}
-	r := upIn(t, t.TempDir(), armOf(p))
-	if err := r.Down(t.Context()); err != nil || read(t, diary) != "engine SIGTERM\n" {
-		t.Errorf("%v, %q", err, read(t, diary))
+func TestAProcessIsStoppedByItsCommandElseByTheSignal(t *testing.T) {
+	for name, c := range map[string]struct {
+		stop plan.Stop
+		want string // in the diary
+	}{
+		"a command in its own place": {plan.Stop{Argv: []string{"sh", "-c", `echo "stop of $ME" >>"$DIARY"; kill -USR1 $(cat pid)`}, Signal: "SIGKILL"}, "stop of engine\nengine SIGUSR1\n"},
+		"a command that fails":       {plan.Stop{Argv: []string{"sh", "-c", "exit 1"}}, "engine SIGTERM\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			diary := in(t, "diary")
+			p := doing("engine", "wait", "DIARY", diary)
+			p.Stop, p.Cwd = c.stop, t.TempDir()
+			r := upIn(t, t.TempDir(), armOf(p))
+			appendTo(filepath.Join(p.Cwd, "pid"), strconv.Itoa(r.State().Processes[0].Leader.PID))
+			if err := r.Down(t.Context()); err != nil || read(t, diary) != c.want {
+				t.Errorf("%v, %q", err, read(t, diary))
+			}
+		})
 	}
 }
 
@@ -137,7 +131,7 @@ func TestTheStateIsReadWhileAnArmIsEndedAgain(t *testing.T) {
 	}
 }
 
-// stranger is a process of nobody's arm, in a session of its own.
+// stranger is a process of no arm, in a session of its own.
 func stranger(t *testing.T) Identity {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -167,6 +161,11 @@ func leave(t *testing.T, dir string, one Started, boot string) {
 		state.BootID = boot
 	}
 	state.Processes = []Started{one}
+	writeState(t, dir, state)
+}
+
+func writeState(t *testing.T, dir string, state *State) {
+	t.Helper()
 	text, err := json.Marshal(state)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, StateFile), text, 0o644)
@@ -204,41 +203,25 @@ func TestANumberThatIsUsedAgainIsNotTheArmsProcess(t *testing.T) {
 	}
 }
 
-func TestASignalReachesNobodyWhoHasTheNumberByNow(t *testing.T) {
+func TestASignalReachesNoProcessThatReusesTheNumber(t *testing.T) {
 	other := stranger(t)
 	if err := (Identity{other.PID, other.Start - 1}).signal(unix.SIGKILL); err != nil || !lives(other.PID) {
 		t.Error(err)
 	}
 }
 
-// owned brings an arm up in a process that is killed then.
-func owned(t *testing.T, dir string) (children []int, file string) {
+// orphaned returns the owner of an arm without a guardian, which was killed, and the processes of the arm.
+func orphaned(t *testing.T) (o owner, pids []int) {
 	t.Helper()
-	diary, file := in(t, "diary"), in(t, "file")
-	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), act+"=owner", "DIR="+dir, "DIARY="+diary, "FILE="+file, "READY=it is ready")
-	owner.Stderr = t.Output()
-	out, err := owner.StdoutPipe()
-	if err == nil {
-		err = owner.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || line != "up\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = owner.Wait()
-	return pidsIn(t, diary), file
+	o = startOwner(t, "it is ready", "GUARDIAN=")
+	pids = o.started(true)
+	o.kill()
+	return o, pids
 }
 
 func TestWhatAnOwnerThatWasKilledLeftIsNamedAndEnded(t *testing.T) {
-	dir := t.TempDir()
-	children, file := owned(t, dir)
+	o, pids := orphaned(t)
+	dir, file := o.dir, o.file
 	spec := armOf(plan.Process{Name: "family"})
 	left, err := Leftovers(t.Context(), spec, dir)
 	if err != nil || len(left) != 2 || left[0].Kind != KindProcess || left[0].Process != "family" || left[1] != (Leftover{KindFile, "", file}) {
@@ -254,11 +237,7 @@ func TestWhatAnOwnerThatWasKilledLeftIsNamedAndEnded(t *testing.T) {
 	if err := Down(t.Context(), plan.Arm{}, dir, testLog(t)); err != nil {
 		t.Fatal(err)
 	}
-	for _, pid := range children {
-		if lives(pid) {
-			t.Errorf("%d lives on", pid)
-		}
-	}
+	expectGone(t, pids)
 	if _, err := os.Stat(file); err == nil {
 		t.Error("its file is there")
 	}
@@ -271,29 +250,17 @@ func TestWhatAnOwnerThatWasKilledLeftIsNamedAndEnded(t *testing.T) {
 }
 
 func TestOneThatWasKilledBeforeItsNumberWasKnownIsFoundByItsMark(t *testing.T) {
-	dir := t.TempDir()
-	children, _ := owned(t, dir)
-	state, err := readState(dir)
+	o, pids := orphaned(t)
+	state, err := readState(o.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := state.Processes[0].Leader.PID
 	state.Processes[0].Leader = Identity{}
-	text, err := json.Marshal(state)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, StateFile), text, 0o644)
-	}
-	if err != nil {
+	writeState(t, o.dir, state)
+	if err := Down(t.Context(), plan.Arm{}, o.dir, testLog(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Down(t.Context(), plan.Arm{}, dir, testLog(t)); err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range append(children, pid) {
-		if lives(pid) {
-			t.Errorf("%d lives on", pid)
-		}
-	}
+	expectGone(t, pids)
 }
 
 func TestAPanicWhileTheArmComesUpEndsItToo(t *testing.T) {

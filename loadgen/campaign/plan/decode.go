@@ -16,8 +16,9 @@ import (
 
 // decoder decodes nodes into the types of a plan and records the position of each key.
 type decoder struct {
-	plan  *Plan
-	nodes int
+	plan    *Plan
+	parsers map[reflect.Type]func(string, reflect.Value) error
+	nodes   int
 }
 
 // fault returns an error at a node.
@@ -142,65 +143,62 @@ func (d *decoder) scalar(path string, node *yaml.Node, v reflect.Value, f field)
 	if node.Kind != yaml.ScalarNode {
 		return d.fault(path, node, "want a single value, found %s", what(node))
 	}
-	text, problem := node.Value, error(nil)
-	switch v.Type() {
-	case reflect.TypeFor[time.Duration]():
-		var parsed time.Duration
-		parsed, problem = terminal.DurationWithin(0, mostDuration)(text)
-		v.SetInt(int64(parsed))
-	case reflect.TypeFor[Hertz]():
-		var parsed Hertz
-		parsed, problem = ParseHertz(text)
-		v.SetUint(uint64(parsed))
-	case reflect.TypeFor[Bytes]():
-		var parsed Bytes
-		parsed, problem = ParseBytes(text)
-		v.SetUint(uint64(parsed))
-	case reflect.TypeFor[Ratio]():
-		var parsed Ratio
-		parsed, problem = ParseRatio(text)
-		v.SetFloat(float64(parsed))
-	default:
-		problem = plain(text, v, f)
+	if v.Kind() == reflect.String {
+		v.SetString(node.Value)
+		if err := f.accepts(node.Value); err != nil {
+			return d.fault(path, node, "%w", err)
+		}
+		return nil
 	}
-	if problem != nil {
-		return d.fault(path, node, "%w", problem)
+	if err := d.parsers[v.Type()](node.Value, v); err != nil {
+		return d.fault(path, node, "%w", err)
 	}
 	return nil
 }
 
-// plain decodes types that need no parser of their own.
-func plain(text string, v reflect.Value, f field) error {
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text)
-		if len(f.one) > 0 && !slices.Contains(f.one, text) {
-			return fmt.Errorf("%q is none of %s", text, strings.Join(f.one, ", "))
-		}
-		if has(f.is, isName) && !terminal.PlainName(text) {
-			return fmt.Errorf("%q: want letters, digits, . _ and -, not beginning with a dot, at most 128", text)
-		}
-	case reflect.Bool:
-		v.SetBool(text == "true")
-		if text != "true" && text != "false" {
-			return fmt.Errorf("%q is neither true nor false", text)
-		}
-	case reflect.Int:
-		n, err := terminal.AtLeast(0)(text)
-		v.SetInt(int64(n))
-		return err
-	case reflect.Uint64:
-		n, err := terminal.Unsigned(text)
-		v.SetUint(n)
-		return err
-	case reflect.Float64:
-		n, err := strconv.ParseFloat(text, 64)
-		v.SetFloat(n)
-		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return fmt.Errorf("%q is no number", text)
-		}
+// accepts returns what is wrong with a text.
+func (f field) accepts(text string) error {
+	if len(f.one) > 0 && !slices.Contains(f.one, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(f.one, ", "))
+	}
+	if has(f.is, isName) && !terminal.PlainName(text) {
+		return fmt.Errorf("%q: want letters, digits, . _ and -, not beginning with a dot, at most 128", text)
 	}
 	return nil
+}
+
+// parsers returns how the types of a plan, other than text, are parsed.
+func parsers() map[reflect.Type]func(string, reflect.Value) error {
+	all := map[reflect.Type]func(string, reflect.Value) error{}
+	addParser(all, terminal.DurationWithin(0, mostDuration))
+	addParser(all, ParseHertz)
+	addParser(all, ParseBytes)
+	addParser(all, ParseRatio)
+	addParser(all, terminal.AtLeast(0))
+	addParser(all, terminal.Unsigned)
+	addParser(all, func(text string) (bool, error) {
+		if text != "true" && text != "false" {
+			return false, fmt.Errorf("%q is neither true nor false", text)
+		}
+		return text == "true", nil
+	})
+	addParser(all, func(text string) (float64, error) {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return 0, fmt.Errorf("%q is no number", text)
+		}
+		return n, nil
+	})
+	return all
+}
+
+// addParser adds the parser of a type.
+func addParser[T any](all map[reflect.Type]func(string, reflect.Value) error, parser func(string) (T, error)) {
+	all[reflect.TypeFor[T]()] = func(text string, v reflect.Value) error {
+		parsed, err := parser(text)
+		v.Set(reflect.ValueOf(parsed))
+		return err
+	}
 }
 
 // target returns the node that an alias refers to.

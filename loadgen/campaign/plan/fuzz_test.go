@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // FuzzParse: what is read is whole and can be used without an error; what is not says why in one
@@ -85,25 +84,3 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseBytes: a size is what it shows as, to the digits shown, and nothing is read as more than it can be.
-func FuzzParseBytes(f *testing.F) {
-	for _, seed := range []string{"60GiB", "0", "1.5 TB", "-1B", "NaNMiB", "1e999GiB"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		size, err := ParseBytes(text)
-		if err != nil {
-			if size != 0 || !utf8.ValidString(err.Error()) {
-				t.Errorf("%d, %v", size, err)
-			}
-			return
-		}
-		shown, err := ParseBytes(size.String())
-		if size < 1<<63 && (err != nil || diff(float64(shown), float64(size)) > 0.005*max(float64(size), 1)) {
-			t.Errorf("%q is %d, shown as %s, which is %d, %v", text, size, size, shown, err)
-		}
-	})
-}
-
-func diff(a, b float64) float64 { return max(a-b, b-a) }

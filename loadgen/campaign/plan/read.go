@@ -100,7 +100,7 @@ func decode(file string, text []byte) (*Plan, error) {
 	if err != nil {
 		return nil, syntaxError(p, err)
 	}
-	d := &decoder{plan: p}
+	d := &decoder{plan: p, parsers: parsers()}
 	return p, d.into("", root, reflect.ValueOf(p).Elem(), field{})
 }
 
