@@ -93,7 +93,7 @@ func (run sparkRun) result() (Result, error) {
 		Key: run.Timestamp, StartedAt: started, Program: "trtllm-bench", Model: printable(run.ModelID, longestLabel),
 		Engine: "trtllm", ExitCode: run.ExitCode, StartCelsius: run.StartCelsius, EndCelsius: run.EndCelsius,
 		Warnings: []string{
-			"its times have no zone and are taken for UTC: their order is right as long as the clock was not set",
+			zoneWarning,
 			"memory occupied without KV cache is the engine's own peak while it profiled its memory, before it took the KV cache: it is no peak of occupied memory",
 		},
 	}

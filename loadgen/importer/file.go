@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -76,7 +77,7 @@ func decode(text []byte, into any) error {
 	var bad *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s is %s", cmpOr(wrong.Field, "it"), wrong.Value)
+		return fmt.Errorf("%s is %s", printable(cmp.Or(wrong.Field, "it"), longestLabel), wrong.Value)
 	case errors.As(err, &bad):
 		return fmt.Errorf("line %d: it is no JSON: %w", 1+bytes.Count(text[:min(len(text), int(bad.Offset))], []byte("\n")), err)
 	default:
@@ -90,13 +91,6 @@ func decodeBoth(text []byte, known any, members *map[string]json.RawMessage) err
 		return err
 	}
 	return decode(text, members)
-}
-
-func cmpOr(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return printable(text, longestLabel)
 }
 
 // withoutNaN replaces NaN and Infinity, which Python's json.dump writes and JSON lacks, by null. Inside strings they

@@ -33,6 +33,14 @@ type guidellmDistribution struct {
 	} `json:"successful"`
 }
 
+// mean returns the mean; nil where there is none.
+func (d guidellmDistribution) mean() *float64 {
+	if d.Successful == nil {
+		return nil
+	}
+	return d.Successful.Mean
+}
+
 type guidellmBenchmark struct {
 	Config struct {
 		ID       string `json:"id_"`
@@ -136,17 +144,10 @@ func (b guidellmBenchmark) figures(r *Result) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%g requests were cut off at the end of the benchmark, and are in no figure", *n))
 	}
 	r.add(enginelog.DurationSeconds, "", b.Duration, 1)
-	for _, of := range []struct {
-		name enginelog.Name
-		d    guidellmDistribution
-	}{
-		{enginelog.RequestsPerSecond, m.Requests}, {enginelog.OutputTokensPerSecond, m.Output}, {enginelog.InputTokensPerSecond, m.Input},
-		{enginelog.TotalTokensPerSecond, m.Total}, {enginelog.Concurrency, m.Concurrency},
-	} {
-		if of.d.Successful != nil {
-			r.add(of.name, "", of.d.Successful.Mean, 1)
-		}
-	}
+	r.totals([]total{
+		{enginelog.RequestsPerSecond, m.Requests.mean()}, {enginelog.OutputTokensPerSecond, m.Output.mean()},
+		{enginelog.InputTokensPerSecond, m.Input.mean()}, {enginelog.TotalTokensPerSecond, m.Total.mean()}, {enginelog.Concurrency, m.Concurrency.mean()},
+	})
 	for _, of := range []struct {
 		name   enginelog.Name
 		d      guidellmDistribution

@@ -115,6 +115,19 @@ func (r *Result) add(name enginelog.Name, statistic string, value *float64, fact
 	r.Values = append(r.Values, v)
 }
 
+// total is a figure of a whole run, in its base unit.
+type total struct {
+	name  enginelog.Name
+	value *float64
+}
+
+// totals adds figures that have no statistic.
+func (r *Result) totals(all []total) {
+	for _, of := range all {
+		r.add(of.name, "", of.value, 1)
+	}
+}
+
 // Warnings returns the warnings of the results, each once.
 func Warnings(results []Result) []string {
 	var all []string

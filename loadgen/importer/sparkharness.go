@@ -82,7 +82,7 @@ func readSparkHarness(f *file) ([]Result, error) {
 			"dgx-spark-harness estimates tokens from text: its tokens per second are no count of the server's",
 		},
 	}
-	if r.StartedAt = cmpTime(run.started(), ended); r.StartedAt.IsZero() {
+	if r.StartedAt = cmp.Or(run.started(), ended); r.StartedAt.IsZero() {
 		return nil, errors.New("it has no created_utc")
 	}
 	r.EndKnown = true
@@ -113,24 +113,11 @@ func (run harnessRun) started() time.Time {
 	return first
 }
 
-// cmpTime returns the first of two times that is set.
-func cmpTime(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
-}
-
 func (o harnessFigures) figures(r *Result) {
-	for _, of := range []struct {
-		name  enginelog.Name
-		value *float64
-	}{
+	r.totals([]total{
 		{enginelog.RequestsPerSecond, o.Requests}, {enginelog.InputTokensPerSecond, o.Input}, {enginelog.OutputTokensPerSecond, o.Output},
 		{enginelog.DurationSeconds, o.Duration}, {enginelog.Requests, o.OK}, {enginelog.FailedRequests, o.Failed},
-	} {
-		r.add(of.name, "", of.value, 1)
-	}
+	})
 	for _, of := range []struct {
 		name   enginelog.Name
 		values map[string]*float64

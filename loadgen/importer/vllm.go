@@ -124,16 +124,11 @@ func vllmResult(text []byte) (Result, error) {
 	r.settingNumber("burstiness", run.Burstiness)
 	r.settingNumber("num_prompts", run.Prompts)
 	vllmMetadata(&r, members)
-	for _, of := range []struct {
-		name  enginelog.Name
-		value *float64
-	}{
+	r.totals([]total{
 		{enginelog.RequestsPerSecond, run.Requests}, {enginelog.OutputTokensPerSecond, run.Output}, {enginelog.TotalTokensPerSecond, run.Total},
 		{enginelog.DurationSeconds, run.Duration}, {enginelog.Requests, run.Completed}, {enginelog.FailedRequests, run.failed()},
 		{enginelog.InputTokens, run.InputTokens}, {enginelog.OutputTokens, run.OutputTokens},
-	} {
-		r.add(of.name, "", of.value, 1)
-	}
+	})
 	err = vllmLatencies(&r, members)
 	return r, err
 }

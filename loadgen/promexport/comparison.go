@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -149,18 +148,10 @@ func newestFiles(all []savedFile) []string {
 
 // openComparison reads a saved comparison.
 func openComparison(path string) (comparison, error) {
-	file, err := runfile.Open(path)
-	if err != nil {
-		return comparison{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return comparison{}, err
-	}
-	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
-	if err == nil && len(text) > mostBytes {
-		err = fmt.Errorf("longer than %d MiB", mostBytes>>20)
+	text, err := runfile.Read(path, mostBytes)
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(path)
 	}
 	var kept comparison
 	if err == nil {

@@ -2,7 +2,6 @@ package promexport
 
 import (
 	"math"
-	"slices"
 
 	"github.com/umascope/umascope/loadgen/stats"
 )
@@ -61,17 +60,13 @@ func zScore(x float64, others []float64) (float64, bool) {
 	if len(others) < fewestBefore {
 		return 0, false
 	}
-	middle := median(others)
+	middle := stats.Median(others)
 	distances := make([]float64, len(others))
 	for i, o := range others {
 		distances[i] = math.Abs(o - middle)
 	}
-	spread := max(asDeviation*median(distances), leastSpread*math.Abs(middle))
+	spread := max(asDeviation*stats.Median(distances), leastSpread*math.Abs(middle))
 	z := (x - middle) / spread
 	// If all others are 0, they have no spread, and neither has a share of their median.
 	return z, !math.IsNaN(z) && !math.IsInf(z, 0)
-}
-
-func median(values []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
 }

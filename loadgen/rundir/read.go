@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/umascope/umascope/loadgen/runfile"
 )
@@ -49,7 +47,7 @@ func (f Folder) ReadPhases() ([]Span, error) {
 // ReadJSON reads a file whose schema name is in the named member of the target. It ignores unknown fields, which newer
 // programs write.
 func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
-	text, err := readFile(f.Path(name))
+	text, err := runfile.Read(f.Path(name), mostBytes)
 	if err != nil {
 		return err
 	}
@@ -69,18 +67,4 @@ func (f Folder) ReadJSON(name, form string, into any, schema *string) error {
 		return fmt.Errorf("%s: %w", name, wrong)
 	}
 	return nil
-}
-
-// readFile reads a file of at most mostBytes.
-func readFile(path string) ([]byte, error) {
-	file, err := runfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
-	if err == nil && len(text) > mostBytes {
-		err = fmt.Errorf("%s is longer than %d MiB", filepath.Base(path), mostBytes>>20)
-	}
-	return text, err
 }

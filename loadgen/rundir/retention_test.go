@@ -39,7 +39,7 @@ func age(t *testing.T, dir string, by time.Duration) {
 	}
 }
 
-// entry is a finished run of some days ago on a shelf.
+// entry is a finished run of some days ago.
 func entry(t *testing.T, root, name string, days int, state EntryState, more ...string) Entry {
 	t.Helper()
 	dir := put(t, filepath.Join(root, name), append([]string{ManifestFile, SummaryFile, LogsFolder + "/engine.log"}, more...)...)

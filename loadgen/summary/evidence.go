@@ -210,7 +210,7 @@ func (p passes) median(phases ...string) float64 {
 			}
 		}
 	}
-	return middle(times)
+	return medianOrZero(times)
 }
 
 func (o observed) reused(v *evidence.Verification, m evidence.Moved) evidence.Reused {

@@ -1,9 +1,8 @@
 package summary
 
 import (
-	"slices"
-
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // turns returns the observations of conversations: a turn sends the prompt and the answer of the turn before it again.
@@ -39,17 +38,16 @@ func (o observed) turns(v *evidence.Verification, m evidence.Moved) evidence.Reu
 	r.Cached.Known = r.Cached.Known && r.Requests > 0
 	r.Engine = o.hits([]string{v.First}, r.SentTokens)
 	// Later prompts are longer: a later first token proves nothing, an earlier one does.
-	if one, two := middle(first), middle(later); two <= evidence.FasterShare*one {
+	if one, two := medianOrZero(first), medianOrZero(later); two <= evidence.FasterShare*one {
 		r.FirstSeconds, r.AgainSeconds = one, two
 	}
 	return r
 }
 
-// middle returns the median; 0 for no values.
-func middle(times []float64) float64 {
+// medianOrZero returns the median; 0 for no values.
+func medianOrZero(times []float64) float64 {
 	if len(times) == 0 {
 		return 0
 	}
-	slices.Sort(times)
-	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+	return stats.Median(times)
 }
