@@ -75,7 +75,7 @@ func TestStrataOfNumbersComeBySize(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeComparedIsSaidInOneLine(t *testing.T) {
+func TestRunsThatCannotBeComparedAreAnErrorInOneLine(t *testing.T) {
 	ok := compare.Options{By: "arm", Within: []string{"model"}}
 	for name, c := range map[string]struct {
 		change  func(*experiment)
@@ -164,7 +164,7 @@ func TestDifferentWorkIsComparedIfThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestARunWithoutTheLabelIsLeftOutAndToldOf(t *testing.T) {
+func TestARunWithoutTheLabelIsLeftOutWithAWarning(t *testing.T) {
 	e := grid("native", "container")
 	delete(e.runs[3].Labels, "arm")
 	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
@@ -194,7 +194,7 @@ func TestWhatIsInvalidEntersNoFigure(t *testing.T) {
 	}
 }
 
-func TestAStratumWithoutAnArmIsToldOf(t *testing.T) {
+func TestAStratumWithoutAnArmIsWarnedAbout(t *testing.T) {
 	e := grid("native", "container")
 	e.runs = slices.DeleteFunc(e.runs, func(r compare.Run) bool { return r.Model == "large" && r.Labels["arm"] == "container" })
 	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
@@ -204,7 +204,7 @@ func TestAStratumWithoutAnArmIsToldOf(t *testing.T) {
 }
 
 // Figures of different source never share a row.
-func TestAnEnginesWordAndAMeasurementAreApart(t *testing.T) {
+func TestReportedAndMeasuredFiguresAreApart(t *testing.T) {
 	reported := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryOccupiedWithoutKV} }
 	var e experiment
 	for i, arm := range order("abbaabba") {

@@ -71,7 +71,7 @@ func TestAnOutlierHasWhatWasSoInItAlone(t *testing.T) {
 	}
 }
 
-func TestAGradeSaysWhatStandsInTheWayOfABetterOne(t *testing.T) {
+func TestAGradeHasTheReasonsAgainstABetterOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*compare.Run)
 		want   compare.Grade

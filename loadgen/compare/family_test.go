@@ -26,7 +26,7 @@ func arms(n int, slower float64) experiment {
 }
 
 // With seven strata the chance that one of them is found wrongly is not 5 %.
-func TestAFindingThatIsOneOfManyIsToldOf(t *testing.T) {
+func TestAFindingThatIsOneOfManyIsWarnedAbout(t *testing.T) {
 	for name, c := range map[string]struct {
 		strata int
 		slower float64
@@ -108,7 +108,7 @@ func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
 }
 
 // Chance makes one in twenty drift: how many were looked at belongs to it, and so does what the runs are worth.
-func TestDriftIsToldWithHowMuchWasLookedAt(t *testing.T) {
+func TestDriftIsWarnedAboutWithTheNumberOfFigures(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abbaabbaabbaabba") {
 		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 - float64(i), compare.TimeToFirstToken: 1 + .1*float64(i*5%7), compare.TimePerOutputToken: .02})
@@ -121,7 +121,7 @@ func TestDriftIsToldWithHowMuchWasLookedAt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownOfEitherArmIsTold(t *testing.T) {
+func TestFactsUnknownOfBothArmsAreWarnedAbout(t *testing.T) {
 	e := quiet()
 	each(&e, func(r *compare.Run) { r.Facts = r.Facts[:2] })
 	got := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeFairnessUnknown]
@@ -132,7 +132,7 @@ func TestWhatIsNotKnownOfEitherArmIsTold(t *testing.T) {
 
 // What comes first after a change of arms is told of if it stands out, always the same way, by more than
 // what matters.
-func TestAFirstRunIsToldOfOnlyIfItMatters(t *testing.T) {
+func TestAFirstRunIsWarnedAboutOnlyBeyondTheMargin(t *testing.T) {
 	for name, c := range map[string]struct {
 		firsts [2]float64
 		told   bool

@@ -32,7 +32,7 @@ func quiet() experiment {
 	return e
 }
 
-func TestNothingIsToldOfAQuietExperiment(t *testing.T) {
+func TestAQuietExperimentHasNoWarnings(t *testing.T) {
 	if told := codes(mustCompare(t, quiet().runs, compare.Options{})); len(told) != 0 {
 		t.Errorf("told %v", told)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-func TestAnOrderIsToldByItsSequence(t *testing.T) {
+func TestTheKindOfAnOrderFollowsFromItsSequence(t *testing.T) {
 	for sequence, want := range map[string]string{
 		"ab":               compare.OrderSingle,
 		"aaabbb":           compare.OrderBlocked,

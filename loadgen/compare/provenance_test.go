@@ -24,7 +24,7 @@ func recordedRuns(facts func(arm string, i int) []compare.Fact) experiment {
 	return e
 }
 
-func TestArmsThatDifferInAnOptionAloneAreToldApart(t *testing.T) {
+func TestArmsThatDifferInOneOptionDifferInFairness(t *testing.T) {
 	e := recordedRuns(func(arm string, _ int) []compare.Fact {
 		facts := []compare.Fact{option("option --gpu-memory-utilization of engine", "0.75", ""), option("option --model of engine", "", "h0"), option("option --slow of engine", "", "ha")}
 		if arm == "b" {
@@ -124,7 +124,7 @@ func TestWhatIsNotRecordedIsNeverTakenForEqual(t *testing.T) {
 	}
 }
 
-func TestHashesOfTwoKeysAreNotComparedAndThePageSaysSo(t *testing.T) {
+func TestHashesOfTwoKeysAreNotComparedAndWarnedAbout(t *testing.T) {
 	e := recordedRuns(func(arm string, _ int) []compare.Fact {
 		return []compare.Fact{option("option --max-model-len of engine", "8192", ""), option("option --model of engine", "", "h"+arm)}
 	})

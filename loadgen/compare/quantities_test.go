@@ -96,7 +96,7 @@ func TestRunsNeededAreOfTheEffectAndOfTheMarginApart(t *testing.T) {
 }
 
 // The change is that of the means beside it, on whatever scale the interval is.
-func TestTheChangeIsThatOfTheMeansBesideIt(t *testing.T) {
+func TestTheChangeIsThatOfTheMeansOfItsRow(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": {100, 100.5, 99.5, 100}, "b": {60, 150, 90, 120}})
 	m := tokens(t, mustCompare(t, e.runs, compare.Options{}))

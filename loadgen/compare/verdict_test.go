@@ -80,7 +80,7 @@ func TestLessIsBetterOfALatencyAndNeitherOfMemoryThatIsFilled(t *testing.T) {
 	}
 }
 
-func TestOneRunOfAnArmSaysADifferenceAndNoMore(t *testing.T) {
+func TestOneRunOfAnArmGivesADifferenceOnly(t *testing.T) {
 	var e experiment
 	e.throughput(order("aaab"), map[string][]float64{"a": {100, 101, 102}, "b": {120}})
 	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
@@ -97,7 +97,7 @@ func TestOneRunOfAnArmSaysADifferenceAndNoMore(t *testing.T) {
 	}
 }
 
-func TestOfOneRunEachRanksSayNothing(t *testing.T) {
+func TestRanksOfOneRunEachAreNotTested(t *testing.T) {
 	var e experiment
 	e.throughput(order("ab"), map[string][]float64{"a": {100}, "b": {120}})
 	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.MannWhitneyP != nil || m.HodgesLehmann != nil {
@@ -210,7 +210,7 @@ func TestAPairWithARebootWithinIsNone(t *testing.T) {
 	}
 }
 
-func TestPairsThatAreNoneAreToldOf(t *testing.T) {
+func TestUnusablePairsAreNoted(t *testing.T) {
 	pairOf := func(names string) experiment {
 		var e experiment
 		for i, letter := range names {
@@ -254,7 +254,7 @@ func TestAMarginInItsUnitIsComparedAsItIs(t *testing.T) {
 }
 
 // With n runs of each arm the least detectable difference at 80 % is d(n) standard deviations.
-func TestTheLeastDetectableDifferenceIsWhatTheTableSays(t *testing.T) {
+func TestTheLeastDetectableDifferenceIsThatOfTheTable(t *testing.T) {
 	var e experiment
 	var values []float64
 	for i := range 10 { // of sd 1: ten values, five above and five below

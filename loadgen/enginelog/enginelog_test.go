@@ -165,7 +165,7 @@ func TestTheKVCacheOfLatentAttentionIsCountedOnce(t *testing.T) {
 	}
 }
 
-func TestAValueSaysWhichWordsOfWhichLineItIsFrom(t *testing.T) {
+func TestAValueHasTheTextAndLineItIsFrom(t *testing.T) {
 	r, _ := read(t, "trtllm", "trtllm-bench-constructed.log")
 	read := map[Name]string{}
 	for _, v := range r.Values() {
@@ -213,7 +213,7 @@ func TestNothingIsReadByNone(t *testing.T) {
 	}
 }
 
-func TestAnUnknownToolIsAnsweredByTheKnownOnes(t *testing.T) {
+func TestTheErrorOfAnUnknownToolListsTheSupportedOnes(t *testing.T) {
 	_, err := Find("ollama")
 	if err == nil || !strings.Contains(err.Error(), "trtllm, vllm, sglang, llamacpp, genai-bench, none") {
 		t.Error(err)
@@ -275,7 +275,7 @@ func TestALabelIsNoTailOfAnotherWord(t *testing.T) {
 	}
 }
 
-func TestRanksAreToldByTheFrontOfTheLine(t *testing.T) {
+func TestTheRankIsReadFromTheFrontOfTheLine(t *testing.T) {
 	for line, want := range map[string]int{
 		"(Worker_TP1 pid=7) INFO": 1, "(VllmWorker rank=3 pid=7) INFO": 3, "[2025-03-25 16:37:06 TP0] KV": 0, "[01/16/2026-06:20:17] [TRT-LLM] [RANK 2] [I] iter": 2,
 		"(EngineCore pid=1878) INFO": -1, "TP Size:  8": -1, "[x TP] no": -1, strings.Repeat("x", 90) + " TP1]": -1, "a TP99999999] b": -1,

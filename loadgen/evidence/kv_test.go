@@ -49,7 +49,7 @@ func story(t *testing.T, from, to string) Moved {
 	}
 }
 
-func TestTheStoryOfFourSamplesIsToldInBlocksAndBytes(t *testing.T) {
+func TestFourSamplesAreGradedInBlocksAndBytes(t *testing.T) {
 	replay := story(t, "t2", "t3")
 	const fromDisk = 13220446208.
 	if replay.FromHost.Value != 448 || replay.FromDisk.Value != 3152 || replay.FromDisk.Value*replay.BlockBytes != fromDisk {
@@ -162,7 +162,7 @@ func TestWhatTheAnswersCallCachedAndKVBMDidNotMatchWasOnTheDevice(t *testing.T) 
 	}
 }
 
-func TestBytesAgreeAsFarAsToldAndNoFurther(t *testing.T) {
+func TestBytesAgreeWithinTheTolerances(t *testing.T) {
 	kv := Moved{Seen: true, BlockBytes: 1000, FromDisk: known(100), FromHost: known(0), MatchedTokens: known(3200)}
 	for _, c := range []struct {
 		owner, drive float64 // bytes, of 100,000
@@ -216,7 +216,7 @@ func TestWhatTheLoadGeneratorWroteItselfIsNoOffload(t *testing.T) {
 	}
 }
 
-func TestReuseTakesTheServersWordAndTheClientsClock(t *testing.T) {
+func TestReuseTakesTheServersReportAndTheClientsClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		reused Reused
 		grade  Grade

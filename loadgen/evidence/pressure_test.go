@@ -78,7 +78,7 @@ func TestAHostIsOnlyComparedWithADeviceThatIsKnown(t *testing.T) {
 	}
 }
 
-func TestWhatARoomDoesNotKnowIsTakenFromTheOther(t *testing.T) {
+func TestUnknownSizesOfARoomAreTakenFromTheOther(t *testing.T) {
 	told := Room{DeviceTokens: 1, TokenBytes: 0.5, Off: Tiers{DiskFilter: FilterOn}}
 	seen := Room{DeviceTokens: 2, HostBytes: 3, DiskBytes: 4, TokenBytes: 5, Off: Tiers{HostOff: true, DiskOff: true}}
 	want := Room{DeviceTokens: 1, HostBytes: 3, DiskBytes: 4, TokenBytes: 0.5, Off: Tiers{HostOff: true, DiskOff: true, DiskFilter: FilterOn}}

@@ -111,7 +111,7 @@ func TestBenchmarkSparkGivesTheEnginesPeakAndNoPeakOfMemoryInUse(t *testing.T) {
 	}
 }
 
-func TestALogOfTensorRTLLMIsReadWithWhatStandsBesideIt(t *testing.T) {
+func TestALogOfTensorRTLLMIsReadWithItsMetadata(t *testing.T) {
 	log, err := os.ReadFile("../enginelog/testdata/trtllm-bench-constructed.log")
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestGuideLLMIsReadAsItWasRecorded(t *testing.T) {
 	}
 }
 
-func TestGenAIBenchIsKnownByItsExperiment(t *testing.T) {
+func TestGenAIBenchIsIdentifiedByItsExperiment(t *testing.T) {
 	text, err := os.ReadFile("../enginelog/testdata/genai-bench.json")
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func readJSONFile[T any](t *testing.T, path string) T {
 	return value
 }
 
-func TestAnImportedRunIsAFolderOfTheToolsWord(t *testing.T) {
+func TestAnImportedRunIsAFolderOfTheToolsFigures(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "runs")
 	path := written(t, "all.json", sparkJSON)
 	made, err := order(t, "benchmark-spark", out, path).Import()
@@ -242,8 +242,8 @@ func TestADamagedFileIsRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// TestWhatAFileSaysIsMadeFitToPrint plants escapes, line ends and markup wherever a file has a text.
-func TestWhatAFileSaysIsMadeFitToPrint(t *testing.T) {
+// TestTextsOfAFileAreMadePrintable plants escapes, line ends and markup wherever a file has a text.
+func TestTextsOfAFileAreMadePrintable(t *testing.T) {
 	const hostile = `\u001b[31mred\u001b]0;t\u0007<script>alert(1)</script>|a\nb\u202e`
 	text := `{"models":{"` + hostile + `":{"` + hostile + `":[{"model_id":"` + hostile + `","timestamp":"20251109_022626","exit_code":0,"output_throughput":64}]}}}`
 	made, err := order(t, "benchmark-spark", t.TempDir(), written(t, "a\x1b[31m<b>.json", text)).Import()
@@ -292,8 +292,8 @@ func TestFailedRequestsOfTheToolMakeARunInvalid(t *testing.T) {
 	}
 }
 
-// TestWhetherARunCameToItsEndIsCheckedWhereItsFileTells: by an exit code, or a word for it.
-func TestWhetherARunCameToItsEndIsCheckedWhereItsFileTells(t *testing.T) {
+// TestWhetherARunEndedIsCheckedWhereItsFileHasIt: by an exit code, or a word for it.
+func TestWhetherARunEndedIsCheckedWhereItsFileHasIt(t *testing.T) {
 	for format, c := range map[string]struct {
 		path  string
 		check bool

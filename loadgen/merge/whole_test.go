@@ -148,7 +148,7 @@ func TestTheManifestNamesItsParts(t *testing.T) {
 	}
 }
 
-func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
+func TestClockErrorsBoundTheShiftOfRanks(t *testing.T) {
 	own := func(r int, m *rundir.Manifest) { m.Client.BootID = fmt.Sprint("boot", r) }
 	for name, c := range map[string]struct {
 		alter func(r int, m *rundir.Manifest)
@@ -174,7 +174,7 @@ func TestClocksSayHowFarRanksMayBeShifted(t *testing.T) {
 	}
 }
 
-func TestWarningsOfRanksAreSaidOnce(t *testing.T) {
+func TestWarningsOfRanksAreListedOnce(t *testing.T) {
 	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.Judging.Warnings = []string{"all"}
 		if r > 0 {

@@ -39,7 +39,7 @@ func TestADifferenceHasItsIntervalWhereTheRatioHasNone(t *testing.T) {
 	}
 }
 
-func TestTheMetricThatDecidesIsMarkedAndWhatIsOpenSaysHowManyRunsItNeeds(t *testing.T) {
+func TestThePrimaryMetricIsMarkedAndAnInconclusiveOneHasTheRunsItNeeds(t *testing.T) {
 	kept := ofComparison("driver-upgrade", upgraded(t), noon)
 	const row = "driver-upgrade|%s|580|590|standard|llama-8b"
 	power, tokens := fmt.Sprintf(row, meanPower), fmt.Sprintf(row, compare.OutputTokensPerSecond)
@@ -52,7 +52,7 @@ func TestTheMetricThatDecidesIsMarkedAndWhatIsOpenSaysHowManyRunsItNeeds(t *test
 }
 
 // A panel chooses the newest comparison, and what its arms are called by, by its name.
-func TestEveryNameOfAComparisonSaysWhenItWasSavedAndByWhat(t *testing.T) {
+func TestEveryNameOfAComparisonHasItsTimeAndItsLabel(t *testing.T) {
 	kept := ofComparison("night", compared(t, "llama-8b", "qwen-72b"), noon)
 	c := twoArms()
 	c.By = "engine\x1b[31m"
@@ -95,7 +95,7 @@ func TestRunsOfAComparisonStandWithTheirGradeAlsoThoseThatWereLeftOut(t *testing
 }
 
 // A run that stood twice under a name could be joined to nothing.
-func TestEveryRunStandsOnceUnderTheNameOfAComparison(t *testing.T) {
+func TestEveryRunIsOnceUnderTheNameOfAComparison(t *testing.T) {
 	c := twoArms()
 	ref := func(run string, g compare.Grade) compare.RunRef { return compare.RunRef{Run: run, Grade: g} }
 	long := ref("long", compare.GradeValid)

@@ -22,7 +22,7 @@ func (c comparison) of(family *metric.Gauge) map[string]float64 {
 }
 
 // A panel joins what a comparison says of a metric with whether it is simulated: by its name.
-func TestEveryNameOfAComparisonSaysWhetherItIsSimulated(t *testing.T) {
+func TestEveryNameOfAComparisonHasWhetherItIsSimulated(t *testing.T) {
 	c := twoArms()
 	for _, engine := range []string{"vllm", "trtllm"} {
 		c.Strata = append(c.Strata, compare.Stratum{Within: map[string]string{"scenario": "standard", "engine": engine}, Pairs: c.Strata[0].Pairs})
@@ -88,7 +88,7 @@ func TestFactsThatDifferComeFirstAndShort(t *testing.T) {
 	}
 }
 
-func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
+func TestUntestedEffectsOfOrderAreAbsent(t *testing.T) {
 	c := twoArms()
 	const tokens = compare.OutputTokensPerSecond
 	c.Strata[0].Arms = map[string]compare.Arm{
@@ -118,7 +118,7 @@ func TestWhatRunsCannotTellOfOrderIsAbsent(t *testing.T) {
 }
 
 // What stands out after a change of arms is known by the name of a metric alone.
-func TestOrderIsNotTakenForThatOfAnEnginesOwnWord(t *testing.T) {
+func TestTheOrderOfAMeasuredMetricIsNotThatOfAnEngineReportedOne(t *testing.T) {
 	c := twoArms()
 	c.Strata[0].Arms = map[string]compare.Arm{"native": {Metrics: []compare.Series{
 		{Name: compare.MemoryOccupiedWithoutKV, Drift: compare.Drift{Spearman: new(0.1)}},

@@ -55,7 +55,7 @@ func TestComparisonsOfFoldersBelowAreShownOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAnEngineSaysIsNoMeasurement(t *testing.T) {
+func TestEngineReportedFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	c := twoArms()
 	metrics := &c.Strata[0].Pairs[0].Metrics
 	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})

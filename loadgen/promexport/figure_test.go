@@ -38,7 +38,7 @@ func TestWhatWasCountedAndIsNothingIsZero(t *testing.T) {
 }
 
 // What another tool wrote down of an engine was not measured here: it has no series of what was.
-func TestAnEnginesWordOfAnImportedRunIsNoMeasurement(t *testing.T) {
+func TestEngineReportedFiguresOfAnImportedRunAreNoMeasurement(t *testing.T) {
 	b := newBench(t)
 	for i := range fewestBefore + 1 {
 		o, s := whole(fmt.Sprint("r", i), i)
@@ -61,7 +61,7 @@ func TestAnEnginesWordOfAnImportedRunIsNoMeasurement(t *testing.T) {
 	}
 }
 
-func TestWhatADamagedSummarySaysIsBounded(t *testing.T) {
+func TestSeriesOfADamagedSummaryAreBounded(t *testing.T) {
 	_, s := whole("r", 0)
 	for i := range 1000 {
 		name := fmt.Sprint("\x1b[2J", i)

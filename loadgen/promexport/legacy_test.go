@@ -7,7 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-func TestOldNamesAreServedBesideTodaysForOneRelease(t *testing.T) {
+func TestOldNamesAreServedWithTheNewOnesForOneRelease(t *testing.T) {
 	b := newBench(t)
 	b.put(Of(whole("r1", 0)))
 	lines := func(page, name string) (values []string) {

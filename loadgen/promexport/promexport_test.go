@@ -137,7 +137,7 @@ func TestEverySeriesIsOnTheGoldenPage(t *testing.T) {
 	}
 }
 
-func TestPromtoolHasNothingToSayOfThePage(t *testing.T) {
+func TestPromtoolFindsNoProblemInThePage(t *testing.T) {
 	problems, err := promlint.New(strings.NewReader(golden(t).page(t))).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v (%v)", problems, err)
@@ -189,7 +189,7 @@ func TestHostileNamesMakeAPageThatCanBeRead(t *testing.T) {
 	}
 }
 
-func TestThePageForPeopleSaysWhatIsSimulated(t *testing.T) {
+func TestTheHTMLPageMarksSimulatedRuns(t *testing.T) {
 	b := golden(t)
 	code, index := get(t, b.handler(t), "/")
 	for _, part := range []string{"run-6", "120.50", "simulated engine", "telemetry constructed", "native-container", "Saved 2026-11-05 14:00:00", "confounded with time",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestALogKeepsWhatThereIsRoomForAndSaysThatItIsCut(t *testing.T) {
+func TestALogIsCutAtItsLimitAndShowsIt(t *testing.T) {
 	f := Folder(t.TempDir())
 	l, err := f.NewLog("logs/a.log", 5)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestALogThatJustFitsIsNotCut(t *testing.T) {
 	}
 }
 
-func TestAFullDiskStopsNobodyWhoWritesALog(t *testing.T) {
+func TestAFullDiskDoesNotStopTheProgramThatWritesALog(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -148,7 +148,7 @@ func TestDegenerateInputHasAStatedOutcome(t *testing.T) {
 	}
 }
 
-func TestWhatOneRunCannotTellIsAbsent(t *testing.T) {
+func TestFiguresThatOneValueDoesNotHaveAreAbsent(t *testing.T) {
 	d := must[Description](t)(Describe([]float64{7}))
 	if d.N != 1 || d.Mean != 7 || d.Median != 7 || d.Min != 7 || d.Max != 7 || d.SD != nil || d.PopulationSD != nil || d.CV != nil {
 		t.Errorf("%+v", d)

@@ -53,7 +53,7 @@ func TestNoOutlierIsLookedForAmongThree(t *testing.T) {
 }
 
 // The comment of ModifiedZ says how often chance alone makes an outlier.
-func TestModifiedZIsWrongAsOftenAsItSays(t *testing.T) {
+func TestModifiedZHasTheStatedRateOfFalseOutliers(t *testing.T) {
 	const samples = 4000
 	for n, want := range map[int]float64{5: .21, 10: .13, 30: .09} {
 		random, flagged := rand.New(rand.NewPCG(uint64(n), 0)), 0

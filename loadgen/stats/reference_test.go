@@ -228,7 +228,7 @@ func TestBCaAcceleratesBySkewness(t *testing.T) {
 // What the tables promise is what happens: of 20,000 made-up experiments as many find the difference, show
 // equality and hold the truth in their interval as the arithmetic says, to four standard deviations of
 // such a count.
-func TestExperimentsGoAsTheArithmeticSays(t *testing.T) {
+func TestSimulatedExperimentsAgreeWithTheComputedPower(t *testing.T) {
 	const experiments, n, shift, margin = 20_000, 8, 1.2, 1.6
 	random := rand.New(rand.NewPCG(1, 1))
 	found, equal, held, pairs := 0, 0, 0, 0

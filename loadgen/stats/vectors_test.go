@@ -228,7 +228,7 @@ func TestVector17StudentsQuantiles(t *testing.T) {
 
 // One value as far from ten as Student's quantile of 9 degrees of freedom has a p of 5 %; two values may
 // be as far as the smaller error of their mean has it.
-func TestAValueBesideASampleIsByTheSpreadOfTheSample(t *testing.T) {
+func TestAMeanAgainstASampleIsTestedByTheSpreadOfTheSample(t *testing.T) {
 	const mean, sd, quantile = .75, 1.7890097, 2.2621572
 	for n, values := range map[float64][]float64{1: {quantile}, 2: {quantile - .3, quantile + .3}} {
 		se := sd * math.Sqrt(1./10+1/n)
@@ -258,7 +258,7 @@ func TestVector18MeanOfFiveRuns(t *testing.T) {
 
 // What so many runs can say: the least differences and margins in standard deviations of a run, as
 // tabulated to three digits and as SciPy 1.17.1 gives them by noncentral t and by quadrature.
-func TestWhatSoManyRunsCanSay(t *testing.T) {
+func TestDetectableDifferencesByNumberOfRuns(t *testing.T) {
 	for _, c := range []struct{ n, mde80, mde90, margin80, margin90 float64 }{
 		{3, 3.070892843773154, 3.5892055535724676, 2.922022516675597, 3.314362111500126},
 		{5, 2.024440977358963, 2.3479513485470007, 2.0320349065214014, 2.2876011010409734},

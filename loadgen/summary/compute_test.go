@@ -63,7 +63,7 @@ func TestAKilledRunEndsWithWhatItWroteLast(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoFiguresToComputeSaysWhy(t *testing.T) {
+func TestARunWithoutFiguresToComputeIsAnErrorWithTheReason(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*rundir.Manifest)
 		want   error

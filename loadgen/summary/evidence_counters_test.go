@@ -81,7 +81,7 @@ func kvbmPage(d2d, h2d, matched string) string {
 		"\n# TYPE kvbm_matched_tokens counter\nkvbm_matched_tokens " + matched + "\n"
 }
 
-func TestBlocksAreReadInKVBMsWordsAndOurs(t *testing.T) {
+func TestBlocksAreReadByKVBMsNamesAndTheExporters(t *testing.T) {
 	live := kvMode(metric.ModeLive)
 	ours := func(blocks, bytes string) string {
 		return live + kvBlocks("onboard", "disk", "device", blocks) + kvBlocks("onboard", "host", "device", "5") +
@@ -123,7 +123,7 @@ func TestBlocksAreReadInKVBMsWordsAndOurs(t *testing.T) {
 
 // The four samples are read off the page as a run would: t2 to t3 is the replay, whose letters h2d mean
 // the disk when blocks go down and the host when they come back.
-func TestTheStoryOfFourSamplesIsReadOffThePage(t *testing.T) {
+func TestFourSamplesAreReadFromThePage(t *testing.T) {
 	page := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("..", "evidence", "testdata", "kvbm_metrics_v1_"+name+".prom"))
 		if err != nil {

@@ -114,7 +114,7 @@ func TestLabelsThatAreNoSizesAreNone(t *testing.T) {
 	}
 }
 
-func TestATierIsOffIfItWasSeenToBeOrNobodyContradictsTheExpectation(t *testing.T) {
+func TestATierIsOffIfObservedOrExpectedAndNotContradicted(t *testing.T) {
 	on, off := tier{on: "seen"}, tier{off: "seen"}
 	for _, c := range []struct {
 		host, disk tier

@@ -157,7 +157,7 @@ func TestTiersOfAnotherMachineAreNotThoseOfTheRun(t *testing.T) {
 	}
 }
 
-func TestWithoutAnExpectationNothingIsSaidOfKVTiers(t *testing.T) {
+func TestWithoutAnExpectationThereIsNoFindingAboutKVTiers(t *testing.T) {
 	seen := SeeKVTiers(nil, false)
 	if judged := KVExpectation("").Judge(seen); judged != (rundir.KVFindings{}) || KVExpectation("").Warnings(seen) != nil {
 		t.Errorf("%+v", judged)

@@ -114,7 +114,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	}
 }
 
-func TestTheWordOfAnEngineIsMarkedWhereNothingWasMeasured(t *testing.T) {
+func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T) {
 	r := complete("r1")
 	r.Manifest.Imported = &rundir.Imported{Format: "benchmark-spark"}
 	r.Manifest.Server.Engine = "trtllm"
@@ -156,9 +156,9 @@ func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
 	}
 }
 
-// TestFactsSayWhatCanDifferBetweenArms: conditions with how much of a difference is none, and of flags those
+// TestFactsAreConditionsThatCanDifferBetweenArms: conditions with how much of a difference is none, and of flags those
 // that change what is measured.
-func TestFactsSayWhatCanDifferBetweenArms(t *testing.T) {
+func TestFactsAreConditionsThatCanDifferBetweenArms(t *testing.T) {
 	got := map[string]compare.Fact{}
 	for _, f := range observedRun().Observation().Facts {
 		if _, twice := got[f.Item]; twice {
@@ -231,7 +231,7 @@ func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
 	}
 }
 
-func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
+func TestFactsOfTheClientAreNotThoseOfAnotherHost(t *testing.T) {
 	r := observedRun()
 	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
 	for _, f := range r.Observation().Facts {
@@ -245,7 +245,7 @@ func TestWhatTheClientIsSaysNothingOfAnotherHost(t *testing.T) {
 	}
 }
 
-func TestSwapIsUnknownWhereAPhaseDoesNotSay(t *testing.T) {
+func TestSwapIsUnknownWhereAPhaseHasNoFigure(t *testing.T) {
 	r := observedRun()
 	for name, deltas := range map[string]map[string]Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
 		r.Summary.Phases["again"] = PhaseSummary{Measured: true, Deltas: deltas}
@@ -297,7 +297,7 @@ func TestRunsOfARoundArePairs(t *testing.T) {
 	}
 }
 
-func TestARunThatFoundItsEngineUpIsKnownByIt(t *testing.T) {
+func TestARunThatFoundItsEngineUpIsMarked(t *testing.T) {
 	for _, kept := range []bool{false, true} {
 		r := complete("r1")
 		r.Manifest.Campaign = &rundir.Campaign{EngineKept: kept}

@@ -58,7 +58,7 @@ func TestWhatThePhasesBeforeSawIsNoFigureOfTheMeasuredOnes(t *testing.T) {
 	}
 }
 
-func TestAGPUThatSleepsThroughTheWarmUpIsTold(t *testing.T) {
+func TestAGPUThatSleepsThroughTheWarmUpIsWarnedAbout(t *testing.T) {
 	for name, test := range map[string]struct {
 		state func(at float64) int
 		want  *float64

@@ -30,7 +30,7 @@ func TestOutputsThatDifferFromTheModelsMakeARunInvalid(t *testing.T) {
 	}
 }
 
-func TestHowOutputsDifferIsSaidWithWhatIsCounted(t *testing.T) {
+func TestDifferingOutputsAreReportedWithCounts(t *testing.T) {
 	signals := notObservable()
 	signals.OutputMatch = MatchOutputs(OutputDrift{Pairs: 8, Earliest: -1}, OutputDrift{Pairs: 32, Diverging: 6, Early: 6}, true)
 	const want = "answers from the cache are not those that were computed: replay diverging before token 8: 6 prompts, expected 0"

@@ -158,7 +158,7 @@ func TestTokensPerSecondAreAbsentWhenAnAnswerHasNoCount(t *testing.T) {
 	}
 }
 
-func TestTokensThatNobodyCountedAreWarnedAbout(t *testing.T) {
+func TestUncountedTokensAreWarnedAbout(t *testing.T) {
 	records := testrun.Steady(3)
 	records[1].TokensSource, records[2].TokensSource = openai.TokensFromChunks, "usage"
 	s := summarize(t, input(t), records...)

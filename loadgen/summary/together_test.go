@@ -62,7 +62,7 @@ func TestTheEnergyOfAllIsUnknownWithoutThatOfOne(t *testing.T) {
 }
 
 // An exporter in a container and one beside it, or a machine by two of its addresses: its energy must not count twice.
-func TestAMachineUnderTwoNamesIsSaid(t *testing.T) {
+func TestAMachineUnderTwoNamesIsWarnedAbout(t *testing.T) {
 	again := testrun.Linked()
 	again.Replace = strings.NewReplacer()
 	s := summarize(t, two(t, testrun.Linked(), again), testrun.Steady(40)...)

@@ -35,7 +35,7 @@ func TestARecordedCommandIsJudgedWithoutRequests(t *testing.T) {
 	}
 }
 
-func TestTheEnginesLogTellsTheKVCacheWhereNoPageDoes(t *testing.T) {
+func TestTheKVCacheIsReadFromTheEnginesLogWhereNoPageHasIt(t *testing.T) {
 	s := summarize(t, recorded(t, "live", testrun.ToolPhases()...))
 	if s.KV == nil || !near(s.KV.CapacityBytes, 30*testrun.GiB) || s.KV.Source != "the log of trtllm-bench" {
 		t.Fatalf("%+v", s.KV)
@@ -56,7 +56,7 @@ func TestAMachineOfAnotherTimeHasAnotherKVCache(t *testing.T) {
 	}
 }
 
-func TestWhatOneRankSaysIsNotTheEngines(t *testing.T) {
+func TestTheReportOfOneRankIsNotTheEngines(t *testing.T) {
 	const kv = "[MemUsageChange] Allocated 30.00 GiB for max tokens in paged KV cache (250000)."
 	if e := EngineOf(engineLog(t, kv, "TP Size:  2"), "log"); e != nil {
 		t.Errorf("of two ranks: %+v", e)

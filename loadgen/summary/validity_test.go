@@ -349,7 +349,7 @@ func TestALimitThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestEveryRuleIsDistinctAndSaysItsLimit(t *testing.T) {
+func TestEveryRuleIsDistinctAndShowsItsLimit(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, rule := range Rules() {
 		if seen[rule.Code] {
