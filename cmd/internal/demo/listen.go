@@ -26,9 +26,10 @@ type servers struct {
 	running    sync.WaitGroup
 }
 
-// listen opens the address of a flag.
-func listen(flag, address string) (listener, error) {
-	open, err := net.Listen("tcp", address)
+// listen opens the address of a flag. With next, which is for a default address, it takes the next free port if the
+// port is taken.
+func listen(flag, address string, next bool) (listener, error) {
+	open, err := webserver.Listen(address, next)
 	if err != nil {
 		return listener{}, refused(flag, address, err)
 	}
@@ -40,15 +41,6 @@ func listenHere() (listener, error) {
 	open, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return listener{}, fmt.Errorf("no port of the loopback can be had: %w", err)
-	}
-	return listening(open)
-}
-
-// listenOrNext is listen for a default address: if its port is taken, it takes the next free one.
-func listenOrNext(flag, address string) (listener, error) {
-	open, err := webserver.Listen(address, true)
-	if err != nil {
-		return listener{}, refused(flag, address, err)
 	}
 	return listening(open)
 }

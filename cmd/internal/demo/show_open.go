@@ -22,11 +22,7 @@ func (s *showing) listenOpen() (err error) {
 	if !s.options.serve {
 		return nil
 	}
-	open := listenOrNext
-	if s.options.explicit {
-		open = listen
-	}
-	if s.open, err = open(listenAddress, s.options.listen); err != nil {
+	if s.open, err = listen(listenAddress, s.options.listen, !s.options.explicit); err != nil {
 		return err
 	}
 	if s.open.at != s.options.listen && !s.options.explicit {

@@ -85,7 +85,7 @@ func (s *simulation) open() (firstTurn int, err error) {
 		exporterPage: {"exporter.listen-address", s.options.exporter}, enginePage: {"engine.listen-address", s.options.engine}, kvbmPage: {"kvbm.listen-address", s.options.kvbm},
 	}
 	s.machine, err = openMachine(s.options.host, s.options.seed, s.pace.speed, func(page int) (listener, error) {
-		return listen(addresses[page].flag, addresses[page].address)
+		return listen(addresses[page].flag, addresses[page].address, false)
 	})
 	if err != nil {
 		return 0, err
@@ -96,7 +96,7 @@ func (s *simulation) open() (firstTurn int, err error) {
 
 // checkLoadAddress checks at the start that the live page of runs can be served: each run opens its address anew.
 func (s *simulation) checkLoadAddress() error {
-	probe, err := listen("load.listen-address", s.options.load)
+	probe, err := listen("load.listen-address", s.options.load, false)
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,10 @@ func newWorld(ctx context.Context, socket string) (*world, error) {
 	}
 	w := &world{ctx: ctx, socket: socket, spark: machine, containers: map[string]*containerFacts{}, used: map[string]bool{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /serve", w.serveEngine)
-	mux.HandleFunc("POST /frontend", w.serveFrontend)
-	mux.HandleFunc("POST /exporter", w.serveExporter)
-	mux.HandleFunc("POST /container", w.runContainer)
+	mux.HandleFunc("POST /serve", streamed(w.serveEngine))
+	mux.HandleFunc("POST /frontend", streamed(w.serveFrontend))
+	mux.HandleFunc("POST /exporter", streamed(w.serveExporter))
+	mux.HandleFunc("POST /container", streamed(w.runContainer))
 	mux.HandleFunc("GET /containers", w.listContainers)
 	mux.HandleFunc("POST /stop", w.stopContainer)
 	mux.HandleFunc("POST /used", func(_ http.ResponseWriter, r *http.Request) {
@@ -99,57 +99,58 @@ func (s stream) say(line string) {
 	_ = http.NewResponseController(s.w).Flush()
 }
 
-func (w *world) serveEngine(rw http.ResponseWriter, r *http.Request) {
-	var request engineRequest
-	out := stream{rw}
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		out.say(failedMark + err.Error())
-		return
+// streamed handles requests with a JSON body. An error ends the lines that were sent until then.
+func streamed[T any](handle func(ctx context.Context, request T, out stream) error) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		var request T
+		out := stream{rw}
+		err := json.NewDecoder(r.Body).Decode(&request)
+		if err == nil {
+			ctx, stop := context.WithCancel(r.Context())
+			defer stop()
+			err = handle(ctx, request, out)
+		}
+		if err != nil {
+			out.say(failedMark + err.Error())
+		}
 	}
-	ctx, stop := context.WithCancel(r.Context())
+}
+
+func (w *world) serveEngine(ctx context.Context, request engineRequest, out stream) error {
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if request.Container != "" {
 		c := w.container(request.Container)
 		if c == nil || !c.Running {
-			out.say(failedMark + "no container " + request.Container)
-			return
+			return errors.New("no container " + request.Container)
 		}
 		request.Scope = "/system.slice/docker-" + c.ID + ".scope"
 		request.Layers = true
 		context.AfterFunc(c.ctx, stop)
 	}
-	if err := w.spark.serve(ctx, request.asked, out.say); err != nil {
-		out.say(failedMark + err.Error())
-	}
+	return w.spark.serve(ctx, request.asked, out.say)
 }
 
-func (w *world) serveFrontend(rw http.ResponseWriter, r *http.Request) {
-	var request engineRequest
-	out := stream{rw}
-	err := json.NewDecoder(r.Body).Decode(&request)
-	if err != nil {
-		out.say(failedMark + err.Error())
-		return
-	}
-	ctx, stop := context.WithCancel(r.Context())
+func (w *world) serveFrontend(ctx context.Context, request engineRequest, out stream) error {
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if c := w.container(request.Container); c != nil {
 		context.AfterFunc(c.ctx, stop)
 	}
-	w.listenUntil(ctx, request.Address, http.HandlerFunc(w.spark.frontend), out)
+	return w.listenUntil(ctx, request.Address, http.HandlerFunc(w.spark.frontend), out)
 }
 
 // listenUntil serves at an address until ctx ends.
-func (w *world) listenUntil(ctx context.Context, address string, handler http.Handler, out stream) {
+func (w *world) listenUntil(ctx context.Context, address string, handler http.Handler, out stream) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		out.say(failedMark + err.Error())
-		return
+		return err
 	}
 	server := &http.Server{Handler: handler}
 	context.AfterFunc(ctx, func() { server.Close() })
 	out.say("listening on " + address)
-	_ = server.Serve(listener)
+	_ = server.Serve(listener) // it was closed
+	return nil
 }
 
 // exporterRequest is how uma-exporter was started.
@@ -161,28 +162,19 @@ type exporterRequest struct {
 	TelemetryAtOnce bool
 }
 
-func (w *world) serveExporter(rw http.ResponseWriter, r *http.Request) {
-	var request exporterRequest
-	out := stream{rw}
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
-		out.say(failedMark + err.Error())
-		return
-	}
+func (w *world) serveExporter(ctx context.Context, request exporterRequest, out stream) error {
 	e, err := w.spark.exporter(request.KVBM, request.Engines, request.BytesPerBlock)
 	if err != nil {
-		out.say(failedMark + err.Error())
-		return
+		return err
 	}
 	if request.Verb == "serve" && !request.TelemetryAtOnce {
-		w.listenUntil(r.Context(), request.Address, e.Handler(), out)
-		return
+		return w.listenUntil(ctx, request.Address, e.Handler(), out)
 	}
-	text, err := shownBy(r.Context(), e, request.Verb)
-	if err != nil {
-		out.say(failedMark + err.Error())
-		return
+	text, err := shownBy(ctx, e, request.Verb)
+	if err == nil {
+		out.say(strings.TrimSuffix(text, "\n"))
 	}
-	out.say(strings.TrimSuffix(text, "\n"))
+	return err
 }
 
 func (w *world) container(name string) *containerFacts {
@@ -192,21 +184,15 @@ func (w *world) container(name string) *containerFacts {
 }
 
 // runContainer keeps a container for as long as its first process is there.
-func (w *world) runContainer(rw http.ResponseWriter, r *http.Request) {
-	var c containerFacts
-	out := stream{rw}
-	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
-		out.say(failedMark + err.Error())
-		return
-	}
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	c.ctx, c.stop, c.Created, c.Running = ctx, stop, time.Now(), true
+func (w *world) runContainer(ctx context.Context, c containerFacts, out stream) error {
+	c.ctx, c.stop = context.WithCancel(ctx)
+	defer c.stop()
+	c.Created, c.Running = time.Now(), true
 	w.mu.Lock()
 	if w.containers[c.Name] != nil {
 		w.mu.Unlock()
 		out.say(failedMark + `Conflict. The container name "/` + c.Name + `" is already in use`)
-		return
+		return nil
 	}
 	w.containers[c.Name] = &c
 	w.mu.Unlock()
@@ -216,7 +202,8 @@ func (w *world) runContainer(rw http.ResponseWriter, r *http.Request) {
 		delete(w.containers, c.Name)
 	}()
 	out.say("running")
-	<-ctx.Done()
+	<-c.ctx.Done()
+	return nil
 }
 
 func (w *world) listContainers(rw http.ResponseWriter, _ *http.Request) {
