@@ -28,11 +28,11 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	}
 	value := func(p engine.Page, series string) uint64 {
 		t.Helper()
-		v, known := p.Value(series)
-		if !known {
-			t.Fatalf("no %s", series)
+		found := p.Series(series)
+		if len(found) != 1 {
+			t.Fatalf("%d series %s", len(found), series)
 		}
-		return uint64(v)
+		return uint64(found[0].Value)
 	}
 	kvbm, nixl := page("http://127.0.0.1:6880"), page("http://127.0.0.1:9090")
 	read := value(kvbm, "kvbm_onboard_blocks_d2d") * blockBytes
