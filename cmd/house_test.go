@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"exporter/collector":        {"exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
 	"exporter":                  {"cmd/terminal", "cmd/webserver", "exporter/collector", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
 	"exporter/hosts":            {"exporter/collector", "exporter/nvml", "exporter/snapshot"},
-	"exporter/sim":              {"exporter/collector", "exporter/nvml"},
+	"exporter/sim":              {"exporter/collector", "exporter/hostfs", "exporter/nvml"},
 	"loadgen/enginelog":         {},
 	"loadgen/evidence":          {},
 	"loadgen/openai":            {},
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/demo/story":   {"exporter/metric", "loadgen/compare", "loadgen/evidence", "loadgen/render", "loadgen/render/comparison"},
 	"cmd/internal/gen":          {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
-	"cmd/internal/demo":         {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
+	"cmd/internal/demo":         {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
 	"cmd/uma-gen":               {"cmd/internal/gen", "cmd/terminal"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/terminal", "loadgen"},

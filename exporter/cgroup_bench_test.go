@@ -22,7 +22,7 @@ func BenchmarkPageOfCgroups(b *testing.B) {
 			host := openRecorded(b, "docker-systemd")
 			root := b.TempDir()
 			copyCgroups(b, host.Cgroup, root, n)
-			host.Cgroup = hostfs.Dir(root)
+			host.Cgroup = hostfs.Dir{Path: root}
 			options := hosts.Options("docker-systemd")
 			options.Cgroups.Limit = 2 * n
 			e := exporterOf(b, host, Settings{Options: options})
@@ -42,7 +42,7 @@ func BenchmarkPageOfCgroups(b *testing.B) {
 }
 
 // copyCgroups writes a tree to disk, with n further containers like the first one.
-func copyCgroups(b *testing.B, cgroups fs.FS, root string, n int) {
+func copyCgroups(b *testing.B, cgroups hostfs.Dir, root string, n int) {
 	b.Helper()
 	write := func(name string, text []byte) {
 		to := filepath.Join(root, name)
@@ -50,11 +50,11 @@ func copyCgroups(b *testing.B, cgroups fs.FS, root string, n int) {
 		must(b, os.WriteFile(to, text, 0o644))
 	}
 	first := fmt.Sprintf("system.slice/docker-%012x%052d.scope", 1, 0)
-	err := fs.WalkDir(cgroups, ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(cgroups.Path), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(cgroups, name)
+		text, err := cgroups.ReadFile(name)
 		if err != nil {
 			return err
 		}

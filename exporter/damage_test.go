@@ -3,7 +3,6 @@ package exporter
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -54,29 +54,27 @@ type probe struct {
 	read map[string]bool // true for a file that has content
 }
 
-// at puts the probe into a file system; the name identifies the file system of a host.
-func (p *probe) at(fsName string, fsys fs.FS) fs.FS {
-	return altered{
-		FS: fsys,
-		refuse: func(name string) error {
-			name = fsName + "/" + name
-			p.note(name, false)
-			if name != p.damaged {
-				return nil
-			}
-			_, err := p.how.of(nil)
-			return err
-		},
-		content: func(name string, content []byte) []byte {
-			name = fsName + "/" + name
-			p.note(name, len(content) > 0)
-			if name != p.damaged {
-				return content
-			}
+// at puts the probe into a directory of a host; the name identifies the directory.
+func (p *probe) at(t *testing.T, dirName string, dir hostfs.Dir) hostfs.Dir {
+	t.Helper()
+	_, refusal := p.apply(nil)
+	name, mine := strings.CutPrefix(p.damaged, dirName+"/")
+	if info, err := dir.Lstat(name); mine && refusal == nil && err == nil && info.Mode().IsRegular() {
+		edit(t, dir, name, func(content []byte) []byte {
 			content, _ = p.how.of(content)
 			return content
-		},
+		})
 	}
+	plain := dir
+	dir.Refuse = func(name string) error {
+		info, err := plain.Stat(name)
+		p.note(dirName+"/"+name, err == nil && info.Mode().IsRegular() && info.Size() > 0)
+		if dirName+"/"+name != p.damaged {
+			return nil
+		}
+		return refusal
+	}
+	return dir
 }
 
 func (p *probe) note(name string, hasContent bool) {
@@ -85,15 +83,22 @@ func (p *probe) note(name string, hasContent bool) {
 	p.read[name] = p.read[name] || hasContent
 }
 
+func (p *probe) apply(content []byte) ([]byte, error) {
+	if p.damaged == "" {
+		return content, nil
+	}
+	return p.how.of(content)
+}
+
 // scrapeDamaged makes a page of a host whose file at path is damaged, "" for none, and returns the files that were read
 // for it.
 func scrapeDamaged(t *testing.T, host, path string, how damage, collectors ...string) (*collector.Scrape, map[string]bool) {
 	t.Helper()
 	opened, err := hosts.Open(host)
 	must(t, err)
-	defer opened.GPU.Close()
+	defer opened.Close()
 	p := &probe{damaged: path, how: how, read: map[string]bool{}}
-	opened.Proc, opened.Sys, opened.Cgroup = p.at("proc", opened.Proc), p.at("sys", opened.Sys), p.at("cgroup", opened.Cgroup)
+	opened.Proc, opened.Sys, opened.Cgroup = p.at(t, "proc", opened.Proc), p.at(t, "sys", opened.Sys), p.at(t, "cgroup", opened.Cgroup)
 	e, err := New(opened, Settings{Options: hosts.Options(host), HideOwnMetrics: true})
 	must(t, err)
 	scrape, err := e.runner.Scrape(t.Context(), collectors...)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
@@ -15,7 +14,7 @@ import (
 
 func TestAReasonIsShownOnce(t *testing.T) {
 	host := integratedHost(t, "x")
-	host.Cgroup = fstest.MapFS{}
+	host.Cgroup = onDisk(t, nil)
 	text := explained(t, host)
 	if count := strings.Count(text, "cgroup.controllers"); count != 1 {
 		t.Errorf("the missing cgroup v2 is named %d times:\n%s", count, text)
@@ -58,7 +57,7 @@ func TestExplainOfACoherentMachine(t *testing.T) {
 
 func TestExplainShowsWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T) {
 	host := openRecorded(t, "gh200")
-	host.Sys = fstest.MapFS{}
+	host.Sys = onDisk(t, nil)
 	text := explained(t, host)
 	wantIn(t, text, "gpu_process          unknown", "Line gpu_process is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes")
 }
@@ -67,12 +66,12 @@ func TestExplainShowsWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T
 // cgroups.
 func TestADriverThatChargesNodeMemoryIsNoticed(t *testing.T) {
 	host := openRecorded(t, "gh200")
-	host.Cgroup = edited{host.Cgroup, "system.slice/memory.stat", func(stat []byte) []byte {
+	edit(t, host.Cgroup, "system.slice/memory.stat", func(stat []byte) []byte {
 		for range 79 { // GiB
 			stat = growStat(stat, "kernel")
 		}
 		return stat
-	}}
+	})
 	text := explained(t, host)
 	wantIn(t, text, "Unattributed is negative: something is counted twice", "it is in gpu_process and in managed.")
 }

@@ -41,20 +41,20 @@ func integratedHost(t *testing.T, comm string) collector.Host {
 	reader := nvml.NewReader(driver, nvml.ReaderOptions{})
 	t.Cleanup(reader.Close)
 	return collector.Host{
-		Proc: fstest.MapFS{
+		Proc: onDisk(t, fstest.MapFS{
 			"meminfo": text("MemTotal: 104857600 kB\nMemFree: 20971520 kB\nMemAvailable: 50331648 kB\n" +
 				"Buffers: 0 kB\nCached: 31457280 kB\nSwapCached: 0 kB\nAnonPages: 5242880 kB\nShmem: 0 kB\nSReclaimable: 0 kB\n" +
 				"SUnreclaim: 0 kB\nKernelStack: 0 kB\nPageTables: 0 kB\nPercpu: 0 kB\n"),
 			"self/ns/pid": {Data: []byte("pid:[4026531836]"), Mode: fs.ModeSymlink},
 			"7/comm":      text(comm + "\n"),
 			"7/cgroup":    text("0::/box\n"),
-		},
-		Sys: fstest.MapFS{},
-		Cgroup: fstest.MapFS{
+		}),
+		Sys: onDisk(t, nil),
+		Cgroup: onDisk(t, fstest.MapFS{
 			"cgroup.controllers": text("memory\n"),
 			"box/memory.stat":    text("kernel 0\nslab 0\n"),
 			"box/memory.current": text("1073741824\n"),
-		},
+		}),
 		GPU: reader, Mode: collector.Simulated, Now: time.Now,
 	}
 }
@@ -86,8 +86,8 @@ func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 
 func TestExplainListsWhatIsNotKnown(t *testing.T) {
 	host := integratedHost(t, "x")
-	host.Cgroup = fstest.MapFS{}
-	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	host.Cgroup = onDisk(t, nil)
+	remove(t, host.Proc, "self/ns/pid")
 	text := explained(t, host)
 	wantIn(t, text,
 		"managed              unknown\n", "gpu_process          unknown",
@@ -98,7 +98,7 @@ func TestExplainListsWhatIsNotKnown(t *testing.T) {
 
 func TestExplainOfAMachineWithNothingToReadShowsWhy(t *testing.T) {
 	host := integratedHost(t, "x")
-	host.Proc, host.Cgroup, host.Sys = fstest.MapFS{}, fstest.MapFS{}, fstest.MapFS{}
+	host.Proc, host.Cgroup, host.Sys = onDisk(t, nil), onDisk(t, nil), onDisk(t, nil)
 	if text := explained(t, host); !strings.Contains(text, "Collector memory is failed") || strings.Contains(text, "Memory pool") {
 		t.Errorf("explain says:\n%s", text)
 	}
@@ -137,7 +137,7 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 
 func TestDoctorShowsWhatIsLackingAndHowToFixIt(t *testing.T) {
 	host := integratedHost(t, "x")
-	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	remove(t, host.Proc, "self/ns/pid")
 	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer
 	must(t, e.Doctor(t.Context(), &out))
@@ -190,7 +190,7 @@ func TestExplainCountsWhatCUDACounts(t *testing.T) {
 
 func TestDoctorAsksNothingForAGPUThatIsNotThere(t *testing.T) {
 	host := integratedHost(t, "x")
-	delete(host.Proc.(fstest.MapFS), "self/ns/pid")
+	remove(t, host.Proc, "self/ns/pid")
 	host.GPU = nvml.NewReader(noLibrary{}, nvml.ReaderOptions{})
 	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer

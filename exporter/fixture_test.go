@@ -29,7 +29,7 @@ func openRecorded(t testing.TB, name string) collector.Host {
 	t.Helper()
 	host, err := hosts.Open(name)
 	must(t, err)
-	t.Cleanup(host.GPU.Close)
+	t.Cleanup(host.Close)
 	return host
 }
 

@@ -31,7 +31,7 @@ func eachMachine(t *testing.T, test func(t *testing.T, name string)) {
 func openMachine(t testing.TB, name string) (collector.Host, collector.Options) {
 	t.Helper()
 	if name == simulatedSpark {
-		return simulate(t).Snapshot(), hosts.Options(name)
+		return simulate(t).Collect(), hosts.Options(name)
 	}
 	host, err := hosts.Open(name)
 	must(t, err)
@@ -53,6 +53,7 @@ func simulate(t testing.TB) *sim.Host {
 	t.Helper()
 	host, err := sim.New(sim.Config{Seed: 1, SwapBytes: 16 << 30, RailSensors: true})
 	must(t, err)
+	t.Cleanup(host.Close)
 	must(t, host.AddFile("weights", simulatedWeights))
 	const scope = "/system.slice/docker-00000000000100000000000000000000000000000000000000000000000000ab.scope"
 	must(t, host.SetLimits(scope, sim.Limits{MaxBytes: 32 << 30}))
@@ -110,7 +111,7 @@ func TestSimulatedHostGivesCollectorsNoTrouble(t *testing.T) {
 
 func BenchmarkSimulatedPage(b *testing.B) {
 	host := simulate(b).Collect()
-	b.Cleanup(host.GPU.Close)
+	b.Cleanup(host.Close)
 	e, err := New(host, Settings{Options: hosts.Options(simulatedSpark), HideOwnMetrics: true})
 	must(b, err)
 	for b.Loop() {

@@ -37,7 +37,7 @@ func eachHost(t *testing.T, test func(t *testing.T, name string)) {
 func openHostNamed(t testing.TB, name string) *Exporter {
 	t.Helper()
 	host, options := openMachine(t, name)
-	t.Cleanup(host.GPU.Close)
+	t.Cleanup(host.Close)
 	e := exporterOf(t, host, Settings{Options: options, HideOwnMetrics: true})
 	return e
 }

@@ -23,8 +23,8 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 // live is the host at these mounts, still without its GPUs.
 func (m mounts) live() collector.Host {
 	return collector.Host{
-		Proc: hostfs.Dir(m.proc), Sys: hostfs.Dir(m.sys), Cgroup: hostfs.Dir(m.cgroup),
-		HTTP: engine.Transport(), Logs: logFiles{}, SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
+		Proc: hostfs.Dir{Path: m.proc}, Sys: hostfs.Dir{Path: m.sys}, Cgroup: hostfs.Dir{Path: m.cgroup},
+		HTTP: engine.Transport(), Logs: "/", SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
 		Mode: collector.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }
@@ -64,7 +64,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 		host.Mode = collector.Replay
 	}
 	if recordedFiles { // these are of the machine that this program runs on
-		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident, host.KernelLog = 0, nil, nil, nil, nil, nil
+		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident, host.KernelLog = 0, nil, "", nil, nil, nil
 	}
 	opened := &openedHost{Host: host}
 	driver, err := l.driver(opened)
@@ -88,7 +88,7 @@ func (l *commandLine) openRecorded() (*openedHost, error) {
 			return nil, badInput("--replay %s: is a whole machine, so %s cannot be given too", l.replay, other.flag)
 		}
 	}
-	file, err := openRegular(l.replay)
+	file, err := hostfs.OpenRegular(l.replay)
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, reason(err))
 	}
@@ -104,13 +104,13 @@ func (l *commandLine) openRecorded() (*openedHost, error) {
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, err)
 	}
-	meminfo, err := hostfs.ReadMeminfo(recorded.Proc)
-	if err != nil {
-		return nil, badInput("--replay %s: has no meminfo: %w", l.replay, err)
-	}
-	host, err := collector.ArchivedHost(recorded, l.readerOptions(meminfo["MemTotal"]))
+	host, err := collector.ArchivedHost(recorded, l.readerOptions(0))
 	if err != nil {
 		return nil, badInput("--replay %s: %w", l.replay, err)
+	}
+	if _, err := hostfs.ReadMeminfo(host.Proc); err != nil {
+		host.Close()
+		return nil, badInput("--replay %s: has no meminfo: %w", l.replay, err)
 	}
 	return &openedHost{Host: host}, nil
 }
@@ -123,7 +123,7 @@ func (l *commandLine) readerOptions(poolBytes uint64) nvml.ReaderOptions {
 func (l *commandLine) driver(opened *openedHost) (nvml.Driver, error) {
 	driver := nvml.Live()
 	if l.nvmlReplay != "" {
-		file, err := openRegular(l.nvmlReplay)
+		file, err := hostfs.OpenRegular(l.nvmlReplay)
 		if err != nil {
 			return nil, badInput("--nvml.replay %s: %w", l.nvmlReplay, reason(err))
 		}
@@ -158,7 +158,7 @@ func sameFile(a, b string) bool {
 
 // close releases the driver and completes the recording.
 func (o *openedHost) close() error {
-	o.GPU.Close()
+	o.Host.Close()
 	if o.recording == nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package exporter
 import (
 	"bytes"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
 )
 
@@ -20,10 +20,11 @@ import (
 const hostileName = "<script>alert(1)</script>\x1b[31m\x1b]0;owned\x07|=cmd()\u202e\u009b2J\xff\"\\"
 
 // hostileFiles replaces every name in the files of a host.
-func hostileFiles(fsys fs.FS) fs.FS {
+func hostileFiles(t *testing.T, dir hostfs.Dir) {
+	t.Helper()
 	names := regexp.MustCompile(`(/comm|/cgroup|/status|/stat|/model|/product_name|/sys_vendor|/firmware_rev|/name|/type|_label|_type)$`)
 	cgroup := regexp.MustCompile(`(?m)^0::/.*$`)
-	return altered{FS: fsys, content: func(name string, content []byte) []byte {
+	editAll(t, dir, func(name string, content []byte) []byte {
 		switch {
 		case !names.MatchString(name):
 		case strings.HasSuffix(name, "/cgroup"):
@@ -36,7 +37,7 @@ func hostileFiles(fsys fs.FS) fs.FS {
 			return []byte(hostileName + name + "\n") // two sensors of one name would be another fault
 		}
 		return content
-	}}
+	})
 }
 
 // hostilePages replaces every label value of the pages that engines answer with.
@@ -64,7 +65,8 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 	reached := 0
 	eachHost(t, func(t *testing.T, name string) {
 		host := openRecorded(t, name)
-		host.Proc, host.Sys = hostileFiles(host.Proc), hostileFiles(host.Sys)
+		hostileFiles(t, host.Proc)
+		hostileFiles(t, host.Sys)
 		if host.HTTP != nil {
 			host.HTTP = hostilePages{host.HTTP}
 		}
@@ -123,19 +125,14 @@ func checkTerminal(t *testing.T, where, text string) {
 // device comes back, is passed on: Prometheus needs to see it.
 func TestResetOfACounterIsVisible(t *testing.T) {
 	host := openRecorded(t, "gb10-load")
-	reset := false
-	host.Proc = altered{FS: host.Proc, content: func(name string, content []byte) []byte {
-		if reset && name == "vmstat" {
-			return regexp.MustCompile(`(?m)^(pgmajfault|oom_kill|pswpin) .*$`).ReplaceAll(content, []byte("$1 0"))
-		}
-		return content
-	}}
 	e := exporterOf(t, host, Settings{Options: collector.Options{ProcessLimit: 1}, HideOwnMetrics: true})
 	const series = "uma_vmstat_major_page_faults_total{}"
 	if before := flatPage(t, e)[series]; before <= 0 {
 		t.Fatalf("before: %v", before)
 	}
-	reset = true
+	edit(t, host.Proc, "vmstat", func(content []byte) []byte {
+		return regexp.MustCompile(`(?m)^(pgmajfault|oom_kill|pswpin) .*$`).ReplaceAll(content, []byte("$1 0"))
+	})
 	if after, there := flatPage(t, e)[series]; !there || after != 0 {
 		t.Errorf("after: %v (there: %v), want 0", after, there)
 	}

@@ -2,7 +2,6 @@ package exporter
 
 import (
 	"bytes"
-	"io/fs"
 	"math"
 	"regexp"
 	"strconv"
@@ -286,9 +285,7 @@ func seriesOf(t *testing.T, page []byte, series string) float64 {
 func ledgerOf(t *testing.T, name string, change func([]byte) []byte) map[string]float64 {
 	t.Helper()
 	host := openRecorded(t, name)
-	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
-	must(t, err)
-	host.Proc = withMeminfo{host.Proc, change(meminfo)}
+	edit(t, host.Proc, "meminfo", change)
 	return ledgerOfHost(t, host)
 }
 
@@ -310,19 +307,17 @@ func ledgerOfHost(t *testing.T, host collector.Host) map[string]float64 {
 // growPool adds 1 GiB to the machine and to its first NUMA node.
 func growPool(t *testing.T, host *collector.Host) {
 	t.Helper()
-	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
-	must(t, err)
-	host.Proc = withMeminfo{host.Proc, grow(meminfo, "MemTotal", gibibyte/1024)}
-	host.Sys = edited{host.Sys, "devices/system/node/node0/meminfo", func(node []byte) []byte {
+	edit(t, host.Proc, "meminfo", func(meminfo []byte) []byte { return grow(meminfo, "MemTotal", gibibyte/1024) })
+	edit(t, host.Sys, "devices/system/node/node0/meminfo", func(node []byte) []byte {
 		return grow(node, "Node 0 MemTotal", gibibyte/1024)
-	}}
+	})
 }
 
 // meminfoFields lists the fields in kB.
 func meminfoFields(t *testing.T, name string) []string {
 	t.Helper()
 	host := openRecorded(t, name)
-	meminfo, err := fs.ReadFile(host.Proc, "meminfo")
+	meminfo, err := host.Proc.ReadFile("meminfo")
 	must(t, err)
 	var fields []string
 	for _, match := range regexp.MustCompile(`(?m)^(.+?):.* kB$`).FindAllSubmatch(meminfo, -1) {
@@ -343,19 +338,3 @@ func grow(meminfo []byte, field string, kibibytes int64) []byte {
 		return append(bytes.Clone(parts[1]), strconv.FormatInt(before+kibibytes, 10)+" kB"...)
 	})
 }
-
-// withMeminfo is a procfs with another meminfo.
-type withMeminfo struct {
-	fs.FS
-	meminfo []byte
-}
-
-func (w withMeminfo) ReadFile(name string) ([]byte, error) {
-	if name == "meminfo" {
-		return bytes.Clone(w.meminfo), nil
-	}
-	return fs.ReadFile(w.FS, name)
-}
-
-func (w withMeminfo) ReadLink(name string) (string, error)   { return fs.ReadLink(w.FS, name) }
-func (w withMeminfo) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(w.FS, name) }

@@ -2,7 +2,6 @@ package exporter
 
 import (
 	"bytes"
-	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -57,11 +56,11 @@ func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 			} {
 				grown := false
 				after := ledgerWith(t, name, func(host *collector.Host) {
-					host.Cgroup = edited{host.Cgroup, cgroup[1:] + "/memory.stat", func(stat []byte) []byte {
+					edit(t, host.Cgroup, cgroup[1:]+"/memory.stat", func(stat []byte) []byte {
 						larger := growStat(stat, field)
 						grown = !bytes.Equal(larger, stat)
 						return larger
-					}}
+					})
 				})
 				want := map[string]float64{}
 				if _, known := before[metric.LineManaged]; grown && known && direction != 0 {
@@ -149,7 +148,7 @@ func (h heldMore) Do(device int, call nvml.Call) (nvml.Value, nvml.Return) {
 func TestTheCacheOfZFSMovesItsLineOnly(t *testing.T) {
 	withARC := func(bytes int) func(*collector.Host) {
 		return func(host *collector.Host) {
-			host.Proc = added{host.Proc, "spl/kstat/zfs/arcstats", []byte("13 1 0x01\nname type data\nsize 4 " + strconv.Itoa(bytes) + "\n")}
+			put(t, host.Proc, "spl/kstat/zfs/arcstats", []byte("13 1 0x01\nname type data\nsize 4 "+strconv.Itoa(bytes)+"\n"))
 		}
 	}
 	eachHost(t, func(t *testing.T, name string) {
@@ -157,38 +156,6 @@ func TestTheCacheOfZFSMovesItsLineOnly(t *testing.T) {
 		wantMoves(t, "ARC", before, after, map[string]float64{metric.LineZFSArc: 1, metric.LineUnattributed: -1})
 	})
 }
-
-// edited is a file system of which one file reads differently.
-type edited struct {
-	fs.FS
-	name   string
-	change func([]byte) []byte
-}
-
-func (e edited) ReadFile(name string) ([]byte, error) {
-	content, err := fs.ReadFile(e.FS, name)
-	if err != nil || name != e.name {
-		return content, err
-	}
-	return e.change(content), nil
-}
-
-// added is a procfs with one more file.
-type added struct {
-	fs.FS
-	name    string
-	content []byte
-}
-
-func (a added) ReadFile(name string) ([]byte, error) {
-	if name == a.name {
-		return bytes.Clone(a.content), nil
-	}
-	return fs.ReadFile(a.FS, name)
-}
-
-func (a added) ReadLink(name string) (string, error)   { return fs.ReadLink(a.FS, name) }
-func (a added) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(a.FS, name) }
 
 // TestGPUHostsOfEveryKindAreAmongTheHosts keeps the tests above from passing for want of hosts.
 func TestGPUHostsOfEveryKindAreAmongTheHosts(t *testing.T) {

@@ -14,7 +14,7 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^  ([a-z_]+) +(-?[0-9.]+) +-?[0-9.]+%`)
 	eachHost(t, func(t *testing.T, name string) {
 		host, _ := openMachine(t, name)
-		t.Cleanup(host.GPU.Close)
+		t.Cleanup(host.Close)
 		reading, err := collector.NewSample(host, collector.Options{}).Memory(t.Context())
 		must(t, err)
 		var sum int64

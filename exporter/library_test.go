@@ -33,7 +33,7 @@ func TestLibraryThatComesLaterIsReadWithoutARestart(t *testing.T) {
 		refusal := new(atomic.Int32)
 		host := integratedHost(t, "x")
 		host.GPU = nvml.NewReader(changing{driver, refusal}, nvml.ReaderOptions{})
-		defer host.GPU.Close()
+		defer host.Close()
 		e := exporterOf(t, host, Settings{Options: collector.Options{ProcessLimit: 1}})
 		for _, step := range []struct {
 			code nvml.Return

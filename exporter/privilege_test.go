@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"testing/fstest"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/hosts"
 )
 
 // withheld is a need that is not met, on a recorded host that meets it otherwise.
 type withheld struct {
 	host  string
-	apply func(*collector.Host)
+	apply func(*testing.T, *collector.Host)
 	// gone are beginnings of series that are absent then: each must be on the whole page.
 	gone []string
 	// moved are beginnings of series that change or appear; nothing else does.
@@ -31,32 +31,33 @@ func withheldNeeds() (byName map[string]withheld, elsewhere map[string]string) {
 	return map[string]withheld{
 			"ptrace": {
 				host:  "h200-load",
-				apply: func(h *collector.Host) { h.Proc = guardedRefused(h.Proc) },
+				apply: func(t *testing.T, h *collector.Host) { withholdGuarded(t, h.Proc) },
 				gone:  []string{"uma_process_io_bytes_total{"},
 			},
 			"host_pid_namespace": {
-				host: "h200-load",
-				apply: func(h *collector.Host) {
-					h.Proc = altered{FS: h.Proc, over: fstest.MapFS{"self/ns/pid": link("pid:[4026532900]")}}
-				},
+				host:  "h200-load",
+				apply: func(t *testing.T, h *collector.Host) { relink(t, h.Proc, "self/ns/pid", "pid:[4026532900]") },
 				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
 				moved: []string{"uma_gpu_process_list_trusted{"},
 			},
 			"host_cgroup_namespace": {
-				host:  "h200-load",
-				apply: func(h *collector.Host) { h.Proc, h.Sys = ownCgroupNamespace(h.Proc), withDriver(h.Sys) },
+				host: "h200-load",
+				apply: func(t *testing.T, h *collector.Host) {
+					ownCgroupNamespace(t, h.Proc)
+					put(t, h.Sys, "module/nvidia/version", nil) // which recordings of the H200 do not have
+				},
 				gone:  []string{"uma_cgroup_gpu_memory_bytes{"},
 				moved: []string{"uma_process_", "uma_gpu_process_memory_bytes{"}, // their label cgroup
 			},
 			"host_cgroups": {
 				host:  "h200-load",
-				apply: func(h *collector.Host) { h.Cgroup = fstest.MapFS{} },
+				apply: func(t *testing.T, h *collector.Host) { h.Cgroup = onDisk(t, nil) },
 				gone:  []string{"uma_cgroup_memory_current_bytes{", `uma_memory_ledger_bytes{line="managed"}`},
 				moved: []string{`uma_memory_ledger_bytes{line="unattributed"}`, `uma_memory_ledger_line_known{line="managed"}`},
 			},
 			"host_network": {
 				host:  "h200-load",
-				apply: func(h *collector.Host) { h.Sys = hidden(h.Sys, "class/net") },
+				apply: func(t *testing.T, h *collector.Host) { remove(t, h.Sys, "class/net") },
 				gone:  []string{"uma_network_receive_bytes_total{"},
 			},
 		}, map[string]string{
@@ -66,53 +67,48 @@ func withheldNeeds() (byName map[string]withheld, elsewhere map[string]string) {
 
 // guarded is what the kernel shows of a process only to those who may trace it (man 2 ptrace,
 // PTRACE_MODE_READ).
-var guarded = regexp.MustCompile(`^[0-9]+/(io|environ|maps|smaps|smaps_rollup|auxv|stack|exe|cwd|root|fd|fdinfo|map_files)(/|$)`)
+var guarded = regexp.MustCompile(`^[0-9]+/(io|environ|maps|smaps|smaps_rollup|auxv|stack|exe|cwd|root|fd|fdinfo|map_files)$`)
 
-// guardedRefused is a procfs as a reader without capabilities sees it.
-func guardedRefused(proc fs.FS) fs.FS {
-	return altered{FS: proc, refuse: func(name string) error {
-		if guarded.MatchString(name) {
-			return syscall.EACCES
+// withholdGuarded makes a procfs that of a reader without capabilities.
+func withholdGuarded(t *testing.T, proc hostfs.Dir) {
+	t.Helper()
+	put(t, proc, "1/io", nil) // of root, by which a reader finds out
+	put(t, proc, "2/io", nil)
+	names, err := fs.Glob(os.DirFS(proc.Path), "*/*")
+	must(t, err)
+	for _, name := range names {
+		if info, err := proc.Lstat(name); guarded.MatchString(name) && err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			must(t, os.Chmod(filepath.Join(proc.Path, name), 0))
 		}
-		return nil
-	}}
+	}
+	// The temporary folder can be removed again.
+	t.Cleanup(func() {
+		for _, name := range names {
+			_ = os.Chmod(filepath.Join(proc.Path, name), 0o700)
+		}
+	})
 }
 
-// link is a link for an altered file system.
-func link(target string) *fstest.MapFile {
-	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
-}
-
-// ownCgroupNamespace is a procfs as a container with a cgroup namespace of its own sees it: the paths of other
-// processes are relative to its own cgroup.
-func ownCgroupNamespace(proc fs.FS) fs.FS {
+// ownCgroupNamespace makes a procfs that of a container with a cgroup namespace of its own: the paths of other processes
+// are relative to its own cgroup.
+func ownCgroupNamespace(t *testing.T, proc hostfs.Dir) {
+	t.Helper()
 	outside := regexp.MustCompile(`(?m)^0::/`)
-	return altered{FS: proc, over: fstest.MapFS{"self/ns/cgroup": link("cgroup:[4026532901]")}, content: func(name string, content []byte) []byte {
+	relink(t, proc, "self/ns/cgroup", "cgroup:[4026532901]")
+	editAll(t, proc, func(name string, content []byte) []byte {
 		if strings.HasSuffix(name, "/cgroup") {
 			return outside.ReplaceAll(content, []byte("0::/../../"))
 		}
 		return content
-	}}
-}
-
-// withDriver is a sysfs with the kernel module of the driver, which recordings of the H200 do not have.
-func withDriver(sys fs.FS) fs.FS {
-	return altered{FS: sys, over: fstest.MapFS{"module/nvidia": {}}}
-}
-
-// hidden is a file system without a directory.
-func hidden(fsys fs.FS, directory string) fs.FS {
-	return altered{FS: fsys, refuse: func(name string) error {
-		if name == directory || strings.HasPrefix(name, directory+"/") {
-			return fs.ErrNotExist
-		}
-		return nil
-	}}
+	})
 }
 
 // TestUnmetNeedTakesItsSeriesAwayAndNothingElse also holds that a value that cannot be read is absent,
 // not 0: all that is left on the page is what was on it before.
 func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
+	if !withoutCapabilities(t) {
+		return
+	}
 	byName, elsewhere := withheldNeeds()
 	for _, spec := range collector.All() {
 		for _, need := range spec.Needs {
@@ -130,7 +126,7 @@ func TestUnmetNeedTakesItsSeriesAwayAndNothingElse(t *testing.T) {
 }
 
 func checkWithheld(t *testing.T, name string, need collector.Need, test withheld) {
-	whole := flatPage(t, openWithheld(t, test.host, func(*collector.Host) {}))
+	whole := flatPage(t, openWithheld(t, test.host, func(*testing.T, *collector.Host) {}))
 	e := openWithheld(t, test.host, test.apply)
 	without := flatPage(t, e)
 	privilege := fmt.Sprintf(`uma_collector_privilege{collector=%q,needs=%q,}`, name, need.Name)
@@ -180,10 +176,10 @@ func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 	}
 }
 
-func openWithheld(t *testing.T, name string, apply func(*collector.Host)) *Exporter {
+func openWithheld(t *testing.T, name string, apply func(*testing.T, *collector.Host)) *Exporter {
 	t.Helper()
 	host := openRecorded(t, name)
-	apply(&host)
+	apply(t, &host)
 	e := exporterOf(t, host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
 	return e
 }

@@ -88,7 +88,7 @@ func liveHandler(b *testing.B) http.Handler {
 	b.Helper()
 	host, err := exporter.LiveHost()
 	must(b, err)
-	b.Cleanup(host.GPU.Close)
+	b.Cleanup(host.Close)
 	e, err := exporter.New(host, exporter.Settings{Options: collector.Options{ProcessLimit: 20}})
 	must(b, err)
 	return e.Handler()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"text/template"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -46,27 +44,26 @@ func drawnPool(t *testing.T) pool {
 	}
 	p.memFree = p.lines[metric.LineFree]
 	p.charged, p.held = int64(*memory.Groups[0].ChargedBytes), int64(memory.Groups[0].HeldBytes)
-	archive, err := hosts.Read(drawnHost)
-	must(t, err)
-	meminfo, err := hostfs.ReadMeminfo(archive.Proc)
+	host := openRecorded(t, drawnHost)
+	meminfo, err := hostfs.ReadMeminfo(host.Proc)
 	must(t, err)
 	p.available = int64(meminfo["MemAvailable"])
-	p.limit = number(t, archive.Cgroup, drawnScope+"/memory.max")
-	for line := range strings.Lines(content(t, archive.Cgroup, drawnScope+"/memory.stat")) {
+	p.limit = number(t, host.Cgroup, drawnScope+"/memory.max")
+	for line := range strings.Lines(content(t, host.Cgroup, drawnScope+"/memory.stat")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		p.stat[name], _ = strconv.ParseInt(value, 10, 64)
 	}
 	return p
 }
 
-func content(t *testing.T, files fs.FS, name string) string {
+func content(t *testing.T, files hostfs.Dir, name string) string {
 	t.Helper()
-	data, err := fs.ReadFile(files, name)
+	data, err := files.ReadFile(name)
 	must(t, err)
 	return string(data)
 }
 
-func number(t *testing.T, files fs.FS, name string) int64 {
+func number(t *testing.T, files hostfs.Dir, name string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(strings.TrimSpace(content(t, files, name)), 10, 64)
 	must(t, err)

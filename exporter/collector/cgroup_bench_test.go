@@ -45,8 +45,8 @@ func manyCgroups(t testing.TB, n int) string {
 func BenchmarkCgroups(b *testing.B) {
 	for _, n := range []int{30, 250, 500} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			host := spark()
-			host.Cgroup = hostfs.Dir(manyCgroups(b, n))
+			host := spark(b)
+			host.Cgroup = hostfs.Dir{Path: manyCgroups(b, n)}
 			spec, options := cgroupSpec(), Options{Cgroups: CgroupOptions{Limit: 1000}}
 			collect, known := spec.Open(host, options), newFamilies(spec.Metrics)
 			b.ReportAllocs()

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"cmp"
-	"io/fs"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/hostfs"
@@ -12,13 +11,13 @@ import (
 // cgroupEmitter adds cgroups to a batch.
 type cgroupEmitter struct {
 	batch   *Batch
-	sys     fs.FS
+	sys     hostfs.Dir
 	held    gpuHeld
 	kinds   []string          // of memory.stat
 	devices map[string]string // names of block devices by number
 }
 
-func newCgroupEmitter(batch *Batch, sys fs.FS, held gpuHeld, detail bool) *cgroupEmitter {
+func newCgroupEmitter(batch *Batch, sys hostfs.Dir, held gpuHeld, detail bool) *cgroupEmitter {
 	e := &cgroupEmitter{batch: batch, sys: sys, held: held, kinds: metric.CgroupKinds(), devices: map[string]string{}}
 	if detail {
 		e.kinds = hostfs.MemoryStatAmounts()

@@ -93,8 +93,8 @@ type namesFile struct {
 
 func (f *namesFile) read() {
 	// The rules for kernel files apply: a regular file, bounded, read without waiting.
-	directory, name := filepath.Split(f.path)
-	text, err := fs.ReadFile(hostfs.Dir(filepath.Clean(directory)), name)
+	directory := hostfs.Dir{Path: filepath.Dir(f.path)}
+	text, err := directory.ReadFile(filepath.Base(f.path))
 	if err != nil {
 		f.err = reasonOf(err)
 		f.text = nil

@@ -76,8 +76,8 @@ func wantInfo(t *testing.T, series map[string]float64, cgroup string, pairs ...s
 }
 
 // namedRunner runs the collector on a Spark with two containers.
-func namedRunner(options CgroupOptions) *Runner {
-	return NewRunner(dockerSpark(), Options{Cgroups: options}, []Spec{cgroupSpec()}, RunnerSettings{})
+func namedRunner(t testing.TB, options CgroupOptions) *Runner {
+	return NewRunner(dockerSpark(t), Options{Cgroups: options}, []Spec{cgroupSpec()}, RunnerSettings{})
 }
 
 // eventually makes pages until one is as it should be: a page waits for an answer, but not for ever.
@@ -107,7 +107,7 @@ func TestContainersAreNamedByTheRuntime(t *testing.T) {
 		hostfs.ListedContainer{ID: idleID, Names: []string{"/k8s_ui_chat-0"}, Image: "chat:1", Labels: map[string]string{
 			"io.kubernetes.pod.name": "chat-0", "io.kubernetes.pod.namespace": "chat", "io.kubernetes.container.name": "ui"}},
 	))
-	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
+	runner := namedRunner(t, CgroupOptions{RuntimeSocket: socket})
 	for range 3 {
 		series := eventually(t, runner, isNamed(engineScope, "vllm"))
 		wantInfo(t, series, engineScope, `container="vllm"`, `image="vllm/vllm-openai:v0.11.0"`, `runtime="docker"`)
@@ -131,7 +131,7 @@ func TestARuntimeInTroubleCostsNamesOnly(t *testing.T) {
 	for why, socket := range map[string]string{
 		"status 403": forbidden, "unexpected end": garbage, "redirect": elsewhere, "no such file": filepath.Join(t.TempDir(), "none.sock"),
 	} {
-		series := eventually(t, namedRunner(CgroupOptions{RuntimeSocket: socket}), func(_ map[string]float64, outcome Outcome) bool {
+		series := eventually(t, namedRunner(t, CgroupOptions{RuntimeSocket: socket}), func(_ map[string]float64, outcome Outcome) bool {
 			return outcome.State == Failed && strings.Contains(outcome.Reason(), why) && strings.Contains(outcome.Reason(), "--cgroup.runtime-socket "+socket)
 		})
 		wantInfo(t, series, engineScope, `container=""`, `container_id="`+engineID+`"`)
@@ -150,7 +150,7 @@ func TestARuntimeThatHangsHoldsNoPage(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
+	runner := namedRunner(t, CgroupOptions{RuntimeSocket: socket})
 	for range 3 {
 		scrape := mustScrape(t, runner, t.Context())
 		if outcome := scrape.Outcomes[0]; outcome.State != OK {
@@ -211,7 +211,7 @@ func TestContainersAreNamedByAFileThatMayChange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runner := namedRunner(CgroupOptions{NamesFile: file})
+	runner := namedRunner(t, CgroupOptions{NamesFile: file})
 	collect := func(state State, why, name string) {
 		t.Helper()
 		scrape := mustScrape(t, runner, t.Context())
@@ -243,7 +243,7 @@ func TestTheFileGoesBeforeTheRuntimeWhichIsAskedForTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	socket, _ := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}}, hostfs.ListedContainer{ID: idleID, Names: []string{"/ui"}}))
-	series := eventually(t, namedRunner(CgroupOptions{NamesFile: file, RuntimeSocket: socket}), isNamed(idleScope, "ui"))
+	series := eventually(t, namedRunner(t, CgroupOptions{NamesFile: file, RuntimeSocket: socket}), isNamed(idleScope, "ui"))
 	wantInfo(t, series, engineScope, `container="mine"`)
 }
 
@@ -253,15 +253,15 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"`+idleID+`": {"container": "POD", "sandbox": true}}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	series, _ := cgroupPage(t, dockerSpark(), CgroupOptions{NamesFile: file})
+	series, _ := cgroupPage(t, dockerSpark(t), CgroupOptions{NamesFile: file})
 	wantShown(t, series, shown...)
 	wantSeries(t, series, map[string]float64{"uma_cgroup_excluded{}": 0})
-	series, _ = cgroupPage(t, dockerSpark(), CgroupOptions{NamesFile: file, Include: regexp.MustCompile(idleID)})
+	series, _ = cgroupPage(t, dockerSpark(t), CgroupOptions{NamesFile: file, Include: regexp.MustCompile(idleID)})
 	wantShown(t, series, append(shown, idleScope)...)
 
 	socket, asked := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/vllm"}},
 		hostfs.ListedContainer{ID: idleID, Labels: map[string]string{"io.kubernetes.docker.type": "podsandbox"}}))
-	runner := namedRunner(CgroupOptions{RuntimeSocket: socket})
+	runner := namedRunner(t, CgroupOptions{RuntimeSocket: socket})
 	eventually(t, runner, isNamed(engineScope, "vllm"))
 	for range 3 {
 		wantShown(t, gather(t, mustScrape(t, runner, t.Context())), shown...)
@@ -273,7 +273,7 @@ func TestThePauseContainerOfAPodIsNotShownOnceItIsKnown(t *testing.T) {
 
 func TestHostileNamesCannotLeaveTheirLabel(t *testing.T) {
 	socket, _ := runtimeAPI(t, listOf(t, hostfs.ListedContainer{ID: engineID, Names: []string{"/a\"} 1\n\x1b[31mb"}, Image: strings.Repeat("x", 300)}))
-	series := eventually(t, namedRunner(CgroupOptions{RuntimeSocket: socket}), func(series map[string]float64, outcome Outcome) bool {
+	series := eventually(t, namedRunner(t, CgroupOptions{RuntimeSocket: socket}), func(series map[string]float64, outcome Outcome) bool {
 		return outcome.State == OK && strings.Contains(infoOf(series, engineScope), "xxx")
 	})
 	if info := infoOf(series, engineScope); strings.ContainsAny(info, "\n\x1b") || !strings.Contains(info, "\uFFFD[31mb") {

@@ -53,7 +53,7 @@ func (c *cgroupCollector) read(ctx context.Context, sample *Sample, chosen []can
 }
 
 // readCgroup reads one cgroup; tops are the memory.stat that have been read already.
-func readCgroup(cgroups fs.FS, one candidate, tops map[string]hostfs.MemoryStat) cgroupReading {
+func readCgroup(cgroups hostfs.Dir, one candidate, tops map[string]hostfs.MemoryStat) cgroupReading {
 	stat, shared := tops[one.path]
 	var statErr error
 	if !shared {

@@ -28,13 +28,13 @@ const (
 )
 
 // dockerSpark is a Spark with two containers, of which one serves the model, and a desktop.
-func dockerSpark() Host {
-	host := spark()
-	host.Cgroup = dockerCgroups()
-	host.Proc = replaced(replaced(sparkProc(), "6330/cgroup", "0::"+engineScope+"\n"), "3150/cgroup", "0::/user.slice/user-1000.slice/session-2.scope\n")
+func dockerSpark(t testing.TB) Host {
+	host := spark(t)
+	host.Cgroup = onDisk(t, dockerCgroups())
+	host.Proc = onDisk(t, replaced(replaced(sparkProc(), "6330/cgroup", "0::"+engineScope+"\n"), "3150/cgroup", "0::/user.slice/user-1000.slice/session-2.scope\n"))
 	sys := sparkSys()
-	sys["dev/block/259:0"] = &fstest.MapFile{Data: []byte("../../devices/pci0004:00/nvme/nvme0/nvme0n1"), Mode: fs.ModeSymlink | 0o777}
-	host.Sys = sys
+	sys["dev/block/259:0"] = link("../../devices/pci0004:00/nvme/nvme0/nvme0n1")
+	host.Sys = onDisk(t, sys)
 	return host
 }
 
@@ -96,7 +96,7 @@ func of(name, cgroup string, more ...string) string {
 }
 
 func TestCgroupsOfASparkWorkedOutByHand(t *testing.T) {
-	series, outcome := cgroupPage(t, dockerSpark(), CgroupOptions{})
+	series, outcome := cgroupPage(t, dockerSpark(t), CgroupOptions{})
 	if outcome.State != OK {
 		t.Fatal(outcome.State, outcome.Err)
 	}
@@ -143,7 +143,7 @@ func TestCgroupsOfASparkWorkedOutByHand(t *testing.T) {
 }
 
 func TestDetailShowsEveryAmountAndNoCount(t *testing.T) {
-	series, _ := cgroupPage(t, dockerSpark(), CgroupOptions{Detail: true})
+	series, _ := cgroupPage(t, dockerSpark(t), CgroupOptions{Detail: true})
 	wantSeries(t, series, map[string]float64{
 		of("memory_stat_bytes", engineScope, "kind=sock"):     4194304,
 		of("memory_stat_bytes", engineScope, "kind=anon"):     4521984000,
@@ -154,13 +154,13 @@ func TestDetailShowsEveryAmountAndNoCount(t *testing.T) {
 }
 
 func TestMoreCgroupsAreShownOnRequest(t *testing.T) {
-	series, _ := cgroupPage(t, dockerSpark(), CgroupOptions{Include: regexp.MustCompile(`ssh|user-\d+\.slice$`)})
+	series, _ := cgroupPage(t, dockerSpark(t), CgroupOptions{Include: regexp.MustCompile(`ssh|user-\d+\.slice$`)})
 	wantShown(t, series, "/init.scope", "/system.slice", "/user.slice", "/user.slice/user-1000.slice", "/user.slice/user-1000.slice/session-2.scope",
 		engineScope, idleScope, "/system.slice/ssh.service")
 }
 
 func TestTheLimitKeepsWhatMattersAndCountsTheRest(t *testing.T) {
-	host := dockerSpark()
+	host := dockerSpark(t)
 	cgroups := dockerCgroups()
 	charge := func(cgroup, bytes string) {
 		cgroups[cgroup[1:]+"/memory.current"] = &fstest.MapFile{Data: []byte(bytes + "\n")}
@@ -172,7 +172,7 @@ func TestTheLimitKeepsWhatMattersAndCountsTheRest(t *testing.T) {
 	charge(idleScope, "7")
 	charge(engineScope, "1")
 	charge("/user.slice/user-1000.slice/session-2.scope", "2")
-	host.Cgroup = cgroups
+	host.Cgroup = onDisk(t, cgroups)
 	include := regexp.MustCompile("ssh")
 	for limit, want := range map[int][]string{
 		2: {engineScope, "/user.slice/user-1000.slice/session-2.scope"},
@@ -190,23 +190,22 @@ func TestTheLimitKeepsWhatMattersAndCountsTheRest(t *testing.T) {
 }
 
 func TestGPUMemoryOfCgroupsIsAbsentWhereItIsNotKnown(t *testing.T) {
-	container := dockerSpark()
+	container := dockerSpark(t)
 	proc := replaced(sparkProc(), "6330/cgroup", "0::"+engineScope+"\n")
-	proc["self/ns/pid"] = &fstest.MapFile{Data: []byte("pid:[4026532455]"), Mode: fs.ModeSymlink | 0o777}
-	container.Proc = proc
+	proc["self/ns/pid"] = link("pid:[4026532455]")
+	container.Proc = onDisk(t, proc)
 
-	foreign := dockerSpark()
+	foreign := dockerSpark(t)
 	foreign.ForeignGPU = true
 
-	namespaced := dockerSpark()
-	namespaced.Proc = replaced(replaced(sparkProc(), "6330/cgroup", "0::/../docker-4f5b3a.scope\n"), "self/ns/pid", "")
-	namespaced.Proc.(fstest.MapFS)["self/ns/pid"] = &fstest.MapFile{Data: []byte("pid:[4026531836]"), Mode: fs.ModeSymlink | 0o777}
+	namespaced := dockerSpark(t)
+	namespaced.Proc = onDisk(t, replaced(sparkProc(), "6330/cgroup", "0::/../docker-4f5b3a.scope\n"))
 
-	hidden := dockerSpark()
-	hidden.Proc = refusing{hidden.Proc.(fstest.MapFS), "/cgroup", unix.EPERM}
+	hidden := dockerSpark(t)
+	hidden.Proc = refusing(hidden.Proc, "/cgroup", unix.EPERM)
 
 	with := func(d nvml.Driver) Host {
-		host := dockerSpark()
+		host := dockerSpark(t)
 		host.GPU = nvml.NewReader(d, nvml.ReaderOptions{})
 		return host
 	}
@@ -232,7 +231,7 @@ func TestGPUMemoryOfCgroupsIsAbsentWhereItIsNotKnown(t *testing.T) {
 }
 
 func TestMemoryOfADiscreteGPUIsHeldButNoPartOfThePool(t *testing.T) {
-	host := dockerSpark()
+	host := dockerSpark(t)
 	host.GPU = nvml.NewReader(h200(), nvml.ReaderOptions{})
 	series, _ := cgroupPage(t, host, CgroupOptions{})
 	wantSeries(t, series, map[string]float64{of("gpu_memory_bytes", engineScope): 96073 * mib, of("gpu_memory_bytes", idleScope): 0})
@@ -240,8 +239,8 @@ func TestMemoryOfADiscreteGPUIsHeldButNoPartOfThePool(t *testing.T) {
 }
 
 func TestNothingIsUncoveredByTheLimitOfAnEmptyCgroup(t *testing.T) {
-	host := dockerSpark()
-	host.Cgroup = replaced(replaced(dockerCgroups(), idleScope[1:]+"/memory.current", "0\n"), idleScope[1:]+"/memory.max", "1048576\n")
+	host := dockerSpark(t)
+	host.Cgroup = onDisk(t, replaced(replaced(dockerCgroups(), idleScope[1:]+"/memory.current", "0\n"), idleScope[1:]+"/memory.max", "1048576\n"))
 	series, outcome := cgroupPage(t, host, CgroupOptions{})
 	if outcome.State != OK {
 		t.Error(outcome.Err)
@@ -255,8 +254,8 @@ func TestWithoutCgroup2TheCollectorIsAbsentAndSaysWhy(t *testing.T) {
 		"no cgroups at all":            tree(nil),
 		"is the cgroup of a container": replaced(dockerCgroups(), "memory.current", "4096\n"),
 	} {
-		host := dockerSpark()
-		host.Cgroup = cgroups
+		host := dockerSpark(t)
+		host.Cgroup = onDisk(t, cgroups)
 		series, outcome := cgroupPage(t, host, CgroupOptions{})
 		if outcome.State != Absent || !strings.Contains(outcome.Reason(), why) {
 			t.Errorf("%s: %s, %v", why, outcome.State, outcome.Err)
@@ -267,8 +266,13 @@ func TestWithoutCgroup2TheCollectorIsAbsentAndSaysWhy(t *testing.T) {
 }
 
 func TestATreeThatMustNotBeListedIsAFailure(t *testing.T) {
-	host := dockerSpark()
-	host.Cgroup = unlisted{dockerCgroups()}
+	host := dockerSpark(t)
+	host.Cgroup.Refuse = func(name string) error {
+		if name == "." {
+			return fs.ErrPermission
+		}
+		return nil
+	}
 	series, outcome := cgroupPage(t, host, CgroupOptions{})
 	if outcome.State != Failed || !errors.Is(outcome.Err, fs.ErrPermission) {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -276,31 +280,25 @@ func TestATreeThatMustNotBeListedIsAFailure(t *testing.T) {
 	wantAbsent(t, series, "uma_cgroup_") // not even a counted 0 of what was left out
 }
 
-type unlisted struct{ fstest.MapFS }
-
-func (unlisted) ReadDir(name string) ([]fs.DirEntry, error) {
-	return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrPermission}
-}
-
 func TestTheCgroupNamespaceMattersWithAGPUOnly(t *testing.T) {
-	host := dockerSpark()
+	host := dockerSpark(t)
 	proc := sparkProc()
-	proc["self/ns/cgroup"] = &fstest.MapFile{Data: []byte("cgroup:[4026532455]"), Mode: fs.ModeSymlink | 0o777}
-	host.Proc = proc
+	proc["self/ns/cgroup"] = link("cgroup:[4026532455]")
+	host.Proc = onDisk(t, proc)
 	if !seesWholeCgroupPaths(host) {
 		t.Error("missed on a machine without a driver")
 	}
-	if seesWholeCgroupPaths(withModule(host)) {
+	if seesWholeCgroupPaths(withModule(t, host)) {
 		t.Error("not missed on a machine with a driver")
 	}
-	if !seesWholeCgroupPaths(withModule(dockerSpark())) {
+	if !seesWholeCgroupPaths(withModule(t, dockerSpark(t))) {
 		t.Error("missed on a recording that does not say")
 	}
 }
 
 func TestTroubleOfOneCgroupCostsItsValuesOnly(t *testing.T) {
-	host := dockerSpark()
-	host.Cgroup = replaced(replaced(dockerCgroups(), idleScope[1:]+"/memory.peak", "garbage\n"), idleScope[1:]+"/memory.stat", "garbage\n")
+	host := dockerSpark(t)
+	host.Cgroup = onDisk(t, replaced(replaced(dockerCgroups(), idleScope[1:]+"/memory.peak", "garbage\n"), idleScope[1:]+"/memory.stat", "garbage\n"))
 	series, outcome := cgroupPage(t, host, CgroupOptions{})
 	if outcome.State != Failed || !strings.Contains(outcome.Reason(), idleScope[1:]+"/memory.stat") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -310,8 +308,8 @@ func TestTroubleOfOneCgroupCostsItsValuesOnly(t *testing.T) {
 }
 
 func TestAKernelBefore518HasNoRestOfKernelMemory(t *testing.T) {
-	host := dockerSpark()
-	host.Cgroup = replaced(without(dockerCgroups(), engineScope[1:]+"/memory.peak"), engineScope[1:]+"/memory.stat", "anon 5\nslab 7\ninactive_file 1\n")
+	host := dockerSpark(t)
+	host.Cgroup = onDisk(t, replaced(without(dockerCgroups(), engineScope[1:]+"/memory.peak"), engineScope[1:]+"/memory.stat", "anon 5\nslab 7\ninactive_file 1\n"))
 	series, outcome := cgroupPage(t, host, CgroupOptions{})
 	if outcome.State != OK {
 		t.Error(outcome.Err)
@@ -323,7 +321,7 @@ func TestAKernelBefore518HasNoRestOfKernelMemory(t *testing.T) {
 func TestACollectionThatIsOutOfTimeServesWhatItHasRead(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	host := dockerSpark()
+	host := dockerSpark(t)
 	spec := cgroupSpec()
 	batch := newBatch(newFamilies(spec.Metrics))
 	err := spec.Open(host, Options{})(ended, NewSample(host, Options{}), batch)
@@ -334,24 +332,17 @@ func TestACollectionThatIsOutOfTimeServesWhatItHasRead(t *testing.T) {
 
 // TestAPanicWhileCgroupsAreReadIsContained: a panic of a goroutine ends the process.
 func TestAPanicWhileCgroupsAreReadIsContained(t *testing.T) {
-	host := dockerSpark()
-	host.Cgroup = panicsAt{dockerCgroups(), "memory.peak"}
+	host := dockerSpark(t)
+	host.Cgroup.Refuse = func(name string) error {
+		if strings.HasSuffix(name, "memory.peak") {
+			panic("broken")
+		}
+		return nil
+	}
 	_, outcome := cgroupPage(t, host, CgroupOptions{})
 	if outcome.State != Failed || !strings.Contains(outcome.Reason(), "panic: broken") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
-}
-
-type panicsAt struct {
-	fstest.MapFS
-	file string
-}
-
-func (p panicsAt) ReadFile(name string) ([]byte, error) {
-	if strings.HasSuffix(name, p.file) {
-		panic("broken")
-	}
-	return p.MapFS.ReadFile(name)
 }
 
 func TestInParallelDoesEachOnceAndTakesOneAtATime(t *testing.T) {
@@ -397,8 +388,8 @@ func TestCgroupsThatComeAndGoLeaveNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := func(i int) string { return fmt.Sprintf("system.slice/docker-%064x.scope", i) }
-	host := dockerSpark()
-	host.Cgroup = hostfs.Dir(root)
+	host := dockerSpark(t)
+	host.Cgroup = hostfs.Dir{Path: root}
 	runner := NewRunner(host, Options{}, []Spec{cgroupSpec()}, RunnerSettings{})
 
 	const containers, alive = 300, 20

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"io/fs"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/hostfs"
@@ -40,7 +39,7 @@ func newCuFileLogs() *cufileLogs {
 
 // evidence reads new lines of the logs of a process and adds them to the other evidence. A log that cannot be read adds
 // none.
-func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) hostfs.CuFileEvidence {
+func (l *cufileLogs) evidence(proc hostfs.Dir, look *cufileLook) hostfs.CuFileEvidence {
 	evidence := look.evidence
 	for _, name := range look.logs {
 		log := l.follow(proc, look.pid, name)
@@ -55,7 +54,7 @@ func (l *cufileLogs) evidence(proc fs.FS, look *cufileLook) hostfs.CuFileEvidenc
 }
 
 // follow reads the new part of a log, nil if it cannot be read. Processes that share a log share one reading.
-func (l *cufileLogs) follow(proc fs.FS, pid uint32, name string) *followedLog {
+func (l *cufileLogs) follow(proc hostfs.Dir, pid uint32, name string) *followedLog {
 	lines, now, err := hostfs.FollowForeign(proc, pid, name, func(file string) (uint64, bool) {
 		known := l.files[file]
 		if known == nil {

@@ -100,7 +100,7 @@ func (l *cufileLook) addFiles(files []hostfs.OpenFile) {
 }
 
 // addConfig reads the configuration that the library uses in this process.
-func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
+func (l *cufileLook) addConfig(proc hostfs.Dir, environ map[string]string) {
 	forced, _ := strconv.ParseBool(strings.ToLower(environ["CUFILE_FORCE_COMPAT_MODE"]))
 	l.evidence.ForcedCompat = forced
 	name := cmp.Or(environ["CUFILE_ENV_PATH_JSON"], hostfs.DefaultCuFileConfigPath)
@@ -125,7 +125,7 @@ func (l *cufileLook) addConfig(proc fs.FS, environ map[string]string) {
 }
 
 // addLogs finds the logs: the open ones, else the path where the library would create one.
-func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[string]string) {
+func (l *cufileLook) addLogs(proc hostfs.Dir, files []hostfs.OpenFile, environ map[string]string) {
 	named := environ["CUFILE_LOGFILE_PATH"]
 	for _, file := range files {
 		name := hostfs.ForeignPath(proc, l.pid, file.Target)
@@ -148,7 +148,7 @@ func (l *cufileLook) addLogs(proc fs.FS, files []hostfs.OpenFile, environ map[st
 }
 
 // absolute returns a process's path relative to its working directory.
-func absolute(proc fs.FS, pid uint32, name string) string {
+func absolute(proc hostfs.Dir, pid uint32, name string) string {
 	if path.IsAbs(name) {
 		return name
 	}

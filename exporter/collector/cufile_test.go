@@ -44,8 +44,12 @@ func withEntries(t *testing.T, more entries) Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := spark()
-	host.Proc = recorded.Proc
+	files, err := recorded.Unpack(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := spark(t)
+	host.Proc = files.Proc
 	return host
 }
 
@@ -129,7 +133,7 @@ func TestModeOfAProcessFromWhatIsSeenOfIt(t *testing.T) {
 	for _, test := range tests {
 		host := withEntries(t, test.more)
 		if test.sys != nil {
-			host.Sys = tree(test.sys)
+			host.Sys = onDisk(t, tree(test.sys))
 		}
 		series, outcome := page(t, cufileSpec(), host, Options{})
 		if got := modes(series); got != test.want || outcome.State != OK {
@@ -176,27 +180,9 @@ func TestSettingsAreShownOncePerContainer(t *testing.T) {
 	wantAbsent(t, series, `uma_cufile_config_enabled{cgroup="/user.slice"`, "hunter2")
 }
 
-// growing is a procfs in which one file can be written.
-type growing struct {
-	fs.FS
-	name, text string
-}
-
-func (g *growing) ReadFile(name string) ([]byte, error) {
-	if name == g.name {
-		return []byte(g.text), nil
-	}
-	return fs.ReadFile(g.FS, name)
-}
-
-func (g *growing) ReadLink(name string) (string, error)   { return fs.ReadLink(g.FS, name) }
-func (g *growing) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(g.FS, name) }
-
 func TestMessagesAreCountedOnceHoweverTheLogChanges(t *testing.T) {
 	const line = " 09-06-2025 07:01:23:837 [pid=276 tid=454] ERROR  cufio-udev:67 udev property not found: ID_FS_USAGE dm-0\n"
 	host := withEntries(t, worker(mapsWith, openFile(9, "/workspace/cufile.log", "0102001", 5)))
-	log := &growing{FS: host.Proc, name: "6330/root/workspace/cufile.log"}
-	host.Proc = log
 	runner := NewRunner(host, Options{}, []Spec{cufileSpec()}, RunnerSettings{})
 	for _, step := range []struct {
 		what, text string
@@ -206,7 +192,7 @@ func TestMessagesAreCountedOnceHoweverTheLogChanges(t *testing.T) {
 		{"the other half", line + line + line, 3}, {"begun anew", line, 4}, {"no message", line + "properties.x : 1\n", 4},
 		{"another level", line + "properties.x : 1\n" + strings.Replace(line, "ERROR", "WARN", 1), 4},
 	} {
-		log.text = step.text
+		overwrite(t, host.Proc, "6330/root/workspace/cufile.log", step.text)
 		series := gather(t, mustScrape(t, runner, t.Context()))
 		if got, there := series[`uma_cufile_log_messages_total{level="ERROR"}`]; got != step.errors || !there {
 			t.Errorf("%s: %v errors (there: %v), want %v", step.what, got, there, step.errors)
@@ -219,13 +205,15 @@ func TestMessagesAreCountedOnceHoweverTheLogChanges(t *testing.T) {
 
 func TestProcessesThatShareALogAreCountedOnce(t *testing.T) {
 	logs := newCuFileLogs()
-	proc := tree(map[string]string{"1/root/log": " 09-06-2025 07:01:23:837 [pid=1 tid=1] ERROR  a:1 x\n"})
+	proc := onDisk(t, tree(map[string]string{"1/root/log": " 09-06-2025 07:01:23:837 [pid=1 tid=1] ERROR  a:1 x\n"}))
 	first, again := logs.follow(proc, 1, "/log"), logs.follow(proc, 1, "/log")
 	if first == nil || first != again || logs.messages["ERROR"] != 1 {
 		t.Errorf("%v", logs.messages)
 	}
+	others := onDisk(t, nil)
 	for pid := range uint32(2 * maxFollowedLogs) {
-		logs.follow(tree(map[string]string{fmt.Sprintf("%d/root/log", pid): ""}), pid, "/log")
+		overwrite(t, others, fmt.Sprintf("%d/root/log", pid), "")
+		logs.follow(others, pid, "/log")
 	}
 	if len(logs.files) != maxFollowedLogs {
 		t.Errorf("%d logs are kept", len(logs.files))
@@ -234,10 +222,12 @@ func TestProcessesThatShareALogAreCountedOnce(t *testing.T) {
 
 func TestALogThatIsStillWrittenIsNotForgottenForThoseOfEndedProcesses(t *testing.T) {
 	logs := newCuFileLogs()
-	lasting := tree(map[string]string{"1/root/log": " 09-06-2025 07:01:23:837 [pid=1 tid=1] ERROR  a:1 x\n"})
+	lasting := onDisk(t, tree(map[string]string{"1/root/log": " 09-06-2025 07:01:23:837 [pid=1 tid=1] ERROR  a:1 x\n"}))
+	others := onDisk(t, nil)
 	for pid := uint32(2); pid < 3*maxFollowedLogs; pid++ {
 		logs.follow(lasting, 1, "/log")
-		logs.follow(tree(map[string]string{fmt.Sprintf("%d/root/log", pid): ""}), pid, "/log")
+		overwrite(t, others, fmt.Sprintf("%d/root/log", pid), "")
+		logs.follow(others, pid, "/log")
 	}
 	if got := logs.messages["ERROR"]; got != 1 {
 		t.Errorf("one message is counted %d times", got)
@@ -258,38 +248,21 @@ func TestOfAProcessFewLogsAreFollowedAndEachOnce(t *testing.T) {
 
 func TestAProcessIsLookedIntoAtMostThreeTimesAMinute(t *testing.T) {
 	host := withEntries(t, worker(mapsWith, nil))
-	reads := &readCount{FS: host.Proc, name: "6330/maps"}
+	var reads counting
 	start := time.Unix(1_800_000_000, 0)
 	now := start
-	host.Proc, host.Now = reads, func() time.Time { return now }
+	host.Proc, host.Now = reads.in(host.Proc), func() time.Time { return now }
 	runner := NewRunner(host, Options{}, []Spec{cufileSpec()}, RunnerSettings{})
 	for _, step := range []struct {
 		at    time.Duration
 		reads int
 	}{{0, 1}, {time.Second, 1}, {19 * time.Second, 1}, {20 * time.Second, 2}, {39 * time.Second, 2}, {40 * time.Second, 3}, {-time.Hour, 4}} {
 		now = start.Add(step.at)
-		if got := modes(gather(t, mustScrape(t, runner, t.Context()))); got != "absent 1" || reads.count != step.reads {
-			t.Errorf("after %v: %s, read %d times, want %d", step.at, got, reads.count, step.reads)
+		if got := modes(gather(t, mustScrape(t, runner, t.Context()))); got != "absent 1" || reads.reads["6330/maps"] != step.reads {
+			t.Errorf("after %v: %s, read %d times, want %d", step.at, got, reads.reads["6330/maps"], step.reads)
 		}
 	}
 }
-
-// readCount counts how often a file is read.
-type readCount struct {
-	fs.FS
-	name  string
-	count int
-}
-
-func (r *readCount) ReadFile(name string) ([]byte, error) {
-	if name == r.name {
-		r.count++
-	}
-	return fs.ReadFile(r.FS, name)
-}
-
-func (r *readCount) ReadLink(name string) (string, error)   { return fs.ReadLink(r.FS, name) }
-func (r *readCount) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
 
 func TestWhenTheTimeIsUpNoPartOfTheProcessesIsCounted(t *testing.T) {
 	host := withEntries(t, worker(mapsWith, nil))
@@ -320,13 +293,13 @@ GPU 0000:41:00.0  uuid:0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9 : Registered_MiB=64 
 `
 
 func TestNvidiaFSIsShownWithOrWithoutAGPU(t *testing.T) {
-	host := spark()
+	host := spark(t)
 	host.GPU = nvml.NewReader(driver{opens: nvml.LibraryNotFound}, nvml.ReaderOptions{})
 	if series, outcome := page(t, cufileSpec(), host, Options{}); outcome.State != Absent || len(modes(series)) != len("absent 0, posix 0, compat 0, nvfs 0, p2pdma 0, unknown 0") {
 		t.Errorf("neither: %s, %v, %s", outcome.State, outcome.Err, modes(series))
 	}
-	host.Proc = replaced(replaced(sparkProc(), "driver/nvidia-fs/stats", nvidiaFSStats), "driver/nvidia-fs/modules", "nvme: 1.0\n")
-	host.Sys = replaced(sparkSys(), "module/nvidia_fs/parameters/rw_stats_enabled", "1\n")
+	host.Proc = onDisk(t, replaced(replaced(sparkProc(), "driver/nvidia-fs/stats", nvidiaFSStats), "driver/nvidia-fs/modules", "nvme: 1.0\n"))
+	host.Sys = onDisk(t, replaced(sparkSys(), "module/nvidia_fs/parameters/rw_stats_enabled", "1\n"))
 	series, outcome := page(t, cufileSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -340,24 +313,25 @@ func TestNvidiaFSIsShownWithOrWithoutAGPU(t *testing.T) {
 		`uma_cufile_nvfs_registered_bytes{uuid="GPU-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"}`: 64 << 20,
 	})
 	wantAbsent(t, series, "uma_cufile_processes{")
-	host.Proc = replaced(sparkProc(), "driver/nvidia-fs/stats", "no statistics\n")
+	host.Proc = onDisk(t, replaced(sparkProc(), "driver/nvidia-fs/stats", "no statistics\n"))
 	if _, outcome := page(t, cufileSpec(), host, Options{}); outcome.State != Failed {
 		t.Errorf("broken: %s, %v", outcome.State, outcome.Err)
 	}
 }
 
 func TestProcessesThatMayNotBeLookedIntoAreUnknown(t *testing.T) {
-	host := spark()
+	host := spark(t)
 	proc := without(sparkProc(), "3150/")
 	for name, text := range map[string]string{"6330/stat": worker("", nil)["6330/stat"], "6330/maps": "", "1/io": ""} {
 		proc[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	host.Proc = refusing{proc, "/maps", unix.EACCES}
+	dir := onDisk(t, proc)
+	host.Proc = refusing(dir, "/maps", unix.EACCES)
 	series, outcome := page(t, cufileSpec(), host, Options{})
 	if got := modes(series); got != "unknown 1" || outcome.State != OK {
 		t.Errorf("%s; %s, %v", got, outcome.State, outcome.Err)
 	}
-	host.Proc = refusing{proc, "/io", unix.EACCES}
+	host.Proc = refusing(dir, "/io", unix.EACCES)
 	series, _ = page(t, cufileSpec(), host, Options{})
 	wantSeries(t, series, map[string]float64{`uma_collector_privilege{collector="cufile",needs="ptrace"}`: 0})
 }
@@ -392,7 +366,7 @@ func TestAProcessOfTheRunningKernelIsLookedInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	host := Host{Proc: hostfs.Dir("/proc"), Sys: fstest.MapFS{}, Now: time.Now}
+	host := Host{Proc: hostfs.Dir{Path: "/proc"}, Sys: onDisk(t, nil), Now: time.Now}
 	look, logs := inspect(host, pid), newCuFileLogs()
 	if !look.evidence.Inspected || !look.evidence.Loaded || !look.evidence.LogOpen || !slices.Contains(look.logs, log.Name()) {
 		t.Fatalf("%+v", look)

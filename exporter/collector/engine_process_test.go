@@ -8,9 +8,9 @@ import (
 )
 
 func TestAnEnginesProcessesAreGPUHoldersAndTheirCompanions(t *testing.T) {
-	host := spark()
+	host := spark(t)
 	cgroups := replaced(sparkCgroups(), engineCgroup[1:]+"/cgroup.procs", "6001\n6330\n0\n6002\n6001\n")
-	host.Cgroup = replaced(cgroups, "user.slice/cgroup.procs", "3150\n3151\n")
+	host.Cgroup = onDisk(t, replaced(cgroups, "user.slice/cgroup.procs", "3150\n3151\n"))
 	sample := NewSample(host, Options{})
 	if got, want := sample.engineProcesses(t.Context()), []uint32{6330, 3150, 6001, 6002, 3151}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -22,9 +22,9 @@ func TestAnEnginesProcessesAreGPUHoldersAndTheirCompanions(t *testing.T) {
 }
 
 func TestProcessesOfTheRootCgroupAreNobodysCompanions(t *testing.T) {
-	host := spark()
-	host.Proc = replaced(sparkProc(), "6330/cgroup", "0::/\n")
-	host.Cgroup = replaced(sparkCgroups(), "cgroup.procs", "1\n2\n3\n")
+	host := spark(t)
+	host.Proc = onDisk(t, replaced(sparkProc(), "6330/cgroup", "0::/\n"))
+	host.Cgroup = onDisk(t, replaced(sparkCgroups(), "cgroup.procs", "1\n2\n3\n"))
 	if got, want := NewSample(host, Options{}).engineProcesses(t.Context()), []uint32{6330, 3150}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -35,8 +35,8 @@ func TestACrowdedCgroupDoesNotCountWhole(t *testing.T) {
 	for pid := range 1000 {
 		fmt.Fprintln(&crowd, 10000+pid)
 	}
-	host := spark()
-	host.Cgroup = replaced(sparkCgroups(), engineCgroup[1:]+"/cgroup.procs", crowd.String())
+	host := spark(t)
+	host.Cgroup = onDisk(t, replaced(sparkCgroups(), engineCgroup[1:]+"/cgroup.procs", crowd.String()))
 	got := NewSample(host, Options{}).engineProcesses(t.Context())
 	if len(got) != maxEngineProcesses || got[0] != 6330 || got[1] != 3150 {
 		t.Errorf("%d processes, first %v", len(got), got[:2])

@@ -41,7 +41,7 @@ func (s engineServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // engineHost is a host with these pages, and options that name these addresses.
 func engineHost(t *testing.T, server http.RoundTripper, addresses ...string) (Host, Options) {
 	t.Helper()
-	host, options := spark(), Options{}
+	host, options := spark(t), Options{}
 	host.HTTP = server
 	for _, address := range addresses {
 		at, err := engine.ParseEndpoint("http://" + address)
@@ -109,7 +109,7 @@ func TestAnEngineThatIsNotRunningIsAbsentAndOneInTroubleFailed(t *testing.T) {
 		`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1, `uma_engine_up{source="127.0.0.1:8001/metrics"}`: 0, `uma_engine_up{source="127.0.0.1:8002/metrics"}`: 0,
 	})
 
-	if _, outcome = page(t, engineSpec(), spark(), Options{}); outcome.State != Absent {
+	if _, outcome = page(t, engineSpec(), spark(t), Options{}); outcome.State != Absent {
 		t.Errorf("no sources: %s, %v", outcome.State, outcome.Err)
 	}
 }

@@ -58,14 +58,14 @@ func everything() driver {
 }
 
 // withTraffic is a host of which PCIe traffic is asked, too.
-func withTraffic(d nvml.Driver) Host {
-	host := sparkWith(d)
+func withTraffic(t testing.TB, d nvml.Driver) Host {
+	host := sparkWith(t, d)
 	host.GPU = nvml.NewReader(d, nvml.ReaderOptions{PCIeThroughput: true})
 	return host
 }
 
 func TestGPUThatSupportsEverythingWorkedOutByHand(t *testing.T) {
-	series, outcome := gpuPage(t, sparkWith(everything()))
+	series, outcome := gpuPage(t, sparkWith(t, everything()))
 	if outcome.State != OK {
 		t.Fatal(outcome.Err)
 	}
@@ -91,7 +91,7 @@ func TestGPUThatSupportsEverythingWorkedOutByHand(t *testing.T) {
 }
 
 func TestLinksAndPartsOfAGPUWorkedOutByHand(t *testing.T) {
-	series, outcome := gpuPage(t, withTraffic(everything()))
+	series, outcome := gpuPage(t, withTraffic(t, everything()))
 	if outcome.State != OK {
 		t.Fatal(outcome.Err)
 	}
@@ -112,19 +112,19 @@ func TestLinksAndPartsOfAGPUWorkedOutByHand(t *testing.T) {
 		"uma_gpu_mig_memory_held_bytes" + second: 0, "uma_gpu_mig_processes" + second: 0,
 	})
 	wantAbsent(t, series, `uma_gpu_mig_memory_total_bytes{mig_uuid="MIG-2"`, `uma_gpu_nvlink_errors_total{kind="crc",link="17"`)
-	untold, _ := gpuPage(t, sparkWith(everything()))
+	untold, _ := gpuPage(t, sparkWith(t, everything()))
 	wantAbsent(t, untold, "uma_gpu_pcie_throughput")
 }
 
 func TestXIDErrorsStartAtZeroWhereTheyAreDelivered(t *testing.T) {
-	series, _ := gpuPage(t, sparkWith(everything()))
+	series, _ := gpuPage(t, sparkWith(t, everything()))
 	wantSeries(t, series, map[string]float64{
 		`uma_gpu_xid_errors_total{uuid="GPU-1",xid="31"}`: 2, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="other"}`: 4,
 		`uma_gpu_xid_errors_total{uuid="GPU-1",xid="79"}`: 0, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="119"}`: 0,
 		`uma_gpu_call_supported{call="nvmlEventSetWait_XID",uuid="GPU-1"}`: 1,
 	})
 	wantAbsent(t, series, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="8"}`, `uma_gpu_xid_errors_total{uuid="GPU-1",xid="1000"}`)
-	undelivered, _ := gpuPage(t, spark())
+	undelivered, _ := gpuPage(t, spark(t))
 	wantSeries(t, undelivered, map[string]float64{`uma_gpu_call_supported{call="nvmlEventSetWait_XID",uuid="GPU-spark"}`: 0})
 	wantAbsent(t, undelivered, "uma_gpu_xid_errors_total")
 }
@@ -134,7 +134,7 @@ func TestPartitionedGPUWithoutPrivilegeShowsItsPartsAndSaysSo(t *testing.T) {
 	for _, call := range []nvml.Call{nvml.CallComputeProcesses, nvml.CallGraphicsProcesses, nvml.CallMPSProcesses, nvml.CallMemory} {
 		denied = denied.with(call, nvml.Value{}, nvml.NoPermission)
 	}
-	series, outcome := gpuPage(t, sparkWith(denied))
+	series, outcome := gpuPage(t, sparkWith(t, denied))
 	if unmet := outcome.Unmet(); outcome.State != OK || len(unmet) != 1 || !strings.Contains(unmet[0].Mend, "MIG_MONITOR") {
 		t.Errorf("%s: %v, unmet %+v", outcome.State, outcome.Err, unmet)
 	}
@@ -144,12 +144,12 @@ func TestPartitionedGPUWithoutPrivilegeShowsItsPartsAndSaysSo(t *testing.T) {
 		`uma_gpu_mig_memory_total_bytes{mig_uuid="MIG-1",uuid="GPU-1"}`: 70 * gib,
 	})
 	wantAbsent(t, series, "uma_gpu_processes", "uma_gpu_memory_total", "uma_gpu_memory_used", "uma_gpu_memory_held", "uma_gpu_process_memory")
-	whole, _ := gpuPage(t, sparkWith(everything()))
+	whole, _ := gpuPage(t, sparkWith(t, everything()))
 	wantSeries(t, whole, map[string]float64{`uma_collector_privilege{collector="gpu",needs="mig_monitor"}`: 1})
 }
 
 func TestWaitForEventsThatHangsIsTold(t *testing.T) {
-	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallXIDErrors, nvml.Value{}, nvml.Timeout)))
+	series, outcome := gpuPage(t, sparkWith(t, everything().with(nvml.CallXIDErrors, nvml.Value{}, nvml.Timeout)))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), string(nvml.CallXIDErrors)) {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -160,7 +160,7 @@ func TestWaitForEventsThatHangsIsTold(t *testing.T) {
 }
 
 func TestCallThatReturnsWithATimeoutHasFailedAndDoesNotHang(t *testing.T) {
-	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallPower, nvml.Value{}, nvml.Timeout)))
+	series, outcome := gpuPage(t, sparkWith(t, everything().with(nvml.CallPower, nvml.Value{}, nvml.Timeout)))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "no answer in time") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -170,7 +170,7 @@ func TestCallThatReturnsWithATimeoutHasFailedAndDoesNotHang(t *testing.T) {
 
 func TestEveryGPUSeriesIsDeclaredAndEmitted(t *testing.T) {
 	wantDeclared(t, gpuSpec(), "GPU")
-	series, _ := gpuPage(t, withTraffic(everything()))
+	series, _ := gpuPage(t, withTraffic(t, everything()))
 	for _, definer := range gpuSpec().Metrics {
 		name := definer.Def().Name
 		emitted := slices.ContainsFunc(slices.Collect(maps.Keys(series)), func(s string) bool { return strings.HasPrefix(s, name+"{") })
@@ -181,7 +181,7 @@ func TestEveryGPUSeriesIsDeclaredAndEmitted(t *testing.T) {
 }
 
 func TestReasonsAreThoseOfTheVocabulary(t *testing.T) {
-	series, _ := gpuPage(t, sparkWith(answering(map[nvml.Call]nvml.Value{nvml.CallUUID: {Text: "GPU-1"}, nvml.CallSupportedEvents: {Number: 0x1ff}, nvml.CallClockEvents: {}})))
+	series, _ := gpuPage(t, sparkWith(t, answering(map[nvml.Call]nvml.Value{nvml.CallUUID: {Text: "GPU-1"}, nvml.CallSupportedEvents: {Number: 0x1ff}, nvml.CallClockEvents: {}})))
 	for _, reason := range []string{metric.ReasonSWPowerCap, metric.ReasonHWSlowdown, metric.ReasonSyncBoost, metric.ReasonSWThermal, metric.ReasonHWThermal, metric.ReasonHWPowerBrake} {
 		if value, there := series[`uma_gpu_clock_event_active{reason="`+reason+`",uuid="GPU-1"}`]; !there || value != 0 {
 			t.Errorf("%s: there %v, %v", reason, there, value)
@@ -190,7 +190,7 @@ func TestReasonsAreThoseOfTheVocabulary(t *testing.T) {
 }
 
 func TestWhatAGPUDoesNotSupportIsAbsentAndNotZero(t *testing.T) {
-	series, outcome := gpuPage(t, spark())
+	series, outcome := gpuPage(t, spark(t))
 	if outcome.State != OK {
 		t.Fatal(outcome.Err)
 	}
@@ -203,9 +203,9 @@ func TestWhatAGPUDoesNotSupportIsAbsentAndNotZero(t *testing.T) {
 }
 
 func TestCountedEmptyListIsZeroAndAnUnreadOneIsNot(t *testing.T) {
-	empty, _ := gpuPage(t, sparkWith(gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.Success).with(nvml.CallGraphicsProcesses, nvml.Value{}, nvml.NotSupported)))
+	empty, _ := gpuPage(t, sparkWith(t, gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.Success).with(nvml.CallGraphicsProcesses, nvml.Value{}, nvml.NotSupported)))
 	wantSeries(t, empty, map[string]float64{`uma_gpu_processes{uuid="GPU-spark"}`: 0, `uma_gpu_memory_held_bytes{uuid="GPU-spark"}`: 0})
-	unread, outcome := gpuPage(t, sparkWith(gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.NoPermission)))
+	unread, outcome := gpuPage(t, sparkWith(t, gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.NoPermission)))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), string(nvml.CallComputeProcesses)) {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -213,13 +213,13 @@ func TestCountedEmptyListIsZeroAndAnUnreadOneIsNot(t *testing.T) {
 }
 
 func TestListWithoutFiguresGivesNoSum(t *testing.T) {
-	series, _ := gpuPage(t, sparkWith(gb10().with(nvml.CallComputeProcesses, nvml.Value{Processes: []nvml.Process{{PID: 6330}}}, nvml.Success)))
+	series, _ := gpuPage(t, sparkWith(t, gb10().with(nvml.CallComputeProcesses, nvml.Value{Processes: []nvml.Process{{PID: 6330}}}, nvml.Success)))
 	wantSeries(t, series, map[string]float64{`uma_gpu_processes{uuid="GPU-spark"}`: 2})
 	wantAbsent(t, series, "uma_gpu_memory_held_bytes", `uma_gpu_process_memory_bytes{cgroup="`+engineCgroup)
 }
 
 func TestOnlyTheLargestHoldersGetSeries(t *testing.T) {
-	series, _ := page(t, gpuSpec(), spark(), Options{ProcessLimit: 1})
+	series, _ := page(t, gpuSpec(), spark(t), Options{ProcessLimit: 1})
 	wantSeries(t, series, map[string]float64{
 		`uma_gpu_process_memory_bytes{cgroup="` + engineCgroup + `",comm="VLLM::EngineCor",pid="6330",uuid="GPU-spark"}`: 96073 * mib,
 		`uma_gpu_memory_held_bytes{uuid="GPU-spark"}`:                                                                    96291 * mib,
@@ -228,10 +228,10 @@ func TestOnlyTheLargestHoldersGetSeries(t *testing.T) {
 }
 
 func TestListOfAnotherPIDNamespaceIsNotTrusted(t *testing.T) {
-	host := spark()
+	host := spark(t)
 	proc := sparkProc()
 	proc["self/ns/pid"].Data = []byte("pid:[4026532841]")
-	host.Proc = proc
+	host.Proc = onDisk(t, proc)
 	series, outcome := gpuPage(t, host)
 	wantSeries(t, series, map[string]float64{
 		`uma_gpu_process_list_trusted{uuid="GPU-spark"}`:                      0,
@@ -250,13 +250,13 @@ func TestMachineWithoutDriverIsAbsentAndOneWithABrokenDriverFails(t *testing.T) 
 		nvml.LibraryNotFound: Absent, nvml.DriverNotLoaded: Absent, nvml.NotBuilt: Absent,
 		nvml.LibRMVersionMismatch: Failed, nvml.NoPermission: Failed, nvml.Unknown: Failed,
 	} {
-		series, outcome := gpuPage(t, sparkWith(driver{opens: code}))
+		series, outcome := gpuPage(t, sparkWith(t, driver{opens: code}))
 		if outcome.State != want || !strings.Contains(outcome.Err.Error(), code.String()) {
 			t.Errorf("%d: %s, %v", code, outcome.State, outcome.Err)
 		}
 		wantAbsent(t, series, "uma_gpu_")
 	}
-	if _, outcome := gpuPage(t, sparkWith(driver{})); outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "lists no GPU") {
+	if _, outcome := gpuPage(t, sparkWith(t, driver{})); outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "lists no GPU") {
 		t.Errorf("driver without a GPU: %s, %v", outcome.State, outcome.Err)
 	}
 }
@@ -273,7 +273,7 @@ func TestValuesBeforeAHangAreServedAndTheCollectorFails(t *testing.T) {
 			}
 			return answer(device, call)
 		}
-		series, outcome := gpuPage(t, sparkWith(hanging))
+		series, outcome := gpuPage(t, sparkWith(t, hanging))
 		if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), string(nvml.CallPower)) {
 			t.Errorf("%s: %v", outcome.State, outcome.Err)
 		}
@@ -287,12 +287,12 @@ func TestValuesBeforeAHangAreServedAndTheCollectorFails(t *testing.T) {
 }
 
 func TestDeviceWithoutUUIDGoesByItsIndex(t *testing.T) {
-	series, _ := gpuPage(t, sparkWith(everything().with(nvml.CallUUID, nvml.Value{}, nvml.Unknown)))
+	series, _ := gpuPage(t, sparkWith(t, everything().with(nvml.CallUUID, nvml.Value{}, nvml.Unknown)))
 	wantSeries(t, series, map[string]float64{`uma_gpu_temperature_celsius{uuid="gpu0"}`: 52})
 }
 
 func TestOfALostDeviceOnlyItsErrorsAreServed(t *testing.T) {
-	series, outcome := gpuPage(t, sparkWith(everything().with(nvml.CallSMClock, nvml.Value{}, nvml.GPUIsLost)))
+	series, outcome := gpuPage(t, sparkWith(t, everything().with(nvml.CallSMClock, nvml.Value{}, nvml.GPUIsLost)))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "fallen off the bus") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -308,7 +308,7 @@ func TestDeviceThatIsBackIsServedAndItsCountersGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost, xid := false, nvml.Value{}
 		working := everything()
-		host := sparkWith(driver{count: 1, answer: func(device int, call nvml.Call) (nvml.Value, nvml.Return) {
+		host := sparkWith(t, driver{count: 1, answer: func(device int, call nvml.Call) (nvml.Value, nvml.Return) {
 			switch {
 			case call == nvml.CallXIDErrors:
 				return xid, nvml.Success

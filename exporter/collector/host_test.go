@@ -30,27 +30,27 @@ func hostInfo(t *testing.T, host Host) string {
 
 func TestHostInfoOfASpark(t *testing.T) {
 	want := `{arch="aarch64",kernel="6.17.0-1014-nvidia",memory_architecture="integrated",product="NVIDIA_DGX_Spark",vendor="NVIDIA"}`
-	if got := hostInfo(t, spark()); got != want {
+	if got := hostInfo(t, spark(t)); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestHostInfoSaysWhereGPUMemoryIs(t *testing.T) {
-	foreign := spark()
+	foreign := spark(t)
 	foreign.ForeignGPU = true
 	for want, host := range map[string]Host{
-		"discrete": sparkWith(h200()),
-		"none":     sparkWith(driver{opens: nvml.LibraryNotFound}),
+		"discrete": sparkWith(t, h200()),
+		"none":     sparkWith(t, driver{opens: nvml.LibraryNotFound}),
 		"unknown":  foreign,
 	} {
 		if got := hostInfo(t, host); !strings.Contains(got, `memory_architecture="`+want+`"`) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := hostInfo(t, withModule(sparkWith(driver{opens: nvml.NotBuilt}))); !strings.Contains(got, `memory_architecture="unknown"`) {
+	if got := hostInfo(t, withModule(t, sparkWith(t, driver{opens: nvml.NotBuilt}))); !strings.Contains(got, `memory_architecture="unknown"`) {
 		t.Errorf("a driver that this program cannot call: %s", got)
 	}
-	broken := sparkWith(driver{opens: nvml.LibRMVersionMismatch})
+	broken := sparkWith(t, driver{opens: nvml.LibRMVersionMismatch})
 	if got := hostInfo(t, broken); !strings.Contains(got, `memory_architecture="unknown"`) {
 		t.Errorf("a driver that does not work: %s", got)
 	}
@@ -63,8 +63,8 @@ func TestKernelWithoutArchFileIsAskedDirectly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mode, want := range map[Mode]string{Live: unix.ByteSliceToString(name.Machine[:]), Replay: ""} {
-		host := spark()
-		host.Proc, host.Mode = without(sparkProc(), "sys/kernel/arch"), mode
+		host := spark(t)
+		host.Proc, host.Mode = onDisk(t, without(sparkProc(), "sys/kernel/arch")), mode
 		if got := hostInfo(t, host); !strings.HasPrefix(got, `{arch="`+want+`"`) {
 			t.Errorf("%s: %s", mode, got)
 		}

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ func cacheVariables() map[string]string {
 
 // configuredTiers reads the configured sizes of a process's tiers, in bytes by tier. A process that may not be
 // inspected has none.
-func configuredTiers(proc fs.FS, pid uint32) map[string]float64 {
+func configuredTiers(proc hostfs.Dir, pid uint32) map[string]float64 {
 	sizes := map[string]float64{}
 	environ, _ := hostfs.ReadEnviron(proc, pid)
 	for tier, variable := range cacheVariables() {

@@ -47,7 +47,7 @@ type kvbmProcess struct {
 	configured map[string]float64
 }
 
-func inspectKVBM(proc fs.FS, pid uint32) kvbmProcess {
+func inspectKVBM(proc hostfs.Dir, pid uint32) kvbmProcess {
 	p := kvbmProcess{pid: pid, configured: configuredTiers(proc, pid)}
 	opened, err := hostfs.OpenFiles(proc, pid)
 	p.files = slices.DeleteFunc(opened, func(file hostfs.OpenFile) bool { return !isDiskTier(file) })

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,11 +72,11 @@ func (c *kvbmCollector) readLogs(paths []string) ([]loggedKVBM, error) {
 	return logged, errors.Join(errs...)
 }
 
-func (l *kvbmLog) read(logs fs.FS, path string) error {
-	if logs == nil {
+func (l *kvbmLog) read(logs, path string) error {
+	if logs == "" {
 		return fs.ErrNotExist
 	}
-	return l.tail.read(logs, strings.TrimPrefix(path, "/"), func() { l.facts = kvbmFacts{} }, l.facts.take)
+	return l.tail.read(filepath.Join(logs, path), func() { l.facts = kvbmFacts{} }, l.facts.take)
 }
 
 var (

@@ -109,7 +109,7 @@ func (l *tailed) write(text string) {
 func (l *tailed) read() []string {
 	l.t.Helper()
 	l.lines = nil
-	err := l.tail.read(os.DirFS(filepath.Dir(l.path)), "log", func() { l.begun++ }, func(line string) { l.lines = append(l.lines, line) })
+	err := l.tail.read(l.path, func() { l.begun++ }, func(line string) { l.lines = append(l.lines, line) })
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/snapshot"
+	"golang.org/x/sys/unix"
 )
 
 // served answers with pages by host:port/path, as text. Elsewhere nobody listens.
@@ -51,7 +52,7 @@ const (
 func kvbmPageOf(t *testing.T, text string, options SourceOptions) (map[string]float64, Outcome) {
 	t.Helper()
 	options.KVBM = endpoints(t, "http://"+leader)
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: text}
 	return page(t, kvbmSpec(), host, Options{Sources: options})
 }
@@ -151,7 +152,7 @@ func TestASizeGivenForOneSourceIsNotThatOfAnother(t *testing.T) {
 
 // A restarted leader counts from 0: the step down must be seen, or its reader takes the sum for one run.
 func TestCountersThatStartAgainAreShownAsTheyAre(t *testing.T) {
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	pages := served{leader: v1Page(replay()[3])}
 	host.HTTP = pages
 	runner := NewRunner(host, Options{Sources: SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}}, []Spec{kvbmSpec()}, RunnerSettings{})
@@ -286,7 +287,7 @@ func TestTransferLayerTellsBytesAndTimeByAgent(t *testing.T) {
 }
 
 func TestWhereNobodyListensThereIsNoKVBMAndNoFailure(t *testing.T) {
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{}
 	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
@@ -300,7 +301,7 @@ func TestWhereNobodyListensThereIsNoKVBMAndNoFailure(t *testing.T) {
 }
 
 func TestAPageOfSomethingElseFailsAndCostsOnlyItself(t *testing.T) {
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: "# TYPE up gauge\nup 1\n", "h:80/metrics": v1Page(replay()[3])}
 	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader, "http://h", "http://nobody")}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
@@ -395,8 +396,12 @@ func TestDiskTierIsFoundByTheDescriptorsOfItsHolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := spark()
-	host.Proc = a.Proc
+	files, err := a.Unpack(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := spark(t)
+	host.Proc = files.Proc
 	series, outcome := page(t, kvbmSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Fatalf("%s: %v", outcome.State, outcome.Err)
@@ -413,8 +418,8 @@ func TestDiskTierIsFoundByTheDescriptorsOfItsHolders(t *testing.T) {
 }
 
 func TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith(t *testing.T) {
-	host := spark()
-	host.Proc = replaced(sparkProc(), "6330/environ", "HF_TOKEN=secret\x00DYN_KVBM_CPU_CACHE_GB=8\x00DYN_KVBM_DISK_CACHE_GB=0.5\x00")
+	host := spark(t)
+	host.Proc = onDisk(t, replaced(sparkProc(), "6330/environ", "HF_TOKEN=secret\x00DYN_KVBM_CPU_CACHE_GB=8\x00DYN_KVBM_DISK_CACHE_GB=0.5\x00"))
 	series, outcome := page(t, kvbmSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Fatalf("%s: %v", outcome.State, outcome.Err)
@@ -438,33 +443,20 @@ func TestSizesOfTiersAreNumbersOfGigabytes(t *testing.T) {
 }
 
 func TestProcessesThatMayNotBeLookedIntoArePassedOver(t *testing.T) {
-	host := spark()
-	host.Proc = forbidden{host.Proc}
+	host := spark(t)
+	host.Proc = refusing(host.Proc, "/fd", unix.EACCES)
 	if _, outcome := page(t, kvbmSpec(), host, Options{}); outcome.State != Absent {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
 }
 
-// forbidden is a procfs whose tables of descriptors belong to somebody else.
-type forbidden struct{ fs.FS }
-
-func (f forbidden) Open(name string) (fs.File, error) {
-	if strings.Contains(name, "/fd") {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
-	}
-	return f.FS.Open(name)
-}
-
-func (f forbidden) ReadLink(name string) (string, error)   { return fs.ReadLink(f.FS, name) }
-func (f forbidden) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(f.FS, name) }
-
 const hitLine = "2026-05-14T09:10:02Z  INFO _core::block_manager::cache_stats: KVBM [worker-0f0e] Cache Hit Rates - Host: 12.5% (448/3590), Disk: 77.2% (2770/3590)\n"
 
 func TestLogTellsHitsAndQueriesAndTheSizeOfABlock(t *testing.T) {
 	const path = "/var/log/dynamo.log"
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: v1Page(replay()[3])}
-	host.Logs = tree(map[string]string{path[1:]: "\x1b[2mINFO\x1b[0m Allocating disk-backed memory for G3 layout \x1b[3mbytes_per_block\x1b[0m\x1b[2m=\x1b[0m4194304 total_gb=32\n" + hitLine})
+	host.Logs = onDisk(t, tree(map[string]string{path[1:]: "\x1b[2mINFO\x1b[0m Allocating disk-backed memory for G3 layout \x1b[3mbytes_per_block\x1b[0m\x1b[2m=\x1b[0m4194304 total_gb=32\n" + hitLine})).Path
 	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{path, "/var/log/none.log"}}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != OK {
@@ -479,9 +471,9 @@ func TestLogTellsHitsAndQueriesAndTheSizeOfABlock(t *testing.T) {
 }
 
 func TestALogThatCannotBeReadFailsAndCostsOnlyItself(t *testing.T) {
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: v1Page(nil)}
-	host.Logs = fstest.MapFS{"log/x": &fstest.MapFile{Mode: fs.ModeDir}}
+	host.Logs = onDisk(t, fstest.MapFS{"log/x": &fstest.MapFile{Mode: fs.ModeDir}}).Path
 	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{"/log/x"}}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "/log/x") {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // Limits of what is read of a log in one collection. Of a longer log the beginning, where programs print their
@@ -26,8 +28,8 @@ type logTail struct {
 
 // read hands over the lines that were added since the last call. A file that was replaced or has become shorter is a
 // new file: begin is called before its lines.
-func (t *logTail) read(logs fs.FS, name string, begin func(), line func(string)) error {
-	file, err := logs.Open(name)
+func (t *logTail) read(path string, begin func(), line func(string)) error {
+	file, err := hostfs.OpenRegular(path)
 	if err != nil {
 		return err
 	}
@@ -36,16 +38,12 @@ func (t *logTail) read(logs fs.FS, name string, begin func(), line func(string))
 	if err != nil {
 		return err
 	}
-	content, ok := file.(io.ReaderAt)
-	if !ok {
-		return errors.New("cannot be read from where it was left")
-	}
 	if t.info == nil || !os.SameFile(t.info, info) || info.Size() < t.offset {
 		*t = logTail{}
 		begin()
 	}
 	t.info = info
-	return t.advance(content, info.Size(), line)
+	return t.advance(file, info.Size(), line)
 }
 
 // advance reads up to size, which the file had when it was opened: a log that grows faster than it is read must not

@@ -111,7 +111,7 @@ func emitMeminfo(batch *Batch, reading MemoryReading) {
 // map memory with, and twice that, which shows a shortage coming.
 func contiguousBlocks() []uint64 { return []uint64{64 << 10, 2 << 20, 4 << 20} }
 
-func emitContiguous(batch *Batch, proc fs.FS, pageSize int) error {
+func emitContiguous(batch *Batch, proc hostfs.Dir, pageSize int) error {
 	zones, err := hostfs.ReadBuddyinfo(proc)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func emitVmstat(batch *Batch, vmstat hostfs.Vmstat, pageSize int) {
 
 // emitPressure leaves out the stall time of cpu: it is undefined for the whole machine, and the kernel writes a
 // constant 0 (Documentation/accounting/psi.rst).
-func emitPressure(batch *Batch, proc fs.FS) error {
+func emitPressure(batch *Batch, proc hostfs.Dir) error {
 	var errs []error
 	for _, resource := range hostfs.PressureResources() {
 		pressure, err := hostfs.ReadPressure(proc, resource)

@@ -31,12 +31,12 @@ func onNode() driver {
 }
 
 // withNodes is the host with NUMA nodes of these sizes in kB.
-func withNodes(host Host, sizes ...int) Host {
+func withNodes(t testing.TB, host Host, sizes ...int) Host {
 	sys := sparkSys()
 	for id, size := range sizes {
 		replaced(sys, fmt.Sprintf("devices/system/node/node%d/meminfo", id), fmt.Sprintf("Node %d MemTotal: %d kB\nNode %d MemFree: 0 kB\n", id, size, id))
 	}
-	host.Sys = sys
+	host.Sys = onDisk(t, sys)
 	return host
 }
 
@@ -49,15 +49,15 @@ func TestCoherentMachinesByWhereTheGPUsMemoryIs(t *testing.T) {
 		known   bool
 		why     string // "" where the line is known or left out
 	}{
-		{"onlined as a node", withNodes(sparkWith(onNode()), cpuNodeKB, gpuNodeKB), Options{}, true, ""},
-		{"with empty nodes for partitions of the GPU", withNodes(sparkWith(onNode()), cpuNodeKB, gpuNodeKB, 0, 0), Options{}, true, ""},
-		{"a few blocks of memory come and go meanwhile", withNodes(sparkWith(onNode()), cpuNodeKB-65536, gpuNodeKB), Options{}, true, ""},
-		{"kept by the driver", withNodes(sparkWith(coherent()), 127600748), Options{}, false, ""},
-		{"not onlined", withNodes(sparkWith(onNode()), 127600748, 0), Options{}, false, "node 1 has no memory"},
-		{"no such node", withNodes(sparkWith(onNode()), 127600748), Options{}, false, "node 1 has no memory"},
-		{"beside MemTotal", withNodes(sparkWith(onNode()), 127600748, gpuNodeKB), Options{}, false, "cannot be told whether node 1 is in the pool"},
-		{"a kernel without nodes", sparkWith(onNode()), Options{}, false, "no NUMA nodes"},
-		{"said to be a node that nobody names", withNodes(sparkWith(h200()), cpuNodeKB, gpuNodeKB), Options{Architecture: nvml.CoherentNUMA}, false, "does not say which NUMA node"},
+		{"onlined as a node", withNodes(t, sparkWith(t, onNode()), cpuNodeKB, gpuNodeKB), Options{}, true, ""},
+		{"with empty nodes for partitions of the GPU", withNodes(t, sparkWith(t, onNode()), cpuNodeKB, gpuNodeKB, 0, 0), Options{}, true, ""},
+		{"a few blocks of memory come and go meanwhile", withNodes(t, sparkWith(t, onNode()), cpuNodeKB-65536, gpuNodeKB), Options{}, true, ""},
+		{"kept by the driver", withNodes(t, sparkWith(t, coherent()), 127600748), Options{}, false, ""},
+		{"not onlined", withNodes(t, sparkWith(t, onNode()), 127600748, 0), Options{}, false, "node 1 has no memory"},
+		{"no such node", withNodes(t, sparkWith(t, onNode()), 127600748), Options{}, false, "node 1 has no memory"},
+		{"beside MemTotal", withNodes(t, sparkWith(t, onNode()), 127600748, gpuNodeKB), Options{}, false, "cannot be told whether node 1 is in the pool"},
+		{"a kernel without nodes", sparkWith(t, onNode()), Options{}, false, "no NUMA nodes"},
+		{"said to be a node that nobody names", withNodes(t, sparkWith(t, h200()), cpuNodeKB, gpuNodeKB), Options{Architecture: nvml.CoherentNUMA}, false, "does not say which NUMA node"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,10 +121,9 @@ func TestSeveralGPUsOfSeveralKinds(t *testing.T) {
 
 func TestNodesAreReadOnlyWhereAGPUIsOne(t *testing.T) {
 	for _, d := range []nvml.Driver{gb10(), h200(), coherent()} {
-		sys := &counting{MapFS: sparkSys(), reads: map[string]int{}}
-		replaced(sys.MapFS, "devices/system/node/node0/meminfo", "Node 0 MemTotal: 127600748 kB\n")
-		host := sparkWith(d)
-		host.Sys = sys
+		var sys counting
+		host := sparkWith(t, d)
+		host.Sys = sys.in(onDisk(t, replaced(sparkSys(), "devices/system/node/node0/meminfo", "Node 0 MemTotal: 127600748 kB\n")))
 		if _, err := NewSample(host, Options{}).Memory(t.Context()); err != nil || sys.reads["devices/system/node/node0/meminfo"] != 0 {
 			t.Errorf("%d reads, %v", sys.reads["devices/system/node/node0/meminfo"], err)
 		}

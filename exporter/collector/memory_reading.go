@@ -169,7 +169,7 @@ func managedMemory(tops map[string]hostfs.MemoryStat, err error) (LedgerAmount, 
 }
 
 // zfsCache is the cache of ZFS, impossible without ZFS.
-func zfsCache(proc fs.FS) (LedgerAmount, error) {
+func zfsCache(proc hostfs.Dir) (LedgerAmount, error) {
 	bytes, err := hostfs.ReadARCBytes(proc)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ImpossibleAmount(), nil
@@ -179,7 +179,7 @@ func zfsCache(proc fs.FS) (LedgerAmount, error) {
 
 // chargedBytes reads what is charged to the cgroups of the processes. A cgroup without figures, such as the root, is
 // left out.
-func chargedBytes(cgroups fs.FS, processes []GPUProcess) map[string]uint64 {
+func chargedBytes(cgroups hostfs.Dir, processes []GPUProcess) map[string]uint64 {
 	charged := map[string]uint64{}
 	for _, p := range processes {
 		if _, done := charged[p.Cgroup]; done || p.Cgroup == "" {

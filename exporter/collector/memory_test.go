@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +61,7 @@ func bytesOf(line string) string { return fmt.Sprintf("uma_memory_ledger_bytes{l
 func knownOf(line string) string { return fmt.Sprintf("uma_memory_ledger_line_known{line=%q}", line) }
 
 func TestMemoryOfASparkWorkedOutByHand(t *testing.T) {
-	series, outcome := memoryPage(t, spark())
+	series, outcome := memoryPage(t, spark(t))
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -123,7 +125,7 @@ func TestOneGiBMoreInMeminfoMovesItsLineAndUnattributedOnly(t *testing.T) {
 		"SReclaimable": "slab_reclaimable", "SUnreclaim": "slab_unreclaimable", "KernelStack": "kernel_stack",
 		"PageTables": "page_tables", "SecPageTables": "page_tables", "Percpu": "percpu", "Hugetlb": "hugetlb",
 	}
-	host := spark()
+	host := spark(t)
 	series, _ := memoryPage(t, host)
 	before := ledgerOf(series)
 	for field, value := range meminfoOf(t, host) {
@@ -139,7 +141,7 @@ func TestOneGiBMoreInMeminfoMovesItsLineAndUnattributedOnly(t *testing.T) {
 			want["unattributed"] -= gib
 		}
 		more := host
-		more.Proc = replaced(sparkProc(), "meminfo", withField(sparkMeminfo, field, value/kib+mib))
+		more.Proc = onDisk(t, replaced(sparkProc(), "meminfo", withField(sparkMeminfo, field, value/kib+mib)))
 		series, _ := memoryPage(t, more)
 		if got := ledgerOf(series); !maps.Equal(got, want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", field, got, want)
@@ -185,8 +187,8 @@ func without(fsys fstest.MapFS, prefixes ...string) fstest.MapFS {
 }
 
 func TestLedgerLinesAreThoseOfTheVocabularyInItsOrder(t *testing.T) {
-	host := spark()
-	host.Proc = replaced(sparkProc(), "spl/kstat/zfs/arcstats", "13 1\nname type data\nsize 4 1073741824\n")
+	host := spark(t)
+	host.Proc = onDisk(t, replaced(sparkProc(), "spl/kstat/zfs/arcstats", "13 1\nname type data\nsize 4 1073741824\n"))
 	reading, err := NewSample(host, Options{}).Memory(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +217,7 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 	container := func(h Host) Host {
 		proc := sparkProc()
 		proc["self/ns/pid"].Data = []byte("pid:[4026532455]")
-		h.Proc = proc
+		h.Proc = onDisk(t, proc)
 		return h
 	}
 	foreign := func(h Host) Host { h.ForeignGPU = true; return h }
@@ -228,23 +230,23 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 		cuda    bool // whether CUDA's view of the pool is told
 		why     string
 	}{
-		{name: "integrated", host: spark(), want: known, held: (96073 + 218) * mib, cuda: true},
-		{name: "integrated and idle", host: sparkWith(gb10().with(nvml.CallComputeProcesses, list(), nvml.Success).with(nvml.CallGraphicsProcesses, list(), nvml.Success)), want: known, cuda: true},
-		{name: "integrated, not in the host's PID namespace", host: container(spark()), want: unknown, cuda: true, why: "PID namespace"},
-		{name: "integrated, a list fails", host: sparkWith(gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.Unknown)), want: unknown, cuda: true, why: "Compute"},
-		{name: "integrated, no figure for a process", host: sparkWith(gb10().with(nvml.CallComputeProcesses, list(nvml.Process{PID: 6330}), nvml.Success)), want: unknown, cuda: true, why: "what every process holds"},
-		{name: "discrete", host: sparkWith(h200()), want: leftOut},
-		{name: "discrete, not in the host's PID namespace", host: container(sparkWith(h200())), want: leftOut},
-		{name: "said to be integrated", host: sparkWith(h200()), options: Options{Architecture: nvml.Integrated}, want: known, held: (96073 + 218) * mib, cuda: true},
-		{name: "said to be integrated, without a driver", host: sparkWith(driver{opens: nvml.LibraryNotFound}), options: Options{Architecture: nvml.Integrated}, want: unknown, cuda: true, why: "libnvidia-ml"},
-		{name: "no driver", host: sparkWith(driver{opens: nvml.LibraryNotFound}), want: leftOut},
-		{name: "no library, but the kernel has the driver", host: withModule(sparkWith(driver{opens: nvml.LibraryNotFound})), want: unknown, why: "libnvidia-ml"},
-		{name: "no cgo, but the kernel has the driver", host: withModule(sparkWith(driver{opens: nvml.NotBuilt})), want: unknown, why: "without cgo"},
-		{name: "a driver that does not work", host: sparkWith(driver{opens: nvml.LibRMVersionMismatch}), want: unknown, why: "different driver versions"},
-		{name: "no device", host: sparkWith(driver{}), want: leftOut},
-		{name: "unlike any known device", host: sparkWith(gb10().with(nvml.CallName, nvml.Value{Text: "NVIDIA GB99"}, nvml.Success)), want: unknown, why: "could not be told"},
-		{name: "a recording beside the live host", host: foreign(spark()), want: leftOut},
-		{name: "a recording beside the live host, said to be integrated", host: foreign(spark()), options: Options{Architecture: nvml.Integrated}, want: leftOut},
+		{name: "integrated", host: spark(t), want: known, held: (96073 + 218) * mib, cuda: true},
+		{name: "integrated and idle", host: sparkWith(t, gb10().with(nvml.CallComputeProcesses, list(), nvml.Success).with(nvml.CallGraphicsProcesses, list(), nvml.Success)), want: known, cuda: true},
+		{name: "integrated, not in the host's PID namespace", host: container(spark(t)), want: unknown, cuda: true, why: "PID namespace"},
+		{name: "integrated, a list fails", host: sparkWith(t, gb10().with(nvml.CallComputeProcesses, nvml.Value{}, nvml.Unknown)), want: unknown, cuda: true, why: "Compute"},
+		{name: "integrated, no figure for a process", host: sparkWith(t, gb10().with(nvml.CallComputeProcesses, list(nvml.Process{PID: 6330}), nvml.Success)), want: unknown, cuda: true, why: "what every process holds"},
+		{name: "discrete", host: sparkWith(t, h200()), want: leftOut},
+		{name: "discrete, not in the host's PID namespace", host: container(sparkWith(t, h200())), want: leftOut},
+		{name: "said to be integrated", host: sparkWith(t, h200()), options: Options{Architecture: nvml.Integrated}, want: known, held: (96073 + 218) * mib, cuda: true},
+		{name: "said to be integrated, without a driver", host: sparkWith(t, driver{opens: nvml.LibraryNotFound}), options: Options{Architecture: nvml.Integrated}, want: unknown, cuda: true, why: "libnvidia-ml"},
+		{name: "no driver", host: sparkWith(t, driver{opens: nvml.LibraryNotFound}), want: leftOut},
+		{name: "no library, but the kernel has the driver", host: withModule(t, sparkWith(t, driver{opens: nvml.LibraryNotFound})), want: unknown, why: "libnvidia-ml"},
+		{name: "no cgo, but the kernel has the driver", host: withModule(t, sparkWith(t, driver{opens: nvml.NotBuilt})), want: unknown, why: "without cgo"},
+		{name: "a driver that does not work", host: sparkWith(t, driver{opens: nvml.LibRMVersionMismatch}), want: unknown, why: "different driver versions"},
+		{name: "no device", host: sparkWith(t, driver{}), want: leftOut},
+		{name: "unlike any known device", host: sparkWith(t, gb10().with(nvml.CallName, nvml.Value{Text: "NVIDIA GB99"}, nvml.Success)), want: unknown, why: "could not be told"},
+		{name: "a recording beside the live host", host: foreign(spark(t)), want: leftOut},
+		{name: "a recording beside the live host, said to be integrated", host: foreign(spark(t)), options: Options{Architecture: nvml.Integrated}, want: leftOut},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -292,8 +294,8 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			host := spark()
-			host.Cgroup = test.cgroups
+			host := spark(t)
+			host.Cgroup = onDisk(t, test.cgroups)
 			series, outcome := memoryPage(t, host)
 			wantSeries(t, series, map[string]float64{knownOf("managed"): 0, bytesOf("unattributed"): (1310604 + 786432) * kib})
 			wantAbsent(t, series, bytesOf("managed"))
@@ -306,7 +308,13 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 }
 
 func TestACgroupThatIsRemovedMeanwhileHoldsNothing(t *testing.T) {
-	cgroups := &vanishing{MapFS: sparkCgroups(), name: "user.slice"}
+	cgroups := onDisk(t, sparkCgroups())
+	cgroups.Refuse = func(name string) error { // it goes as soon as it has been listed
+		if strings.HasPrefix(name, "user.slice/") {
+			return os.RemoveAll(filepath.Join(cgroups.Path, "user.slice"))
+		}
+		return nil
+	}
 	amount, err := managedMemory(hostfs.ReadTopMemoryStats(cgroups))
 	if want := KnownAmount(512 * mib); err != nil || amount != want {
 		t.Errorf("%v, %v; want %v", amount, err, want)
@@ -328,8 +336,8 @@ func TestFieldsThatAKernelDoesNotHave(t *testing.T) {
 		{"MemTotal alone", "MemTotal: 1024 kB\n", []string{"free", "anon", "page_cache"}, []string{"hugetlb"}},
 	}
 	for _, test := range tests {
-		host := spark()
-		host.Proc, host.PageSize = replaced(sparkProc(), "meminfo", test.meminfo), 4096
+		host := spark(t)
+		host.Proc, host.PageSize = onDisk(t, replaced(sparkProc(), "meminfo", test.meminfo)), 4096
 		series, outcome := memoryPage(t, host)
 		if outcome.State != OK {
 			t.Errorf("%s: %v", test.name, outcome.Err)
@@ -348,8 +356,8 @@ func TestFieldsThatAKernelDoesNotHave(t *testing.T) {
 }
 
 func TestFilesThatAKernelDoesNotHaveAreAbsentSeries(t *testing.T) {
-	host := spark()
-	host.Proc = without(sparkProc(), "vmstat", "buddyinfo", "pressure")
+	host := spark(t)
+	host.Proc = onDisk(t, without(sparkProc(), "vmstat", "buddyinfo", "pressure"))
 	series, outcome := memoryPage(t, host)
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -362,8 +370,8 @@ func TestFilesThatCannotBeReadCostTheirSeriesOnly(t *testing.T) {
 	for file, lost := range map[string]string{
 		"vmstat": "uma_vmstat", "buddyinfo": "uma_memory_free_contiguous", "pressure/memory": `uma_pressure_waiting_seconds_total{resource="memory"}`,
 	} {
-		host := spark()
-		host.Proc = replaced(sparkProc(), file, "\x00garbage")
+		host := spark(t)
+		host.Proc = onDisk(t, replaced(sparkProc(), file, "\x00garbage"))
 		series, outcome := memoryPage(t, host)
 		if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), file) {
 			t.Errorf("%s: %s, %v", file, outcome.State, outcome.Err)
@@ -374,8 +382,8 @@ func TestFilesThatCannotBeReadCostTheirSeriesOnly(t *testing.T) {
 }
 
 func TestWithoutMeminfoTheCollectorFailsAndNamesThePath(t *testing.T) {
-	host, root := spark(), t.TempDir()
-	host.Proc = hostfs.Dir(root)
+	host, root := spark(t), t.TempDir()
+	host.Proc = hostfs.Dir{Path: root}
 	series, outcome := memoryPage(t, host)
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), root+"/meminfo") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -400,8 +408,8 @@ func TestPagesAreThoseOfTheKernelThatWroteTheFiles(t *testing.T) {
 		{"nobody knows", untold, 0, Failed, nil},
 	}
 	for _, test := range tests {
-		host := spark()
-		host.Proc, host.PageSize = test.proc, test.stated
+		host := spark(t)
+		host.Proc, host.PageSize = onDisk(t, test.proc), test.stated
 		series, outcome := memoryPage(t, host)
 		if outcome.State != test.state {
 			t.Errorf("%s: %s, %v", test.name, outcome.State, outcome.Err)
@@ -427,7 +435,7 @@ func TestMemoryIsServedWhileADriverCallHangs(t *testing.T) {
 			return answer(device, call)
 		}
 		start := time.Now()
-		series, outcome := memoryPage(t, sparkWith(hanging))
+		series, outcome := memoryPage(t, sparkWith(t, hanging))
 		if took := time.Since(start); outcome.State != OK || took > DefaultTimeout/2 {
 			t.Errorf("%s after %v: %v", outcome.State, took, outcome.Err)
 		}
@@ -468,7 +476,7 @@ func wantDeclared(t *testing.T, spec Spec, subject string) {
 func BenchmarkMemoryCollector(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		host := Host{
-			Proc: hostfs.Dir("/proc"), Sys: hostfs.Dir("/sys"), Cgroup: hostfs.Dir("/sys/fs/cgroup"),
+			Proc: hostfs.Dir{Path: "/proc"}, Sys: hostfs.Dir{Path: "/sys"}, Cgroup: hostfs.Dir{Path: "/sys/fs/cgroup"},
 			GPU: nvml.NewReader(driver{opens: nvml.LibraryNotFound}, nvml.ReaderOptions{}), Mode: Live, Now: time.Now,
 		}
 		known := newFamilies(memoryMetrics())
@@ -494,17 +502,4 @@ func BenchmarkMemoryCollector(b *testing.B) {
 			}
 		}
 	})
-}
-
-// vanishing is a tree of which one directory is removed as soon as it has been listed.
-type vanishing struct {
-	fstest.MapFS
-	name string
-}
-
-func (v *vanishing) ReadFile(name string) ([]byte, error) {
-	if strings.HasPrefix(name, v.name+"/") {
-		v.MapFS = without(v.MapFS, v.name)
-	}
-	return v.MapFS.ReadFile(name)
 }

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -30,14 +29,14 @@ func linkedSys() fstest.MapFS {
 		"class/infiniband/rocep1s0f0":         "../../" + card + "infiniband/rocep1s0f0",
 		card + "infiniband/rocep1s0f0/device": "../../../0000:01:00.0",
 	} {
-		sys[name] = &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+		sys[name] = link(target)
 	}
 	return sys
 }
 
 func TestPortsOfALinkedSparkWorkedOutByHand(t *testing.T) {
-	host := spark()
-	host.Sys = linkedSys()
+	host := spark(t)
+	host.Sys = onDisk(t, linkedSys())
 	series, outcome := page(t, networkSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -67,8 +66,8 @@ func TestPortsOfALinkedSparkWorkedOutByHand(t *testing.T) {
 }
 
 func TestInterfacesOfAContainerAreNotTheMachines(t *testing.T) {
-	host := spark()
-	host.Sys = fstest.MapFS{"class/net/eth0": {Data: []byte("../../devices/virtual/net/eth0"), Mode: fs.ModeSymlink | 0o777}}
+	host := spark(t)
+	host.Sys = onDisk(t, fstest.MapFS{"class/net/eth0": link("../../devices/virtual/net/eth0")})
 	series, outcome := page(t, networkSpec(), host, Options{})
 	if outcome.State != Absent {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -78,8 +77,8 @@ func TestInterfacesOfAContainerAreNotTheMachines(t *testing.T) {
 }
 
 func TestABrokenPortIsToldAndCostsOnlyItself(t *testing.T) {
-	host := spark()
-	host.Sys = replaced(linkedSys(), "devices/pci0000:00/0000:01:00.0/infiniband/rocep1s0f0/ports/1/rate", "fast\n")
+	host := spark(t)
+	host.Sys = onDisk(t, replaced(linkedSys(), "devices/pci0000:00/0000:01:00.0/infiniband/rocep1s0f0/ports/1/rate", "fast\n"))
 	series, outcome := page(t, networkSpec(), host, Options{})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "rocep1s0f0/ports/1/rate") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)

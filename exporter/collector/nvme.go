@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
@@ -75,7 +74,7 @@ func emitDisk(batch *Batch, d hostfs.Diskstats) {
 	}
 }
 
-func emitCapacity(batch *Batch, sys fs.FS, device string) error {
+func emitCapacity(batch *Batch, sys hostfs.Dir, device string) error {
 	bytes, err := hostfs.ReadBlockDeviceBytes(sys, device)
 	if err == nil {
 		batch.Gauge(metric.NVMeCapacityBytes, float64(bytes), device)

@@ -38,8 +38,8 @@ func healthLog() []byte {
 	return log
 }
 
-func smartHost(answer func() ([]byte, error)) Host {
-	host := spark()
+func smartHost(t testing.TB, answer func() ([]byte, error)) Host {
+	host := spark(t)
 	host.SMARTLog = func(controller string) ([]byte, error) {
 		if controller != "nvme0" {
 			return nil, fmt.Errorf("%s is not the drive", controller)
@@ -50,7 +50,7 @@ func smartHost(answer func() ([]byte, error)) Host {
 }
 
 func TestHealthOfADriveWorkedOutByHand(t *testing.T) {
-	host := smartHost(func() ([]byte, error) { return healthLog(), nil })
+	host := smartHost(t, func() ([]byte, error) { return healthLog(), nil })
 	series, outcome := page(t, nvmeSpec(), host, Options{NVMeSMART: true})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -85,8 +85,8 @@ func TestHealthOfADriveWorkedOutByHand(t *testing.T) {
 }
 
 func TestBeforeLinux55TheLogGivesTheTemperatures(t *testing.T) {
-	host := smartHost(func() ([]byte, error) { return healthLog(), nil })
-	host.Sys = without(sparkSys(), "class/nvme/nvme0/hwmon3")
+	host := smartHost(t, func() ([]byte, error) { return healthLog(), nil })
+	host.Sys = onDisk(t, without(sparkSys(), "class/nvme/nvme0/hwmon3"))
 	series, _ := page(t, nvmeSpec(), host, Options{NVMeSMART: true})
 	wantSeries(t, series, map[string]float64{
 		`uma_nvme_temperature_celsius{controller="nvme0",sensor="composite"}`: 54.85,
@@ -109,7 +109,7 @@ func TestADriveThatKeepsItsHealthToItself(t *testing.T) {
 		"cut short":       {func() ([]byte, error) { return healthLog()[:100], nil }, Failed, 1, "100 bytes"},
 		"panics":          {func() ([]byte, error) { panic("broken") }, Failed, 1, "panic: broken"},
 	} {
-		series, outcome := page(t, nvmeSpec(), smartHost(test.answer), Options{NVMeSMART: true})
+		series, outcome := page(t, nvmeSpec(), smartHost(t, test.answer), Options{NVMeSMART: true})
 		if outcome.State != test.state || outcome.Err != nil && (!strings.Contains(outcome.Err.Error(), test.why) || !strings.Contains(outcome.Err.Error(), "nvme0")) {
 			t.Errorf("%s: %s, %v", name, outcome.State, outcome.Err)
 		}
@@ -124,13 +124,13 @@ func TestADriveThatKeepsItsHealthToItself(t *testing.T) {
 
 func TestHealthIsAskedForOnlyIfWanted(t *testing.T) {
 	asked := 0
-	host := smartHost(func() ([]byte, error) { asked++; return healthLog(), nil })
+	host := smartHost(t, func() ([]byte, error) { asked++; return healthLog(), nil })
 	series, _ := page(t, nvmeSpec(), host, Options{})
 	wantAbsent(t, series, "uma_nvme_smart", `uma_collector_privilege{collector="nvme"`)
 	if asked != 0 {
 		t.Error("the drive was asked")
 	}
-	series, outcome := page(t, nvmeSpec(), spark(), Options{NVMeSMART: true}) // a recording cannot be asked
+	series, outcome := page(t, nvmeSpec(), spark(t), Options{NVMeSMART: true}) // a recording cannot be asked
 	if wantAbsent(t, series, "uma_nvme_smart"); outcome.State != OK {
 		t.Error(outcome.Err)
 	}
@@ -141,7 +141,7 @@ func TestADriveThatHangsCostsItsOwnSeriesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var asked atomic.Int32
-		host := smartHost(func() ([]byte, error) {
+		host := smartHost(t, func() ([]byte, error) {
 			asked.Add(1)
 			<-release
 			return healthLog(), nil

@@ -8,7 +8,7 @@ import (
 )
 
 func TestDriveOfASparkWorkedOutByHand(t *testing.T) {
-	series, outcome := page(t, nvmeSpec(), spark(), Options{})
+	series, outcome := page(t, nvmeSpec(), spark(t), Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -44,23 +44,23 @@ func TestDriveOfASparkWorkedOutByHand(t *testing.T) {
 }
 
 func TestHostWithoutNVMeIsAbsent(t *testing.T) {
-	host := spark()
-	host.Sys = fstest.MapFS{}
+	host := spark(t)
+	host.Sys = onDisk(t, fstest.MapFS{})
 	for _, disks := range []string{"", "   7       0 loop0 12 0 34 5 0 0 0 0 0 8 5\n"} {
-		host.Proc = tree(map[string]string{"diskstats": disks})
+		host.Proc = onDisk(t, tree(map[string]string{"diskstats": disks}))
 		if series, outcome := page(t, nvmeSpec(), host, Options{}); outcome.State != Absent {
 			t.Errorf("%q: %s, %v, %v", disks, outcome.State, outcome.Err, series)
 		}
 	}
-	host.Proc = fstest.MapFS{}
+	host.Proc = onDisk(t, fstest.MapFS{})
 	if _, outcome := page(t, nvmeSpec(), host, Options{}); outcome.State != Absent {
 		t.Errorf("without diskstats: %s, %v", outcome.State, outcome.Err)
 	}
 }
 
 func TestColumnsThatAKernelDoesNotHaveAreAbsent(t *testing.T) {
-	host := spark()
-	host.Proc = tree(map[string]string{"diskstats": " 259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n"})
+	host := spark(t)
+	host.Proc = onDisk(t, tree(map[string]string{"diskstats": " 259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n"}))
 	series, outcome := page(t, nvmeSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -70,8 +70,8 @@ func TestColumnsThatAKernelDoesNotHaveAreAbsent(t *testing.T) {
 }
 
 func TestWhatADriveDoesNotTellCostsOnlyItself(t *testing.T) {
-	host := spark()
-	host.Sys = replaced(sparkSys(), "class/nvme/nvme0/hwmon3/temp1_input", "\n")
+	host := spark(t)
+	host.Sys = onDisk(t, replaced(sparkSys(), "class/nvme/nvme0/hwmon3/temp1_input", "\n"))
 	series, outcome := page(t, nvmeSpec(), host, Options{})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "temp1_input") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -79,7 +79,7 @@ func TestWhatADriveDoesNotTellCostsOnlyItself(t *testing.T) {
 	wantSeries(t, series, map[string]float64{`uma_nvme_io_now{device="nvme0n1"}`: 4})
 	wantAbsent(t, series, "uma_nvme_temperature")
 
-	host.Sys = without(sparkSys(), "class/block", "class/nvme/nvme0/hwmon3")
+	host.Sys = onDisk(t, without(sparkSys(), "class/block", "class/nvme/nvme0/hwmon3"))
 	series, outcome = page(t, nvmeSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("without size and sensors: %s, %v", outcome.State, outcome.Err)
@@ -90,11 +90,11 @@ func TestWhatADriveDoesNotTellCostsOnlyItself(t *testing.T) {
 // TestTemperaturesAreAskedForAtMostTwiceAMinute also when they cannot be read: each read is a command to the drive.
 func TestTemperaturesAreAskedForAtMostTwiceAMinute(t *testing.T) {
 	for _, input := range []string{"41850\n", "broken\n"} {
-		sys := &counting{MapFS: replaced(sparkSys(), "class/nvme/nvme0/hwmon3/temp1_input", input), reads: map[string]int{}}
+		var sys counting
 		start := time.Unix(1_800_000_000, 0)
 		now := start
-		host := spark()
-		host.Sys, host.Now = sys, func() time.Time { return now }
+		host := spark(t)
+		host.Sys, host.Now = sys.in(onDisk(t, replaced(sparkSys(), "class/nvme/nvme0/hwmon3/temp1_input", input))), func() time.Time { return now }
 		runner := NewRunner(host, Options{}, []Spec{nvmeSpec()}, RunnerSettings{})
 		for _, step := range []struct {
 			at    time.Duration

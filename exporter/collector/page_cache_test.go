@@ -12,8 +12,8 @@ import (
 )
 
 // caching is a host whose page cache answers as the map says: bytes, or an error.
-func caching(answers map[string]any) Host {
-	host := spark()
+func caching(t testing.TB, answers map[string]any) Host {
+	host := spark(t)
 	host.CacheResident = func(_ context.Context, path string) (uint64, error) {
 		switch answer := answers[path].(type) {
 		case int:
@@ -28,7 +28,7 @@ func caching(answers map[string]any) Host {
 
 func TestPageCacheByPath(t *testing.T) {
 	broken := errors.New("input/output error")
-	host := caching(map[string]any{"/models/qwen": 5 * gib, "/empty": 0, "/gone": fs.ErrNotExist, "/theirs": fs.ErrPermission})
+	host := caching(t, map[string]any{"/models/qwen": 5 * gib, "/empty": 0, "/gone": fs.ErrNotExist, "/theirs": fs.ErrPermission})
 	series, outcome := page(t, memorySpec(), host, Options{CachePaths: []string{"/models/qwen", "/empty", "/gone", "/theirs"}})
 	if outcome.State != OK {
 		t.Errorf("a path that is missing or another user's fails the collector: %v", outcome.Err)
@@ -48,7 +48,7 @@ func TestPageCacheByPath(t *testing.T) {
 		t.Errorf("%+v", paths)
 	}
 
-	series, outcome = page(t, memorySpec(), caching(map[string]any{"/broken": broken, "/mine": 1}), Options{CachePaths: []string{"/broken", "/mine"}})
+	series, outcome = page(t, memorySpec(), caching(t, map[string]any{"/broken": broken, "/mine": 1}), Options{CachePaths: []string{"/broken", "/mine"}})
 	if outcome.State != Failed || !errors.Is(outcome.Err, broken) || !strings.Contains(outcome.Err.Error(), "/broken") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -57,13 +57,13 @@ func TestPageCacheByPath(t *testing.T) {
 }
 
 func TestWithoutPathsNobodyIsAskedForThePageCache(t *testing.T) {
-	series, outcome := page(t, memorySpec(), caching(nil), Options{})
+	series, outcome := page(t, memorySpec(), caching(t, nil), Options{})
 	if outcome.State != OK {
 		t.Error(outcome.Err)
 	}
 	wantAbsent(t, series, "uma_page_cache", `uma_collector_privilege{collector="memory",needs="page_cache_owner"}`)
 
-	recording := spark() // where there is no page cache to ask about
+	recording := spark(t) // where there is no page cache to ask about
 	series, outcome = page(t, memorySpec(), recording, Options{CachePaths: []string{"/models"}})
 	if outcome.State != OK {
 		t.Error(outcome.Err)
@@ -74,7 +74,7 @@ func TestWithoutPathsNobodyIsAskedForThePageCache(t *testing.T) {
 // TestALargeTreeHoldsUpNoPage looks at a tree of which one look takes ten seconds.
 func TestALargeTreeHoldsUpNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		host := spark()
+		host := spark(t)
 		host.CacheResident = func(ctx context.Context, _ string) (uint64, error) {
 			select {
 			case <-time.After(10 * time.Second):

@@ -108,7 +108,7 @@ func (p *processReading) labels(more ...string) []string {
 // readProcess reads what is readable of a process, nil if it has ended or nothing of it may be read. Its start time is
 // read before and after the rest: if the PID was reused in between, the reading is discarded. What could be read is
 // returned with the error that prevented the rest.
-func readProcess(proc fs.FS, pid uint32) (*processReading, error) {
+func readProcess(proc hostfs.Dir, pid uint32) (*processReading, error) {
 	p := &processReading{pid: pid}
 	var err error
 	if p.stat, err = hostfs.ReadProcessStat(proc, pid); err != nil {

@@ -2,6 +2,8 @@ package collector
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -15,7 +17,7 @@ func statOf(pid, start int) *fstest.MapFile {
 
 func TestProcessesAreLookedIntoAgainOnlyWhenTheyMayHaveChanged(t *testing.T) {
 	now := time.Unix(1000, 0)
-	proc := fstest.MapFS{"7/stat": statOf(7, 100), "8/stat": statOf(8, 100)}
+	proc := onDisk(t, fstest.MapFS{"7/stat": statOf(7, 100), "8/stat": statOf(8, 100)})
 	var looked []uint32
 	l := newProcessLooks(Host{Proc: proc, Now: func() time.Time { return now }},
 		func(pid uint32) uint32 { looked = append(looked, pid); return pid })
@@ -32,7 +34,7 @@ func TestProcessesAreLookedIntoAgainOnlyWhenTheyMayHaveChanged(t *testing.T) {
 	into(7, 8)
 	now = now.Add(processLookAge - time.Millisecond)
 	into()
-	proc["8/stat"] = statOf(8, 200) // another process with its PID
+	overwrite(t, proc, "8/stat", string(statOf(8, 200).Data)) // another process with its PID
 	into(8)
 	now = now.Add(time.Millisecond)
 	into(7)
@@ -41,9 +43,11 @@ func TestProcessesAreLookedIntoAgainOnlyWhenTheyMayHaveChanged(t *testing.T) {
 }
 
 func TestProcessThatEndedIsLeftOutAndOneThatHidesIsSaidToBeThere(t *testing.T) {
-	proc := fstest.MapFS{"7/stat": statOf(7, 100), "9/comm": {Data: []byte("hidden\n")}}
+	proc := onDisk(t, fstest.MapFS{"7/stat": statOf(7, 100), "9/comm": {Data: []byte("hidden\n")}})
 	l := newProcessLooks(Host{Proc: proc, Now: time.Now}, func(pid uint32) uint32 {
-		delete(proc, "7/stat") // it ends while it is looked at
+		if err := os.RemoveAll(filepath.Join(proc.Path, "7")); err != nil { // it ends while it is looked at
+			t.Error(err)
+		}
 		return pid
 	})
 	got, hidden, err := l.into(t.Context(), []uint32{7, 8, 9})

@@ -3,8 +3,9 @@ package collector
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ import (
 
 // withProcess adds a process's files to a procfs.
 func withProcess(proc fstest.MapFS, pid uint32, comm string, startTicks int, anonKiB int) fstest.MapFS {
-	proc = maps.Clone(proc)
+	more := fstest.MapFS{}
+	maps.Copy(more, proc)
 	at := fmt.Sprint(pid) + "/"
 	for name, text := range map[string]string{
 		"comm": comm + "\n",
@@ -28,18 +30,18 @@ func withProcess(proc fstest.MapFS, pid uint32, comm string, startTicks int, ano
 		"io":     "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 512\n",
 		"cgroup": "0::" + engineCgroup + "\n",
 	} {
-		proc[at+name] = &fstest.MapFile{Data: []byte(text)}
+		more[at+name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return proc
+	return more
 }
 
 // busySpark has files for the engine, the desktop, and two processes that use no GPU.
-func busySpark() Host {
-	host := spark()
+func busySpark(t testing.TB) Host {
+	host := spark(t)
 	proc := replaced(sparkProc(), "stat", "cpu  1 1 1 1 1 1 1 1 0 0\nbtime 1700000000\n")
 	proc = withProcess(proc, 6330, "VLLM::EngineCor", 9933, 1000)
 	proc = withProcess(proc, 6331, "python3", 9950, 500)
-	host.Proc = withProcess(proc, 6332, "python3", 9960, 700)
+	host.Proc = onDisk(t, withProcess(proc, 6332, "python3", 9960, 700))
 	return host
 }
 
@@ -52,7 +54,7 @@ func options(limit int, match string) Options {
 }
 
 func TestProcessesOfTheGPUWorkedOutByHand(t *testing.T) {
-	series, outcome := page(t, processSpec(), busySpark(), options(20, ""))
+	series, outcome := page(t, processSpec(), busySpark(t), options(20, ""))
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -103,7 +105,7 @@ func TestGPUProcessesComeFirstThenTheLargestByName(t *testing.T) {
 		{20, "EngineCor", []string{"6330"}},
 		{0, ".", nil},
 	} {
-		series, outcome := page(t, processSpec(), busySpark(), options(test.limit, test.match))
+		series, outcome := page(t, processSpec(), busySpark(t), options(test.limit, test.match))
 		if got := pidsShown(series); !slices.Equal(got, test.want) || outcome.State != OK {
 			t.Errorf("limit %d, %q: %v, want %v; %s, %v", test.limit, test.match, got, test.want, outcome.State, outcome.Err)
 		}
@@ -111,7 +113,7 @@ func TestGPUProcessesComeFirstThenTheLargestByName(t *testing.T) {
 }
 
 func TestWithoutAGPUProcessesAreShownByNameOrNotAtAll(t *testing.T) {
-	host := busySpark()
+	host := busySpark(t)
 	host.GPU = nvml.NewReader(driver{opens: nvml.LibraryNotFound}, nvml.ReaderOptions{})
 	if series, outcome := page(t, processSpec(), host, options(20, "")); outcome.State != Absent || len(pidsShown(series)) > 0 {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -119,30 +121,16 @@ func TestWithoutAGPUProcessesAreShownByNameOrNotAtAll(t *testing.T) {
 	if series, outcome := page(t, processSpec(), host, options(20, "python3")); outcome.State != OK || len(pidsShown(series)) != 2 {
 		t.Errorf("%s: %v, %v", outcome.State, outcome.Err, pidsShown(series))
 	}
-	foreign := busySpark()
+	foreign := busySpark(t)
 	foreign.ForeignGPU = true
 	if series, outcome := page(t, processSpec(), foreign, options(20, "")); outcome.State != Absent || len(pidsShown(series)) > 0 {
 		t.Errorf("another machine's GPU: %s, %v", outcome.State, outcome.Err)
 	}
 }
 
-// refusing refuses files as the kernel does to a reader without the right.
-type refusing struct {
-	fstest.MapFS
-	suffix string
-	err    error
-}
-
-func (r refusing) ReadFile(name string) ([]byte, error) {
-	if strings.HasSuffix(name, r.suffix) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: r.err}
-	}
-	return r.MapFS.ReadFile(name)
-}
-
 func TestWhatMayNotBeReadIsAbsentAndSaysWhatItNeeds(t *testing.T) {
-	host := busySpark()
-	host.Proc = refusing{host.Proc.(fstest.MapFS), "/io", unix.EACCES}
+	host := busySpark(t)
+	host.Proc = refusing(host.Proc, "/io", unix.EACCES)
 	series, outcome := page(t, processSpec(), host, options(20, ""))
 	if outcome.State != OK || len(pidsShown(series)) != 1 {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -153,8 +141,8 @@ func TestWhatMayNotBeReadIsAbsentAndSaysWhatItNeeds(t *testing.T) {
 
 func TestAProcessThatEndsMeanwhileIsNoFailure(t *testing.T) {
 	for _, file := range []string{"/stat", "/status", "/io"} {
-		host := busySpark()
-		host.Proc = refusing{host.Proc.(fstest.MapFS), file, unix.ESRCH}
+		host := busySpark(t)
+		host.Proc = refusing(host.Proc, file, unix.ESRCH)
 		if _, outcome := page(t, processSpec(), host, options(20, "python3")); outcome.State != OK {
 			t.Errorf("%s: %s, %v", file, outcome.State, outcome.Err)
 		}
@@ -162,14 +150,15 @@ func TestAProcessThatEndsMeanwhileIsNoFailure(t *testing.T) {
 }
 
 func TestAFileThatCannotBeUnderstoodCostsItselfOnly(t *testing.T) {
-	host := busySpark()
-	host.Proc = replaced(host.Proc.(fstest.MapFS), "6330/io", "read_bytes: many\n")
+	host := busySpark(t)
+	overwrite(t, host.Proc, "6330/io", "read_bytes: many\n")
 	series, outcome := page(t, processSpec(), host, options(20, ""))
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "6330/io") || len(pidsShown(series)) != 1 {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
 	}
 	wantAbsent(t, series, "uma_process_io_bytes_total")
-	host.Proc = replaced(busySpark().Proc.(fstest.MapFS), "stat", "cpu  1\n")
+	host = busySpark(t)
+	overwrite(t, host.Proc, "stat", "cpu  1\n")
 	series, outcome = page(t, processSpec(), host, options(20, ""))
 	if outcome.State != Failed || len(pidsShown(series)) != 1 {
 		t.Errorf("without boot time: %s, %v", outcome.State, outcome.Err)
@@ -177,24 +166,18 @@ func TestAFileThatCannotBeUnderstoodCostsItselfOnly(t *testing.T) {
 	wantAbsent(t, series, "uma_process_start_time_seconds")
 }
 
-// reused is a procfs whose process ends while it is read, and another one gets its PID.
-type reused struct {
-	fstest.MapFS
-	stats int
-}
-
-func (r *reused) ReadFile(name string) ([]byte, error) {
-	if name == "6330/stat" {
-		if r.stats++; r.stats == 2 {
-			name = "6331/stat"
-		}
-	}
-	return r.MapFS.ReadFile(name)
-}
-
 func TestFilesOfTwoProcessesAreNoReading(t *testing.T) {
-	host := busySpark()
-	host.Proc = &reused{MapFS: host.Proc.(fstest.MapFS)}
+	host := busySpark(t)
+	proc, stats := host.Proc, 0
+	host.Proc.Refuse = func(name string) error { // the process ends while it is read, and another one gets its PID
+		if name != "6330/stat" {
+			return nil
+		}
+		if stats++; stats == 2 {
+			return os.Rename(filepath.Join(proc.Path, "6331/stat"), filepath.Join(proc.Path, "6330/stat"))
+		}
+		return nil
+	}
 	series, outcome := page(t, processSpec(), host, options(20, ""))
 	if got := pidsShown(series); len(got) > 0 || outcome.State != OK {
 		t.Errorf("%v, %s, %v", got, outcome.State, outcome.Err)
@@ -202,16 +185,17 @@ func TestFilesOfTwoProcessesAreNoReading(t *testing.T) {
 }
 
 func TestStartOfAProcessStaysWhenTheClockIsSet(t *testing.T) {
-	host := busySpark()
-	proc := host.Proc.(fstest.MapFS)
+	host := busySpark(t)
 	runner := NewRunner(host, options(20, ""), []Spec{processSpec()}, RunnerSettings{})
 	start := `uma_process_start_time_seconds{cgroup="` + engineCgroup + `",comm="VLLM::EngineCor",pid="6330"}`
 	before := gather(t, mustScrape(t, runner, t.Context()))[start]
-	proc["stat"] = &fstest.MapFile{Data: []byte("btime 1700000500\n")}
+	overwrite(t, host.Proc, "stat", "btime 1700000500\n")
 	if after := gather(t, mustScrape(t, runner, t.Context()))[start]; after != before || before != 1700000099.33 {
 		t.Errorf("%v, then %v", before, after)
 	}
-	maps.Copy(proc, withProcess(proc, 6330, "VLLM::EngineCor", 40000, 1))
+	for name, file := range withProcess(nil, 6330, "VLLM::EngineCor", 40000, 1) {
+		overwrite(t, host.Proc, name, string(file.Data))
+	}
 	if after := gather(t, mustScrape(t, runner, t.Context()))[start]; after != 1700000900 {
 		t.Errorf("another process began at %v", after)
 	}
@@ -220,7 +204,7 @@ func TestStartOfAProcessStaysWhenTheClockIsSet(t *testing.T) {
 func TestLookingForNamesEndsWithTheCollection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := &processCollector{host: busySpark(), options: options(20, "python3")}
+	c := &processCollector{host: busySpark(t), options: options(20, "python3")}
 	if found, err := c.matching(ctx, nil); err == nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}

@@ -2,16 +2,18 @@ package collector
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/snapshot"
 )
 
-// ArchivedHost is the host of a snapshot, labelled as recorded or constructed. It contains nothing of the machine that
-// the program runs on except the clock: no value in a snapshot depends on the time, and ages and deadlines of the
-// reader are those of now. The caller closes its GPU reader.
+// ArchivedHost is the host of a snapshot, labelled as recorded or constructed, with its files in a temporary folder. It
+// contains nothing of the machine that the program runs on except the clock: no value in a snapshot depends on the time,
+// and ages and deadlines of the reader are those of now. The caller closes it.
 func ArchivedHost(a *snapshot.Archive, options nvml.ReaderOptions) (Host, error) {
 	driver, err := a.Driver()
 	if err != nil {
@@ -21,9 +23,22 @@ func ArchivedHost(a *snapshot.Archive, options nvml.ReaderOptions) (Host, error)
 	if a.Kind == snapshot.Constructed {
 		mode = Constructed
 	}
+	folder, err := os.MkdirTemp("", "umascope-replay-")
+	if err != nil {
+		return Host{}, err
+	}
+	remove := func() { _ = os.RemoveAll(folder) }
+	files, err := a.Unpack(folder)
+	if err != nil {
+		remove()
+		return Host{}, err
+	}
+	if meminfo, err := hostfs.ReadMeminfo(files.Proc); err == nil {
+		options.PoolBytes = meminfo["MemTotal"]
+	}
 	return Host{
-		Proc: a.Proc, Sys: a.Sys, Cgroup: a.Cgroup, PageSize: a.PageSize,
-		HTTP: a.HTTP, Logs: a.Logs, SMARTLog: a.SMARTLog, CacheResident: a.CacheResident,
+		Proc: files.Proc, Sys: files.Sys, Cgroup: files.Cgroup, PageSize: a.PageSize, Remove: remove,
+		HTTP: a.HTTP, Logs: files.Logs, SMARTLog: a.SMARTLog, CacheResident: a.CacheResident,
 		GPU: nvml.NewReader(driver, options), Mode: mode, Now: time.Now,
 	}, nil
 }

@@ -134,6 +134,9 @@ func (c *collector) read(ctx context.Context, host Host, sample *Sample) (outcom
 			outcome = Outcome{Spec: c.spec, State: Failed, Err: &panicError{cause, debug.Stack()}}
 		}
 	}()
+	if err := sample.begin(); err != nil {
+		return Outcome{Spec: c.spec, State: Failed, Err: err}
+	}
 	batch := newBatch(c.families)
 	outcome = Outcome{Spec: c.spec, Sample: sample}
 	err := c.collect(ctx, sample, batch)

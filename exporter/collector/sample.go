@@ -18,6 +18,9 @@ type Sample struct {
 	host    Host
 	options Options
 
+	beginOnce sync.Once
+	beginErr  error
+
 	passOnce sync.Once
 	pass     *nvml.Pass
 
@@ -33,6 +36,16 @@ type Sample struct {
 
 // NewSample returns an unread sample of the host.
 func NewSample(host Host, options Options) *Sample { return &Sample{host: host, options: options} }
+
+// begin brings the files of the host up to date. The first collector of a collection does it, the others wait.
+func (s *Sample) begin() error {
+	s.beginOnce.Do(func() {
+		if s.host.Refresh != nil {
+			s.beginErr = s.host.Refresh()
+		}
+	})
+	return s.beginErr
+}
 
 // GPU is the pass over the devices. The first caller starts it; GPU does not wait for it.
 func (s *Sample) GPU(ctx context.Context) *nvml.Pass {

@@ -3,34 +3,21 @@ package collector
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
-	"testing/fstest"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
-// counting counts how often each file is read.
-type counting struct {
-	fstest.MapFS
-	mu    sync.Mutex
-	reads map[string]int
-}
-
-func (c *counting) ReadFile(name string) ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reads[name]++
-	return c.MapFS.ReadFile(name)
-}
-
 func TestASampleReadsEachSourceOnce(t *testing.T) {
-	host := spark()
-	proc := &counting{MapFS: sparkProc(), reads: map[string]int{}}
-	host.Proc = proc
+	host := spark(t)
+	var proc counting
+	host.Proc = proc.in(host.Proc)
 	sample := NewSample(host, Options{})
 	var wait sync.WaitGroup
 	for range 20 {
@@ -54,13 +41,7 @@ func TestASampleReadsEachSourceOnce(t *testing.T) {
 	}
 }
 
-// ordered writes down the order in which sources are asked.
-type ordered struct {
-	fs.FS
-	source string
-	order  *order
-}
-
+// order is the order in which sources are asked.
 type order struct {
 	mu    sync.Mutex
 	names []string
@@ -72,14 +53,16 @@ func (o *order) add(name string) {
 	o.names = append(o.names, name)
 }
 
-func (o ordered) ReadFile(name string) ([]byte, error) {
-	o.order.add(o.source + " " + name)
-	return fs.ReadFile(o.FS, name)
+// in notes the files that are asked for in a directory.
+func (o *order) in(source string, dir hostfs.Dir) hostfs.Dir {
+	dir.Refuse = func(name string) error {
+		if info, err := os.Stat(filepath.Join(dir.Path, name)); err == nil && info.Mode().IsRegular() {
+			o.add(source + " " + name)
+		}
+		return nil
+	}
+	return dir
 }
-
-func (o ordered) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
-
-func (o ordered) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(o.FS, name) }
 
 func TestListsMeminfoAndCgroupsAreReadBackToBack(t *testing.T) {
 	asked := &order{}
@@ -91,13 +74,13 @@ func TestListsMeminfoAndCgroupsAreReadBackToBack(t *testing.T) {
 		}
 		return answer(device, call)
 	}
-	host := sparkWith(d)
-	host.Proc = ordered{sparkProc(), "proc", asked}
-	host.Cgroup = ordered{sparkCgroups(), "cgroup", asked}
+	host := sparkWith(t, d)
+	host.Proc = asked.in("proc", host.Proc)
+	host.Cgroup = asked.in("cgroup", host.Cgroup)
 	if _, err := NewSample(host, Options{}).Memory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"lists", "proc meminfo", "cgroup init.scope/memory.stat", "cgroup system.slice/memory.stat", "cgroup user.slice/memory.stat"}
+	want := []string{"lists", "proc meminfo", "cgroup cgroup.controllers", "cgroup init.scope/memory.stat", "cgroup system.slice/memory.stat", "cgroup user.slice/memory.stat"}
 	if got := asked.names; len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 		t.Errorf("got %v, want first %v", got, want)
 	}
@@ -116,9 +99,10 @@ func TestWhoHoldsGPUMemoryLargestFirst(t *testing.T) {
 		}
 		return nvml.Value{}, nvml.NotSupported
 	}}
-	host := sparkWith(d)
-	host.Proc = replaced(replaced(replaced(sparkProc(),
-		"10/comm", "python3\n"), "10/cgroup", "0::"+engineCgroup+"\n"), "11/comm", "odd\n")
+	host := sparkWith(t, d)
+	overwrite(t, host.Proc, "10/comm", "python3\n")
+	overwrite(t, host.Proc, "10/cgroup", "0::"+engineCgroup+"\n")
+	overwrite(t, host.Proc, "11/comm", "odd\n")
 	want := []GPUProcess{
 		{UUID: "GPU-b", PID: 12, UsedBytes: new(uint64(7))},
 		{UUID: "GPU-b", PID: 10, UsedBytes: new(uint64(6)), Comm: "python3", Cgroup: engineCgroup},
@@ -145,7 +129,7 @@ func sameProcess(a, b GPUProcess) bool {
 }
 
 func TestPIDsOfAnotherMachineAreNotLookedUpHere(t *testing.T) {
-	host := spark()
+	host := spark(t)
 	host.ForeignGPU = true
 	sample := NewSample(host, Options{})
 	devices, err := sample.GPU(t.Context()).Processes(t.Context())
@@ -176,8 +160,8 @@ func TestWhatIsNotKnownOrdersLast(t *testing.T) {
 }
 
 func TestAPanicWhileReadingMemoryIsAnErrorForAllOthers(t *testing.T) {
-	host := spark()
-	host.Proc = panicking{}
+	host := spark(t)
+	host.Proc.Refuse = func(string) error { panic("broken") }
 	sample := NewSample(host, Options{})
 	func() {
 		defer func() {
@@ -191,10 +175,6 @@ func TestAPanicWhileReadingMemoryIsAnErrorForAllOthers(t *testing.T) {
 		t.Error("a reading that ended in a panic passes for one")
 	}
 }
-
-type panicking struct{}
-
-func (panicking) Open(string) (fs.File, error) { panic("broken file system") }
 
 func TestArchitectureOfTheHost(t *testing.T) {
 	devices := func(architectures ...nvml.Architecture) []nvml.Device {

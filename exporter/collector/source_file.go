@@ -85,7 +85,8 @@ func (s *sources) take(content []byte) error {
 
 // readTargetsFile reads at most as much as of a kernel file, and only a regular file: a pipe in its place would block.
 func readTargetsFile(path string) ([]byte, error) {
-	content, err := fs.ReadFile(hostfs.Dir(filepath.Dir(path)), filepath.Base(path))
+	directory := hostfs.Dir{Path: filepath.Dir(path)}
+	content, err := directory.ReadFile(filepath.Base(path))
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err // the message already contains the path
 	}

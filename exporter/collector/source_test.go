@@ -193,7 +193,7 @@ func TestABadVersionOfTheTargetsFileKeepsTheLastGoodOne(t *testing.T) {
 func TestABadTargetsFileIsAFailureEvenIfNothingElseIsNamed(t *testing.T) {
 	s, write := fileOfTargets(t, SourceOptions{})
 	write("nonsense")
-	host := sparkWith(driver{})
+	host := sparkWith(t, driver{})
 	host.HTTP = served{}
 	runner := NewRunner(host, Options{Sources: s.options}, []Spec{kvbmSpec(), engineSpec()}, RunnerSettings{})
 	for _, o := range mustScrape(t, runner, t.Context()).Outcomes {
@@ -208,7 +208,7 @@ func TestABadTargetsFileIsLoggedOnce(t *testing.T) {
 	write("nonsense")
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		host := sparkWith(driver{})
+		host := sparkWith(t, driver{})
 		host.HTTP = served{}
 		runner := NewRunner(host, Options{Sources: s.options}, []Spec{kvbmSpec()}, RunnerSettings{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for range 3 {
@@ -239,7 +239,7 @@ func TestASourceThatHangsCostsItsOwnSeriesOnly(t *testing.T) {
 		good := func(r *http.Request) (*http.Response, error) {
 			return served{r.URL.Host + r.URL.Path: v1Page(replay()[3])}.RoundTrip(r)
 		}
-		host := sparkWith(driver{})
+		host := sparkWith(t, driver{})
 		host.HTTP = answeredBy{"hung": hang, "good": good}
 		targets := Targets{KVBM: endpoints(t, "http://hung", "http://good")}
 		runner := NewRunner(host, Options{Sources: SourceOptions{Targets: targets}}, []Spec{kvbmSpec()}, RunnerSettings{Timeout: 8 * time.Second})

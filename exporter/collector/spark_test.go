@@ -1,10 +1,17 @@
 package collector
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -64,7 +71,7 @@ func sparkProc() fstest.MapFS {
 		"6330/comm": "VLLM::EngineCor\n", "6330/cgroup": "0::" + engineCgroup + "\n",
 		"3150/comm": "Xorg\n", "3150/cgroup": "0::/user.slice\n",
 	})
-	proc["self/ns/pid"] = &fstest.MapFile{Data: []byte("pid:[4026531836]"), Mode: fs.ModeSymlink | 0o777}
+	proc["self/ns/pid"] = link("pid:[4026531836]")
 	return proc
 }
 
@@ -154,17 +161,70 @@ func h200() driver {
 }
 
 // spark is the whole host.
-func spark() Host { return sparkWith(gb10()) }
+func spark(t testing.TB) Host { return sparkWith(t, gb10()) }
 
-func sparkWith(d nvml.Driver) Host {
+func sparkWith(t testing.TB, d nvml.Driver) Host {
 	return Host{
-		Proc: sparkProc(), Sys: sparkSys(), Cgroup: sparkCgroups(),
+		Proc: onDisk(t, sparkProc()), Sys: onDisk(t, sparkSys()), Cgroup: onDisk(t, sparkCgroups()),
 		GPU: nvml.NewReader(d, nvml.ReaderOptions{}), Mode: Constructed, Now: time.Now,
 	}
 }
 
 // withModule is the host with the driver in its kernel, whatever the library says.
-func withModule(h Host) Host {
-	h.Sys = replaced(sparkSys(), "module/nvidia/version", "580.142\n")
+func withModule(t testing.TB, h Host) Host {
+	h.Sys = onDisk(t, replaced(sparkSys(), "module/nvidia/version", "580.142\n"))
 	return h
+}
+
+// onDisk is a directory with these files and links.
+func onDisk(t testing.TB, files fstest.MapFS) hostfs.Dir {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(root, files); err != nil {
+		t.Fatal(err)
+	}
+	return hostfs.Dir{Path: root}
+}
+
+// link is a link of a tree.
+func link(target string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+}
+
+// overwrite changes a file of a host.
+func overwrite(t testing.TB, dir hostfs.Dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir.Path, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refusing is a directory whose files with a suffix are refused, as by the kernel to a reader without the right.
+func refusing(dir hostfs.Dir, suffix string, err error) hostfs.Dir {
+	dir.Refuse = func(name string) error {
+		if strings.HasSuffix(name, suffix) {
+			return err
+		}
+		return nil
+	}
+	return dir
+}
+
+// counting counts how often each name is opened.
+type counting struct {
+	mu    sync.Mutex
+	reads map[string]int
+}
+
+// in counts in a directory.
+func (c *counting) in(dir hostfs.Dir) hostfs.Dir {
+	c.reads = map[string]int{}
+	dir.Refuse = func(name string) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reads[name]++
+		return nil
+	}
+	return dir
 }

@@ -5,10 +5,10 @@ package collector
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
 	"time"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -34,7 +34,12 @@ func Modes() []Mode { return []Mode{Live, Replay, Constructed, Simulated} }
 // Host is the difference between a machine, a recording of one and a test.
 type Host struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
-	Proc, Sys, Cgroup fs.FS
+	Proc, Sys, Cgroup hostfs.Dir
+	// Refresh brings those files up to date and is called when a collection begins; nil where the kernel does, and where
+	// they never change.
+	Refresh func() error
+	// Remove removes the files of a host that has them in a folder of its own; nil for the running machine. See Close.
+	Remove func()
 	// GPU reads the devices; a reader without a driver reports why.
 	GPU *nvml.Reader
 	// PageSize is that of the kernel that wrote the files, in bytes, 0 if unknown. A page size that follows from the
@@ -46,9 +51,9 @@ type Host struct {
 	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
 	// reaches none.
 	HTTP http.RoundTripper
-	// Logs holds the logs that options name, by their absolute paths without the leading slash. Files in it implement
-	// io.ReaderAt. Nil holds none.
-	Logs fs.FS
+	// Logs is the folder below which the logs that options name have their absolute paths, "/" on the running machine; ""
+	// has none.
+	Logs string
 	// SMARTLog reads the health log of an NVMe controller such as nvme0, 512 bytes (log page 02h of
 	// the NVMe base specification). Nil where no device can be asked, as of a recording.
 	SMARTLog func(controller string) ([]byte, error)
@@ -62,6 +67,14 @@ type Host struct {
 	Mode Mode
 	// Now is the clock, nil for the wall clock.
 	Now func() time.Time
+}
+
+// Close releases the driver, and the files of a host that is not the running machine.
+func (h Host) Close() {
+	h.GPU.Close()
+	if h.Remove != nil {
+		h.Remove()
+	}
 }
 
 // Options are the settings of single collectors. The zero value of each is its default unless noted.

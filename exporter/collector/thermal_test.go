@@ -25,8 +25,8 @@ func sensorSys() fstest.MapFS {
 const sensorStat = "cpu  1000 200 300 4000 50 6 7 8 900 100\n"
 
 func TestHeatAndPowerOfASparkWorkedOutByHand(t *testing.T) {
-	host := spark()
-	host.Sys, host.Proc = sensorSys(), replaced(sparkProc(), "stat", sensorStat)
+	host := spark(t)
+	host.Sys, host.Proc = onDisk(t, sensorSys()), onDisk(t, replaced(sparkProc(), "stat", sensorStat))
 	series, outcome := page(t, thermalSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -53,8 +53,8 @@ func TestHeatAndPowerOfASparkWorkedOutByHand(t *testing.T) {
 }
 
 func TestAVirtualMachineHasCPUTimeOnly(t *testing.T) {
-	host := spark()
-	host.Sys, host.Proc = fstest.MapFS{}, tree(map[string]string{"stat": sensorStat})
+	host := spark(t)
+	host.Sys, host.Proc = onDisk(t, nil), onDisk(t, tree(map[string]string{"stat": sensorStat}))
 	series, outcome := page(t, thermalSpec(), host, Options{})
 	if outcome.State != OK {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -62,16 +62,16 @@ func TestAVirtualMachineHasCPUTimeOnly(t *testing.T) {
 	wantSeries(t, series, map[string]float64{`uma_cpu_seconds_total{mode="system"}`: 3})
 	wantAbsent(t, series, "uma_thermal", "uma_hwmon", "uma_spbm", "uma_cpu_frequency")
 
-	host.Proc = fstest.MapFS{}
+	host.Proc = onDisk(t, fstest.MapFS{})
 	if _, outcome := page(t, thermalSpec(), host, Options{}); outcome.State != Absent {
 		t.Errorf("nothing to read: %s, %v", outcome.State, outcome.Err)
 	}
 }
 
 func TestABrokenSensorIsToldAndCostsOnlyItself(t *testing.T) {
-	host := spark()
-	host.Proc = tree(map[string]string{"stat": "cpu  1 2\n"})
-	host.Sys = replaced(sensorSys(), "class/hwmon/hwmon4/power1_input", "a lot\n")
+	host := spark(t)
+	host.Proc = onDisk(t, tree(map[string]string{"stat": "cpu  1 2\n"}))
+	host.Sys = onDisk(t, replaced(sensorSys(), "class/hwmon/hwmon4/power1_input", "a lot\n"))
 	series, outcome := page(t, thermalSpec(), host, Options{})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "power1_input") || !strings.Contains(outcome.Err.Error(), "stat: line 1") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -82,15 +82,14 @@ func TestABrokenSensorIsToldAndCostsOnlyItself(t *testing.T) {
 
 // TestIdleTimeDoesNotStepBack unless so far that a CPU must have begun anew.
 func TestIdleTimeDoesNotStepBack(t *testing.T) {
-	host := spark()
-	proc := tree(map[string]string{})
-	host.Sys, host.Proc = fstest.MapFS{}, proc
+	host := spark(t)
+	host.Sys, host.Proc = onDisk(t, nil), onDisk(t, nil)
 	runner := NewRunner(host, Options{}, []Spec{thermalSpec()}, RunnerSettings{})
 	for _, step := range []struct {
 		ticks string
 		want  float64
 	}{{"4000", 40}, {"3999", 40}, {"3800", 40}, {"4001", 40.01}, {"100", 1}, {"90", 1}, {"101", 1.01}} {
-		replaced(proc, "stat", "cpu  1 2 3 "+step.ticks+" 5 6 7 8\n")
+		overwrite(t, host.Proc, "stat", "cpu  1 2 3 "+step.ticks+" 5 6 7 8\n")
 		if got := gather(t, mustScrape(t, runner, t.Context()))[`uma_cpu_seconds_total{mode="idle"}`]; got != step.want {
 			t.Errorf("%s ticks: %v s, want %v", step.ticks, got, step.want)
 		}

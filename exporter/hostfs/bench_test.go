@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"strconv"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 
 func BenchmarkMeminfo(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
-		proc := Dir("/proc")
+		proc := Dir{Path: "/proc"}
 		for b.Loop() {
 			must(b, ReadMeminfo, proc)
 		}
@@ -34,7 +33,7 @@ func BenchmarkMeminfo(b *testing.B) {
 
 func BenchmarkDiskstats(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
-		proc := Dir("/proc")
+		proc := Dir{Path: "/proc"}
 		for b.Loop() {
 			must(b, ReadDiskstats, proc)
 		}
@@ -54,7 +53,7 @@ func BenchmarkDiskstats(b *testing.B) {
 
 func BenchmarkBuddyinfo(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
-		proc := Dir("/proc")
+		proc := Dir{Path: "/proc"}
 		for b.Loop() {
 			must(b, ReadBuddyinfo, proc)
 		}
@@ -76,7 +75,7 @@ func BenchmarkBuddyinfo(b *testing.B) {
 func BenchmarkNVMeControllers(b *testing.B) {
 	root := written(b, nvmeClassFiles())
 	b.Run("ours", func(b *testing.B) {
-		sys := Dir(root)
+		sys := Dir{Path: root}
 		for b.Loop() {
 			must(b, ReadNVMeControllers, sys)
 		}
@@ -96,9 +95,9 @@ func BenchmarkNVMeControllers(b *testing.B) {
 
 // BenchmarkNodes and BenchmarkCacheResident have no comparison: procfs reads neither.
 func BenchmarkNodes(b *testing.B) {
-	sys := nodeFiles(map[string]string{"node0": "Node 0 MemTotal: 502431744 kB\n", "node1": sampleNode})
+	sys := onDisk(b, nodeFiles(map[string]string{"node0": "Node 0 MemTotal: 502431744 kB\n", "node1": sampleNode}))
 	for b.Loop() {
-		must(b, ReadNodes, fs.FS(sys))
+		must(b, ReadNodes, sys)
 	}
 }
 

@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"strings"
 )
 
@@ -15,7 +14,7 @@ type BuddyZone struct {
 // ReadBuddyinfo reads /proc/buddyinfo.
 //
 //	Node 0, zone   Normal   2544    637    994   1117    800    692    536    412    295    204    382
-func ReadBuddyinfo(proc fs.FS) ([]BuddyZone, error) {
+func ReadBuddyinfo(proc Dir) ([]BuddyZone, error) {
 	return parseFile(proc, "buddyinfo", parseBuddyinfo)
 }
 

@@ -19,7 +19,7 @@ type MemoryStat map[string]uint64
 // ReadMemoryStat reads the memory.stat of a cgroup such as /system.slice.
 //
 //	sec_pagetables 1052672
-func ReadMemoryStat(cgroups fs.FS, cgroup string) (MemoryStat, error) {
+func ReadMemoryStat(cgroups Dir, cgroup string) (MemoryStat, error) {
 	return parseFile(cgroups, inCgroup(cgroup, "memory.stat"), func(text string) (MemoryStat, error) { return parseKeyed(text) })
 }
 
@@ -57,22 +57,22 @@ func MemoryStatAmounts() []string {
 }
 
 // ReadMemoryCurrent reads the charge of a cgroup and its descendants, in bytes.
-func ReadMemoryCurrent(cgroups fs.FS, cgroup string) (uint64, error) {
+func ReadMemoryCurrent(cgroups Dir, cgroup string) (uint64, error) {
 	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
 }
 
 // CheckHostCgroups returns ErrNotHostCgroups, with a description of what is mounted, unless cgroups is the root of the
 // host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of cgroup v1 no hierarchy has
 // cgroup.controllers.
-func CheckHostCgroups(cgroups fs.FS) error {
-	root := displayPath(cgroups, ".")
-	if _, err := fs.Stat(cgroups, "cgroup.controllers"); err != nil {
+func CheckHostCgroups(cgroups Dir) error {
+	root := cgroups.shown(".")
+	if _, err := cgroups.Stat("cgroup.controllers"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %s at %s, which has no cgroup.controllers", ErrNotHostCgroups, insteadOfCgroup2(cgroups), root)
 		}
 		return err
 	}
-	if _, err := fs.Stat(cgroups, "memory.current"); err == nil {
+	if _, err := cgroups.Stat("memory.current"); err == nil {
 		return fmt.Errorf("%w: %s is the cgroup of a container", ErrNotHostCgroups, root)
 	}
 	return nil
@@ -80,9 +80,9 @@ func CheckHostCgroups(cgroups fs.FS) error {
 
 // insteadOfCgroup2 describes what is mounted where cgroup v2 is expected. With cgroup v1 there is a directory for each
 // controller; a v2 tree next to them, without controllers, is called unified.
-func insteadOfCgroup2(cgroups fs.FS) string {
+func insteadOfCgroup2(cgroups Dir) string {
 	for _, name := range []string{"memory", "cpuset", "unified"} {
-		if _, err := fs.Stat(cgroups, name); err == nil {
+		if _, err := cgroups.Stat(name); err == nil {
 			return "cgroup v1"
 		}
 	}
@@ -91,26 +91,20 @@ func insteadOfCgroup2(cgroups fs.FS) string {
 
 // ListTopCgroups lists the cgroups directly below the root, such as /system.slice. Every charge is part of the charge
 // of one of them.
-func ListTopCgroups(cgroups fs.FS) ([]string, error) {
+func ListTopCgroups(cgroups Dir) ([]string, error) {
 	if err := CheckHostCgroups(cgroups); err != nil {
 		return nil, err
 	}
-	entries, err := fs.ReadDir(cgroups, ".")
-	if err != nil {
-		return nil, err
+	names, err := subdirectories(cgroups, ".")
+	for i, name := range names {
+		names[i] = "/" + name
 	}
-	var names []string
-	for _, entry := range entries {
-		if entry.IsDir() {
-			names = append(names, "/"+entry.Name())
-		}
-	}
-	return names, nil
+	return names, err
 }
 
 // ReadTopMemoryStats reads the memory.stat of all cgroups directly below the root, by path. A cgroup that was removed
 // since it was listed is left out: its charges are gone. If one cannot be read, the others are returned with the error.
-func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
+func ReadTopMemoryStats(cgroups Dir) (map[string]MemoryStat, error) {
 	names, err := ListTopCgroups(cgroups)
 	if err != nil {
 		return nil, err
@@ -130,8 +124,8 @@ func ReadTopMemoryStats(cgroups fs.FS) (map[string]MemoryStat, error) {
 }
 
 // isGone reports whether a cgroup has been removed.
-func isGone(cgroups fs.FS, cgroup string) bool {
-	_, err := fs.Stat(cgroups, inCgroup(cgroup, "."))
+func isGone(cgroups Dir, cgroup string) bool {
+	_, err := cgroups.Stat(inCgroup(cgroup, "."))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -144,8 +138,8 @@ const hostCgroupNamespace = "cgroup:[4026531835]"
 
 // HostCgroupNamespace reports whether /proc/<pid>/cgroup shows the reader whole paths. In its own cgroup namespace it
 // sees the paths of other processes relative to its own cgroup, as /../docker-4f5b3a.scope, whatever tree is mounted.
-func HostCgroupNamespace(proc fs.FS) (bool, error) {
-	link, err := fs.ReadLink(proc, "self/ns/cgroup")
+func HostCgroupNamespace(proc Dir) (bool, error) {
+	link, err := proc.ReadLink("self/ns/cgroup")
 	if err != nil {
 		return false, fmt.Errorf("cgroup namespace: %w", err)
 	}

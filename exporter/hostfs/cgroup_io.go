@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 )
@@ -99,11 +98,11 @@ func isDeviceNumber(text string) bool {
 // it. A device that is gone, or hidden from the reader, is an error.
 //
 //	/sys/dev/block/259:0 -> ../../devices/pci0004:00/0004:00:00.0/0004:01:00.0/nvme/nvme0/nvme0n1
-func BlockDeviceName(sys fs.FS, number string) (string, error) {
+func BlockDeviceName(sys Dir, number string) (string, error) {
 	if !isDeviceNumber(number) {
 		return "", fmt.Errorf("%w: %s is not the number of a device", errMalformed, excerpt(number))
 	}
-	target, err := fs.ReadLink(sys, "dev/block/"+number)
+	target, err := sys.ReadLink("dev/block/" + number)
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ type Cgroup struct {
 //	memory.max           max
 //	memory.events        oom_kill 0
 //	pids.current         152
-func ReadCgroup(cgroups fs.FS, cgroup string) (Cgroup, error) {
+func ReadCgroup(cgroups Dir, cgroup string) (Cgroup, error) {
 	r := cgroupReader{cgroups: cgroups, cgroup: cgroup}
 	read := Cgroup{
 		Current: readPart(&r, "memory.current", parseLimit),
@@ -95,7 +95,7 @@ func parseCPUStat(text string) (CPUTime, error) {
 
 // cgroupReader reads the files of one cgroup.
 type cgroupReader struct {
-	cgroups fs.FS
+	cgroups Dir
 	cgroup  string
 	found   int
 	trouble []error

@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -41,7 +40,7 @@ func engineFiles() map[string]string {
 }
 
 func TestCgroupTellsWhatItsFilesSay(t *testing.T) {
-	got, err := ReadCgroup(files(engineFiles()), "/system.slice/engine.scope")
+	got, err := ReadCgroup(files(t, engineFiles()), "/system.slice/engine.scope")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +62,15 @@ func TestCgroupTellsWhatItsFilesSay(t *testing.T) {
 }
 
 func TestWhatACgroupDoesNotTellIsNil(t *testing.T) {
-	got, err := ReadCgroup(files(map[string]string{"a/memory.max": "max\n"}), "/a")
+	got, err := ReadCgroup(files(t, map[string]string{"a/memory.max": "max\n"}), "/a")
 	if err != nil || !reflect.DeepEqual(got, Cgroup{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// It is there, but has no controller of ours.
-	if got, err = ReadCgroup(files(map[string]string{"a/cgroup.procs": ""}), "/a"); err != nil || !reflect.DeepEqual(got, Cgroup{}) {
+	if got, err = ReadCgroup(files(t, map[string]string{"a/cgroup.procs": ""}), "/a"); err != nil || !reflect.DeepEqual(got, Cgroup{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err = ReadCgroup(files(map[string]string{"b/cgroup.procs": ""}), "/a"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err = ReadCgroup(files(t, map[string]string{"b/cgroup.procs": ""}), "/a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one that is gone: %v", err)
 	}
 }
@@ -81,7 +80,7 @@ func TestAFileThatCannotBeReadCostsItsValuesOnly(t *testing.T) {
 	contents["system.slice/engine.scope/memory.peak"] = "many\n"
 	contents["system.slice/engine.scope/io.stat"] = "259:0 rbytes=x\n"
 	contents["system.slice/engine.scope/cpu.stat"] = "usage_usec 3\nuser_usec -1\n"
-	got, err := ReadCgroup(files(contents), "/system.slice/engine.scope")
+	got, err := ReadCgroup(files(t, contents), "/system.slice/engine.scope")
 	if got.Current == nil || got.Events["high"] != 12 || got.Peak != nil || got.IO != nil || got.CPU != (CPUTime{}) || *got.Tasks != 152 {
 		t.Errorf("%+v", got)
 	}
@@ -95,14 +94,14 @@ func TestAFileThatCannotBeReadCostsItsValuesOnly(t *testing.T) {
 // TestACgroupThatIsRemovedWhileItIsReadIsMissing: an open file of such a one answers ENODEV.
 func TestACgroupThatIsRemovedWhileItIsReadIsMissing(t *testing.T) {
 	for _, err := range []error{unix.ENODEV, unix.ENOENT, unix.EOPNOTSUPP} {
-		if got, readErr := ReadCgroup(failing{err}, "/a"); err == unix.ENOENT != errors.Is(readErr, fs.ErrNotExist) || !reflect.DeepEqual(got, Cgroup{}) {
+		if got, readErr := ReadCgroup(failing(err), "/a"); err == unix.ENOENT != errors.Is(readErr, fs.ErrNotExist) || !reflect.DeepEqual(got, Cgroup{}) {
 			t.Errorf("%v: %+v, %v", err, got, readErr)
 		}
-		if _, statErr := ReadMemoryStat(failing{err}, "/a"); !IsMissing(statErr) {
+		if _, statErr := ReadMemoryStat(failing(err), "/a"); !IsMissing(statErr) {
 			t.Errorf("%v: %v", err, statErr)
 		}
 	}
-	if _, err := ReadCgroup(failing{unix.EACCES}, "/a"); !errors.Is(err, fs.ErrPermission) {
+	if _, err := ReadCgroup(failing(unix.EACCES), "/a"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("no permission: %v", err)
 	}
 }
@@ -147,7 +146,7 @@ func TestOddLinesThatKernelsPrintInIOStat(t *testing.T) {
 }
 
 func TestBlockDevicesAreNamedByTheirLinks(t *testing.T) {
-	sys := fstest.MapFS{"dev/block/259:0": {Data: []byte("../../devices/pci0004:00/nvme/nvme0/nvme0n1"), Mode: fs.ModeSymlink | 0o777}}
+	sys := onDisk(t, fstest.MapFS{"dev/block/259:0": link("../../devices/pci0004:00/nvme/nvme0/nvme0n1")})
 	if name, err := BlockDeviceName(sys, "259:0"); name != "nvme0n1" || err != nil {
 		t.Errorf("%q, %v", name, err)
 	}
@@ -171,7 +170,7 @@ func TestCgroupAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadCgroup(files(contents), "/system.slice/engine.scope")
+	got, err := ReadCgroup(files(t, contents), "/system.slice/engine.scope")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,107 +222,48 @@ func TestWalkFindsEveryCgroupAfterTheOneItIsIn(t *testing.T) {
 	}
 	want := []string{"/init.scope", "/system.slice", "/system.slice/a.service", "/system.slice/docker-1.scope", "/system.slice/docker-1.scope/init",
 		"/user.slice", "/user.slice/user-1000.slice", "/user.slice/user-1000.slice/x"}
-	for kind, cgroups := range map[string]fs.FS{"memory": files(contents), "disk": Dir(written(t, contents))} {
-		got, err := WalkCgroups(cgroups)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("in %s: %v, %v", kind, got, err)
-		}
+	if got, err := WalkCgroups(files(t, contents)); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := WalkCgroups(files(map[string]string{"memory/memory.usage_in_bytes": "1\n"})); !errors.Is(err, ErrNotHostCgroups) || !strings.Contains(err.Error(), "cgroup v1 at") {
+	if _, err := WalkCgroups(files(t, map[string]string{"memory/memory.usage_in_bytes": "1\n"})); !errors.Is(err, ErrNotHostCgroups) || !strings.Contains(err.Error(), "cgroup v1 at") {
 		t.Errorf("cgroup v1: %v", err)
 	}
 }
 
-// linked is a tree whose directories have the link counts that a function returns. It counts the listed directories.
-type linked struct {
-	fstest.MapFS
-	links  func(subdirectories int) uint64
-	listed map[string]int
-}
-
-func (l linked) Stat(name string) (fs.FileInfo, error) {
-	info, err := l.MapFS.Stat(name)
-	if err != nil || !info.IsDir() {
-		return info, err
-	}
-	below, err := subdirectories(l.MapFS, name)
-	return linkedInfo{info, l.links(len(below))}, err
-}
-
-func (l linked) ReadDir(name string) ([]fs.DirEntry, error) {
-	l.listed[name]++
-	return l.MapFS.ReadDir(name)
-}
-
-type linkedInfo struct {
-	fs.FileInfo
-	links uint64
-}
-
-func (l linkedInfo) Sys() any {
-	var stat syscall.Stat_t
-	setLinks(&stat.Nlink, l.links)
-	return &stat
-}
-
-// setLinks sets a field that is smaller on arm64.
-func setLinks[T ~uint32 | ~uint64](field *T, links uint64) { *field = T(links) }
-
-func TestWalkBelievesLinksOnlyWhereTheyCount(t *testing.T) {
-	contents := files(map[string]string{"cgroup.controllers": "", "a/b/c/x": "", "d/x": ""})
-	for kind, test := range map[string]struct {
-		links  func(int) uint64
-		listed []string
-	}{
-		"kernfs":                {func(subdirectories int) uint64 { return uint64(subdirectories) + 2 }, []string{".", "a", "a/b"}},
-		"overlayfs and btrfs":   {func(int) uint64 { return 1 }, []string{".", "a", "a/b", "a/b/c", "d"}},
-		"two whatever is there": {func(int) uint64 { return 2 }, []string{".", "a", "a/b", "a/b/c", "d"}},
-	} {
-		tree := linked{contents, test.links, map[string]int{}}
-		got, err := WalkCgroups(tree)
-		if want := []string{"/a", "/a/b", "/a/b/c", "/d"}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %v, %v", kind, got, err)
+// TestWalkUsesLinkCountsOnlyWhereTheyCountSubdirectories also holds that a walk without link counts, as on overlayfs and
+// btrfs, finds the same cgroups.
+func TestWalkUsesLinkCountsOnlyWhereTheyCountSubdirectories(t *testing.T) {
+	cgroups := files(t, map[string]string{"a/b/c/x": "", "d/x": ""})
+	links, known := directoryLinks(cgroups, ".")
+	for subdirectories := range uint64(5) {
+		if got, want := countsSubdirectories(cgroups, int(subdirectories)), known && links == subdirectories+linksOfEmpty; got != want {
+			t.Errorf("%d subdirectories, %d links: %v", subdirectories, links, got)
 		}
-		if listed := slices.Sorted(maps.Keys(tree.listed)); !slices.Equal(listed, test.listed) {
-			t.Errorf("%s: listed %v, want %v", kind, listed, test.listed)
+	}
+	for _, linksCount := range []bool{false, links == 2+linksOfEmpty} {
+		walk := cgroupWalk{cgroups: cgroups, linksCount: linksCount}
+		walk.enter("", []string{"a", "d"}, 1)
+		if want := []string{"/a", "/a/b", "/a/b/c", "/d"}; len(walk.trouble) > 0 || !slices.Equal(walk.found, want) {
+			t.Errorf("links count %v: %v, %v", linksCount, walk.found, walk.trouble)
 		}
 	}
 }
 
 func TestWalkIsBounded(t *testing.T) {
-	deep := files(map[string]string{"cgroup.controllers": "", strings.Repeat("d/", 3*maxCgroupDepth) + "memory.stat": ""})
+	deep := files(t, map[string]string{"cgroup.controllers": "", strings.Repeat("d/", 3*maxCgroupDepth) + "memory.stat": ""})
 	if got, err := WalkCgroups(deep); !errors.Is(err, ErrTooManyCgroups) || len(got) != maxCgroupDepth {
 		t.Errorf("%d cgroups of a deep tree, %v", len(got), err)
 	}
-	if got, err := WalkCgroups(endless{}); !errors.Is(err, ErrTooManyCgroups) || len(got) != maxCgroups || len(err.Error()) > 500 {
-		t.Errorf("%d cgroups of an endless tree, %v", len(got), err)
+	wide := files(t, map[string]string{"cgroup.controllers": ""})
+	for i := range maxCgroups + 1 {
+		if err := os.MkdirAll(filepath.Join(wide.Path, fmt.Sprintf("%d/%d", i/100, i%100)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := WalkCgroups(wide); !errors.Is(err, ErrTooManyCgroups) || len(got) != maxCgroups || len(err.Error()) > 500 {
+		t.Errorf("%d cgroups of a wide tree, %v", len(got), err)
 	}
 }
-
-// endless has a hundred directories in every directory.
-type endless struct{ fs.FS }
-
-func (endless) Stat(name string) (fs.FileInfo, error) {
-	if name == "cgroup.controllers" {
-		return nil, nil
-	}
-	return nil, fs.ErrNotExist
-}
-
-func (endless) ReadDir(string) ([]fs.DirEntry, error) {
-	entries := make([]fs.DirEntry, 100)
-	for i := range entries {
-		entries[i] = directoryEntry(fmt.Sprintf("d%02d", i))
-	}
-	return entries, nil
-}
-
-type directoryEntry string
-
-func (d directoryEntry) Name() string             { return string(d) }
-func (directoryEntry) IsDir() bool                { return true }
-func (directoryEntry) Type() fs.FileMode          { return fs.ModeDir }
-func (directoryEntry) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
 
 // TestWalkGoesOnWhereCgroupsGo removes and makes cgroups while it walks.
 func TestWalkGoesOnWhereCgroupsGo(t *testing.T) {
@@ -347,7 +287,7 @@ func TestWalkGoesOnWhereCgroupsGo(t *testing.T) {
 		done <- err
 	}()
 	for range 200 {
-		got, err := WalkCgroups(Dir(root))
+		got, err := WalkCgroups(Dir{Path: root})
 		if err != nil || !slices.Contains(got, "/stays.slice") {
 			t.Errorf("%v, %v", got, err)
 			break
@@ -361,24 +301,24 @@ func TestWalkGoesOnWhereCgroupsGo(t *testing.T) {
 
 func TestTopMemoryStatsAreThoseThatAreThere(t *testing.T) {
 	contents := map[string]string{"cgroup.controllers": "", "a/memory.stat": "anon 1\n", "b/memory.stat": "anon 2\n", "b/c/memory.stat": "anon 1\n"}
-	got := must(t, ReadTopMemoryStats, files(contents))
+	got := must(t, ReadTopMemoryStats, files(t, contents))
 	if want := map[string]MemoryStat{"/a": {"anon": 1}, "/b": {"anon": 2}}; !maps.EqualFunc(got, want, func(a, b MemoryStat) bool { return maps.Equal(a, b) }) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	contents["b/memory.stat"] = "garbage\n"
-	if got, err := ReadTopMemoryStats(files(contents)); err == nil || !strings.Contains(err.Error(), "b/memory.stat") || len(got) != 1 {
+	if got, err := ReadTopMemoryStats(files(t, contents)); err == nil || !strings.Contains(err.Error(), "b/memory.stat") || len(got) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestHostCgroupNamespaceIsTheFirst(t *testing.T) {
 	for target, want := range map[string]bool{"cgroup:[4026531835]": true, "cgroup:[4026532455]": false} {
-		proc := fstest.MapFS{"self/ns/cgroup": {Data: []byte(target), Mode: fs.ModeSymlink | 0o777}}
+		proc := onDisk(t, fstest.MapFS{"self/ns/cgroup": link(target)})
 		if got, err := HostCgroupNamespace(proc); got != want || err != nil {
 			t.Errorf("%s: %v, %v", target, got, err)
 		}
 	}
-	if got, err := HostCgroupNamespace(fstest.MapFS{}); got || !errors.Is(err, fs.ErrNotExist) {
+	if got, err := HostCgroupNamespace(files(t, nil)); got || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("not told: %v, %v", got, err)
 	}
 }

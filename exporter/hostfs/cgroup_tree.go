@@ -3,7 +3,6 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"syscall"
 )
 
@@ -20,7 +19,7 @@ var ErrTooManyCgroups = errors.New("too many cgroups")
 // WalkCgroups lists the cgroups below the root of the host's cgroup v2 tree by path, such as
 // /system.slice/docker.service, each after its parent. Some may be gone when they are read, and new ones may be
 // missing. For a tree that is too large it returns the cgroups that it has read with ErrTooManyCgroups.
-func WalkCgroups(cgroups fs.FS) ([]string, error) {
+func WalkCgroups(cgroups Dir) ([]string, error) {
 	if err := CheckHostCgroups(cgroups); err != nil {
 		return nil, err
 	}
@@ -34,7 +33,7 @@ func WalkCgroups(cgroups fs.FS) ([]string, error) {
 }
 
 type cgroupWalk struct {
-	cgroups    fs.FS
+	cgroups    Dir
 	linksCount bool
 	found      []string
 	trouble    []error // at most one of a kind
@@ -80,8 +79,8 @@ func (w *cgroupWalk) below(cgroup string) []string {
 	return names
 }
 
-func subdirectories(fsys fs.FS, name string) ([]string, error) {
-	entries, err := fs.ReadDir(fsys, name)
+func subdirectories(dir Dir, name string) ([]string, error) {
+	entries, err := dir.ReadDir(name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,14 +99,13 @@ const linksOfEmpty = 2
 // countsSubdirectories says whether the link count of the root fits its number of subdirectories. This is true for
 // cgroup v2 (kernfs_refresh_inode in fs/kernfs/inode.c) and saves most of a walk: nearly every cgroup is a leaf, and
 // listing its 60 files costs ten times as much as asking for its links.
-func countsSubdirectories(cgroups fs.FS, subdirectories int) bool {
+func countsSubdirectories(cgroups Dir, subdirectories int) bool {
 	links, told := directoryLinks(cgroups, ".")
 	return told && links == uint64(subdirectories)+linksOfEmpty
 }
 
-// directoryLinks is unavailable for file systems in memory.
-func directoryLinks(fsys fs.FS, name string) (links uint64, told bool) {
-	info, err := fs.Stat(fsys, name)
+func directoryLinks(dir Dir, name string) (links uint64, told bool) {
+	info, err := dir.Stat(name)
 	if err != nil {
 		return 0, false
 	}

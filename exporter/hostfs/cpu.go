@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"regexp"
 	"strconv"
@@ -28,7 +27,7 @@ func cpuModes() []string {
 // /proc/stat. Times of idle CPUs may go back by a little, since the kernel estimates them.
 //
 //	cpu  695175 24566 168959 1160454 6072 0 2634 2912 0 0
-func ReadCPUSeconds(proc fs.FS) (CPUSeconds, error) {
+func ReadCPUSeconds(proc Dir) (CPUSeconds, error) {
 	return parseFile(proc, "stat", parseCPUSeconds)
 }
 
@@ -65,9 +64,9 @@ var cpuDirectory = regexp.MustCompile(`^cpu([0-9]+)$`)
 // out; a machine without frequency scaling, such as a virtual one, gives none.
 //
 //	devices/system/cpu/cpu0/cpufreq/scaling_cur_freq  3900000
-func ReadCPUFrequencies(sys fs.FS) ([]CPUFrequency, error) {
+func ReadCPUFrequencies(sys Dir) ([]CPUFrequency, error) {
 	const root = "devices/system/cpu"
-	entries, err := fs.ReadDir(sys, root)
+	entries, err := sys.ReadDir(root)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,26 +21,22 @@ const (
 	firstReadBytes = 8 << 10
 )
 
-// dir is a directory of the running machine.
-type dir string
-
-var _ interface {
-	fs.ReadFileFS
-	fs.ReadDirFS
-	fs.StatFS
-	fs.ReadLinkFS
-} = dir("")
-
-// Dir returns the directory at path as a root for the readers of this package, such as /proc, /sys or the mount of the
-// host's /proc in a container. The kernel resolves links.
+// Dir is the mount point of a kernel file system of a host: /proc, /sys or /sys/fs/cgroup of the running machine, or a
+// folder with the files of another one. Names below it have slashes and no leading one; links are followed.
 //
-// It is not os.DirFS because of how it reads files. os.ReadFile puts a file into the runtime's poller if the kernel
-// lets it, and waits there when a read returns EAGAIN ("try again"). procfs found drivers whose sysfs attributes return
-// that and never become ready (an ACPI battery with a stuck controller, a hwmon chip that has lost its device): the
-// reader waits for ever. Dir reads files by plain system calls, in which EAGAIN is an error like any other. A file must
-// be a regular file, so that a pipe or a device node in the wrong place neither blocks nor acts, and it may have at
-// most 1 MiB.
-func Dir(path string) fs.FS { return dir(path) }
+// Its files are read by plain system calls, not by os.ReadFile, which puts a file into the runtime's poller if the
+// kernel lets it, and waits there when a read returns EAGAIN ("try again"). procfs found drivers whose sysfs attributes
+// return that and never become ready (an ACPI battery with a stuck controller, a hwmon chip that has lost its device):
+// the reader waits for ever. A file must be a regular file, so that a pipe or a device node in the wrong place neither
+// blocks nor acts, and it may have at most 1 MiB.
+type Dir struct {
+	Path string
+	// Temporary is set for a folder whose path means nothing to people: messages name its files without it.
+	Temporary bool
+	// Refuse is asked before a name is read, listed, described or opened; its error is then that of the operation. Only
+	// tests set it, to make the kernel's refusals happen; nil refuses nothing.
+	Refuse func(name string) error
+}
 
 // IsProcfs reports whether a procfs is mounted at path. Its content belongs to the running machine; files copied from
 // another machine are in an ordinary file system.
@@ -48,107 +45,173 @@ func IsProcfs(path string) bool {
 	return unix.Statfs(path, &stat) == nil && stat.Type == unix.PROC_SUPER_MAGIC
 }
 
-func (d dir) join(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+func (d Dir) path(name string) string { return filepath.Join(d.Path, filepath.FromSlash(name)) }
 
-// path returns the path of name; names that lead out of the root are refused, links are not.
-func (d dir) path(operation, name string) (string, error) {
-	if !fs.ValidPath(name) {
-		return "", &fs.PathError{Op: operation, Path: name, Err: fs.ErrInvalid}
+// shown is the name of a file for messages.
+func (d Dir) shown(name string) string {
+	if d.Temporary {
+		return name
 	}
-	return d.join(name), nil
+	return d.path(name)
+}
+
+// failed is the error of an operation on a name.
+func (d Dir) failed(operation, name string, err error) error {
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		err = of.Err
+	}
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: operation, Path: d.shown(name), Err: err}
+}
+
+// open returns the path of a name to open; names that lead out of the directory are refused, links are not.
+func (d Dir) open(operation, name string) (string, error) {
+	var err error
+	switch {
+	case !fs.ValidPath(name) || d.Path == "":
+		err = fs.ErrInvalid
+	case d.Refuse != nil:
+		err = d.Refuse(name)
+	}
+	if err != nil {
+		return "", d.failed(operation, name, err)
+	}
+	return d.path(name), nil
 }
 
 // ReadFile reads the whole file.
-func (d dir) ReadFile(name string) ([]byte, error) {
-	path, err := d.path("read", name)
+func (d Dir) ReadFile(name string) ([]byte, error) {
+	path, err := d.open("read", name)
 	if err != nil {
 		return nil, err
 	}
 	content, err := readDirectly(path)
-	if err != nil {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
-	}
-	return content, nil
+	return content, d.failed("read", name, err)
 }
 
 // ReadDir lists a directory in order of names.
-func (d dir) ReadDir(name string) ([]fs.DirEntry, error) {
-	path, err := d.path("readdir", name)
+func (d Dir) ReadDir(name string) ([]fs.DirEntry, error) {
+	path, err := d.open("readdir", name)
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadDir(path)
+	entries, err := os.ReadDir(path)
+	return entries, d.failed("readdir", name, err)
+}
+
+// Names lists up to limit names of a directory, in no order; more reports that there are others. ReadDir would read and
+// sort all of them first.
+func (d Dir) Names(name string, limit int) (names []string, more bool, err error) {
+	path, err := d.open("readdir", name)
+	if err != nil {
+		return nil, false, err
+	}
+	directory, err := os.Open(path)
+	if err != nil {
+		return nil, false, d.failed("open", name, err)
+	}
+	defer directory.Close()
+	names, err = directory.Readdirnames(limit + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, d.failed("readdir", name, err)
+	}
+	return names[:min(len(names), limit)], len(names) > limit, nil
 }
 
 // Stat describes the target of a name.
-func (d dir) Stat(name string) (fs.FileInfo, error) {
-	path, err := d.path("stat", name)
-	if err != nil {
-		return nil, err
-	}
-	return os.Stat(path)
-}
-
-// Lstat describes a name itself.
-func (d dir) Lstat(name string) (fs.FileInfo, error) {
-	path, err := d.path("lstat", name)
-	if err != nil {
-		return nil, err
-	}
-	return os.Lstat(path)
-}
-
-// ReadLink returns the target of a link, such as pid:[4026531836].
-func (d dir) ReadLink(name string) (string, error) {
-	path, err := d.path("readlink", name)
-	if err != nil {
-		return "", err
-	}
-	return os.Readlink(path)
-}
-
-// Open is required by fs.FS. It reads a file at once, by ReadFile's rules.
-func (d dir) Open(name string) (fs.File, error) {
-	path, err := d.path("open", name)
+func (d Dir) Stat(name string) (fs.FileInfo, error) {
+	path, err := d.open("stat", name)
 	if err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(path)
+	return info, d.failed("stat", name, err)
+}
+
+// Lstat describes a name itself.
+func (d Dir) Lstat(name string) (fs.FileInfo, error) {
+	path, err := d.open("lstat", name)
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return os.Open(path)
-	}
-	content, err := d.ReadFile(name)
+	info, err := os.Lstat(path)
+	return info, d.failed("lstat", name, err)
+}
+
+// ReadLink returns the target of a link, such as pid:[4026531836].
+func (d Dir) ReadLink(name string) (string, error) {
+	path, err := d.open("readlink", name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return &readFile{bytes.NewReader(content), info}, nil
+	target, err := os.Readlink(path)
+	return target, d.failed("readlink", name, err)
 }
 
-// readFile is a file whose content has been read.
-type readFile struct {
-	*bytes.Reader
-	info fs.FileInfo
+// scanLines calls visit with each line of a file, without its end, until visit returns that it is done. It keeps one
+// piece of the file in memory at a time, since the kernel may generate megabytes. whole reports that the file had at
+// most limit bytes.
+func (d Dir) scanLines(name string, limit int, visit func(line string) bool) (whole bool, err error) {
+	path, err := d.open("read", name)
+	if err != nil {
+		return false, err
+	}
+	whole, err = scanDirectly(path, limit, visit)
+	return whole, d.failed("read", name, err)
 }
 
-func (f *readFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *readFile) Close() error               { return nil }
+func scanDirectly(path string, limit int, visit func(line string) bool) (whole bool, err error) {
+	fd, err := openDirectly(path)
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	buffer := make([]byte, 64<<10)
+	kept := 0
+	for total := 0; total <= limit; {
+		n, err := untilUninterrupted(func() (int, error) { return unix.Read(fd, buffer[kept:]) })
+		if err != nil {
+			return false, err
+		}
+		if n == 0 {
+			return true, nil
+		}
+		total += n
+		rest, more := visitLines(buffer[:kept+n], visit)
+		if !more {
+			return true, nil
+		}
+		if kept = copy(buffer, rest); kept == len(buffer) {
+			kept = 0 // no line of the kernel is that long
+		}
+	}
+	return false, nil
+}
 
-// readDirectly reads a file by plain system calls. The kernel generates most such files on read, so their size is
-// meaningless.
+// visitLines calls visit with the whole lines of a piece, until visit returns that it is done, and returns the bytes
+// after the last line.
+func visitLines(piece []byte, visit func(line string) bool) (rest []byte, more bool) {
+	for {
+		line, rest, ended := bytes.Cut(piece, []byte("\n"))
+		if !ended {
+			return piece, true
+		}
+		if !visit(string(line)) {
+			return nil, false
+		}
+		piece = rest
+	}
+}
+
+// readDirectly reads a file. The kernel generates most such files on read, so their size is meaningless.
 func readDirectly(path string) ([]byte, error) {
-	fd, err := untilUninterrupted(func() (int, error) {
-		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	})
+	fd, err := openDirectly(path)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	if err := mustBeRegular(fd); err != nil {
-		return nil, err
-	}
 	var first [firstReadBytes]byte // on the stack: hundreds of cgroups have thousands of files
 	content := first[:0]
 	for {
@@ -166,6 +229,21 @@ func readDirectly(path string) ([]byte, error) {
 			return nil, fmt.Errorf("longer than %d bytes", maxFileBytes)
 		}
 	}
+}
+
+// openDirectly opens a regular file without waiting.
+func openDirectly(path string) (fd int, err error) {
+	fd, err = untilUninterrupted(func() (int, error) {
+		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	})
+	if err != nil {
+		return -1, err
+	}
+	if err := mustBeRegular(fd); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 func mustBeRegular(fd int) error {

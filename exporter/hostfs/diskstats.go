@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"math"
 	"strings"
 )
@@ -50,7 +49,7 @@ const (
 // columns by kernel version; additional columns of later kernels are not read.
 //
 //	259       0 nvme0n1 1841223 1021 214478132 402911 2213377 1288421 391882744 1902877 0 1187412 2391004 0 0 0 0 98211 85216
-func ReadDiskstats(proc fs.FS) ([]Diskstats, error) {
+func ReadDiskstats(proc Dir) ([]Diskstats, error) {
 	return parseFile(proc, "diskstats", parseDiskstats)
 }
 
@@ -126,7 +125,7 @@ func seconds(milliseconds uint64) float64 { return float64(milliseconds) / 1e3 }
 // ReadBlockDeviceBytes reads the size of a block device from /sys/class/block/<device>/size.
 //
 //	8001573552
-func ReadBlockDeviceBytes(sys fs.FS, device string) (uint64, error) {
+func ReadBlockDeviceBytes(sys Dir, device string) (uint64, error) {
 	sectors, err := readUint(sys, "class/block/"+device+"/size")
 	if err == nil && sectors > math.MaxInt64/sectorBytes {
 		return 0, errMalformed

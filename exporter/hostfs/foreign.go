@@ -22,10 +22,9 @@ const maxForeignBytes = 1 << 20
 const maxForeignLinks = 8
 
 // ReadForeign reads a file by the name that a process has for it, an absolute path under /proc/<pid>/root. It must be a
-// regular file of at most 1 MiB. On the running machine it is opened without leaving that root, without following links
-// of procfs and without waiting (openat2(2), Linux 5.6; on older kernels, which have no safe way, it is an error). In a
-// recording it is the file of that name in its tree.
-func ReadForeign(proc fs.FS, pid uint32, name string) ([]byte, error) {
+// regular file of at most 1 MiB. It is opened without leaving that root, without following links of procfs and without
+// waiting (openat2(2), Linux 5.6; on older kernels, which have no safe way, it is an error).
+func ReadForeign(proc Dir, pid uint32, name string) ([]byte, error) {
 	file, err := openForeign(proc, pid, name)
 	if err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ type LogPosition struct {
 // the rest is left for the next call. The caller passes the offset up to which it has read the file that the name leads
 // to now, if it has read that file. If the file is new to the caller, or has become shorter since, the last 1 MiB are
 // new. The file is opened as by ReadForeign.
-func FollowForeign(proc fs.FS, pid uint32, name string, read func(file string) (offset uint64, known bool)) (lines string, now LogPosition, err error) {
+func FollowForeign(proc Dir, pid uint32, name string, read func(file string) (offset uint64, known bool)) (lines string, now LogPosition, err error) {
 	file, err := openForeign(proc, pid, name)
 	if err != nil {
 		return "", LogPosition{}, err
@@ -94,18 +93,28 @@ func wholeLines(piece string, within bool) (lines string, read int) {
 }
 
 // ForeignWorkingDirectory returns a process's working directory, by the process's own name.
-func ForeignWorkingDirectory(proc fs.FS, pid uint32) (string, error) {
-	directory, err := fs.ReadLink(proc, processFile(pid, "cwd"))
+func ForeignWorkingDirectory(proc Dir, pid uint32) (string, error) {
+	directory, err := ReadProcessLink(proc, pid, "cwd")
 	if err != nil {
 		return "", err
 	}
 	return ForeignPath(proc, pid, directory), nil
 }
 
+// ReadProcessLink reads a link of /proc/<pid>, such as fd/3, as the kernel shows it. A recording keeps the files that such
+// links lead to below the root of the process, so that none leads out of it to a file of this machine.
+func ReadProcessLink(proc Dir, pid uint32, name string) (string, error) {
+	link, err := proc.ReadLink(processFile(pid, name))
+	if inside, recorded := strings.CutPrefix(link, proc.path(processFile(pid, "root"))+"/"); recorded {
+		link = "/" + inside
+	}
+	return link, err
+}
+
 // ForeignPath translates the target of a link of /proc/<pid>, a path of the mount namespace, to the process's own path
 // for it: within the namespace it can have a root of its own (chroot).
-func ForeignPath(proc fs.FS, pid uint32, link string) string {
-	root, err := fs.ReadLink(proc, processFile(pid, "root"))
+func ForeignPath(proc Dir, pid uint32, link string) string {
+	root, err := proc.ReadLink(processFile(pid, "root"))
 	if err == nil && root != "/" && (link == root || strings.HasPrefix(link, root+"/")) {
 		link = link[len(root):]
 	}
@@ -114,42 +123,29 @@ func ForeignPath(proc fs.FS, pid uint32, link string) string {
 
 // foreignFile is an open regular file.
 type foreignFile struct {
-	name   string // for people
-	id     string
-	size   uint64
-	readAt func(offset uint64, limit int) ([]byte, error)
-	close  func()
+	name string // for people
+	id   string
+	size uint64
+	fd   int
 }
 
-func openForeign(proc fs.FS, pid uint32, name string) (*foreignFile, error) {
+func (f *foreignFile) close() { unix.Close(f.fd) }
+
+func openForeign(proc Dir, pid uint32, name string) (*foreignFile, error) {
 	if !path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return nil, fmt.Errorf("file of process %d: %w path: %s", pid, errMalformed, excerpt(name))
 	}
-	inRoot := path.Clean(name)
-	shown := processFile(pid, "root") + inRoot
-	root, live := proc.(dir)
-	if !live {
-		content, err := fs.ReadFile(proc, shown)
-		if err != nil {
-			return nil, err
-		}
-		return recordedFile(shown, content), nil
-	}
-	file, err := openInRoot(root.join(processFile(pid, "root")), inRoot)
+	root, inRoot := processFile(pid, "root"), path.Clean(name)
+	rootPath, err := proc.open("open", root)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: root.join(shown), Err: err}
+		return nil, err
 	}
-	return liveFile(root.join(shown), file)
-}
-
-func recordedFile(name string, content []byte) *foreignFile {
-	return &foreignFile{
-		name: name, id: name, size: uint64(len(content)), close: func() {},
-		readAt: func(offset uint64, limit int) ([]byte, error) {
-			rest := content[min(offset, uint64(len(content))):]
-			return rest[:min(len(rest), limit)], nil
-		},
+	shown := proc.shown(root + inRoot)
+	file, err := openInRoot(rootPath, inRoot)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: shown, Err: err}
 	}
+	return newForeignFile(shown, file)
 }
 
 // openInRoot opens a file for reading below the directory root, which it takes for the root of all paths. It reads
@@ -208,8 +204,8 @@ func readLinkIn(rootFD int, name string) (string, error) {
 	return string(buffer[:n]), nil
 }
 
-// liveFile makes a file of a descriptor and takes ownership of it.
-func liveFile(name string, fd int) (*foreignFile, error) {
+// newForeignFile makes a file of a descriptor and takes ownership of it.
+func newForeignFile(name string, fd int) (*foreignFile, error) {
 	var stat unix.Stat_t
 	err := mustBeRegular(fd)
 	if err == nil {
@@ -218,27 +214,17 @@ func liveFile(name string, fd int) (*foreignFile, error) {
 	if err != nil {
 		return nil, errors.Join(&fs.PathError{Op: "open", Path: name, Err: err}, unix.Close(fd))
 	}
-	return &foreignFile{
-		name: name, id: fmt.Sprintf("%d:%d", stat.Dev, stat.Ino), size: uint64(max(stat.Size, 0)),
-		close: func() { unix.Close(fd) },
-		readAt: func(offset uint64, limit int) ([]byte, error) {
-			content, err := readAtMost(fd, int64(offset), limit)
-			if err != nil {
-				return nil, &fs.PathError{Op: "read", Path: name, Err: err}
-			}
-			return content, nil
-		},
-	}, nil
+	return &foreignFile{name, fmt.Sprintf("%d:%d", stat.Dev, stat.Ino), uint64(max(stat.Size, 0)), fd}, nil
 }
 
-// readAtMost reads from an offset to the end of the file or the limit.
-func readAtMost(fd int, offset int64, limit int) ([]byte, error) {
+// readAt reads from an offset to the end of the file or the limit.
+func (f *foreignFile) readAt(offset uint64, limit int) ([]byte, error) {
 	buffer := make([]byte, limit)
 	read := 0
 	for read < limit {
-		n, err := untilUninterrupted(func() (int, error) { return unix.Pread(fd, buffer[read:], offset+int64(read)) })
+		n, err := untilUninterrupted(func() (int, error) { return unix.Pread(f.fd, buffer[read:], int64(offset)+int64(read)) })
 		if err != nil {
-			return nil, os.NewSyscallError("pread", err)
+			return nil, &fs.PathError{Op: "read", Path: f.name, Err: os.NewSyscallError("pread", err)}
 		}
 		if n == 0 {
 			break

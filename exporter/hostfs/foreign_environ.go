@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"slices"
 	"strings"
 )
@@ -17,8 +16,8 @@ func EnvironVariables() []string {
 // ReadEnviron reads the named variables of a process from /proc/<pid>/environ, as they were when the process started.
 // Variables that are not set are missing from the result. Everything else in that file is dropped unseen: it contains
 // keys and tokens.
-func ReadEnviron(proc fs.FS, pid uint32) (map[string]string, error) {
-	content, err := fs.ReadFile(proc, processFile(pid, "environ"))
+func ReadEnviron(proc Dir, pid uint32) (map[string]string, error) {
+	content, err := proc.ReadFile(processFile(pid, "environ"))
 	if err != nil {
 		return nil, err
 	}

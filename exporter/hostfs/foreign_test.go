@@ -33,7 +33,7 @@ func readInRoot(root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := liveFile(name, fd)
+	file, err := newForeignFile(name, fd)
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +83,7 @@ func TestLinksWithinAForeignRootAreFollowed(t *testing.T) {
 }
 
 func TestLinksOfProcfsAreNotFollowed(t *testing.T) {
-	proc, pid := Dir("/proc"), uint32(os.Getpid())
+	proc, pid := Dir{Path: "/proc"}, uint32(os.Getpid())
 	file := filepath.Join(t.TempDir(), "file")
 	if err := errors.Join(os.WriteFile(file, []byte("x"), 0o600), os.Symlink("/proc/self/exe", file+".link")); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestLinksOfProcfsAreNotFollowed(t *testing.T) {
 }
 
 func TestOnlyRegularForeignFilesOfModestSizeAreRead(t *testing.T) {
-	proc, pid, dir := Dir("/proc"), uint32(os.Getpid()), t.TempDir()
+	proc, pid, dir := Dir{Path: "/proc"}, uint32(os.Getpid()), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := errors.Join(unix.Mkfifo(at("pipe"), 0o600), os.WriteFile(at("whole"), bytes.Repeat([]byte("x"), maxForeignBytes), 0o600),
 		os.WriteFile(at("huge"), nil, 0o600), os.Truncate(at("huge"), maxForeignBytes+1)); err != nil {
@@ -122,7 +122,7 @@ func TestOnlyRegularForeignFilesOfModestSizeAreRead(t *testing.T) {
 }
 
 func TestForeignFilesOfARecordingAreThoseOfItsTree(t *testing.T) {
-	recording := files(map[string]string{"900/root/etc/cufile.json": "{}", "901/root/etc/cufile.json": "[]"})
+	recording := files(t, map[string]string{"900/root/etc/cufile.json": "{}", "901/root/etc/cufile.json": "[]"})
 	for name, want := range map[string]string{"/etc/cufile.json": "{}", "/etc/../etc/cufile.json": "{}", "/../../901/root/etc/cufile.json": ""} {
 		if content, err := ReadForeign(recording, 900, name); string(content) != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v", name, content, err)
@@ -135,7 +135,7 @@ func (p LogPosition) known(file string) (uint64, bool) { return p.Offset, file =
 
 func TestALogIsReadOnceAndByWholeLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cufile.log")
-	proc, pid := Dir("/proc"), uint32(os.Getpid())
+	proc, pid := Dir{Path: "/proc"}, uint32(os.Getpid())
 	var at LogPosition
 	follow := func(want string) {
 		t.Helper()
@@ -177,13 +177,14 @@ func TestALogIsReadOnceAndByWholeLines(t *testing.T) {
 func TestOfALongLogTheEndIsReadFirstAndThenInTurn(t *testing.T) {
 	line := strings.Repeat("x", 99) + "\n"
 	whole := strings.Repeat(line, 2*maxForeignBytes/len(line))
-	lines, now, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", LogPosition{}.known)
+	recording := files(t, map[string]string{"9/root/log": whole})
+	lines, now, err := FollowForeign(recording, 9, "/log", LogPosition{}.known)
 	if err != nil || len(lines) > maxForeignBytes || len(lines) < maxForeignBytes-2*len(line) || !strings.HasPrefix(lines, line) || now.Offset != uint64(len(whole)) {
 		t.Errorf("%d bytes, %+v, %v", len(lines), now, err)
 	}
 	read := 0
 	for at := (LogPosition{File: now.File}); at.Offset < uint64(len(whole)); {
-		lines, next, err := FollowForeign(files(map[string]string{"9/root/log": whole}), 9, "/log", at.known)
+		lines, next, err := FollowForeign(recording, 9, "/log", at.known)
 		if err != nil || next.Offset <= at.Offset || len(lines) > maxForeignBytes {
 			t.Fatalf("%d bytes, %+v after %+v, %v", len(lines), next, at, err)
 		}
@@ -193,7 +194,8 @@ func TestOfALongLogTheEndIsReadFirstAndThenInTurn(t *testing.T) {
 		t.Errorf("%d of %d bytes", read, len(whole))
 	}
 	endless := strings.Repeat("x", maxForeignBytes+5)
-	if lines, now, err := FollowForeign(files(map[string]string{"9/root/log": endless}), 9, "/log", LogPosition{File: "9/root/log"}.known); lines != "" || now.Offset != maxForeignBytes || err != nil {
+	fromTheBeginning := func(string) (uint64, bool) { return 0, true }
+	if lines, now, err := FollowForeign(files(t, map[string]string{"9/root/log": endless}), 9, "/log", fromTheBeginning); lines != "" || now.Offset != maxForeignBytes || err != nil {
 		t.Errorf("a line without end: %d bytes, %+v, %v", len(lines), now, err)
 	}
 }
@@ -203,12 +205,12 @@ func TestWorkingDirectoryIsThatUnderTheProcesssRoot(t *testing.T) {
 		{"/", "/workspace", "/workspace"}, {"/", "/", "/"}, {"/srv/chroot", "/srv/chroot/work", "/work"}, {"/srv/chroot", "/srv/chroot", "/"},
 		{"/srv/chroot", "/srv/chroot2/work", "/srv/chroot2/work"},
 	} {
-		fsys := fstest.MapFS{"9/root": link(test.root), "9/cwd": link(test.cwd)}
+		fsys := onDisk(t, fstest.MapFS{"9/root": link(test.root), "9/cwd": link(test.cwd)})
 		if got, err := ForeignWorkingDirectory(fsys, 9); got != test.want || err != nil {
 			t.Errorf("%+v: %q, %v", test, got, err)
 		}
 	}
-	if _, err := ForeignWorkingDirectory(fstest.MapFS{}, 9); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ForeignWorkingDirectory(files(t, nil), 9); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("gone: %v", err)
 	}
 }
@@ -216,12 +218,12 @@ func TestWorkingDirectoryIsThatUnderTheProcesssRoot(t *testing.T) {
 func TestOfAnEnvironmentOnlyTheListedVariablesAreKept(t *testing.T) {
 	text := "API_KEY=hunter2\x00CUFILE_ENV_PATH_JSON=/etc/my.json\x00HF_TOKEN=hunter2\x00DYN_KVBM_CPU_CACHE_GB=20\x00" +
 		"CUFILE_ENV_PATH_JSON_TOKEN=hunter2\x00CUFILE_ENV_PATH_JSON=/second\x00CUFILE_LOGFILE_PATH\x00=hunter2\x00DYN_KVBM_DISK_CACHE_DIR=/cut"
-	got, err := ReadEnviron(files(map[string]string{"9/environ": text}), 9)
+	got, err := ReadEnviron(files(t, map[string]string{"9/environ": text}), 9)
 	want := map[string]string{"CUFILE_ENV_PATH_JSON": "/etc/my.json", "DYN_KVBM_CPU_CACHE_GB": "20"}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if own, err := ReadEnviron(Dir("/proc"), uint32(os.Getpid())); err != nil || len(own) > len(EnvironVariables()) {
+	if own, err := ReadEnviron(Dir{Path: "/proc"}, uint32(os.Getpid())); err != nil || len(own) > len(EnvironVariables()) {
 		t.Errorf("%v, %v", own, err)
 	}
 }
@@ -273,21 +275,21 @@ func TestALibraryIsFoundAmongTheMappings(t *testing.T) {
 		strings.ReplaceAll(sampleMaps, "1.15.1", "0 (deleted)"):                                        true, "": false,
 		"7f2b1c000000-7f2b1c2f0000 rw-p 00000000 00:00 0 [anon:libcufile.so]\n": false,
 	} {
-		if got, err := MappedLibraries(files(map[string]string{"9/maps": text}), 9, "libcufile.so"); got["libcufile.so"] != want || err != nil {
+		if got, err := MappedLibraries(files(t, map[string]string{"9/maps": text}), 9, "libcufile.so"); got["libcufile.so"] != want || err != nil {
 			t.Errorf("%v, %v, want %v in %q", got, err, want, text)
 		}
 	}
-	if got, err := MappedLibraries(files(map[string]string{"9/maps": sampleMaps}), 9, "libcufile.so", "python3", "libc.so"); err != nil || !maps.Equal(got, map[string]bool{"libcufile.so": true, "python3": true}) {
+	if got, err := MappedLibraries(files(t, map[string]string{"9/maps": sampleMaps}), 9, "libcufile.so", "python3", "libc.so"); err != nil || !maps.Equal(got, map[string]bool{"libcufile.so": true, "python3": true}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := MappedLibraries(fstest.MapFS{}, 9, "libcufile.so"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := MappedLibraries(files(t, nil), 9, "libcufile.so"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("gone: %v", err)
 	}
 }
 
 func TestOfVeryManyMappingsOneThatIsNotFoundMayBeThere(t *testing.T) {
 	text := strings.Repeat("7f2b1d000000-7f2b1d2f0000 rw-p 00000000 00:00 0 \n", maxMapsBytes/40)
-	proc := files(map[string]string{"9/maps": text, "8/maps": sampleMaps + text})
+	proc := files(t, map[string]string{"9/maps": text, "8/maps": sampleMaps + text})
 	if got, err := MappedLibraries(proc, 9, "libcufile.so"); !errors.Is(err, ErrTooLong) || got["libcufile.so"] {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -302,36 +304,34 @@ func TestThisProgramIsAmongItsOwnMappings(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Base(executable)
-	if got, err := MappedLibraries(Dir("/proc"), uint32(os.Getpid()), name, "libcufile.so"); !got[name] || got["libcufile.so"] || err != nil {
+	if got, err := MappedLibraries(Dir{Path: "/proc"}, uint32(os.Getpid()), name, "libcufile.so"); !got[name] || got["libcufile.so"] || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestALongFileIsReadPieceByPieceUpToItsBound(t *testing.T) {
 	line := strings.Repeat("x", 4000) + "\n"
-	root := Dir(written(t, map[string]string{"maps": strings.Repeat(line, 100)}))
-	for _, fsys := range []fs.FS{root, files(map[string]string{"maps": strings.Repeat(line, 100)})} {
-		lines := 0
-		count := func(got string) bool {
-			if got+"\n" != line {
-				t.Fatalf("line of %d", len(got))
-			}
-			lines++
-			return true
+	dir := files(t, map[string]string{"maps": strings.Repeat(line, 100)})
+	lines := 0
+	count := func(got string) bool {
+		if got+"\n" != line {
+			t.Fatalf("line of %d", len(got))
 		}
-		if whole, err := scanLines(fsys, "maps", 1<<20, count); !whole || err != nil || lines != 100 {
-			t.Errorf("%d lines, whole %v, %v", lines, whole, err)
-		}
-		lines = 0
-		if whole, err := scanLines(fsys, "maps", 200000, count); whole || err != nil || lines < 45 || lines > 70 {
-			t.Errorf("%d lines, whole %v, %v", lines, whole, err)
-		}
-		if whole, err := scanLines(fsys, "maps", 1<<20, func(string) bool { return false }); !whole || err != nil {
-			t.Errorf("enough: whole %v, %v", whole, err)
-		}
-		if _, err := scanLines(fsys, "../maps", 1, count); err == nil {
-			t.Error("a name that leads out is read")
-		}
+		lines++
+		return true
+	}
+	if whole, err := dir.scanLines("maps", 1<<20, count); !whole || err != nil || lines != 100 {
+		t.Errorf("%d lines, whole %v, %v", lines, whole, err)
+	}
+	lines = 0
+	if whole, err := dir.scanLines("maps", 200000, count); whole || err != nil || lines < 45 || lines > 70 {
+		t.Errorf("%d lines, whole %v, %v", lines, whole, err)
+	}
+	if whole, err := dir.scanLines("maps", 1<<20, func(string) bool { return false }); !whole || err != nil {
+		t.Errorf("enough: whole %v, %v", whole, err)
+	}
+	if _, err := dir.scanLines("../maps", 1, count); err == nil {
+		t.Error("a name that leads out is read")
 	}
 }
 

@@ -152,7 +152,7 @@ func FuzzARC(f *testing.F) {
 func FuzzCelsius(f *testing.F) {
 	addSeeds(f, "41850\n", "-273150\n", "65261850\n", "")
 	f.Fuzz(func(t *testing.T, text string, _ uint16) {
-		value, err := readCelsius(files(map[string]string{"temp1_input": text}), "temp1_input")
+		value, err := readCelsius(files(t, map[string]string{"temp1_input": text}), "temp1_input")
 		if err == nil && value != nil && !(*value > -273.15 && *value <= 1000) {
 			t.Errorf("%q gives %v degrees", text, *value)
 		}

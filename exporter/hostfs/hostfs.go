@@ -1,6 +1,5 @@
 // Package hostfs parses the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
-// under a root that the caller passes as an fs.FS. That root is Dir in production and a recording, a simulation or a
-// test elsewhere.
+// below the paths at which they are mounted, or at which a recording or a simulation has put its files.
 //
 // Values are in base units: bytes, seconds, degrees Celsius. A value that a file lacks is missing from the result,
 // never zero. A line that is truncated or malformed is an error that names file and line; the rows before it are not
@@ -15,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -28,25 +26,17 @@ var errMalformed = errors.New("malformed")
 const sectorBytes = 512
 
 // parseFile reads the whole file and parses it. Errors name the file.
-func parseFile[T any](fsys fs.FS, name string, parse func(string) (T, error)) (T, error) {
+func parseFile[T any](dir Dir, name string, parse func(string) (T, error)) (T, error) {
 	var none T
-	content, err := fs.ReadFile(fsys, name)
+	content, err := dir.ReadFile(name)
 	if err != nil {
 		return none, err
 	}
 	parsed, err := parse(string(content))
 	if err != nil {
-		return none, fmt.Errorf("%s: %w", displayPath(fsys, name), err)
+		return none, fmt.Errorf("%s: %w", dir.shown(name), err)
 	}
 	return parsed, nil
-}
-
-// displayPath returns the name of a file for messages: the whole path if the root has one.
-func displayPath(fsys fs.FS, name string) string {
-	if root, ok := fsys.(dir); ok {
-		return root.join(name)
-	}
-	return name
 }
 
 // parseLines calls parse with each line, without its end, until one fails. The kernel ends every line of a table; a
@@ -99,8 +89,8 @@ func parseUint(text string) (uint64, error) { return strconv.ParseUint(text, 10,
 
 // readText reads an attribute of one line of text, such as a model name, without the blanks that some devices pad it
 // with.
-func readText(fsys fs.FS, name string) (string, error) {
-	content, err := fs.ReadFile(fsys, name)
+func readText(dir Dir, name string) (string, error) {
+	content, err := dir.ReadFile(name)
 	if err != nil {
 		return "", err
 	}
@@ -108,8 +98,8 @@ func readText(fsys fs.FS, name string) (string, error) {
 }
 
 // readUint reads an attribute of one number.
-func readUint(fsys fs.FS, name string) (uint64, error) {
-	return parseFile(fsys, name, func(text string) (uint64, error) {
+func readUint(dir Dir, name string) (uint64, error) {
+	return parseFile(dir, name, func(text string) (uint64, error) {
 		value, err := parseUint(strings.TrimSpace(text))
 		if err != nil {
 			return 0, fmt.Errorf("%w: %s", errMalformed, excerpt(text))

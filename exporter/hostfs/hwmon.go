@@ -53,8 +53,8 @@ const hwmonClass = "class/hwmon"
 //	class/hwmon/hwmon4/name          spbm
 //	class/hwmon/hwmon4/power1_label  sys_total
 //	class/hwmon/hwmon4/power1_input  25300000
-func ReadHwmonChips(sys fs.FS) ([]HwmonChip, error) {
-	entries, err := fs.ReadDir(sys, hwmonClass)
+func ReadHwmonChips(sys Dir) ([]HwmonChip, error) {
+	entries, err := sys.ReadDir(hwmonClass)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func ReadHwmonChips(sys fs.FS) ([]HwmonChip, error) {
 			errs = append(errs, unlessNothingTold(err))
 			continue
 		}
-		if target, err := fs.ReadLink(sys, hwmonClass+"/"+chip.entry+"/device"); err == nil {
+		if target, err := sys.ReadLink(hwmonClass + "/" + chip.entry + "/device"); err == nil {
 			chip.Device = path.Base(target)
 		}
 		if chip.Name != "nvme" && !strings.HasPrefix(chip.Device, thermalZoneName) {
@@ -104,9 +104,9 @@ func HwmonNames(chips []HwmonChip) []string {
 // while. The few chips that have both are read from input, as other tools do.
 var hwmonInput = regexp.MustCompile(`^((temp|power|energy)[0-9]+)_(input|average|cap)$`)
 
-func (c *HwmonChip) read(sys fs.FS) error {
+func (c *HwmonChip) read(sys Dir) error {
 	directory := hwmonClass + "/" + c.entry
-	entries, err := fs.ReadDir(sys, directory)
+	entries, err := sys.ReadDir(directory)
 	if err != nil {
 		return unlessNothingTold(err)
 	}
@@ -131,7 +131,7 @@ func (c *HwmonChip) read(sys fs.FS) error {
 }
 
 // readSensor reads one value of a channel such as power1.
-func (c *HwmonChip) readSensor(sys fs.FS, directory, channel, kind string, files map[string]bool) error {
+func (c *HwmonChip) readSensor(sys Dir, directory, channel, kind string, files map[string]bool) error {
 	to := map[string]*[]HwmonReading{
 		"temp_input": &c.Temperatures, "power_input": &c.Powers, "power_average": &c.Powers,
 		"power_cap": &c.PowerLimits, "energy_input": &c.Energies,
@@ -169,7 +169,7 @@ func tellApart(readings []HwmonReading) {
 }
 
 // readHwmonValue reads a value in base units; nil is absent. A limit of 0 is not set.
-func readHwmonValue(sys fs.FS, name, kind string) (*float64, error) {
+func readHwmonValue(sys Dir, name, kind string) (*float64, error) {
 	if kind == "temp_input" {
 		return readCelsius(sys, name)
 	}
@@ -192,7 +192,7 @@ func parseMicro(text string) (float64, error) {
 }
 
 // readSPBM reads the attributes of the driver from the chip, or from its ACPI device, where other tools look for them.
-func readSPBM(sys fs.FS, chip string) (*SPBMStatus, error) {
+func readSPBM(sys Dir, chip string) (*SPBMStatus, error) {
 	first := func(attribute string) (*uint64, error) {
 		value, err := readUint(sys, chip+"/"+attribute)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 // hwmonFiles are the chips of a DGX Spark with the out-of-tree power driver: the thermal zones a second
 // time, the drive, two functions of a network card, the power manager.
 func hwmonFiles() fstest.MapFS {
-	fsys := files(map[string]string{
+	fsys := tree(map[string]string{
 		"class/hwmon/hwmon0/name":               "acpitz\n",
 		"class/hwmon/hwmon0/temp1_input":        "41200\n",
 		"class/hwmon/hwmon1/name":               "nvme\n",
@@ -50,7 +50,7 @@ func hwmonFiles() fstest.MapFS {
 		"hwmon0": "../../thermal_zone0", "hwmon1": "../../nvme0",
 		"hwmon2": "../../../0000:01:00.0", "hwmon3": "../../../0000:01:00.1", "hwmon4": "../../../NVDA8800:00",
 	} {
-		fsys["class/hwmon/"+chip+"/device"] = &fstest.MapFile{Data: []byte(device), Mode: fs.ModeSymlink | 0o777}
+		fsys["class/hwmon/"+chip+"/device"] = link(device)
 	}
 	return fsys
 }
@@ -64,7 +64,7 @@ func sensors(readings []HwmonReading) map[string]float64 {
 }
 
 func TestHwmonChipsOfASpark(t *testing.T) {
-	chips := must(t, ReadHwmonChips, hwmonFiles())
+	chips := must(t, ReadHwmonChips, onDisk(t, hwmonFiles()))
 	if names := HwmonNames(chips); !slices.Equal(names, []string{"mlx5-0000:01:00.0", "mlx5-0000:01:00.1", "spbm"}) {
 		t.Fatalf("chips %v", names)
 	}
@@ -86,7 +86,7 @@ func TestHwmonChipsOfASpark(t *testing.T) {
 }
 
 func TestStatusOfThePowerManagerMayBelongToItsDevice(t *testing.T) {
-	fsys := files(map[string]string{"class/hwmon/hwmon4/name": "spbm\n", "class/hwmon/hwmon4/device/prochot": "1\n"})
+	fsys := files(t, map[string]string{"class/hwmon/hwmon4/name": "spbm\n", "class/hwmon/hwmon4/device/prochot": "1\n"})
 	chips := must(t, ReadHwmonChips, fsys)
 	if status := chips[0].SPBM; status == nil || *status.ProcHot != 1 || status.PowerLimitLevel != nil {
 		t.Errorf("%+v", status)
@@ -99,7 +99,7 @@ func TestAHwmonSensorCostsOnlyItself(t *testing.T) {
 		err   error
 		fault bool
 	}{{unix.EAGAIN, false}, {unix.ENODATA, false}, {unix.EOPNOTSUPP, false}, {fs.ErrNotExist, false}, {unix.EIO, true}} {
-		chips, err := ReadHwmonChips(breaking{hwmonFiles(), map[string]error{power: test.err}})
+		chips, err := ReadHwmonChips(failingAt(onDisk(t, hwmonFiles()), map[string]error{power: test.err}))
 		if (err != nil) != test.fault || test.fault && !strings.Contains(err.Error(), power) {
 			t.Errorf("%v gives %v", test.err, err)
 		}
@@ -110,14 +110,14 @@ func TestAHwmonSensorCostsOnlyItself(t *testing.T) {
 	for _, text := range []string{"", "-5\n", "1e6\n", "9223372036854775808\n"} {
 		fsys := hwmonFiles()
 		fsys[power] = &fstest.MapFile{Data: []byte(text)}
-		if chips, err := ReadHwmonChips(fsys); err == nil || len(chips[2].Powers) != 2 {
+		if chips, err := ReadHwmonChips(onDisk(t, fsys)); err == nil || len(chips[2].Powers) != 2 {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
 func TestSensorsAreNamedSoThatNoTwoOfAChipAreTheSame(t *testing.T) {
-	chips := must(t, ReadHwmonChips, files(map[string]string{
+	chips := must(t, ReadHwmonChips, files(t, map[string]string{
 		"class/hwmon/hwmon0/name":           "board\n",
 		"class/hwmon/hwmon0/temp1_input":    "1000\n",
 		"class/hwmon/hwmon0/temp2_input":    "2000\n",
@@ -149,10 +149,10 @@ func TestChipsOfOneNameAndDeviceAreToldApart(t *testing.T) {
 }
 
 func TestAMachineWithoutSensorsGivesNotExist(t *testing.T) {
-	if _, err := ReadHwmonChips(fstest.MapFS{}); err == nil || unlessNothingTold(err) != nil {
+	if _, err := ReadHwmonChips(files(t, nil)); err == nil || unlessNothingTold(err) != nil {
 		t.Errorf("hwmon: %v", err)
 	}
-	if _, err := ReadThermalZones(fstest.MapFS{}); err == nil || unlessNothingTold(err) != nil {
+	if _, err := ReadThermalZones(files(t, nil)); err == nil || unlessNothingTold(err) != nil {
 		t.Errorf("thermal: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path"
 	"strconv"
@@ -52,15 +51,15 @@ const infinibandClass = "class/infiniband"
 //	class/infiniband/mlx5_0/ports/1/state                   4: ACTIVE
 //	class/infiniband/mlx5_0/ports/1/rate                    200 Gb/sec (4X HDR)
 //	class/infiniband/mlx5_0/ports/1/counters/port_rcv_data  52428800
-func ReadInfiniBandPorts(sys fs.FS) ([]InfiniBandPort, error) {
-	devices, err := fs.ReadDir(sys, infinibandClass)
+func ReadInfiniBandPorts(sys Dir) ([]InfiniBandPort, error) {
+	devices, err := sys.ReadDir(infinibandClass)
 	if err != nil {
 		return nil, err
 	}
 	var ports []InfiniBandPort
 	var errs []error
 	for _, device := range devices {
-		entries, err := fs.ReadDir(sys, infinibandClass+"/"+device.Name()+"/ports")
+		entries, err := sys.ReadDir(infinibandClass + "/" + device.Name() + "/ports")
 		if err != nil {
 			errs = append(errs, unlessNothingTold(err))
 			continue
@@ -76,15 +75,15 @@ func ReadInfiniBandPorts(sys fs.FS) ([]InfiniBandPort, error) {
 }
 
 // interfaceOf finds the network interface of the RDMA device's PCI function.
-func interfaceOf(sys fs.FS, device string) string {
-	entries, err := fs.ReadDir(sys, infinibandClass+"/"+device+"/device/net")
+func interfaceOf(sys Dir, device string) string {
+	entries, err := sys.ReadDir(infinibandClass + "/" + device + "/device/net")
 	if err != nil || len(entries) != 1 {
 		return ""
 	}
 	return entries[0].Name()
 }
 
-func readInfiniBandPort(sys fs.FS, device, number string) (InfiniBandPort, error) {
+func readInfiniBandPort(sys Dir, device, number string) (InfiniBandPort, error) {
 	directory := infinibandClass + "/" + device + "/ports/" + number + "/"
 	port := InfiniBandPort{Device: device, Port: number}
 	var stateErr, rateErr, receivedErr, transmittedErr error

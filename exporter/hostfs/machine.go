@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"strings"
 )
 
@@ -18,7 +17,7 @@ type Machine struct {
 //	/sys/class/dmi/id/product_name  NVIDIA_DGX_Spark
 //	/proc/sys/kernel/osrelease      6.17.0-1014-nvidia
 //	/proc/sys/kernel/arch           aarch64
-func ReadMachine(proc, sys fs.FS) Machine {
+func ReadMachine(proc, sys Dir) Machine {
 	machine := Machine{
 		Product: told(sys, "class/dmi/id/product_name"),
 		Vendor:  told(sys, "class/dmi/id/sys_vendor"),
@@ -32,8 +31,8 @@ func ReadMachine(proc, sys fs.FS) Machine {
 }
 
 // told is the text of an attribute, "" if it is missing or the reader may not read it.
-func told(fsys fs.FS, name string) string {
-	text, err := readText(fsys, name)
+func told(dir Dir, name string) string {
+	text, err := readText(dir, name)
 	if err != nil {
 		return ""
 	}
@@ -44,7 +43,7 @@ func told(fsys fs.FS, name string) string {
 // driver's library too.
 //
 //	/sys/module/nvidia/version  580.142
-func HasNVIDIAModule(sys fs.FS) bool {
-	_, err := fs.Stat(sys, "module/nvidia")
+func HasNVIDIAModule(sys Dir) bool {
+	_, err := sys.Stat("module/nvidia")
 	return err == nil
 }

@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"fmt"
-	"io/fs"
 	"math"
 	"strings"
 )
@@ -14,7 +13,7 @@ type Meminfo map[string]uint64
 // ReadMeminfo reads /proc/meminfo. Without MemTotal it is an error: then it is another file.
 //
 //	MemAvailable:   118566368 kB
-func ReadMeminfo(proc fs.FS) (Meminfo, error) { return parseFile(proc, "meminfo", parseMeminfo) }
+func ReadMeminfo(proc Dir) (Meminfo, error) { return parseFile(proc, "meminfo", parseMeminfo) }
 
 func parseMeminfo(text string) (Meminfo, error) {
 	meminfo := make(Meminfo, strings.Count(text, "\n"))

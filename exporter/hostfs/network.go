@@ -3,7 +3,6 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -33,7 +32,7 @@ const netClass = "class/net"
 //
 //	class/net/enp1s0f0np0                      link to ../../devices/pci0000:00/.../net/enp1s0f0np0
 //	class/net/enp1s0f0np0/statistics/rx_bytes  104857600
-func ReadNetworkInterfaces(sys fs.FS) ([]NetworkInterface, error) {
+func ReadNetworkInterfaces(sys Dir) ([]NetworkInterface, error) {
 	names, err := listNetworkInterfaces(sys)
 	if err != nil {
 		return nil, err
@@ -48,20 +47,20 @@ func ReadNetworkInterfaces(sys fs.FS) ([]NetworkInterface, error) {
 
 // HasNetworkHardware reports whether an interface with hardware behind it is visible. In a network namespace of a
 // container there is none.
-func HasNetworkHardware(sys fs.FS) bool {
+func HasNetworkHardware(sys Dir) bool {
 	names, err := listNetworkInterfaces(sys)
 	return err == nil && len(names) > 0
 }
 
 // listNetworkInterfaces lists the interfaces that are not virtual; virtual ones are below devices/virtual.
-func listNetworkInterfaces(sys fs.FS) ([]string, error) {
-	entries, err := fs.ReadDir(sys, netClass)
+func listNetworkInterfaces(sys Dir) ([]string, error) {
+	entries, err := sys.ReadDir(netClass)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, entry := range entries {
-		target, err := fs.ReadLink(sys, netClass+"/"+entry.Name())
+		target, err := sys.ReadLink(netClass + "/" + entry.Name())
 		if err == nil && !strings.Contains(target, "/virtual/") {
 			names = append(names, entry.Name())
 		}
@@ -69,7 +68,7 @@ func listNetworkInterfaces(sys fs.FS) ([]string, error) {
 	return names, nil
 }
 
-func readNetworkInterface(sys fs.FS, name string) (NetworkInterface, error) {
+func readNetworkInterface(sys Dir, name string) (NetworkInterface, error) {
 	path := netClass + "/" + name
 	found := NetworkInterface{Device: name}
 	var missed *uint64

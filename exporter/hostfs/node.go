@@ -22,9 +22,9 @@ type Node struct {
 // gives fs.ErrNotExist. prometheus/procfs has no parser for these files.
 //
 //	devices/system/node/node1/meminfo  Node 1 MemTotal:       99090432 kB
-func ReadNodes(sys fs.FS) ([]Node, error) {
+func ReadNodes(sys Dir) ([]Node, error) {
 	const directory = "devices/system/node"
-	entries, err := fs.ReadDir(sys, directory)
+	entries, err := sys.ReadDir(directory)
 	if err != nil {
 		return nil, err
 	}

@@ -38,13 +38,13 @@ func TestNodesInOrderOfTheirNumbers(t *testing.T) {
 		{1, Meminfo{"MemTotal": 99090432 << 10, "MemFree": 91125056 << 10, "MemUsed": 7965376 << 10, "AnonPages": 131072 << 10}},
 		{10, Meminfo{"MemTotal": 0}},
 	}
-	if got := must(t, ReadNodes, sys); !reflect.DeepEqual(got, want) {
+	if got := must(t, ReadNodes, onDisk(t, sys)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }
 
 func TestAKernelWithoutNUMAHasNoNodes(t *testing.T) {
-	if _, err := ReadNodes(fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadNodes(files(t, nil)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -58,7 +58,7 @@ func TestAnotherNodesMemoryIsNotTakenForOnes(t *testing.T) {
 		"Node 1 MemTotal: 5 kB\nNode 1": "line 2",
 		"Node 1 MemTotal: -5 kB\n":      "line 1",
 	} {
-		if got, err := ReadNodes(nodeFiles(map[string]string{"node1": text})); err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "node1/meminfo") {
+		if got, err := ReadNodes(onDisk(t, nodeFiles(map[string]string{"node1": text}))); err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "node1/meminfo") {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
@@ -68,9 +68,9 @@ func TestAnotherNodesMemoryIsNotTakenForOnes(t *testing.T) {
 // in machines that are given memory while they run: a guest that was grown has more than its nodes say,
 // which is why whoever takes a node for a part of MemTotal compares first.
 func TestNodesOfThisMachineHaveNoMoreThanItsMemory(t *testing.T) {
-	nodes, err := ReadNodes(Dir("/sys"))
+	nodes, err := ReadNodes(Dir{Path: "/sys"})
 	if errors.Is(err, fs.ErrNotExist) {
-		nodes = []Node{{Meminfo: must(t, ReadMeminfo, Dir("/proc"))}} // a kernel without NUMA is one node
+		nodes = []Node{{Meminfo: must(t, ReadMeminfo, Dir{Path: "/proc"})}} // a kernel without NUMA is one node
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestNodesOfThisMachineHaveNoMoreThanItsMemory(t *testing.T) {
 	for _, node := range nodes {
 		sum += node.Meminfo["MemTotal"]
 	}
-	if total := must(t, ReadMeminfo, Dir("/proc"))["MemTotal"]; sum == 0 || sum > total {
+	if total := must(t, ReadMeminfo, Dir{Path: "/proc"})["MemTotal"]; sum == 0 || sum > total {
 		t.Errorf("the nodes have %d bytes, the machine %d", sum, total)
 	}
 }

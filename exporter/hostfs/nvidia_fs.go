@@ -38,9 +38,9 @@ type NvidiaFSGPU struct {
 
 // ReadNvidiaFS reads /proc/driver/nvidia-fs and the module's parameter. Without the module it returns fs.ErrNotExist.
 // The formats are those of gds-nvidia-fs (nvfs-stat.c, nvfs-proc.c), statistics version 2 to 4.
-func ReadNvidiaFS(proc, sys fs.FS) (NvidiaFS, error) {
+func ReadNvidiaFS(proc, sys Dir) (NvidiaFS, error) {
 	const at = "driver/nvidia-fs/"
-	if _, err := fs.Stat(proc, "driver/nvidia-fs"); err != nil {
+	if _, err := proc.Stat("driver/nvidia-fs"); err != nil {
 		return NvidiaFS{}, err
 	}
 	stats, statsErr := parseFile(proc, at+"stats", parseNvidiaFSStats)
@@ -220,14 +220,14 @@ func nvidiaFSNumbers(text string) (map[string]uint64, error) {
 // when a driver adds memory).
 //
 //	/sys/bus/pci/drivers/nvidia/0000:41:00.0/p2pmem/size
-func HasPeerMemory(sys fs.FS) (bool, error) {
+func HasPeerMemory(sys Dir) (bool, error) {
 	const drivers = "bus/pci/drivers/nvidia"
-	devices, err := fs.ReadDir(sys, drivers)
+	devices, err := sys.ReadDir(drivers)
 	if err != nil {
 		return false, unlessMissing(err)
 	}
 	for _, device := range devices {
-		if _, err := fs.Stat(sys, drivers+"/"+device.Name()+"/p2pmem"); err == nil {
+		if _, err := sys.Stat(drivers + "/" + device.Name() + "/p2pmem"); err == nil {
 			return true, nil
 		}
 	}

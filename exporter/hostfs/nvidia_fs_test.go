@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // nvidiaFSText is the recorded statistics of a version.
@@ -49,7 +48,7 @@ func TestNvidiaFSOfThreeVersions(t *testing.T) {
 		},
 	}
 	for version, want := range tests {
-		got, err := ReadNvidiaFS(files(map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, version)}), fstest.MapFS{})
+		got, err := ReadNvidiaFS(files(t, map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, version)}), files(t, nil))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", version, err, got, want)
 		}
@@ -57,20 +56,20 @@ func TestNvidiaFSOfThreeVersions(t *testing.T) {
 }
 
 func TestNvidiaFSWithoutStatisticsTellsItsVersionAndModules(t *testing.T) {
-	proc := files(map[string]string{"driver/nvidia-fs/version": "version: 2.28\n", "driver/nvidia-fs/modules": "nvme: 1.0\nnvme_rdma: 1.0\n"})
-	got, err := ReadNvidiaFS(proc, files(map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "0\n"}))
+	proc := files(t, map[string]string{"driver/nvidia-fs/version": "version: 2.28\n", "driver/nvidia-fs/modules": "nvme: 1.0\nnvme_rdma: 1.0\n"})
+	got, err := ReadNvidiaFS(proc, files(t, map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "0\n"}))
 	if err != nil || got.Version != "2.28" || got.ShadowBufferBytes != nil || got.Operations != nil || *got.RWStats ||
 		!maps.Equal(got.Modules, map[string]string{"nvme": "1.0", "nvme_rdma": "1.0"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := ReadNvidiaFS(fstest.MapFS{}, fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadNvidiaFS(files(t, nil), files(t, nil)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without the module: %v", err)
 	}
 }
 
 func TestTheParameterCountsMoreThanTheStatistics(t *testing.T) {
-	proc := files(map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, "2.25.7")})
-	got, err := ReadNvidiaFS(proc, files(map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "1\n"}))
+	proc := files(t, map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, "2.25.7")})
+	got, err := ReadNvidiaFS(proc, files(t, map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "1\n"}))
 	if err != nil || !*got.RWStats {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -82,12 +81,12 @@ func TestNvidiaFSThatIsNotUnderstood(t *testing.T) {
 		"version": "2.28\n",
 		"modules": "nvme 1.0\n",
 	} {
-		if got, err := ReadNvidiaFS(files(map[string]string{"driver/nvidia-fs/" + name: text}), fstest.MapFS{}); !errors.Is(err, errMalformed) {
+		if got, err := ReadNvidiaFS(files(t, map[string]string{"driver/nvidia-fs/" + name: text}), files(t, nil)); !errors.Is(err, errMalformed) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	proc := files(map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, "2.25.7")})
-	if got, err := ReadNvidiaFS(proc, files(map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "on\n"})); !errors.Is(err, errMalformed) || got.Version != "2.25.7" {
+	proc := files(t, map[string]string{"driver/nvidia-fs/stats": nvidiaFSText(t, "2.25.7")})
+	if got, err := ReadNvidiaFS(proc, files(t, map[string]string{"module/nvidia_fs/parameters/rw_stats_enabled": "on\n"})); !errors.Is(err, errMalformed) || got.Version != "2.25.7" {
 		t.Errorf("parameter: %+v, %v", got, err)
 	}
 	for _, text := range []string{"", "Reads : n=1 err=0\n", "NVFS statistics(ver: 4.0)\nGPU 0000:41:00.0  uuid:0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9 : \n",
@@ -109,17 +108,17 @@ func TestLinesOfOtherVersionsArePassedOver(t *testing.T) {
 }
 
 func TestPeerMemoryIsThatOfAGPU(t *testing.T) {
-	with := files(map[string]string{"bus/pci/drivers/nvidia/0000:41:00.0/p2pmem/size": "1\n"})
-	without := files(map[string]string{"bus/pci/drivers/nvidia/0000:41:00.0/vendor": "0x10de\n", "bus/pci/drivers/nvme/0000:42:00.0/p2pmem/size": "1\n"})
+	with := files(t, map[string]string{"bus/pci/drivers/nvidia/0000:41:00.0/p2pmem/size": "1\n"})
+	without := files(t, map[string]string{"bus/pci/drivers/nvidia/0000:41:00.0/vendor": "0x10de\n", "bus/pci/drivers/nvme/0000:42:00.0/p2pmem/size": "1\n"})
 	for name, test := range map[string]struct {
-		sys  fs.FS
+		sys  Dir
 		want bool
-	}{"with": {with, true}, "a drive's only": {without, false}, "no GPU": {fstest.MapFS{}, false}} {
+	}{"with": {with, true}, "a drive's only": {without, false}, "no GPU": {files(t, nil), false}} {
 		if got, err := HasPeerMemory(test.sys); got != test.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if _, err := HasPeerMemory(failing{fs.ErrPermission}); err == nil {
+	if _, err := HasPeerMemory(failing(fs.ErrPermission)); err == nil {
 		t.Error("refused, and known all the same")
 	}
 }

@@ -34,8 +34,8 @@ var (
 //
 //	class/nvme/nvme0/model         SAMSUNG MZALC4T0HBL1-00B07
 //	class/nvme/nvme0/firmware_rev  NXHB202Q
-func ReadNVMeControllers(sys fs.FS) ([]NVMeController, error) {
-	entries, err := fs.ReadDir(sys, "class/nvme")
+func ReadNVMeControllers(sys Dir) ([]NVMeController, error) {
+	entries, err := sys.ReadDir("class/nvme")
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,11 @@ func ReadNVMeControllers(sys fs.FS) ([]NVMeController, error) {
 	return controllers, errors.Join(errs...)
 }
 
-func readNVMeController(sys fs.FS, name string) (NVMeController, error) {
+func readNVMeController(sys Dir, name string) (NVMeController, error) {
 	path := "class/nvme/" + name
 	model, modelErr := readText(sys, path+"/model")
 	firmware, firmwareErr := readText(sys, path+"/firmware_rev")
-	entries, listErr := fs.ReadDir(sys, path)
+	entries, listErr := sys.ReadDir(path)
 	controller := NVMeController{Name: name, Model: model, Firmware: firmware}
 	for _, entry := range entries {
 		if device := namespaceOf(entry.Name()); device != "" {
@@ -92,12 +92,12 @@ type NVMeTemperature struct {
 //	class/nvme/nvme0/hwmon3/temp1_label  Composite
 //	class/nvme/nvme0/hwmon3/temp1_input  41850
 //	class/nvme/nvme0/hwmon3/temp1_crit   84850
-func ReadNVMeTemperatures(sys fs.FS, controller string) ([]NVMeTemperature, error) {
+func ReadNVMeTemperatures(sys Dir, controller string) ([]NVMeTemperature, error) {
 	chip, err := hwmonOf(sys, "class/nvme/"+controller)
 	if err != nil || chip == "" {
 		return nil, err
 	}
-	entries, err := fs.ReadDir(sys, chip)
+	entries, err := sys.ReadDir(chip)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,9 @@ func ReadNVMeTemperatures(sys fs.FS, controller string) ([]NVMeTemperature, erro
 
 // hwmonOf finds the hwmon chip of an NVMe controller: below the controller, or below its PCI
 // device on kernels before 5.9; "" if it has none.
-func hwmonOf(sys fs.FS, controller string) (string, error) {
+func hwmonOf(sys Dir, controller string) (string, error) {
 	for _, parent := range []string{controller, controller + "/device/hwmon"} {
-		entries, err := fs.ReadDir(sys, parent)
+		entries, err := sys.ReadDir(parent)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -135,7 +135,7 @@ func hwmonOf(sys fs.FS, controller string) (string, error) {
 	return "", nil
 }
 
-func readNVMeTemperature(sys fs.FS, sensor string) (NVMeTemperature, error) {
+func readNVMeTemperature(sys Dir, sensor string) (NVMeTemperature, error) {
 	label, err := readText(sys, sensor+"_label")
 	if errors.Is(err, fs.ErrNotExist) {
 		label = sensor[strings.LastIndex(sensor, "/")+1:]
@@ -157,7 +157,7 @@ func readNVMeTemperature(sys fs.FS, sensor string) (NVMeTemperature, error) {
 	}, errors.Join(warningErr, criticalErr)
 }
 
-func readLimit(sys fs.FS, name string) (*float64, error) {
+func readLimit(sys Dir, name string) (*float64, error) {
 	limit, err := readCelsius(sys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -167,7 +167,7 @@ func readLimit(sys fs.FS, name string) (*float64, error) {
 
 // readCelsius reads millidegrees. It returns nil for a value that is no temperature of a drive: a limit that was never
 // set reads as 65261850 (0xFFFF kelvin), a limit that was set to 0 as -273150.
-func readCelsius(sys fs.FS, name string) (*float64, error) {
+func readCelsius(sys Dir, name string) (*float64, error) {
 	return parseFile(sys, name, func(text string) (*float64, error) {
 		millidegrees, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		if err != nil {

@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"maps"
 	"reflect"
 	"strings"
@@ -40,7 +39,7 @@ func TestNVMeTemperaturesAndTheirLimits(t *testing.T) {
 		{"sensor_1", -1.85, nil, nil}, // its limit of 0xFFFF kelvin was never set
 		{"temp3", 39, nil, nil},
 	}
-	got, err := ReadNVMeTemperatures(files(nvmeFiles()), "nvme0")
+	got, err := ReadNVMeTemperatures(files(t, nvmeFiles()), "nvme0")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -49,10 +48,10 @@ func TestNVMeTemperaturesAndTheirLimits(t *testing.T) {
 	for name, text := range nvmeFiles() {
 		before[strings.Replace(name, "/hwmon3/", "/device/hwmon/hwmon3/", 1)] = text
 	}
-	if got, err := ReadNVMeTemperatures(files(before), "nvme0"); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := ReadNVMeTemperatures(files(t, before), "nvme0"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("below the PCI device: %+v, %v", got, err)
 	}
-	if got, err := ReadNVMeTemperatures(fstest.MapFS{}, "nvme0"); got != nil || err != nil {
+	if got, err := ReadNVMeTemperatures(files(t, nil), "nvme0"); got != nil || err != nil {
 		t.Errorf("without a chip: %+v, %v", got, err)
 	}
 }
@@ -61,7 +60,7 @@ func TestASensorThatFailsCostsOnlyItself(t *testing.T) {
 	for _, reading := range []string{"\n", "warm\n", "99999999999\n", "65261850\n"} {
 		broken := nvmeFiles()
 		broken["class/nvme/nvme0/hwmon3/temp2_input"] = reading
-		got, err := ReadNVMeTemperatures(files(broken), "nvme0")
+		got, err := ReadNVMeTemperatures(files(t, broken), "nvme0")
 		if err == nil || !strings.Contains(err.Error(), "temp2_input") || len(got) != 2 || got[0].Sensor != "composite" {
 			t.Errorf("%q: %+v, %v", reading, got, err)
 		}
@@ -80,7 +79,7 @@ func TestNVMeControllersWithTheirDevices(t *testing.T) {
 		"class/nvme/nvme11/nvme11n1/size":   "1\n",
 		"class/nvme/odd":                    "not a controller\n",
 	})
-	got, err := ReadNVMeControllers(files(contents))
+	got, err := ReadNVMeControllers(files(t, contents))
 	want := []NVMeController{
 		{"nvme0", "SAMSUNG MZALC4T0HBL1-00B07", "NXHB202Q", []string{"nvme0n1"}},
 		{"nvme10", "Dual Port", "1", []string{"nvme2n1", "nvme2n2"}},
@@ -95,16 +94,17 @@ func TestNVMeControllersWithTheirDevices(t *testing.T) {
 }
 
 func TestControllersAreFoundThroughLinks(t *testing.T) {
-	fsys := fstest.MapFS{"class/nvme/nvme0": {Data: []byte("../../devices/pci0004:00/0004:01:00.0/nvme/nvme0"), Mode: fs.ModeSymlink | 0o777}}
+	fsys := fstest.MapFS{"class/nvme/nvme0": link("../../devices/pci0004:00/0004:01:00.0/nvme/nvme0")}
 	for name, text := range nvmeFiles() {
 		real := strings.Replace(name, "class/nvme/", "devices/pci0004:00/0004:01:00.0/nvme/", 1)
 		fsys[real] = &fstest.MapFile{Data: []byte(text)}
 	}
-	controllers, err := ReadNVMeControllers(fsys)
+	sys := onDisk(t, fsys)
+	controllers, err := ReadNVMeControllers(sys)
 	if err != nil || len(controllers) != 1 || len(controllers[0].Devices) != 1 {
 		t.Errorf("%+v, %v", controllers, err)
 	}
-	if sensors, err := ReadNVMeTemperatures(fsys, "nvme0"); err != nil || len(sensors) != 3 {
+	if sensors, err := ReadNVMeTemperatures(sys, "nvme0"); err != nil || len(sensors) != 3 {
 		t.Errorf("%+v, %v", sensors, err)
 	}
 }
@@ -121,7 +121,7 @@ func TestOnlyNamespacesAreNVMeNamespaces(t *testing.T) {
 }
 
 func TestCapacityIsInSectorsOf512Bytes(t *testing.T) {
-	sys := files(map[string]string{"class/block/nvme0n1/size": "8001573552\n", "class/block/bad/size": "18446744073709551615\n"})
+	sys := files(t, map[string]string{"class/block/nvme0n1/size": "8001573552\n", "class/block/bad/size": "18446744073709551615\n"})
 	if got, err := ReadBlockDeviceBytes(sys, "nvme0n1"); got != 4096805658624 || err != nil {
 		t.Errorf("%d, %v", got, err)
 	}

@@ -3,8 +3,8 @@ package hostfs
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -46,9 +46,9 @@ type OpenFile struct {
 // or operate a device. A descriptor that is closed meanwhile is left out. If a process has more than the limit, the
 // first are returned, with ErrTooLong. Without the right to inspect another user's process the error is
 // fs.ErrPermission.
-func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
+func OpenFiles(proc Dir, pid uint32) ([]OpenFile, error) {
 	directory := processFile(pid, "fd")
-	names, more, err := listNames(proc, directory, maxOpenFiles)
+	names, more, err := proc.Names(directory, maxOpenFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,9 @@ func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
 			files = append(files, file)
 		}
 	}
+	slices.SortFunc(files, func(a, b OpenFile) int { return a.FD - b.FD })
 	if more {
-		return files, fmt.Errorf("%s: %w: %d descriptors", displayPath(proc, directory), ErrTooLong, maxOpenFiles)
+		return files, fmt.Errorf("%s: %w: %d descriptors", proc.shown(directory), ErrTooLong, maxOpenFiles)
 	}
 	return files, nil
 }
@@ -73,12 +74,12 @@ func OpenFiles(proc fs.FS, pid uint32) ([]OpenFile, error) {
 // this too, but the names that this package looks for do not.
 const deletedRemark = " (deleted)"
 
-func readOpenFile(proc fs.FS, pid uint32, name string) (OpenFile, error) {
+func readOpenFile(proc Dir, pid uint32, name string) (OpenFile, error) {
 	fd, err := strconv.Atoi(name)
 	if err != nil {
 		return OpenFile{}, fmt.Errorf("%w descriptor: %s", errMalformed, excerpt(name))
 	}
-	link, err := fs.ReadLink(proc, processFile(pid, "fd/"+name))
+	link, err := ReadProcessLink(proc, pid, "fd/"+name)
 	if err != nil {
 		return OpenFile{}, err
 	}
@@ -87,7 +88,7 @@ func readOpenFile(proc fs.FS, pid uint32, name string) (OpenFile, error) {
 	if !strings.HasPrefix(file.Target, "/") {
 		return file, nil
 	}
-	info, err := fs.Stat(proc, processFile(pid, "fd/"+name))
+	info, err := proc.Stat(processFile(pid, "fd/"+name))
 	if err != nil || !info.Mode().IsRegular() {
 		return file, nil
 	}
@@ -155,26 +156,4 @@ func (i fdInfo) direct() bool {
 		return i.flags&either == either
 	}
 	return i.flags&either != 0
-}
-
-// listNames lists up to limit names of a directory; more reports that there are others. fs.ReadDir would read and sort
-// all of them first.
-func listNames(fsys fs.FS, name string, limit int) (names []string, more bool, err error) {
-	opened, err := fsys.Open(name)
-	if err != nil {
-		return nil, false, err
-	}
-	defer opened.Close()
-	directory, ok := opened.(fs.ReadDirFile)
-	if !ok {
-		return nil, false, &fs.PathError{Op: "readdir", Path: name, Err: unix.ENOTDIR}
-	}
-	entries, err := directory.ReadDir(limit + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, err
-	}
-	for _, entry := range entries[:min(len(entries), limit)] {
-		names = append(names, entry.Name())
-	}
-	return names, len(entries) > limit, nil
 }

@@ -14,21 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func link(target string) *fstest.MapFile {
-	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
-}
-
 func TestDescriptorsAreListedByWhatTheyLeadTo(t *testing.T) {
-	fsys := fstest.MapFS{"6330/fd/3": link("socket:[26411]"), "6330/fd/4": link("/dev/nvidia-fs0"), "6330/fd/5": link("/gone (deleted)")}
-	got, err := OpenFiles(fsys, 6330)
+	proc := onDisk(t, fstest.MapFS{"6330/fd/3": link("socket:[26411]"), "6330/fd/4": link("/dev/nvidia-fs0"), "6330/fd/5": link("/gone (deleted)")})
+	got, err := OpenFiles(proc, 6330)
 	want := []OpenFile{{FD: 3, Target: "socket:[26411]"}, {FD: 4, Target: "/dev/nvidia-fs0"}, {FD: 5, Target: "/gone", Deleted: true}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := OpenFiles(fsys, 6331); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenFiles(proc, 6331); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("process that has ended: %v", err)
 	}
-	if _, err := OpenFiles(files(map[string]string{"1/fd": ""}), 1); err == nil {
+	if _, err := OpenFiles(files(t, map[string]string{"1/fd": ""}), 1); err == nil {
 		t.Error("a file passes for a table of descriptors")
 	}
 }
@@ -59,7 +55,7 @@ func TestAnUnlinkedFileIsFoundWithSizeAndFlags(t *testing.T) {
 // own are this process's descriptors of a path.
 func own(t *testing.T, path string) []OpenFile {
 	t.Helper()
-	all, err := OpenFiles(Dir("/proc"), uint32(os.Getpid()))
+	all, err := OpenFiles(Dir{Path: "/proc"}, uint32(os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,15 +112,15 @@ func TestDirectIsToldFromTheNumbersOfBothArchitectures(t *testing.T) {
 }
 
 func TestOfVeryManyDescriptorsTheFirstAreListed(t *testing.T) {
-	fsys := fstest.MapFS{}
+	descriptors := fstest.MapFS{}
 	for fd := range maxOpenFiles + 1 {
-		fsys[fmt.Sprintf("1/fd/%d", fd)] = link("socket:[1]")
+		descriptors[fmt.Sprintf("1/fd/%d", fd)] = link("socket:[1]")
 	}
-	if got, err := OpenFiles(fsys, 1); !errors.Is(err, ErrTooLong) || len(got) != maxOpenFiles {
+	if got, err := OpenFiles(onDisk(t, descriptors), 1); !errors.Is(err, ErrTooLong) || len(got) != maxOpenFiles {
 		t.Errorf("%d, %v", len(got), err)
 	}
-	delete(fsys, "1/fd/0")
-	if got, err := OpenFiles(fsys, 1); err != nil || len(got) != maxOpenFiles {
+	delete(descriptors, "1/fd/0")
+	if got, err := OpenFiles(onDisk(t, descriptors), 1); err != nil || len(got) != maxOpenFiles {
 		t.Errorf("%d, %v", len(got), err)
 	}
 }

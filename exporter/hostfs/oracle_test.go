@@ -25,7 +25,7 @@ func procOracle(t *testing.T, contents map[string]string) procfs.FS {
 
 func TestMeminfoAgreesWithProcfs(t *testing.T) {
 	contents := map[string]string{"meminfo": sampleMeminfo}
-	got := must(t, ReadMeminfo, files(contents))
+	got := must(t, ReadMeminfo, files(t, contents))
 	oracle, err := procOracle(t, contents).Meminfo()
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestMeminfoAgreesWithProcfs(t *testing.T) {
 
 func TestBuddyinfoAgreesWithProcfs(t *testing.T) {
 	contents := map[string]string{"buddyinfo": sampleBuddyinfo}
-	got := must(t, ReadBuddyinfo, files(contents))
+	got := must(t, ReadBuddyinfo, files(t, contents))
 	oracle, err := procOracle(t, contents).BuddyInfo()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestBuddyinfoAgreesWithProcfs(t *testing.T) {
 
 func TestPressureAgreesWithProcfs(t *testing.T) {
 	contents := map[string]string{"pressure/memory": samplePressure}
-	got, err := ReadPressure(files(contents), "memory")
+	got, err := ReadPressure(files(t, contents), "memory")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestPressureAgreesWithProcfs(t *testing.T) {
 
 func TestDiskstatsAgreeWithProcfs(t *testing.T) {
 	contents := map[string]string{"diskstats": sampleDiskstats}
-	got := must(t, ReadDiskstats, files(contents))
+	got := must(t, ReadDiskstats, files(t, contents))
 	root := written(t, contents)
 	devices, err := blockdevice.NewFS(root, root)
 	if err != nil {
@@ -138,7 +138,7 @@ func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oracle, fsys := stats.GetMemory(), files(contents)
+	oracle, fsys := stats.GetMemory(), files(t, contents)
 	got, err := ReadMemoryStat(fsys, "/docker/one")
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestNVMeControllersAgreeWithProcfs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := must(t, ReadNVMeControllers, files(contents))
+	got := must(t, ReadNVMeControllers, files(t, contents))
 	if len(got) != 1 || len(oracle) != 1 {
 		t.Fatalf("%d controllers, procfs has %d", len(got), len(oracle))
 	}
@@ -201,7 +201,7 @@ func TestProcessFilesAgreeWithProcfs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Comm(files(contents), 6330); got != comm || err != nil {
+	if got, err := Comm(files(t, contents), 6330); got != comm || err != nil {
 		t.Errorf("comm %q, %v; procfs has %q", got, err, comm)
 	}
 	cgroups, err := process.Cgroups()
@@ -212,7 +212,7 @@ func TestProcessFilesAgreeWithProcfs(t *testing.T) {
 		if cgroup.HierarchyID != 0 {
 			continue
 		}
-		if got, err := ProcessCgroup(files(contents), 6330); got != cgroup.Path || err != nil {
+		if got, err := ProcessCgroup(files(t, contents), 6330); got != cgroup.Path || err != nil {
 			t.Errorf("cgroup %q, %v; procfs has %q", got, err, cgroup.Path)
 		}
 	}

@@ -23,7 +23,7 @@ func PressureResources() []string { return []string{"cpu", "io", "irq", "memory"
 // information, or started with it turned off, returns fs.ErrNotExist.
 //
 //	some avg10=0.00 avg60=0.12 avg300=0.05 total=10481234
-func ReadPressure(proc fs.FS, resource string) (Pressure, error) {
+func ReadPressure(proc Dir, resource string) (Pressure, error) {
 	pressure, err := parseFile(proc, "pressure/"+resource, parsePressure)
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return Pressure{}, fmt.Errorf("%w: %w", fs.ErrNotExist, err)

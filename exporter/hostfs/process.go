@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 )
@@ -11,8 +10,8 @@ import (
 // /proc/<pid>/comm. A process that has ended gives fs.ErrNotExist.
 //
 //	VLLM::EngineCor
-func Comm(proc fs.FS, pid uint32) (string, error) {
-	content, err := fs.ReadFile(proc, processFile(pid, "comm"))
+func Comm(proc Dir, pid uint32) (string, error) {
+	content, err := proc.ReadFile(processFile(pid, "comm"))
 	return strings.TrimSuffix(string(content), "\n"), err
 }
 
@@ -20,7 +19,7 @@ func Comm(proc fs.FS, pid uint32) (string, error) {
 // cgroup namespace. Where cgroup v2 is mounted next to v1 it is / for all processes; without cgroup v2 it is an error.
 //
 //	0::/system.slice/docker-4f5b3a.scope
-func ProcessCgroup(proc fs.FS, pid uint32) (string, error) {
+func ProcessCgroup(proc Dir, pid uint32) (string, error) {
 	return parseFile(proc, processFile(pid, "cgroup"), parseProcessCgroup)
 }
 
@@ -59,8 +58,8 @@ const hostPIDNamespace = "pid:[4026531836]"
 // Names of processes 1 and 2 would be a guess, and with the host's procfs mounted in a container a wrong one: it shows
 // the host's processes while the driver still goes by the namespace of the caller. A procfs that does not show the
 // reader has no self and is an error.
-func HostPIDNamespace(proc fs.FS) (bool, error) {
-	link, err := fs.ReadLink(proc, "self/ns/pid")
+func HostPIDNamespace(proc Dir) (bool, error) {
+	link, err := proc.ReadLink("self/ns/pid")
 	if err != nil {
 		return false, fmt.Errorf("PID namespace: %w", err)
 	}

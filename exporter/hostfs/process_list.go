@@ -2,14 +2,13 @@ package hostfs
 
 import (
 	"fmt"
-	"io/fs"
 	"strconv"
 )
 
 // CgroupProcesses lists the processes in a cgroup itself, not in those below it, from cgroup.procs, in the numbers of
 // the reader's PID namespace. Those of other namespaces, which the kernel lists as 0, are left out. The file of a
 // threaded cgroup cannot be read.
-func CgroupProcesses(cgroups fs.FS, cgroup string) ([]uint32, error) {
+func CgroupProcesses(cgroups Dir, cgroup string) ([]uint32, error) {
 	return parseFile(cgroups, inCgroup(cgroup, "cgroup.procs"), parsePIDs)
 }
 
@@ -38,8 +37,8 @@ const maxProcesses = 1 << 16
 
 // ListProcesses lists the processes that the reader can see, in no order: those with a directory in /proc. Beyond the
 // limit the first are returned, with ErrTooLong.
-func ListProcesses(proc fs.FS) ([]uint32, error) {
-	names, more, err := listNames(proc, ".", maxProcesses)
+func ListProcesses(proc Dir) ([]uint32, error) {
+	names, more, err := proc.Names(".", maxProcesses)
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +49,13 @@ func ListProcesses(proc fs.FS) ([]uint32, error) {
 		}
 	}
 	if more {
-		return pids, fmt.Errorf("%s: %w: %d processes", displayPath(proc, "."), ErrTooLong, maxProcesses)
+		return pids, fmt.Errorf("%s: %w: %d processes", proc.shown("."), ErrTooLong, maxProcesses)
 	}
 	return pids, nil
 }
 
 // ProcessExists reports whether a process has a directory in /proc, readable or not.
-func ProcessExists(proc fs.FS, pid uint32) bool {
-	_, err := fs.Stat(proc, strconv.FormatUint(uint64(pid), 10))
+func ProcessExists(proc Dir, pid uint32) bool {
+	_, err := proc.Stat(strconv.FormatUint(uint64(pid), 10))
 	return err == nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestProcessesOfACgroupAreThoseTheReaderCanSee(t *testing.T) {
-	got, err := CgroupProcesses(files(map[string]string{"a.scope/cgroup.procs": "6330\n0\n6331\n0\n"}), "/a.scope")
+	got, err := CgroupProcesses(files(t, map[string]string{"a.scope/cgroup.procs": "6330\n0\n6331\n0\n"}), "/a.scope")
 	if err != nil || !slices.Equal(got, []uint32{6330, 6331}) {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -32,7 +32,7 @@ func (s ProcessStat) StartSeconds(bootSeconds float64) float64 {
 // ReadProcessStat reads /proc/<pid>/stat (proc_pid_stat(5)).
 //
 //	735 (python3) R 405 404 404 0 -1 4194560 1431138 0 174 0 2116 673 0 0 20 0 18 0 9933 88293875712 ...
-func ReadProcessStat(proc fs.FS, pid uint32) (ProcessStat, error) {
+func ReadProcessStat(proc Dir, pid uint32) (ProcessStat, error) {
 	return parseFile(proc, processFile(pid, "stat"), parseProcessStat)
 }
 
@@ -85,7 +85,7 @@ type ProcessIO struct {
 // user's process the error is fs.ErrPermission.
 //
 //	read_bytes: 13221392384
-func ReadProcessIO(proc fs.FS, pid uint32) (ProcessIO, error) {
+func ReadProcessIO(proc Dir, pid uint32) (ProcessIO, error) {
 	return parseFile(proc, processFile(pid, "io"), parseProcessIO)
 }
 
@@ -116,7 +116,7 @@ func parseProcessIO(text string) (ProcessIO, error) {
 // ReadBootTime reads the time of the machine's boot, in seconds since 1970, from /proc/stat.
 //
 //	btime 1779442561
-func ReadBootTime(proc fs.FS) (float64, error) { return parseFile(proc, "stat", parseBootTime) }
+func ReadBootTime(proc Dir) (float64, error) { return parseFile(proc, "stat", parseBootTime) }
 
 func parseBootTime(text string) (float64, error) {
 	booted, found := uint64(0), false

@@ -27,7 +27,7 @@ type ProcessStatus struct {
 // ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which any user may read.
 //
 //	RssAnon:	 3563544 kB
-func ReadProcessStatus(proc fs.FS, pid uint32) (ProcessStatus, error) {
+func ReadProcessStatus(proc Dir, pid uint32) (ProcessStatus, error) {
 	return parseFile(proc, processFile(pid, "status"), parseProcessStatus)
 }
 
@@ -85,11 +85,11 @@ func (s *ProcessStatus) setInnerPID(numbers string) error {
 // on process 1, which belongs to root: capabilities alone do not decide, since a security module can refuse what they
 // allow. A supervisor may hide itself from all processes (PR_SET_DUMPABLE), so a second refusal must come from process
 // 2, the first kernel thread on a machine. Where there is no such file, there is no refusal.
-func MayInspect(proc fs.FS) bool {
-	_, err := fs.ReadFile(proc, processFile(1, "io"))
+func MayInspect(proc Dir) bool {
+	_, err := proc.ReadFile(processFile(1, "io"))
 	if !errors.Is(err, fs.ErrPermission) {
 		return true
 	}
-	_, err = fs.ReadFile(proc, processFile(2, "io"))
+	_, err = proc.ReadFile(processFile(2, "io"))
 	return err == nil
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +24,7 @@ const (
 )
 
 func TestProcessIsReadFromItsStat(t *testing.T) {
-	got, err := ReadProcessStat(files(map[string]string{"735/stat": sampleStat}), 735)
+	got, err := ReadProcessStat(files(t, map[string]string{"735/stat": sampleStat}), 735)
 	if want := (ProcessStat{Comm: "python3", CPUSeconds: 27.89, Threads: 18, StartTicks: 9933}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
@@ -53,7 +53,7 @@ func TestAProcessMayCallItselfAnything(t *testing.T) {
 }
 
 func TestMemoryOfAProcessByKind(t *testing.T) {
-	got, err := ReadProcessStatus(files(map[string]string{"735/status": sampleStatus}), 735)
+	got, err := ReadProcessStatus(files(t, map[string]string{"735/status": sampleStatus}), 735)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestMemoryOfAProcessByKind(t *testing.T) {
 }
 
 func TestStorageIOOfAProcess(t *testing.T) {
-	got, err := ReadProcessIO(files(map[string]string{"735/io": sampleIO}), 735)
+	got, err := ReadProcessIO(files(t, map[string]string{"735/io": sampleIO}), 735)
 	if want := (ProcessIO{Read: 13221392384, Written: 41908961280, CancelledWrite: 4096}); err != nil || got != want {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -94,7 +94,7 @@ func TestStorageIOOfAProcess(t *testing.T) {
 }
 
 func TestBootTime(t *testing.T) {
-	got, err := ReadBootTime(files(map[string]string{"stat": "cpu  1 2 3\nintr 5 0 0\nctxt 7\nbtime 1779442561\nprocesses 9\n"}))
+	got, err := ReadBootTime(files(t, map[string]string{"stat": "cpu  1 2 3\nintr 5 0 0\nctxt 7\nbtime 1779442561\nprocesses 9\n"}))
 	if got != 1779442561 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -106,18 +106,20 @@ func TestBootTime(t *testing.T) {
 }
 
 func TestProcessesOfAMachine(t *testing.T) {
-	got, err := ListProcesses(files(map[string]string{"1/comm": "", "735/comm": "", "meminfo": "", "4294967296/comm": "", "self": ""}))
+	got, err := ListProcesses(files(t, map[string]string{"1/comm": "", "735/comm": "", "meminfo": "", "4294967296/comm": "", "self": ""}))
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, []uint32{1, 735}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	proc := files(map[string]string{"735/comm": ""})
-	if !ProcessExists(proc, 735) || ProcessExists(proc, 73) || !ProcessExists(Dir("/proc"), uint32(os.Getpid())) {
+	proc := files(t, map[string]string{"735/comm": ""})
+	if !ProcessExists(proc, 735) || ProcessExists(proc, 73) || !ProcessExists(Dir{Path: "/proc"}, uint32(os.Getpid())) {
 		t.Error("a process that is there is not, or the other way round")
 	}
-	crowd := fstest.MapFS{}
+	crowd := files(t, nil)
 	for pid := range maxProcesses + 1 {
-		crowd[fmt.Sprint(1+pid)] = &fstest.MapFile{Mode: fs.ModeDir}
+		if err := os.Symlink("1", filepath.Join(crowd.Path, fmt.Sprint(1+pid))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got, err := ListProcesses(crowd); !errors.Is(err, ErrTooLong) || len(got) != maxProcesses {
 		t.Errorf("%d, %v", len(got), err)
@@ -125,17 +127,17 @@ func TestProcessesOfAMachine(t *testing.T) {
 }
 
 func TestWhetherOthersMayBeLookedIntoIsTried(t *testing.T) {
-	if MayInspect(failing{unix.EACCES}) || MayInspect(failing{unix.EPERM}) {
+	if MayInspect(failing(unix.EACCES)) || MayInspect(failing(unix.EPERM)) {
 		t.Error("refused, and allowed all the same")
 	}
-	if !MayInspect(files(map[string]string{"1/io": sampleIO})) || !MayInspect(fstest.MapFS{}) {
+	if !MayInspect(files(t, map[string]string{"1/io": sampleIO})) || !MayInspect(files(t, nil)) {
 		t.Error("not refused, and not allowed")
 	}
 }
 
 func TestAProcessThatEndsWhileItIsReadIsGone(t *testing.T) {
 	for _, err := range []error{unix.ENOENT, unix.ESRCH} {
-		if _, err := ReadProcessIO(failing{err}, 1); !IsGone(err) {
+		if _, err := ReadProcessIO(failing(err), 1); !IsGone(err) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -148,7 +150,7 @@ func TestAProcessThatEndsWhileItIsReadIsGone(t *testing.T) {
 
 // TestThisProcessCanBeRead compares the running kernel's figures of the test itself.
 func TestThisProcessCanBeRead(t *testing.T) {
-	proc, pid := Dir("/proc"), uint32(os.Getpid())
+	proc, pid := Dir{Path: "/proc"}, uint32(os.Getpid())
 	stat, err := ReadProcessStat(proc, pid)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +180,7 @@ func TestProcessesAgreeWithProcfs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys := files(contents)
+	fsys := files(t, contents)
 	stat, err := ReadProcessStat(fsys, 735)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package hostfs
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 )
@@ -92,35 +91,57 @@ abd_chunk_waste_size            4    362194176
 `
 )
 
-// files is a root with these files.
-func files(contents map[string]string) fstest.MapFS {
-	fsys := fstest.MapFS{}
-	for name, content := range contents {
-		fsys[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o444}
-	}
-	return fsys
+// files is a directory with these files.
+func files(t testing.TB, contents map[string]string) Dir {
+	t.Helper()
+	return Dir{Path: written(t, contents)}
 }
 
-// written is a directory with these files, for readers that take paths only.
+// written is the path of a directory with these files.
 func written(t testing.TB, contents map[string]string) string {
 	t.Helper()
-	root := t.TempDir()
+	return onDisk(t, tree(contents)).Path
+}
+
+// tree are these files, to which links can be added.
+func tree(contents map[string]string) fstest.MapFS {
+	files := fstest.MapFS{}
 	for name, content := range contents {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		files[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o644}
 	}
-	return root
+	return files
+}
+
+// onDisk is a directory with these files and links.
+func onDisk(t testing.TB, files fstest.MapFS) Dir {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(root, files); err != nil {
+		t.Fatal(err)
+	}
+	return Dir{Path: root}
+}
+
+// link is a link of a tree.
+func link(target string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+}
+
+// failing is a directory in which every operation fails.
+func failing(err error) Dir {
+	return Dir{Path: "/", Refuse: func(string) error { return err }}
+}
+
+// failingAt is a directory in which operations on some names fail.
+func failingAt(dir Dir, errs map[string]error) Dir {
+	dir.Refuse = func(name string) error { return errs[name] }
+	return dir
 }
 
 // must is the value of a reader that has to succeed.
-func must[T any](t testing.TB, read func(fs.FS) (T, error), fsys fs.FS) T {
+func must[T any](t testing.TB, read func(Dir) (T, error), dir Dir) T {
 	t.Helper()
-	value, err := read(fsys)
+	value, err := read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

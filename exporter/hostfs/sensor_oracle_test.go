@@ -1,10 +1,7 @@
 package hostfs
 
 import (
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"testing/fstest"
@@ -12,33 +9,14 @@ import (
 	"github.com/prometheus/procfs/sysfs"
 )
 
-// sysOracle is procfs' reader of a sysfs with these files and links.
-func sysOracle(t *testing.T, fsys fstest.MapFS) sysfs.FS {
+// sysOracle is procfs' reader of a sysfs.
+func sysOracle(t *testing.T, sys Dir) sysfs.FS {
 	t.Helper()
-	contents := map[string]string{}
-	for name, file := range fsys {
-		if file.Mode&fs.ModeSymlink == 0 {
-			contents[name] = string(file.Data)
-		}
-	}
-	root := written(t, contents)
-	for name, file := range fsys {
-		if file.Mode&fs.ModeSymlink == 0 {
-			continue
-		}
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(string(file.Data), path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tree, err := sysfs.NewFS(root)
+	oracle, err := sysfs.NewFS(sys.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tree
+	return oracle
 }
 
 func TestThermalZonesAgreeWithProcfs(t *testing.T) {
@@ -46,11 +24,11 @@ func TestThermalZonesAgreeWithProcfs(t *testing.T) {
 	for _, zone := range []string{"0", "11"} {
 		contents["class/thermal/thermal_zone"+zone+"/policy"] = "step_wise\n" // procfs gives a zone up without it
 	}
-	oracle, err := sysOracle(t, files(contents)).ClassThermalZoneStats()
+	oracle, err := sysOracle(t, files(t, contents)).ClassThermalZoneStats()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := must(t, ReadThermalZones, files(contents))
+	got := must(t, ReadThermalZones, files(t, contents))
 	if len(got) != len(oracle) {
 		t.Fatalf("%d zones, procfs has %d", len(got), len(oracle))
 	}
@@ -71,7 +49,7 @@ func TestCPUTimesAgreeWithProcfs(t *testing.T) {
 		"user": oracle.CPUTotal.User, "nice": oracle.CPUTotal.Nice, "system": oracle.CPUTotal.System, "idle": oracle.CPUTotal.Idle,
 		"iowait": oracle.CPUTotal.Iowait, "irq": oracle.CPUTotal.IRQ, "softirq": oracle.CPUTotal.SoftIRQ, "steal": oracle.CPUTotal.Steal,
 	}
-	if got := must(t, ReadCPUSeconds, files(contents)); !maps.Equal(got, want) {
+	if got := must(t, ReadCPUSeconds, files(t, contents)); !maps.Equal(got, want) {
 		t.Errorf("got %v, procfs has %v", got, want)
 	}
 }
@@ -87,11 +65,11 @@ func TestCPUFrequenciesAgreeWithProcfs(t *testing.T) {
 			contents["devices/system/cpu/"+cpu+"/cpufreq/"+file] = "0\n"
 		}
 	}
-	oracle, err := sysOracle(t, files(contents)).SystemCpufreq()
+	oracle, err := sysOracle(t, files(t, contents)).SystemCpufreq()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := must(t, ReadCPUFrequencies, files(contents))
+	got := must(t, ReadCPUFrequencies, files(t, contents))
 	if len(oracle) != 2 || len(got) != 2 {
 		t.Fatalf("%d CPUs, procfs has %d", len(got), len(oracle))
 	}
@@ -103,30 +81,31 @@ func TestCPUFrequenciesAgreeWithProcfs(t *testing.T) {
 }
 
 func TestInterfacesAgreeWithProcfs(t *testing.T) {
-	oracle, err := sysOracle(t, networkFiles()).NetClassByIface("enp1s0f0np0")
+	oracle, err := sysOracle(t, onDisk(t, networkFiles())).NetClassByIface("enp1s0f0np0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := must(t, ReadNetworkInterfaces, networkFiles())[1]
+	got := must(t, ReadNetworkInterfaces, onDisk(t, networkFiles()))[1]
 	if got.Device != oracle.Name || *got.Up != (oracle.OperState == "up") || *got.BytesPerSecond != float64(*oracle.Speed)*1e6/8 {
 		t.Errorf("got %+v, procfs has %+v", got, oracle)
 	}
 }
 
 func TestPortsAgreeWithProcfs(t *testing.T) {
-	fsys := networkFiles()
+	ports := networkFiles()
 	const device = "devices/pci0000:00/0000:01:00.0/infiniband/rocep1s0f0/"
 	for name, content := range map[string]string{ // procfs gives the device up without these
 		"fw_ver": "28.45.4028\n", "board_id": "NVD0000000087\n", "hca_type": "MT4129\n", "node_type": "1: CA\n",
 		"ports/1/phys_state": "5: LinkUp\n", "ports/1/lid": "0x0\n", "ports/1/lid_mask_count": "0\n", "ports/1/sm_lid": "0x0\n",
 	} {
-		replacedFile(fsys, device+name, content)
+		ports[device+name] = &fstest.MapFile{Data: []byte(content)}
 	}
-	oracle, err := sysOracle(t, fsys).InfiniBandClass()
+	sys := onDisk(t, ports)
+	oracle, err := sysOracle(t, sys).InfiniBandClass()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, got := oracle["rocep1s0f0"].Ports[1], must(t, ReadInfiniBandPorts, fsys)[0]
+	want, got := oracle["rocep1s0f0"].Ports[1], must(t, ReadInfiniBandPorts, sys)[0]
 	if *got.Up != (want.StateID == 4) || *got.BytesPerSecond != float64(want.Rate) || got.Port != strconv.FormatUint(uint64(want.Port), 10) {
 		t.Errorf("got %+v, procfs has %+v", got, want)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestMeminfoTellsAbsentFromZero(t *testing.T) {
-	m := must(t, ReadMeminfo, files(map[string]string{"meminfo": "MemTotal: 16 kB\nSwapTotal:  0 kB\nHugePages_Total:   4\n"}))
+	m := must(t, ReadMeminfo, files(t, map[string]string{"meminfo": "MemTotal: 16 kB\nSwapTotal:  0 kB\nHugePages_Total:   4\n"}))
 	if bytes, there := m["SwapTotal"]; bytes != 0 || !there {
 		t.Errorf("SwapTotal is %d, there: %v", bytes, there)
 	}
@@ -29,7 +29,7 @@ func TestMeminfoTellsAbsentFromZero(t *testing.T) {
 }
 
 func TestPageSizeIsWorkedOutFromTwoFiles(t *testing.T) {
-	meminfo := must(t, ReadMeminfo, files(map[string]string{"meminfo": sampleMeminfo}))
+	meminfo := must(t, ReadMeminfo, files(t, map[string]string{"meminfo": sampleMeminfo}))
 	pages := func(size uint64) Vmstat {
 		return Vmstat{"nr_free_pages": meminfo["MemFree"] / size, "nr_anon_pages": meminfo["AnonPages"] / size, "nr_shmem": meminfo["Shmem"] / size}
 	}
@@ -44,7 +44,7 @@ func TestPageSizeIsWorkedOutFromTwoFiles(t *testing.T) {
 		{"4 KiB", meminfo, pages(4096), 4096},
 		{"16 KiB", meminfo, pages(16384), 16384},
 		{"64 KiB", meminfo, pages(65536), 65536},
-		{"the sample", meminfo, must(t, ReadVmstat, files(map[string]string{"vmstat": sampleVmstat})), 4096},
+		{"the sample", meminfo, must(t, ReadVmstat, files(t, map[string]string{"vmstat": sampleVmstat})), 4096},
 		{"memory moved in between", meminfo, moved, 65536},
 		{"one pair only", Meminfo{"MemFree": 1 << 30}, Vmstat{"nr_free_pages": 1 << 18, "nr_shmem": 7}, 4096},
 		{"files of two machines", meminfo, pages(6000), 0},
@@ -90,7 +90,7 @@ func TestFreeContiguousBytesAreCumulativeAndFollowThePageSize(t *testing.T) {
 }
 
 func TestDiskColumnsOfLaterKernelsAreNilOnEarlierOnes(t *testing.T) {
-	disks := must(t, ReadDiskstats, files(map[string]string{"diskstats": sampleDiskstats + " 1 0 future 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 nineteen\n"}))
+	disks := must(t, ReadDiskstats, files(t, map[string]string{"diskstats": sampleDiskstats + " 1 0 future 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 nineteen\n"}))
 	for i, want := range []struct{ discards, flushes bool }{{true, true}, {true, false}, {false, false}, {true, true}} {
 		if got := disks[i]; (got.Discards != nil) != want.discards || (got.Flushes != nil) != want.flushes {
 			t.Errorf("%s: discards %v, flushes %v", got.Device, got.Discards, got.Flushes)
@@ -102,26 +102,19 @@ func TestDiskColumnsOfLaterKernelsAreNilOnEarlierOnes(t *testing.T) {
 }
 
 func TestKernelWithoutPressureInformationGivesNotExist(t *testing.T) {
-	if _, err := ReadPressure(fstest.MapFS{}, "memory"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadPressure(files(t, nil), "memory"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("not built in: %v", err)
 	}
-	if _, err := ReadPressure(failing{unix.EOPNOTSUPP}, "memory"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadPressure(failing(unix.EOPNOTSUPP), "memory"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("turned off: %v", err)
 	}
-	if _, err := ReadPressure(failing{unix.EAGAIN}, "memory"); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadPressure(failing(unix.EAGAIN), "memory"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("broken: %v", err)
 	}
 }
 
-// failing answers every read with an error.
-type failing struct{ err error }
-
-func (f failing) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "read", Path: name, Err: f.err}
-}
-
 func TestPressureHasTheLinesThatItsResourceHas(t *testing.T) {
-	irq, err := ReadPressure(files(map[string]string{"pressure/irq": "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n"}), "irq")
+	irq, err := ReadPressure(files(t, map[string]string{"pressure/irq": "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n"}), "irq")
 	if err != nil || irq.Some != nil || *irq.Full != 2.5 {
 		t.Errorf("irq: %+v, %v", irq, err)
 	}
@@ -129,7 +122,7 @@ func TestPressureHasTheLinesThatItsResourceHas(t *testing.T) {
 
 func TestKernelOtherIsWhatMemoryStatDoesNotName(t *testing.T) {
 	stat := func(text string) MemoryStat {
-		got, err := ReadMemoryStat(files(map[string]string{"a/memory.stat": text}), "/a")
+		got, err := ReadMemoryStat(files(t, map[string]string{"a/memory.stat": text}), "/a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +149,7 @@ func TestKernelOtherIsWhatMemoryStatDoesNotName(t *testing.T) {
 }
 
 func TestOnlyTheRootOfTheHostsCgroupsIsTakenForIt(t *testing.T) {
-	host := files(map[string]string{
+	host := files(t, map[string]string{
 		"cgroup.controllers": "cpu memory\n", "memory.stat": "anon 1\n",
 		"system.slice/memory.stat": "anon 1\n", "init.scope/memory.stat": "anon 1\n", "user.slice/user-1000.slice/memory.stat": "anon 1\n",
 	})
@@ -164,18 +157,18 @@ func TestOnlyTheRootOfTheHostsCgroupsIsTakenForIt(t *testing.T) {
 	if want := []string{"/init.scope", "/system.slice", "/user.slice"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("got %v, %v; want %v", names, err, want)
 	}
-	for name, cgroups := range map[string]fs.FS{
-		"cgroup v1":                      files(map[string]string{"memory/memory.usage_in_bytes": "1\n", "unified/cgroup.controllers": "\n"}),
-		"container's cgroup namespace":   files(map[string]string{"cgroup.controllers": "memory\n", "memory.current": "4096\n"}),
-		"nothing":                        fstest.MapFS{},
-		"a directory that is not there":  Dir("/nowhere/at/all"),
-		"a container's, really in files": Dir(written(t, map[string]string{"cgroup.controllers": "", "memory.current": "1\n"})),
+	for name, cgroups := range map[string]Dir{
+		"cgroup v1":                      files(t, map[string]string{"memory/memory.usage_in_bytes": "1\n", "unified/cgroup.controllers": "\n"}),
+		"container's cgroup namespace":   files(t, map[string]string{"cgroup.controllers": "memory\n", "memory.current": "4096\n"}),
+		"nothing":                        files(t, nil),
+		"a directory that is not there":  Dir{Path: "/nowhere/at/all"},
+		"a container's, really in files": files(t, map[string]string{"cgroup.controllers": "", "memory.current": "1\n"}),
 	} {
 		if _, err := ListTopCgroups(cgroups); !errors.Is(err, ErrNotHostCgroups) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := CheckHostCgroups(failing{unix.EACCES}); err == nil || errors.Is(err, ErrNotHostCgroups) {
+	if err := CheckHostCgroups(failing(unix.EACCES)); err == nil || errors.Is(err, ErrNotHostCgroups) {
 		t.Errorf("no permission: %v", err)
 	}
 }
@@ -194,49 +187,47 @@ func TestProcessCgroupIsThatOfTheUnifiedHierarchy(t *testing.T) {
 		{name: "no path", text: "0::\n", fails: true},
 	}
 	for _, test := range tests {
-		got, err := ProcessCgroup(files(map[string]string{"7/cgroup": test.text}), 7)
+		got, err := ProcessCgroup(files(t, map[string]string{"7/cgroup": test.text}), 7)
 		if got != test.want || (err != nil) != test.fails {
 			t.Errorf("%s: %q, %v", test.name, got, err)
 		}
 	}
-	if _, err := ProcessCgroup(fstest.MapFS{}, 7); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ProcessCgroup(files(t, nil), 7); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("process that has ended: %v", err)
 	}
-	if current, err := ReadMemoryCurrent(fstest.MapFS{}, "/../other"); err == nil {
+	if current, err := ReadMemoryCurrent(files(t, nil), "/../other"); err == nil {
 		t.Errorf("a path that leads out was read: %d", current)
 	}
 }
 
 func TestHostPIDNamespaceIsTheOneTheMachineBootedWith(t *testing.T) {
-	link := func(target string) fs.FS {
-		return fstest.MapFS{"self/ns/pid": {Data: []byte(target), Mode: fs.ModeSymlink | 0o777}}
-	}
-	if host, err := HostPIDNamespace(link("pid:[4026531836]")); !host || err != nil {
+	namespace := func(target string) Dir { return onDisk(t, fstest.MapFS{"self/ns/pid": link(target)}) }
+	if host, err := HostPIDNamespace(namespace("pid:[4026531836]")); !host || err != nil {
 		t.Errorf("host: %v, %v", host, err)
 	}
-	if host, err := HostPIDNamespace(link("pid:[4026532455]")); host || err != nil {
+	if host, err := HostPIDNamespace(namespace("pid:[4026532455]")); host || err != nil {
 		t.Errorf("container: %v, %v", host, err)
 	}
-	if host, err := HostPIDNamespace(fstest.MapFS{}); host || !errors.Is(err, fs.ErrNotExist) {
+	if host, err := HostPIDNamespace(files(t, nil)); host || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("procfs of a namespace that the reader is not in: %v, %v", host, err)
 	}
 }
 
 func TestMachineIsDescribedByDMIOrByDeviceTree(t *testing.T) {
-	proc := files(map[string]string{"sys/kernel/osrelease": "6.17.0-1014-nvidia\n", "sys/kernel/arch": "aarch64\n"})
-	spark := files(map[string]string{"class/dmi/id/product_name": "NVIDIA_DGX_Spark\n", "class/dmi/id/sys_vendor": "NVIDIA\n"})
+	proc := files(t, map[string]string{"sys/kernel/osrelease": "6.17.0-1014-nvidia\n", "sys/kernel/arch": "aarch64\n"})
+	spark := files(t, map[string]string{"class/dmi/id/product_name": "NVIDIA_DGX_Spark\n", "class/dmi/id/sys_vendor": "NVIDIA\n"})
 	if got, want := ReadMachine(proc, spark), (Machine{"NVIDIA_DGX_Spark", "NVIDIA", "6.17.0-1014-nvidia", "aarch64"}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	jetson := files(map[string]string{"firmware/devicetree/base/model": "NVIDIA Jetson AGX Thor Developer Kit\x00"})
-	if got := ReadMachine(fstest.MapFS{}, jetson); got != (Machine{Product: "NVIDIA Jetson AGX Thor Developer Kit"}) {
+	jetson := files(t, map[string]string{"firmware/devicetree/base/model": "NVIDIA Jetson AGX Thor Developer Kit\x00"})
+	if got := ReadMachine(files(t, nil), jetson); got != (Machine{Product: "NVIDIA Jetson AGX Thor Developer Kit"}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestARCWithoutItsPartsInSlab(t *testing.T) {
 	read := func(text string) (uint64, error) {
-		return ReadARCBytes(files(map[string]string{"spl/kstat/zfs/arcstats": text}))
+		return ReadARCBytes(files(t, map[string]string{"spl/kstat/zfs/arcstats": text}))
 	}
 	// 17142194176 - (50000000 + 100000000 + 40000000 + 90000000 + 0) = data + metadata + chunk waste
 	if got, err := read(sampleArcstats); got != 16862194176 || err != nil {
@@ -251,7 +242,7 @@ func TestARCWithoutItsPartsInSlab(t *testing.T) {
 	if _, err := read("13 1\nname type data\nhits 4 100\n"); err == nil {
 		t.Error("no size, no error")
 	}
-	if _, err := ReadARCBytes(fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadARCBytes(files(t, nil)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without ZFS: %v", err)
 	}
 }
@@ -259,7 +250,7 @@ func TestARCWithoutItsPartsInSlab(t *testing.T) {
 func TestMalformedTablesAreErrorsThatNameTheLine(t *testing.T) {
 	tests := []struct {
 		file, text, line string
-		read             func(fs.FS) error
+		read             func(Dir) error
 	}{
 		{"meminfo", "MemTotal: 5 kB\nMemFree 4 kB\n", "line 2", reading(ReadMeminfo)},
 		{"meminfo", "MemTotal: -5 kB\n", "line 1", reading(ReadMeminfo)},
@@ -279,27 +270,27 @@ func TestMalformedTablesAreErrorsThatNameTheLine(t *testing.T) {
 		{"pressure/io", "some\n", "line 1", readingPressure},
 	}
 	for _, test := range tests {
-		err := test.read(files(map[string]string{test.file: test.text}))
-		if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), test.line) || !strings.HasPrefix(err.Error(), test.file) {
+		err := test.read(files(t, map[string]string{test.file: test.text}))
+		if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), test.line) || !strings.Contains(err.Error(), "/"+test.file+": ") {
 			t.Errorf("%s %.60q: %v", test.file, test.text, err)
 		}
 	}
 }
 
-func reading[T any](read func(fs.FS) (T, error)) func(fs.FS) error {
-	return func(fsys fs.FS) error {
+func reading[T any](read func(Dir) (T, error)) func(Dir) error {
+	return func(fsys Dir) error {
 		_, err := read(fsys)
 		return err
 	}
 }
 
-func readingPressure(fsys fs.FS) error {
+func readingPressure(fsys Dir) error {
 	_, err := ReadPressure(fsys, "io")
 	return err
 }
 
 func TestErrorsQuoteLittleOfWhatAFileHolds(t *testing.T) {
-	err := reading(ReadVmstat)(files(map[string]string{"vmstat": "\x1b[31m" + strings.Repeat("x", 1<<16) + "\n"}))
+	err := reading(ReadVmstat)(files(t, map[string]string{"vmstat": "\x1b[31m" + strings.Repeat("x", 1<<16) + "\n"}))
 	if err == nil || len(err.Error()) > 200 || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("%.300v", err)
 	}

@@ -38,8 +38,8 @@ const (
 //	class/thermal/thermal_zone0/temp               41200
 //	class/thermal/thermal_zone0/trip_point_0_type  critical
 //	class/thermal/thermal_zone0/trip_point_0_temp  110000
-func ReadThermalZones(sys fs.FS) ([]ThermalZone, error) {
-	entries, err := fs.ReadDir(sys, thermalClass)
+func ReadThermalZones(sys Dir) ([]ThermalZone, error) {
+	entries, err := sys.ReadDir(thermalClass)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func ReadThermalZones(sys fs.FS) ([]ThermalZone, error) {
 	return zones, errors.Join(errs...)
 }
 
-func readThermalZone(sys fs.FS, number string) (ThermalZone, error) {
+func readThermalZone(sys Dir, number string) (ThermalZone, error) {
 	path := thermalClass + "/" + thermalZoneName + number
 	kind, err := readText(sys, path+"/type")
 	if err != nil {
@@ -73,8 +73,8 @@ func readThermalZone(sys fs.FS, number string) (ThermalZone, error) {
 }
 
 // readTrips reads the trip points that are set: firmware without a limit reports 0 or absolute zero.
-func readTrips(sys fs.FS, zone string) ([]ThermalTrip, error) {
-	entries, err := fs.ReadDir(sys, zone)
+func readTrips(sys Dir, zone string) ([]ThermalTrip, error) {
+	entries, err := sys.ReadDir(zone)
 	if err != nil {
 		return nil, unlessNothingTold(err)
 	}

@@ -5,23 +5,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"golang.org/x/sys/unix"
 )
-
-// breaking answers reads of some files with an error, as drivers do that have lost their device.
-type breaking struct {
-	fstest.MapFS
-	errs map[string]error
-}
-
-func (b breaking) ReadFile(name string) ([]byte, error) {
-	if err := b.errs[name]; err != nil {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
-	}
-	return b.MapFS.ReadFile(name)
-}
 
 func thermalFiles() map[string]string {
 	return map[string]string{
@@ -46,7 +32,7 @@ func TestThermalZonesWithTheTripPointsThatAreSet(t *testing.T) {
 		{"0", "acpitz", celsius(41.2), []ThermalTrip{{"0", "critical", 110}}},
 		{"11", "acpitz", celsius(-4.9), nil},
 	}
-	if got := must(t, ReadThermalZones, files(thermalFiles())); !reflect.DeepEqual(got, want) {
+	if got := must(t, ReadThermalZones, files(t, thermalFiles())); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
@@ -55,14 +41,14 @@ func TestThermalZonesWithTheTripPointsThatAreSet(t *testing.T) {
 func TestAZoneWithoutAReadingIsNoFault(t *testing.T) {
 	const zone0 = "class/thermal/thermal_zone0/temp"
 	for _, code := range []error{unix.EAGAIN, unix.ENODATA, unix.EINVAL, unix.ENXIO, fs.ErrNotExist} {
-		zones, err := ReadThermalZones(breaking{files(thermalFiles()), map[string]error{zone0: code}})
+		zones, err := ReadThermalZones(failingAt(files(t, thermalFiles()), map[string]error{zone0: code}))
 		if err != nil || len(zones) != 2 || zones[0].Celsius != nil || len(zones[0].Trips) != 1 || zones[1].Celsius == nil {
 			t.Errorf("%v: %+v, %v", code, zones, err)
 		}
 	}
-	for _, broken := range []fs.FS{
-		breaking{files(thermalFiles()), map[string]error{zone0: unix.EIO}},
-		files(with(thermalFiles(), zone0, "hot\n")),
+	for _, broken := range []Dir{
+		failingAt(files(t, thermalFiles()), map[string]error{zone0: unix.EIO}),
+		files(t, with(thermalFiles(), zone0, "hot\n")),
 	} {
 		zones, err := ReadThermalZones(broken)
 		if err == nil || !strings.Contains(err.Error(), "thermal_zone0/temp") || len(zones) != 2 || zones[0].Celsius != nil {
@@ -74,7 +60,7 @@ func TestAZoneWithoutAReadingIsNoFault(t *testing.T) {
 func TestAZoneThatIsGoneIsLeftOut(t *testing.T) {
 	for _, name := range []string{"type", "trip_point_0_type"} {
 		gone := map[string]error{"class/thermal/thermal_zone0/" + name: fs.ErrNotExist}
-		zones, err := ReadThermalZones(breaking{files(thermalFiles()), gone})
+		zones, err := ReadThermalZones(failingAt(files(t, thermalFiles()), gone))
 		if err != nil || len(zones) == 2 && len(zones[0].Trips) > 0 {
 			t.Errorf("without %s: %+v, %v", name, zones, err)
 		}
@@ -89,7 +75,7 @@ func with(contents map[string]string, name, content string) map[string]string {
 
 func TestCPUTimesCountGuestsOnce(t *testing.T) {
 	const stat = "cpu  1000 200 300 4000 50 6 7 8 900 100\ncpu0 1000 200 300 4000 50 6 7 8 900 100\nintr 5\n"
-	got := must(t, ReadCPUSeconds, files(map[string]string{"stat": stat}))
+	got := must(t, ReadCPUSeconds, files(t, map[string]string{"stat": stat}))
 	want := CPUSeconds{"user": 10, "nice": 2, "system": 3, "idle": 40, "iowait": 0.5, "irq": 0.06, "softirq": 0.07, "steal": 0.08}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -98,7 +84,7 @@ func TestCPUTimesCountGuestsOnce(t *testing.T) {
 		"", "cpu  1 2 3 4 5 6 7 8", "cpu  1 2 3 4 5 6 7\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu  1 2 3 4 5 6 7 x\n",
 		"cpu  1 2 3 4 5 6 7 9223372036854775808\n", "\n",
 	} {
-		if got, err := ReadCPUSeconds(files(map[string]string{"stat": broken})); err == nil {
+		if got, err := ReadCPUSeconds(files(t, map[string]string{"stat": broken})); err == nil {
 			t.Errorf("%q: %v", broken, got)
 		}
 	}
@@ -115,14 +101,14 @@ func TestCPUFrequenciesOfTheCPUsThatTell(t *testing.T) {
 		root + "cpufreq/policy0/affected_cpus":  "0\n",
 		root + "cpuidle/current_driver":         "psci_idle\n",
 	}
-	if got, want := must(t, ReadCPUFrequencies, files(contents)), []CPUFrequency{{"0", 3.9e9}, {"19", 2.808e9}}; !reflect.DeepEqual(got, want) {
+	if got, want := must(t, ReadCPUFrequencies, files(t, contents)), []CPUFrequency{{"0", 3.9e9}, {"19", 2.808e9}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	busy := breaking{files(contents), map[string]error{root + "cpu0/cpufreq/scaling_cur_freq": unix.EBUSY}}
+	busy := failingAt(files(t, contents), map[string]error{root + "cpu0/cpufreq/scaling_cur_freq": unix.EBUSY})
 	if got := must(t, ReadCPUFrequencies, busy); len(got) != 1 {
 		t.Errorf("a CPU that goes off: %v", got)
 	}
-	got, err := ReadCPUFrequencies(files(with(contents, root+"cpu0/cpufreq/scaling_cur_freq", "fast\n")))
+	got, err := ReadCPUFrequencies(files(t, with(contents, root+"cpu0/cpufreq/scaling_cur_freq", "fast\n")))
 	if err == nil || !strings.Contains(err.Error(), "cpu0") || len(got) != 1 {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -1,7 +1,6 @@
 package hostfs
 
 import (
-	"io/fs"
 	"math"
 )
 
@@ -11,7 +10,7 @@ type Vmstat map[string]uint64
 // ReadVmstat reads /proc/vmstat.
 //
 //	pgmajfault 1203
-func ReadVmstat(proc fs.FS) (Vmstat, error) {
+func ReadVmstat(proc Dir) (Vmstat, error) {
 	return parseFile(proc, "vmstat", func(text string) (Vmstat, error) { return parseKeyed(text) })
 }
 

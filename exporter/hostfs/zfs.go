@@ -2,7 +2,6 @@ package hostfs
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 )
 
@@ -14,7 +13,7 @@ import (
 // That is size without the parts of it (arc_space_type_t in arc_impl.h of OpenZFS) that are objects of
 // slab caches: headers, dnodes, dbufs and bonus buffers, which meminfo counts in Slab. The blocks
 // themselves are pages that ZFS takes from the page allocator.
-func ReadARCBytes(proc fs.FS) (uint64, error) {
+func ReadARCBytes(proc Dir) (uint64, error) {
 	return parseFile(proc, "spl/kstat/zfs/arcstats", parseARC)
 }
 

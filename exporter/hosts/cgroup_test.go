@@ -7,20 +7,16 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/snapshot"
 )
 
 // withWholeTrees are the constructed hosts that have every cgroup which holds memory.
 func withWholeTrees() []string { return []string{"docker-cgroupfs", "docker-systemd", "kubernetes"} }
 
-func eachWholeTree(t *testing.T, test func(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup)) {
+func eachWholeTree(t *testing.T, test func(t *testing.T, a recorded, cgroups map[string]hostfs.Cgroup)) {
 	t.Helper()
 	for _, name := range withWholeTrees() {
 		t.Run(name, func(t *testing.T) {
-			a, err := Read(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := unpacked(t, name)
 			paths, err := hostfs.WalkCgroups(a.Cgroup)
 			if err != nil || len(paths) < 8 {
 				t.Fatalf("%v, %v", paths, err)
@@ -40,7 +36,7 @@ func above(path string) string { return path[:strings.LastIndexByte(path, '/')] 
 
 // TestACgroupIsTheSumOfThoseDirectlyBelow: the kernel lets no process sit between them.
 func TestACgroupIsTheSumOfThoseDirectlyBelow(t *testing.T) {
-	eachWholeTree(t, func(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
+	eachWholeTree(t, func(t *testing.T, a recorded, cgroups map[string]hostfs.Cgroup) {
 		charged := map[string]uint64{}
 		stats := map[string]hostfs.MemoryStat{}
 		reads := map[string]uint64{}
@@ -79,7 +75,7 @@ func TestACgroupIsTheSumOfThoseDirectlyBelow(t *testing.T) {
 }
 
 // checkTraffic compares the top of the tree with the disk, and the disk with vmstat.
-func checkTraffic(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
+func checkTraffic(t *testing.T, a recorded, cgroups map[string]hostfs.Cgroup) {
 	t.Helper()
 	var sum hostfs.DeviceIO
 	for path, files := range cgroups {
@@ -114,7 +110,7 @@ func checkTraffic(t *testing.T, a *snapshot.Archive, cgroups map[string]hostfs.C
 }
 
 func TestChargesStayWithinTheirLimitsAndPeaks(t *testing.T) {
-	eachWholeTree(t, func(t *testing.T, _ *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
+	eachWholeTree(t, func(t *testing.T, _ recorded, cgroups map[string]hostfs.Cgroup) {
 		limited := 0
 		for path, files := range cgroups {
 			if *files.Peak < *files.Current || files.Max != nil && *files.Peak > *files.Max {
@@ -147,7 +143,7 @@ func TestChargesStayWithinTheirLimitsAndPeaks(t *testing.T) {
 
 func TestContainersOfEveryKindAreAmongTheHosts(t *testing.T) {
 	found := map[string]int{}
-	eachWholeTree(t, func(_ *testing.T, _ *snapshot.Archive, cgroups map[string]hostfs.Cgroup) {
+	eachWholeTree(t, func(_ *testing.T, _ recorded, cgroups map[string]hostfs.Cgroup) {
 		for path := range cgroups {
 			switch identity := hostfs.IdentifyCgroup(path); {
 			case identity.Kind == hostfs.KindContainer && identity.PodUID != "":

@@ -46,7 +46,7 @@ func Read(name string) (*snapshot.Archive, error) {
 	return a, nil
 }
 
-// Open returns a host as it was (see collector.ArchivedHost), with PCIe traffic.
+// Open returns a host as it was (see collector.ArchivedHost), with PCIe traffic. The caller closes it.
 func Open(name string) (collector.Host, error) {
 	a, err := Read(name)
 	if err != nil {

@@ -3,6 +3,7 @@ package hosts
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,8 +26,27 @@ func open(t *testing.T, name string) collector.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.GPU.Close)
+	t.Cleanup(host.Close)
 	return host
+}
+
+// recorded is a host with its files.
+type recorded struct {
+	*snapshot.Archive
+	snapshot.Files
+}
+
+func unpacked(t *testing.T, name string) recorded {
+	t.Helper()
+	a, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := a.Unpack(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recorded{a, files}
 }
 
 func device(t *testing.T, host collector.Host) nvml.Device {
@@ -146,10 +166,7 @@ func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 
 func TestConstructedHostsAreConsistentInThemselves(t *testing.T) {
 	for _, name := range Names() {
-		a, err := Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := unpacked(t, name)
 		if a.Kind != snapshot.Constructed {
 			continue
 		}
@@ -173,7 +190,7 @@ func TestConstructedHostsAreConsistentInThemselves(t *testing.T) {
 }
 
 // checkFreeBlocks compares free memory with the free blocks that it consists of.
-func checkFreeBlocks(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+func checkFreeBlocks(t *testing.T, a recorded, m hostfs.Meminfo) {
 	zones, err := hostfs.ReadBuddyinfo(a.Proc)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +223,7 @@ func checkLists(t *testing.T, m hostfs.Meminfo) {
 	}
 }
 
-func checkVmstat(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+func checkVmstat(t *testing.T, a recorded, m hostfs.Meminfo) {
 	v, err := hostfs.ReadVmstat(a.Proc)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +243,7 @@ func checkVmstat(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
 }
 
 // checkCgroups compares what is charged with what there is, and each cgroup with its parts.
-func checkCgroups(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
+func checkCgroups(t *testing.T, a recorded, m hostfs.Meminfo) {
 	tops, err := hostfs.ListTopCgroups(a.Cgroup)
 	if err != nil || len(tops) == 0 {
 		t.Fatalf("%v, %v", tops, err)
@@ -248,12 +265,12 @@ func checkCgroups(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
 			t.Errorf("%s: %d bytes are charged, there are %d", key, part, whole)
 		}
 	}
-	processes, err := fs.Glob(a.Proc, "*/cgroup")
+	processes, err := fs.Glob(os.DirFS(a.Proc.Path), "*/cgroup")
 	if err != nil || len(processes) == 0 {
 		t.Fatalf("%v, %v", processes, err)
 	}
 	for _, path := range processes {
-		content, err := fs.ReadFile(a.Proc, path)
+		content, err := a.Proc.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +282,7 @@ func checkCgroups(t *testing.T, a *snapshot.Archive, m hostfs.Meminfo) {
 }
 
 // checkCgroup checks one cgroup and returns its memory.stat.
-func checkCgroup(t *testing.T, cgroups fs.FS, cgroup string) hostfs.MemoryStat {
+func checkCgroup(t *testing.T, cgroups hostfs.Dir, cgroup string) hostfs.MemoryStat {
 	stat, err := hostfs.ReadMemoryStat(cgroups, cgroup)
 	if err != nil {
 		t.Fatal(err)
@@ -296,7 +313,7 @@ func checkCgroup(t *testing.T, cgroups fs.FS, cgroup string) hostfs.MemoryStat {
 }
 
 // checkNested checks that a container's charge is in that of the slice above it, and within its limit.
-func checkNested(t *testing.T, cgroups fs.FS, scope string) {
+func checkNested(t *testing.T, cgroups hostfs.Dir, scope string) {
 	inner := checkCgroup(t, cgroups, scope)
 	outer := checkCgroup(t, cgroups, scope[:strings.LastIndex(scope, "/")])
 	for key, part := range inner {
@@ -310,7 +327,7 @@ func checkNested(t *testing.T, cgroups fs.FS, scope string) {
 	}
 }
 
-func checkDisk(t *testing.T, a *snapshot.Archive) {
+func checkDisk(t *testing.T, a recorded) {
 	disks, err := hostfs.ReadDiskstats(a.Proc)
 	if err != nil {
 		t.Fatal(err)

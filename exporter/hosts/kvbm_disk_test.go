@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 
@@ -73,7 +72,7 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	}
 }
 
-func cgroupIO(t *testing.T, cgroups fs.FS, cgroup string) hostfs.DeviceIO {
+func cgroupIO(t *testing.T, cgroups hostfs.Dir, cgroup string) hostfs.DeviceIO {
 	t.Helper()
 	read, err := hostfs.ReadCgroup(cgroups, cgroup)
 	if err != nil || len(read.IO) != 1 {

@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"io/fs"
 	"math"
 	"testing"
 
@@ -78,7 +77,7 @@ func TestPortsOfASparkBelongToItsCard(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, ports)
 		}
 		for _, port := range ports {
-			if _, err := fs.Stat(host.Sys, "class/net/"+port.Interface); port.Interface == "" || err != nil {
+			if _, err := host.Sys.Stat("class/net/" + port.Interface); port.Interface == "" || err != nil {
 				t.Errorf("%s: %s belongs to %q, %v", name, port.Device, port.Interface, err)
 			}
 		}

@@ -27,7 +27,7 @@ func BenchmarkDemand(b *testing.B) {
 // BenchmarkMemory reads what the ledger is made of.
 func BenchmarkMemory(b *testing.B) {
 	host := play(b, 1, time.Second).Collect()
-	defer host.GPU.Close()
+	defer host.Close()
 	for b.Loop() {
 		if _, err := collector.NewSample(host, collector.Options{}).Memory(b.Context()); err != nil {
 			b.Fatal(err)
@@ -35,10 +35,14 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot copies a machine.
-func BenchmarkSnapshot(b *testing.B) {
+// BenchmarkRefresh writes what has changed in a second.
+func BenchmarkRefresh(b *testing.B) {
 	host := play(b, 1, time.Second)
+	collected := host.Collect()
 	for b.Loop() {
-		host.Snapshot().GPU.Close()
+		host.Advance(time.Second)
+		if err := collected.Refresh(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

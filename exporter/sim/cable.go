@@ -37,7 +37,7 @@ func moveOver(total *int64, bytesPerSecond int64, carry *int64, room int64) int6
 
 // files are the port and its interface, under the names that a DGX Spark gives them. The cable is this machine's only
 // network link, so the counters of the interface itself do not move.
-func (c *cable) files(sys *node) {
+func (c *cable) files(sys directory) {
 	const (
 		function  = "devices/pci0000:00/0000:00:00.0/0000:01:00.1"
 		rdma      = "rocep1s0f1"
@@ -45,25 +45,25 @@ func (c *cable) files(sys *node) {
 		port      = function + "/infiniband/" + rdma + "/ports/1/"
 		wordBytes = 4 // the unit of the port's counters
 	)
-	sys.constant(port+"state", "4: ACTIVE")
-	sys.constant(port+"rate", "200 Gb/sec (4X HDR)")
-	sys.file(port+"counters/port_rcv_data", number(func() int64 { return c.received / wordBytes }))
-	sys.file(port+"counters/port_xmit_data", number(func() int64 { return c.transmitted / wordBytes }))
+	sys.line(port+"state", "4: ACTIVE")
+	sys.line(port+"rate", "200 Gb/sec (4X HDR)")
+	sys.number(port+"counters/port_rcv_data", c.received/wordBytes)
+	sys.number(port+"counters/port_xmit_data", c.transmitted/wordBytes)
 	for _, quiet := range []string{
 		"counters/port_rcv_errors", "counters/port_xmit_discards", "counters/symbol_error", "counters/link_downed",
 		"hw_counters/out_of_sequence", "hw_counters/packet_seq_err", "hw_counters/local_ack_timeout_err",
 		"hw_counters/rnr_nak_retry_err", "hw_counters/out_of_buffer",
 	} {
-		sys.constant(port+quiet, "0")
+		sys.line(port+quiet, "0")
 	}
 	at := sys.at(function + "/net/" + netdev)
-	at.constant("operstate", "up")
-	at.constant("speed", strconv.Itoa(200_000))
+	at.line("operstate", "up")
+	at.line("speed", strconv.Itoa(200_000))
 	for _, quiet := range []string{"rx_bytes", "rx_dropped", "rx_errors", "rx_missed_errors", "tx_bytes", "tx_dropped", "tx_errors"} {
-		at.constant("statistics/"+quiet, "0")
+		at.line("statistics/"+quiet, "0")
 	}
 	device := sys.at(function + "/infiniband/" + rdma)
-	device.link("device", "../../../0000:01:00.1", sys.at(function))
-	sys.link("class/infiniband/"+rdma, "../../"+function+"/infiniband/"+rdma, device)
-	sys.link("class/net/"+netdev, "../../"+function+"/net/"+netdev, at)
+	device.link("device", "../../../0000:01:00.1")
+	sys.link("class/infiniband/"+rdma, "../../"+function+"/infiniband/"+rdma)
+	sys.link("class/net/"+netdev, "../../"+function+"/net/"+netdev)
 }

@@ -10,7 +10,7 @@ import (
 // port is the RDMA port of a host as the exporter reads it.
 func port(t *testing.T, host *Host) hostfs.InfiniBandPort {
 	t.Helper()
-	ports, err := hostfs.ReadInfiniBandPorts(host.Snapshot().Sys)
+	ports, err := hostfs.ReadInfiniBandPorts(host.Collect().Sys)
 	must(t, err)
 	if len(ports) != 1 || ports[0].Up == nil || !*ports[0].Up || len(ports[0].Errors) != 9 || *ports[0].BytesPerSecond != linkBytesPerSecond {
 		t.Fatalf("ports %+v", ports)
@@ -27,7 +27,7 @@ func TestTheCableCountsRDMAAndTheInterfaceDoesNot(t *testing.T) {
 	if *seen.ReceivedBytes != uint64(30*gib) || *seen.TransmittedBytes != uint64(10*gib) || seen.Interface != "enp1s0f1np1" {
 		t.Errorf("received %d, sent %d on %q", *seen.ReceivedBytes, *seen.TransmittedBytes, seen.Interface)
 	}
-	interfaces, err := hostfs.ReadNetworkInterfaces(host.Snapshot().Sys)
+	interfaces, err := hostfs.ReadNetworkInterfaces(host.Collect().Sys)
 	must(t, err)
 	if len(interfaces) != 1 || *interfaces[0].Receive.Bytes != 0 || *interfaces[0].Transmit.Bytes != 0 || !*interfaces[0].Up {
 		t.Errorf("interfaces %+v", interfaces)
@@ -59,7 +59,7 @@ func TestWithoutACableNothingIsOnTheNetwork(t *testing.T) {
 	host := newHost(t, Config{})
 	start(t, host, "engine", container).Demand(Demand{RDMAReceiveBytesPerSecond: gib})
 	host.Advance(time.Second)
-	if hostfs.HasNetworkHardware(host.Snapshot().Sys) || host.machine.cable.received != 0 {
+	if hostfs.HasNetworkHardware(host.Collect().Sys) || host.machine.cable.received != 0 {
 		t.Error("a machine without a cable has a network")
 	}
 }

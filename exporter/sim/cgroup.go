@@ -115,7 +115,6 @@ func (m *machine) makeGroup(name string) *group {
 		if !found {
 			child := newGroup(path.Join(at.path, part), at)
 			at.children = slices.Insert(at.children, i, child)
-			m.topology++
 			m.force(child, groupCost())
 		}
 		at = at.children[i]
@@ -143,7 +142,6 @@ func (m *machine) leave(g *group) {
 	}
 	i, _ := g.parent.find(path.Base(g.path))
 	g.parent.children = slices.Delete(g.parent.children, i, i+1)
-	m.topology++
 }
 
 // walkGroups calls visit for a group and all below it, in order of paths.
@@ -152,16 +150,4 @@ func walkGroups(g *group, visit func(*group)) {
 	for _, child := range g.children {
 		walkGroups(child, visit)
 	}
-}
-
-// clone copies a tree; copies maps every group to its copy.
-func (g *group) clone(parent *group, copies map[*group]*group) *group {
-	c := *g
-	c.parent = parent
-	c.children = make([]*group, len(g.children))
-	copies[g] = &c
-	for i, child := range g.children {
-		c.children[i] = child.clone(&c, copies)
-	}
-	return &c
 }

@@ -13,8 +13,8 @@ func TestCgroupsComputeWhatTheirProcessesDo(t *testing.T) {
 	host := newHost(t, Config{Seed: 1})
 	group := func(path string) (seconds float64, tasks *uint64) {
 		t.Helper()
-		snapshot := host.Snapshot()
-		defer snapshot.GPU.Close()
+		snapshot := host.Collect()
+		defer snapshot.Close()
 		read, err := hostfs.ReadCgroup(snapshot.Cgroup, path)
 		must(t, err)
 		return *read.CPU.User + *read.CPU.System, read.Tasks
@@ -34,8 +34,8 @@ func TestCgroupsComputeWhatTheirProcessesDo(t *testing.T) {
 			t.Errorf("%s: %v s of CPU, want %v; %d tasks, want %d", path, got, want.seconds, *tasks, want.tasks)
 		}
 	}
-	snapshot := host.Snapshot()
-	defer snapshot.GPU.Close()
+	snapshot := host.Collect()
+	defer snapshot.Close()
 	machine, err := hostfs.ReadCPUSeconds(snapshot.Proc)
 	must(t, err)
 	var working float64

@@ -89,6 +89,8 @@ type Status struct {
 	// Refusals counts the allocations of the driver that failed. A failed allocation is refused whole, without an OOM
 	// kill, and is tried again only after the demand has changed.
 	Refusals int64
+	// ReadBytes and WrittenBytes are its /proc/<pid>/io: what it moved from and to the drive.
+	ReadBytes, WrittenBytes uint64
 	// ReadLeftBytes and WriteLeftBytes are the remainders of the passes over the files.
 	ReadLeftBytes, WriteLeftBytes int64
 }
@@ -99,6 +101,7 @@ func (p *process) status() Status {
 		DeviceBytes: p.held[device] * pageBytes, PinnedBytes: p.held[pinned] * pageBytes,
 		ManagedBytes: p.held[managed] * pageBytes, AnonBytes: p.held[anon] * pageBytes,
 		ShmemBytes: p.held[shared] * pageBytes, SwappedBytes: p.swapped * pageBytes,
+		ReadBytes: uint64(p.io.read), WrittenBytes: uint64(p.io.written),
 		ReadLeftBytes: p.reading.remaining * pageBytes, WriteLeftBytes: p.writing.remaining * pageBytes,
 	}
 }

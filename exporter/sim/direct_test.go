@@ -12,8 +12,8 @@ func TestADirectTransferEndsAtItsMostHoweverLateTheNextDemandIs(t *testing.T) {
 	host := newHost(t, Config{})
 	p := start(t, host, "engine", container)
 	moved := func() (read, written int64) {
-		snapshot := host.Snapshot()
-		defer snapshot.GPU.Close()
+		snapshot := host.Collect()
+		defer snapshot.Close()
 		io, err := hostfs.ReadProcessIO(snapshot.Proc, p.PID)
 		must(t, err)
 		return int64(io.Read), int64(io.Written)

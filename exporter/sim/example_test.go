@@ -15,6 +15,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer host.Close()
 	const weights, rate = "overlay copy of the weights", 5 << 30
 	if err := host.AddFile(weights, 40<<30); err != nil {
 		log.Fatal(err)

@@ -8,37 +8,28 @@ import (
 
 const controllers = "cpuset cpu io memory hugetlb pids rdma misc dmem"
 
-func (m *machine) cgroupFiles() *node {
-	top := newDirectory("cgroup")
-	m.groupFiles(top, m.root)
-	return top
-}
-
 // groupFiles adds a group and all below it to a directory. The root has no limits and no figures of its own, so half of
 // the files are missing there, as in the kernel.
-func (m *machine) groupFiles(at *node, g *group) {
-	at.constant("cgroup.controllers", controllers)
-	at.file("cgroup.procs", func() string { return m.procs(g) })
-	at.file("memory.stat", g.memoryStat)
-	at.file("io.stat", func() string { return g.io.text() })
-	at.file("cpu.stat", func() string {
-		if g.parent == nil {
-			return m.cpu.computed().text()
-		}
-		return g.cpu.text()
-	})
-	if g.parent != nil {
-		at.file("memory.current", number(func() int64 { return g.memory.charged() * pageBytes }))
-		at.file("memory.peak", number(func() int64 { return g.peak * pageBytes }))
-		at.file("memory.max", func() string { return limitText(g.max) })
-		at.file("memory.high", func() string { return limitText(g.high) })
-		at.file("memory.swap.current", number(func() int64 { return g.memory[swapped] * pageBytes }))
-		at.file("memory.swap.max", func() string { return limitText(noLimit) })
-		at.file("memory.events", g.eventsText)
-		at.file("pids.current", number(func() int64 { return m.tasks(g) }))
-		at.file("cpu.pressure", func() string { return g.stalls[cpuTime].text() })
-		at.file("io.pressure", func() string { return g.stalls[diskTraffic].text() })
-		at.file("memory.pressure", func() string { return g.stalls[memoryShort].text() })
+func (m *machine) groupFiles(at directory, g *group) {
+	at.line("cgroup.controllers", controllers)
+	at.file("cgroup.procs", m.procs(g))
+	at.file("memory.stat", g.memoryStat())
+	at.file("io.stat", g.io.text())
+	if g.parent == nil {
+		at.file("cpu.stat", m.cpu.computed().text())
+	} else {
+		at.file("cpu.stat", g.cpu.text())
+		at.number("memory.current", g.memory.charged()*pageBytes)
+		at.number("memory.peak", g.peak*pageBytes)
+		at.file("memory.max", limitText(g.max))
+		at.file("memory.high", limitText(g.high))
+		at.number("memory.swap.current", g.memory[swapped]*pageBytes)
+		at.file("memory.swap.max", limitText(noLimit))
+		at.file("memory.events", g.eventsText())
+		at.number("pids.current", m.tasks(g))
+		at.file("cpu.pressure", g.stalls[cpuTime].text())
+		at.file("io.pressure", g.stalls[diskTraffic].text())
+		at.file("memory.pressure", g.stalls[memoryShort].text())
 	}
 	for _, child := range g.children {
 		m.groupFiles(at.at(strings.TrimPrefix(child.path[len(g.path):], "/")), child)

@@ -16,27 +16,25 @@ const selfPID = 7001
 // hostPIDNamespace is that of the machine (PROC_PID_INIT_INO in the kernel).
 const hostPIDNamespace = "pid:[4026531836]"
 
-func (h *Host) procFiles() *node {
+func (h *Host) procFiles(proc directory) {
 	m := h.machine
-	proc := newDirectory("proc")
-	proc.file("meminfo", m.meminfo)
-	proc.file("vmstat", m.vmstat)
-	proc.file("buddyinfo", m.buddyinfo)
-	proc.file("diskstats", m.diskstats)
-	proc.file("stat", func() string { return m.stat(h.start) })
-	proc.constant("sys/kernel/osrelease", kernelRelease)
-	proc.constant("sys/kernel/arch", "aarch64")
-	proc.file("pressure/cpu", func() string { return m.root.stalls[cpuTime].text() })
-	proc.file("pressure/io", func() string { return m.root.stalls[diskTraffic].text() })
-	proc.file("pressure/memory", func() string { return m.root.stalls[memoryShort].text() })
+	proc.file("meminfo", m.meminfo())
+	proc.file("vmstat", m.vmstat())
+	proc.file("buddyinfo", m.buddyinfo())
+	proc.file("diskstats", m.diskstats())
+	proc.file("stat", m.stat(h.start))
+	proc.line("sys/kernel/osrelease", kernelRelease)
+	proc.line("sys/kernel/arch", "aarch64")
+	proc.file("pressure/cpu", m.root.stalls[cpuTime].text())
+	proc.file("pressure/io", m.root.stalls[diskTraffic].text())
+	proc.file("pressure/memory", m.root.stalls[memoryShort].text())
 	self := proc.at(strconv.Itoa(selfPID))
-	self.link("ns/pid", hostPIDNamespace, nil)
-	self.constant("status", "Name:\tuma-exporter\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff")
-	proc.link("self", strconv.Itoa(selfPID), self)
+	self.link("ns/pid", hostPIDNamespace)
+	self.line("status", "Name:\tuma-exporter\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff")
+	proc.link("self", strconv.Itoa(selfPID))
 	for _, p := range m.processes {
-		m.processFiles(proc.at(strconv.FormatUint(uint64(p.pid), 10)), p)
+		h.processFiles(proc.at(strconv.FormatUint(uint64(p.pid), 10)), p)
 	}
-	return proc
 }
 
 // table makes lines of a name and a number.

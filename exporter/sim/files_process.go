@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -12,22 +13,28 @@ const (
 	directFlags = 0o2200002
 )
 
-func (m *machine) processFiles(at *node, p *process) {
-	at.constant("comm", p.program.Comm)
-	at.constant("cgroup", "0::"+p.group.path)
-	at.file("status", func() string { return m.processStatus(p) })
-	at.file("stat", func() string { return m.processStat(p) })
-	at.file("io", p.ioText)
-	at.link("ns/pid", hostPIDNamespace, nil)
-	at.at("fd")
+func (h *Host) processFiles(at directory, p *process) {
+	m := h.machine
+	at.line("comm", p.program.Comm)
+	at.line("cgroup", "0::"+p.group.path)
+	at.file("status", m.processStatus(p))
+	at.file("stat", m.processStat(p))
+	at.file("io", p.ioText())
+	if p.program.Environ != "" {
+		at.file("environ", p.program.Environ)
+	}
+	at.link("ns/pid", hostPIDNamespace)
+	at.tree.directories[at.at("fd").path] = true
 	for i, open := range p.program.OpenFiles {
 		fd := strconv.Itoa(3 + i)
 		flags := plainFlags
 		if open.Direct {
 			flags = directFlags
 		}
-		at.link("fd/"+fd, open.Target, &node{name: fd, size: max(open.Bytes, 0)})
-		at.constant("fdinfo/"+fd, fmt.Sprintf("pos:\t0\nflags:\t0%o\nmnt_id:\t29\nino:\t%d", flags, 1000+i))
+		target := at.at("root").at(open.Target).path // see hostfs.ReadProcessLink
+		at.tree.sizes[target] = max(open.Bytes, 0)
+		at.link("fd/"+fd, filepath.Join(h.folder.path, target))
+		at.line("fdinfo/"+fd, fmt.Sprintf("pos:\t0\nflags:\t0%o\nmnt_id:\t29\nino:\t%d", flags, 1000+i))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 // gpuOf reads the device as the exporter does.
 func gpuOf(t testing.TB, host *Host) nvml.Device {
 	t.Helper()
-	snapshot := host.Snapshot()
-	defer snapshot.GPU.Close()
+	snapshot := host.Collect()
+	defer snapshot.Close()
 	devices, err := snapshot.GPU.Read(t.Context()).Snapshot(t.Context())
 	must(t, err)
 	if len(devices.Devices) != 1 {

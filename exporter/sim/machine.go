@@ -41,9 +41,6 @@ type machine struct {
 	cpu       cpuTimes
 	gpu       gpu
 	heat      heat
-
-	// topology changes whenever a file of procfs, sysfs or the cgroup tree comes or goes.
-	topology int64
 }
 
 // counts are events since boot, as vmstat has them.
@@ -208,7 +205,6 @@ func (m *machine) start(p *process) bool {
 	p.group.processes++
 	m.processes = append(m.processes, p)
 	slices.SortFunc(m.processes, func(a, b *process) int { return cmp.Compare(a.pid, b.pid) })
-	m.topology++
 	_, ok := m.resize(p, kernelShare, int64(p.program.Threads))
 	if ok {
 		_, ok = m.resize(p, libraries, pages(p.program.MappedBytes))
@@ -217,29 +213,6 @@ func (m *machine) start(p *process) bool {
 		m.end(p)
 	}
 	return ok
-}
-
-// clone copies the machine, so that it can be read while the other one goes on.
-func (m *machine) clone() *machine {
-	c := *m
-	noise := *m.noise
-	c.noise = &noise
-	groups := map[*group]*group{}
-	c.root = m.root.clone(nil, groups)
-	c.processes = make([]*process, len(m.processes))
-	for i, p := range m.processes {
-		copied := *p
-		copied.group = groups[p.group]
-		c.processes[i] = &copied
-	}
-	c.files = slices.Clone(m.files)
-	c.cache = make([]*extent, len(m.cache))
-	for i, e := range m.cache {
-		copied := *e
-		copied.group = groups[e.group]
-		c.cache[i] = &copied
-	}
-	return &c
 }
 
 // jitter is a whole number from -most to most.

@@ -287,7 +287,7 @@ func TestLoadingScattersFreeMemoryAndItMendsSlowly(t *testing.T) {
 	host := newHost(t, Config{})
 	addFile(t, host, "weights", 60*gib)
 	contiguous := func() float64 {
-		zones, err := hostfs.ReadBuddyinfo(host.Snapshot().Proc)
+		zones, err := hostfs.ReadBuddyinfo(host.Collect().Proc)
 		must(t, err)
 		return hostfs.FreeContiguousBytes(zones, 2<<20, pageBytes) / float64(gib)
 	}

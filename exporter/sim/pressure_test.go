@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +10,9 @@ import (
 // pressureOf parses a file of pressure as the kernel prints it.
 func pressureOf(t *testing.T, host *Host, name string) (some, full [4]float64) {
 	t.Helper()
-	snapshot := host.Snapshot()
-	defer snapshot.GPU.Close()
-	text, err := fs.ReadFile(snapshot.Proc, "pressure/"+name)
+	snapshot := host.Collect()
+	defer snapshot.Close()
+	text, err := snapshot.Proc.ReadFile("pressure/" + name)
 	must(t, err)
 	_, err = fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%f\nfull avg10=%f avg60=%f avg300=%f total=%f\n",
 		&some[0], &some[1], &some[2], &some[3], &full[0], &full[1], &full[2], &full[3])
@@ -47,9 +46,9 @@ func TestPressureRisesWithTrafficAndItsAveragesFollow(t *testing.T) {
 func TestAllTimeIsCountedOnceByMode(t *testing.T) {
 	host := newHost(t, Config{Seed: 2})
 	sum := func() (ticks int64) {
-		snapshot := host.Snapshot()
-		defer snapshot.GPU.Close()
-		text, err := fs.ReadFile(snapshot.Proc, "stat")
+		snapshot := host.Collect()
+		defer snapshot.Close()
+		text, err := snapshot.Proc.ReadFile("stat")
 		must(t, err)
 		line, _, _ := strings.Cut(string(text), "\n")
 		for field := range strings.FieldsSeq(strings.TrimPrefix(line, "cpu ")) {

@@ -231,6 +231,5 @@ func (m *machine) end(p *process) {
 			break
 		}
 	}
-	m.topology++
 	m.leave(p.group)
 }

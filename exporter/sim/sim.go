@@ -1,4 +1,4 @@
-// Package sim is a simulated DGX Spark: a host as file systems and driver answers that follow a Demand of plain
+// Package sim is a simulated DGX Spark: a host as files in a folder and driver answers that follow a Demand of plain
 // numbers, on a clock of its own.
 //
 // All files of procfs, sysfs and the cgroup tree, and all answers of the driver, are generated from one state, so that
@@ -24,13 +24,16 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -81,10 +84,13 @@ type Host struct {
 	machine *machine
 	start   time.Time
 	elapsed time.Duration // since start
-	trees   atomic.Pointer[trees]
+
+	showing sync.Mutex // before mu
+	folder  *folder
 }
 
-// New returns a machine at rest: services and a desktop, no engine.
+// New returns a machine at rest: services and a desktop, no engine. Its files are in a temporary folder; the caller closes
+// it.
 func New(config Config) (*Host, error) {
 	if config.Start.IsZero() {
 		config.Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -93,7 +99,18 @@ func New(config Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{machine: m, start: config.Start}, nil
+	folder, err := newFolder()
+	if err != nil {
+		return nil, err
+	}
+	return &Host{machine: m, start: config.Start, folder: folder}, nil
+}
+
+// Close removes the files of the machine.
+func (h *Host) Close() {
+	h.showing.Lock()
+	defer h.showing.Unlock()
+	_ = os.RemoveAll(h.folder.path) // a temporary folder
 }
 
 // Now is the time on the host's clock.
@@ -148,6 +165,8 @@ type Program struct {
 	Graphics bool
 	// OpenFiles are files that it holds open for as long as it runs, such as a cache on disk.
 	OpenFiles []OpenFile
+	// Environ is its environment, NAME=value texts each ended by a zero byte; "" has none to be read.
+	Environ string
 }
 
 // OpenFile is an open file: Target is the text of its link in /proc/<pid>/fd, such as "/tmp/dynamo-kvbm-disk-cache-x
@@ -303,24 +322,36 @@ func (h *Host) CUDAFreeBytes() int64 {
 	return h.machine.free * pageBytes
 }
 
-// Collect returns the machine for an exporter, with its state at each read. The clock stops while a file is generated
-// or a call answered, but not between two reads; see Snapshot. The caller closes the GPU reader.
+// AvailableBytes is MemAvailable: what can be had without swapping.
+func (h *Host) AvailableBytes() int64 {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.machine.available() * pageBytes
+}
+
+// Collect returns the machine for an exporter. Its files show the state at the moment when a collection begins, its driver
+// that of the moment of a call. The caller closes the GPU reader.
 func (h *Host) Collect() collector.Host {
+	in := func(root string) hostfs.Dir {
+		return hostfs.Dir{Path: filepath.Join(h.folder.path, root), Temporary: true}
+	}
+	_ = h.show() // an error that stays is that of the next collection
 	return collector.Host{
-		Proc: view{h, procfs}, Sys: view{h, sysfs}, Cgroup: view{h, cgroupfs}, PageSize: pageBytes,
+		Proc: in(procRoot), Sys: in(sysRoot), Cgroup: in(cgroupRoot), PageSize: pageBytes, Refresh: h.show,
 		GPU:           nvml.NewReader(driver{h}, nvml.ReaderOptions{Now: h.Now, PoolBytes: uint64(poolKiB) << 10}),
 		CacheResident: h.cacheResident,
 		Mode:          collector.Simulated, Now: h.Now,
 	}
 }
 
-// Snapshot is the machine as it is at this moment, for ever: a page that is made of it is of one moment, however
-// fast the clock of the host goes. The caller closes the GPU reader.
-func (h *Host) Snapshot() collector.Host {
+// show brings the files up to date.
+func (h *Host) show() error {
+	h.showing.Lock()
+	defer h.showing.Unlock()
 	h.mu.RLock()
-	defer h.mu.RUnlock()
-	frozen := &Host{machine: h.machine.clone(), start: h.start, elapsed: h.elapsed}
-	return frozen.Collect()
+	now := h.files()
+	h.mu.RUnlock()
+	return h.folder.show(now)
 }
 
 func (h *Host) cacheResident(_ context.Context, name string) (uint64, error) {

@@ -5,26 +5,27 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // everything is all text of a host in order of paths.
 func everything(t testing.TB, host collector.Host) string {
 	t.Helper()
 	var all strings.Builder
-	for _, fsys := range []fs.FS{host.Proc, host.Sys, host.Cgroup} {
-		must(t, fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+	for _, dir := range []hostfs.Dir{host.Proc, host.Sys, host.Cgroup} {
+		must(t, fs.WalkDir(os.DirFS(dir.Path), ".", func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
 				return err
 			}
-			text, err := fs.ReadFile(fsys, name)
+			text, err := dir.ReadFile(name)
 			all.WriteString(name + "\n" + string(text))
 			return err
 		}))
@@ -52,58 +53,58 @@ func play(t testing.TB, seed uint64, step time.Duration) *Host {
 }
 
 func TestSameSeedAndDemandsGiveTheSameBytes(t *testing.T) {
-	whole := everything(t, play(t, 4, 20*time.Second).Snapshot())
+	whole := everything(t, play(t, 4, 20*time.Second).Collect())
 	for name, other := range map[string]*Host{"again": play(t, 4, 20*time.Second), "in steps": play(t, 4, 50*time.Millisecond)} {
-		if everything(t, other.Snapshot()) != whole {
+		if everything(t, other.Collect()) != whole {
 			t.Errorf("%s, it comes out otherwise", name)
 		}
 	}
-	if everything(t, play(t, 5, 20*time.Second).Snapshot()) == whole {
+	if everything(t, play(t, 5, 20*time.Second).Collect()) == whole {
 		t.Error("the seed changes nothing")
 	}
 }
 
-func TestSnapshotStaysAsItWas(t *testing.T) {
+func TestFilesShowTheMomentAtWhichACollectionBegins(t *testing.T) {
 	host := play(t, 1, time.Second)
-	snapshot := host.Snapshot()
-	defer snapshot.GPU.Close()
-	before, at := everything(t, snapshot), snapshot.Now()
+	collected := host.Collect()
+	defer collected.Close()
+	before := everything(t, collected)
 	start(t, host, "another", native).Demand(Demand{AnonBytes: 4 * gib})
 	host.DropCaches()
 	host.Advance(time.Minute)
-	if everything(t, snapshot) != before || snapshot.Now() != at {
-		t.Error("it went on with the host")
+	if everything(t, collected) != before {
+		t.Error("they went on with the host")
 	}
-	if everything(t, host.Snapshot()) == before {
-		t.Error("the host did not go on")
+	must(t, collected.Refresh())
+	if everything(t, collected) == before {
+		t.Error("they did not go on when a collection began")
 	}
 }
 
-func TestFilesAreFileSystems(t *testing.T) {
-	host := play(t, 1, time.Second).Snapshot()
-	pressure, err := fs.Sub(host.Proc, "pressure") // links to namespaces, elsewhere in procfs, lead to no file
-	must(t, err)
-	for _, c := range []struct {
-		fsys  fs.FS
-		files []string
-	}{
-		{pressure, []string{"cpu", "io", "memory"}},
-		{host.Sys, []string{"class/nvme/nvme0", "devices/virtual/thermal/thermal_zone6/temp", "dev/block/259:0", "devices/virtual/dmi/id/sys_vendor"}},
-		{host.Cgroup, []string{"cgroup.controllers", "memory.stat", "system.slice/docker.service/io.stat"}},
-	} {
-		if err := fstest.TestFS(c.fsys, c.files...); err != nil {
-			t.Error(err)
-		}
+func TestFilesThatCannotBeWrittenFailTheCollection(t *testing.T) {
+	host := newHost(t, Config{})
+	collected := host.Collect()
+	defer collected.Close()
+	must(t, os.RemoveAll(host.folder.path))
+	must(t, os.WriteFile(host.folder.path, nil, 0o600))
+	host.Advance(time.Second)
+	if err := collected.Refresh(); err == nil {
+		t.Error("no error")
 	}
-	for name, want := range map[string]string{"class/nvme/nvme0/model": "SAMSUNG MZALC4T0HBL1-00B07\n", "dev/block/259:0/dev": "259:0\n", "class/hwmon/hwmon1/name": "nvme\n"} {
-		if text, err := fs.ReadFile(host.Sys, name); err != nil || string(text) != want {
+}
+
+func TestLinksLeadWhereTheKernelsDo(t *testing.T) {
+	host := play(t, 1, time.Second).Collect()
+	for name, want := range map[string]string{"class/nvme/nvme0/model": "SAMSUNG MZALC4T0HBL1-00B07\n", "dev/block/259:0/dev": "259:0\n",
+		"class/hwmon/hwmon1/name": "nvme\n", "class/dmi/id/sys_vendor": "NVIDIA\n", "class/thermal/thermal_zone6/type": "acpitz\n"} {
+		if text, err := host.Sys.ReadFile(name); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
-	if link, err := fs.ReadLink(host.Proc, "self/ns/pid"); err != nil || link != hostPIDNamespace {
+	if link, err := host.Proc.ReadLink("self/ns/pid"); err != nil || link != hostPIDNamespace {
 		t.Errorf("self/ns/pid: %q, %v", link, err)
 	}
-	if _, err := fs.Stat(host.Cgroup, "memory.current"); err == nil {
+	if _, err := host.Cgroup.Stat("memory.current"); err == nil {
 		t.Error("the root cgroup has a memory.current")
 	}
 }
@@ -113,16 +114,16 @@ func TestOpenFilesAreDescribed(t *testing.T) {
 	target := "/tmp/dynamo-kvbm-disk-cache-a1b2c3 (deleted)"
 	p, err := host.Start(Program{Comm: "worker", Cgroup: container, OpenFiles: []OpenFile{{target, 12 * gib, true}}})
 	must(t, err)
-	proc := host.Snapshot().Proc
-	if link, err := fs.ReadLink(proc, "6330/fd/3"); err != nil || link != target || p.PID != 6330 {
+	proc := host.Collect().Proc
+	if link, err := hostfs.ReadProcessLink(proc, p.PID, "fd/3"); err != nil || link != target || p.PID != 6330 {
 		t.Errorf("%q, %v", link, err)
 	}
-	info, err := fs.Stat(proc, "6330/fd/3")
+	info, err := proc.Stat("6330/fd/3")
 	must(t, err)
 	if info.Size() != 12*gib || !info.Mode().IsRegular() {
 		t.Errorf("%d bytes, %v", info.Size(), info.Mode())
 	}
-	if text, err := fs.ReadFile(proc, "6330/fdinfo/3"); err != nil || !bytes.Contains(text, []byte("flags:\t02200002\n")) {
+	if text, err := proc.ReadFile("6330/fdinfo/3"); err != nil || !bytes.Contains(text, []byte("flags:\t02200002\n")) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -187,7 +188,7 @@ func TestHostMayBeUsedByManyAtOnce(t *testing.T) {
 	addFile(t, host, "weights", 10*gib)
 	p := start(t, host, "engine", container)
 	collected := host.Collect()
-	defer collected.GPU.Close()
+	defer collected.Close()
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
@@ -206,7 +207,7 @@ func TestHostMayBeUsedByManyAtOnce(t *testing.T) {
 					if other, err := host.Start(Program{Comm: "short", Cgroup: native}); err == nil {
 						other.Stop()
 					}
-					_, _ = fs.ReadFile(collected.Cgroup, native[1:]+"/memory.stat") // comes and goes
+					_, _ = collected.Cgroup.ReadFile(native[1:] + "/memory.stat") // comes and goes
 				}
 			}
 		})

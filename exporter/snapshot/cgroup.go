@@ -13,7 +13,7 @@ import (
 // cgroupRows lists the cgroups to record, which are those that the collectors show by default: those that hold GPU
 // memory before the others, and none without cgroup v2.
 func cgroupRows(source Source, devices []nvml.Device) []allowed {
-	if _, err := fs.Stat(source.Cgroup, "cgroup.controllers"); err != nil {
+	if _, err := source.Cgroup.Stat("cgroup.controllers"); err != nil {
 		return nil
 	}
 	rows := heldCgroupRows(source.Proc, devices)
@@ -24,7 +24,7 @@ func cgroupRows(source Source, devices []nvml.Device) []allowed {
 }
 
 // containerRows lists containers and pods, wherever a runtime has put them.
-func containerRows(cgroups fs.FS) []allowed {
+func containerRows(cgroups hostfs.Dir) []allowed {
 	paths, _ := hostfs.WalkCgroups(cgroups) // if the tree cannot be walked, the rest is recorded
 	var rows []allowed
 	for _, path := range paths {
@@ -40,10 +40,10 @@ func containerRows(cgroups fs.FS) []allowed {
 var unifiedLine = regexp.MustCompile(`(?m)^0::/(.+)$`)
 
 // heldCgroupRows lists the cgroups that hold GPU memory, and all above them.
-func heldCgroupRows(proc fs.FS, devices []nvml.Device) []allowed {
+func heldCgroupRows(proc hostfs.Dir, devices []nvml.Device) []allowed {
 	var rows []allowed
 	for _, pid := range gpuPIDs(devices) {
-		content, err := fs.ReadFile(proc, fmt.Sprintf("%d/cgroup", pid))
+		content, err := proc.ReadFile(fmt.Sprintf("%d/cgroup", pid))
 		found := unifiedLine.FindSubmatch(content)
 		if err != nil || found == nil {
 			continue

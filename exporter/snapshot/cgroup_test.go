@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,7 +11,7 @@ import (
 const otherID = "af884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d9"
 
 func TestContainersAreRecordedWhereverTheirRuntimePutsThem(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	for _, cgroup := range []string{
 		"docker/" + otherID,
 		"kubepods/burstable/pod" + bootID + "/" + containerID,
@@ -23,7 +22,7 @@ func TestContainersAreRecordedWhereverTheirRuntimePutsThem(t *testing.T) {
 		host["sys/fs/cgroup/"+cgroup+"/memory.peak"] = &fstest.MapFile{Data: []byte("7\n")}
 	}
 	host["sys/fs/cgroup/system.slice/ssh.service/memory.peak"] = &fstest.MapFile{Data: []byte("8\n")}
-	text := writeHost(t, source)
+	text := writeHost(t, sourceOf(t, host))
 	a := mustRead(t, text)
 	paths, err := hostfs.WalkCgroups(a.Cgroup)
 	if err != nil {
@@ -32,7 +31,7 @@ func TestContainersAreRecordedWhereverTheirRuntimePutsThem(t *testing.T) {
 	runtimes := map[string]int{}
 	for _, path := range paths {
 		identity := hostfs.IdentifyCgroup(path)
-		peak, err := fs.ReadFile(a.Cgroup, path[1:]+"/memory.peak")
+		peak, err := a.Cgroup.ReadFile(path[1:] + "/memory.peak")
 		if identity.Kind == hostfs.KindContainer && err == nil && string(peak) == "7\n" {
 			runtimes[identity.Runtime]++
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,7 +23,7 @@ const (
 
 // SMARTLog answers as collector.Host.SMARTLog does.
 func (a *Archive) SMARTLog(controller string) ([]byte, error) {
-	text, err := fs.ReadFile(a.smart, controller)
+	text, err := a.content(smartRoot + "/" + controller)
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +32,12 @@ func (a *Archive) SMARTLog(controller string) ([]byte, error) {
 
 // HasSMART reports whether there is a health log.
 func (a *Archive) HasSMART() bool {
-	_, err := fs.Stat(a.smart, ".")
-	return err == nil
+	return len(a.below(smartRoot)) > 0
 }
 
 // CacheResident answers as collector.Host.CacheResident does, for the paths in the archive.
 func (a *Archive) CacheResident(_ context.Context, path string) (uint64, error) {
-	text, err := fs.ReadFile(a.cached, strings.TrimPrefix(path, "/"))
+	text, err := a.content(cachedRoot + "/" + strings.TrimPrefix(path, "/"))
 	if err != nil {
 		return 0, err
 	}
@@ -48,24 +46,21 @@ func (a *Archive) CacheResident(_ context.Context, path string) (uint64, error) 
 
 // CachedPaths lists the paths with an entry.
 func (a *Archive) CachedPaths() []string {
-	var paths []string
-	_ = fs.WalkDir(a.cached, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			paths = append(paths, "/"+path)
-		}
-		return nil // without any there is no root either
-	})
+	paths := a.below(cachedRoot)
+	for i, path := range paths {
+		paths[i] = "/" + path
+	}
 	return paths
 }
 
 // checkContent checks entries that do not come from a kernel.
-func checkContent(top string, content []byte) error {
+func checkContent(top string, e entry) error {
 	switch top {
 	case smartRoot:
-		_, err := parseHex(content)
+		_, err := parseHex(e.data)
 		return err
 	case cachedRoot:
-		_, err := parseCached(content)
+		_, err := parseCached(e.data)
 		return err
 	}
 	return nil

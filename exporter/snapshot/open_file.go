@@ -2,12 +2,13 @@ package snapshot
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // From a process's table of descriptors a recording keeps only the evidence of KVBM's disk tier, whose file is unlinked
@@ -45,11 +46,11 @@ var diskTierFiles = regexp.MustCompile(`^(dynamo-kvbm-disk-cache-[\w.-]*|kvbm_g3
 var storageDevices = regexp.MustCompile(`^/dev/nvidia-fs[0-9]*$`)
 
 // collectDescriptors records the descriptors of a process that a collector reads.
-func (w *walker) collectDescriptors(proc fs.FS, pid uint32) {
+func (w *walker) collectDescriptors(proc hostfs.Dir, pid uint32) {
 	directory := strconv.FormatUint(uint64(pid), 10) + "/fd"
 	kept := 0
 	for _, fd := range descriptors(proc, directory) {
-		target, err := fs.ReadLink(proc, path.Join(directory, fd))
+		target, err := hostfs.ReadProcessLink(proc, pid, "fd/"+fd)
 		if err != nil || kept == maxKept {
 			continue
 		}
@@ -68,30 +69,16 @@ func (w *walker) collectDescriptors(proc fs.FS, pid uint32) {
 }
 
 // descriptors lists the numbers of a process's descriptors, in order.
-func descriptors(proc fs.FS, directory string) []string {
-	opened, err := proc.Open(directory)
-	if err != nil {
-		return nil
-	}
-	defer opened.Close()
-	table, ok := opened.(fs.ReadDirFile)
-	if !ok {
-		return nil
-	}
-	// Those read before an error are valid.
-	entries, _ := table.ReadDir(maxDescriptors)
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
+func descriptors(proc hostfs.Dir, directory string) []string {
+	names, _, _ := proc.Names(directory, maxDescriptors) // those read before an error are valid
 	slices.Sort(names)
 	return names
 }
 
 // sizeOf returns the entry of the open file, empty unless it is a regular file. The size is read through the
 // descriptor, without opening the file.
-func sizeOf(proc fs.FS, name string) []byte {
-	info, err := fs.Stat(proc, name)
+func sizeOf(proc hostfs.Dir, name string) []byte {
+	info, err := proc.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() < 0 {
 		return nil
 	}
@@ -99,9 +86,9 @@ func sizeOf(proc fs.FS, name string) []byte {
 }
 
 // collectFDInfo records how the file was opened and its identity, without the locks held on it.
-func (w *walker) collectFDInfo(proc fs.FS, pid uint32, fd string) {
+func (w *walker) collectFDInfo(proc hostfs.Dir, pid uint32, fd string) {
 	name := strconv.FormatUint(uint64(pid), 10) + "/fdinfo/" + fd
-	text, err := fs.ReadFile(proc, name)
+	text, err := proc.ReadFile(name)
 	if err != nil {
 		return
 	}

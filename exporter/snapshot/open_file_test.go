@@ -3,41 +3,31 @@ package snapshot
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
+
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 const diskTier = "/mnt/alice/kvbm/dynamo-kvbm-disk-cache-Xa91Qz (deleted)"
 
 func TestAnUnlinkedFileHasItsSizeAndNothingElse(t *testing.T) {
 	a := mustRead(t, small+"-- proc/77/fd/188 -> "+diskTier+" --\nsize: 34359738368\n-- proc/77/fd/3 -> socket:[26411] --\n")
-	if link, err := fs.ReadLink(a.Proc, "77/fd/188"); link != diskTier || err != nil {
+	if link, err := hostfs.ReadProcessLink(a.Proc, 77, "fd/188"); link != diskTier || err != nil {
 		t.Errorf("leads to %q, %v", link, err)
 	}
-	info, err := fs.Stat(a.Proc, "77/fd/188")
+	info, err := a.Proc.Stat("77/fd/188")
 	if err != nil || info.Size() != 34359738368 || !info.Mode().IsRegular() {
 		t.Errorf("%v, %v", info, err)
 	}
-	if info, err := fs.Lstat(a.Proc, "77/fd/188"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+	if info, err := a.Proc.Lstat("77/fd/188"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link itself: %v, %v", info, err)
 	}
-	if content, err := fs.ReadFile(a.Proc, "77/fd/188"); !errors.Is(err, errNoContent) {
-		t.Errorf("read %d bytes, %v", len(content), err)
-	}
-	opened, err := a.Proc.Open("77/fd/188")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := opened.Stat(); err != nil || info.Size() != 34359738368 {
-		t.Errorf("opened: %v, %v", info, err)
-	}
-	if _, err := opened.Read(make([]byte, 1)); !errors.Is(err, errNoContent) {
-		t.Errorf("read: %v", err)
-	}
 	for _, name := range []string{"77/fd/3", "77/fd/188/below"} {
-		if info, err := fs.Stat(a.Proc, name); err == nil {
+		if info, err := a.Proc.Stat(name); err == nil {
 			t.Errorf("%s is %v", name, info)
 		}
 	}
@@ -54,44 +44,23 @@ func TestOnlyDescriptorsTellASizeAndOnlyAWholeOne(t *testing.T) {
 	}
 }
 
-// stored is a procfs with one descriptor to a file that has lost its name.
-type stored struct {
-	fs.FS
-	name string
-}
-
-func (s stored) Stat(name string) (fs.FileInfo, error) {
-	if name == s.name {
-		return unlinked{}, nil
-	}
-	return fs.Stat(s.FS, name)
-}
-
-func (s stored) ReadLink(name string) (string, error)   { return fs.ReadLink(s.FS, name) }
-func (s stored) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(s.FS, name) }
-
-type unlinked struct{}
-
-func (unlinked) Name() string       { return "188" }
-func (unlinked) Size() int64        { return 34359738368 }
-func (unlinked) Mode() fs.FileMode  { return 0o600 }
-func (unlinked) ModTime() time.Time { return time.Time{} }
-func (unlinked) IsDir() bool        { return false }
-func (unlinked) Sys() any           { return nil }
-
 func TestOfDescriptorsTheRecorderKeepsTheDiskTierAndStorageDevices(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	link := func(target string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
 	}
-	host["proc/6330/fd/188"] = link(diskTier)
 	host["proc/6330/fd/20"] = link("/dev/nvidia-fs3")
 	host["proc/6330/fd/21"] = link("/home/alice/dynamo-kvbm-disk-cache-list.txt\n-- proc/forged --")
 	host["proc/6330/fd/22"] = link("/home/alice/diary.txt")
 	host["proc/6330/fd/23"] = link("socket:[26411]")
 	host["proc/6330/fdinfo/188"] = &fstest.MapFile{Data: []byte("pos:\t0\nflags:\t02600002\nmnt_id:\t31\nino:\t9961475\nlock:\t1: POSIX ADVISORY READ 4711 00:00:1 0 EOF\n")}
 	host["proc/6330/fdinfo/22"] = &fstest.MapFile{Data: []byte("flags:\t02\n")}
-	source.Proc = stored{source.Proc, "6330/fd/188"}
+	source := sourceOf(t, host)
+	opened := filepath.Join(source.Proc.Path, "6330/root", diskTier) // as hostfs.ReadProcessLink expects it of a copy
+	if err := errors.Join(os.MkdirAll(filepath.Dir(opened), 0o700), os.WriteFile(opened, nil, 0o600), os.Truncate(opened, 34359738368),
+		os.Symlink(opened, filepath.Join(source.Proc.Path, "6330/fd/188"))); err != nil {
+		t.Fatal(err)
+	}
 	text := writeHost(t, source)
 	for _, secret := range []string{"alice", "diary", "26411", "4711", "forged"} {
 		if strings.Contains(text, secret) {
@@ -99,33 +68,33 @@ func TestOfDescriptorsTheRecorderKeepsTheDiskTierAndStorageDevices(t *testing.T)
 		}
 	}
 	a := mustRead(t, text)
-	table, err := fs.ReadDir(a.Proc, "6330/fd")
+	table, err := a.Proc.ReadDir("6330/fd")
 	if err != nil || len(table) != 2 {
 		t.Errorf("%d descriptors, %v", len(table), err)
 	}
-	link188, _ := fs.ReadLink(a.Proc, "6330/fd/188")
-	link20, _ := fs.ReadLink(a.Proc, "6330/fd/20")
+	link188, _ := hostfs.ReadProcessLink(a.Proc, 6330, "fd/188")
+	link20, _ := hostfs.ReadProcessLink(a.Proc, 6330, "fd/20")
 	if link188 != "/masked/dynamo-kvbm-disk-cache-Xa91Qz (deleted)" || link20 != "/dev/nvidia-fs3" {
 		t.Errorf("lead to %q and %q", link188, link20)
 	}
-	if info, err := fs.Stat(a.Proc, "6330/fd/188"); err != nil || info.Size() != 34359738368 {
+	if info, err := a.Proc.Stat("6330/fd/188"); err != nil || info.Size() != 34359738368 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if flags, err := fs.ReadFile(a.Proc, "6330/fdinfo/188"); err != nil || string(flags) != "pos:\t0\nflags:\t02600002\nmnt_id:\t31\nino:\t9961475\n" {
+	if flags, err := a.Proc.ReadFile("6330/fdinfo/188"); err != nil || string(flags) != "pos:\t0\nflags:\t02600002\nmnt_id:\t31\nino:\t9961475\n" {
 		t.Errorf("%q, %v", flags, err)
 	}
-	if _, err := fs.Stat(a.Proc, "6330/fdinfo/22"); err == nil {
+	if _, err := a.Proc.Stat("6330/fdinfo/22"); err == nil {
 		t.Error("how another file was opened is kept")
 	}
 }
 
 func TestOfManyDescriptorsSomeAreRecorded(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	for _, fd := range strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19") {
 		host["proc/6330/fd/"+fd] = &fstest.MapFile{Data: []byte("/dev/nvidia-fs0"), Mode: fs.ModeSymlink}
 	}
-	a := mustRead(t, writeHost(t, source))
-	if table, err := fs.ReadDir(a.Proc, "6330/fd"); err != nil || len(table) != maxKept {
+	a := mustRead(t, writeHost(t, sourceOf(t, host)))
+	if table, err := a.Proc.ReadDir("6330/fd"); err != nil || len(table) != maxKept {
 		t.Errorf("%d descriptors, %v", len(table), err)
 	}
 }

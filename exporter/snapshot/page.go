@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bytes"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // pages answers requests with the entries below http/, such as http/127.0.0.1:6880/metrics: status 200 and the content
 // as it is. A JSON text is recognized by its first byte. Other addresses refuse the connection. The network cannot be
 // part of a recording, so TLS, queries and other methods make no difference.
-type pages struct{ fsys fs.FS }
+type pages struct{ archive *Archive }
 
 // RoundTrip implements http.RoundTripper.
 func (p pages) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -23,10 +22,10 @@ func (p pages) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, err
 	}
-	if _, err := fs.Stat(p.fsys, request.URL.Host); err != nil {
+	if len(p.archive.below(pageRoot+"/"+request.URL.Host)) == 0 {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	body, err := fs.ReadFile(p.fsys, request.URL.Host+request.URL.EscapedPath())
+	body, err := p.archive.content(pageRoot + "/" + request.URL.Host + request.URL.EscapedPath())
 	if err != nil {
 		return response(request, http.StatusNotFound, "text/plain; charset=utf-8", nil), nil
 	}

@@ -3,8 +3,9 @@ package snapshot
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -29,7 +30,7 @@ kvbm_matched_tokens 3
 a line
 `
 
-func get(t *testing.T, a *Archive, url string) (*http.Response, error) {
+func get(t *testing.T, a opened, url string) (*http.Response, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -53,7 +54,7 @@ func TestArchiveAnswersWithItsPages(t *testing.T) {
 			t.Errorf("%s: status %d, %q, %q, %v", url, response.StatusCode, response.Header, body, err)
 		}
 	}
-	if log, err := fs.ReadFile(a.Logs, "var/log/dynamo.log"); err != nil || string(log) != "a line\n" {
+	if log, err := os.ReadFile(filepath.Join(a.Logs, "var/log/dynamo.log")); err != nil || string(log) != "a line\n" {
 		t.Errorf("log: %q, %v", log, err)
 	}
 }
@@ -75,7 +76,7 @@ func TestHeaderNamesSourcesInOrderAndKeepsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*Archive{a, again} {
+	for _, one := range []*Archive{a.Archive, again} {
 		if !slices.Equal(one.KVBMURLs, []string{"http://127.0.0.1:6880/metrics", "http://[::1]:9090/metrics"}) ||
 			!slices.Equal(one.EngineURLs, []string{"http://127.0.0.1:8080/metrics"}) ||
 			!slices.Equal(one.KVBMLogs, []string{"/var/log/dynamo.log"}) || one.KVBMBlockBytes != 4194304 {

@@ -80,20 +80,15 @@ type Archive struct {
 	RecordedWith string
 	// PageSize is that of the host's kernel in bytes.
 	PageSize int
-	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2. They implement
-	// fs.ReadLinkFS, follow links and may be used by several goroutines.
-	Proc, Sys, Cgroup fs.FS
 	// HTTP answers with the pages of the archive. Other addresses refuse the connection.
 	HTTP http.RoundTripper
-	// Logs holds logs by their absolute paths without the leading slash.
-	Logs fs.FS
 	// KVBMURLs and EngineURLs are pages to read, KVBMLogs paths of logs; some may be missing.
 	KVBMURLs, EngineURLs, KVBMLogs []string
 	// KVBMBlockBytes is the size of a KV block where pages and logs do not report it, 0 if unknown.
 	KVBMBlockBytes uint64
 
-	smart, cached fs.FS // see SMARTLog and CacheResident
-	recording     []byte
+	entries   []entry
+	recording []byte
 }
 
 // Driver returns the GPU driver of the host, which starts at the first recorded answer.
@@ -118,12 +113,12 @@ func Read(data []byte) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := newTree()
+	known := paths{}
 	found := false
 	for _, file := range text.Files {
 		switch {
 		case file.Name != recordingName:
-			if err := addEntry(root, file); err != nil {
+			if err := a.addEntry(known, file); err != nil {
 				return nil, fmt.Errorf("entry %.200q: %w", file.Name, err)
 			}
 		case found:
@@ -132,9 +127,7 @@ func Read(data []byte) (*Archive, error) {
 			a.recording, found = file.Data, true
 		}
 	}
-	a.Proc, a.Sys, a.Cgroup = root.at(procRoot), root.at(sysRoot), root.at(cgroupRoot)
-	a.HTTP, a.Logs = pages{root.at(pageRoot)}, root.at(logRoot)
-	a.smart, a.cached = root.at(smartRoot), root.at(cachedRoot)
+	a.HTTP = pages{a}
 	if _, err := a.Driver(); err != nil {
 		return nil, err
 	}
@@ -143,26 +136,41 @@ func Read(data []byte) (*Archive, error) {
 
 func roots() []string { return []string{procRoot, sysRoot, pageRoot, logRoot, smartRoot, cachedRoot} }
 
-func addEntry(root *tree, file txtar.File) error {
-	path, target, isLink := strings.Cut(file.Name, linkArrow)
-	top, _, inside := strings.Cut(path, "/")
-	switch {
-	case !inside || !slices.Contains(roots(), top):
-		return fmt.Errorf("is in none of %s", strings.Join(roots(), ", "))
-	case isLink && top != procRoot && top != sysRoot:
-		return errors.New("is a link where there are none")
-	case !isLink:
-		return errors.Join(checkContent(top, file.Data), root.addFile(path, file.Data))
-	case len(bytes.TrimSpace(file.Data)) == 0:
-		return root.addLink(path, target)
-	case !isDescriptor(path):
-		return errors.New("is a link and has content")
-	}
-	size, err := parseSize(string(file.Data))
+func (a *Archive) addEntry(known paths, file txtar.File) error {
+	e, err := parseEntry(file)
 	if err != nil {
 		return err
 	}
-	return root.addDescriptor(path, target, size)
+	top, _, inside := strings.Cut(e.path, "/")
+	switch {
+	case !inside || !slices.Contains(roots(), top):
+		return fmt.Errorf("is in none of %s", strings.Join(roots(), ", "))
+	case e.target != "" && top != procRoot && top != sysRoot:
+		return errors.New("is a link where there are none")
+	}
+	a.entries = append(a.entries, e)
+	return errors.Join(checkContent(top, e), known.add(e.path))
+}
+
+// content is that of a file by its path, such as smart/nvme0.
+func (a *Archive) content(name string) ([]byte, error) {
+	at := slices.IndexFunc(a.entries, func(e entry) bool { return e.path == name && e.target == "" })
+	if at < 0 {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
+	}
+	return a.entries[at].data, nil
+}
+
+// below are the paths of the files below a directory, in order.
+func (a *Archive) below(directory string) []string {
+	var names []string
+	for _, e := range a.entries {
+		if name, inside := strings.CutPrefix(e.path, directory+"/"); inside {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // parseHeader reads "key: value" lines up to an empty one; what follows is notes.

@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -45,13 +49,23 @@ Disk
 anon 1
 `
 
-func mustRead(t *testing.T, text string) *Archive {
+// opened is an archive with its files unpacked.
+type opened struct {
+	*Archive
+	Files
+}
+
+func mustRead(t *testing.T, text string) opened {
 	t.Helper()
 	a, err := Read([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	files, err := a.Unpack(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened{a, files}
 }
 
 func TestArchiveSaysWhatItIs(t *testing.T) {
@@ -68,7 +82,7 @@ func TestArchiveSaysWhatItIs(t *testing.T) {
 func TestLinksLeadWhereTheyLeadOnTheHost(t *testing.T) {
 	a := mustRead(t, small)
 	for _, c := range []struct {
-		fsys fs.FS
+		dir  hostfs.Dir
 		name string
 		want string
 	}{
@@ -78,42 +92,62 @@ func TestLinksLeadWhereTheyLeadOnTheHost(t *testing.T) {
 		{a.Sys, "class/out", "MemTotal: 1 kB\n"},
 		{a.Cgroup, "system.slice/memory.stat", "anon 1\n"},
 	} {
-		if got, err := fs.ReadFile(c.fsys, c.name); err != nil || string(got) != c.want {
+		if got, err := c.dir.ReadFile(c.name); err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, %v", c.name, got, err)
 		}
 	}
-	if link, err := fs.ReadLink(a.Proc, "self/ns/pid"); err != nil || link != "pid:[4026531836]" {
+	if link, err := a.Proc.ReadLink("self/ns/pid"); err != nil || link != "pid:[4026531836]" {
 		t.Errorf("self/ns/pid -> %q, %v", link, err)
 	}
-	if _, err := fs.ReadFile(a.Proc, "self/ns/pid"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := a.Proc.ReadFile("self/ns/pid"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a link that leads to no file: %v", err)
 	}
-	if _, err := fs.Stat(a.Sys, "class/loop"); !errors.Is(err, errLinkLoop) {
+	if _, err := a.Sys.Stat("class/loop"); !errors.Is(err, syscall.ELOOP) {
 		t.Errorf("a link that leads to itself: %v", err)
 	}
-	if _, err := fs.ReadDir(a.Sys, "class/nvme/nvme0/model"); err == nil {
+	if _, err := a.Sys.ReadDir("class/nvme/nvme0/model"); err == nil {
 		t.Error("a file is listed")
 	}
-	if _, err := fs.ReadFile(a.Sys, "class"); err == nil {
+	if _, err := a.Sys.ReadFile("class"); err == nil {
 		t.Error("a directory is read")
 	}
 }
 
-func TestTreeIsAFileSystem(t *testing.T) {
-	root := newTree()
-	for _, name := range []string{"sys/a", "sys/b/c", "sys/b/d"} {
-		if err := root.addFile(name, []byte(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := root.addLink("sys/b/up", "../a"); err != nil {
+// TestNoLinkLeadsOutOfTheFolder unpacks an archive whose links try to reach a file of this machine, and reads through
+// each of them.
+func TestNoLinkLeadsOutOfTheFolder(t *testing.T) {
+	outside := t.TempDir()
+	const secret = "hunter2"
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(root.at("sys"), "a", "b/c", "b/d", "b/up"); err != nil {
-		t.Error(err)
+	text := small + "-- proc/9/root/etc/passwd --\nthe container's own\n-- sys/a/b/c/file --\n1\n-- sys/deep -> a/b/c --\n-- sys/up -> deep/../../../../../../../../../.." + outside + "/secret --\n"
+	links := []string{"proc/9/fd/1", "proc/9/cwd", "proc/9/fd/2", "sys/absolute", "sys/climbs", "sys/a/climbs", "proc/climbs", "proc/9/root/etc/link"}
+	for i, target := range []string{outside + "/secret", outside, "../../../../../../../../../.." + outside + "/secret", outside + "/secret",
+		strings.Repeat("../", 30) + outside[1:] + "/secret", "b/../../../../../../../.." + outside + "/secret", "./.././../../.." + outside + "/secret", outside + "/secret"} {
+		text += "-- " + links[i] + " -> " + target + " --\n"
 	}
-	if _, err := fs.Stat(root.at("proc"), "."); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a root that is not there: %v", err)
+	a := mustRead(t, text)
+	folder := filepath.Dir(a.Proc.Path)
+	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		for _, read := range []string{name, name + "/secret"} {
+			if content, err := os.ReadFile(read); err == nil && strings.Contains(string(content), secret) {
+				t.Errorf("%s is a file of this machine", strings.TrimPrefix(read, folder))
+			}
+		}
+		if end, err := filepath.EvalSymlinks(name); err == nil && !strings.HasPrefix(end, folder+"/") {
+			t.Errorf("%s leads to %s", strings.TrimPrefix(name, folder), end)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if link, err := hostfs.ReadProcessLink(a.Proc, 9, "fd/1"); err != nil || link != outside+"/secret" {
+		t.Errorf("the link is %q, %v", link, err)
 	}
 }
 
@@ -155,32 +189,23 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		entries := 0
-		for _, root := range []fs.FS{a.Proc, a.Sys, a.Logs, a.HTTP.(pages).fsys} {
-			_ = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
-				if err != nil {
-					return nil
-				}
-				if entry.Type().IsRegular() {
-					entries++
-					if _, err := fs.ReadFile(root, path); err != nil {
-						t.Fatalf("%s is listed and cannot be read: %v", path, err)
-					}
-				}
-				if entry.Type()&fs.ModeSymlink != 0 {
-					entries++
-					if target, err := fs.ReadLink(root, path); err != nil || target == "" {
-						t.Fatalf("%s is a link to %q: %v", path, target, err)
-					}
-					if info, err := fs.Stat(root, path); err == nil && info.Size() < 0 { // must end
-						t.Fatalf("%s has %d bytes", path, info.Size())
-					}
-				}
-				return nil
-			})
+		folder := t.TempDir()
+		if _, err := a.Unpack(folder); err != nil {
+			return // two links to open files of which one is below the other, or a size that the file system does not hold
 		}
-		if files := len(txtar.Parse(data).Files); entries != files-1 {
-			t.Fatalf("%d of %d entries are found", entries, files-1)
+		entries := 0
+		err = filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			if end, err := filepath.EvalSymlinks(name); err == nil && end != folder && !strings.HasPrefix(end, folder+"/") {
+				t.Errorf("%s leads to %s", name, end)
+			}
+			entries++
+			return nil
+		})
+		if files := len(txtar.Parse(data).Files); err != nil || entries < files-1 {
+			t.Fatalf("%d of %d entries are found, %v", entries, files-1, err)
 		}
 	})
 }
@@ -195,14 +220,14 @@ const (
 	secretName  = "alices-spark"
 )
 
-// secretHost is a host full of things that a recording must not give away.
-func secretHost() (Source, fstest.MapFS) {
+// secretHost are the files of a host full of things that a recording must not give away.
+func secretHost() fstest.MapFS {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 	link := func(target string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink}
 	}
 	scope := "system.slice/docker-" + containerID + ".scope"
-	host := fstest.MapFS{
+	return fstest.MapFS{
 		"proc/meminfo":                              file("MemTotal: 1 kB"),
 		"proc/sys/kernel/hostname":                  file(secretName),
 		"proc/sys/kernel/osrelease":                 file("6.17.0"),
@@ -237,12 +262,14 @@ func secretHost() (Source, fstest.MapFS) {
 		"sys/fs/cgroup/alices_jobs/training/memory.current":                         file("2"),
 		"sys/fs/cgroup/top.slice/memory.stat":                                       file("-- proc/forged --\nanon 1"),
 	}
-	sub := func(dir string) fs.FS {
-		at, err := fs.Sub(host, dir)
-		if err != nil {
-			panic(err)
-		}
-		return at
+}
+
+// sourceOf is a host with these files on disk.
+func sourceOf(t *testing.T, host fstest.MapFS) Source {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(root, host); err != nil {
+		t.Fatal(err)
 	}
 	recording := strings.NewReader(`{"format":"umascope nvml recording","version":1,"driver_version":"580.142"}
 {"device":-1,"call":"nvmlInit_v2","return":0}
@@ -252,10 +279,11 @@ func secretHost() (Source, fstest.MapFS) {
 `)
 	driver, err := nvml.Replay(recording)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return Source{Proc: sub("proc"), Sys: sub("sys"), Cgroup: sub("sys/fs/cgroup"), Driver: driver, PageSize: 4096,
-		Description: "two\nlines", RecordedWith: "test"}, host
+	in := func(name string) hostfs.Dir { return hostfs.Dir{Path: filepath.Join(root, name)} }
+	return Source{Proc: in("proc"), Sys: in("sys"), Cgroup: in("sys/fs/cgroup"), Driver: driver, PageSize: 4096,
+		Description: "two\nlines", RecordedWith: "test"}
 }
 
 func writeHost(t *testing.T, source Source) string {
@@ -268,7 +296,7 @@ func writeHost(t *testing.T, source Source) string {
 }
 
 func TestRecordingGivesNothingAway(t *testing.T) {
-	source, _ := secretHost()
+	source := sourceOf(t, secretHost())
 	text := writeHost(t, source)
 	for _, secret := range []string{gpuUUID, gpuUUID[4:], bootID, podUID, containerID, containerID[:12], macAddress, "3c6d66aabbcc",
 		secretName, "alices", "training", "hunter2", "SERIAL", "environ", "cmdline", "boot_id", "hostname", "proc/forged"} {
@@ -285,14 +313,14 @@ func TestRecordingGivesNothingAway(t *testing.T) {
 }
 
 func TestMaskedNamesStillMatch(t *testing.T) {
-	source, _ := secretHost()
+	source := sourceOf(t, secretHost())
 	a := mustRead(t, writeHost(t, source))
-	cgroup, err := fs.ReadFile(a.Proc, "6330/cgroup")
+	cgroup, err := a.Proc.ReadFile("6330/cgroup")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, path, _ := strings.Cut(strings.TrimSpace(string(cgroup)), "0::/")
-	if got, err := fs.ReadFile(a.Cgroup, path+"/memory.current"); err != nil || string(got) != "4096\n" {
+	if got, err := a.Cgroup.ReadFile(path + "/memory.current"); err != nil || string(got) != "4096\n" {
 		t.Errorf("cgroup %s of the process: %q, %v", path, got, err)
 	}
 	driver, err := a.Driver()
@@ -306,13 +334,13 @@ func TestMaskedNamesStillMatch(t *testing.T) {
 }
 
 func TestRecordingHoldsWhatCollectorsRead(t *testing.T) {
-	source, _ := secretHost()
+	source := sourceOf(t, secretHost())
 	a := mustRead(t, writeHost(t, source))
 	if a.Kind != Recorded || a.Description != "two lines" || a.PageSize != 4096 || a.RecordedWith != "test" {
 		t.Errorf("%+v", a)
 	}
 	for _, c := range []struct {
-		fsys       fs.FS
+		dir        hostfs.Dir
 		name, want string
 	}{
 		{a.Proc, "meminfo", "MemTotal: 1 kB\n"}, {a.Proc, "6330/comm", "host-llm\n"}, {a.Proc, "sys/kernel/osrelease", "6.17.0\n"},
@@ -321,25 +349,25 @@ func TestRecordingHoldsWhatCollectorsRead(t *testing.T) {
 		{a.Sys, "class/net/enx000000000001/operstate", "up\n"},
 		{a.Cgroup, "cgroup.controllers", "memory\n"}, {a.Cgroup, "system.slice/memory.stat", "anon 1\n"},
 	} {
-		if got, err := fs.ReadFile(c.fsys, c.name); err != nil || string(got) != c.want {
+		if got, err := c.dir.ReadFile(c.name); err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, %v", c.name, got, err)
 		}
 	}
-	if link, err := fs.ReadLink(a.Proc, "self/ns/pid"); err != nil || link != "pid:[4026531836]" {
+	if link, err := a.Proc.ReadLink("self/ns/pid"); err != nil || link != "pid:[4026531836]" {
 		t.Errorf("self/ns/pid -> %q, %v", link, err)
 	}
-	if _, err := fs.Stat(a.Cgroup, "top.slice/memory.stat"); err == nil {
+	if _, err := a.Cgroup.Stat("top.slice/memory.stat"); err == nil {
 		t.Error("content that forges an entry is kept")
 	}
 }
 
 func TestRecordingIsBounded(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	for i := range 300 {
 		host[fmt.Sprintf("sys/fs/cgroup/s%03d.slice/memory.stat", i)] = &fstest.MapFile{Data: []byte(strings.Repeat("anon 1234567890\n", 1500))}
 	}
 	host["proc/vmstat"] = &fstest.MapFile{Data: bytes.Repeat([]byte("x 1\n"), maxFileBytes)}
-	text := writeHost(t, source)
+	text := writeHost(t, sourceOf(t, host))
 	if len(text) > 400_000 {
 		t.Errorf("%d bytes", len(text))
 	}
@@ -347,55 +375,48 @@ func TestRecordingIsBounded(t *testing.T) {
 	if !strings.Contains(a.Notes, "files were left out") {
 		t.Errorf("notes %q", a.Notes)
 	}
-	if _, err := fs.Stat(a.Proc, "vmstat"); err == nil {
+	if _, err := a.Proc.Stat("vmstat"); err == nil {
 		t.Error("a file without end is kept")
 	}
-	if _, err := fs.Stat(a.Proc, "6330/comm"); err != nil {
+	if _, err := a.Proc.Stat("6330/comm"); err != nil {
 		t.Errorf("what matters is left out: %v", err)
 	}
 }
 
 func TestOfManyLikeFilesSomeAreRecorded(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	for i := range 2 * maxMatches {
 		host[fmt.Sprintf("sys/class/thermal/thermal_zone%d/type", i)] = &fstest.MapFile{Data: []byte("acpitz\n")}
 	}
-	a := mustRead(t, writeHost(t, source))
-	if zones, err := fs.ReadDir(a.Sys, "class/thermal"); err != nil || len(zones) != maxMatches {
+	a := mustRead(t, writeHost(t, sourceOf(t, host)))
+	if zones, err := a.Sys.ReadDir("class/thermal"); err != nil || len(zones) != maxMatches {
 		t.Errorf("%d zones, %v", len(zones), err)
 	}
 }
 
 func TestHostWithoutMeminfoIsRefused(t *testing.T) {
-	source, _ := secretHost()
-	source.Proc = fstest.MapFS{}
+	source := sourceOf(t, secretHost())
+	source.Proc.Path = t.TempDir()
 	var out bytes.Buffer
 	if err := Write(t.Context(), &out, source); err == nil || out.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, out.Len())
 	}
 }
 
-// stuck is a file system whose reads wait for a channel, as those of a broken disk's driver do.
-type stuck struct {
-	fs.FS
-	entered func()
-	until   <-chan struct{}
-}
-
-func (s stuck) Open(name string) (fs.File, error) {
-	if name == "vmstat" {
-		s.entered()
-		<-s.until
-	}
-	return s.FS.Open(name)
-}
-
 func TestFileThatBlocksDoesNotHoldTheRecorder(t *testing.T) {
-	source, host := secretHost()
+	host := secretHost()
 	host["proc/vmstat"] = &fstest.MapFile{Data: []byte("x 1\n")}
 	entered, until := make(chan struct{}), make(chan struct{})
 	defer close(until)
-	source.Proc = stuck{source.Proc, sync.OnceFunc(func() { close(entered) }), until}
+	source := sourceOf(t, host)
+	enter := sync.OnceFunc(func() { close(entered) })
+	source.Proc.Refuse = func(name string) error { // as the driver of a broken disk does
+		if name == "vmstat" {
+			enter()
+			<-until
+		}
+		return nil
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-entered
@@ -430,7 +451,7 @@ func (h hanging) Do(device int, call nvml.Call) (nvml.Value, nvml.Return) {
 
 func TestDriverThatHangsHalfWayIsRecordedUpToThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source, _ := secretHost()
+		source := sourceOf(t, secretHost())
 		until := make(chan struct{})
 		defer close(until)
 		source.Driver = hanging{source.Driver, nvml.CallPower, until}
@@ -443,7 +464,7 @@ func TestDriverThatHangsHalfWayIsRecordedUpToThere(t *testing.T) {
 
 func TestDriverThatNeverOpensIsNotRecordedAsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source, _ := secretHost()
+		source := sourceOf(t, secretHost())
 		until := make(chan struct{})
 		defer close(until)
 		source.Driver = hanging{source.Driver, nvml.CallInit, until}

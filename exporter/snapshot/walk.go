@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"golang.org/x/tools/txtar"
 )
 
@@ -40,12 +41,12 @@ func newWalker(m *masker) *walker { return &walker{masker: m, seen: map[string]b
 
 // collect records what the rows allow of a file system, as entries below root. Files that are missing or cannot be read
 // are left out: a recording shows what a reader with these rights sees.
-func (w *walker) collect(ctx context.Context, fsys fs.FS, root string, rows []allowed) error {
+func (w *walker) collect(ctx context.Context, dir hostfs.Dir, root string, rows []allowed) error {
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		v := visit{walker: w, fsys: fsys, root: root, row: row}
+		v := visit{walker: w, dir: dir, root: root, row: row}
 		v.descend(".", strings.Split(row.path, "/"), maxLinks)
 	}
 	return nil
@@ -54,7 +55,7 @@ func (w *walker) collect(ctx context.Context, fsys fs.FS, root string, rows []al
 // visit is the search for the files of one row.
 type visit struct {
 	*walker
-	fsys fs.FS
+	dir  hostfs.Dir
 	root string
 	row  allowed
 }
@@ -66,6 +67,9 @@ func (v visit) descend(at string, rest []string, links int) {
 	}
 }
 
+// maxLinks is the maximum number of links on the way to a file; the kernel stops at 40 as well.
+const maxLinks = 40
+
 // patternCharacters make a component of a path a pattern.
 const patternCharacters = "*?["
 
@@ -73,7 +77,7 @@ func (v visit) match(at, pattern string) []string {
 	if !strings.ContainsAny(pattern, patternCharacters) {
 		return []string{pattern}
 	}
-	entries, err := fs.ReadDir(v.fsys, at)
+	entries, err := v.dir.ReadDir(at)
 	if err != nil {
 		return nil
 	}
@@ -89,10 +93,10 @@ func (v visit) match(at, pattern string) []string {
 // enter takes a path whose directory is no link. It follows the path if it is a link, enters it if there is more of the
 // row's path, and else adds it to the archive.
 func (v visit) enter(at string, rest []string, links int) {
-	if info, err := fs.Lstat(v.fsys, at); err != nil || links == 0 {
+	if info, err := v.dir.Lstat(at); err != nil || links == 0 {
 		return
 	} else if info.Mode()&fs.ModeSymlink != 0 {
-		target, err := fs.ReadLink(v.fsys, at)
+		target, err := v.dir.ReadLink(at)
 		if err != nil {
 			return
 		}
@@ -125,7 +129,7 @@ func (v visit) keepLink(at, target string) {
 }
 
 func (v visit) keepFile(at string) {
-	text, err := fs.ReadFile(v.fsys, at)
+	text, err := v.dir.ReadFile(at)
 	text = bytes.TrimRight(text, "\x00") // device trees end their texts with a zero byte
 	if err != nil || len(text) > maxFileBytes || !utf8.Valid(text) || bytes.ContainsRune(text, 0) || markerLine.Match(text) {
 		return

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -31,7 +31,7 @@ const maxRecordingBytes = 128 << 10
 // Source is a host to record.
 type Source struct {
 	// Proc, Sys and Cgroup are the roots of procfs, sysfs and cgroup v2.
-	Proc, Sys, Cgroup fs.FS
+	Proc, Sys, Cgroup hostfs.Dir
 	// Driver gets every call once.
 	Driver nvml.Driver
 	// PageSize is that of the host's kernel in bytes.
@@ -79,7 +79,7 @@ func record(ctx context.Context, source Source) ([]byte, error) {
 	answers = []byte(mask.mask(string(answers))) // first, so that GPUs are numbered as the driver does
 	files := newWalker(mask)
 	for _, part := range []struct {
-		fsys fs.FS
+		dir  hostfs.Dir
 		root string
 		rows []allowed
 	}{
@@ -88,7 +88,7 @@ func record(ctx context.Context, source Source) ([]byte, error) {
 		{source.Cgroup, cgroupRoot, cgroupRows(source, devices)},
 		{source.Sys, sysRoot, allowedSys()},
 	} {
-		if err := files.collect(ctx, part.fsys, part.root, part.rows); err != nil {
+		if err := files.collect(ctx, part.dir, part.root, part.rows); err != nil {
 			return nil, err
 		}
 	}
@@ -179,8 +179,8 @@ func gpuPIDs(devices []nvml.Device) []uint32 {
 }
 
 // hostName is read only to be masked.
-func hostName(proc fs.FS) string {
-	content, err := fs.ReadFile(proc, "sys/kernel/hostname")
+func hostName(proc hostfs.Dir) string {
+	content, err := proc.ReadFile("sys/kernel/hostname")
 	if err != nil {
 		return ""
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
@@ -66,11 +65,7 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 	}
 	defer hog.Stop()
 	for range 45 {
-		available, err := s.availableBytes()
-		if err != nil {
-			return err
-		}
-		hog.Demand(hostsim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+available-hardlyAny), CPUs: 0.5})
+		hog.Demand(hostsim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+s.host.AvailableBytes()-hardlyAny), CPUs: 0.5})
 		if err := s.wait(ctx, time.Second); err != nil {
 			return err
 		}
@@ -124,13 +119,4 @@ func heat(ctx context.Context, s *stage, seen func() bool) error {
 		return fmt.Errorf("the room stays hot: %w", ambient)
 	}
 	return err
-}
-
-// availableBytes returns MemAvailable of the machine.
-func (s *stage) availableBytes() (int64, error) {
-	memory, err := hostfs.ReadMeminfo(s.seen.Proc)
-	if err != nil {
-		return 0, err
-	}
-	return int64(memory["MemAvailable"]), nil
 }

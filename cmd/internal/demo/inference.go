@@ -2,13 +2,11 @@ package demo
 
 import (
 	"context"
-	"io/fs"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -35,7 +33,6 @@ type inference struct {
 	accounting sync.Mutex // guards accounts
 	accounts   []account
 
-	proc          fs.FS // of the host
 	read, written tierTraffic
 }
 
@@ -95,10 +92,10 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 // to go on: its weights, and later its KV cache. The engine makes one report at a time.
 func (i *inference) follow(ctx context.Context, use sim.Use) {
 	demand := i.demandOf(use)
-	if moved, err := hostfs.ReadProcessIO(i.proc, i.process.PID); err == nil { // an error means that the process was killed
+	if moved := i.process.Status(); moved.Alive {
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = use.DiskReadBytes, use.DiskWrittenBytes
-		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.Read, i.speed)
-		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.Written, i.speed)
+		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.ReadBytes, i.speed)
+		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.WrittenBytes, i.speed)
 	}
 	i.process.Demand(demand)
 	if use.WeightsRead == weightBytes && use.PromptTokens == 0 && use.DeviceBytes > i.awaited {

@@ -5,7 +5,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -71,10 +70,11 @@ func (s *shortStory) pairRun(t *testing.T, arm string, cached int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer host.Close()
 	if cached > 0 {
 		s.fillCache(t, host, cached)
 	}
-	pool := poolOf(t, host)
+	pool := host.Truth().PoolBytes
 	// Weights, workspace and the like: what the native arm had before its KV cache beyond the machine at rest.
 	model := wholeBytes(publishedNative) - (pool - host.CUDAFreeBytes() - cached)
 	process, err := host.Start(hostsim.Program{Comm: "engine", Cgroup: "/system.slice/" + arm + ".service", Threads: 40})
@@ -120,29 +120,6 @@ func (s *shortStory) fillCache(t *testing.T, host *hostsim.Host, bytes int64) {
 	reader.Demand(hostsim.Demand{CPUs: 1, Read: hostsim.FileTransfer{File: "layers of an image", BytesPerSecond: 2 * gib}})
 	host.Advance(time.Minute)
 	reader.Stop()
-}
-
-// poolOf is the size of the machine's memory.
-func poolOf(t *testing.T, host *hostsim.Host) int64 {
-	t.Helper()
-	file, err := host.Collect().Proc.Open("meminfo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`MemTotal:\s+(\d+) kB`).FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("no MemTotal in %s", text)
-	}
-	kilobytes, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kilobytes << 10
 }
 
 // blocks finds how many blocks an engine's page tells.

@@ -106,6 +106,7 @@ func (s *shortStory) furnish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(host.Close)
 	const scope = "/system.slice/docker-00000000000100000000000000000000000000000000000000000000000000ab.scope"
 	if err := host.SetLimits(scope, hostsim.Limits{MaxBytes: 32 << 30}); err != nil {
 		t.Fatal(err)

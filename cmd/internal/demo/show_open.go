@@ -107,11 +107,7 @@ func (s *showing) index() render.Document {
 	machines := render.Table{Header: []string{"Machine", "Engine", "Memory available"}, Words: []int{1}}
 	pages := render.List{Lead: []render.Span{render.Plain("Their pages, as on real ones:")}}
 	for _, m := range s.machines {
-		text := "unknown"
-		if available, err := m.stage.availableBytes(); err == nil {
-			text = fmt.Sprintf("%.1f GiB", float64(available)/gib)
-		}
-		machines.Add(m.name, m.armUp(), text)
+		machines.Add(m.name, m.armUp(), fmt.Sprintf("%.1f GiB", float64(m.stage.host.AvailableBytes())/gib))
 		pages.Items = append(pages.Items, []render.Span{render.Plain(m.name + ": "), render.Link("uma-exporter", m.exporterURL()), render.Plain(", "),
 			render.Link("engine", m.engineURL()+"/v1/models"), render.Plain(", "), render.Link("KVBM", m.kvbmURL())})
 	}

@@ -61,18 +61,20 @@ func openStage(settings stageSettings) (*stage, error) {
 	}
 	for name, bytes := range map[string]int64{weightsFile: weightBytes, containerWeightsFile: weightBytes, imageFile: imageBytes, homeFile: homeBytes} {
 		if err := host.AddFile(name, bytes); err != nil {
+			host.Close()
 			return nil, err
 		}
 	}
 	host.Advance(uptime)
 	s := &stage{host: host, speed: settings.speed, seen: host.Collect()}
-	s.inference.host, s.inference.proc, s.inference.speed = host, s.seen.Proc, settings.speed
+	s.inference.host, s.inference.speed = host, settings.speed
 	s.seen.HTTP = engine.Transport() // requests to the engine, which is not a file of the machine
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
 	}})
 	if err != nil {
-		s.seen.GPU.Close()
+		s.seen.Close()
+		host.Close()
 		return nil, fmt.Errorf("exporter of the simulated machine: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -121,7 +123,8 @@ func (s *stage) close() {
 	s.inference.end()
 	s.stop()
 	s.running.Wait()
-	s.seen.GPU.Close()
+	s.seen.Close()
+	s.host.Close()
 }
 
 // pause waits for d of wall time, or returns the error of ctx.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 )
 
@@ -32,7 +31,7 @@ func newMachine(t testing.TB, name string, now time.Time) *scrapedMachine {
 	}
 	host.Advance(uptime)
 	seen := host.Collect()
-	t.Cleanup(func() { seen.GPU.Close() })
+	t.Cleanup(func() { seen.Close(); host.Close() })
 	e, err := exporter.New(seen, exporter.Settings{Options: collector.Options{ProcessLimit: 50}})
 	if err != nil {
 		t.Fatal(err)
@@ -45,11 +44,7 @@ func newMachine(t testing.TB, name string, now time.Time) *scrapedMachine {
 // leave has a process take memory until so much is available.
 func (m *scrapedMachine) leave(t testing.TB, hog *hostsim.Process, bytes int64) {
 	t.Helper()
-	memory, err := hostfs.ReadMeminfo(m.seen.Proc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hog.Demand(hostsim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+int64(memory["MemAvailable"])-bytes)})
+	hog.Demand(hostsim.Demand{AnonBytes: max(0, hog.Status().AnonBytes+m.AvailableBytes()-bytes)})
 }
 
 // alertRules returns the rule files as they are shipped.

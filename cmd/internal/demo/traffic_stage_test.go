@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -33,7 +32,7 @@ func TestTheMachineReadsFromItsDriveWhatTheEngineBringsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.awaitEngine(t)
-		before := s.inDrive(t)
+		before := s.inference.process.Status()
 		took := map[string]time.Duration{}
 		ask := func(first, n int) (each time.Duration) {
 			began := time.Now()
@@ -47,10 +46,10 @@ func TestTheMachineReadsFromItsDriveWhatTheEngineBringsBack(t *testing.T) {
 		ask(100, 40)
 		took["from the drive"] = ask(0, 6)
 		time.Sleep(time.Second)
-		after := s.inDrive(t)
+		after := s.inference.process.Status()
 		for what, of := range map[string][2]int64{
-			"read":    {s.blocks(t, metric.OpOnboard, metric.TierDisk, metric.TierHost) * blockBytes, int64(after.Read - before.Read)},
-			"written": {s.blocks(t, metric.OpOffload, metric.TierHost, metric.TierDisk) * blockBytes, int64(after.Written - before.Written)},
+			"read":    {s.blocks(t, metric.OpOnboard, metric.TierDisk, metric.TierHost) * blockBytes, int64(after.ReadBytes - before.ReadBytes)},
+			"written": {s.blocks(t, metric.OpOffload, metric.TierHost, metric.TierDisk) * blockBytes, int64(after.WrittenBytes - before.WrittenBytes)},
 		} {
 			if of[0] < 8*gib || math.Abs(float64(of[1]-of[0])) > float64(of[0])/1000 {
 				t.Errorf("%s: the engine has moved %d bytes, the machine %d", what, of[0], of[1])
@@ -60,16 +59,6 @@ func TestTheMachineReadsFromItsDriveWhatTheEngineBringsBack(t *testing.T) {
 			t.Errorf("an answer takes %v", took)
 		}
 	})
-}
-
-// inDrive is what the engine's process has read from the drive and written to it.
-func (s *stage) inDrive(t *testing.T) hostfs.ProcessIO {
-	t.Helper()
-	moved, err := hostfs.ReadProcessIO(s.seen.Proc, s.inference.process.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return moved
 }
 
 // blocks is how many blocks KVBM says that it has moved between two tiers.

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -131,11 +130,7 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 	if err := s.served(ctx); err != nil {
 		return summary.Run{}, err
 	}
-	moved, err := s.engineIO()
-	if err != nil {
-		return summary.Run{}, err
-	}
-	s.readBefore = moved.Read
+	s.readBefore = s.inference.process.Status().ReadBytes
 	id := fmt.Sprintf("run-%03d", s.made)
 	args := []string{
 		"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", truthHost + "=" + s.pagesURL,
@@ -191,11 +186,6 @@ func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags .
 		return all[len(all)-1], nil
 	}
 	return account{}, fmt.Errorf("no run in %d tries: %s", tries, why)
-}
-
-// engineIO is what the machine's kernel says that the engine's process moved to and from the drive.
-func (s *specimen) engineIO() (hostfs.ProcessIO, error) {
-	return hostfs.ReadProcessIO(s.seen.Proc, s.inference.process.PID)
 }
 
 // served waits until the engine has loaded.

@@ -57,6 +57,7 @@ func newHalf(t *testing.T, seed uint64, start time.Time) half {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(host.Close)
 	process, err := host.Start(hostsim.Program{Comm: "sglang::schedul", Cgroup: "/system.slice/docker-" + strings.Repeat("ab", 32) + ".scope", Threads: 60})
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +18,6 @@ import (
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/engine"
-	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -47,33 +43,8 @@ type spark struct {
 	host *hostsim.Host
 	seen collector.Host
 
-	mu           sync.Mutex
-	worker       *sim.Engine       // that a frontend of Dynamo finds
-	environments map[uint32]string // what processes were started with, by their number
-}
-
-// procfs is that of the machine with the environments of its processes, which the simulated machine has none of.
-type procfs struct {
-	kernelFiles
-	spark *spark
-}
-
-type kernelFiles interface {
-	fs.ReadFileFS
-	fs.ReadDirFS
-	fs.StatFS
-	fs.ReadLinkFS
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (p procfs) ReadFile(name string) ([]byte, error) {
-	pid, file, _ := strings.Cut(name, "/")
-	if number, err := strconv.ParseUint(pid, 10, 32); err == nil && file == "environ" {
-		p.spark.mu.Lock()
-		defer p.spark.mu.Unlock()
-		return []byte(p.spark.environments[uint32(number)]), nil
-	}
-	return p.kernelFiles.ReadFile(name)
+	mu     sync.Mutex
+	worker *sim.Engine // that a frontend of Dynamo finds
 }
 
 func newSpark(ctx context.Context) (*spark, error) {
@@ -82,16 +53,12 @@ func newSpark(ctx context.Context) (*spark, error) {
 	if err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, host.Close)
 	if err := host.AddFile(layersFile, layersSize); err != nil {
 		return nil, err
 	}
 	host.Advance(uptime)
-	s := &spark{host: host, seen: host.Collect(), environments: map[uint32]string{}}
-	files, whole := s.seen.Proc.(kernelFiles)
-	if !whole {
-		return nil, fmt.Errorf("%T is not all that a procfs is", s.seen.Proc)
-	}
-	s.seen.Proc = procfs{files, s}
+	s := &spark{host: host, seen: host.Collect()}
 	s.seen.HTTP = engine.Transport() // to the engines, which are in the namespace
 	go host.Run(ctx, clockSpeed)
 	return s, nil
@@ -148,7 +115,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 	if err := s.host.AddFile(a.Weights, weights); err != nil && !s.known(a.Weights) {
 		return err
 	}
-	program := hostsim.Program{Comm: "engine", Cgroup: a.Scope, Threads: 40}
+	program := hostsim.Program{Comm: "engine", Cgroup: a.Scope, Threads: 40, Environ: a.Environment}
 	if a.Disk > 0 {
 		program.OpenFiles = []hostsim.OpenFile{{Target: filepath.Join(a.TierDir, tierTarget), Bytes: a.Disk, Direct: true}}
 	}
@@ -157,15 +124,12 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		return err
 	}
 	defer process.Stop()
-	s.mu.Lock()
-	s.environments[process.PID] = a.Environment
-	s.mu.Unlock()
 	if a.Layers {
 		if err := s.read(ctx, process, layersFile); err != nil {
 			return err
 		}
 	}
-	f := follower{process: process, proc: s.seen.Proc, weights: a.Weights}
+	f := follower{process: process, weights: a.Weights}
 	if a.Vendor == sim.TensorRTLLM {
 		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
 	}
@@ -329,7 +293,6 @@ func (s *spark) read(ctx context.Context, process *hostsim.Process, file string)
 // follower makes the process want what the engine says that it uses; what the tier on the drive moves is moved by the process.
 type follower struct {
 	process *hostsim.Process
-	proc    fs.FS
 	weights string
 	before  struct{ read, written uint64 }
 
@@ -346,10 +309,10 @@ func (f *follower) follow(u sim.Use) {
 		f.sized(u.KVCapacityTokens)
 		f.sized = nil
 	}
-	if moved, err := hostfs.ReadProcessIO(f.proc, f.process.PID); err == nil {
+	if moved := f.process.Status(); moved.Alive {
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = u.DiskReadBytes, u.DiskWrittenBytes
-		demand.DirectReadBytesPerSecond = owed(u.DiskReadBytes, moved.Read, &f.before.read)
-		demand.DirectWriteBytesPerSecond = owed(u.DiskWrittenBytes, moved.Written, &f.before.written)
+		demand.DirectReadBytesPerSecond = owed(u.DiskReadBytes, moved.ReadBytes, &f.before.read)
+		demand.DirectWriteBytesPerSecond = owed(u.DiskWrittenBytes, moved.WrittenBytes, &f.before.written)
 	}
 	f.process.Demand(demand)
 }

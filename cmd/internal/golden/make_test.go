@@ -408,7 +408,7 @@ func (m *maker) startMachine() error {
 	var running sync.WaitGroup
 	running.Go(func() { machine.Run(ctx, 20) })
 	kvbm := httptest.NewServer(simulated.KVBMHandler())
-	m.later(kvbm.Close, func() { stop(); running.Wait() })
+	m.later(kvbm.Close, func() { stop(); running.Wait(); machine.Close() })
 	m.engine, m.kvbm = url, kvbm.URL+"/metrics"
 	enginePage, err := engine.ParseEndpoint(url + "/metrics")
 	if err != nil {

@@ -64,7 +64,7 @@ func serve(ctx context.Context, hosts int, still bool, engineAddress string, add
 		if err != nil {
 			return err
 		}
-		defer m.seen.GPU.Close()
+		defer m.close()
 		address, err := listen("127.0.0.1:0", m)
 		if err != nil {
 			return err
@@ -119,11 +119,16 @@ func newMachine(n int, still bool, sources collector.SourceOptions) (*machine, e
 	m.seen.HTTP = engine.Transport() // to the engine, which is none of the machine's files
 	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
-		m.seen.GPU.Close()
+		m.close()
 		return nil, err
 	}
 	m.page = e.Handler()
 	return m, nil
+}
+
+func (m *machine) close() {
+	m.seen.Close()
+	m.host.Close()
 }
 
 // demand sets what a process wants, and starts it the first time.

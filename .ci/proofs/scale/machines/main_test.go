@@ -16,7 +16,7 @@ func newTestMachine(t *testing.T, n int, still bool) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { m.seen.GPU.Close() })
+	t.Cleanup(m.close)
 	return m
 }
 
