@@ -31,7 +31,6 @@ import (
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/engine"
-	"github.com/umascope/umascope/exporter/hostfs"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -192,11 +191,7 @@ func (m *machine) apply(c control) error {
 		}
 		for round := 0; c.Leave > 0 && round < 10; round++ {
 			m.host.Advance(time.Second)
-			memory, err := hostfs.ReadMeminfo(m.seen.Proc)
-			if err != nil {
-				return err
-			}
-			over := int64(memory["MemAvailable"]) - int64(c.Leave*gib)
+			over := m.host.AvailableBytes() - int64(c.Leave*gib)
 			process.Demand(hostsim.Demand{AnonBytes: max(0, process.Status().AnonBytes+over)})
 		}
 	}
