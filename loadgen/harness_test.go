@@ -228,3 +228,13 @@ func (b *lockedBuffer) String() string {
 	defer b.mutex.Unlock()
 	return b.buffer.String()
 }
+
+// expectFiles checks that files of a folder exist and are not empty.
+func expectFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -97,12 +97,8 @@ func TestRanksOfOneLoadMakeOneFolder(t *testing.T) {
 	if own.ReplaceAllString(text(t, merged, rundir.ScheduleFile), "") != own.ReplaceAllString(text(t, alone, rundir.ScheduleFile), "") {
 		t.Error("the schedule is not that of one process")
 	}
-	for _, name := range []string{"manifest.json", "requests.jsonl", "outputs.jsonl", "telemetry.jsonl.gz", "phases.json", "summary.json", "report.md", "report.html", "results.xlsx", "requests.csv", "results.txt"} {
-		for _, path := range []string{merged, alone} {
-			if info, err := os.Stat(filepath.Join(path, name)); err != nil || info.Size() == 0 {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
+	for _, path := range []string{merged, alone} {
+		expectFiles(t, path, "manifest.json", "requests.jsonl", "outputs.jsonl", "telemetry.jsonl.gz", "phases.json", "summary.json", "report.md", "report.html", "results.xlsx", "requests.csv", "results.txt")
 	}
 	schemas := validators(t)
 	for _, file := range []string{rundir.ManifestFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile} {

@@ -86,11 +86,7 @@ func expectFolder(t *testing.T, dir string) {
 	if !slices.Equal(names, []string{rundir.PhaseReady, rundir.PhaseWarmup, rundir.PhaseMeasure, rundir.PhaseStop}) {
 		t.Errorf("phases %v", names)
 	}
-	for _, name := range []string{rundir.ReportFile, rundir.HTMLFile} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	expectFiles(t, dir, rundir.ReportFile, rundir.HTMLFile)
 }
 
 func TestTheSameSeedSendsTheSameWorkload(t *testing.T) {

@@ -100,11 +100,7 @@ func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 		if row["run"] != run || row["status"] != "valid" || row["requests_ok"] != "12" || row["requests_per_second"] == "" || row["ttft_p50_seconds"] == "" {
 			t.Errorf("row %v", row)
 		}
-		for _, name := range []string{rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile, rundir.HTMLFile, rundir.SummaryCSVFile} {
-			if _, err := os.Stat(filepath.Join(string(dir), run, name)); err != nil {
-				t.Error(err)
-			}
-		}
+		expectFiles(t, filepath.Join(string(dir), run), rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile, rundir.HTMLFile, rundir.SummaryCSVFile)
 		manifest := read[rundir.Manifest](t, filepath.Join(string(dir), run, rundir.ManifestFile))
 		want := map[string]string{"arm": "native", "sweep": "s1", "concurrency": row["value"], "host": manifest.Labels["host"]}
 		for name, value := range want {

@@ -9,8 +9,8 @@ import (
 // FailOn is which verdicts a comparison is refused for; empty refuses none.
 type FailOn string
 
-// FailOnWorse refuses any metric that is worse, FailOnInconclusive also a primary one that is not decided and an arm that
-// is not compared.
+// FailOnWorse refuses any metric that is worse, FailOnInconclusive also a primary one that is not decided and an arm
+// that is not compared.
 const (
 	FailOnWorse        FailOn = "worse"
 	FailOnInconclusive FailOn = "inconclusive"

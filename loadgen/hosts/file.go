@@ -112,8 +112,8 @@ func parseDiscovery(text []byte) ([]Target, error) {
 	return all, nil
 }
 
-// keepWritten adds to the found targets those of the file that are neither found nor replaced, so that a machine that is off
-// stays in the alerts. It also returns these alone.
+// keepWritten adds to the found targets those of the file that are neither found nor replaced, so that a machine that
+// is off stays in the alerts. It also returns these alone.
 func keepWritten(found, written []Target) (all, kept []Target) {
 	all = slices.Clone(found)
 	for _, w := range written {

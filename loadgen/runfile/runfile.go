@@ -1,5 +1,5 @@
 // Package runfile opens files of run folders. Somebody else may have written a folder: what its files lead to is
-// neither read nor shown.
+// neither read nor shown. It also has the counts of telemetry, which both the manifest and the sampler need.
 package runfile
 
 import (

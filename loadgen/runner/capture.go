@@ -79,9 +79,9 @@ type Capture struct {
 	snapshots *rundir.Snapshots
 }
 
-// newCapture finds everything that the settings name, before anything is recorded. If they name no exporter, it follows the
-// one on the server's machine, if that answers. exporter is the URL of the exporter on this machine; if it is empty,
-// newCapture searches for none. Errors name the flag.
+// newCapture finds everything that the settings name, before anything is recorded. If they name no exporter, it follows
+// the one on the server's machine, if that answers. exporter is the URL of the exporter on this machine; if it is
+// empty, newCapture searches for none. Errors name the flag.
 func newCapture(ctx context.Context, s CaptureSettings, exporter string, log *slog.Logger) (*Capture, error) {
 	capture, err := NewMachineCapture(ctx, s, exporter, log)
 	if err == nil {
@@ -270,8 +270,8 @@ func (s *Capture) stopSampling() error {
 	return errors.Join(err, s.snapshots.Close())
 }
 
-// readTelemetry reads the telemetry back from the folder, so that a report shows what the folder holds. It is nil without
-// telemetry.
+// readTelemetry reads the telemetry back from the folder, so that a report shows what the folder holds. It is nil
+// without telemetry.
 func (s *Capture) readTelemetry() (*telemetry.Log, error) {
 	if s.sampler == nil {
 		return nil, nil

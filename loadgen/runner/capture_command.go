@@ -44,8 +44,8 @@ const (
 	afterLoad  = "after"
 )
 
-// runCommands runs the commands one after the other and records their results. A command that fails is recorded and is not
-// an error; an error is a file that cannot be written.
+// runCommands runs the commands one after the other and records their results. A command that fails is recorded and is
+// not an error; an error is a file that cannot be written.
 func (s *Capture) runCommands(ctx context.Context, when string) error {
 	for _, c := range s.settings.Captures {
 		one, err := c.run(ctx, s.folder, when)

@@ -85,8 +85,8 @@ func (c container) inspect(ctx context.Context) (rundir.Container, containerStar
 	return facts, process, err
 }
 
-// containerStart is how the engine was started, from its container's configuration. It may hold secrets: it is hashed and
-// never recorded.
+// containerStart is how the engine was started, from its container's configuration. It may hold secrets: it is hashed
+// and never recorded.
 type containerStart struct {
 	Argv, Env []string
 	// ImageID is the ID of the container's image.

@@ -44,9 +44,9 @@ func machineName(at server.Location) string {
 	}, at.Host)
 }
 
-// defaultExporter returns the exporter that is followed if the settings name none: this machine's, at the address local, if
-// the server is here, else the one at the port of the server's machine. If it does not answer, there is no telemetry,
-// and a log message names the flag.
+// defaultExporter returns the exporter that is followed if the settings name none: this machine's, at the address
+// local, if the server is here, else the one at the port of the server's machine. If it does not answer, there is no
+// telemetry, and a log message names the flag.
 func defaultExporter(ctx context.Context, at server.Location, local, port string, log *slog.Logger) ([]telemetry.Source, error) {
 	switch {
 	case at.Forwarder != "":

@@ -46,8 +46,8 @@ type liveRun struct {
 	inFlight, active, phase, simulated                  *prometheus.GaugeVec
 }
 
-// newLiveRun registers the series of a run that begins. Counters exist from the start, at 0: a counter that appears with its
-// first event has no rate for that event.
+// newLiveRun registers the series of a run that begins. Counters exist from the start, at 0: a counter that appears
+// with its first event has no rate for that event.
 func newLiveRun(f liveFacts) *liveRun {
 	registry := prometheus.NewRegistry()
 	r := &liveRun{

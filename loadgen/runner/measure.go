@@ -133,8 +133,8 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	return over, nil
 }
 
-// serveUntilLost measures the engine that was started for the run, until the load ends or the engine is lost. It checks for a
-// lost engine before the engine is stopped, since afterwards it is gone in any case.
+// serveUntilLost measures the engine that was started for the run, until the load ends or the engine is lost. It checks
+// for a lost engine before the engine is stopped, since afterwards it is gone in any case.
 func (m *measurement) serveUntilLost(engine context.Context, i interrupts, page *atomic.Bool) *ended {
 	unbind := context.AfterFunc(engine, func() { i.halt(context.Cause(engine)) })
 	over := m.serve(i, page)

@@ -7,11 +7,12 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// longestLogLine is the longest line of a log that is redacted as one, in bytes. A secret that is cut by the limit stays.
+// longestLogLine is the longest line of a log that is redacted as one, in bytes. A secret that is cut by the limit
+// stays.
 const longestLogLine = 1 << 20
 
-// redactedLog removes secrets from the lines of a log before they are written: engines write keys of requests, and those of
-// their own command line.
+// redactedLog removes secrets from the lines of a log before they are written: engines write keys of requests, and
+// those of their own command line.
 type redactedLog struct {
 	to      io.Writer
 	secrets []string

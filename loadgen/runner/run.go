@@ -5,6 +5,9 @@
 // plan is the load for it, sender sends and records the load, and ended writes the manifest and the summary. A
 // recording has the command and its log instead. Both are a run, with a folder, telemetry and a journal of phases, and
 // both can start their engine before the load and stop it afterwards.
+//
+// Around the load a Capture records exporters, the engine's pages and container, and commands; a LivePage shows the run
+// to Prometheus while it lasts, the Console to people.
 package runner
 
 import (
@@ -76,8 +79,8 @@ func (r *run) end(state string) (*telemetry.Log, error) {
 	return log, err
 }
 
-// complete writes the manifest with its judging entries, computes the summary from the files of the folder and writes it. The
-// result is nil if there is no summary. The error joins the earlier one.
+// complete writes the manifest with its judging entries, computes the summary from the files of the folder and writes
+// it. The result is nil if there is no summary. The error joins the earlier one.
 func (r *run) complete(j *rundir.Judging, earlier error) (*summary.Run, error) {
 	r.manifest.Judging = j
 	err := errors.Join(earlier, r.save())

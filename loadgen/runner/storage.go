@@ -30,8 +30,8 @@ func StorageOf(dir string) (rundir.Storage, error) {
 	return storageHost{"/proc", "/sys"}.of("self", dir)
 }
 
-// storageOfProcess returns the storage of a folder as a process sees it, which may be in a container. It needs permission to
-// read that process's links.
+// storageOfProcess returns the storage of a folder as a process sees it, which may be in a container. It needs
+// permission to read that process's links.
 func storageOfProcess(pid int, dir string) (rundir.Storage, error) {
 	return storageHost{"/proc", "/sys"}.of(strconv.Itoa(pid), dir)
 }

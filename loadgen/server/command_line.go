@@ -155,9 +155,9 @@ func optionLike(word string) bool {
 	return name != ""
 }
 
-// splitOption splits a word into the name of an option and its attached value: --a=b, -xb. After a single letter the rest is
-// a value, which must not be recorded as a name, unless the engine has an option of that name, such as -ngl. The name
-// is empty if the word is no option.
+// splitOption splits a word into the name of an option and its attached value: --a=b, -xb. After a single letter the
+// rest is a value, which must not be recorded as a name, unless the engine has an option of that name, such as -ngl.
+// The name is empty if the word is no option.
 func splitOption(word string, known optionTable) (name, value string, attached bool) {
 	if len(word) < 2 || word[0] != '-' {
 		return "", "", false

@@ -6,8 +6,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// EngineLifecycle starts the engine of a run and stops it, so that the memory that the engine takes while it loads is in the
-// run's own telemetry.
+// EngineLifecycle starts the engine of a run and stops it, so that the memory that the engine takes while it loads is
+// in the run's own telemetry.
 type EngineLifecycle struct {
 	// Before brings the machine to rest and starts the engine. It calls enter when a phase begins. The returned
 	// context is done, with the cause, when the engine is lost.

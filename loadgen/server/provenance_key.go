@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// ProvenanceKeyFile is the file of the key, in the folder that holds run folders. The leading dot marks it as no run, and it is
-// never published.
+// ProvenanceKeyFile is the file of the key, in the folder that holds run folders. The leading dot marks it as no run,
+// and it is never published.
 const ProvenanceKeyFile = ".umascope-hash-key"
 
 const (

@@ -12,8 +12,8 @@ import (
 // tcpListen is the state LISTEN in /proc/net/tcp.
 const tcpListen = 0x0A
 
-// listeningProcess finds the process that listens on a port of loopback or of one of these addresses, by the inode of its
-// socket. It fails if no process listens, or if only root may see the process.
+// listeningProcess finds the process that listens on a port of loopback or of one of these addresses, by the inode of
+// its socket. It fails if no process listens, or if only root may see the process.
 func listeningProcess(proc procfs.FS, port uint64, addresses ...net.IP) (pid int, err error) {
 	inodes := listening(proc, port, addresses)
 	if len(inodes) == 0 {

@@ -1,6 +1,9 @@
 // Package server finds out what answers at a URL: model and engine, accepted request fields, the token counts of
 // texts, and whether the model is the same at the end. It does not rely on names but tests the server's behaviour,
 // outside of the measurement. Errors name the flag that fixes the problem.
+//
+// Of a server on this machine it also finds the process. A ProvenanceKey identifies command lines, environments and
+// files by keyed hashes; only listed options of engines keep their values.
 package server
 
 import (

@@ -1,6 +1,6 @@
-// Package sweep measures the same workload at several points. It defines the points, the flags and the seed of each
-// run, when to stop, how to search for the highest load that keeps an SLO or for the load that saturates a server, and
-// the resulting table.
+// Package sweep measures the same workload at several points. It defines the flags of a sweep, the points, the flags and
+// the seed of each run, when to stop, how to search for the highest load that keeps an SLO or for the load that
+// saturates a server, and the resulting table.
 //
 // The caller passes the function that makes one run; this package sends no request.
 package sweep

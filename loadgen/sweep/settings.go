@@ -42,8 +42,8 @@ func shareOrOff(s string) (float64, error) {
 	return terminal.ShareWithin(0.0001, 1)(s)
 }
 
-// Plan returns the sweep that the flags describe. Its runs derive their seeds from seed; hasSLO is true if they are judged by an
-// SLO.
+// Plan returns the sweep that the flags describe. Its runs derive their seeds from seed; hasSLO is true if they are
+// judged by an SLO.
 func (s *Settings) Plan(seed uint64, hasSLO bool) (Plan, error) {
 	p := Plan{Over: s.over, StopErrorRatio: s.stopErrorRatio, Pause: s.pause, Seed: seed, SamePrompts: s.samePrompts}
 	if s.over.Name == Shapes && !s.pauseGiven {

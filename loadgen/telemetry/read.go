@@ -15,8 +15,9 @@ import (
 const (
 	// maxLineBytes bounds one line of the file.
 	maxLineBytes = 1 << 20
-	// maxLogBytes bounds the file after decompression: 300 series that all change make about 5 kB a sample, so this is half a
-	// day at ten samples a second, and five days at one. Of the series of a machine with many containers a tenth changes.
+	// maxLogBytes bounds the file after decompression: 300 series that all change make about 5 kB a sample, so this is
+	// half a day at ten samples a second, and five days at one. Of the series of a machine with many containers a tenth
+	// changes.
 	maxLogBytes = 2 << 30
 )
 

@@ -27,7 +27,8 @@ func Workbook(w io.Writer, r summary.Run) error {
 	return render.XLSX(w, sheets...)
 }
 
-// WriteWorkbook writes the workbook: a row for each run, a sheet for each cell, the requests of all runs, and their flags.
+// WriteWorkbook writes the workbook: a row for each run, a sheet for each cell, the requests of all runs, and their
+// flags.
 func (s *Runs) WriteWorkbook(w io.Writer) error {
 	columns := s.columns()
 	sheets := []render.Sheet{s.summarySheet(columns)}
