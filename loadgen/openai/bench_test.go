@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -162,27 +161,6 @@ func BenchmarkEventInMemory(b *testing.B) {
 	}
 }
 
-func BenchmarkClassify(b *testing.B) {
-	for name, data := range map[string]string{"payload": benchChunk, "role": roleChunk, "usage": usageChunk} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for event := []byte(data); b.Loop(); {
-				classify(event)
-			}
-		})
-	}
-}
-
-func BenchmarkDecodeChunk(b *testing.B) {
-	var k chunk
-	b.ReportAllocs()
-	for event := []byte(benchChunk); b.Loop(); {
-		if !k.decode(event) {
-			b.Fatal("not decoded")
-		}
-	}
-}
-
 func TestHotPathAllocatesNothingPerEvent(t *testing.T) {
 	data := []byte(benchChunk)
 	if got := testing.AllocsPerRun(100, func() { classify(data) }); got != 0 {
@@ -199,45 +177,5 @@ func TestHotPathAllocatesNothingPerEvent(t *testing.T) {
 		s.scan(1, 1)
 	}); got != 0 || s.payloads != 1 {
 		t.Errorf("scan: %v allocations, %d payloads", got, s.payloads)
-	}
-}
-
-// BenchmarkRead is one read of an event from a socket in which it lies already: as net.TCPConn reads it, and
-// with the kernel's stamp.
-func BenchmarkRead(b *testing.B) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	event, room := []byte(httpChunk(events(benchChunk))), make([]byte, readBufferBytes)
-	for _, stamped := range []bool{false, true} {
-		b.Run(fmt.Sprintf("stamped=%v", stamped), func(b *testing.B) {
-			near, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer near.Close()
-			far, err := l.Accept()
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer far.Close()
-			read := near.Read
-			if stamped {
-				packets := newPacketReader(near, new(stampsSeen))
-				read = func(p []byte) (int, error) {
-					n, _, err := packets.read(p)
-					return n, err
-				}
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = far.Write(event)
-				if n, err := read(room); n != len(event) || err != nil {
-					b.Fatal(n, err)
-				}
-			}
-		})
 	}
 }

@@ -1,10 +1,6 @@
 package openai
 
-import (
-	"testing"
-	"testing/synctest"
-	"time"
-)
+import "testing"
 
 // TestEveryFormOfOutputIsPayload has one case for each member in which servers send output. The byte
 // classifier and the decode agree on each.
@@ -43,38 +39,6 @@ func TestEveryFormOfOutputIsPayload(t *testing.T) {
 					t.Errorf("%s: kinds %q, hash %q, want kinds %q", form, r.ArrivalKinds, r.OutputSHA256, c.kinds)
 				}
 			}
-		})
-	}
-}
-
-// A stream that begins with reasoning_details has its first token there, and deadlines see it.
-func TestFirstTokenIsThatOfReasoningDetails(t *testing.T) {
-	for name, first := range map[string]string{
-		"reasoning_details": `{"content":"","reasoning_details":[{"type":"reasoning.text","text":"a"}]}`,
-		"refusal":           `{"refusal":"no"}`,
-		"audio":             `{"audio":{"data":"UklGRg=="}}`,
-		"function_call":     `{"function_call":{"name":"f","arguments":""}}`,
-		"content parts":     `{"content":[{"type":"text","text":"a"}]}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				seen := 0
-				c := newEngine(t, Options{FirstTokenTimeout: 100 * time.Millisecond}, func(e *engine) bool {
-					e.begin()
-					e.at(10*time.Millisecond, events(roleChunk))
-					e.at(60*time.Millisecond, events(deltaChunk(first)))
-					e.at(184*time.Millisecond, events(textChunk("b")))
-					e.at(200*time.Millisecond, events(stopChunk, done))
-					e.finish()
-					return true
-				})
-				r := c.Do(t.Context(), Request{Endpoint: Chat, Body: []byte("{}")}, since(time.Now()), func() { seen++ }).Record
-				wantStatus(t, r, StatusOK, "")
-				wantTime(t, "first token", r.FirstTokenNS, 60*time.Millisecond)
-				if seen != 2 {
-					t.Errorf("%d payload events seen while they came, want 2", seen)
-				}
-			})
 		})
 	}
 }

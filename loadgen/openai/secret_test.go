@@ -17,6 +17,23 @@ func TestSecretsAreTheValuesOfHeadersAndTheirWords(t *testing.T) {
 	}
 }
 
+func TestSecretsThatAServerRepeatsAreRedacted(t *testing.T) {
+	const key = "sk-0123456789"
+	for name, c := range map[string]struct {
+		options        Options
+		message, error string
+	}{
+		"an API key and a header":  {Options{APIKey: key + "\n", Header: http.Header{"X-Tenant": {"tenant-secret-7"}}}, "bad key " + key + " of tenant-secret-7", "bad key [redacted] of [redacted]"},
+		"a key without its scheme": {Options{Header: http.Header{"Authorization": {"Bearer " + key}}}, "bad key " + key, "bad key [redacted]"},
+	} {
+		c.options.Transport = script{status: 401, reads: []read{{data: `{"error":{"message":"` + c.message + `"}}`}}}
+		r := newTestClient(t, c.options, nil).Do(t.Context(), Request{Endpoint: Chat}, since(time.Now()), nil).Record
+		if r.Status != StatusHTTP || r.Error != "HTTP 401: "+c.error {
+			t.Errorf("%s: %s: %s", name, r.Status, r.Error)
+		}
+	}
+}
+
 func TestNoWordOfAServerRepeatsASecret(t *testing.T) {
 	const key = "sk-0123456789"
 	stream := events(`{"id":"`+key+`","model":"m","system_fingerprint":"`+key+`","choices":[{"delta":{"content":"a"},"finish_reason":"`+key+`"}]}`, done)

@@ -107,12 +107,13 @@ func TestErrorEventIsNoSuccess(t *testing.T) {
 		"as an empty field":       {"error:\n\n", "error event without text"},
 		"as a field in a comment": {"error: worker died\n: ping\ndata: {}\n\n", "worker died"},
 		"FastAPI's object":        {events(`{"detail":"worker died"}`), "worker died"},
+		"older vLLM's object":     {events(`{"object":"error","message":"worker died","code":500}`), "worker died"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := ask(t, pieces(events(textChunk("a"))+c.event+events(stopChunk, done)))
 			wantStatus(t, result.Record, StatusInBand, c.reason)
-			if result.Output != "a" {
-				t.Errorf("output %q: what came before the error is lost", result.Output)
+			if result.Output != "a" || result.Record.ArrivalKinds != "t" {
+				t.Errorf("output %q, kinds %q: what came before the error is lost", result.Output, result.Record.ArrivalKinds)
 			}
 		})
 	}

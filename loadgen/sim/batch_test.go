@@ -74,24 +74,6 @@ func TestPromptsAreReadInChunksWhileOthersDecode(t *testing.T) {
 	}
 }
 
-func TestThePlaceAfterTheLastWaitsForOneToEnd(t *testing.T) {
-	b := newTestBatch(t, small())
-	all := []*sequence{seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 3), seq(1, 1)}
-	for _, s := range all {
-		b.enqueue(s)
-	}
-	for i := range 4 { // one of prefill, three of decode
-		advance(&b)
-		if want := 1; len(b.waiting) != want {
-			t.Fatalf("step %d: %d wait, want %d", i, len(b.waiting), want)
-		}
-	}
-	advance(&b)
-	if len(b.waiting) != 0 || !slices.Equal(b.running, all[4:]) {
-		t.Errorf("%d wait, %d run", len(b.waiting), len(b.running))
-	}
-}
-
 func TestNoSequenceOvertakesTheHeadOfTheQueue(t *testing.T) {
 	b := newTestBatch(t, small())
 	b.enqueue(seq(90, 1))
@@ -105,24 +87,6 @@ func TestNoSequenceOvertakesTheHeadOfTheQueue(t *testing.T) {
 	}
 	if b.cache.held != 6+6 {
 		t.Errorf("%d blocks held, want 12", b.cache.held)
-	}
-}
-
-func TestASequenceThatLeavesFreesItsPlaceAndBlocks(t *testing.T) {
-	b := newTestBatch(t, small())
-	running, waiting := seq(10, 90), seq(20, 5)
-	b.enqueue(running)
-	advance(&b)
-	advance(&b)
-	if b.cache.held != 1 {
-		t.Fatalf("%d blocks held", b.cache.held)
-	}
-	b.enqueue(waiting)
-	if !b.remove(running) || !b.remove(waiting) || b.remove(running) {
-		t.Error("remove does not report which sequences it removed")
-	}
-	if b.cache.held != 0 || len(b.running)+len(b.waiting) != 0 {
-		t.Errorf("%d blocks held, %d run, %d wait", b.cache.held, len(b.running), len(b.waiting))
 	}
 }
 

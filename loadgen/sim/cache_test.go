@@ -194,37 +194,6 @@ func TestWhatDoesNotFitChangesNothing(t *testing.T) {
 	check(t, c, []*cacheLease{held})
 }
 
-func TestAnOldFavouriteIsForgotten(t *testing.T) {
-	f := frequency{counts: map[uint64]uint32{}}
-	for range 20 {
-		f.use(1)
-	}
-	if f.counts[1] != mostUses {
-		t.Fatalf("counted as %d", f.counts[1])
-	}
-	for range 9 {
-		f.age()
-	}
-	if len(f.counts) != 0 {
-		t.Errorf("still known: %v", f.counts)
-	}
-	if got := f.use(1); got != 1 {
-		t.Errorf("then begins with %d", got)
-	}
-}
-
-// A cache larger than the least interval would else forget every block before it comes again.
-func TestManyKeysAgeMoreSlowly(t *testing.T) {
-	f := frequency{counts: map[uint64]uint32{}}
-	const keys = leastAging + 1000
-	for key := range uint64(keys) {
-		f.use(key)
-	}
-	if len(f.counts) != keys {
-		t.Errorf("%d of %d keys are known after one use of each", len(f.counts), keys)
-	}
-}
-
 // TestBlockCountsAddUp runs random sequences that come, grow, complete and leave.
 func TestBlockCountsAddUp(t *testing.T) {
 	for seed := range uint64(100) {
@@ -259,19 +228,5 @@ func TestBlockCountsAddUp(t *testing.T) {
 		if m := c.moves; m.HostToDevice != int64(found.Host) || m.DiskToDevice != int64(found.Disk) {
 			t.Fatalf("seed %d: brought back %+v, requests found %+v", seed, m, found)
 		}
-	}
-}
-
-// BenchmarkAcquire is one request of 2,048 blocks, half of them known.
-func BenchmarkAcquire(b *testing.B) {
-	c := newCache(cacheConfig{Device: 1 << 14, Host: 1 << 15, Disk: 1 << 16})
-	b.ReportAllocs()
-	for i := uint64(0); b.Loop(); i++ {
-		keys := append(blockKeys(0, 1024), blockKeys(1+i, 1024)...)
-		lease, _, _ := c.acquire(keys, len(keys))
-		for j, key := range keys {
-			c.markComplete(lease, j, key)
-		}
-		c.release(lease)
 	}
 }

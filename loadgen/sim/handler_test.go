@@ -195,41 +195,6 @@ func TestUsageIsInNoEventUnlessAskedForAndInEveryOneIfSo(t *testing.T) {
 	}
 }
 
-func TestAStreamSaysWhatTheWholeResponseSays(t *testing.T) {
-	_, server := serve(t, instant())
-	for path, body := range map[string]string{
-		"/v1/completions":      `{"model":"simulated-8b","prompt":"hello","max_tokens":400`,
-		"/v1/chat/completions": `{"model":"simulated-8b","messages":[{"role":"user","content":"hello"}],"stop":[" stone"]`,
-	} {
-		_, answered := do(t, http.MethodPost, server.URL+path, body+`}`)
-		var want response
-		if err := json.Unmarshal([]byte(answered), &want); err != nil || len(want.Choices) != 1 {
-			t.Fatalf("%s: %v", answered, err)
-		}
-		_, streamed := do(t, http.MethodPost, server.URL+path, body+`,"stream":true,"stream_options":{"include_usage":true}}`)
-		all := events(t, streamed)
-		var text strings.Builder
-		for _, e := range all[:len(all)-1] {
-			if c := e.Choices[0]; c.Delta != nil {
-				text.WriteString(c.Delta.Content)
-			} else {
-				text.WriteString(*c.Text)
-			}
-		}
-		choice := want.Choices[0]
-		var whole string
-		if choice.Message != nil {
-			whole = choice.Message.Content
-		} else {
-			whole = *choice.Text
-		}
-		last := all[len(all)-2].Choices[0]
-		if text.String() != whole || *last.FinishReason != *choice.FinishReason || !reflect.DeepEqual(all[len(all)-1].Usage, want.Usage) {
-			t.Errorf("%s: streamed %q, whole %s", path, text.String(), whole)
-		}
-	}
-}
-
 func TestAConnectionThatBreaksFreesItsPlace(t *testing.T) {
 	c := instant()
 	c.DecodeBase, c.MaxModelTokens = time.Millisecond, 30000
