@@ -151,7 +151,7 @@ func TestInAClosedLoopARequestIsIntendedWhenItsSlotBecomesFree(t *testing.T) {
 	})
 }
 
-func TestWhatTheClientDoesAfterAStreamIsItsOwnLag(t *testing.T) {
+func TestWorkAfterAStreamCountsAsClientLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(100*time.Millisecond))
 		fast := b.Send
@@ -169,7 +169,7 @@ func TestWhatTheClientDoesAfterAStreamIsItsOwnLag(t *testing.T) {
 	})
 }
 
-func TestAnOpenLoopKeepsItsScheduleWhateverTheServerDoes(t *testing.T) {
+func TestAnOpenLoopKeepsItsScheduleWithASlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Second))
 		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 4}))
@@ -181,7 +181,7 @@ func TestAnOpenLoopKeepsItsScheduleWhateverTheServerDoes(t *testing.T) {
 	})
 }
 
-func TestAPoissonLoopSendsExactlyWhenItsScheduleSays(t *testing.T) {
+func TestAPoissonLoopSendsAtItsPlannedOffsets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := open(traffic.Poisson, 20, traffic.Limit{Requests: 200})
 		b := newBench(0, always(35*time.Millisecond))
@@ -245,7 +245,7 @@ func TestNoMoreRequestsAreInFlightThanThereAreSlots(t *testing.T) {
 	}
 }
 
-func TestDurationEndsDispatchingAndWhatIsInFlightMayEnd(t *testing.T) {
+func TestDurationEndsDispatchingAndRequestsInFlightMayEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(400*time.Millisecond))
 		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Duration: time.Second}))
@@ -256,7 +256,7 @@ func TestDurationEndsDispatchingAndWhatIsInFlightMayEnd(t *testing.T) {
 	})
 }
 
-func TestTheGraceAfterTheDurationCancelsWhatIsLeft(t *testing.T) {
+func TestTheGraceAfterTheDurationCancelsTheRemainingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, always(time.Minute))
 		b.Grace = 5 * time.Second
@@ -482,8 +482,8 @@ func TestNothingIsSentBeforeTheStartOfAPhaseThatIsStopped(t *testing.T) {
 	})
 }
 
-// TestWhatIsDecidedOfAFailureHoldsForTheNextRequest stops sending from the first failure on, with one slot.
-func TestWhatIsDecidedOfAFailureHoldsForTheNextRequest(t *testing.T) {
+// TestADecisionOnAFailureAppliesToTheNextRequest stops sending from the first failure on, with one slot.
+func TestADecisionOnAFailureAppliesToTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(10*time.Millisecond))
 		served, send := 0, b.Send

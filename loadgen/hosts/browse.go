@@ -45,8 +45,8 @@ func browse(ctx context.Context, link Link, port int) ([]Heard, error) {
 		readers.Wait()
 	}()
 
-	told := newRecords()
-	err = askAll(sockets, told)
+	received := newRecords()
+	err = askAll(sockets, received)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", link.Name, err)
 	}
@@ -56,21 +56,21 @@ func browse(ctx context.Context, link Link, port int) ([]Heard, error) {
 	for {
 		select {
 		case packet := <-packets:
-			_ = told.take(packet) // foreign or broken packets are ignored
+			_ = received.take(packet) // foreign or broken packets are ignored
 		case <-again.C:
-			_ = askAll(sockets, told) // the link may be down; earlier answers are still valid
+			_ = askAll(sockets, received) // the link may be down; earlier answers are still valid
 			if round++; round < len(pauses) {
 				again.Reset(pauses[round])
 			}
 		case <-ctx.Done():
-			return told.heard(link), nil
+			return received.heard(link), nil
 		}
 	}
 }
 
 // askAll sends the questions through each socket. It fails only if none could send.
-func askAll(sockets []socket, told *records) error {
-	packet, err := told.questions()
+func askAll(sockets []socket, received *records) error {
+	packet, err := received.questions()
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ const NotMeant = "no --match means it"
 var plainName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 // nameOf returns the host's name from a name of multicast DNS.
-func nameOf(told string) (string, error) {
-	name := strings.TrimSuffix(told, ".")
+func nameOf(received string) (string, error) {
+	name := strings.TrimSuffix(received, ".")
 	const suffix = ".local"
 	if cut := len(name) - len(suffix); cut >= 0 && strings.EqualFold(name[cut:], suffix) {
 		name = name[:cut]

@@ -35,7 +35,7 @@ var (
 	both   = []Link{fabric, lan}
 )
 
-func TestWhatIsHeardBecomesHostsOrIsRefusedWithAReason(t *testing.T) {
+func TestAnswersBecomeHostsOrAreRefusedWithAReason(t *testing.T) {
 	for name, test := range map[string]struct {
 		heard         []Heard
 		match         []string
@@ -136,15 +136,15 @@ func FuzzNamesAreSafeWhereverTheyAreWritten(f *testing.F) {
 	for _, seed := range []string{"spark-1.local.", "true.local", "7.local.", "a\nb.local.", "$(x).local.", "spark-1", "-x.local.", "ö.local."} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, told string) {
-		name, err := nameOf(told)
+	f.Fuzz(func(t *testing.T, received string) {
+		name, err := nameOf(received)
 		if err != nil {
 			return
 		}
 		if len(name) > 63 || strings.ContainsFunc(name, func(r rune) bool {
 			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-')
 		}) || strings.HasPrefix(name, "-") {
-			t.Fatalf("%+q passes as %q", told, name)
+			t.Fatalf("%+q passes as %q", received, name)
 		}
 		at := netip.MustParseAddrPort("10.0.0.1:10420")
 		read, err := parseDiscovery(discovery([]Target{{name, at}}))

@@ -31,7 +31,7 @@ var sparkSys = fstest.MapFS{
 	"class/net/br0/brif/enP7s7/state":                              {Data: []byte("3\n")},
 }
 
-func TestLinksAreAskedFabricFirstAndSilentOnesSayWhy(t *testing.T) {
+func TestLinksAreAskedFabricFirstAndIdleOnesHaveAReason(t *testing.T) {
 	down := up("enp1s0f1np1", 3, "169.254.7.7/16")
 	down.Flags = net.FlagMulticast
 	unplugged := up("enP7s7", 4, "192.168.1.5/24")
@@ -92,7 +92,7 @@ func TestChosenInterfacesMustBeThereAndBeAbleToAnswer(t *testing.T) {
 	}
 }
 
-func TestALinkHoldsWhatIsOfItsNetworks(t *testing.T) {
+func TestALinkHoldsAddressesOfItsNetworks(t *testing.T) {
 	link := Link{Interface: up("eth0", 2, "10.0.0.1/24", "fd00:1::1/64")}
 	for text, want := range map[string]bool{
 		"10.0.0.77": true, "10.0.1.77": false, "172.17.0.1": false, "fd00:1::9": true, "fd00:2::9": false,

@@ -149,9 +149,9 @@ func (r *records) questions() ([]byte, error) {
 	}
 	err := ask(service, dnsmessage.TypePTR)
 	for _, key := range sortedKeys(r.instances) {
-		at, told := r.hosts[key]
+		at, resolved := r.hosts[key]
 		switch {
-		case !told:
+		case !resolved:
 			err = errors.Join(err, ask(r.instances[key], dnsmessage.TypeSRV))
 		case len(r.addresses[strings.ToLower(at.host)]) == 0:
 			err = errors.Join(err, ask(at.host, dnsmessage.TypeA), ask(at.host, dnsmessage.TypeAAAA))

@@ -63,8 +63,8 @@ func (a answer) packet(t testing.TB) []byte {
 	return packet
 }
 
-// told returns the records as text.
-func told(r *records) string {
+// recordsText returns the records as text.
+func recordsText(r *records) string {
 	var lines []string
 	for _, h := range r.heard(Link{}) {
 		lines = append(lines, fmt.Sprint(h.Name, " ", h.Addrs))
@@ -72,7 +72,7 @@ func told(r *records) string {
 	return strings.Join(lines, "; ")
 }
 
-func TestHostsAreToldWithAllTheirAddressesInWhateverOrder(t *testing.T) {
+func TestHostsHaveAllTheirAddressesInAnyOrderOfRecords(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers []answer
 		want    string
@@ -90,7 +90,7 @@ func TestHostsAreToldWithAllTheirAddressesInWhateverOrder(t *testing.T) {
 		"two instances of one host":    {[]answer{{instance: "a", host: "spark-1.local.", addrs: []string{"10.0.0.1"}, ttl: 120}, {instance: "b", host: "spark-1.local.", ttl: 120}}, "spark-1.local. [10.0.0.1]"},
 		"no host yet":                  {[]answer{{instance: "spark-1", ttl: 120}}, ""},
 		"one that goes away":           {[]answer{{instance: "spark-1", host: "spark-1.local.", addrs: []string{"10.0.0.1"}}}, ""},
-		"who asks tells nothing":       {[]answer{{instance: "spark-1", host: "spark-1.local.", addrs: []string{"10.0.0.1"}, ttl: 120, question: true}}, ""},
+		"a question holds no answer":   {[]answer{{instance: "spark-1", host: "spark-1.local.", addrs: []string{"10.0.0.1"}, ttl: 120, question: true}}, ""},
 		"addresses alone are no host":  {[]answer{{host: "printer.local.", addrs: []string{"10.0.0.9"}, ttl: 120}}, ""},
 		"IPv4 that is dressed as IPv6": {[]answer{{instance: "a", host: "a.local.", addrs: []string{"::ffff:10.0.0.1"}, ttl: 120}}, "a.local. [10.0.0.1]"},
 	} {
@@ -100,7 +100,7 @@ func TestHostsAreToldWithAllTheirAddressesInWhateverOrder(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if got := told(r); got != test.want {
+		if got := recordsText(r); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -120,13 +120,13 @@ func TestOtherServicesAreNotHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRecords()
-	if err := r.take(packet); err != nil || told(r) != "" {
-		t.Errorf("%v, %q", err, told(r))
+	if err := r.take(packet); err != nil || recordsText(r) != "" {
+		t.Errorf("%v, %q", err, recordsText(r))
 	}
 }
 
-// TestWhatIsMissingIsAskedFor: the service always, then the host of an instance, then the addresses of a host.
-func TestWhatIsMissingIsAskedFor(t *testing.T) {
+// TestQuestionsAskForMissingRecords: the service always, then the host of an instance, then the addresses of a host.
+func TestQuestionsAskForMissingRecords(t *testing.T) {
 	r := newRecords()
 	for _, a := range []answer{
 		{instance: "bare", ttl: 120},
@@ -178,9 +178,9 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzPacketsTellNoMoreThanTheyHold: for any packet, the records are bounded and of the service, questions can be made
+// FuzzPacketsStayWithinTheLimits: for any packet, the records are bounded and of the service, questions can be made
 // of them, and a truncated packet gives no more records than the whole one.
-func FuzzPacketsTellNoMoreThanTheyHold(f *testing.F) {
+func FuzzPacketsStayWithinTheLimits(f *testing.F) {
 	f.Add(answer{instance: "spark-1", host: "spark-1.local.", addrs: []string{"10.0.0.1", "fe80::1"}, ttl: 120}.packet(f), 20)
 	f.Add(answer{instance: "x", host: "\x1b[31m;rm -rf.local.", addrs: []string{"8.8.8.8"}, ttl: 1}.packet(f), 60)
 	f.Add([]byte{}, 0)
@@ -203,7 +203,7 @@ func FuzzPacketsTellNoMoreThanTheyHold(f *testing.F) {
 		}
 		for key := range part.instances {
 			if _, is := whole.instances[key]; !is {
-				t.Errorf("%q is told by a part alone", key)
+				t.Errorf("%q is announced by a part alone", key)
 			}
 		}
 		hosts, refused := gather(whole.heard(Link{Interface: up("eth0", 2, "10.0.0.1/24")}), nil, []Pattern{all(t)})

@@ -30,7 +30,7 @@ func probeOf(t *testing.T, server *httptest.Server) *Exporter {
 	return hosts[0].Exporter
 }
 
-func TestAnExporterIsToldFromOtherServers(t *testing.T) {
+func TestAnExporterIsRecognisedAmongOtherServers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, livePage) }))
 	defer elsewhere.Close()
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestAnExporterIsToldFromOtherServers(t *testing.T) {
 	}
 }
 
-func TestAnExporterWithTLSIsToldFromNone(t *testing.T) {
+func TestAnExporterWithTLSIsRecognised(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
@@ -72,7 +72,7 @@ func TestAnExporterWithTLSIsToldFromNone(t *testing.T) {
 	}
 }
 
-func TestWhoRefusesIsToldWhatMayBeTheReason(t *testing.T) {
+func TestARefusalHasALikelyReason(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func (a *answer) addBody(body []byte, at int64, read int) {
 func (a *answer) addChunk(at int64, read int) string {
 	k := &a.chunk
 	a.identify(k)
-	a.usage.add(k.beside)
+	a.usage.add(k.extra)
 	a.usage.add(k.usage)
 	a.ids = a.ids.plus(k.tokenIDs)
 	a.logged = a.logged || k.logged

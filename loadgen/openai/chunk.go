@@ -15,7 +15,7 @@ type chunk struct {
 	tokenIDs               count
 	logged                 bool // tokenIDs are counted by their log probabilities
 	usage                  usage
-	beside                 usage   // counts that vendors report outside the usage object
+	extra                  usage   // counts that vendors report outside the usage object
 	perIteration           float64 // tokens decoded in one step of the engine, 0 if not reported
 	usageSeen              bool
 	failure                []byte // raw error value; nil if absent, null or empty
@@ -73,7 +73,7 @@ func (k *chunk) member(c *cursor, name []byte) {
 	case "sglext":
 		k.decodeExtension(c)
 	case "timings": // llama.cpp
-		k.beside.cached = memberCount(c, "cache_n")
+		k.extra.cached = memberCount(c, "cache_n")
 	case "error":
 		k.failure = presentValue(c)
 	case "detail":

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-func TestParseBaseDropsWhatNamesAnEndpoint(t *testing.T) {
+func TestParseBaseDropsTheEndpoint(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://127.0.0.1:8000":                      "http://127.0.0.1:8000",
 		"http://127.0.0.1:8000/":                     "http://127.0.0.1:8000",

@@ -64,8 +64,8 @@ func loopback(t *testing.T) (near, far net.Conn) {
 	return near, far
 }
 
-// TestAPacketReaderReadsWhatAConnReads compares bytes, ends and errors with those of net.TCPConn.
-func TestAPacketReaderReadsWhatAConnReads(t *testing.T) {
+// TestAPacketReaderReadsTheSameAsAConn compares bytes, ends and errors with those of net.TCPConn.
+func TestAPacketReaderReadsTheSameAsAConn(t *testing.T) {
 	read := func(of func(net.Conn) func([]byte) (int, error)) []string {
 		near, far := loopback(t)
 		reader := of(near)
@@ -113,10 +113,10 @@ func TestAPacketReaderReadsWhatAConnReads(t *testing.T) {
 	}
 }
 
-// TestTheKernelKnowsForHowLongBytesWaited bounds the wait by moments before and after the write: no figure
+// TestTheKernelStampsHowLongBytesWaited bounds the wait by moments before and after the write: no figure
 // depends on how busy the machine is.
-func TestTheKernelKnowsForHowLongBytesWaited(t *testing.T) {
-	const stood = 3 * time.Millisecond
+func TestTheKernelStampsHowLongBytesWaited(t *testing.T) {
+	const pause = 3 * time.Millisecond
 	near, far := loopback(t)
 	var seen stampsSeen
 	r := newPacketReader(near, &seen)
@@ -129,7 +129,7 @@ func TestTheKernelKnowsForHowLongBytesWaited(t *testing.T) {
 		before := time.Now()
 		_, _ = io.WriteString(far, "hello")
 		written := time.Now()
-		time.Sleep(stood)
+		time.Sleep(pause)
 		least := time.Since(written)
 		n, waited, err := r.read(p)
 		if n != 5 || err != nil {
@@ -148,7 +148,7 @@ func TestTheKernelKnowsForHowLongBytesWaited(t *testing.T) {
 // TestARecordHasTheWaitsOfItsBytes keeps the client from reading while a token comes in: what it does with
 // the token before takes that long.
 func TestARecordHasTheWaitsOfItsBytes(t *testing.T) {
-	const stood = 5 * time.Millisecond
+	const pause = 5 * time.Millisecond
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TLS %v", secure), func(t *testing.T) {
 			send, sent := make(chan struct{}, 1), make(chan struct{}, 1)
@@ -191,7 +191,7 @@ func TestARecordHasTheWaitsOfItsBytes(t *testing.T) {
 						send <- struct{}{}
 						<-sent
 						written = time.Now()
-						time.Sleep(stood)
+						time.Sleep(pause)
 						least = time.Since(written)
 					case 2:
 						most = time.Since(before)

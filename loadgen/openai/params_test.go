@@ -29,7 +29,7 @@ func forced(engine string, endpoint Endpoint) Params {
 }
 
 // Each engine gets the fields that its own server declares, and no other.
-func TestBodyHoldsOnlyWhatTheVendorAccepts(t *testing.T) {
+func TestBodyHoldsOnlyFieldsThatTheVendorAccepts(t *testing.T) {
 	usage := map[string]any{"include_usage": true}
 	continuous := map[string]any{"include_usage": true, "continuous_usage_stats": true}
 	const cap = "max_completion_tokens"

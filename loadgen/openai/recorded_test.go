@@ -36,7 +36,7 @@ func TestAnswersThatRealServersGave(t *testing.T) {
 	for _, r := range []recorded{
 		// Every chunk has the role and text; the usage comes in its own chunk.
 		{"ollama-0.6.8-chat.sse", 0, reading{StatusOK, " orderedвестиdirective", eventPayload, "ttt", "length", 11, 3, -1, fromUsage, ""}, ""},
-		// A usage of zeros stands in every chunk but the last.
+		// A usage of zeros is in every chunk but the last.
 		{"ollama-0.6.8-completions.sse", 0, reading{StatusOK, " orderedвестиdirective", eventPayload, "ttt", "length", 11, 3, -1, fromUsage, ""}, ""},
 		{"llama.cpp-0c1e570-chat.sse", 0, reading{StatusOK, text, eventRole, "ttt", "length", 36, 3, 30, fromUsage, ""}, ""},
 		// The chunk that finishes has the usage too.

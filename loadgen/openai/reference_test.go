@@ -62,7 +62,7 @@ func reference(object map[string]any) (f facts, odd, comparable bool) {
 			cached:    number(u["prompt_cache_hit_tokens"]).later(number(details["cached_tokens"])),
 			reasoning: number(u["reasoning_tokens"]).later(number(made["reasoning_tokens"])),
 			accepted:  number(made["accepted_prediction_tokens"]),
-		}.told()
+		}.reported()
 	}
 	f.failed = object["object"] == "error" || object["error"] != nil && object["error"] != "" ||
 		f.choices == 0 && object["detail"] != nil && object["detail"] != ""
@@ -100,11 +100,11 @@ func (f *facts) addDelta(d map[string]any, odd *bool) {
 }
 
 // parts reads a list of content parts.
-func (f *facts) parts(list []any, said, thought *string) {
+func (f *facts) parts(list []any, text, thought *string) {
 	for _, value := range list {
 		part, _ := value.(map[string]any)
 		own := plain(part["text"]) + plain(part["refusal"])
-		*said += plain(value) + own
+		*text += plain(value) + own
 		*thought += plain(part["thinking"])
 		inner, _ := part["thinking"].([]any)
 		f.parts(inner, thought, thought)

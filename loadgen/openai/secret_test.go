@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestSecretsAreTheValuesOfHeadersAndTheirWords(t *testing.T) {
+func TestSecretsAreHeaderValuesAndEachWordOfThem(t *testing.T) {
 	got := Secrets(http.Header{"Authorization": {"Bearer sk-0123456789"}, "X-Flag": {"1", "true"}})
 	if slices.Sort(got); !slices.Equal(got, []string{"Bearer sk-0123456789", "sk-0123456789"}) {
 		t.Errorf("%q", got)
@@ -34,7 +34,7 @@ func TestSecretsThatAServerRepeatsAreRedacted(t *testing.T) {
 	}
 }
 
-func TestNoWordOfAServerRepeatsASecret(t *testing.T) {
+func TestIdentifiersOfAServerAreRedacted(t *testing.T) {
 	const key = "sk-0123456789"
 	stream := events(`{"id":"`+key+`","model":"m","system_fingerprint":"`+key+`","choices":[{"delta":{"content":"a"},"finish_reason":"`+key+`"}]}`, done)
 	for _, s := range []script{pieces(stream), withHeader(pieces(stream), "X-Request-Id", "id "+key)} {

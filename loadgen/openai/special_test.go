@@ -40,7 +40,7 @@ func usageOf(completion int) string {
 	return fmt.Sprintf(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":%d}}`, completion)
 }
 
-func TestEmptyTextIsATokenOnlyIfTheServerSaysSo(t *testing.T) {
+func TestEmptyTextIsATokenOnlyIfTheServerCountsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream string
 		tokens []int

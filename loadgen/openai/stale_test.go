@@ -149,7 +149,7 @@ func TestNewConnectionThatTakesTheRequestInPartIsAFailure(t *testing.T) {
 	})
 }
 
-func TestServerIsNotToldThatRequestsMayBeSentAgain(t *testing.T) {
+func TestNoIdempotencyHeaderIsSent(t *testing.T) {
 	sent := ""
 	synctest.Test(t, func(t *testing.T) {
 		c := newEngine(t, Options{}, func(e *engine) bool {

@@ -52,9 +52,9 @@ func (u *usage) add(next usage) {
 	}
 }
 
-// told returns the usage without values that are not counts. A prompt never has 0 tokens: such an object is filled in
+// reported returns the usage without values that are not counts. A prompt never has 0 tokens: such an object is filled in
 // later, as Ollama's, which has zeros in every chunk and figures in the last.
-func (u usage) told() usage {
+func (u usage) reported() usage {
 	if !u.prompt.known || u.prompt.n > 0 {
 		return u
 	}
@@ -107,7 +107,7 @@ func (k *chunk) decodeUsage(c *cursor) {
 		}
 	})
 	u.cached, u.reasoning = hits.later(u.cached), thoughts.later(u.reasoning)
-	k.usage = u.told()
+	k.usage = u.reported()
 }
 
 func completionDetails(c *cursor) (reasoning, accepted count) {
@@ -134,11 +134,11 @@ func (k *chunk) decodeExtension(c *cursor) {
 		eachMember(c, func(tier []byte) {
 			switch string(tier) {
 			case "device":
-				k.beside.tiers.device = tokenCount(c)
+				k.extra.tiers.device = tokenCount(c)
 			case "host":
-				k.beside.tiers.host = tokenCount(c)
+				k.extra.tiers.host = tokenCount(c)
 			case "storage":
-				k.beside.tiers.storage = tokenCount(c)
+				k.extra.tiers.storage = tokenCount(c)
 			default:
 				c.skip()
 			}

@@ -49,14 +49,14 @@ func TestUsageIsTakenFromWhereverAVendorPutsIt(t *testing.T) {
 	}
 }
 
-func TestCachedTokensAreKnownByEveryNameTheyHave(t *testing.T) {
+func TestCachedTokensAreReadUnderEveryName(t *testing.T) {
 	for name, c := range map[string]struct {
 		event string
 		want  *int
 	}{
 		"OpenAI":         {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":4}}}`, new(4)},
 		"none of them":   {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":0}}}`, new(0)},
-		"not told":       {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":null}}`, nil},
+		"not reported":   {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":null}}`, nil},
 		"DeepSeek":       {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4,"prompt_cache_miss_tokens":5}}`, new(4)},
 		"llama.cpp":      {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1},"timings":{"cache_n":4,"prompt_n":5}}`, new(4)},
 		"no count":       {`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":-4}}}`, nil},
@@ -78,7 +78,7 @@ func TestCachedTokensOfSGLangKeepTheirTier(t *testing.T) {
 	}
 }
 
-func TestReasoningAndDraftedTokensAreToldApart(t *testing.T) {
+func TestReasoningAndAcceptedDraftTokensAreReadSeparately(t *testing.T) {
 	for name, details := range map[string]string{
 		"OpenAI": `"completion_tokens_details":{"reasoning_tokens":3,"accepted_prediction_tokens":2}`,
 		"SGLang": `"reasoning_tokens":3,"completion_tokens_details":{"accepted_prediction_tokens":2}`,
@@ -112,7 +112,7 @@ func TestSpeculativeChunksAreCountedByTheirLogProbabilities(t *testing.T) {
 	}
 }
 
-func TestTokensPerStepAreTheServersWord(t *testing.T) {
+func TestTokensPerStepAreReadFromTheServer(t *testing.T) {
 	for _, c := range []struct {
 		event string
 		want  float64
@@ -185,7 +185,7 @@ func TestEveryEngineHasItsFields(t *testing.T) {
 	chat, _ := Fields("trtllm", Chat)
 	completions, _ := Fields("trtllm", Completions)
 	if !slices.Contains(chat, FieldCacheSalt) || slices.Contains(completions, FieldCacheSalt) {
-		t.Error("TensorRT-LLM knows cache_salt on chat only")
+		t.Error("TensorRT-LLM accepts cache_salt on chat only")
 	}
 	if known, newer := Fields("unheard of", Chat); known != nil || newer != nil {
 		t.Errorf("%v, %v", known, newer)

@@ -8,7 +8,7 @@ import (
 )
 
 // example answers with the stream of the worked example. The chunks are given, so that they
-// may tell their tokens in one way or another.
+// may report their tokens in one way or another.
 func example(one, three, two string) func(*engine) bool {
 	return func(e *engine) bool {
 		e.begin()

@@ -60,7 +60,7 @@ func TestALowerCapGivesTheBeginning(t *testing.T) {
 	}
 }
 
-func TestAnAnswerEndsByItselfUnlessToldNotTo(t *testing.T) {
+func TestAnAnswerEndsByItselfUnlessIgnoreEOSIsSet(t *testing.T) {
 	c := Default()
 	c.MeanAnswerTokens = 10
 	ended := write(c, ask("hello", 1000))

@@ -156,7 +156,7 @@ func checkBlocks(t *testing.T, c Config, b *batch) {
 	}
 }
 
-func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
+func TestTheSequenceAdmittedLastIsPreemptedAndComputedAgain(t *testing.T) {
 	b := newTestBatch(t, small()) // 12 blocks
 	first, second := seq(64, 60), seq(64, 60)
 	b.maxSequences = 2
@@ -184,7 +184,7 @@ func TestTheLastOneInGivesWayAndIsComputedAgain(t *testing.T) {
 	}
 }
 
-func TestARequestBeginsAfterWhatIsKnownOfItsPrompt(t *testing.T) {
+func TestARequestBeginsAfterTheCachedPartOfItsPrompt(t *testing.T) {
 	b := newTestBatch(t, small())
 	b.enqueue(seqNamed("a", 48, 1))
 	for len(b.running)+len(b.waiting) > 0 {

@@ -61,7 +61,7 @@ func check(t *testing.T, c *blockCache, leases []*cacheLease) {
 }
 
 // The sequence of the eviction replay scenario: A is read, B evicts it, A comes again.
-func TestAReplayBringsBackExactlyWhatWasPushedOut(t *testing.T) {
+func TestAReplayBringsBackExactlyTheEvictedBlocks(t *testing.T) {
 	c := newCache(cacheConfig{Device: 10, Host: 12, Disk: 30})
 	a, b := blockKeys(1, 8), blockKeys(2, 8)
 	if hits := serveSequence(t, c, a); hits.blocks() != 0 {
@@ -85,7 +85,7 @@ func TestAReplayBringsBackExactlyWhatWasPushedOut(t *testing.T) {
 	}
 }
 
-func TestTheFilterKeepsWhatWasWantedOnceFromTheDisk(t *testing.T) {
+func TestTheFilterKeepsBlocksRequestedOnceFromTheDisk(t *testing.T) {
 	c := newCache(cacheConfig{Device: 100, Host: 100, Disk: 100, Filter: true})
 	a := blockKeys(1, 8)
 	serveSequence(t, c, a)
@@ -129,11 +129,11 @@ func TestEqualPrefixesAreHeldOnce(t *testing.T) {
 	}
 	c.release(second)
 	if c.held != 0 {
-		t.Errorf("%d held by nobody", c.held)
+		t.Errorf("%d held when no lease is left", c.held)
 	}
 }
 
-func TestTheOneIdleForLongestGivesWay(t *testing.T) {
+func TestTheBlockIdleForLongestIsEvicted(t *testing.T) {
 	c := newCache(cacheConfig{Device: 6})
 	serveSequence(t, c, blockKeys(1, 2))
 	serveSequence(t, c, blockKeys(2, 2))
@@ -147,7 +147,7 @@ func TestTheOneIdleForLongestGivesWay(t *testing.T) {
 	}
 }
 
-func TestWhatIsUsedAgainStaysOnTheDiskForLonger(t *testing.T) {
+func TestReusedBlocksStayOnTheDiskForLonger(t *testing.T) {
 	c := newCache(cacheConfig{Device: 4, Disk: 6})
 	a, b := blockKeys(1, 2), blockKeys(2, 2)
 	for _, keys := range [][]uint64{a, b, blockKeys(3, 2), a, blockKeys(4, 2)} {
@@ -158,7 +158,7 @@ func TestWhatIsUsedAgainStaysOnTheDiskForLonger(t *testing.T) {
 	}
 }
 
-func TestTheDiskIsWrittenFromTheHostAndNotFromWhatIsGoneThere(t *testing.T) {
+func TestTheDiskIsWrittenOnlyFromBlocksOfTheHost(t *testing.T) {
 	c := newCache(cacheConfig{Device: 6, Host: 2, Disk: 10, Filter: true})
 	a := blockKeys(1, 2)
 	for _, keys := range [][]uint64{a, blockKeys(2, 2), a} { // wanted twice, but the host has lost it
@@ -169,7 +169,7 @@ func TestTheDiskIsWrittenFromTheHostAndNotFromWhatIsGoneThere(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
+func TestTheEndOfAPrefixIsEvictedBeforeItsBeginning(t *testing.T) {
 	c := newCache(cacheConfig{Device: 4, Host: 6})
 	serveSequence(t, c, blockKeys(1, 4))
 	serveSequence(t, c, blockKeys(1, 4)) // used again, its end is the oldest on the host
@@ -179,7 +179,7 @@ func TestTheEndOfAPrefixGivesWayBeforeItsBeginning(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitChangesNothing(t *testing.T) {
+func TestARefusedLeaseChangesNothing(t *testing.T) {
 	c := newCache(cacheConfig{Device: 6, Host: 6})
 	serveSequence(t, c, blockKeys(1, 4))
 	held, _, _ := c.acquire(blockKeys(2, 3), 3)

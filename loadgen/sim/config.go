@@ -185,9 +185,9 @@ type KV struct {
 	Host, Disk Link
 	// Page selects the names on KVBM's page.
 	Page KVBMPage
-	// TellBytes adds the size of the cache to vLLM's page, as when vLLM is given its size (--kv-cache-memory-bytes).
+	// ReportBytes adds the size of the cache to vLLM's page, as when vLLM is given its size (--kv-cache-memory-bytes).
 	// Without it the page shows only tokens.
-	TellBytes bool
+	ReportBytes bool
 }
 
 // Link is the path from a tier to the device. Concurrent transfers queue up.

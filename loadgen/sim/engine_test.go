@@ -300,7 +300,7 @@ func (s *stuck) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func TestAClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
+func TestAClientThatDoesNotReadDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, paced())
 		ctx, leave := context.WithCancel(t.Context())
@@ -311,13 +311,13 @@ func TestAClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
 		})
 		time.Sleep(22 * time.Millisecond)
 		// 10 ms until the step ends, 10 of prefill with 11 of decode, then steps for two.
-		wantTimes(t, "beside it", post(t.Context(), e, path, tenTokens("2")), 10+21+12, 10+21+24)
+		wantTimes(t, "another client", post(t.Context(), e, path, tenTokens("2")), 10+21+12, 10+21+24)
 		leave()
 		all.Wait()
 	})
 }
 
-func TestStoppingTheEngineFailsWhatIsUnderWay(t *testing.T) {
+func TestStoppingTheEngineFailsRequestsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := paced()
 		c.MaxBatch = 1

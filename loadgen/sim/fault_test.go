@@ -223,7 +223,7 @@ func TestDriftIsRareLateAndOfTheBatch(t *testing.T) {
 	}
 }
 
-func TestAloneAnswersDriftOnlyIfToldTo(t *testing.T) {
+func TestAnswersOfASingleSequenceDriftOnlyIfConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
 		c.Faults.Drift = Drift{Ratio: 0.5, Alone: true}

@@ -48,7 +48,7 @@ func do(t *testing.T, method, url, body string) (*http.Response, string) {
 	return response, string(text)
 }
 
-func TestEveryResponseSaysThatItIsSimulated(t *testing.T) {
+func TestEveryResponseIsMarkedAsSimulated(t *testing.T) {
 	_, server := serve(t, instant())
 	for _, path := range []string{"/v1/models", "/health", "/metrics", "/nothing", "/v1/completions"} {
 		if response, _ := do(t, http.MethodGet, server.URL+path, ""); response.Header.Get("X-Simulated") != "umascope" {
@@ -87,7 +87,7 @@ func TestErrorsAreObjectsWithTheRightStatus(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, response.StatusCode, response.Header.Get("Content-Type"))
 		}
 		if row.status == http.StatusMethodNotAllowed && response.Header.Get("Allow") == "" {
-			t.Errorf("%s: does not say what is allowed", name)
+			t.Errorf("%s: has no Allow header", name)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func tiered(vendor Vendor) Config {
 	return c
 }
 
-func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.T) {
+func TestEveryPageHasTheNamesOfTheVocabularyAndIsMarkedAsSimulated(t *testing.T) {
 	known := vocabularyNames(t)
 	pages := map[string]map[string]*dto.MetricFamily{
 		"vLLM":         scrape(t, start(t, tiered(VLLM)).Handler(), "/metrics"),
@@ -106,18 +106,18 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndSaysThatItIsSimulated(t *testing.
 	}
 }
 
-func TestVLLMTellsTheSizeOfItsCacheInBytesWhereItIsToldSo(t *testing.T) {
+func TestVLLMReportsTheSizeOfItsCacheInBytesIfConfigured(t *testing.T) {
 	c := paced()
-	for _, tells := range []bool{false, true} {
-		c.KV.TellBytes = tells
-		told := map[string]string{}
+	for _, reported := range []bool{false, true} {
+		c.KV.ReportBytes = reported
+		labels := map[string]string{}
 		for _, label := range pageOf(t, start(t, c))[metric.ForeignVLLMCacheConfigInfo].GetMetric()[0].GetLabel() {
-			told[label.GetName()] = label.GetValue()
+			labels[label.GetName()] = label.GetValue()
 		}
-		bytes, has := told[metric.ForeignVLLMLabelBytes]
+		bytes, has := labels[metric.ForeignVLLMLabelBytes]
 		want := strconv.Itoa(c.KVCacheTokens / c.KV.TokensPerBlock * int(c.KV.BlockBytes()))
-		if has != tells || tells && bytes != want {
-			t.Errorf("asked %v: it tells %q of %v, want %s", tells, bytes, told, want)
+		if has != reported || reported && bytes != want {
+			t.Errorf("configured %v: %q of %v, want %s", reported, bytes, labels, want)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func value(t *testing.T, families map[string]*dto.MetricFamily, definer metric.D
 	return 0
 }
 
-func TestThePageCountsWhatWasServed(t *testing.T) {
+func TestThePageCountsServedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, stop := startFor(t, paced())
 		var all sync.WaitGroup

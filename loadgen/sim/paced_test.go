@@ -76,6 +76,6 @@ func TestAnInstantServerWritesOnce(t *testing.T) {
 		t.Errorf("GET: status %d", w.Code)
 	}
 	if (Paced{Tokens: 1}).Check() != nil || (Paced{}).Check() == nil || (Paced{Tokens: 1, Gap: -1}).Check() == nil {
-		t.Error("bad figures are not told from good ones")
+		t.Error("invalid figures are accepted")
 	}
 }

@@ -73,7 +73,7 @@ func plainValue(family *dto.MetricFamily) float64 {
 
 // A is read, B evicts it, A comes again. All four sources must agree: the responses, KVBM's page, the engine's page,
 // and the bytes on the disk.
-func TestAnEvictionReplayIsToldAlikeByAllWitnesses(t *testing.T) {
+func TestAllSourcesAgreeOnAnEvictionReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, tiny())
 		const size, requests = 161, 3 // 10 full blocks each, 11 with the answer
@@ -98,7 +98,7 @@ func TestAnEvictionReplayIsToldAlikeByAllWitnesses(t *testing.T) {
 		replayed := round("A")
 		after := kvbmValues(t, e)
 		if want := requests * 10 * 16; replayed != want {
-			t.Fatalf("replay A was told of %d cached tokens, want %d", replayed, want)
+			t.Fatalf("replay A found %d cached tokens, want %d", replayed, want)
 		}
 		delta := func(name string) float64 { return after[name] - before[name] }
 		if delta("kvbm_onboard_blocks_d2d") != 30 || delta("kvbm_onboard_blocks_h2d") != 0 || delta("kvbm_matched_tokens") != 480 {
@@ -166,7 +166,7 @@ func TestOthersGoOnWhileBlocksAreBroughtBack(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		began := time.Now()
 		if quick := askFor(t, e, promptOf("C", 20), ""); time.Since(began) > 140*time.Millisecond || quick.first > 12*time.Millisecond {
-			t.Errorf("beside it: first token after %v, all after %v", quick.first, time.Since(began))
+			t.Errorf("another request: first token after %v, all after %v", quick.first, time.Since(began))
 		}
 		if values := kvbmValues(t, e); values["kvbm_onboard_blocks_d2d"] != 10 || values["kvbm_offload_blocks_d2d"] == 0 || values["kvbm_offload_blocks_d2h"] != 0 {
 			t.Errorf("without a host: %v", values)
@@ -177,7 +177,7 @@ func TestOthersGoOnWhileBlocksAreBroughtBack(t *testing.T) {
 	})
 }
 
-func TestNobodyUsesBlocksBeforeTheyAreThere(t *testing.T) {
+func TestBlocksAreUsedOnlyOnceTheyAreBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
 		c.KV.HostBytes = 0
@@ -240,22 +240,22 @@ func TestASaltSharesNothing(t *testing.T) {
 	})
 }
 
-func TestTheCacheIsMadeOfWhatIsFreeWhenTheWeightsAreThere(t *testing.T) {
+func TestTheCacheTakesTheMemoryThatTheWeightsLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
 		c.Memory = Memory{WeightBytes: 1 << 30, LoadBytesPerSecond: 1 << 30}
 		var mu sync.Mutex
-		var told []Use
+		var reports []Use
 		c.OnUse = func(u Use) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, u)
+			reports = append(reports, u)
 		}
 		c.KV.FreeRatio = 0.5
 		c.KV.FreeBytes = func() int64 {
 			mu.Lock()
 			defer mu.Unlock()
-			if last := told[len(told)-1]; last.WeightsRead != 1<<30 {
+			if last := reports[len(reports)-1]; last.WeightsRead != 1<<30 {
 				t.Errorf("asked when %d bytes were read", last.WeightsRead)
 			}
 			return 100 * 16 << 10
@@ -269,7 +269,7 @@ func TestTheCacheIsMadeOfWhatIsFreeWhenTheWeightsAreThere(t *testing.T) {
 			t.Errorf("%+v", use)
 		}
 		stop()
-		if half := told[4].WeightsRead; half < 1<<28 || half > 1<<30*3/4 {
+		if half := reports[4].WeightsRead; half < 1<<28 || half > 1<<30*3/4 {
 			t.Errorf("%d bytes read after half a second", half)
 		}
 	})
@@ -316,7 +316,7 @@ func TestTheWindowAsksForNoMoreThanCanBeFound(t *testing.T) {
 	})
 }
 
-func TestVersion2ShowsWhatIsBeingBroughtBack(t *testing.T) {
+func TestVersion2ShowsBlocksInTransfer(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"from the host": func(c *Config) { c.KV.HostBytes, c.KV.Host.Latency = 100*16<<10, 200*time.Millisecond },
 		"from the disk": func(c *Config) { c.KV.HostBytes, c.KV.Disk.Latency = 0, 200*time.Millisecond },
@@ -345,7 +345,7 @@ func TestVersion2ShowsWhatIsBeingBroughtBack(t *testing.T) {
 	}
 }
 
-func TestVersion2TellsHowLongOnboardsTook(t *testing.T) {
+func TestVersion2ReportsTheDurationOfOnboards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tiny()
 		c.KV.HostBytes, c.KV.Page = 12*16<<10, KVBMv2

@@ -44,7 +44,7 @@ func TestTextsAreCutAsDocumented(t *testing.T) {
 	}
 }
 
-func TestEveryEntryOfTheVocabularyIsOneTokenWhereverItStands(t *testing.T) {
+func TestEveryEntryOfTheVocabularyIsOneTokenInAnyContext(t *testing.T) {
 	for _, first := range vocabulary {
 		for _, second := range vocabulary {
 			if got := cut(first + second); !slices.Equal(got, []string{first, second}) {

@@ -12,7 +12,7 @@ func keysOf(salt, text string) []uint64 {
 	return s.keys
 }
 
-func TestABlockIsKnownByAllThatStandsBeforeItsEnd(t *testing.T) {
+func TestTheKeyOfABlockDependsOnAllTextBeforeItsEnd(t *testing.T) {
 	long := keysOf("", strings.Repeat(" a", 20))
 	if short := keysOf("", strings.Repeat(" a", 11)); len(long) != 5 || !slices.Equal(short, long[:2]) {
 		t.Errorf("%v is not the beginning of %v", short, long)

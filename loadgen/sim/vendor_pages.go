@@ -57,7 +57,7 @@ func (e *Engine) vllmCacheConfig() series {
 		metric.ForeignVLLMLabelBlockSize: strconv.Itoa(e.config.KV.TokensPerBlock),
 		metric.ForeignVLLMLabelBlocks:    strconv.Itoa(blocks),
 	}
-	if e.config.KV.TellBytes {
+	if e.config.KV.ReportBytes {
 		labels[metric.ForeignVLLMLabelBytes] = strconv.FormatInt(int64(blocks)*e.config.KV.BlockBytes(), 10)
 	}
 	return series{

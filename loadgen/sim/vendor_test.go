@@ -49,7 +49,7 @@ func TestEachVendorHasItsOwnPaths(t *testing.T) {
 	}
 }
 
-func TestTensorRTLLMRefusesFieldsThatItDoesNotKnow(t *testing.T) {
+func TestTensorRTLLMRefusesUnknownFields(t *testing.T) {
 	strict, lax := start(t, of(TensorRTLLM)), start(t, of(VLLM))
 	for name, row := range map[string]struct {
 		path, fields string
@@ -70,15 +70,15 @@ func TestTensorRTLLMRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 		if row.unknown == nil {
 			continue
 		}
-		var said struct {
+		var refused struct {
 			Error string `json:"error"` // a text, not an object
 		}
-		if err := json.Unmarshal([]byte(got.body.String()), &said); err != nil || !strings.Contains(said.Error, "'msg': 'Extra inputs are not permitted'") {
+		if err := json.Unmarshal([]byte(got.body.String()), &refused); err != nil || !strings.Contains(refused.Error, "'msg': 'Extra inputs are not permitted'") {
 			t.Errorf("%s: %s, %v", name, got.body.String(), err)
 		}
 		for _, where := range row.unknown {
-			if !strings.Contains(said.Error, strings.ReplaceAll(where, `\\`, `\`)) {
-				t.Errorf("%s: %s is not named in %s", name, where, said.Error)
+			if !strings.Contains(refused.Error, strings.ReplaceAll(where, `\\`, `\`)) {
+				t.Errorf("%s: %s is not named in %s", name, where, refused.Error)
 			}
 		}
 		if got := post(t.Context(), lax, row.path, body); got.status != http.StatusOK {

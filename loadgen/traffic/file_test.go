@@ -42,7 +42,7 @@ func readFile(t *testing.T, text string) *PromptFile {
 	return f
 }
 
-func TestShareGPTIsReadAsWhatUsersSay(t *testing.T) {
+func TestShareGPTIsReadAsTheUsersTurns(t *testing.T) {
 	f := readFile(t, shareGPT)
 	if f.Len() != 2 || f.Format != formatShareGPT || len(f.SHA256) != 64 {
 		t.Fatalf("%d conversations of %s", f.Len(), f.Format)
@@ -69,7 +69,7 @@ func TestConversationsOfVLLMAreReadTurnByTurn(t *testing.T) {
 	}
 }
 
-func TestConversationsOfOneNameAreToldApart(t *testing.T) {
+func TestConversationsOfOneNameGetUniqueNames(t *testing.T) {
 	same := strings.TrimSuffix(multiTurn, "]") + "," + strings.TrimPrefix(multiTurn, "[")
 	if f := readFile(t, same); f.Conversations[0].ID != "a" || f.Conversations[1].ID != "a#2" {
 		t.Errorf("%q and %q", f.Conversations[0].ID, f.Conversations[1].ID)
@@ -94,7 +94,7 @@ func TestConversationsOfOneNameAreToldApart(t *testing.T) {
 	}
 }
 
-func TestRowsAreSentAsTheyStand(t *testing.T) {
+func TestRowsAreSentUnchanged(t *testing.T) {
 	f := readFile(t, rows)
 	if p := f.Prompt(0); p.Text != "first" || p.OutputTokens != 9 || p.Tokens != 2 {
 		t.Errorf("first %+v", p)

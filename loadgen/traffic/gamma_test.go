@@ -12,7 +12,7 @@ func gammaProcess(rate, burstiness float64) ArrivalProcess {
 	return ArrivalProcess{Arrival: Gamma, RatePerSecond: rate, Burstiness: burstiness}
 }
 
-func TestGammaGapsHaveTheMeanAndSpreadThatTheBurstinessSays(t *testing.T) {
+func TestGammaGapsHaveTheMeanAndSpreadOfTheBurstiness(t *testing.T) {
 	for _, burstiness := range []float64{0.25, 0.5, 2, 16} {
 		t.Run(fmt.Sprint(burstiness), func(t *testing.T) {
 			const rate, n = 40.0, 200_000

@@ -79,7 +79,7 @@ func TestNoTwoPromptsOfIDsShareABlock(t *testing.T) {
 	}
 }
 
-func TestSharedIDsComeFirstAndBesideAPromptsOwnLength(t *testing.T) {
+func TestSharedIDsComeFirstAndAddToAPromptsLength(t *testing.T) {
 	for name, s := range idSets(t, "100") {
 		s.SharedTokens = 40
 		first, second := s.Prompt("measure", 1), s.Prompt("warmup", 2)

@@ -108,7 +108,7 @@ func FuzzOpenings(f *testing.F) {
 	})
 }
 
-func TestOpeningWordsStandAtTheBeginningOfWhatPromptsShare(t *testing.T) {
+func TestOpeningWordsAreAtTheBeginningOfTheSharedText(t *testing.T) {
 	s := set(t, 5, "100")
 	s.SharedTokens, s.Key = 40, "r1"
 	first, second := s.Prompt("measure", 1), s.Prompt("measure", 2)
@@ -157,7 +157,7 @@ func TestPromptsOfATraceWithOneFirstBlockHaveOneOpening(t *testing.T) {
 	}
 }
 
-func TestWhatPromptsOfDifferentRunsHaveInCommonIsTemplateAndOpening(t *testing.T) {
+func TestPromptsOfDifferentRunsShareTemplateAndOpeningOnly(t *testing.T) {
 	if n, known := (TokenScale{}).CommonTokens(); known {
 		t.Errorf("%d tokens, and the template's are unknown", n)
 	}

@@ -52,7 +52,7 @@ func TestNoTwoPromptsShareABlock(t *testing.T) {
 	}
 }
 
-func TestTextHasTheWordsThatItsLengthAsksFor(t *testing.T) {
+func TestTextHasAsManyWordsAsItsLength(t *testing.T) {
 	for _, tokens := range []string{"64", "100", "512", "4097"} {
 		p := set(t, 5, tokens).Prompt("measure", 1)
 		words := strings.TrimSuffix(strings.TrimPrefix(p.Text, opening), instruction)
@@ -75,7 +75,7 @@ func TestVeryShortPromptsAreStillPrompts(t *testing.T) {
 	}
 }
 
-func TestSharedTextComesFirstAndBesideAPromptsOwnLength(t *testing.T) {
+func TestSharedTextComesFirstAndAddsToAPromptsLength(t *testing.T) {
 	s := set(t, 5, "100")
 	s.SharedTokens = 40
 	first, second := s.Prompt("measure", 1), s.Prompt("warmup", 2)
@@ -186,7 +186,7 @@ func TestLengthsHaveTheirMeanAndSpread(t *testing.T) {
 	}
 }
 
-func TestParseLengthsRefusesWhatIsNoLength(t *testing.T) {
+func TestParseLengthsRefusesInvalidLengths(t *testing.T) {
 	for _, text := range []string{"", "0", "-5", "x", "5:4", "0:4", "1:", ":", ",", "5,", "5,-1", "5,NaN", "5,Inf", "0,1", "2000000", "1:2:3", "1e3", "1.5"} {
 		if l, err := ParseLengths(text); err == nil {
 			t.Errorf("%q became %+v", text, l)
@@ -194,7 +194,7 @@ func TestParseLengthsRefusesWhatIsNoLength(t *testing.T) {
 	}
 }
 
-func TestClipLowersTheUpperBoundOrSaysThatNothingIsLeft(t *testing.T) {
+func TestClipLowersTheUpperBoundOrReportsThatNothingIsLeft(t *testing.T) {
 	l := Lengths{Min: 100, Max: 1000}
 	if got, ok := l.Clip(500); !ok || got.Max != 500 || got.Min != 100 {
 		t.Errorf("clipped to %+v, %v", got, ok)
@@ -207,7 +207,7 @@ func TestClipLowersTheUpperBoundOrSaysThatNothingIsLeft(t *testing.T) {
 	}
 }
 
-func TestVocabularyHasNoWordTwice(t *testing.T) {
+func TestVocabularyHasEachWordOnce(t *testing.T) {
 	words := slices.Clone(vocabulary[:])
 	slices.Sort(words)
 	if len(slices.Compact(words)) != len(vocabulary) {

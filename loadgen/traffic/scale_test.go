@@ -56,7 +56,7 @@ func TestPromptsDifferWhereEveryByteIsAToken(t *testing.T) {
 
 // The counts are those of llama.cpp (commit 0c1e570) with a vocabulary of single bytes, in which a space is
 // three of them, and a few words.
-func TestCountsOfATokenizerOfBytesAreBelieved(t *testing.T) {
+func TestCountsOfATokenizerOfBytesAreAccepted(t *testing.T) {
 	scale, err := NewTokenScale(ByUsage, ProbeCounts{One: 1, Short: 76, Instructed: 163, Whole: 1971})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestCountsThatAreNoTokenizersAreRefused(t *testing.T) {
 	}
 }
 
-func TestWithoutCountsTheScaleSaysThatItIsAnAssumption(t *testing.T) {
+func TestWithoutCountsTheScaleIsAnAssumption(t *testing.T) {
 	if got := (TokenScale{}).String(); !strings.Contains(got, "assumed") || (TokenScale{}).Exact() || Assumption().Exact() {
 		t.Errorf("%q", got)
 	}

@@ -11,7 +11,7 @@ func offsets(p ArrivalProcess, limit Limit, seed uint64) []time.Duration {
 	return slices.Collect(p.Offsets(limit, seed, 1))
 }
 
-func TestConstantArrivalsStandAtExactMultiplesOfTheGap(t *testing.T) {
+func TestConstantArrivalsAreExactMultiplesOfTheGap(t *testing.T) {
 	got := offsets(ArrivalProcess{Arrival: Constant, RatePerSecond: 3}, Limit{Requests: 4}, 1)
 	want := []time.Duration{0, 333333333, 666666667, time.Second}
 	if !slices.Equal(got, want) {
@@ -123,7 +123,7 @@ func TestVanishingRatesDoNotOverflow(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesWhatIsNoRate(t *testing.T) {
+func TestCheckRefusesInvalidProcesses(t *testing.T) {
 	trace := &Trace{Rows: []TraceRow{{InputTokens: 1, OutputTokens: 1}}}
 	steps := []Stage{{time.Second, 2}}
 	good := []ArrivalProcess{{Arrival: Closed}, {Arrival: Constant, RatePerSecond: 0.001}, {Arrival: Poisson, RatePerSecond: MaxRatePerSecond},

@@ -43,7 +43,7 @@ func TestOneStageIsThePlainProcessUntilItsEnd(t *testing.T) {
 	}
 }
 
-func TestParseStagesRefusesWhatIsNone(t *testing.T) {
+func TestParseStagesRefusesInvalidStages(t *testing.T) {
 	for _, text := range []string{"", "30s", "30:10", "30s:x", "30s:-1", "-30s:1", "0s:1", "30s:0", "30s:NaN", "30s:1,,", "9000h:1", "30s:1e9"} {
 		if s, err := ParseStages(text); err == nil {
 			t.Errorf("%q became %v", text, s)

@@ -93,7 +93,7 @@ func TestARandomOrderIsThatOfTheSeed(t *testing.T) {
 type history struct {
 	mutex  sync.Mutex
 	bodies map[string][]openai.Message // by the user's last message
-	fails  func(said string) bool
+	fails  func(question string) bool
 	takes  func() time.Duration
 }
 
@@ -104,14 +104,14 @@ func (k *history) send(_ context.Context, request openai.Request, clock openai.C
 		result.Record.Status, result.Record.Error = openai.StatusHTTP, fmt.Sprint(err)
 		return result
 	}
-	said := body.Messages[len(body.Messages)-1].Content
+	question := body.Messages[len(body.Messages)-1].Content
 	k.mutex.Lock()
-	k.bodies[said] = body.Messages
+	k.bodies[question] = body.Messages
 	takes := k.takes()
 	k.mutex.Unlock()
 	time.Sleep(takes)
 	result.Record.EndNS = new(clock())
-	if result.Text = fmt.Sprintf("answer to %d", len(body.Messages)); k.fails(said) {
+	if result.Text = fmt.Sprintf("answer to %d", len(body.Messages)); k.fails(question) {
 		result.Record.Status, result.Text = openai.StatusTruncated, "half an ans"
 	}
 	return result
@@ -163,25 +163,25 @@ func contents(messages []openai.Message) string {
 	return strings.Join(all, "|")
 }
 
-func TestAConversationGoesOnWithWhatTheServerReallyAnswered(t *testing.T) {
+func TestAConversationContinuesWithTheServersRealAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fails string
 		want  map[string]string
 	}{
 		{"all is well", "", map[string]string{"a1": "S|a1", "a2": "S|a1|answer to 2|a2", "a3": "S|a1|answer to 2|a2|answer to 4|a3", "b1": "b1", "b2": "b1|answer to 1|b2", "c1": "c1"}},
-		{"a turn that failed was never said", "a2", map[string]string{"a2": "S|a1|answer to 2|a2", "a3": "S|a1|answer to 2|a3"}},
+		{"a failed turn is not in the history", "a2", map[string]string{"a2": "S|a1|answer to 2|a2", "a3": "S|a1|answer to 2|a3"}},
 		{"nor was the first one, but for the system", "a1", map[string]string{"a2": "S|a2", "a3": "S|a2|answer to 2|a3"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			k := &history{fails: func(said string) bool { return said == c.fails }, takes: func() time.Duration { return time.Second }}
+			k := &history{fails: func(question string) bool { return question == c.fails }, takes: func() time.Duration { return time.Second }}
 			records := converse(t, talkingWork(t, "--prompts", threeTalks, "--warmup=0"), k)
 			if len(records) != 6 {
 				t.Fatalf("%s: %d requests, want the 6 turns", c.name, len(records))
 			}
-			for said, want := range c.want {
-				if got := contents(k.bodies[said]); got != want {
-					t.Errorf("%s: with %s was sent %q, want %q", c.name, said, got, want)
+			for question, want := range c.want {
+				if got := contents(k.bodies[question]); got != want {
+					t.Errorf("%s: with %s was sent %q, want %q", c.name, question, got, want)
 				}
 			}
 		})
@@ -203,7 +203,7 @@ func TestATurnIsDueWhenItsClientHasItsAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatIsSentDoesNotDependOnHowFastTheAnswersAre(t *testing.T) {
+func TestRequestsDoNotDependOnTheSpeedOfAnswers(t *testing.T) {
 	run := func(seed uint64) (all []string) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))

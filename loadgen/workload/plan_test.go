@@ -74,7 +74,7 @@ func TestThePlanHasEveryRequestBeforeItIsSent(t *testing.T) {
 	}
 }
 
-func TestABodyAsksForWhatThePlanSays(t *testing.T) {
+func TestABodyHasTheParametersOfThePlan(t *testing.T) {
 	w := workloadOf(closed(traffic.Limit{Requests: 1}))
 	w.Sampling.IgnoreEOS = true
 	_, entries := plan(t, w)
@@ -99,7 +99,7 @@ func TestABodyAsksForWhatThePlanSays(t *testing.T) {
 
 // A baseline that is sent again in a second run must not come from what the server cached in the first one; the
 // two are the same workload all the same.
-func TestWhatIsSaltedIsApartFromOtherRuns(t *testing.T) {
+func TestSaltsDifferFromThoseOfOtherRuns(t *testing.T) {
 	sent := func(run string) (salt, hash string) {
 		w := workloadOf(closed(traffic.Limit{Requests: 1}))
 		w.run = run

@@ -60,7 +60,7 @@ func TestAnotherRunSendsOtherPromptsOfTheSameLengths(t *testing.T) {
 	}
 }
 
-func TestTheScheduleHasWhatItRepeats(t *testing.T) {
+func TestTheScheduleHasTheRepeatedTokens(t *testing.T) {
 	dir := promptFiles(t)
 	for name, want := range map[string]map[string]int{
 		"shared exact":           {"warmup0": 64, "measure0": 64, "measure5": 64},

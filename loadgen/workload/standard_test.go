@@ -55,7 +55,7 @@ func TestAFileIsTakenInItsOrderAndTheWarmupFromItsEnd(t *testing.T) {
 	}
 }
 
-func TestAFileSaysHowLongItsAnswersAre(t *testing.T) {
+func TestAFileSetsTheLengthOfItsAnswers(t *testing.T) {
 	w, err := standardWork(t, 0, "--prompts", promptFile(t, `{"prompt": "a", "output_tokens": 7}`+"\n"+`{"prompt": "b"}`), "--requests=2", "--warmup=0", "--output-tokens=9")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAFileSaysHowLongItsAnswersAre(t *testing.T) {
 	}
 }
 
-func TestSharedTextStandsBeforeThePromptsOfAFile(t *testing.T) {
+func TestSharedTextComesBeforeThePromptsOfAFile(t *testing.T) {
 	w, err := standardWork(t, 0, "--prompts", promptFile(t, "one\ntwo\n"), "--requests=2", "--warmup=0", "--shared-prefix-tokens=20")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestATraceIsReplayedAsItWasRecorded(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongIsRefusedOrClipped(t *testing.T) {
+func TestPromptsThatAreTooLongAreRefusedOrClipped(t *testing.T) {
 	file, trace := promptFile(t, "short\n"+strings.Repeat("much too long ", 100)), smallTrace
 	for _, c := range []struct {
 		args    []string

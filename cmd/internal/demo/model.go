@@ -66,7 +66,7 @@ func engineConfig(o engineOptions) sim.Config {
 	c.KV.TokensPerBlock, c.KV.BytesPerToken = blockTokens, bytesPerToken
 	c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = hostTier, diskTier, false
 	c.KV.Disk.BytesPerSecond = driveRate
-	c.KV.Page, c.KV.FreeRatio, c.KV.TellBytes = sim.KVBMv2, kvShare, true
+	c.KV.Page, c.KV.FreeRatio, c.KV.ReportBytes = sim.KVBMv2, kvShare, true
 	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: overheadBytes}
 	return c
 }
