@@ -42,7 +42,7 @@ func TestAlertsAboutPartsOfAHostHaveItsMode(t *testing.T) {
 	}
 	book := load(t, rules)
 	book.replay(t, series.String(), time.Minute, 15*time.Second, func(time.Duration) {})
-	fired := book.firing("PartIsBad")
+	fired := book.firing(t, "PartIsBad")
 	if n := strings.Count(fired, "PartIsBad"); n != 6 {
 		t.Errorf("%d alerts, want one for each of 2 cgroups of 3 hosts:\n%s", n, fired)
 	}

@@ -1,9 +1,7 @@
 package alerts
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -14,48 +12,41 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
-	"github.com/prometheus/prometheus/model/timestamp"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/rules"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/template"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// This is what package rules of Prometheus does with an alert. That package is not used because it
-// brings in Alertmanager's API client, 21 modules that nothing else here needs; parser, engine and
-// templates are Prometheus' own, and promtool can run the same scenarios.
-
-// rulebook is the rules of rendered files with the alerts they have.
-type rulebook []*activeRule
-
-type activeRule struct {
-	rulefmt.Rule
-	alerts map[string]*activeAlert // by labels
-}
-
-type activeAlert struct {
-	labels, annotations map[string]string
-	since               time.Time
-	firing              bool
-	ceased              time.Time // when a firing alert's condition ended, zero while it holds
-}
+// rulebook is the rules of rendered files, with the alerts they have.
+type rulebook []rules.Rule
 
 // load reads rule files as Prometheus does at its start: expressions and templates are checked.
 func load(t *testing.T, contents ...[]byte) rulebook {
 	t.Helper()
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet, expressions := slog.New(slog.DiscardHandler), parser.NewParser(parser.Options{})
 	var book rulebook
 	for _, content := range contents {
-		file, errs := rulefmt.Parse(content, false, model.UTF8Validation, parser.NewParser(parser.Options{}), quiet)
+		file, errs := rulefmt.Parse(content, false, model.UTF8Validation, expressions, quiet)
 		for _, err := range errs {
 			t.Fatal(err)
 		}
 		for _, group := range file.Groups {
 			for _, rule := range group.Rules {
-				book = append(book, &activeRule{rule, map[string]*activeAlert{}})
+				of, err := expressions.ParseExpr(rule.Expr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				added := labels.FromMap(rule.Labels)
+				if rule.Record != "" {
+					book = append(book, rules.NewRecordingRule(rule.Record, of, added))
+					continue
+				}
+				book = append(book, rules.NewAlertingRule(rule.Alert, of, time.Duration(rule.For), time.Duration(rule.KeepFiringFor),
+					added, labels.FromMap(rule.Annotations), labels.EmptyLabels(), "", false, quiet))
 			}
 		}
 	}
@@ -71,103 +62,68 @@ func (b rulebook) replay(t *testing.T, series string, end, interval time.Duratio
 	stored := storage.NewFanout(slog.New(slog.DiscardHandler), records, loaded)
 	defer stored.Close()
 	// The options of the server, not of Prometheus' own tests.
-	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
+	query := rules.EngineQueryFunc(promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
 		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute,
 		EnableAtModifier: true, EnableNegativeOffset: true, Parser: parser.NewParser(parser.Options{}),
-	})
+	}), stored)
 	for offset := time.Duration(0); offset <= end; offset += interval {
 		now := time.Unix(0, 0).UTC().Add(offset)
 		for _, rule := range b {
-			query, err := engine.NewInstantQuery(t.Context(), stored, nil, rule.Expr, now)
+			results, err := rule.Eval(t.Context(), 0, now, query, nil, 0)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s at %s: %v", rule.Name(), offset, err)
 			}
-			vector, err := query.Exec(t.Context()).Vector()
-			if err != nil {
-				t.Fatalf("%s%s at %s: %v", rule.Record, rule.Alert, offset, err)
-			}
-			if rule.Record != "" {
-				record(t, records, rule.Record, vector, now)
-			} else {
-				rule.update(t, vector, now)
-			}
-			query.Close()
+			record(t, records, results)
 		}
 		at(offset)
 	}
 }
 
-// record keeps the result of a recording rule, so that rules after it read it.
-func record(t *testing.T, into storage.Storage, name string, vector promql.Vector, now time.Time) {
+// record keeps the results of a recording rule, so that rules after it read them.
+func record(t *testing.T, into storage.Storage, results promql.Vector) {
 	t.Helper()
 	appender := into.Appender(t.Context())
-	for _, sample := range vector {
-		named := labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, name).Labels()
-		if _, err := appender.Append(0, named, now.UnixMilli(), sample.F); err != nil {
-			t.Fatalf("%s: %v", name, err)
+	for _, sample := range results {
+		if _, err := appender.Append(0, sample.Metric, sample.T, sample.F); err != nil {
+			t.Fatalf("%s: %v", sample.Metric, err)
 		}
 	}
 	if err := appender.Commit(); err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatal(err)
 	}
 }
 
-// update takes over the result of an evaluation.
-func (r *activeRule) update(t *testing.T, vector promql.Vector, now time.Time) {
-	held := map[string]bool{}
-	for _, sample := range vector {
-		found := r.alert(t, sample, now)
-		key := fmt.Sprint(found.labels)
-		if held[key] {
-			t.Fatalf("%s: two results with labels %s", r.Alert, key)
+// alerts returns the alerts that fire, by the texts that describe them.
+func (b rulebook) alerts(t *testing.T) map[string]*rules.Alert {
+	t.Helper()
+	found := map[string]*rules.Alert{}
+	for _, rule := range b {
+		alerting, is := rule.(*rules.AlertingRule)
+		if !is {
+			continue
 		}
-		held[key] = true
-		if known := r.alerts[key]; known != nil {
-			found.since, found.firing = known.since, known.firing
-		}
-		found.firing = found.firing || now.Sub(found.since) >= time.Duration(r.For)
-		r.alerts[key] = found
+		alerting.ForEachActiveAlert(func(alert *rules.Alert) {
+			text := describe(rule.Name(), alert.Labels.Map(), alert.Annotations.Map())
+			if strings.Contains(text, "<error expanding template") {
+				t.Error(text)
+			}
+			if alert.State == rules.StateFiring {
+				found[text] = alert
+			}
+		})
 	}
-	maps.DeleteFunc(r.alerts, func(key string, alert *activeAlert) bool {
-		if held[key] {
-			return false
-		}
-		if alert.ceased.IsZero() {
-			alert.ceased = now
-		}
-		return !alert.firing || now.Sub(alert.ceased) >= time.Duration(r.KeepFiringFor)
-	})
-}
-
-// alert is the alert of one result, its templates filled in.
-func (r *activeRule) alert(t *testing.T, sample promql.Sample, now time.Time) *activeAlert {
-	identity := sample.Metric.Map()
-	delete(identity, "__name__")
-	data := template.AlertTemplateData(sample.Metric.Map(), nil, "", sample)
-	maps.Copy(identity, r.Labels)
-	annotations := map[string]string{}
-	for name, text := range r.Annotations {
-		const variables = "{{$labels := .Labels}}{{$value := .Value}}"
-		expander := template.NewTemplateExpander(context.Background(), variables+text, name, data, model.Time(timestamp.FromTime(now)), nil, nil, nil)
-		filled, err := expander.Expand()
-		if err != nil {
-			t.Fatalf("%s: %v", r.Alert, err)
-		}
-		annotations[name] = filled
-	}
-	return &activeAlert{labels: identity, annotations: annotations, since: now}
+	return found
 }
 
 // firing writes the alerts of a name that fire, in one sorted text; if it is "" those of every name, less
 // what is there for Alertmanager only.
-func (b rulebook) firing(name string) string {
+func (b rulebook) firing(t *testing.T, name string) string {
+	t.Helper()
 	var lines []string
-	for _, rule := range b {
-		for _, alert := range rule.alerts {
-			forPeople := alert.labels[string(metric.LabelSeverity)] != string(None)
-			if alert.firing && (rule.Alert == name || name == "" && forPeople) {
-				lines = append(lines, describe(rule.Alert, alert.labels, alert.annotations))
-			}
+	for text, alert := range b.alerts(t) {
+		forPeople := alert.Labels.Get(string(metric.LabelSeverity)) != string(None)
+		if alert.Labels.Get(labels.AlertName) == name || name == "" && forPeople {
+			lines = append(lines, text)
 		}
 	}
 	slices.Sort(lines)
@@ -175,6 +131,8 @@ func (b rulebook) firing(name string) string {
 }
 
 // describe writes an alert as it is compared.
-func describe(name string, labels, annotations map[string]string) string {
-	return fmt.Sprintf("%s %v %v", name, labels, annotations)
+func describe(name string, identity, annotations map[string]string) string {
+	identity = maps.Clone(identity)
+	delete(identity, labels.AlertName)
+	return fmt.Sprintf("%s %v %v", name, identity, annotations)
 }

@@ -18,7 +18,7 @@ func TestHealthyHostsAreSilent(t *testing.T) {
 	for _, host := range healthyHosts() {
 		t.Run(host, func(t *testing.T) {
 			whileItStands(t, host, withoutLimits(hostPage(t, host)), func(now time.Duration, book rulebook) {
-				if fired := book.firing(""); fired != "" {
+				if fired := book.firing(t, ""); fired != "" {
 					t.Fatalf("after %s: %s", now, fired)
 				}
 			})
@@ -30,7 +30,7 @@ func TestHealthyHostsAreSilent(t *testing.T) {
 // fact to know and nothing to wake anybody for.
 func TestTheLimitOfAHealthyContainerIsInformation(t *testing.T) {
 	whileItStands(t, "gb10-load", hostPage(t, "gb10-load"), func(now time.Duration, book rulebook) {
-		fired := book.firing("")
+		fired := book.firing(t, "")
 		if strings.Count(fired, "severity:") != 1 || !strings.HasPrefix(fired, "ContainerLimitUncovered ") || !strings.Contains(fired, "severity:info") {
 			t.Fatalf("after %s: %s", now, fired)
 		}

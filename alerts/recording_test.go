@@ -32,10 +32,8 @@ func recorded(t *testing.T, recordings []Recording, series string, end time.Dura
 	book := load(t, rules)
 	book.replay(t, "load 15s\n"+series, end, 15*time.Second, func(time.Duration) {})
 	var lines []string
-	for _, rule := range book {
-		for _, alert := range rule.alerts {
-			lines = append(lines, alert.annotations["description"])
-		}
+	for _, alert := range book.alerts(t) {
+		lines = append(lines, alert.Annotations.Get("description"))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

@@ -105,7 +105,7 @@ func (s scenario) check(t *testing.T, book rulebook, interval time.Duration) {
 				continue
 			}
 			checked++
-			if got := book.firing(e.AlertName); got != e.want() {
+			if got := book.firing(t, e.AlertName); got != e.want() {
 				t.Errorf("%s at %s:\n got %s\nwant %s", e.AlertName, e.EvalTime, got, e.want())
 			}
 		}

@@ -59,7 +59,7 @@ func proofs() map[string][]proof {
 		},
 		"../../../compose/fleet/README.md": {
 			{command: "sudo ufw", why: person},
-			{command: "uma-load run", file: "cmd/internal/gen/two_machines_test.go", words: "--telemetry"},
+			{command: "uma-load run", file: "cmd/internal/demo/two_machines_test.go", words: "--telemetry"},
 			{command: "cd compose", file: "compose/fleet_test.go", words: "fleet"},
 			{command: "./up --prepare hub", file: "compose/fleet_test.go", words: "hub"},
 			{command: "./up hub", file: "compose/fleet_test.go", words: "hub"},
