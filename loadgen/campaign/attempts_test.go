@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 )
 
 func TestEveryRunOfEverySlotIsListedWithItsReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		c := w.campaign(parsed(t, short+"on_invalid: {repeat: 1}\n"))
 		ctx, interrupt := context.WithCancel(t.Context())
 		w.result = func(o Order) Result {
@@ -28,9 +26,7 @@ func TestEveryRunOfEverySlotIsListedWithItsReason(t *testing.T) {
 				interrupt()
 			}
 		}
-		if _, err := w.run(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(ctx, c)
 		name, all, err := ReadAttempts(w.dir)
 		if err != nil || name != "c" {
 			t.Fatal(name, err)

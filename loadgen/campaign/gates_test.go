@@ -100,8 +100,7 @@ func TestAGateOpensWhenTheMachineIsAsItShouldBe(t *testing.T) {
 		"usual is what the first probe finds": {probed + "p_state: usual}", inState(5), []Event{stateBefore("b", 0)}, gatePState, gatePassed, 2},
 		"the probe does not run":              {"{sm_clock: {min_hertz: 2e9, argv: [other]}}", func(float64) Machine { return Machine{SMClockHertz: number(5e8)} }, nil, gateSMClock, gateNotObservable, 0},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			began := time.Now()
 			w.machine = func() Machine { return c.machine(time.Since(began).Seconds()) }
 			found, o, err := gated(t, w, c.gates, c.before...)
@@ -119,8 +118,7 @@ func TestAStrictPlanMakesNoRunBehindAGateThatStaysShut(t *testing.T) {
 		"{strict: true, sm_clock: {min_hertz: 1e8, argv: [burn]}, p_state: P0, off: [gpu_celsius]}": "p_state failed at P8, P0 wanted",
 		"{strict: true, mem_free: 60GiB, off: [gpu_celsius, cpu_ratio], timeout: 1m}":               "mem_free failed",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			w.machine = func() Machine { return Machine{Celsius: number(60), SMClockHertz: number(5e8), PState: number(8)} }
 			_, o, err := gated(t, w, gates)
 			if err != nil || o.Counts[Failed] != 1 || len(w.ordered()) != 0 {
@@ -146,8 +144,7 @@ func TestTheRestBetweenRunsIsCountedFromTheEndOfTheOneBefore(t *testing.T) {
 }
 
 func TestAnInterruptEndsTheWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.machine = func() Machine { return Machine{Celsius: number(60)} }
 		ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
 		defer interrupt()
@@ -160,8 +157,7 @@ func TestAnInterruptEndsTheWaiting(t *testing.T) {
 }
 
 func TestChecksAreMadeBeforeAndAfterAndJudgedByTheirBounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		speed := "first 7.5 TFLOPS, then 12.5 TFLOPS"
 		w.command = func(argv []string) Printed {
 			if argv[0] == "matmul" {
@@ -184,9 +180,7 @@ checks:
 			facts = o.Engine.Facts().Checks
 			return result
 		}
-		if _, err := w.run(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), c)
 		var texts []string
 		for _, f := range facts {
 			text := f.Name + " " + f.When + " passed"
@@ -203,8 +197,7 @@ checks:
 }
 
 func TestACheckThatFailsBeforeARunOfAStrictPlanFailsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.command = func([]string) Printed { return Printed{Problem: "it had not ended after 5m"} }
 		c := w.campaign(parsed(t, "iterations: 1\nchecks: [{name: x, argv: [y]}]\ngates: {strict: true, "+off+"}\non_invalid: {repeat: 0, stop_after: 9}\n"))
 		o, err := w.run(t.Context(), c)
@@ -215,8 +208,7 @@ func TestACheckThatFailsBeforeARunOfAStrictPlanFailsIt(t *testing.T) {
 }
 
 func TestWhatIsCollectedIsAskedOnceAndKeepsNoCredentials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		asked := 0
 		w.command = func([]string) Printed {
 			asked++
@@ -227,9 +219,7 @@ func TestWhatIsCollectedIsAskedOnceAndKeepsNoCredentials(t *testing.T) {
 			facts = append(facts, o.Engine.Facts().Collected...)
 			return Result{Status: Finished}
 		}
-		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\ncollect: [{name: freeze, argv: [pip]}]\n"))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(parsed(t, "iterations: 2\ncollect: [{name: freeze, argv: [pip]}]\n")))
 		if asked != 2 || len(facts) != 4 {
 			t.Errorf("asked %d times for %d runs of 2 arms", asked, len(facts))
 		}

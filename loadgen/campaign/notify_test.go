@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -122,8 +121,7 @@ func TestACampaignTellsHowItEndsAndThatItStalls(t *testing.T) {
 		"given up":  {"iterations: 2\nabort_if: [{signal: reuse}]\n", Result{Status: Finished}, "stop"},
 		"it stalls": {"iterations: 1\n", Result{Status: Finished}, "stall"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			w.result = func(Order) Result { return c.says }
 			if c.event == "stall" {
 				w.during = func(ctx context.Context, o Order) { _ = sleep(ctx, 7*time.Hour) }
@@ -141,9 +139,7 @@ func TestACampaignTellsHowItEndsAndThatItStalls(t *testing.T) {
 				}
 				told = append(told, m)
 			})}
-			if _, err := w.run(t.Context(), campaign); err != nil {
-				t.Fatal(err)
-			}
+			w.mustRun(t.Context(), campaign)
 			if len(told) == 0 || told[0].Event != c.event || told[0].Text == "" || told[len(told)-1].Event == "stall" {
 				t.Errorf("%s: %+v", name, told)
 			}

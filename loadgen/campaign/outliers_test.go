@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -27,8 +26,7 @@ func watched(w *world, p *plan.Plan) (*Campaign, map[int]*rundir.Campaign) {
 const short = "gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}\niterations: 2\n"
 
 func TestARoundWithARunThatIsOffIsRepeatedOnceWithEveryArm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		c, facts := watched(w, parsed(t, short))
 		c.RepeatOutliers = true
 		for range 2 { // the second finds nothing left
@@ -59,8 +57,7 @@ func TestRoundsAreRepeatedOnRequestOnlyAndWhole(t *testing.T) {
 			c.Operations.Outliers = func() ([]Outlier, error) { return []Outlier{{Model: "m", Scenario: "s", Round: 3}}, nil }
 		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			c, _ := watched(w, parsed(t, short))
 			c.RepeatOutliers = true
 			change(c)
@@ -72,8 +69,7 @@ func TestRoundsAreRepeatedOnRequestOnlyAndWhole(t *testing.T) {
 }
 
 func TestAPairThatWasBegunIsMadeWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		c, _ := watched(w, parsed(t, short))
 		c.RepeatOutliers = true
 		ctx, interrupt := context.WithCancel(t.Context())
@@ -99,13 +95,10 @@ func TestAPairThatWasBegunIsMadeWhole(t *testing.T) {
 // Runs beyond the n that stood when the arms were compared carry it: a comparison of them decides nothing.
 func TestRunsBeyondAnNThatWasRaisedAfterAComparisonAreMarked(t *testing.T) {
 	for compared, want := range map[bool][]int{false: {0, 0}, true: {0, 2}} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			c, facts := watched(w, parsed(t, short))
 			c.Decides.N = 2
-			if _, err := w.run(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			w.mustRun(t.Context(), c)
 			c.Plan, c.SHA256, c.Changed = parsed(t, strings.Replace(short, ": 2\n", ": 4\n", 1)), "0th3r", true
 			c.Decides.N, c.Compared = 4, compared
 			if o, err := w.run(t.Context(), c); err != nil || o.Counts[Finished] != 8 {
@@ -119,13 +112,10 @@ func TestRunsBeyondAnNThatWasRaisedAfterAComparisonAreMarked(t *testing.T) {
 }
 
 func TestWhatDecidesStandsSinceTheFirstRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		c, _ := watched(w, parsed(t, short))
 		c.Decides = Decides{N: 2, Primary: map[string]string{"s": "output_tokens_per_second"}, Margins: map[string]string{"output_tokens_per_second": "2 %"}}
-		if _, err := w.run(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), c)
 		if kept, err := ReadFacts(w.dir); err != nil || kept.Decides == nil || kept.Decides.Margins["output_tokens_per_second"] != "2 %" {
 			t.Errorf("%+v (%v)", kept.Decides, err)
 		}

@@ -3,15 +3,13 @@ package campaign
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
 // TestTheModelOfTheFirstRunIsThatOfAllAfterIt: a plan that names no model takes what its first run found.
 func TestTheModelOfTheFirstRunIsThatOfAllAfterIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 2\non_invalid: {repeat: 0, stop_after: 9}\n")
 		p.Models = append(p.Models, plan.Model{Name: "n"})
 		var pinned []string
@@ -24,9 +22,7 @@ func TestTheModelOfTheFirstRunIsThatOfAllAfterIt(t *testing.T) {
 		}
 		part := w.campaign(p)
 		part.Only = plan.Filter{Iterations: 1}
-		if _, err := w.run(t.Context(), part); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), part)
 		if _, err := w.run(t.Context(), w.campaign(p)); err != nil { // the journal has it
 			t.Fatal(err)
 		}
@@ -39,8 +35,7 @@ func TestTheModelOfTheFirstRunIsThatOfAllAfterIt(t *testing.T) {
 
 func TestAModelThatThePlanNamesIsNotPinned(t *testing.T) {
 	for _, named := range []string{"flags: {model: x}\n", "", "in the scenario"} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			p := parsed(t, "iterations: 1\n")
 			switch named {
 			case "":

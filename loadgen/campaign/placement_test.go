@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 )
@@ -27,8 +26,7 @@ func TestArmsOfACampaignAreAlwaysPlacedAlike(t *testing.T) {
 		"a process that starts no arms":   {first: inCgroups, recorded: inCgroups},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
+			inWorld(t, func(t *testing.T, w *world) {
 				w.cgroup = "/system.slice/umascope-campaign-c.service/arm-a"
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
@@ -40,9 +38,7 @@ func TestArmsOfACampaignAreAlwaysPlacedAlike(t *testing.T) {
 				}
 				begun := w.campaign(parsed(t, "iterations: 1\ngates: {cooldown: 1m}\n"))
 				begun.Placement = c.first
-				if _, err := w.run(ctx, begun); err != nil {
-					t.Fatal(err)
-				}
+				w.mustRun(ctx, begun)
 				look, err := LookAt(w.dir)
 				if err != nil || look.InCgroups() != strings.HasPrefix(c.first, "a cgroup") {
 					t.Errorf("in cgroups: %t (%v)", look.InCgroups(), err)

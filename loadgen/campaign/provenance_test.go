@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -72,11 +71,8 @@ func TestAPlanThatRunsSomethingElseInASlotWithARunIsRefusedByName(t *testing.T) 
 		"a load by a command": {[]string{"run: {requests: 1}", "record: {argv: [bench, --key, hunter2]}"}, "option --key of command", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				if _, err := w.run(t.Context(), w.campaign(planOf(t))); err != nil {
-					t.Fatal(err)
-				}
+			inWorld(t, func(t *testing.T, w *world) {
+				w.mustRun(t.Context(), w.campaign(planOf(t)))
 				changed := w.campaign(planOf(t, of.replace...))
 				changed.SHA256, changed.Changed = "other", true
 				i, err := changed.Open()
@@ -100,17 +96,14 @@ func TestAPlanThatRunsSomethingElseInASlotWithARunIsRefusedByName(t *testing.T) 
 }
 
 func TestASlotWithoutAMeasuredRunMayRunSomethingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.result = func(o Order) Result {
 			if o.Slot.Arm == "b" {
 				return Result{Status: Failed, Problem: "a mistake in the plan"}
 			}
 			return Result{Status: Finished}
 		}
-		if _, err := w.run(t.Context(), w.campaign(planOf(t))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(planOf(t)))
 		w.result = func(Order) Result { return Result{Status: Finished} }
 		mended := w.campaign(planOf(t, "--slow, no", "--slow, never"))
 		mended.SHA256, mended.Changed, mended.Retry = "other", true, true
@@ -121,11 +114,8 @@ func TestASlotWithoutAMeasuredRunMayRunSomethingElse(t *testing.T) {
 }
 
 func TestARunThatDoesNotRecordWhatRanIsNotTakenForTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		if _, err := w.run(t.Context(), w.campaign(planOf(t))); err != nil {
-			t.Fatal(err)
-		}
+	inWorld(t, func(t *testing.T, w *world) {
+		w.mustRun(t.Context(), w.campaign(planOf(t)))
 		first := rundir.Folder(filepath.Join(w.dir, madeIn(t, w.dir)[0]))
 		m, err := first.ReadManifest()
 		if err != nil {
@@ -149,12 +139,9 @@ func TestARunThatDoesNotRecordWhatRanIsNotTakenForTheSame(t *testing.T) {
 }
 
 func TestTheRunsOfACampaignHaveOneKeyAndTellNoSecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		t.Setenv("VLLM_SECRET", "hunter2")
-		if _, err := w.run(t.Context(), w.campaign(planOf(t, "iterations: 1", "iterations: 2"))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(planOf(t, "iterations: 1", "iterations: 2")))
 		hashes := map[string]bool{}
 		for _, run := range madeIn(t, w.dir) {
 			f := rundir.Folder(filepath.Join(w.dir, run))

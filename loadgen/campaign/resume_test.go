@@ -34,11 +34,8 @@ func awkward(t *testing.T, w *world) *plan.Plan {
 }
 
 func TestARunThatIsNotFinishedSaysWhyAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		if _, err := w.run(t.Context(), w.campaign(awkward(t, w))); err != nil {
-			t.Fatal(err)
-		}
+	inWorld(t, func(t *testing.T, w *world) {
+		w.mustRun(t.Context(), w.campaign(awkward(t, w)))
 		for _, want := range []string{"why=swap_in", `why="the server went away"`} {
 			if log := w.log.String(); !strings.Contains(log, want) {
 				t.Errorf("no %s in\n%s", want, log)
@@ -173,8 +170,7 @@ func leave(t *testing.T, w *world, journal []byte) (killed string) {
 }
 
 func TestWhatAKilledInvocationLeftRunningIsNamedAndEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		dir := ArmFolder(w.dir, "m", "b")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -194,11 +190,8 @@ func TestWhatAKilledInvocationLeftRunningIsNamedAndEnded(t *testing.T) {
 }
 
 func TestAnotherPlanIsRefusedUnlessItMayBe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\n"))); err != nil {
-			t.Fatal(err)
-		}
+	inWorld(t, func(t *testing.T, w *world) {
+		w.mustRun(t.Context(), w.campaign(parsed(t, "iterations: 1\n")))
 		changed := w.campaign(parsed(t, "iterations: 2\n"))
 		changed.SHA256 = "other"
 		if _, err := changed.Open(); err == nil || !strings.Contains(err.Error(), "sha256 5ha there, other now") {
@@ -222,8 +215,7 @@ func TestAnotherPlanIsRefusedUnlessItMayBe(t *testing.T) {
 }
 
 func TestSlotsWithoutAValidRunAreMadeAgainOnRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		bad := Result{Status: Invalid, Problem: "swap_in"}
 		w.result = func(o Order) Result {
 			if o.Slot.Arm == "b" {
@@ -282,8 +274,7 @@ func TestTwoDoNotHaveOneCampaign(t *testing.T) {
 }
 
 func TestAPartOfAPlanIsTheSameSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 2\n")
 		part := w.campaign(p)
 		part.Only = plan.Filter{Arms: []string{"b"}}

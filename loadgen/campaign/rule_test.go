@@ -16,8 +16,7 @@ import (
 )
 
 func TestAnEngineThatIsKeptIsAskedForNoMemoryAndLosesNoPageCache(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		const gib = 1 << 30
 		w.machine = func() Machine {
 			if w.up != "" {
@@ -38,8 +37,7 @@ func TestAnEngineThatIsKeptIsAskedForNoMemoryAndLosesNoPageCache(t *testing.T) {
 }
 
 func TestAnEngineThatIsKeptForTheNextRunGoesDownIfThereIsNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.during = func(_ context.Context, o Order) {
 			if o.Slot.Number == 3 {
 				if _, err := Stop(w.dir, true); err != nil {
@@ -55,8 +53,7 @@ func TestAnEngineThatIsKeptForTheNextRunGoesDownIfThereIsNone(t *testing.T) {
 
 func TestACheckThatDoesNotPassEndsTheRunsOfAStrictPlanOnly(t *testing.T) {
 	for strict, want := range map[string]Status{"true": Failed, "false": Finished} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			checks := "checks: [{name: low, argv: [x], min: 2, when: [before]}, {name: exact, argv: [x], min: 1, max: 1, when: [after]}]\n"
 			var made []rundir.Check
 			w.result = func(o Order) Result { return Result{Status: Finished} }
@@ -77,8 +74,7 @@ func TestACheckThatDoesNotPassEndsTheRunsOfAStrictPlanOnly(t *testing.T) {
 }
 
 func TestAStrictPlanMakesNoRunBehindAClockThatNobodyTells(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		found, o, err := gated(t, w, "{strict: true, sm_clock: {min_hertz: 2e9, argv: [burn]}, "+off+"}")
 		if g := found[gateSMClock]; err != nil || o.Counts[Failed] != 1 || g.State != gateFailed || g.Value != nil {
 			t.Errorf("%+v (%v) %+v", o, err, g)
@@ -87,8 +83,7 @@ func TestAStrictPlanMakesNoRunBehindAClockThatNobodyTells(t *testing.T) {
 }
 
 func TestAnInterruptMakesNoChecksAndLosesNoEngine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		asked := 0
 		w.command = func([]string) Printed { asked++; return Printed{Text: "1"} }
@@ -112,8 +107,7 @@ func TestAnInterruptMakesNoChecksAndLosesNoEngine(t *testing.T) {
 }
 
 func TestOnlySlotsInARowEndACampaign(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.result = func(o Order) Result {
 			if o.Slot.Number%2 == 1 {
 				return Result{Status: Invalid, Problem: "swap_in"}
@@ -128,8 +122,7 @@ func TestOnlySlotsInARowEndACampaign(t *testing.T) {
 }
 
 func TestAnArmThatWasSkippedIsTriedAgainOnRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 1\n")
 		p.Arms[1].Optional = true
 		w.cannot["b"] = errors.New("no such program")
@@ -146,8 +139,7 @@ func TestAnArmThatWasSkippedIsTriedAgainOnRequest(t *testing.T) {
 }
 
 func TestToStopWasSaidToAnInvocationThatHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		if err := os.MkdirAll(w.dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +180,7 @@ func TestARunThatFailedSaysNothingOfHowLongRunsTake(t *testing.T) {
 }
 
 func TestWhatWasCutOffIsWhollyLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		i, err := w.campaign(parsed(t, "iterations: 1\n")).Open()
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
@@ -17,8 +16,7 @@ import (
 )
 
 func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\ngates: {cooldown: 5m}\n")))
 		if err != nil || o.State != Complete || !o.Sound() || o.Counts[Finished] != 4 {
 			t.Fatalf("%+v (%v)", o, err)
@@ -43,17 +41,14 @@ func TestRunsFollowEachOtherInTheOrderOfThePlan(t *testing.T) {
 }
 
 func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		var facts []*rundir.Campaign
 		var labels []map[string]string
 		w.result = func(o Order) Result {
 			facts, labels = append(facts, o.Engine.Facts()), append(labels, o.Labels)
 			return Result{Status: Finished}
 		}
-		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\npage_cache: {policy: keep}\ncollect: [{name: freeze, argv: [pip]}]\n"))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(parsed(t, "iterations: 1\npage_cache: {policy: keep}\ncollect: [{name: freeze, argv: [pip]}]\n")))
 		f := facts[1]
 		if f.Name != "c" || f.Slot != 2 || f.Attempt != 1 || f.Arm != "b" || f.Round != 1 || f.PlanSHA256 != "5ha" || f.Files[0].Path != "engine.conf" || f.PageCache.Policy != "keep" || f.Collected[0].Output != "1" {
 			t.Errorf("%+v", f)
@@ -68,8 +63,7 @@ func TestARunKnowsItsPlaceInTheCampaign(t *testing.T) {
 }
 
 func TestARunThatIsNotValidIsRepeatedInItsPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.result = func(o Order) Result {
 			if o.Slot.Number == 2 && o.Attempt < 3 {
 				return Result{Status: Invalid, Problem: "client_lag"}
@@ -95,8 +89,7 @@ func TestASlotWithoutAValidRunIsSkippedOrStopsTheCampaign(t *testing.T) {
 		"{repeat: 0, then: stop}":                {Ended, []string{"1-a", "2-b"}},
 		"{repeat: 0, then: skip, stop_after: 2}": {Ended, []string{"1-a", "2-b", "3-b"}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			w.result = func(o Order) Result {
 				if o.Slot.Arm == "b" {
 					return Result{Status: Invalid, Problem: "swap_in"}
@@ -118,8 +111,7 @@ func TestACampaignEndsWhenNoRunProvesWhatItIsAbout(t *testing.T) {
 		state  State
 		runs   int
 	}{{nil, "1", Gaveup, 2}, {nil, "2", Gaveup, 3}, {[]string{"ssd_rehydrate"}, "1", Complete, 4}} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inWorld(t, func(t *testing.T, w *world) {
 			w.result = func(o Order) Result { return Result{Status: Finished, Proven: c.proven} }
 			o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\nabort_if: [{signal: ssd_rehydrate, absent_after: "+c.after+", arm: b}]\n")))
 			if err != nil || o.State != c.state || len(w.ordered()) != c.runs {
@@ -133,8 +125,7 @@ func TestACampaignEndsWhenNoRunProvesWhatItIsAbout(t *testing.T) {
 }
 
 func TestAnOptionalArmThatCannotBeStartedIsSkippedAndSaidToBe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 2\n")
 		p.Arms[1].Optional = true
 		w.cannot["b"] = errors.New("no such program")
@@ -149,8 +140,7 @@ func TestAnOptionalArmThatCannotBeStartedIsSkippedAndSaidToBe(t *testing.T) {
 }
 
 func TestAnArmThatNeverComesUpFailsItsSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.cannot["b"] = errors.New("arm b: engine was never ready")
 		o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\non_invalid: {repeat: 1, stop_after: 5}\n")))
 		if err != nil || o.State != Complete || o.Sound() || o.Counts[Failed] != 1 {
@@ -164,8 +154,7 @@ func TestAnArmThatNeverComesUpFailsItsSlots(t *testing.T) {
 }
 
 func TestAnEngineThatDiesEndsItsRunAndIsStartedForTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.during = func(_ context.Context, o Order) {
 			if o.Slot.Number == 1 && o.Attempt == 1 {
 				w.lose(errors.New("engine ended with exit code 137"))
@@ -187,8 +176,7 @@ func TestAnEngineThatDiesEndsItsRunAndIsStartedForTheNext(t *testing.T) {
 // In ABBA the last turn of a round and the first of the next are of one arm: each has a start of its own, or two rounds
 // would hold one start between them.
 func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		var kept []bool
 		w.result = func(o Order) Result {
 			kept = append(kept, o.Engine.Facts().EngineKept)
@@ -197,9 +185,7 @@ func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
 			}
 			return Result{Status: Finished}
 		}
-		if _, err := w.run(t.Context(), w.campaign(twoScenarios(parsed(t, "iterations: 2\nkeep_up: true\n")))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(twoScenarios(parsed(t, "iterations: 2\nkeep_up: true\n"))))
 		if ups := len(named(events(t, w.dir), eventUp)); ups != 4 || !slices.Equal(kept, []bool{false, true, false, true, false, true, false, true}) {
 			t.Errorf("started %d times, kept %v", ups, kept) // a a, b b, b b, a a
 		}
@@ -210,8 +196,7 @@ func TestAnEngineStaysUpForItsTurnAndNotIntoTheNextRound(t *testing.T) {
 }
 
 func TestAnInterruptEndsTheRunAndTheArmAndTheRestIsMadeLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		w.during = func(_ context.Context, o Order) {
 			if o.Slot.Number == 2 {
@@ -235,8 +220,7 @@ func TestAnInterruptEndsTheRunAndTheArmAndTheRestIsMadeLater(t *testing.T) {
 }
 
 func TestAnInterruptWhileLeftoversAreEndedIsNoFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		dir := ArmFolder(w.dir, "m", "a")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -266,8 +250,7 @@ func TestTheRestIsMeasuredByAClockThatDoesNotJump(t *testing.T) {
 }
 
 func TestACampaignThatIsAskedToStopsWhenItsRunIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.during = func(_ context.Context, o Order) {
 			if pid, err := Stop(w.dir, true); err != nil || pid != os.Getpid() {
 				t.Errorf("%d %v", pid, err)
@@ -281,8 +264,7 @@ func TestACampaignThatIsAskedToStopsWhenItsRunIsOver(t *testing.T) {
 }
 
 func TestAFullDiskEndsTheCampaignWithItsArmDownAndAJournalThatCanBeRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		w.result = func(o Order) Result { return Result{Status: Failed, Problem: "no space left on device", Full: true} }
 		o, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 2\n")))
 		if err == nil || o.State != Broken || len(w.ordered()) != 1 {
@@ -298,8 +280,7 @@ func TestAFullDiskEndsTheCampaignWithItsArmDownAndAJournalThatCanBeRead(t *testi
 }
 
 func TestAFullDiskCostsASlotNoneOfItsRunsAndAnOptionalArmNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 1\non_invalid: {repeat: 0}\n")
 		p.Arms[0].Optional = true
 		w.cannot["a"] = errors.New("arm.json: no space left on device")
@@ -320,8 +301,7 @@ func TestAFullDiskCostsASlotNoneOfItsRunsAndAnOptionalArmNothing(t *testing.T) {
 }
 
 func TestAnOptionalArmThatWasUpBeforeIsNotSkippedForOneBadStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		p := parsed(t, "iterations: 2\nkeep_up: false\n")
 		p.Arms[1].Optional = true
 		w.during = func(_ context.Context, o Order) {
@@ -344,8 +324,7 @@ func TestAnOptionalArmThatWasUpBeforeIsNotSkippedForOneBadStart(t *testing.T) {
 }
 
 func TestAJournalThatTakesNothingEndsTheCampaign(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		c := w.campaign(parsed(t, "iterations: 2\n"))
 		i, err := c.Open()
 		if err != nil {

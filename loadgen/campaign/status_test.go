@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -26,8 +25,7 @@ func seen(t *testing.T, dir string) string {
 }
 
 func TestTheStatusOfACampaignThatRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		var during, stalled string
 		w.result = func(o Order) Result {
 			if o.Slot.Number == 2 {
@@ -48,9 +46,7 @@ func TestTheStatusOfACampaignThatRuns(t *testing.T) {
 			stalled = seen(t, w.dir)
 			return Result{Status: Finished}
 		}
-		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 3\non_invalid: {repeat: 0}\ngates: {gpu_celsius: 45, cooldown: 0s}\n"))); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(parsed(t, "iterations: 3\non_invalid: {repeat: 0}\ngates: {gpu_celsius: 45, cooldown: 0s}\n")))
 		for _, want := range []string{
 			"campaign c: running as process ", "order abba, plan 5ha, began ",
 			"m      a    s         1         0        0       0        2", "m      b    s         1         1        0       0        1",
@@ -74,8 +70,7 @@ func TestTheStatusOfACampaignThatRuns(t *testing.T) {
 }
 
 func TestTheStatusOfACampaignThatWasCutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		i, err := w.campaign(parsed(t, "iterations: 1\n")).Open()
 		if err != nil {
 			t.Fatal(err)
@@ -109,8 +104,7 @@ func TestAFolderWithoutACampaignSaysSo(t *testing.T) {
 // TestTheStatusOfACampaignIsThatOfItsJournal: campaign.json is behind when the program was killed between the
 // two, and when a full disk took the one and not the other.
 func TestTheStatusOfACampaignIsThatOfItsJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		var behind []byte
 		w.during = func(_ context.Context, o Order) {
 			var err error
@@ -140,14 +134,11 @@ func TestTheStatusOfACampaignIsThatOfItsJournal(t *testing.T) {
 
 // TestTheTimeThatIsLeftHasTheCooldownOfEveryRunThatIsLeft: the first run, which all is known by, has none.
 func TestTheTimeThatIsLeftHasTheCooldownOfEveryRunThatIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inWorld(t, func(t *testing.T, w *world) {
 		var during []string
 		w.during = func(_ context.Context, o Order) { during = append(during, seen(t, w.dir)) }
 		p := parsed(t, "iterations: 2\ngates: {cooldown: 1h, off: [gpu_celsius, cpu_ratio, mem_free_within]}\n")
-		if _, err := w.run(t.Context(), w.campaign(p)); err != nil {
-			t.Fatal(err)
-		}
+		w.mustRun(t.Context(), w.campaign(p))
 		// A run takes 12 minutes, of which 2 are over when it measures, and its cooldown.
 		for at, want := range map[int]string{1: "left  3 slots, about 2h34m by", 2: "left  2 slots, about 1h22m by", 3: "left  1 slot, about 10m by"} {
 			if !strings.Contains(during[at], want) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/arm"
@@ -41,6 +42,12 @@ type world struct {
 	cgroup    string              // of an arm
 	names     int
 	log       bytes.Buffer
+}
+
+// inWorld runs a test on a virtual clock.
+func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t)) })
 }
 
 func newWorld(t *testing.T) *world {
@@ -189,6 +196,14 @@ func (w *world) run(ctx context.Context, c *Campaign) (Outcome, error) {
 		w.t.Errorf("%s is still up", w.up)
 	}
 	return o, err
+}
+
+// mustRun is run without an error.
+func (w *world) mustRun(ctx context.Context, c *Campaign) {
+	w.t.Helper()
+	if _, err := w.run(ctx, c); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // ordered are the runs that were measured, by slot and arm.
