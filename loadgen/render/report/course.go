@@ -85,7 +85,7 @@ func (t track) course(f courseFigure) [][]render.Place {
 	}
 	var runs [][]render.Place
 	for _, run := range t.runs(lines[0].points, f.scale) {
-		runs = append(runs, thinnedTo(run, coursePoints))
+		runs = append(runs, thinned(run, coursePoints))
 	}
 	return runs
 }

@@ -39,14 +39,11 @@ func (g Group) figures() []render.Figure {
 		g.figure("Requests", "requests per second", arrivals, false),
 	}
 	for _, l := range groupLatencies() {
-		figures = append(figures, g.figure(l.title, "", []curve{
-			{"p50", "c0", func(s *summary.Summary) *float64 {
-				return l.value(s, func(d *summary.Distribution) *float64 { return d.P50 })
-			}},
-			{"p95", "c2", func(s *summary.Summary) *float64 {
-				return l.value(s, func(d *summary.Distribution) *float64 { return d.P95 })
-			}},
-		}, true))
+		var curves []curve
+		for _, q := range groupQuantiles() {
+			curves = append(curves, curve{q.name, q.class, func(s *summary.Summary) *float64 { return l.value(s, q.of) }})
+		}
+		figures = append(figures, g.figure(l.title, "", curves, true))
 	}
 	return slices.DeleteFunc(figures, func(f render.Figure) bool { return !f.Drawn() })
 }

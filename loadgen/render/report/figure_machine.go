@@ -79,10 +79,8 @@ func (t track) skips(from, to int64) bool {
 	return i < len(t.source.Samples) && t.source.Samples[i] < to
 }
 
-// thinned keeps the lowest and the highest point of each stretch of every run.
-func thinned(run []render.Place) []render.Place { return thinnedTo(run, timePoints) }
-
-func thinnedTo(run []render.Place, most int) []render.Place {
+// thinned keeps the lowest and the highest point of each stretch of a run, about as many as most.
+func thinned(run []render.Place, most int) []render.Place {
 	stretch := (2*len(run) + most - 1) / most
 	if stretch <= 2 {
 		return run
@@ -154,7 +152,7 @@ func (t track) drawLines(m measure, lines []labelled) render.Figure {
 	for i, l := range lines {
 		f.Legend = append(f.Legend, render.LegendItem{Class: fmt.Sprintf("c%d", i), Text: l.name})
 		for _, run := range t.runs(l.points, m.scale) {
-			all[i] = append(all[i], thinned(run))
+			all[i] = append(all[i], thinned(run, timePoints))
 			for _, p := range run {
 				highest = max(highest, p.Y)
 			}

@@ -14,7 +14,7 @@ func timelineFigures(t *summary.Timeline, phases []render.PhaseSpan) []render.Fi
 	if t.Seen == 0 || t.End <= 0 {
 		return nil
 	}
-	figures := []render.Figure{everyRequest(t, phases), inFlight(t, phases), output(t, phases)}
+	figures := []render.Figure{everyRequest(t, phases), timeCurve(t, "Requests in flight", "requests", "c3", t.Running, phases), output(t, phases)}
 	for _, h := range []struct {
 		title, counts string
 		of            *summary.Heat
@@ -76,15 +76,12 @@ func drawRequest(f *render.Frame, s summary.Sent) {
 	f.Add(render.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.E2E), W: 2.5, Title: title + ", done after " + render.FormatSeconds(s.E2E)})
 }
 
-func inFlight(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
-	return timeCurve(t, "Requests in flight", "requests", "c3", t.Running, phases)
-}
-
 func output(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
+	unit := "chunks per second"
 	if t.Counted {
-		return timeCurve(t, "Output", "tokens per second", "c1", t.Tokens, phases)
+		unit = "tokens per second"
 	}
-	return timeCurve(t, "Output", "chunks per second", "c1", t.Tokens, phases)
+	return timeCurve(t, "Output", unit, "c1", t.Tokens, phases)
 }
 
 // timeCurve draws one value per bin as an area from 0.

@@ -73,13 +73,11 @@ func groupColumns() []groupColumn {
 		{"steady tokens/s", func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
 	}
 	for _, l := range groupLatencies() {
-		columns = append(columns,
-			groupColumn{l.name + " p50", func(s *summary.Summary) string {
-				return l.text(s, func(d *summary.Distribution) *float64 { return d.P50 })
-			}},
-			groupColumn{l.name + " p95", func(s *summary.Summary) string {
-				return l.text(s, func(d *summary.Distribution) *float64 { return d.P95 })
+		for _, q := range groupQuantiles() {
+			columns = append(columns, groupColumn{l.name + " " + q.name, func(s *summary.Summary) string {
+				return render.Optional(l.value(s, q.of), render.FormatSeconds)
 			}})
+		}
 	}
 	columns = append(columns, groupColumn{"within SLO", func(s *summary.Summary) string {
 		if s.Goodput == nil {
@@ -118,8 +116,17 @@ func groupLatencies() []groupLatency {
 	}
 }
 
-func (g groupLatency) text(s *summary.Summary, of func(*summary.Distribution) *float64) string {
-	return render.Optional(g.value(s, of), render.FormatSeconds)
+// groupQuantile is a quantile of the latencies that runs are compared by, with the colour of its line.
+type groupQuantile struct {
+	name, class string
+	of          func(*summary.Distribution) *float64
+}
+
+func groupQuantiles() []groupQuantile {
+	return []groupQuantile{
+		{"p50", "c0", func(d *summary.Distribution) *float64 { return d.P50 }},
+		{"p95", "c2", func(d *summary.Distribution) *float64 { return d.P95 }},
+	}
 }
 
 func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *float64) *float64 {
