@@ -54,6 +54,7 @@ func (c *cgroupCollector) read(ctx context.Context, sample *Sample, chosen []can
 
 // readCgroup reads one cgroup; tops are the memory.stat that have been read already.
 func readCgroup(cgroups hostfs.Dir, one candidate, tops map[string]hostfs.MemoryStat) cgroupReading {
+	inode := hostfs.CgroupInode(cgroups, one.path)
 	stat, shared := tops[one.path]
 	var statErr error
 	if !shared {
@@ -63,8 +64,8 @@ func readCgroup(cgroups hostfs.Dir, one candidate, tops map[string]hostfs.Memory
 		}
 	}
 	files, err := hostfs.ReadCgroup(cgroups, one.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return cgroupReading{}
+	if errors.Is(err, fs.ErrNotExist) || hostfs.CgroupInode(cgroups, one.path) != inode {
+		return cgroupReading{} // gone, or another cgroup has its path now
 	}
 	return cgroupReading{candidate: one, there: true, files: files, stat: stat, err: errors.Join(statErr, err)}
 }

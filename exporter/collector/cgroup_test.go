@@ -307,6 +307,25 @@ func TestTroubleOfOneCgroupCostsItsValuesOnly(t *testing.T) {
 	wantAbsent(t, series, of("memory_peak_bytes", idleScope), of("memory_stat_bytes", idleScope, "kind=anon"))
 }
 
+// TestFilesOfTwoCgroupsAreNoReading: a container that is removed and made again while it is read has the same path.
+func TestFilesOfTwoCgroupsAreNoReading(t *testing.T) {
+	host := dockerSpark(t)
+	at := filepath.Join(host.Cgroup.Path, idleScope)
+	again := sync.OnceValue(func() error {
+		return errors.Join(os.Rename(at, filepath.Join(t.TempDir(), "removed")), os.CopyFS(at, os.DirFS(filepath.Join(host.Cgroup.Path, engineScope))))
+	})
+	host.Cgroup.Refuse = func(name string) error {
+		if name == idleScope[1:]+"/memory.peak" {
+			return again()
+		}
+		return nil
+	}
+	series, outcome := cgroupPage(t, host, CgroupOptions{})
+	if shown := shownCgroups(series); shown[idleScope] || !shown[engineScope] || outcome.State != OK {
+		t.Errorf("%v, %s, %v", shown, outcome.State, outcome.Err)
+	}
+}
+
 func TestAKernelBefore518HasNoRestOfKernelMemory(t *testing.T) {
 	host := dockerSpark(t)
 	host.Cgroup = onDisk(t, replaced(without(dockerCgroups(), engineScope[1:]+"/memory.peak"), engineScope[1:]+"/memory.stat", "anon 5\nslab 7\ninactive_file 1\n"))

@@ -38,31 +38,31 @@ func margin(whole time.Duration) time.Duration { return min(whole/10, 250*time.M
 
 // returned settles a run with its result.
 func (r *Runner) returned(one *run, outcome Outcome) {
-	if tell := r.settle(one, outcome, true); tell != nil {
-		tell()
+	if logChange := r.settle(one, outcome, true); logChange != nil {
+		logChange()
 	}
 }
 
 // overdue settles the runs that have not returned by their deadline. What they read after it is too old to serve. The
 // log comes last and without the lock: a blocked log must not block scrapes.
 func (r *Runner) overdue(runs []*run) {
-	var news []func()
+	var changes []func()
 	for _, one := range runs {
 		outcome := Outcome{Spec: one.collector.spec, State: Failed, Err: fmt.Errorf(
 			"has not ended by its deadline of %v and is not started again until it does", time.Since(one.started).Round(time.Millisecond))}
-		if tell := r.settle(one, outcome, false); tell != nil {
-			news = append(news, tell)
+		if logChange := r.settle(one, outcome, false); logChange != nil {
+			changes = append(changes, logChange)
 		}
 	}
-	for _, tell := range news {
-		tell()
+	for _, logChange := range changes {
+		logChange()
 	}
 }
 
 // settle publishes the outcome of a run, unless it has one. It returns how to log the condition, nil if it has not
 // changed. A collector that has returned is free in the same moment, so that a settled run cannot be mistaken for one
 // in flight.
-func (r *Runner) settle(one *run, outcome Outcome, returned bool) (tell func()) {
+func (r *Runner) settle(one *run, outcome Outcome, returned bool) (logChange func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := one.collector

@@ -12,9 +12,11 @@ import (
 // Cgroup is what the kernel reports of a cgroup and all below it, except memory.stat. Amounts are in bytes. A nil field
 // is absent: the controller is not enabled for the cgroup, or the kernel is older.
 //
-// github.com/containerd/cgroups reads these files too; the tests compare this reader with it. It has neither
-// memory.high nor the discards of io.stat, gives 0 for a missing file and the largest number for no limit, takes paths
-// of directories only, and depends on eBPF and D-Bus libraries.
+// github.com/containerd/cgroups (cgroup2.Manager.StatFiltered) reads these files too; the tests compare this reader with
+// it. It does not serve here: it gives 0 for a file that is missing or forbidden and the largest number for no limit;
+// of "7:7 7:6 7:5 rbytes=" in io.stat it counts the traffic for 7:7 instead of 7:5, and it drops discards and every
+// error; it lacks memory.high; it panics on an empty line of a pressure file and logs by itself; and it links eBPF and
+// D-Bus libraries into the exporter.
 type Cgroup struct {
 	// Current is the present charge, Peak the highest charge so far (kernel 5.19), Swap is in swap.
 	Current, Peak, Swap *uint64
@@ -84,8 +86,8 @@ func parseCPUStat(text string) (CPUTime, error) {
 		return CPUTime{}, err
 	}
 	seconds := func(key string) *float64 {
-		microseconds, told := values[key]
-		if !told {
+		microseconds, counted := values[key]
+		if !counted {
 			return nil
 		}
 		return new(float64(microseconds) / 1e6)

@@ -69,7 +69,7 @@ func (w *cgroupWalk) note(err error) {
 
 // below lists the direct children of a cgroup. A cgroup that was removed since it was listed has none.
 func (w *cgroupWalk) below(cgroup string) []string {
-	if links, told := directoryLinks(w.cgroups, cgroup[1:]); w.linksCount && told && links == linksOfEmpty {
+	if stat, known := directoryStat(w.cgroups, cgroup[1:]); w.linksCount && known && stat.Nlink == linksOfEmpty {
 		return nil
 	}
 	names, err := subdirectories(w.cgroups, cgroup[1:])
@@ -96,22 +96,28 @@ func subdirectories(dir Dir, name string) ([]string, error) {
 // linksOfEmpty is the link count of a directory without subdirectories: its name and its dot.
 const linksOfEmpty = 2
 
-// countsSubdirectories says whether the link count of the root fits its number of subdirectories. This is true for
+// countsSubdirectories reports whether the link count of the root fits its number of subdirectories. This is true for
 // cgroup v2 (kernfs_refresh_inode in fs/kernfs/inode.c) and saves most of a walk: nearly every cgroup is a leaf, and
 // listing its 60 files costs ten times as much as asking for its links.
 func countsSubdirectories(cgroups Dir, subdirectories int) bool {
-	links, told := directoryLinks(cgroups, ".")
-	return told && links == uint64(subdirectories)+linksOfEmpty
+	stat, known := directoryStat(cgroups, ".")
+	return known && uint64(stat.Nlink) == uint64(subdirectories)+linksOfEmpty
 }
 
-func directoryLinks(dir Dir, name string) (links uint64, told bool) {
+// CgroupInode identifies a cgroup also after another one has got its path, 0 if it is gone.
+func CgroupInode(cgroups Dir, cgroup string) uint64 {
+	stat, _ := directoryStat(cgroups, inCgroup(cgroup, "."))
+	return stat.Ino
+}
+
+func directoryStat(dir Dir, name string) (stat syscall.Stat_t, known bool) {
 	info, err := dir.Stat(name)
 	if err != nil {
-		return 0, false
+		return syscall.Stat_t{}, false
 	}
-	stat, told := info.Sys().(*syscall.Stat_t)
-	if !told {
-		return 0, false
+	pointer, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return syscall.Stat_t{}, false
 	}
-	return uint64(stat.Nlink), true
+	return *pointer, true
 }

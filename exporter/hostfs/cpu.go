@@ -81,7 +81,7 @@ func ReadCPUFrequencies(sys Dir) ([]CPUFrequency, error) {
 		if err == nil && hertz > 0 {
 			frequencies = append(frequencies, CPUFrequency{parts[1], hertz})
 		}
-		errs = append(errs, unlessNothingTold(err))
+		errs = append(errs, unlessNoReading(err))
 	}
 	return frequencies, errors.Join(errs...)
 }

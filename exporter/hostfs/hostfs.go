@@ -5,9 +5,11 @@
 // never zero. A line that is truncated or malformed is an error that names file and line; the rows before it are not
 // returned.
 //
-// github.com/prometheus/procfs, which parses many of these files too, takes paths of directories only and so cannot
-// read a recorded or simulated host; it reads several of them into fields that cannot separate absent from zero; and it
-// reads neither hwmon nor most of memory.stat. The tests compare the parsers here with it.
+// github.com/prometheus/procfs parses many of these files too, and the tests compare the parsers here with it. It does
+// not replace them: it takes a number that was cut off for a whole one (meminfo, buddyinfo, diskstats, stat, <pid>/io),
+// has 0 for a field that is absent (<pid>/status, stat), reads descriptors and mappings of a process without a bound,
+// gives up all devices for one that fails (NVMe, InfiniBand, thermal zones) and asks each for more than is shown, serial
+// numbers too; and it reads neither hwmon nor most of memory.stat.
 package hostfs
 
 import (

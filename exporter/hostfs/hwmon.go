@@ -64,7 +64,7 @@ func ReadHwmonChips(sys Dir) ([]HwmonChip, error) {
 		chip := HwmonChip{entry: entry.Name()}
 		chip.Name, err = readText(sys, hwmonClass+"/"+chip.entry+"/name")
 		if err != nil {
-			errs = append(errs, unlessNothingTold(err))
+			errs = append(errs, unlessNoReading(err))
 			continue
 		}
 		if target, err := sys.ReadLink(hwmonClass + "/" + chip.entry + "/device"); err == nil {
@@ -108,7 +108,7 @@ func (c *HwmonChip) read(sys Dir) error {
 	directory := hwmonClass + "/" + c.entry
 	entries, err := sys.ReadDir(directory)
 	if err != nil {
-		return unlessNothingTold(err)
+		return unlessNoReading(err)
 	}
 	files := make(map[string]bool, len(entries))
 	for _, entry := range entries {
@@ -121,7 +121,7 @@ func (c *HwmonChip) read(sys Dir) error {
 		}
 	}
 	for _, readings := range [][]HwmonReading{c.Temperatures, c.Powers, c.PowerLimits, c.Energies} {
-		tellApart(readings)
+		nameByChannel(readings)
 	}
 	if c.Name == "spbm" {
 		status, err := readSPBM(sys, directory)
@@ -140,23 +140,23 @@ func (c *HwmonChip) readSensor(sys Dir, directory, channel, kind string, files m
 		return nil
 	}
 	at := directory + "/" + channel
-	if files[channel+"_fault"] && told(sys, at+"_fault") == "1" {
+	if files[channel+"_fault"] && attribute(sys, at+"_fault") == "1" {
 		return nil // the pin of the chip is not connected
 	}
 	value, err := readHwmonValue(sys, at+kind[strings.IndexByte(kind, '_'):], kind)
 	if err != nil || value == nil {
-		return unlessNothingTold(err)
+		return unlessNoReading(err)
 	}
 	label := ""
 	if files[channel+"_label"] {
-		label = strings.ReplaceAll(strings.ToLower(told(sys, at+"_label")), " ", "_")
+		label = strings.ReplaceAll(strings.ToLower(attribute(sys, at+"_label")), " ", "_")
 	}
 	*to = append(*to, HwmonReading{label, *value, channel})
 	return nil
 }
 
-// tellApart names sensors that have no label, or the label of another sensor, by their channels.
-func tellApart(readings []HwmonReading) {
+// nameByChannel names sensors that have no label, or the label of another sensor, by their channels.
+func nameByChannel(readings []HwmonReading) {
 	times := map[string]int{}
 	for _, reading := range readings {
 		times[reading.Sensor]++
@@ -199,7 +199,7 @@ func readSPBM(sys Dir, chip string) (*SPBMStatus, error) {
 			value, err = readUint(sys, chip+"/device/"+attribute)
 		}
 		if err != nil {
-			return nil, unlessNothingTold(err)
+			return nil, unlessNoReading(err)
 		}
 		return &value, nil
 	}

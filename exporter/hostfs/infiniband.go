@@ -61,7 +61,7 @@ func ReadInfiniBandPorts(sys Dir) ([]InfiniBandPort, error) {
 	for _, device := range devices {
 		entries, err := sys.ReadDir(infinibandClass + "/" + device.Name() + "/ports")
 		if err != nil {
-			errs = append(errs, unlessNothingTold(err))
+			errs = append(errs, unlessNoReading(err))
 			continue
 		}
 		netdev := interfaceOf(sys, device.Name())
@@ -91,13 +91,13 @@ func readInfiniBandPort(sys Dir, device, number string) (InfiniBandPort, error) 
 	port.BytesPerSecond, rateErr = parseFile(sys, directory+"rate", parsePortRate)
 	port.ReceivedBytes, receivedErr = parseFile(sys, directory+"counters/port_rcv_data", parseWords)
 	port.TransmittedBytes, transmittedErr = parseFile(sys, directory+"counters/port_xmit_data", parseWords)
-	errs := []error{unlessNothingTold(stateErr), unlessNothingTold(rateErr), unlessNothingTold(receivedErr), unlessNothingTold(transmittedErr)}
+	errs := []error{unlessNoReading(stateErr), unlessNoReading(rateErr), unlessNoReading(receivedErr), unlessNoReading(transmittedErr)}
 	for _, file := range infinibandErrors() {
 		count, err := parseFile(sys, directory+file, parsePortCounter)
 		if err == nil && count != nil {
 			port.Errors = append(port.Errors, InfiniBandError{path.Base(file), *count})
 		}
-		errs = append(errs, unlessNothingTold(err))
+		errs = append(errs, unlessNoReading(err))
 	}
 	return port, errors.Join(errs...)
 }

@@ -19,19 +19,19 @@ type Machine struct {
 //	/proc/sys/kernel/arch           aarch64
 func ReadMachine(proc, sys Dir) Machine {
 	machine := Machine{
-		Product: told(sys, "class/dmi/id/product_name"),
-		Vendor:  told(sys, "class/dmi/id/sys_vendor"),
-		Kernel:  told(proc, "sys/kernel/osrelease"),
-		Arch:    told(proc, "sys/kernel/arch"),
+		Product: attribute(sys, "class/dmi/id/product_name"),
+		Vendor:  attribute(sys, "class/dmi/id/sys_vendor"),
+		Kernel:  attribute(proc, "sys/kernel/osrelease"),
+		Arch:    attribute(proc, "sys/kernel/arch"),
 	}
 	if machine.Product == "" {
-		machine.Product = told(sys, "firmware/devicetree/base/model")
+		machine.Product = attribute(sys, "firmware/devicetree/base/model")
 	}
 	return machine
 }
 
-// told is the text of an attribute, "" if it is missing or the reader may not read it.
-func told(dir Dir, name string) string {
+// attribute is the text of an attribute, "" if it is missing or the reader may not read it.
+func attribute(dir Dir, name string) string {
 	text, err := readText(dir, name)
 	if err != nil {
 		return ""

@@ -85,15 +85,15 @@ func readNetworkInterface(sys Dir, name string) (NetworkInterface, error) {
 		if err == nil {
 			*statistic.to = &value
 		}
-		errs = append(errs, unlessNothingTold(err))
+		errs = append(errs, unlessNoReading(err))
 	}
 	if missed != nil && found.Receive.Dropped != nil {
 		*found.Receive.Dropped += *missed
 	}
-	found.Up = linkState(told(sys, path+"/operstate"))
+	found.Up = linkState(attribute(sys, path+"/operstate"))
 	speed, err := parseFile(sys, path+"/speed", parseLinkSpeed)
 	found.BytesPerSecond = speed
-	return found, errors.Join(append(errs, unlessNothingTold(err))...)
+	return found, errors.Join(append(errs, unlessNoReading(err))...)
 }
 
 // linkState is nil for the drivers, mostly of virtual machines, that leave the state unknown

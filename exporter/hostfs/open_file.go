@@ -96,10 +96,10 @@ func readOpenFile(proc Dir, pid uint32, name string) (OpenFile, error) {
 	if stat, live := info.Sys().(*syscall.Stat_t); live {
 		file.Inode, file.Device = stat.Ino, fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
 	}
-	if told, err := parseFile(proc, processFile(pid, "fdinfo/"+name), parseFDInfo); err == nil {
-		file.Direct = new(told.direct())
+	if info, err := parseFile(proc, processFile(pid, "fdinfo/"+name), parseFDInfo); err == nil {
+		file.Direct = new(info.direct())
 		if file.Inode == 0 {
-			file.Inode = told.inode
+			file.Inode = info.inode
 		}
 	}
 	return file, nil

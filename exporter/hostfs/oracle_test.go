@@ -157,6 +157,43 @@ func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 	}
 }
 
+// TestLibrariesDoNotReadWhatTheyGetWrong is why the parsers here are not replaced by them: it fails when a release of a
+// library no longer differs.
+func TestLibrariesDoNotReadWhatTheyGetWrong(t *testing.T) {
+	proc := procOracle(t, map[string]string{
+		"meminfo": "MemTotal: 1048576", "buddyinfo": "Node 0, zone DMA 12", "stat": "cpu  1 2 3\nbtime 17794", "7/status": "Name:\tx\n",
+		"7/io": "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7",
+	})
+	process, err := proc.Proc(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, read := range map[string]func() (wrong bool, err error){
+		"half an amount of meminfo":       func() (bool, error) { m, err := proc.Meminfo(); return *m.MemTotalBytes == 1048576, err },
+		"half a count of buddyinfo":       func() (bool, error) { zones, err := proc.BuddyInfo(); return len(zones) == 1, err },
+		"half a time of boot":             func() (bool, error) { s, err := proc.Stat(); return s.BootTime == 17794, err },
+		"a column of stat that is absent": func() (bool, error) { s, err := proc.Stat(); return s.CPUTotal.Steal == 0, err },
+		"half an amount of io":            func() (bool, error) { io, err := process.IO(); return io.CancelledWriteBytes == 7, err },
+		"memory of a kernel thread":       func() (bool, error) { s, err := process.NewStatus(); return s.RssAnon == 0, err },
+	} {
+		if wrong, err := read(); !wrong || err != nil {
+			t.Errorf("procfs no longer reads %s as a figure: %v", what, err)
+		}
+	}
+	const oddLine = "7:7 7:6 7:5 rbytes=28672 wbytes=0 rios=22 wios=0 dbytes=0 dios=0\n"
+	manager, err := cgroup2.Load("/a", cgroup2.WithMountpoint(written(t, map[string]string{"a/io.stat": oddLine, "a/cgroup.controllers": "io\n"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := manager.StatFiltered(cgroup2.StatIO | cgroup2.StatPids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if usage := stats.GetIo().GetUsage(); len(usage) != 1 || usage[0].Minor != 7 || stats.GetPids().GetCurrent() != 0 {
+		t.Errorf("containerd no longer counts the I/O of 7:5 for 7:7, or tasks that it cannot read as 0: %v, %v", usage, stats.GetPids())
+	}
+}
+
 // nvmeClassFiles are nvmeFiles with what procfs wants: it gives a controller up if one of these is missing.
 func nvmeClassFiles() map[string]string {
 	contents := nvmeFiles()

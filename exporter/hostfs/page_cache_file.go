@@ -63,7 +63,7 @@ func cachestatBytes(ctx context.Context, fd int, size int64) (uint64, error) {
 // call reports every page as cached to callers without permission, so it is used only with permission. (gVisor reports
 // that to every caller.)
 func mincoreBytes(ctx context.Context, fd int, stat *unix.Stat_t) (uint64, error) {
-	if !mayKnowCache(fd, stat) {
+	if !maySeeCache(fd, stat) {
 		return 0, ErrCacheHidden
 	}
 	pageSize := os.Getpagesize()
@@ -103,9 +103,9 @@ func mincorePages(fd int, offset int64, length int, resident []byte) (count uint
 // such files.
 const overflowUID = 65534
 
-// mayKnowCache is the kernel's rule (can_do_mincore in mm/mincore.c): the owner, a process with CAP_FOWNER, and one
+// maySeeCache is the kernel's rule (can_do_mincore in mm/mincore.c): the owner, a process with CAP_FOWNER, and one
 // that could open the file for writing.
-func mayKnowCache(fd int, stat *unix.Stat_t) bool {
+func maySeeCache(fd int, stat *unix.Stat_t) bool {
 	switch {
 	case int(stat.Uid) == os.Geteuid(), stat.Uid != overflowUID && HasCapability(unix.CAP_FOWNER):
 		return true

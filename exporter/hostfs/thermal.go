@@ -63,20 +63,20 @@ func readThermalZone(sys Dir, number string) (ThermalZone, error) {
 	path := thermalClass + "/" + thermalZoneName + number
 	kind, err := readText(sys, path+"/type")
 	if err != nil {
-		return ThermalZone{}, unlessNothingTold(err)
+		return ThermalZone{}, unlessNoReading(err)
 	}
 	zone := ThermalZone{Zone: number, Type: kind}
 	zone.Celsius, err = readCelsius(sys, path+"/temp")
 	trips, tripErr := readTrips(sys, path)
 	zone.Trips = trips
-	return zone, errors.Join(unlessNothingTold(err), tripErr)
+	return zone, errors.Join(unlessNoReading(err), tripErr)
 }
 
 // readTrips reads the trip points that are set: firmware without a limit reports 0 or absolute zero.
 func readTrips(sys Dir, zone string) ([]ThermalTrip, error) {
 	entries, err := sys.ReadDir(zone)
 	if err != nil {
-		return nil, unlessNothingTold(err)
+		return nil, unlessNoReading(err)
 	}
 	var trips []ThermalTrip
 	var errs []error
@@ -91,15 +91,15 @@ func readTrips(sys Dir, zone string) ([]ThermalTrip, error) {
 		if err == nil && kindErr == nil && celsius != nil && *celsius > 0 {
 			trips = append(trips, ThermalTrip{number, kind, *celsius})
 		}
-		errs = append(errs, unlessNothingTold(err), unlessNothingTold(kindErr))
+		errs = append(errs, unlessNoReading(err), unlessNoReading(kindErr))
 	}
 	return trips, errors.Join(errs...)
 }
 
-// unlessNothingTold drops the error of a sensor that has no reading now: its device sleeps, is off, was removed since
+// unlessNoReading drops the error of a sensor that has no reading now: its device sleeps, is off, was removed since
 // the directory was listed, or cannot measure what the driver offers. Such an error needs no repair, unlike an
 // input/output error or a text that is no number.
-func unlessNothingTold(err error) error {
+func unlessNoReading(err error) error {
 	for _, code := range []error{
 		fs.ErrNotExist, unix.EAGAIN, unix.ENODATA, unix.ENXIO, unix.ENODEV, unix.EBUSY, unix.EINVAL, unix.EOPNOTSUPP,
 	} {
