@@ -100,7 +100,7 @@ func (r *Invocation) holdPlan() error {
 // cgroup of an arm is not comparable with what is charged to one that others share.
 func (r *Invocation) holdPlacement() error {
 	began, now := cmp.Or(r.known.placement, arm.PlacedInGroups), r.c.Placement
-	if !r.known.began || now == "" || now == began {
+	if len(r.known.slots) == 0 || now == "" || now == began {
 		return nil
 	}
 	return fmt.Errorf("%s: the campaign began with the processes of its arms in %s, and this start would place them in %s. Start it as before (campaign install, or systemd-run), or give another --out",

@@ -8,6 +8,19 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 )
 
+func TestPlacementIsThatOfTheFirstRun(t *testing.T) {
+	begin := func(placement string) Event { return Event{Event: eventBegin, Placement: placement} }
+	for want, events := range map[string][]Event{
+		"second": {begin("first"), begin("second")},
+		"first":  {begin("first"), {Event: eventSlot, Slot: 1}, begin("second")},
+		"":       {begin(""), {Event: eventSlot, Slot: 1}, begin("second")},
+	} {
+		if got := replay(events).placement; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestArmsOfACampaignAreAlwaysPlacedAlike stops a campaign after its first run and continues it elsewhere.
 func TestArmsOfACampaignAreAlwaysPlacedAlike(t *testing.T) {
 	const inCgroups = "a cgroup of each arm, with io, memory"

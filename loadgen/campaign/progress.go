@@ -42,7 +42,8 @@ type progress struct {
 	// nRaisedFrom is the plan's N when the arms were first compared, if it was raised since; else 0.
 	nRaisedFrom int
 	added       []Event // rounds after the slots of the plan
-	// placement is where the first invocation placed the processes of arms; empty for a campaign older than this record.
+	// placement is where the invocation with the first run placed the processes of arms; empty for a campaign older than
+	// this record.
 	placement string
 }
 
@@ -92,7 +93,7 @@ func (p *progress) take(e Event) {
 	p.events = append(p.events, e)
 	switch e.Event {
 	case eventBegin:
-		if !p.began {
+		if len(p.slots) == 0 {
 			p.placement = e.Placement
 		}
 		p.began, p.plan, p.state, p.reason = true, e.Plan, Running, ""
