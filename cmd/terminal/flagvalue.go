@@ -26,6 +26,19 @@ func OneOf[T ~string](words ...T) func(string) (T, error) {
 	}
 }
 
+// Named returns the element of a name.
+func Named[T any](all []T, nameOf func(T) string, name string) (T, error) {
+	var names []string
+	for _, one := range all {
+		if nameOf(one) == name {
+			return one, nil
+		}
+		names = append(names, nameOf(one))
+	}
+	var none T
+	return none, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+}
+
 // Join lists words for an error message.
 func Join[T ~string](words []T) string {
 	plain := make([]string, len(words))

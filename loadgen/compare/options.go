@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // Options select what is compared.
@@ -42,14 +44,7 @@ func Columns() []Column { return []Column{ColumnShapiro, ColumnBonferroni, Colum
 
 // ParseColumn reads the name of a column.
 func ParseColumn(text string) (Column, error) {
-	if column := Column(text); slices.Contains(Columns(), column) {
-		return column, nil
-	}
-	var names []string
-	for _, column := range Columns() {
-		names = append(names, string(column))
-	}
-	return "", fmt.Errorf("%q is none of %s", text, strings.Join(names, ", "))
+	return terminal.OneOf(Columns()...)(text)
 }
 
 func (o Options) wants(column Column) bool { return slices.Contains(o.Columns, column) }

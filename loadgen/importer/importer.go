@@ -8,12 +8,11 @@
 package importer
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -35,16 +34,7 @@ func Formats() []Format {
 }
 
 // Find returns the format with a name.
-func Find(name string) (Format, error) {
-	var names []string
-	for _, f := range Formats() {
-		if f.Name == name {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	return Format{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
-}
+func Find(name string) (Format, error) { return terminal.Named(Formats(), Format.String, name) }
 
 // Result is a run of another tool.
 type Result struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -43,16 +44,7 @@ type objective struct {
 }
 
 func findObjective(name string) (objective, error) {
-	all := objectives()
-	i := slices.IndexFunc(all, func(o objective) bool { return o.name == name })
-	if i >= 0 {
-		return all[i], nil
-	}
-	var names []string
-	for _, o := range all {
-		names = append(names, o.name)
-	}
-	return objective{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+	return terminal.Named(objectives(), func(o objective) string { return o.name }, name)
 }
 
 // ParseSLO reads latencies and their limits, such as ttft=500ms,tpot=50ms.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -195,7 +196,7 @@ func ParseLimits(texts []string) (Limits, error) {
 	limits := Limits{}
 	for _, text := range texts {
 		name, value, _ := strings.Cut(text, "=")
-		rule, err := findRule(Code(name))
+		rule, err := terminal.Named(Rules(), func(r Rule) string { return string(r.Code) }, name)
 		if err != nil {
 			return nil, err
 		}
@@ -213,19 +214,6 @@ func ParseLimits(texts []string) (Limits, error) {
 		limits[rule.Code] = Limit{Value: number}
 	}
 	return limits, nil
-}
-
-func findRule(code Code) (Rule, error) {
-	rules := Rules()
-	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Code == code })
-	if i >= 0 {
-		return rules[i], nil
-	}
-	var codes []string
-	for _, rule := range rules {
-		codes = append(codes, string(rule.Code))
-	}
-	return Rule{}, fmt.Errorf("%q is none of %s", code, strings.Join(codes, ", "))
 }
 
 // verdict is the result of a rule for a run. A rule whose input is unknown was not checked.
