@@ -1,6 +1,6 @@
 // Package workload computes the requests of a run: their number, content and due times, as functions of settings and a
-// seed. Each scenario is a file. The package writes the schedule before the first request and prepares requests ahead
-// of time; package executor sends them.
+// seed. Scenarios are the table in scenario.go. The package writes the schedule before the first request and prepares
+// requests ahead of time; package executor sends them.
 package workload
 
 import (
