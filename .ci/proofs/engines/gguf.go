@@ -13,7 +13,7 @@ import (
 // Types of values in a GGUF header, and of tensors.
 const (
 	ggufUint32, ggufInt32, ggufFloat32, ggufString, ggufArray = 4, 5, 6, 8, 9
-	tensorFloat32, tensorFloat16                              = 0, 1
+	tensorFloat32                                             = 0 // and 1 is of 16 bits
 	ggufAlignment                                             = 32
 )
 
@@ -40,17 +40,18 @@ func (w *ggufWriter) key(name string, kind uint32, value ...any) {
 	w.put(value...)
 }
 
-// tensor is a matrix of 16-bit floats, or a norm, which has one column, of 32-bit ones.
+// tensor is a matrix of floats of 2 or 4 bytes, or a norm, which has one column, of 4.
 type tensor struct {
 	name          string
 	rows, columns int
+	float         int // bytes of a value
 }
 
 func (t tensor) bytes() int {
 	if t.columns == 1 {
 		return 4 * t.rows
 	}
-	return 2 * t.rows * t.columns
+	return t.float * t.rows * t.columns
 }
 
 // padding is what follows so many bytes.
@@ -59,11 +60,11 @@ func padding(n int) []byte { return make([]byte, -n&(ggufAlignment-1)) }
 // tensors lists those of a Llama, the rows of a matrix being what it multiplies with.
 func (s sizes) tensors(vocabulary int) []tensor {
 	d, kv := s.width, s.headSize()*s.kvHeads
-	all := []tensor{{"token_embd", d, vocabulary}, {"output_norm", d, 1}, {"output", d, vocabulary}}
+	all := []tensor{{"token_embd", d, vocabulary, s.float}, {"output_norm", d, 1, 4}, {"output", d, vocabulary, s.float}}
 	for i := range s.layers {
 		for _, t := range []tensor{
-			{"attn_norm", d, 1}, {"attn_q", d, d}, {"attn_k", d, kv}, {"attn_v", d, kv}, {"attn_output", d, d},
-			{"ffn_norm", d, 1}, {"ffn_gate", d, s.feedForward}, {"ffn_up", d, s.feedForward}, {"ffn_down", s.feedForward, d},
+			{"attn_norm", d, 1, 4}, {"attn_q", d, d, s.float}, {"attn_k", d, kv, s.float}, {"attn_v", d, kv, s.float}, {"attn_output", d, d, s.float},
+			{"ffn_norm", d, 1, 4}, {"ffn_gate", d, s.feedForward, s.float}, {"ffn_up", d, s.feedForward, s.float}, {"ffn_down", s.feedForward, d, s.float},
 		} {
 			t.name = "blk." + strconv.Itoa(i) + "." + t.name
 			all = append(all, t)
@@ -81,7 +82,7 @@ func writeGGUF(path string, s sizes, t tokenizer) error {
 		name  string
 		value int
 	}{
-		{"general.file_type", 1}, // mostly 16 bit
+		{"general.file_type", 2 - s.float/2}, // 0 is of 32 bits, 1 mostly of 16
 		{"llama.context_length", s.context}, {"llama.embedding_length", s.width}, {"llama.block_count", s.layers},
 		{"llama.feed_forward_length", s.feedForward}, {"llama.vocab_size", len(t.tokens)}, {"llama.rope.dimension_count", s.headSize()},
 		{"llama.attention.head_count", s.heads}, {"llama.attention.head_count_kv", s.kvHeads},
@@ -119,7 +120,7 @@ func writeGGUF(path string, s sizes, t tokenizer) error {
 		if one.columns == 1 {
 			index.put(one.name+".weight", uint32(1), uint64(one.rows), uint32(tensorFloat32), uint64(offset))
 		} else {
-			index.put(one.name+".weight", uint32(2), uint64(one.rows), uint64(one.columns), uint32(tensorFloat16), uint64(offset))
+			index.put(one.name+".weight", uint32(2), uint64(one.rows), uint64(one.columns), uint32(2-one.float/2), uint64(offset))
 		}
 		offset += one.bytes() + len(padding(one.bytes()))
 	}
@@ -144,15 +145,20 @@ func writeWeights(path string, head []byte, tensors []tensor) error {
 
 	random := rand.New(rand.NewPCG(7, 7))
 	block := make([]byte, 1<<24)
-	for i := 0; i < len(block); i += 2 {
-		binary.LittleEndian.PutUint16(block[i:], float16(0.02*random.NormFloat64()))
+	float := tensors[0].float
+	for i := 0; i < len(block); i += float {
+		if value := 0.02 * random.NormFloat64(); float == 2 {
+			binary.LittleEndian.PutUint16(block[i:], float16(value))
+		} else {
+			binary.LittleEndian.PutUint32(block[i:], math.Float32bits(float32(value)))
+		}
 	}
 	one := binary.LittleEndian.AppendUint32(nil, math.Float32bits(1))
 	for i, t := range tensors {
 		if t.columns == 1 {
 			out.Write(bytes.Repeat(one, t.rows))
 		} else {
-			at := 2 * 7919 * i % len(block)
+			at := 4 * 7919 * i % len(block)
 			for left := t.bytes(); left > 0; at = 0 {
 				part := block[at:min(len(block), at+left)]
 				out.Write(part)

@@ -11,15 +11,16 @@ import (
 // sizes of a Llama.
 type sizes struct {
 	width, layers, feedForward, heads, kvHeads, context int
+	float                                               int // bytes of a weight
 }
 
 func (s sizes) headSize() int { return s.width / s.heads }
 
 var (
 	// tiny computes a thousand tokens a second on one core, without vector instructions too.
-	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768}
+	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768, float: 4}
 	// large has 5.4 GiB of 16-bit weights and a KV cache of 64 KiB a token.
-	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536}
+	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536, float: 2}
 )
 
 const (

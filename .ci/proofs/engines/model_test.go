@@ -17,7 +17,7 @@ func TestEveryTokenIsInTheVocabularyOnce(t *testing.T) {
 
 func TestTheModelIsAsLongAsItsHeaderHasIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.gguf")
-	size := sizes{width: 64, layers: 1, feedForward: 96, heads: 2, kvHeads: 1, context: 128}
+	size := sizes{width: 64, layers: 1, feedForward: 96, heads: 2, kvHeads: 1, context: 128, float: 2}
 	words := newTokenizer()
 	if err := writeGGUF(path, size, words); err != nil {
 		t.Fatal(err)
