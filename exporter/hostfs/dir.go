@@ -163,7 +163,7 @@ func (d Dir) scanLines(name string, limit int, visit func(line string) bool) (wh
 }
 
 func scanDirectly(path string, limit int, visit func(line string) bool) (whole bool, err error) {
-	fd, _, err := openDirectly(path)
+	fd, err := openDirectly(path)
 	if err != nil {
 		return false, err
 	}
@@ -207,14 +207,11 @@ func visitLines(piece []byte, visit func(line string) bool) (rest []byte, more b
 
 // readDirectly reads a file. The kernel generates most such files on read, so their size is meaningless.
 func readDirectly(path string) ([]byte, error) {
-	fd, size, err := openDirectly(path)
+	fd, err := openDirectly(path)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	if size > maxFileBytes { // of an unpacked recording: files of the kernel have no size, or that of a page
-		return nil, fmt.Errorf("longer than %d bytes", maxFileBytes)
-	}
 	var first [firstReadBytes]byte // on the stack: hundreds of cgroups have thousands of files
 	content := first[:0]
 	for {
@@ -234,34 +231,33 @@ func readDirectly(path string) ([]byte, error) {
 	}
 }
 
-// openDirectly opens a regular file without waiting, and returns its size in bytes, which files of the kernel do not have.
-func openDirectly(path string) (fd int, size int64, err error) {
+// openDirectly opens a regular file without waiting.
+func openDirectly(path string) (fd int, err error) {
 	fd, err = untilUninterrupted(func() (int, error) {
 		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	})
 	if err != nil {
-		return -1, 0, err
+		return -1, err
 	}
-	if size, err = regularSize(fd); err != nil {
+	if err := mustBeRegular(fd); err != nil {
 		unix.Close(fd)
-		return -1, 0, err
+		return -1, err
 	}
-	return fd, size, nil
+	return fd, nil
 }
 
-// regularSize returns the size of a regular file in bytes.
-func regularSize(fd int) (int64, error) {
+func mustBeRegular(fd int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return 0, err
+		return err
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		return stat.Size, nil
+		return nil
 	case unix.S_IFDIR:
-		return 0, unix.EISDIR
+		return unix.EISDIR
 	}
-	return 0, errors.New("not a regular file")
+	return errors.New("not a regular file")
 }
 
 // untilUninterrupted repeats a call that a signal interrupted before it did anything.

@@ -207,7 +207,7 @@ func readLinkIn(rootFD int, name string) (string, error) {
 // newForeignFile makes a file of a descriptor and takes ownership of it.
 func newForeignFile(name string, fd int) (*foreignFile, error) {
 	var stat unix.Stat_t
-	_, err := regularSize(fd)
+	err := mustBeRegular(fd)
 	if err == nil {
 		err = unix.Fstat(fd, &stat)
 	}

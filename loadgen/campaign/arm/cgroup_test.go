@@ -16,7 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
-// mountedCgroups returns the root of the unified hierarchy: of this machine, or a mount of it for the test.
+// mountedCgroups returns the root of the unified hierarchy: of this machine, or a mount of it for the test, which needs
+// root. For others .ci/proofs/cgroups has the whole of it.
 func mountedCgroups(t *testing.T) string {
 	t.Helper()
 	var mounted unix.Statfs_t
