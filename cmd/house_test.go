@@ -69,10 +69,12 @@ var mayImport = map[string][]string{
 	"cmd/internal/demo/story":   {"exporter/metric", "loadgen/compare", "loadgen/evidence", "loadgen/render", "loadgen/render/comparison"},
 	"cmd/internal/gen":          {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
 	"cmd/internal/demo":         {"alerts", "cmd/internal/demo/story", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
+	"cmd/internal/view":         {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "loadgen/promexport"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
 	"cmd/uma-gen":               {"cmd/internal/gen", "cmd/terminal"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/terminal", "loadgen"},
 	"cmd/uma-load":              {"cmd/terminal", "loadgen"},
+	"cmd/uma-view":              {"cmd/internal/view", "cmd/terminal"},
 }
 
 // mustNotLink names what a binary must not carry: people install the exporter on the machine
@@ -83,10 +85,10 @@ var mustNotLink = map[string][]string{
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 }
 
-// queryEngine is what only the demo may link: it plays a Prometheus, and everything else talks to a real one.
+// queryEngine is what only uma-view and the demo may link: everything else talks to a Prometheus.
 const queryEngine = "github.com/prometheus/prometheus/promql"
 
-var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/uma-demo"}
+var mayLinkQueryEngine = []string{"cmd/internal/demo", "cmd/internal/view", "cmd/uma-demo", "cmd/uma-view"}
 
 // bannedNames are names that do not describe the content of a package.
 var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "type", "types", "lib", "misc", "base", "shared", "testutil", "testutils"}
@@ -206,7 +208,7 @@ func TestBinariesLinkOnlyWhatTheyNeed(t *testing.T) {
 	}
 }
 
-func TestOnlyTheDemoLinksAQueryEngine(t *testing.T) {
+func TestOnlyTheViewAndTheDemoLinkAQueryEngine(t *testing.T) {
 	linked := false
 	for name, p := range listPackages(t) {
 		links := slices.Contains(p.Deps, queryEngine)

@@ -80,8 +80,8 @@ func folder(t *testing.T) string {
 
 func open(t *testing.T, config PreviewConfig) http.Handler {
 	t.Helper()
-	if config.Folder == "" {
-		config.Folder = folder(t)
+	if config.Dashboards == nil {
+		config.Dashboards = os.DirFS(folder(t))
 	}
 	handler, err := NewPreview(config)
 	if err != nil {

@@ -3,8 +3,7 @@ package grafana
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -12,10 +11,10 @@ import (
 // dashboardLimit is the maximum size of a dashboard file, in bytes.
 const dashboardLimit = 8 << 20
 
-// readFolder reads every dashboard of a folder, sorted by title. The files are read again for every page, so that a
+// readDashboards reads every dashboard of a folder, sorted by title. The files are read again for every page, so that a
 // reload shows newly generated files.
-func readFolder(folder string) ([]Dashboard, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+func readDashboards(folder fs.FS) ([]Dashboard, error) {
+	paths, err := fs.Glob(folder, "*.json")
 	if err != nil {
 		return nil, err
 	}
@@ -23,33 +22,33 @@ func readFolder(folder string) ([]Dashboard, error) {
 	var problems []error
 	owners := map[string]string{}
 	for _, path := range paths {
-		d, err := readDashboard(path)
+		d, err := readDashboard(folder, path)
 		if owner, taken := owners[d.UID]; err == nil && taken {
 			err = fmt.Errorf("its uid is that of %s", owner)
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", filepath.Base(path), err))
+			problems = append(problems, fmt.Errorf("%s: %w", path, err))
 			continue
 		}
-		owners[d.UID] = filepath.Base(path)
+		owners[d.UID] = path
 		all = append(all, d)
 	}
 	if len(paths) == 0 {
-		problems = append(problems, fmt.Errorf("there are no dashboards in %s", folder))
+		problems = append(problems, errors.New("there are no dashboards"))
 	}
 	slices.SortFunc(all, func(a, b Dashboard) int { return strings.Compare(a.Title, b.Title) })
 	return all, errors.Join(problems...)
 }
 
-func readDashboard(path string) (Dashboard, error) {
-	if info, err := os.Stat(path); err != nil {
+func readDashboard(folder fs.FS, path string) (Dashboard, error) {
+	if info, err := fs.Stat(folder, path); err != nil {
 		return Dashboard{}, err
 	} else if !info.Mode().IsRegular() {
 		return Dashboard{}, errors.New("it is no plain file")
 	} else if info.Size() > dashboardLimit {
 		return Dashboard{}, fmt.Errorf("it is longer than %d MiB", dashboardLimit>>20)
 	}
-	content, err := os.ReadFile(path)
+	content, err := fs.ReadFile(folder, path)
 	if err != nil {
 		return Dashboard{}, err
 	}

@@ -46,7 +46,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 
 // index lists the dashboards.
 func (s *server) index(w http.ResponseWriter, _ *http.Request) {
-	all, err := readFolder(s.config.Folder)
+	all, err := readDashboards(s.config.Dashboards)
 	out := shell{Dashboards: all, Prometheus: s.asks.String()}
 	if err != nil {
 		out.Problem = err.Error()

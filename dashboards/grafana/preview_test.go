@@ -150,7 +150,7 @@ func TestAPrometheusThatDoesNotAnswerIsNamedOnThePage(t *testing.T) {
 		if parts["end"] == nil {
 			t.Errorf("%s: no end", want)
 		}
-		parts = lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: timeout, Folder: variableOnly(t)}), "/render/v").Body.String())
+		parts = lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: timeout, Dashboards: os.DirFS(variableOnly(t))}), "/render/v").Body.String())
 		problem, _ := at(t, parts["dashboard"], "variables", 0, "problem").(string)
 		if !strings.Contains(problem, want) || !strings.Contains(problem, prometheus.URL) {
 			t.Errorf("%s: %q", want, problem)
@@ -187,7 +187,7 @@ func TestVariablesOfAPrometheusThatHangsTakeNoLongerThanOne(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "v.json"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parts := lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: soon, Folder: dir}), "/render/v").Body.String())
+	parts := lines(t, get(t, open(t, PreviewConfig{Prometheus: prometheus.URL, Timeout: soon, Dashboards: os.DirFS(dir)}), "/render/v").Body.String())
 	for i := range 6 {
 		problem, _ := at(t, parts["dashboard"], "variables", i, "problem").(string)
 		if !strings.Contains(problem, "does not answer: it takes too long") || !strings.Contains(problem, prometheus.URL) {
@@ -261,7 +261,7 @@ func TestWhatIsNoPlainFileIsNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := get(t, open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	body := get(t, open(t, PreviewConfig{Dashboards: os.DirFS(dir), Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
 	if !strings.Contains(body, "pipe.json: it is no plain file") || !strings.Contains(body, `href="/d/c"`) {
 		t.Errorf("page %s", body)
 	}
@@ -272,7 +272,7 @@ func TestTwoFilesOfOneDashboardAreReported(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "copy.json"), []byte(board), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := get(t, open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
+	body := get(t, open(t, PreviewConfig{Dashboards: os.DirFS(dir), Prometheus: "http://127.0.0.1:1"}), "/").Body.String()
 	if !strings.Contains(body, "copy.json: its uid is that of b.json") || strings.Count(body, `href="/d/b"`) != 1 {
 		t.Errorf("page %s", body)
 	}
@@ -283,14 +283,14 @@ func TestAFileThatIsNoDashboardIsNamed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	handler := open(t, PreviewConfig{Folder: dir, Prometheus: "http://127.0.0.1:1"})
+	handler := open(t, PreviewConfig{Dashboards: os.DirFS(dir), Prometheus: "http://127.0.0.1:1"})
 	for path, want := range map[string]string{"/": "broken.json: not a dashboard", "/d/gone": "there is no such dashboard"} {
 		body := get(t, handler, path).Body.String()
 		if !strings.Contains(body, want) || !strings.Contains(body, `href="/d/c"`) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	if body := get(t, open(t, PreviewConfig{Folder: t.TempDir(), Prometheus: "http://127.0.0.1:1"}), "/").Body.String(); !strings.Contains(body, "there are no dashboards") {
+	if body := get(t, open(t, PreviewConfig{Dashboards: os.DirFS(t.TempDir()), Prometheus: "http://127.0.0.1:1"}), "/").Body.String(); !strings.Contains(body, "there are no dashboards") {
 		t.Errorf("an empty folder: %s", body)
 	}
 }

@@ -34,18 +34,22 @@ type prometheus struct {
 }
 
 // openPrometheus checks the address; it sends no request.
-func openPrometheus(address string, timeout time.Duration) (*prometheus, error) {
+func openPrometheus(config PreviewConfig) (*prometheus, error) {
+	address := config.Prometheus
 	base, err := url.Parse(address)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("%q is no address of a Prometheus: want http://host:port", redacted(address))
 	}
 	client := &http.Client{
-		Timeout: timeout, // of the whole exchange, including the body: a slow body ends too
+		Timeout: config.Timeout, // of the whole exchange, including the body: a slow body ends too
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects, which is not followed")
 		},
 	}
-	return &prometheus{base: base, client: client, timeout: timeout, slots: make(chan struct{}, askedAtOnce)}, nil
+	if config.Dial != nil {
+		client.Transport = &http.Transport{DialContext: config.Dial, MaxIdleConnsPerHost: askedAtOnce}
+	}
+	return &prometheus{base: base, client: client, timeout: config.Timeout, slots: make(chan struct{}, askedAtOnce)}, nil
 }
 
 // redacted hides a possible password, also in an address that cannot be parsed.

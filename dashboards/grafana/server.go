@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,8 +14,10 @@ import (
 
 // PreviewConfig configures a preview.
 type PreviewConfig struct {
-	// Folder holds the dashboards' JSON files.
-	Folder string
+	// Dashboards holds the dashboards' JSON files.
+	Dashboards fs.FS
+	// Dial connects to the Prometheus; nil for the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Prometheus is the address of the Prometheus.
 	Prometheus string
 	// Scrape is the scrape interval in the settings of Grafana's data source, 0 for Grafana's default of 15 s.
@@ -45,7 +49,7 @@ func NewPreview(config PreviewConfig) (http.Handler, error) {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	asks, err := openPrometheus(config.Prometheus, config.Timeout)
+	asks, err := openPrometheus(config)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func (s *server) guarded(next http.Handler) http.Handler {
 // find reads the folder and the dashboard of a request. It reports files that cannot be read only if the dashboard is
 // not found: one of them may be the dashboard.
 func (s *server) find(r *http.Request) (found Dashboard, all []Dashboard, err error) {
-	all, problems := readFolder(s.config.Folder)
+	all, problems := readDashboards(s.config.Dashboards)
 	for _, d := range all {
 		if d.UID == r.PathValue("uid") {
 			return d, all, nil

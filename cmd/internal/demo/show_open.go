@@ -87,7 +87,7 @@ func (s *showing) dashboards(at string) (http.Handler, error) {
 		return nil, err
 	}
 	return grafana.NewPreview(grafana.PreviewConfig{
-		Folder: folder, Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, Now: s.timeline.Newest,
+		Dashboards: os.DirFS(folder), Prometheus: "http://" + at + "/prometheus", Scrape: paceOf(s.options).rhythm.scraped, Now: s.timeline.Newest,
 	})
 }
 

@@ -88,7 +88,7 @@ func servePreview(ctx context.Context, flags previewFlags, stdout, stderr io.Wri
 		return fail(stderr, exitInput, err)
 	}
 	handler, err := grafana.NewPreview(grafana.PreviewConfig{
-		Folder: filepath.Join(flags.dir, "dashboards"), Prometheus: flags.prometheus, Scrape: flags.scrape,
+		Dashboards: os.DirFS(filepath.Join(flags.dir, "dashboards")), Prometheus: flags.prometheus, Scrape: flags.scrape,
 	})
 	if err != nil {
 		listener.Close()

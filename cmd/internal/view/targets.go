@@ -1,0 +1,65 @@
+package view
+
+import (
+	"net/url"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Addresses of servers inside this process.
+const (
+	exporterInside = "exporter.inside:80"
+	runsInside     = "runs.inside:80"
+	queryInside    = "prometheus.inside:80"
+)
+
+// runInProgress is the page of uma-load run at its default address; while no run is on, the target is down.
+const runInProgress = "127.0.0.1:10421"
+
+// runsInterval is the time between two scrapes of finished runs, which change seldom.
+const runsInterval = "60s"
+
+// prometheusConfig returns a prometheus.yml: this machine, its runs, and what the flags add. The labels are those of the
+// compose stack, which the dashboards and rules expect.
+func prometheusConfig(o options, exporter *url.URL, host string) (string, error) {
+	type m = map[string]any
+	interval := o.interval.String()
+	machine := m{"targets": []string{exporter.Host}, "labels": m{"instance": host, "host": host}}
+	exporterJob := m{
+		"job_name": "uma-exporter", "scheme": exporter.Scheme, "metrics_path": exporter.Path, "static_configs": []m{machine},
+	}
+	if len(o.targets) > 0 {
+		var files []string
+		for _, file := range o.targets {
+			path, err := filepath.Abs(file)
+			if err != nil {
+				return "", err
+			}
+			files = append(files, path)
+		}
+		exporterJob["file_sd_configs"] = []m{{"files": files}}
+	}
+	config := m{
+		// As in the stack: a page that is larger than any of ours is a mistake or an attack.
+		"global": m{
+			"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval, "scrape_native_histograms": true,
+			"body_size_limit": "32MB", "sample_limit": 50_000,
+		},
+		"scrape_configs": []m{exporterJob, {
+			"job_name": "uma-load", "honor_labels": true, "static_configs": []m{{"targets": []string{runInProgress}}},
+		}, {
+			"job_name": "uma-results", "honor_labels": true, "scrape_interval": runsInterval, "scrape_timeout": runsInterval, "sample_limit": 200_000,
+			"static_configs": []m{{"targets": []string{runsInside}}},
+		}},
+	}
+	var remote []m
+	for _, address := range o.remote {
+		remote = append(remote, m{"url": address})
+	}
+	if remote != nil {
+		config["remote_write"] = remote
+	}
+	text, err := yaml.Marshal(config)
+	return string(text), err
+}

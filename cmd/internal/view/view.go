@@ -1,0 +1,237 @@
+// Package view is uma-view: the scrapes, the storage, the rules and the query API of Prometheus in one process with the
+// collectors of uma-exporter, the finished runs of uma-load, and the pages that show them.
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	api "github.com/prometheus/prometheus/web/api/v1"
+
+	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/cmd/webserver"
+	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Exit codes, as of the other programs.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitInput  = 2
+)
+
+// Limits of readers.
+const (
+	mostConnections = 128
+	leaveTimeout    = 3 * time.Second
+	probeTimeout    = time.Second
+)
+
+// Run is the whole program. It returns the exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, ended, err := parseOptions(args, stdout, stderr)
+	switch {
+	case ended:
+		return exitDone
+	case err != nil:
+		return fail(stderr, exitInput, err)
+	}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
+	v := &viewer{options: o, network: &inside{}, log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))}
+	defer v.close()
+	listener, err := webserver.Listen(o.listen, !o.explicit)
+	if err != nil {
+		return fail(stderr, exitInput, fmt.Errorf("--web.listen-address %s: %w", o.listen, webserver.ListenCause(err)))
+	}
+	if err := v.open(ctx); err != nil {
+		listener.Close()
+		return fail(stderr, exitFailed, err)
+	}
+	pages, err := v.pages()
+	if err != nil {
+		listener.Close()
+		return fail(stderr, exitFailed, err)
+	}
+	fmt.Fprintf(stdout, "uma-view on http://%s; samples in %s; %s\n", listener.Addr(), o.data, v.source)
+	if hint := tunnel(listener.Addr(), os.Getenv("SSH_CONNECTION")); hint != "" {
+		fmt.Fprintln(stdout, hint)
+	}
+	if err := v.serve(ctx, listener, pages); err != nil {
+		return fail(stderr, exitFailed, err)
+	}
+	return exitDone
+}
+
+func fail(stderr io.Writer, code int, err error) int {
+	fmt.Fprintf(stderr, "uma-view: %v\n", err)
+	return code
+}
+
+// tunnel returns the command that brings pages on loopback to the machine that an SSH session comes from, "" if there is
+// no session or the pages can be reached without it. connection is SSH_CONNECTION: client, port, server, port.
+func tunnel(address net.Addr, connection string) string {
+	tcp, is := address.(*net.TCPAddr)
+	fields := strings.Fields(connection)
+	if !is || !tcp.IP.IsLoopback() || len(fields) != 4 {
+		return ""
+	}
+	return fmt.Sprintf("from your machine: ssh -L %d:%s %s, then http://127.0.0.1:%[1]d", tcp.Port, tcp, fields[2])
+}
+
+// viewer is the program while it runs.
+type viewer struct {
+	options
+	network  *inside
+	log      *slog.Logger
+	host     string
+	source   string // where the samples of this machine come from, in words
+	database *database
+	servers  []*http.Server
+	closing  []func()
+}
+
+// open starts the pages inside the process, and then the database, which scrapes them.
+func (v *viewer) open(ctx context.Context) (err error) {
+	if v.host, err = os.Hostname(); err != nil {
+		return err
+	}
+	target, err := v.openExporter(ctx)
+	if err != nil {
+		return err
+	}
+	if err := v.openRuns(); err != nil {
+		return err
+	}
+	config, err := prometheusConfig(v.options, target, v.host)
+	if err != nil {
+		return err
+	}
+	rules, err := shippedRules()
+	if err != nil {
+		return err
+	}
+	v.database, err = openDatabase(databaseConfig{
+		Dir: v.data, RetentionTime: v.keep, RetentionBytes: v.keepBytes, Prometheus: config, EvaluationEvery: v.interval, Rules: rules,
+		Dial: v.network.dial, Notify: ignoreAlerts, Version: version(), Log: v.log,
+	})
+	if err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	v.serveInside(queryInside, v.database.handler())
+	return nil
+}
+
+// openExporter returns the metrics page of this machine: that of the flag, of a running exporter, or of this process.
+func (v *viewer) openExporter(ctx context.Context) (*url.URL, error) {
+	address := v.exporter
+	if running := "http://" + exporter.DefaultAddress + exporter.DefaultTelemetryPath; address == "" && isExporter(ctx, running) {
+		address = running
+	}
+	if address != "" {
+		v.source = "this machine by " + address
+		return url.Parse(address)
+	}
+	host, err := exporter.LiveHost()
+	if err != nil {
+		return nil, err
+	}
+	v.closing = append(v.closing, func() { host.GPU.Close() })
+	pages, err := exporter.New(host, exporter.Settings{Logger: v.log})
+	if err != nil {
+		return nil, err
+	}
+	v.serveInside(exporterInside, pages.Handler())
+	v.source = "this machine by the collectors of this process"
+	return &url.URL{Scheme: "http", Host: exporterInside, Path: exporter.DefaultTelemetryPath}, nil
+}
+
+// isExporter reports whether a page is that of uma-exporter.
+func isExporter(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	head, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	return err == nil && strings.Contains(string(head), metric.ExporterBuildInfo.Def().Name)
+}
+
+// serveInside serves pages inside this process.
+func (v *viewer) serveInside(address string, pages http.Handler) {
+	server := webserver.NewUnlimited(pages, webserver.Settings{})
+	v.servers = append(v.servers, server)
+	go server.Serve(v.network.listen(address)) //nolint:errcheck // it ends by Close
+}
+
+func (v *viewer) serve(ctx context.Context, listener net.Listener, pages http.Handler) error {
+	server, limited := webserver.New(listener, pages, webserver.Settings{MostConnections: mostConnections, AllowHosts: v.allowHosts})
+	ended := context.AfterFunc(ctx, func() {
+		limited, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+		defer cancel()
+		if server.Shutdown(limited) != nil {
+			server.Close()
+		}
+	})
+	defer ended()
+	if err := server.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (v *viewer) close() {
+	if v.database != nil {
+		if err := v.database.close(); err != nil {
+			v.log.Error("the samples were not closed", "why", err)
+		}
+	}
+	for _, server := range v.servers {
+		server.Close()
+	}
+	for _, end := range v.closing {
+		end()
+	}
+}
+
+// shippedRules returns the rule files of the project.
+func shippedRules() ([]ruleFile, error) {
+	files, err := alerts.Files()
+	if err != nil {
+		return nil, err
+	}
+	var rules []ruleFile
+	for _, f := range files {
+		if strings.HasSuffix(f.Name, ".yaml") {
+			rules = append(rules, ruleFile{f.Name, f.Content})
+		}
+	}
+	return rules, nil
+}
+
+func version() api.PrometheusVersion {
+	v := api.PrometheusVersion{Version: "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Version, v.GoVersion = info.Main.Version, info.GoVersion
+	}
+	return v
+}
