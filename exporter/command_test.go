@@ -138,9 +138,9 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"impossible path", []string{"--web.telemetry-path=metrics"}, "--web.telemetry-path"},
 		{"path that no request can have", []string{"--web.telemetry-path=//metrics"}, "--web.telemetry-path"},
 		{"web configuration missing", []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + filepath.Join(empty, "x")}, "--web.config.file " + filepath.Join(empty, "x")},
-		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url foo"},
-		{"health address of another kind", []string{"healthcheck", "--url=ftp://user:s3cret@host"}, "--url ftp://user:xxxxx@host"},
-		{"health address that cannot be parsed", []string{"healthcheck", "--url=http://user:s3cret@host:port"}, "--url: not an http address"},
+		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url: not an http or https address"},
+		{"health address of another kind", []string{"healthcheck", "--url=ftp://user:s3cret@host"}, "--url: not an http or https address"},
+		{"health address that cannot be parsed", []string{"healthcheck", "--url=http://user:s3cret@host:port"}, "--url: not an http or https address"},
 		{"unknown shell", []string{"completion", "tcsh"}, "tcsh"},
 	}
 	for _, test := range tests {

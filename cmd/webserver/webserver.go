@@ -16,9 +16,6 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// HealthPath is the path of the page that answers 200 while a program runs.
-const HealthPath = "/-/healthy"
-
 // Settings are those of a server.
 type Settings struct {
 	// MostConnections is how many connections are open at once. 0 is no limit.

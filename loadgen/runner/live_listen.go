@@ -50,14 +50,14 @@ const mostReaders = 128
 const sendTimeout = 30 * time.Second
 
 // serve answers on the listener until the returned function is called.
-func serve(listener net.Listener, handler http.Handler, allowHosts []string, guard protection, log *slog.Logger) (stop func()) {
+func serve(listener net.Listener, handler http.Handler, allowHosts []string, guard webserver.Protection, log *slog.Logger) (stop func()) {
 	server, limited := webserver.New(listener, handler, webserver.Settings{MostConnections: mostReaders, WriteTimeout: sendTimeout, AllowHosts: allowHosts})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		// It ends with ErrServerClosed. Any other error leaves the run without live metrics, which its scrapers
 		// notice; the run continues.
-		_ = guard.serve(limited, server, log)
+		_ = guard.Serve(limited, server, log)
 	}()
 	return func() {
 		server.Close()

@@ -7,12 +7,14 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/umascope/umascope/cmd/webserver"
 )
 
 // LivePage serves the live metrics of one run after the other. A run stays on the page until the next is shown.
 type LivePage struct {
 	listener net.Listener
-	guard    protection
+	guard    webserver.Protection
 	shown    atomic.Pointer[http.Handler]
 	stop     func()
 }
@@ -24,9 +26,9 @@ func OpenLivePage(a ListenAddress, log *slog.Logger) (*LivePage, error) {
 
 // ServePage listens and serves the handler. Its error is an InputError that names the flag.
 func ServePage(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
-	guard, err := protect(a.ConfigFile)
+	guard, err := webserver.Protect(a.ConfigFile)
 	if err != nil {
-		return nil, err
+		return nil, inputOf("--"+webserver.ConfigFile+" "+a.ConfigFile, err)
 	}
 	listener, err := listen(a, log)
 	if err != nil {
@@ -46,7 +48,7 @@ func (p *LivePage) show(r *liveRun) {
 
 // URL returns the URL of the series.
 func (p *LivePage) URL() string {
-	return p.guard.scheme() + "://" + p.listener.Addr().String() + "/metrics"
+	return p.guard.Scheme() + "://" + p.listener.Addr().String() + "/metrics"
 }
 
 // Close stops serving. It does nothing on a nil Page.

@@ -1,4 +1,4 @@
-package runner
+package webserver
 
 import (
 	"errors"
@@ -12,45 +12,49 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// protection is the TLS and authentication that a file in the format of exporter-toolkit requires.
-type protection struct {
-	file string // "" requires nothing
+// ConfigFile is the flag of Protect's file.
+const ConfigFile = "web.config.file"
+
+// Protection is the TLS and authentication that a file in the format of exporter-toolkit requires. The zero value
+// requires nothing.
+type Protection struct {
+	file string
 	tls  bool
 }
 
-// protect reads the file, so that its errors show before the page is served.
-func protect(file string) (protection, error) {
+// Protect reads the file, so that its errors show before a page is served; "" requires nothing. Its errors do not name
+// the file.
+func Protect(file string) (Protection, error) {
 	if file == "" {
-		return protection{}, nil
+		return Protection{}, nil
 	}
-	bad := func(err error) (protection, error) { return protection{}, inputOf("--web.config.file "+file, err) }
 	if err := web.Validate(file); err != nil {
-		return bad(withoutPath(err))
+		return Protection{}, withoutPath(err)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return bad(withoutPath(err))
+		return Protection{}, withoutPath(err)
 	}
 	var has struct {
 		TLS map[string]any `yaml:"tls_server_config"`
 	}
 	if err := yaml.Unmarshal(text, &has); err != nil {
-		return bad(err)
+		return Protection{}, err
 	}
-	return protection{file, len(has.TLS) > 0}, nil
+	return Protection{file, len(has.TLS) > 0}, nil
 }
 
-// scheme returns the scheme of the page's address.
-func (p protection) scheme() string {
+// Scheme returns the scheme of the page's address.
+func (p Protection) Scheme() string {
 	if p.tls {
 		return "https"
 	}
 	return "http"
 }
 
-// serve serves until the server is closed. It logs rejected readers at debug level, since an open network has many of
+// Serve serves until the server is closed. It logs rejected readers at debug level, since an open network has many of
 // them.
-func (p protection) serve(listener net.Listener, server *http.Server, log *slog.Logger) error {
+func (p Protection) Serve(listener net.Listener, server *http.Server, log *slog.Logger) error {
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	if p.file == "" {
 		return server.Serve(listener)
