@@ -10,19 +10,19 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // sharing holds the flags that divide a load among processes and set when its measured part begins.
 type sharing struct {
-	given   rank.Given
+	given   traffic.RankFlags
 	startAt time.Time // zero: at once
 }
 
 func sharingFlags(set terminal.FlagSet, s *sharing) {
-	terminal.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(rank.Variables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
+	terminal.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(traffic.RankVariables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
 	terminal.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
-	terminal.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, rank.ParseStart)
+	terminal.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, traffic.ParseStart)
 }
 
 // optionalFrom returns a parser for whole numbers of at least least.
@@ -35,13 +35,13 @@ func optionalFrom(least int) func(string) (*int, error) {
 
 // place finds the rank of this process among those that share the load, and sets their common start where mpirun
 // started all of them on this machine.
-func (s *sharing) place() (rank.Place, error) {
-	place, err := rank.Find(s.given, os.LookupEnv)
+func (s *sharing) place() (traffic.Place, error) {
+	place, err := traffic.FindRank(s.given, os.LookupEnv)
 	switch {
 	case err != nil:
 		return place, err
 	case !s.startAt.IsZero():
-		if err := rank.CheckStart(s.startAt, time.Now()); err != nil {
+		if err := traffic.CheckStart(s.startAt, time.Now()); err != nil {
 			return place, fmt.Errorf("--start-at: %w", err)
 		}
 	case !place.Alone():
@@ -53,16 +53,16 @@ func (s *sharing) place() (rank.Place, error) {
 }
 
 // launcherStart returns the default start of ranks that mpirun started on this machine.
-func launcherStart(place rank.Place) (time.Time, error) {
+func launcherStart(place traffic.Place) (time.Time, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
 		return time.Time{}, err
 	}
-	start, err := rank.LauncherStart(place, os.LookupEnv, proc, os.Getpid())
+	start, err := traffic.LauncherStart(place, os.LookupEnv, proc, os.Getpid())
 	if err != nil {
 		return start, err
 	}
-	return start, rank.CheckStart(start, time.Now())
+	return start, traffic.CheckStart(start, time.Now())
 }
 
 // refuse returns an error for a sweep that is divided among ranks or has a start time: ranks do not wait for one
@@ -71,7 +71,7 @@ func (s sharing) refuse() error {
 	if !s.startAt.IsZero() {
 		return errors.New("--start-at: it is of one run, and a sweep makes several")
 	}
-	place, err := rank.Find(s.given, os.LookupEnv)
+	place, err := traffic.FindRank(s.given, os.LookupEnv)
 	if err == nil && !place.Alone() {
 		err = fmt.Errorf("--world: this is %s, and ranks do not wait for one another between the runs of a sweep; --rank 0 --world 1 makes it one of its own", place)
 	}

@@ -23,14 +23,14 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/traffic"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // load is the workload of a rank by the command line.
-func load(t *testing.T, place rank.Place, args ...string) *workload.Workload {
+func load(t *testing.T, place traffic.Place, args ...string) *workload.Workload {
 	t.Helper()
 	var s workload.Settings
 	app := kingpin.New("load", "")
@@ -124,7 +124,7 @@ func (e *engine) send(_ context.Context, request openai.Request, clock openai.Cl
 const startsIn = 5 * time.Second
 
 // process sends a rank's part of a load and writes its folder.
-func process(t *testing.T, e *engine, w *workload.Workload, place rank.Place, path string) {
+func process(t *testing.T, e *engine, w *workload.Workload, place traffic.Place, path string) {
 	started := time.Now()
 	clock := func() int64 { return time.Since(started).Nanoseconds() }
 	lateness := startedAfter(place.Rank)
@@ -178,7 +178,7 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 	synctest.Test(t, func(t *testing.T) {
 		var running sync.WaitGroup
 		for r := range world {
-			place := rank.Place{Rank: r, World: world}
+			place := traffic.Place{Rank: r, World: world}
 			own := filepath.Join(path, fmt.Sprint(r))
 			if world == 1 {
 				own = path

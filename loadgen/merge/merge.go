@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Part is the folder of one rank.
@@ -83,7 +83,7 @@ func openPart(path string) (Part, error) {
 	switch {
 	case m.Rank == nil || m.Rank.World < 2:
 		return p, errors.New("it is no rank of a run (--rank, --world)")
-	case m.Rank.Rank < 0 || m.Rank.Rank >= m.Rank.World || m.Rank.World > rank.MaxWorld:
+	case m.Rank.Rank < 0 || m.Rank.Rank >= m.Rank.World || m.Rank.World > traffic.MaxWorld:
 		return p, fmt.Errorf("it says that it is rank %d of %d", m.Rank.Rank, m.Rank.World)
 	case m.Judging == nil || m.StartedAt.IsZero():
 		return p, errors.New("it never began to send")
@@ -96,7 +96,7 @@ func openPart(path string) (Part, error) {
 
 // longestLead is more than any rank waits for the start of its load, at any clock error, and far less than the overflow
 // of an offset.
-const longestLead = 2 * rank.MaxAhead
+const longestLead = 2 * traffic.MaxAhead
 
 // onlyFiles refuses a folder in which a path of a file is not a regular file: reading a pipe would block forever.
 func (p Part) onlyFiles() error {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -30,12 +29,12 @@ func startedAfter(r int) time.Duration { return time.Duration(r) * 137 * time.Mi
 
 // manifest is that of a rank of a constant load of as many requests.
 func manifest(r, world, requests int) rundir.Manifest {
-	place := rank.Place{Rank: r, World: world, Source: "--rank and --world"}
+	place := traffic.Place{Rank: r, World: world, Source: "--rank and --world"}
 	return rundir.Manifest{
 		Schema: rundir.ManifestSchema, Run: place.Run("load"), Scenario: "standard", State: rundir.StateComplete,
 		Labels:    map[string]string{"arm": "a", "host": "spark"},
 		StartedAt: base.Add(startedAfter(r)), EndedAt: new(base.Add(time.Minute + startedAfter(r))),
-		Rank:   &rundir.Share{Place: place, Of: "load", StartAt: begin, Clock: &rank.Clock{Synchronised: true, MaxErrorSeconds: 0.001}},
+		Rank:   &rundir.Share{Place: place, Of: "load", StartAt: begin, Clock: &traffic.Clock{Synchronised: true, MaxErrorSeconds: 0.001}},
 		Flags:  map[string]string{"rate": "10", "rank": fmt.Sprint(r)},
 		Seed:   7,
 		Server: rundir.Server{Model: "m"},
@@ -94,7 +93,7 @@ func rankFiles(t *testing.T, r, world, requests int, alter func(*rundir.Manifest
 		{Name: rundir.PhaseStop, StartNS: measure + 1000*ms + int64(r), EndNS: measure + 2000*ms},
 	}})
 	for index := range requests {
-		if !(rank.Place{Rank: r, World: world}).Takes(index) {
+		if !(traffic.Place{Rank: r, World: world}).Takes(index) {
 			continue
 		}
 		f[rundir.ScheduleFile] += scheduleLine(index)
@@ -171,7 +170,7 @@ func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
 		"no rank of a run":            func(m *rundir.Manifest) { m.Rank = nil },
 		"no rank of a run (--rank":    func(m *rundir.Manifest) { m.Rank.World = 1 },
 		"it says that it is rank 9 o": func(m *rundir.Manifest) { m.Rank.Rank = 9 },
-		"it is rank 2 of 100001":      func(m *rundir.Manifest) { m.Rank.World = rank.MaxWorld + 1 },
+		"it is rank 2 of 100001":      func(m *rundir.Manifest) { m.Rank.World = traffic.MaxWorld + 1 },
 		"it started at 9999-":         func(m *rundir.Manifest) { m.StartedAt = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"never began":                 func(m *rundir.Manifest) { m.Judging = nil },
 		"never began to":              func(m *rundir.Manifest) { m.StartedAt = time.Time{} },

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func contextDone(t *testing.T) (context.Context, context.CancelFunc) {
@@ -266,7 +266,7 @@ func TestTheFirstErrorEndsASequence(t *testing.T) {
 }
 
 func TestARankThatIsAloneIsNoMerge(t *testing.T) {
-	place := rank.Place{Rank: 0, World: 1}
+	place := traffic.Place{Rank: 0, World: 1}
 	f := rankFiles(t, 0, 2, 10, func(m *rundir.Manifest) { m.Rank.Place = place })
 	if _, err := Open([]string{f.write(t, t.TempDir())}, true); err == nil {
 		t.Error("accepted")

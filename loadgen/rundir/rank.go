@@ -3,18 +3,18 @@ package rundir
 import (
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rank"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // Share is a process's part of a run that several processes share, or that had a start time.
 type Share struct {
-	rank.Place
+	traffic.Place
 	// Of is the name of the whole run.
 	Of string `json:"of"`
 	// StartAt is when the measured load began, by the wall clock of every process.
 	StartAt time.Time `json:"start_at"`
 	// Clock is the kernel's report on that clock; absent if it was not available.
-	Clock *rank.Clock `json:"clock,omitempty"`
+	Clock *traffic.Clock `json:"clock,omitempty"`
 }
 
 // Ranks is set for a run that was merged from those of several processes.

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // measurement is a run whose load is requests to a server.
@@ -201,7 +201,7 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 	describePlace(ctx, m.run)
 	identify(ctx, m.manifest, m.keep.Out, m.capture, m.load.Target.URL, nil)
 	if at := m.load.StartAt; !at.IsZero() { // the start time may have passed
-		if err := rank.CheckStart(at, time.Now()); err != nil {
+		if err := traffic.CheckStart(at, time.Now()); err != nil {
 			p.close()
 			return nil, input(fmt.Errorf("--start-at: %w", err))
 		}

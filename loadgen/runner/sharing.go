@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/executor"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // wholeID returns the name of the run that this process has a share of; for an undivided run, its own name.
@@ -37,7 +37,7 @@ func (l Load) share(whole string, log *slog.Logger) *rundir.Share {
 		return nil
 	}
 	facts := &rundir.Share{Place: l.Place, Of: whole, StartAt: l.StartAt}
-	clock, err := rank.ReadClock()
+	clock, err := traffic.ReadClock()
 	if err != nil {
 		log.Warn("how far this machine's clock may be off is not known", "why", printable(err.Error()))
 		return facts

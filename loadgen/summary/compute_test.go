@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // twoRequests are lines of requests.jsonl: one of a phase that is over, one of a phase that never ended.
@@ -69,7 +69,7 @@ func TestARunWithoutFiguresToComputeIsAnErrorWithTheReason(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"a rank":               {func(m *rundir.Manifest) { m.Rank = &rundir.Share{Place: rank.Place{World: 2}} }, ErrShare, ""},
+		"a rank":               {func(m *rundir.Manifest) { m.Rank = &rundir.Share{Place: traffic.Place{World: 2}} }, ErrShare, ""},
 		"a merged run":         {func(m *rundir.Manifest) { m.Ranks = &rundir.Ranks{} }, ErrMerged, ""},
 		"a recorded command":   {func(m *rundir.Manifest) { m.Command = &rundir.Command{} }, ErrNoRequests, ""},
 		"an imported run":      {func(m *rundir.Manifest) { m.Imported = &rundir.Imported{} }, ErrNoRequests, ""},

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // start is when the runs of the tests began.
@@ -148,7 +148,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 		}, nil, "summary.json is longer than 64 MiB"},
 		"a rank": {func(t *testing.T, path string) {
 			r := complete("r1")
-			r.Manifest.Rank = &rundir.Share{Place: rank.Place{Rank: 1, World: 4}}
+			r.Manifest.Rank = &rundir.Share{Place: traffic.Place{Rank: 1, World: 4}}
 			r.write(t, path)
 		}, ErrShare, "merge the ranks"},
 	} {

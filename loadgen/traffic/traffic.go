@@ -10,4 +10,7 @@
 //
 // A planned offset is the intended start of a request, never the actual one: the delay that a busy server or a slow
 // client adds is measured against it.
+//
+// Several processes can share a load. They do not communicate: each computes the same plan from the same flags and sends
+// the requests of its rank, timed from one moment on the wall clock.
 package traffic

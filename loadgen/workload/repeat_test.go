@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // schedule is the plan of a workload by phase and number.
@@ -213,7 +213,7 @@ func TestRepeatOfRefusesOtherPrompts(t *testing.T) {
 func TestRunsOfOneNameHaveDifferentKeysAndRanksTheSame(t *testing.T) {
 	at := time.Date(2026, 11, 1, 12, 0, 0, 5, time.UTC)
 	key := func(run string, at time.Time) string {
-		s := Settings{Place: rank.Place{World: 2}}
+		s := Settings{Place: traffic.Place{World: 2}}
 		s.KeyPrompts(run, at)
 		return s.PromptKey
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -83,7 +82,7 @@ type Settings struct {
 
 	// Place is this process's rank among those that share the load; set it before Resolve. The settings describe the
 	// load of all ranks together.
-	Place rank.Place
+	Place traffic.Place
 
 	// KeepOutputs keeps the model's output; scenarios that compare outputs set it.
 	KeepOutputs bool

@@ -12,12 +12,12 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 // placed is the workload of a rank.
-func placed(t *testing.T, place rank.Place, args ...string) (*Workload, error) {
+func placed(t *testing.T, place traffic.Place, args ...string) (*Workload, error) {
 	t.Helper()
 	s := &Settings{Place: place}
 	app := kingpin.New("test", "")
@@ -34,7 +34,7 @@ func placed(t *testing.T, place rank.Place, args ...string) (*Workload, error) {
 	return s.Write(Server{Model: "m", Engine: "vllm"})
 }
 
-func mustPlace(t *testing.T, place rank.Place, args ...string) *Workload {
+func mustPlace(t *testing.T, place traffic.Place, args ...string) *Workload {
 	t.Helper()
 	w, err := placed(t, place, args...)
 	if err != nil {
@@ -62,11 +62,11 @@ func TestRanksPlanOneLoadAndEachRequestOnce(t *testing.T) {
 		{"--scenario=multi_turn", "--clients=8", "--duration=1m"},
 		{"--stages=1s:8,2s:5", "--warmup=2s"},
 	} {
-		sum, all := planOf(t, mustPlace(t, rank.Place{World: 1}, args...))
+		sum, all := planOf(t, mustPlace(t, traffic.Place{World: 1}, args...))
 		for _, world := range []int{2, 3, 8} {
 			taken := map[string]int{}
 			for r := range world {
-				w := mustPlace(t, rank.Place{Rank: r, World: world}, args...)
+				w := mustPlace(t, traffic.Place{Rank: r, World: world}, args...)
 				own, lines := planOf(t, w)
 				if own != sum {
 					t.Errorf("%v: rank %d of %d has workload %s, one process %s", args, r, world, own, sum)
@@ -111,7 +111,7 @@ func prepared(t *testing.T, w *Workload, lines []string) {
 }
 
 func TestAnEndlessLoopOfARankGoesOnWithItsOwnRequests(t *testing.T) {
-	w := mustPlace(t, rank.Place{Rank: 1, World: 3}, "--concurrency=3", "--duration=1h", "--warmup=0")
+	w := mustPlace(t, traffic.Place{Rank: 1, World: 3}, "--concurrency=3", "--duration=1h", "--warmup=0")
 	written := &lockedBuffer{}
 	q := w.Prepare(t.Context(), w.Phases[0], written)
 	for i := range planBlock {
@@ -147,7 +147,7 @@ func TestSlotsAreSharedOut(t *testing.T) {
 		{[]string{"--scenario=multi_turn", "--clients=4"}, [][]int{{0}, {0}, {0}}}, // each client has its own
 	} {
 		for r, want := range c.want {
-			w := mustPlace(t, rank.Place{Rank: r, World: 3}, c.args...)
+			w := mustPlace(t, traffic.Place{Rank: r, World: 3}, c.args...)
 			p := w.Phases[len(w.Phases)-1]
 			shared := w.Share(p)
 			got := []int{shared.Slots}
@@ -166,11 +166,11 @@ func TestSlotsAreSharedOut(t *testing.T) {
 		}
 	}
 	// A warm-up of one slot has one on every rank: it is in no figure.
-	w := mustPlace(t, rank.Place{Rank: 2, World: 3}, "--stages=1s:1,1s:9")
+	w := mustPlace(t, traffic.Place{Rank: 2, World: 3}, "--stages=1s:1,1s:9")
 	if p := w.Share(w.Phases[0]); p.Name != rundir.PhaseWarmup || p.Slots != 1 {
 		t.Errorf("warm-up %+v", p)
 	}
-	alone := mustPlace(t, rank.Place{}, "--concurrency=8")
+	alone := mustPlace(t, traffic.Place{}, "--concurrency=8")
 	if p := alone.Share(alone.Phases[1]); p.Slots != 0 || alone.Script.Slots != 8 {
 		t.Errorf("one process has %d slots", p.Slots)
 	}
@@ -181,19 +181,19 @@ func TestTheRequestsOfRanksAddUp(t *testing.T) {
 		{"--concurrency=8", "--requests=50"}, {"--arrival=poisson", "--rate=20", "--duration=5s"},
 		{"--scenario=multi_turn", "--clients=8", "--requests=60"}, {"--scenario=multi_turn", "--clients=4", "--prompts", promptFile(t, threeTalks)},
 	} {
-		of := func(place rank.Place) int {
+		of := func(place traffic.Place) int {
 			w := mustPlace(t, place, args...)
 			return w.Requests(w.Phases[len(w.Phases)-1])
 		}
 		sum := 0
 		for r := range 3 {
-			sum += of(rank.Place{Rank: r, World: 3})
+			sum += of(traffic.Place{Rank: r, World: 3})
 		}
-		if want := of(rank.Place{}); sum != want || want == 0 {
+		if want := of(traffic.Place{}); sum != want || want == 0 {
 			t.Errorf("%v: %d in all, %d of one process", args, sum, want)
 		}
 	}
-	w := mustPlace(t, rank.Place{World: 2}, "--concurrency=8", "--duration=1m")
+	w := mustPlace(t, traffic.Place{World: 2}, "--concurrency=8", "--duration=1m")
 	if n := w.Requests(w.Phases[1]); n != 0 {
 		t.Errorf("an endless phase has %d requests", n)
 	}
@@ -217,7 +217,7 @@ func TestALoadThatCannotBeSharedOutIsRefused(t *testing.T) {
 		{[]string{"--arrival=poisson", "--stages=1s:1"}, ""},
 		{[]string{"--stages=1s:4,1s:1"}, ""},
 	} {
-		_, err := placed(t, rank.Place{Rank: 3, World: 4}, c.args...)
+		_, err := placed(t, traffic.Place{Rank: 3, World: 4}, c.args...)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c.args, err, c.says)
 		}
@@ -242,7 +242,7 @@ func TestDefaultsAreEnoughForEveryRank(t *testing.T) {
 	} {
 		slots := 0
 		for r := range c.world {
-			w, err := placed(t, rank.Place{Rank: r, World: c.world}, c.args...)
+			w, err := placed(t, traffic.Place{Rank: r, World: c.world}, c.args...)
 			if err != nil {
 				t.Errorf("%d ranks, %v: %v", c.world, c.args, err)
 				break
@@ -261,7 +261,7 @@ func TestDefaultsAreEnoughForEveryRank(t *testing.T) {
 			t.Errorf("%d ranks have %d slots", c.world, slots)
 		}
 	}
-	if _, err := placed(t, rank.Place{World: 8}, "--concurrency=4"); err == nil || !strings.Contains(err.Error(), "--concurrency: 4 cannot be shared out over 8 ranks") {
+	if _, err := placed(t, traffic.Place{World: 8}, "--concurrency=4"); err == nil || !strings.Contains(err.Error(), "--concurrency: 4 cannot be shared out over 8 ranks") {
 		t.Errorf("a number that was asked for is not raised: %v", err)
 	}
 }

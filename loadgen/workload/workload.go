@@ -13,7 +13,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/rank"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -33,7 +32,7 @@ type Workload struct {
 	fields        []openai.Field // the vendor's fields that the server takes
 	template      *traffic.Template
 	seed          uint64
-	place         rank.Place
+	place         traffic.Place
 	repeat        *repeated
 	keepOutputs   bool
 }

@@ -1,9 +1,4 @@
-// Package rank divides a load among several processes: the rank of each process, the part of the plan that it sends,
-// the common start, and the error of its machine's clock.
-//
-// The processes do not communicate. Each computes the same plan from the same flags and sends its own requests, timed
-// from one moment on the wall clock.
-package rank
+package traffic
 
 import (
 	"errors"
@@ -58,8 +53,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("rank %d of %d, by %s", p.Rank, p.World, p.Source)
 }
 
-// Given holds the rank and world of the command line; nil if a flag is not given.
-type Given struct{ Rank, World *int }
+// RankFlags holds the rank and world of the command line; nil if a flag is not given.
+type RankFlags struct{ Rank, World *int }
 
 // launcher is a program that starts processes and passes each its rank in environment variables.
 type launcher struct{ rank, world string }
@@ -80,8 +75,8 @@ func launchers() []launcher {
 	}
 }
 
-// Variables returns the environment variables that Find reads.
-func Variables() []string {
+// RankVariables returns the environment variables that FindRank reads.
+func RankVariables() []string {
 	var names []string
 	for _, l := range launchers() {
 		names = append(names, l.rank)
@@ -92,10 +87,10 @@ func Variables() []string {
 	return names
 }
 
-// Find returns the rank from the flags and, for values that they leave open, from the first launcher whose variables
+// FindRank returns the rank from the flags and, for values that they leave open, from the first launcher whose variables
 // are set. Without either, the process sends the whole load. lookup is os.LookupEnv, or a replacement in tests. Find
 // refuses a rank without a world: every process would send the whole load.
-func Find(given Given, lookup func(string) (string, bool)) (Place, error) {
+func FindRank(given RankFlags, lookup func(string) (string, bool)) (Place, error) {
 	if given.Rank != nil && given.World != nil {
 		return Place{*given.Rank, *given.World, "--rank and --world"}.checked()
 	}
@@ -108,18 +103,18 @@ func Find(given Given, lookup func(string) (string, bool)) (Place, error) {
 	case given.Rank != nil:
 		return Place{}, errors.New("--rank: add --world, the number of processes that share the load")
 	case given.World != nil && *given.World != 1:
-		return Place{}, fmt.Errorf("--world: add --rank, or start by a launcher that sets one of %s", strings.Join(Variables(), ", "))
+		return Place{}, fmt.Errorf("--world: add --rank, or start by a launcher that sets one of %s", strings.Join(RankVariables(), ", "))
 	}
 	return Place{World: 1}, nil
 }
 
 // place completes the flags with the launcher's variables.
-func (l launcher) place(given Given, lookup func(string) (string, bool)) (Place, error) {
-	rank, rankFrom, err := read(given.Rank, "--rank", l.rank, lookup)
+func (l launcher) place(given RankFlags, lookup func(string) (string, bool)) (Place, error) {
+	rank, rankFrom, err := rankValue(given.Rank, "--rank", l.rank, lookup)
 	if err != nil {
 		return Place{}, err
 	}
-	world, worldFrom, err := read(given.World, "--world", l.world, lookup)
+	world, worldFrom, err := rankValue(given.World, "--world", l.world, lookup)
 	if err != nil {
 		return Place{}, err
 	}
@@ -129,15 +124,15 @@ func (l launcher) place(given Given, lookup func(string) (string, bool)) (Place,
 	return Place{*rank, *world, rankFrom + " and " + worldFrom}.checked()
 }
 
-// read returns a number from the flag, or else from the variable; nil if neither is set. It fails if they differ.
-func read(given *int, flag, variable string, lookup func(string) (string, bool)) (value *int, from string, err error) {
+// rankValue returns a number from the flag, or else from the variable; nil if neither is set. It fails if they differ.
+func rankValue(given *int, flag, variable string, lookup func(string) (string, bool)) (value *int, from string, err error) {
 	text, ok := lookup(variable)
 	if variable == "" || !ok || text == "" {
 		return given, flag, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return nil, "", fmt.Errorf("%s: %q is not a whole number of 0 or more; say --rank and --world", variable, shortened(text))
+		return nil, "", fmt.Errorf("%s: %q is not a whole number of 0 or more; say --rank and --world", variable, shortenedVariable(text))
 	}
 	if given != nil && *given != n {
 		return nil, "", fmt.Errorf("%s: %d, but %s is %d; say --rank and --world both if that is meant", flag, *given, variable, n)
@@ -148,7 +143,7 @@ func read(given *int, flag, variable string, lookup func(string) (string, bool))
 // longestQuoted is the most of an environment variable that an error repeats, in bytes.
 const longestQuoted = 32
 
-func shortened(text string) string { return text[:min(len(text), longestQuoted)] }
+func shortenedVariable(text string) string { return text[:min(len(text), longestQuoted)] }
 
 // checked refuses an impossible rank.
 func (p Place) checked() (Place, error) {

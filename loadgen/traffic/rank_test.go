@@ -1,4 +1,4 @@
-package rank
+package traffic
 
 import (
 	"maps"
@@ -16,8 +16,8 @@ func environment(values map[string]string) func(string) (string, bool) {
 	}
 }
 
-func given(rank, world int) Given {
-	g := Given{}
+func given(rank, world int) RankFlags {
+	g := RankFlags{}
 	if rank >= 0 {
 		g.Rank = &rank
 	}
@@ -67,7 +67,7 @@ func TestThePlaceComesFromTheFlagsOrTheFirstLauncher(t *testing.T) {
 	both := map[string]string{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}
 	for _, c := range []struct {
 		name  string
-		given Given
+		given RankFlags
 		env   map[string]string
 		want  Place
 	}{
@@ -82,7 +82,7 @@ func TestThePlaceComesFromTheFlagsOrTheFirstLauncher(t *testing.T) {
 		{"the same said twice", given(3, -1), slurm, Place{3, 8, "SLURM_PROCID and SLURM_NTASKS"}},
 		{"variables that are there and empty", given(-1, -1), map[string]string{"PMI_RANK": "", "SLURM_PROCID": ""}, Place{World: 1}},
 	} {
-		if got, err := Find(c.given, environment(c.env)); err != nil || got != c.want {
+		if got, err := FindRank(c.given, environment(c.env)); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", c.name, got, err, c.want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestThePlaceComesFromTheFlagsOrTheFirstLauncher(t *testing.T) {
 func TestAPlaceThatCannotBeIsRefusedByTheNameOfWhatSaidSo(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		given Given
+		given RankFlags
 		env   map[string]string
 		says  string
 	}{
@@ -106,7 +106,7 @@ func TestAPlaceThatCannotBeIsRefusedByTheNameOfWhatSaidSo(t *testing.T) {
 		{"beyond the variable's world", given(-1, -1), map[string]string{"SLURM_PROCID": "2", "SLURM_NTASKS": "2"}, "SLURM_PROCID and SLURM_NTASKS"},
 		{"another world than the launcher's", given(-1, 4), map[string]string{"SLURM_PROCID": "2", "SLURM_NTASKS": "8"}, "SLURM_NTASKS is 8"},
 	} {
-		got, err := Find(c.given, environment(c.env))
+		got, err := FindRank(c.given, environment(c.env))
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.ContainsRune(err.Error(), '\x1b') {
 			t.Errorf("%s: %+v, %v, want an error with %q", c.name, got, err, c.says)
 		}
@@ -126,7 +126,7 @@ func FuzzFindGivesAPlaceWithinItsWorldOrAnError(f *testing.F) {
 		if l.world != "" {
 			env[l.world] = world
 		}
-		p, err := Find(given(flagRank, flagWorld), environment(env))
+		p, err := FindRank(given(flagRank, flagWorld), environment(env))
 		if err != nil {
 			if len(err.Error()) > 400 {
 				t.Errorf("an error of %d bytes", len(err.Error()))

@@ -1,4 +1,4 @@
-package rank
+package traffic
 
 import (
 	"fmt"
@@ -23,14 +23,14 @@ func ParseStart(text string) (time.Time, error) {
 		return t.UTC(), nil
 	}
 	whole, decimals, pointed := strings.Cut(text, ".")
-	seconds, ok := digits(whole, 10)
+	seconds, ok := startDigits(whole, 10)
 	if !ok {
 		return time.Time{}, notAStart(text)
 	}
 	nanoseconds := int64(0)
 	if pointed {
 		// Parse digits and not a float: a float64 of the present in seconds has a resolution of 240 ns.
-		if nanoseconds, ok = digits(decimals, 9); !ok {
+		if nanoseconds, ok = startDigits(decimals, 9); !ok {
 			return time.Time{}, notAStart(text)
 		}
 		for range 9 - len(decimals) {
@@ -41,11 +41,11 @@ func ParseStart(text string) (time.Time, error) {
 }
 
 func notAStart(text string) error {
-	return fmt.Errorf("%q is neither RFC 3339, such as 2026-11-21T15:04:05Z, nor Unix time in seconds, such as 1795273445", shortened(text))
+	return fmt.Errorf("%q is neither RFC 3339, such as 2026-11-21T15:04:05Z, nor Unix time in seconds, such as 1795273445", shortenedVariable(text))
 }
 
-// digits parses a number of 1 to most digits, without a sign.
-func digits(text string, most int) (int64, bool) {
+// startDigits parses a number of 1 to most digits, without a sign.
+func startDigits(text string, most int) (int64, bool) {
 	if text == "" || len(text) > most || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}

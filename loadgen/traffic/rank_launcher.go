@@ -1,4 +1,4 @@
-package rank
+package traffic
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func LauncherStart(place Place, lookup func(string) (string, bool), proc procfs.
 	case !ok:
 		return time.Time{}, errors.New("the launcher does not set how many ranks are on this machine")
 	case local != fmt.Sprint(place.World):
-		return time.Time{}, fmt.Errorf("%s of the %d ranks are on this machine", shortened(local), place.World)
+		return time.Time{}, fmt.Errorf("%s of the %d ranks are on this machine", shortenedVariable(local), place.World)
 	}
 	for pid > 1 {
 		process, err := proc.Proc(pid)
