@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 func TestARunLeavesACompleteFolder(t *testing.T) {
@@ -78,7 +78,7 @@ func expectFolder(t *testing.T, dir string) {
 			t.Errorf("record %+v", r)
 		}
 	}
-	phases := read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases
+	phases := read[struct{ Phases []workload.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases
 	var names []string
 	for _, p := range phases {
 		names = append(names, p.Name)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -176,7 +175,7 @@ func TestTheFolderOfAReplayHasItsPhasesOutputsAndForecast(t *testing.T) {
 	_, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, replayA...)
 	want := []string{rundir.PhaseReady, rundir.PhaseWarmup, workload.PhaseBaseline1, workload.PhaseBaseline2, "warm_A", "pressure_B", "replay_A", rundir.PhaseStop}
 	var names []string
-	for _, p := range read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
+	for _, p := range read[struct{ Phases []workload.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 		names = append(names, p.Name)
 	}
 	if !slices.Equal(names, want) {
@@ -359,7 +358,7 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 			t.Parallel()
 			code, dir, _, stderr := newStage(t, &machine{config: tiered()}).run(t, c.args...)
 			var names []string
-			for _, p := range read[struct{ Phases []executor.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
+			for _, p := range read[struct{ Phases []workload.Span }](t, filepath.Join(dir, rundir.PhasesFile)).Phases {
 				names = append(names, p.Name)
 			}
 			if s := summaryOf(t, dir); code != exitDone || strings.Join(names, " ") != c.phases || c.says(s.Signals) != c.want {

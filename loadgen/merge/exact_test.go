@@ -21,7 +21,6 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -128,7 +127,7 @@ func process(t *testing.T, e *engine, w *workload.Workload, place traffic.Place,
 	started := time.Now()
 	clock := func() int64 { return time.Since(started).Nanoseconds() }
 	lateness := startedAfter(place.Rank)
-	loop := &executor.Loop{Clock: clock, Send: e.send, Slots: w.Script.Slots, Grace: time.Minute, Wait: func(ctx context.Context, until int64) error {
+	loop := &workload.Loop{Clock: clock, Send: e.send, Slots: w.Script.Slots, Grace: time.Minute, Wait: func(ctx context.Context, until int64) error {
 		time.Sleep(time.Duration(until - clock()))
 		return ctx.Err()
 	}}
@@ -144,9 +143,9 @@ func process(t *testing.T, e *engine, w *workload.Workload, place traffic.Place,
 	p = w.Share(p)
 	p.StartNS = (startsIn - lateness).Nanoseconds()
 	var mutex sync.Mutex
-	span := loop.Drive(t.Context(), t.Context(), p, q.Jobs(), executor.Observer{
+	span := loop.Drive(t.Context(), t.Context(), p, q.Jobs(), workload.Observer{
 		Started: func() {}, Payload: func() {},
-		Ended: func(_ executor.Job, result openai.Result) {
+		Ended: func(_ workload.Job, result openai.Result) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			result.Record.Run, result.Record.Rank = place.Run("load"), &place.Rank

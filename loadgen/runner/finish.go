@@ -5,10 +5,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // ended is a measurement whose load has ended, with the data that its folder does not hold yet.
@@ -114,7 +114,7 @@ func modelFindings(a *answers, s *subject) rundir.ModelFindings {
 }
 
 // clientHealth returns the health of a rank's client.
-func clientHealth(h executor.Health, stamped bool, rank int) rundir.ClientHealth {
+func clientHealth(h workload.Health, stamped bool, rank int) rundir.ClientHealth {
 	client := rundir.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
 	for _, s := range h.Stalls {
 		client.Stalls = append(client.Stalls, rundir.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})

@@ -9,8 +9,8 @@ import (
 
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // mostNativeBuckets is the most buckets of a native histogram. On overflow client_golang merges buckets or resets the
@@ -136,7 +136,7 @@ func (r *liveRun) leave() {
 }
 
 // observe returns the observer that counts the requests of a phase.
-func (r *liveRun) observe(phase string) executor.Observer {
+func (r *liveRun) observe(phase string) workload.Observer {
 	labels := []string{r.facts.Run, phase}
 	for _, status := range openai.Statuses() {
 		r.requests.WithLabelValues(r.facts.Run, phase, string(status))
@@ -145,10 +145,10 @@ func (r *liveRun) observe(phase string) executor.Observer {
 	output := r.tokens.WithLabelValues(r.facts.Run, phase, metric.DirectionOutput)
 	inFlight := r.inFlight.WithLabelValues(labels...)
 	countGood := r.goodRequests(labels)
-	return executor.Observer{
+	return workload.Observer{
 		Started: inFlight.Inc,
 		Payload: r.events.WithLabelValues(labels...).Inc,
-		Ended: func(_ executor.Job, result openai.Result) {
+		Ended: func(_ workload.Job, result openai.Result) {
 			inFlight.Dec()
 			record := result.Record
 			r.requests.WithLabelValues(r.facts.Run, phase, string(record.Status)).Inc()

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 var update = flag.Bool("update", false, "write the golden page anew")
@@ -43,7 +43,7 @@ func goldenRun() *liveRun {
 
 // send lets a request end as the one of its number does. Its answer comes in chunks of one token, but for
 // every fourth, which has two.
-func send(watch executor.Observer, i int64) {
+func send(watch workload.Observer, i int64) {
 	intended := i * 500 * ms
 	r := openai.Record{Status: openai.StatusOK, IntendedNS: intended, EligibleNS: new(intended + i%4*3*ms), TokensIn: new(int(900 + 10*i)), TokensOut: new(0)}
 	r.DispatchNS = new(*r.EligibleNS + ms/20)
@@ -65,7 +65,7 @@ func send(watch executor.Observer, i int64) {
 		*r.TokensOut += r.ArrivalTokens[chunk]
 		watch.Payload()
 	}
-	watch.Ended(executor.Job{}, openai.Result{Record: r})
+	watch.Ended(workload.Job{}, openai.Result{Record: r})
 }
 
 func goldenPage(t *testing.T) string {

@@ -14,9 +14,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 const ms = int64(time.Millisecond)
@@ -38,12 +38,12 @@ func shownRun(t *testing.T) *liveRun {
 	for range 3 {
 		watch.Payload()
 	}
-	watch.Ended(executor.Job{}, openai.Result{Record: openai.Record{
+	watch.Ended(workload.Job{}, openai.Result{Record: openai.Record{
 		Status: openai.StatusOK, IntendedNS: 0, EligibleNS: new(5 * ms), DispatchNS: new(6 * ms),
 		FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms, 60 * ms, 40 * ms}, ReadIDs: []int{1, 2, 3},
 		TokensIn: new(10), TokensOut: new(6), ArrivalTokens: []int{1, 3, 2},
 	}})
-	watch.Ended(executor.Job{}, openai.Result{Record: openai.Record{Status: openai.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
+	watch.Ended(workload.Job{}, openai.Result{Record: openai.Record{Status: openai.StatusTimeout, EligibleNS: new(int64(1)), DispatchNS: new(int64(2))}})
 	return l
 }
 
@@ -89,7 +89,7 @@ func TestLiveHistogramsHaveTheDefinedValuesInClassicAndNativeBuckets(t *testing.
 
 func TestWithoutStreamingThereIsNoLiveFirstTokenOrTimePerToken(t *testing.T) {
 	l := newLiveRun(liveFacts{Run: "r1", Phases: []string{rundir.PhaseMeasure}})
-	l.observe(rundir.PhaseMeasure).Ended(executor.Job{}, openai.Result{Record: openai.Record{
+	l.observe(rundir.PhaseMeasure).Ended(workload.Job{}, openai.Result{Record: openai.Record{
 		Status: openai.StatusOK, DispatchNS: new(int64(0)), FirstTokenNS: new(106 * ms), ArrivalsNS: []int64{106 * ms}, ReadIDs: []int{1}, TokensOut: new(6),
 	}})
 	families := gathered(t, l)
@@ -272,9 +272,9 @@ func TestGoodRequestsAreThoseThatKeepEveryObjective(t *testing.T) {
 	}
 	for _, result := range []openai.Result{record(openai.StatusOK, 90*ms), record(openai.StatusOK, 110*ms), record(openai.StatusTimeout, 90*ms), record(openai.StatusOK, 100*ms)} {
 		watch.Started()
-		watch.Ended(executor.Job{}, result)
+		watch.Ended(workload.Job{}, result)
 	}
-	l.observe(rundir.PhaseWarmup).Ended(executor.Job{}, record(openai.StatusOK, 90*ms))
+	l.observe(rundir.PhaseWarmup).Ended(workload.Job{}, record(openai.StatusOK, 90*ms))
 	if measured, warm := good(rundir.PhaseMeasure), good(rundir.PhaseWarmup); measured != 2 || warm != 1 {
 		t.Errorf("%v good while measuring, %v in the warm-up", measured, warm)
 	}
@@ -282,7 +282,7 @@ func TestGoodRequestsAreThoseThatKeepEveryObjective(t *testing.T) {
 
 func TestWithoutObjectivesNoRequestIsGood(t *testing.T) {
 	l := newLiveRun(liveFacts{Run: "r1", Phases: []string{rundir.PhaseMeasure}})
-	l.observe(rundir.PhaseMeasure).Ended(executor.Job{}, record(openai.StatusOK, 90*ms))
+	l.observe(rundir.PhaseMeasure).Ended(workload.Job{}, record(openai.StatusOK, 90*ms))
 	if of := gathered(t, l)[metric.LoadGoodRequestsTotal.Def().Name]; of != nil {
 		t.Errorf("%v, and nobody said what good is", of)
 	}

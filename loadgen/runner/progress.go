@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // Intervals of the progress line: redrawn on a terminal, a new line elsewhere.
@@ -23,7 +23,7 @@ const (
 
 // tally counts the requests of a phase for the progress line.
 type tally struct {
-	phase   executor.Phase
+	phase   workload.Phase
 	planned int
 	since   int64
 
@@ -32,16 +32,16 @@ type tally struct {
 
 // newTally counts a phase of so many requests (0 if the number is unknown) from a time in nanoseconds since the run's
 // start.
-func newTally(phase executor.Phase, planned int, since int64) *tally {
+func newTally(phase workload.Phase, planned int, since int64) *tally {
 	return &tally{phase: phase, planned: planned, since: since}
 }
 
 // Observe returns the observer that counts the requests.
-func (t *tally) Observe() executor.Observer {
-	return executor.Observer{
+func (t *tally) Observe() workload.Observer {
+	return workload.Observer{
 		Started: func() { t.started.Add(1) },
 		Payload: func() {},
-		Ended: func(_ executor.Job, result openai.Result) {
+		Ended: func(_ workload.Job, result openai.Result) {
 			t.ended.Add(1)
 			if result.Record.Status != openai.StatusOK {
 				t.failed.Add(1)

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/traffic"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
-func tallyOf(p executor.Phase, planned int, started, ended, failed int64) *tally {
+func tallyOf(p workload.Phase, planned int, started, ended, failed int64) *tally {
 	t := &tally{phase: p, planned: planned}
 	t.started.Store(started)
 	t.ended.Store(ended)
@@ -21,8 +21,8 @@ func tallyOf(p executor.Phase, planned int, started, ended, failed int64) *tally
 }
 
 // phaseOf is a closed loop with that limit.
-func phaseOf(limit traffic.Limit) executor.Phase {
-	return executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: limit}
+func phaseOf(limit traffic.Limit) workload.Phase {
+	return workload.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: limit}
 }
 
 func TestTheProgressLineSaysWhatIsDoneAndWhatIsLeft(t *testing.T) {

@@ -7,18 +7,17 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/umascope/umascope/loadgen/executor"
-
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // sender sends the load of a plan, phase by phase, and records it.
 type sender struct {
 	run   *measurement
 	plan  *plan
-	loop  *executor.Loop
+	loop  *workload.Loop
 	files recordFiles
 	// startNS is when the measured load begins, in nanoseconds on the clock of the run; 0 means at once.
 	startNS int64
@@ -28,7 +27,7 @@ type sender struct {
 // sent holds the facts about a load that its records do not have.
 type sent struct {
 	answers *answers
-	health  executor.Health // of the client in the measured phases
+	health  workload.Health // of the client in the measured phases
 	// broken is why the remaining phases were not sent; empty if all were.
 	broken string
 }
@@ -38,7 +37,7 @@ func newSender(m *measurement, p *plan) *sender {
 	clock := m.journal.clock
 	return &sender{
 		run: m, plan: p, startNS: m.load.startNS(m.manifest.StartedAt), sent: sent{answers: &answers{}},
-		loop: &executor.Loop{Clock: clock, Send: p.client.Do, Wait: executor.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
+		loop: &workload.Loop{Clock: clock, Send: p.client.Do, Wait: workload.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
 	}
 }
 
@@ -101,7 +100,7 @@ func (s *sender) drive(i interrupts) error {
 }
 
 // drivePhase prepares and drives one phase of load, and reports whether all of its requests failed.
-func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed bool, err error) {
+func (s *sender) drivePhase(stop, cut context.Context, p workload.Phase) (failed bool, err error) {
 	preparing, cancel := context.WithCancel(cut)
 	defer cancel()
 	q := s.plan.work.Prepare(preparing, p, s.plan.schedule)
@@ -116,9 +115,9 @@ func (s *sender) drivePhase(stop, cut context.Context, p executor.Phase) (failed
 	s.run.capture.sample()
 	progress := newTally(p, planned, s.run.journal.clock())
 	hide := s.follow(progress)
-	var watch *executor.Watch
+	var watch *workload.Watch
 	if s.plan.work.Counts(p.Name) {
-		watch = executor.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
+		watch = workload.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
 	}
 	var ended outcomes
 	driven := s.loop.Drive(stop, cut, p, q.Jobs(), s.observer(p, progress, &ended))
@@ -159,18 +158,18 @@ func (s *sender) follow(progress *tally) (hide func()) {
 
 // observer returns the observer of a phase. It records requests and passes them to the live page, the progress and the
 // model's guard.
-func (s *sender) observer(p executor.Phase, progress *tally, ended *outcomes) executor.Observer {
+func (s *sender) observer(p workload.Phase, progress *tally, ended *outcomes) workload.Observer {
 	shown, counted := s.run.journal.live.observe(p.Name), progress.Observe()
 	printing := verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
 	rank := s.run.load.rank()
-	return executor.Observer{
+	return workload.Observer{
 		Started: func() { shown.Started(); counted.Started() },
 		Payload: shown.Payload,
-		Failed: func(j executor.Job, result openai.Result) {
+		Failed: func(j workload.Job, result openai.Result) {
 			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
 			s.plan.identity.Saw(result)
 		},
-		Ended: func(j executor.Job, result openai.Result) {
+		Ended: func(j workload.Job, result openai.Result) {
 			if result.Record.Status == openai.StatusOK {
 				s.plan.identity.Saw(result)
 			}

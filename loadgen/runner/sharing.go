@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // wholeID returns the name of the run that this process has a share of; for an undivided run, its own name.
@@ -76,7 +76,7 @@ func (l Load) startNS(started time.Time) int64 {
 }
 
 // beforeStart ends the warm-up when the measured load is due, even if the warm-up is not complete.
-func (s *sender) beforeStart(stop context.Context, p executor.Phase) (context.Context, context.CancelFunc) {
+func (s *sender) beforeStart(stop context.Context, p workload.Phase) (context.Context, context.CancelFunc) {
 	if s.startNS == 0 || p.Name != rundir.PhaseWarmup {
 		return stop, func() {}
 	}
@@ -85,7 +85,7 @@ func (s *sender) beforeStart(stop context.Context, p executor.Phase) (context.Co
 
 // share returns a phase as this process drives it. For the first measured phase it waits until the start time, if
 // there is one.
-func (s *sender) share(stop context.Context, p executor.Phase) (executor.Phase, error) {
+func (s *sender) share(stop context.Context, p workload.Phase) (workload.Phase, error) {
 	p = s.plan.work.Share(p)
 	if s.startNS == 0 || p.Name == rundir.PhaseWarmup {
 		return p, nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // verbosity is what is printed of each request, for people who watch. Printing takes the client time, so it is not for
@@ -19,7 +19,7 @@ type verbosity struct {
 }
 
 // print prints the result of a request.
-func (v verbosity) print(to io.Writer, j executor.Job, result openai.Result) {
+func (v verbosity) print(to io.Writer, j workload.Job, result openai.Result) {
 	if !v.Requests && !v.Content {
 		return
 	}

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 func TestARequestIsToldInOneLine(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhatIsPrintedOfARequestIsWhatWasAskedFor(t *testing.T) {
 		{verbosity{Content: true}, `garbage`, "measure 0: ok\n  asked: \n  answered: an answer of two lines\n"},
 	} {
 		var out bytes.Buffer
-		c.v.print(&out, executor.Job{Request: openai.Request{Body: []byte(c.body)}}, result)
+		c.v.print(&out, workload.Job{Request: openai.Request{Body: []byte(c.body)}}, result)
 		if out.String() != c.want {
 			t.Errorf("%+v: %q, want %q", c.v, out.String(), c.want)
 		}

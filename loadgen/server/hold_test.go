@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
 // dropping is a load against a server that does not have its model at some times. An answer takes 10 ms, a
@@ -54,30 +54,30 @@ func (d *dropping) drive(t *testing.T, slots int, rate float64) {
 	defer halt(nil)
 	d.guard = &guard{models: d.models, model: "m", halt: halt, ctx: t.Context()}
 	clock := func() int64 { return int64(time.Since(d.start)) }
-	phase := executor.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: traffic.Limit{Requests: 200}}
+	phase := workload.Phase{Name: "measure", Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Limit: traffic.Limit{Requests: 200}}
 	if rate > 0 {
 		phase.Process = traffic.ArrivalProcess{Arrival: traffic.Constant, RatePerSecond: rate}
 	}
-	jobs := make(chan executor.Job, 200)
+	jobs := make(chan workload.Job, 200)
 	for index, offset := range phase.Planned(0, 1, 0) {
-		j := executor.Job{Index: index}
+		j := workload.Job{Index: index}
 		if offset != nil {
 			j.Planned = *offset
 		}
 		jobs <- j
 	}
 	close(jobs)
-	loop := executor.Loop{Clock: clock, Send: d.send, Slots: slots, Grace: time.Second, Hold: d.guard.pass, Wait: func(ctx context.Context, until int64) error {
+	loop := workload.Loop{Clock: clock, Send: d.send, Slots: slots, Grace: time.Second, Hold: d.guard.pass, Wait: func(ctx context.Context, until int64) error {
 		select {
 		case <-time.After(time.Duration(until - clock())):
 		case <-ctx.Done():
 		}
 		return ctx.Err()
 	}}
-	loop.Drive(stop, t.Context(), phase, []<-chan executor.Job{jobs}, executor.Observer{
+	loop.Drive(stop, t.Context(), phase, []<-chan workload.Job{jobs}, workload.Observer{
 		Started: func() {}, Payload: func() {},
-		Failed: func(_ executor.Job, result openai.Result) { d.guard.saw(result) },
-		Ended: func(_ executor.Job, result openai.Result) {
+		Failed: func(_ workload.Job, result openai.Result) { d.guard.saw(result) },
+		Ended: func(_ workload.Job, result openai.Result) {
 			d.mutex.Lock()
 			defer d.mutex.Unlock()
 			d.records = append(d.records, result.Record)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -134,32 +133,32 @@ func (s *Settings) process() traffic.ArrivalProcess {
 
 // phases returns the phases of the run in order: the warm-up, then the scenario's own phases or, without any, one
 // measured phase.
-func (s *Settings) phases(own []executor.Phase) []executor.Phase {
+func (s *Settings) phases(own []Phase) []Phase {
 	if len(own) > 0 {
 		if s.warmup == (traffic.Limit{}) {
 			return own
 		}
 		process := traffic.ArrivalProcess{Arrival: traffic.Closed}
-		return append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
+		return append([]Phase{{Name: rundir.PhaseWarmup, Process: process, Limit: s.warmup, Slots: max(own[0].Slots, 1)}}, own...)
 	}
-	measure := executor.Phase{Name: rundir.PhaseMeasure, Process: s.process(), Limit: traffic.Limit{Requests: s.requests, Duration: s.duration}}
+	measure := Phase{Name: rundir.PhaseMeasure, Process: s.process(), Limit: traffic.Limit{Requests: s.requests, Duration: s.duration}}
 	if len(s.stages) > 0 {
 		measure.Limit.Duration = traffic.TotalTime(s.stages)
 	}
 	if s.warmup == (traffic.Limit{}) {
-		return []executor.Phase{measure}
+		return []Phase{measure}
 	}
 	warmup := s.warmupProcess()
 	warmup.Name, warmup.Limit = rundir.PhaseWarmup, s.warmup
-	return []executor.Phase{warmup, measure}
+	return []Phase{warmup, measure}
 }
 
 // warmupProcess returns the measured process at its first level. A trace has no such process: its warm-up runs slot by
 // slot.
-func (s *Settings) warmupProcess() executor.Phase {
-	p := executor.Phase{Process: s.process()}
+func (s *Settings) warmupProcess() Phase {
+	p := Phase{Process: s.process()}
 	if s.trace != nil {
-		return executor.Phase{Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Slots: max(s.Concurrency, 1)}
+		return Phase{Process: traffic.ArrivalProcess{Arrival: traffic.Closed}, Slots: max(s.Concurrency, 1)}
 	}
 	for _, stage := range s.stages {
 		if stage.Level == 0 {

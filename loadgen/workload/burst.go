@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -51,7 +50,7 @@ func writeBurst(s *Settings, f Server) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	made.phases = []executor.Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: traffic.Limit{Requests: s.requests}}}
+	made.phases = []Phase{{Name: phaseBurst, Process: s.bursts.process(), Limit: traffic.Limit{Requests: s.requests}}}
 	made.Facts.Bursts = &rundir.Bursts{Bursts: s.bursts.count, Requests: s.bursts.requests, Every: s.bursts.every}
 	return made, nil
 }

@@ -6,7 +6,6 @@ import (
 	"hash"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -30,9 +29,9 @@ func (c *conversation) append(messages ...openai.Message) {
 
 // turn makes the request of a turn when it is due and adds its answer to the conversation. A failed turn is not added:
 // the next turn follows the previous one.
-func (w *Workload) turn(history *conversation, d draft) (build func(*executor.Job) error, answered func(openai.Result)) {
+func (w *Workload) turn(history *conversation, d draft) (build func(*Job) error, answered func(openai.Result)) {
 	question := openai.Message{Role: "user", Content: d.prompt.Text}
-	build = func(j *executor.Job) error {
+	build = func(j *Job) error {
 		history.append(messagesOf(d.prompt.Before)...)
 		if len(history.messages) > 0 {
 			j.PrefixSHA256 = hex.EncodeToString(history.sum.Sum(nil))

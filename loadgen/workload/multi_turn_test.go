@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -123,14 +122,14 @@ func converse(t *testing.T, w *Workload, k *history) []openai.Record {
 	k.bodies = map[string][]openai.Message{}
 	start := time.Now()
 	clock := func() int64 { return int64(time.Since(start)) }
-	l := &executor.Loop{Clock: clock, Send: k.send, Wait: waitByTimer(clock), Slots: w.Script.Slots, Grace: time.Minute}
+	l := &Loop{Clock: clock, Send: k.send, Wait: waitByTimer(clock), Slots: w.Script.Slots, Grace: time.Minute}
 	p := w.Phases[len(w.Phases)-1]
 	q := w.Prepare(t.Context(), p, io.Discard)
 	var mutex sync.Mutex
 	var records []openai.Record
-	l.Drive(t.Context(), t.Context(), p, q.Jobs(), executor.Observer{
+	l.Drive(t.Context(), t.Context(), p, q.Jobs(), Observer{
 		Started: func() {}, Payload: func() {},
-		Ended: func(_ executor.Job, result openai.Result) {
+		Ended: func(_ Job, result openai.Result) {
 			mutex.Lock()
 			defer mutex.Unlock()
 			records = append(records, result.Record)
@@ -329,7 +328,7 @@ func BenchmarkTurnWithALongHistory(b *testing.B) {
 	speak, _ := w.turn(history, draft{prompt: traffic.Prompt{Text: "and then?"}, sampling: w.Sampling})
 	b.ReportAllocs()
 	for b.Loop() {
-		var j executor.Job
+		var j Job
 		if err := speak(&j); err != nil {
 			b.Fatal(err)
 		}

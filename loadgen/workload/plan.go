@@ -13,7 +13,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -65,7 +64,7 @@ func (w *Workload) hashRules(sum hash.Hash) error {
 
 // write writes the lines of at most most requests of a phase, from the given index on. The lines of requests that this
 // process sends go to own. All lines, in the form that workload_sha256 counts, go to whole, unless it is nil.
-func (w *Workload) write(ctx context.Context, own, whole io.Writer, p executor.Phase, first, most int) error {
+func (w *Workload) write(ctx context.Context, own, whole io.Writer, p Phase, first, most int) error {
 	buffer := bufio.NewWriter(own)
 	for slot := range w.slots(p, first) {
 		if slot.index-first >= most {
@@ -98,7 +97,7 @@ func (w *Workload) write(ctx context.Context, own, whole io.Writer, p executor.P
 // scheduleWriter writes the schedule of an endless phase, each block before its first request.
 type scheduleWriter struct {
 	work  *Workload
-	phase executor.Phase
+	phase Phase
 	out   io.Writer
 
 	mutex   sync.Mutex

@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-func workloadOf(phases ...executor.Phase) *Workload {
+func workloadOf(phases ...Phase) *Workload {
 	w := &Workload{
 		model: "m", engine: "vllm", seed: 1337, Phases: phases,
 		Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1},
@@ -187,7 +186,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 			w.Phases[0].Process = traffic.ArrivalProcess{Arrival: traffic.Constant, RatePerSecond: 1}
 		},
 		"warmup": func(w *Workload) {
-			w.Phases = append([]executor.Phase{{Name: rundir.PhaseWarmup, Process: w.Phases[0].Process, Limit: traffic.Limit{Requests: 1}}}, w.Phases...)
+			w.Phases = append([]Phase{{Name: rundir.PhaseWarmup, Process: w.Phases[0].Process, Limit: traffic.Limit{Requests: 1}}}, w.Phases...)
 		},
 	} {
 		w := base()
@@ -254,7 +253,7 @@ func TestPreparedJobsFitIntoMemory(t *testing.T) {
 
 func TestRequestsOfAPhaseAreCountedAsPlanned(t *testing.T) {
 	for _, c := range []struct {
-		p    executor.Phase
+		p    Phase
 		want int
 	}{
 		{closed(traffic.Limit{Requests: 7}), 7},

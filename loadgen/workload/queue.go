@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-
-	"github.com/umascope/umascope/loadgen/executor"
 )
 
 // How much is prepared ahead: as much as fits into preparedBytes, within two bounds.
@@ -19,7 +17,7 @@ const (
 
 // queue holds the jobs of one worker of a phase, prepared ahead of time.
 type queue struct {
-	jobs chan executor.Job
+	jobs chan Job
 	// ready is closed once the queue is full or everything is prepared.
 	ready     chan struct{}
 	markReady func()
@@ -32,7 +30,7 @@ type Queues []*queue
 
 // Prepare makes the jobs of a phase in one goroutine for each worker of this process, so that no prompt or JSON is made
 // when a request is due. It continues the schedule of an endless phase on out.
-func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer) Queues {
+func (w *Workload) Prepare(ctx context.Context, p Phase, out io.Writer) Queues {
 	s := &scheduleWriter{work: w, phase: p, out: out, written: planBlock}
 	var all Queues
 	for worker := range w.Script.workers {
@@ -40,7 +38,7 @@ func (w *Workload) Prepare(ctx context.Context, p executor.Phase, out io.Writer)
 			continue
 		}
 		ready := make(chan struct{})
-		q := &queue{jobs: make(chan executor.Job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
+		q := &queue{jobs: make(chan Job, w.prepared()), ready: ready, markReady: sync.OnceFunc(func() { close(ready) })}
 		all = append(all, q)
 		go func() {
 			defer close(q.jobs)
@@ -57,7 +55,7 @@ func (w *Workload) prepared() int {
 	return min(max(bytes/(bytesPerToken*max(w.Script.longest, 1)), least), mostPrepared)
 }
 
-func (w *Workload) fill(ctx context.Context, p executor.Phase, worker int, q *queue, s *scheduleWriter) error {
+func (w *Workload) fill(ctx context.Context, p Phase, worker int, q *queue, s *scheduleWriter) error {
 	defer q.markReady()
 	open := map[int]*conversation{}
 	for slot := range w.slots(p, 0) {
@@ -100,7 +98,7 @@ func conversationOf(open map[int]*conversation, a content) *conversation {
 }
 
 // add waits for room; false if the phase is over.
-func (q *queue) add(ctx context.Context, j executor.Job) bool {
+func (q *queue) add(ctx context.Context, j Job) bool {
 	if len(q.jobs) == cap(q.jobs) {
 		q.markReady()
 	}
@@ -122,8 +120,8 @@ func (q *queue) rest() error {
 }
 
 // Jobs returns the job channels of all queues.
-func (all Queues) Jobs() []<-chan executor.Job {
-	channels := make([]<-chan executor.Job, len(all))
+func (all Queues) Jobs() []<-chan Job {
+	channels := make([]<-chan Job, len(all))
 	for i, q := range all {
 		channels[i] = q.jobs
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -91,7 +90,7 @@ type Script struct {
 	longest int
 	// phases are the scenario's own phases, without the warm-up; nil means one measured phase. Phases in unmeasured
 	// enter only their own figures.
-	phases     []executor.Phase
+	phases     []Phase
 	unmeasured []string
 	// Forecast describes the expected cache behavior before the run.
 	Forecast []string

@@ -9,7 +9,6 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -231,7 +230,7 @@ func writeSets(s *Settings, f Server) (Script, error) {
 	groups := map[string]step{}
 	for _, at := range c.steps() {
 		groups[at.phase] = at
-		made.phases = append(made.phases, executor.Phase{
+		made.phases = append(made.phases, Phase{
 			Name: at.phase, Process: traffic.ArrivalProcess{Arrival: traffic.Closed},
 			Limit: traffic.Limit{Requests: at.group.requests}, Slots: at.slots,
 		})

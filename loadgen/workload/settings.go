@@ -1,6 +1,9 @@
 // Package workload computes the requests of a run: their number, content and due times, as functions of settings and a
-// seed. Scenarios are the table in scenario.go. The package writes the schedule before the first request and prepares
-// requests ahead of time; package executor sends them.
+// seed. Scenarios are the table in scenario.go. The package writes the schedule before the first request and
+// prepares requests ahead of time.
+//
+// Loop sends them at their moments, by the clock or slot by slot, phase by phase, and measures how late the client itself
+// was. It does not depend on prompts, scenarios or files.
 package workload
 
 import (

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -71,7 +70,7 @@ func (w *Workload) takes(s slot) bool {
 
 // Share returns a phase with this rank's share of the slots. A worker that belongs to one rank keeps its slots, and a
 // warm-up with fewer slots than ranks has one on each.
-func (w *Workload) Share(p executor.Phase) executor.Phase {
+func (w *Workload) Share(p Phase) Phase {
 	if w.place.Alone() || w.byWorker() {
 		return p
 	}
@@ -88,7 +87,7 @@ func (w *Workload) Share(p executor.Phase) executor.Phase {
 }
 
 // own returns how many requests of a phase this rank sends; 0 if only time ends the phase.
-func (w *Workload) own(p executor.Phase) int {
+func (w *Workload) own(p Phase) int {
 	if p.Endless() {
 		return 0
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -27,7 +26,7 @@ func standardWork(t *testing.T, limit int, args ...string) (*Workload, error) {
 }
 
 // sent returns the content of a phase's requests: all messages without their roles.
-func sent(t *testing.T, w *Workload, p executor.Phase) (all []string) {
+func sent(t *testing.T, w *Workload, p Phase) (all []string) {
 	t.Helper()
 	for j := range w.Prepare(t.Context(), p, io.Discard)[0].jobs {
 		var body struct {

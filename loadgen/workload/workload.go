@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/executor"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -22,7 +21,7 @@ const outputStream = "/output"
 
 // Workload is all that will be sent, as functions of seed, phase and index.
 type Workload struct {
-	Phases   []executor.Phase // in order, the warm-up first
+	Phases   []Phase // in order, the warm-up first
 	Script   Script
 	Sampling rundir.Sampling
 	Output   traffic.Lengths // caps of answers whose prompts have none
@@ -38,7 +37,7 @@ type Workload struct {
 }
 
 // stream returns a number that separates the arrivals of the phases.
-func (w *Workload) stream(p executor.Phase) uint64 {
+func (w *Workload) stream(p Phase) uint64 {
 	if p.Name == rundir.PhaseWarmup {
 		return 1
 	}
@@ -53,7 +52,7 @@ type slot struct {
 }
 
 // slots yields the requests of a phase from the given index on.
-func (w *Workload) slots(p executor.Phase, first int) iter.Seq[slot] {
+func (w *Workload) slots(p Phase, first int) iter.Seq[slot] {
 	return func(yield func(slot) bool) {
 		next, stop := iter.Pull(w.Script.contents(p.Name, first))
 		defer stop()
@@ -75,7 +74,7 @@ type draft struct {
 }
 
 // draft draws prompt and output length of one request.
-func (w *Workload) draft(p executor.Phase, s slot) (draft, error) {
+func (w *Workload) draft(p Phase, s slot) (draft, error) {
 	made := s.content.draw()
 	d := draft{prompt: made, sampling: w.Sampling, content: s.content}
 	d.sampling.Salt = s.content.salt
@@ -161,8 +160,8 @@ func messagesOf(messages []traffic.Message) []openai.Message {
 }
 
 // job makes the request, or a function that makes it when it is due.
-func (w *Workload) job(d draft, history *conversation) (executor.Job, error) {
-	j := executor.Job{
+func (w *Workload) job(d draft, history *conversation) (Job, error) {
+	j := Job{
 		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
 		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
 		PromptSHA256: d.entry.PromptSHA256, ParamsSHA256: d.entry.ParamsSHA256, PrefixSHA256: d.entry.PrefixSHA256,
@@ -236,7 +235,7 @@ func (w *Workload) Uncounted() []string {
 }
 
 // Requests returns how many requests of a phase this process sends, 0 if only time ends the phase.
-func (w *Workload) Requests(p executor.Phase) int {
+func (w *Workload) Requests(p Phase) int {
 	if !w.place.Alone() {
 		return w.own(p)
 	}

@@ -1,7 +1,4 @@
-// Package executor sends requests at the right time: by the clock or slot by slot, phase by phase, and measures how
-// late the client itself was. It receives jobs and passes on their results. It does not depend on prompts, scenarios
-// or files.
-package executor
+package workload
 
 import (
 	"context"
