@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -27,9 +26,9 @@ const (
 // campaignsOf returns the campaigns of a demo: each differs from the one before it in one setting.
 func campaignsOf(o showOptions) []*shownCampaign {
 	campaigns := []*shownCampaign{
-		{name: "blocks", host: "spark-blocks", order: orderBlocks, Campaign: story.Campaign{Title: "As published: all native runs first, then all in the container"}},
-		{name: "abba", host: "spark-abba", order: orderABBA, Campaign: story.Campaign{Title: "The same runs, with the arms taking turns"}},
-		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, Campaign: story.Campaign{Title: "The same turns, with an empty page cache before every start"}},
+		{name: "blocks", host: "spark-blocks", order: orderBlocks, Campaign: Campaign{Title: "As published: all native runs first, then all in the container"}},
+		{name: "abba", host: "spark-abba", order: orderABBA, Campaign: Campaign{Title: "The same runs, with the arms taking turns"}},
+		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, Campaign: Campaign{Title: "The same turns, with an empty page cache before every start"}},
 	}
 	for _, c := range campaigns {
 		c.iterations, c.exit = paceOf(o).iterations, notMade
@@ -140,7 +139,7 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 		for _, r := range runsOf(c.dir, seen) {
 			arm := r.Summary.Labels["arm"]
 			if !r.Summary.Valid {
-				c.Invalid = append(c.Invalid, story.Invalid{Run: r.Summary.Run, Arm: arm, Why: reasons(r.Summary)})
+				c.Invalid = append(c.Invalid, Invalid{Run: r.Summary.Run, Arm: arm, Why: reasons(r.Summary)})
 			}
 			s.progress.run(c, r)
 		}

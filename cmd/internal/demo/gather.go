@@ -8,28 +8,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // writeReport writes the page of a demo: the whole file, or none on an error.
 func (p Program) writeReport(ctx context.Context, s *shown) error {
 	page := s.page(ctx)
-	return rundir.Folder(s.out).Write(reportName, func(w io.Writer) error { return story.Write(w, page) })
+	return rundir.Folder(s.out).Write(reportName, func(w io.Writer) error { return WritePage(w, page) })
 }
 
 // page returns the content of the page. A part that cannot be read has the reason in its place, and the other parts
 // stay.
-func (s *shown) page(ctx context.Context) story.Page {
-	page := story.Page{
-		Made: story.Made{
+func (s *shown) page(ctx context.Context) Page {
+	page := Page{
+		Made: Made{
 			Command: s.command(), Seed: s.options.seed, Begun: s.begun, Ended: s.ended,
 			MachineBegun: s.machineBegun, MachineEnded: s.machineEnded, Speed: s.speed, Quick: s.options.quick, Partial: s.interrupted,
 		},
 		Problems: s.noted(),
 		Limits:   s.limits(ctx),
 		Heat:     s.heat(ctx),
-		Links:    []story.Link{s.link("everything that this demo has written", s.folder)},
+		Links:    []Link{s.link("everything that this demo has written", s.folder)},
 	}
 	for _, c := range s.campaigns {
 		page.Campaigns = append(page.Campaigns, s.campaignPage(c))
@@ -48,12 +47,12 @@ func (s *shown) command() string {
 }
 
 // link links from the page to a file or a folder of the demo. A path outside of its folder gets no link.
-func (s *shown) link(text, path string) story.Link {
+func (s *shown) link(text, path string) Link {
 	relative, err := filepath.Rel(s.out, path)
 	if path == "" || err != nil || !filepath.IsLocal(relative) {
-		return story.Link{Text: text}
+		return Link{Text: text}
 	}
-	return story.Link{Text: text, Address: "./" + filepath.ToSlash(relative)}
+	return Link{Text: text, Address: "./" + filepath.ToSlash(relative)}
 }
 
 // typed returns a command line as it is typed in a shell.
@@ -69,10 +68,10 @@ func typed(args []string) string {
 }
 
 // campaignPage returns the content of a campaign for the page.
-func (s *shown) campaignPage(c *shownCampaign) story.Campaign {
+func (s *shown) campaignPage(c *shownCampaign) Campaign {
 	page := c.Campaign
 	page.Name, page.Design, page.Absent = c.label(), c.made(), s.absent(c.Comparison != nil)
-	page.Links = []story.Link{s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan)}
+	page.Links = []Link{s.link("the whole comparison", c.page), s.link("its runs", c.dir), s.link("its plan", c.plan)}
 	for _, a := range c.accounts {
 		page.Starts = append(page.Starts, a.page())
 	}
@@ -121,8 +120,8 @@ func cachedFiles() []struct{ file, name string } {
 }
 
 // page returns the content of an account for the page.
-func (a account) page() story.Start {
-	start := story.Start{Arm: a.arm, At: a.at, OccupiedWithoutKVBytes: float64(a.occupiedWithoutKVBytes), KVBytes: float64(a.kvBytes)}
+func (a account) page() Start {
+	start := Start{Arm: a.arm, At: a.at, OccupiedWithoutKVBytes: float64(a.occupiedWithoutKVBytes), KVBytes: float64(a.kvBytes)}
 	rest, others := a.occupiedWithoutKVBytes, int64(0)
 	for file, bytes := range a.cachedBytes {
 		rest -= bytes
@@ -131,10 +130,10 @@ func (a account) page() story.Start {
 		}
 	}
 	for _, known := range cachedFiles() {
-		start.Cached = append(start.Cached, story.Part{Name: known.name, Bytes: float64(a.cachedBytes[known.file])})
+		start.Cached = append(start.Cached, Part{Name: known.name, Bytes: float64(a.cachedBytes[known.file])})
 	}
-	start.Cached = append(start.Cached, story.Part{Name: "other files", Bytes: float64(others)})
-	start.Other = []story.Part{
+	start.Cached = append(start.Cached, Part{Name: "other files", Bytes: float64(others)})
+	start.Other = []Part{
 		{Name: "GPU memory of the engine: weights, graphs, workspaces", Bytes: float64(a.deviceBytes)},
 		{Name: "pinned: the tier of the KV cache in the host’s memory", Bytes: float64(a.pinnedBytes)},
 		{Name: "shared memory of the engine", Bytes: float64(a.shmemBytes)},

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -87,7 +85,7 @@ func TestAnAccountAddsUp(t *testing.T) {
 	}
 	start := a.page()
 	sum, named := 0.0, map[string]float64{}
-	for _, parts := range [][]story.Part{start.Cached, start.Other} {
+	for _, parts := range [][]Part{start.Cached, start.Other} {
 		for _, p := range parts {
 			sum += p.Bytes
 			named[p.Name] = p.Bytes
@@ -213,7 +211,7 @@ func TestThePromptsThatWereAnsweredOtherwiseAreShown(t *testing.T) {
 	if len(page.Runs) != 2 || page.Runs[0].Run != "" || page.Runs[1].Run != "rehydrate" {
 		t.Fatalf("%+v", page.Runs)
 	}
-	if got := page.Runs[1].Examples; len(got) != 1 || got[0] != (story.Example{Prompt: 3, Expected: "answer 3", Seen: "something else"}) {
+	if got := page.Runs[1].Examples; len(got) != 1 || got[0] != (Example{Prompt: 3, Expected: "answer 3", Seen: "something else"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -265,7 +263,7 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 			}
 		}
 	}
-	s.events = []story.Event{{Name: "the room is hot", Alert: "GPUHot", Host: trialsHost, From: s.machineBegun.Add(2 * time.Minute), Until: s.machineBegun.Add(8 * time.Minute)}}
+	s.events = []Event{{Name: "the room is hot", Alert: "GPUHot", Host: trialsHost, From: s.machineBegun.Add(2 * time.Minute), Until: s.machineBegun.Add(8 * time.Minute)}}
 	s.firings = []firing{{Alert: "GPUHot", Severity: "critical", Labels: map[string]string{"host": trialsHost}, Pending: s.machineBegun, From: s.machineBegun}}
 
 	page := s.heat(t.Context())
@@ -284,7 +282,7 @@ func TestTheTimelineIsReadOnTheMachinesClock(t *testing.T) {
 	if len(limits.Containers) != 1 {
 		t.Fatalf("%+v", limits)
 	}
-	want := story.Container{Host: "spark-blocks", Cgroup: containerArm().cgroup, At: s.machineBegun.Add(200 * time.Second), LimitBytes: 64 * gib, ChargedBytes: 12 * gib, HeldBytes: 70 * gib}
+	want := Container{Host: "spark-blocks", Cgroup: containerArm().cgroup, At: s.machineBegun.Add(200 * time.Second), LimitBytes: 64 * gib, ChargedBytes: 12 * gib, HeldBytes: 70 * gib}
 	if got := limits.Containers[0]; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

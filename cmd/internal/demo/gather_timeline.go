@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/alerts"
-	"github.com/umascope/umascope/cmd/internal/demo/story"
-
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -19,11 +17,11 @@ import (
 const around = time.Minute
 
 // heat returns the alerts that fired, and the curves of the machine that had the events.
-func (s *shown) heat(ctx context.Context) story.Heat {
-	page := story.Heat{Host: trialsHost, Events: s.events}
+func (s *shown) heat(ctx context.Context) Heat {
+	page := Heat{Host: trialsHost, Events: s.events}
 	runbooks := runbookAddresses()
 	for _, f := range s.firings {
-		page.Firings = append(page.Firings, story.Firing{
+		page.Firings = append(page.Firings, Firing{
 			Alert: f.Alert, Severity: f.Severity, Host: f.Labels[string(metric.LabelHost)], Summary: f.Summary, About: subject(f.Labels), Runbook: runbooks[f.Alert],
 			Pending: f.Pending, From: f.From, Until: f.Until,
 		})
@@ -57,10 +55,10 @@ func (s *shown) heat(ctx context.Context) story.Heat {
 			page.Fault = cmp.Or(page.Fault, err.Error())
 			continue
 		}
-		curve := story.Curve{Title: c.title, Unit: c.unit}
+		curve := Curve{Title: c.title, Unit: c.unit}
 		if len(series) > 0 {
 			for _, p := range series[0].Points {
-				curve.Points = append(curve.Points, story.Point{At: p.At, Value: p.Value / c.per})
+				curve.Points = append(curve.Points, Point{At: p.At, Value: p.Value / c.per})
 			}
 		}
 		page.Curves = append(page.Curves, curve)
@@ -102,8 +100,8 @@ func runbookAddresses() map[string]string {
 
 // limits compares, for each container, the bytes that count towards its limit with its GPU-held memory, at the moment
 // at which the latter was largest.
-func (s *shown) limits(ctx context.Context) story.Limits {
-	var page story.Limits
+func (s *shown) limits(ctx context.Context) Limits {
+	var page Limits
 	if s.timeline == nil {
 		page.Absent = s.absent(false)
 		return page
@@ -130,7 +128,7 @@ func (s *shown) limits(ctx context.Context) story.Limits {
 			continue
 		}
 		if moment, found := fullest(held, charged); found {
-			page.Containers = append(page.Containers, story.Container{
+			page.Containers = append(page.Containers, Container{
 				Host: c.host, Cgroup: scope, At: moment, LimitBytes: limit[moment], ChargedBytes: charged[moment], HeldBytes: held[moment],
 			})
 		}

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -41,13 +39,13 @@ func (s *shown) sound() *shownTrial {
 }
 
 // rehydration returns the content of the section on KV blocks from the drive.
-func (s *shown) rehydration() story.Rehydration {
+func (s *shown) rehydration() Rehydration {
 	t := s.sound()
 	if t == nil {
-		return story.Rehydration{}
+		return Rehydration{}
 	}
 	run, fault := openTrial(t)
-	page := story.Rehydration{Section: story.Section{Absent: s.absentTrial(t), Fault: fault, Links: s.trialLinks(t)}}
+	page := Rehydration{Section: Section{Absent: s.absentTrial(t), Fault: fault, Links: s.trialLinks(t)}}
 	if len(t.command) > 0 {
 		page.Commands = []string{typed(t.command)}
 	}
@@ -73,11 +71,11 @@ func (s *shown) absentTrial(t *shownTrial) string {
 	return s.absent(t.folder != "")
 }
 
-func (s *shown) trialLinks(t *shownTrial) []story.Link {
+func (s *shown) trialLinks(t *shownTrial) []Link {
 	if t.folder == "" {
 		return nil
 	}
-	return []story.Link{s.link("the report of the run", filepath.Join(t.folder, rundir.HTMLFile)), s.link("the folder of the run", t.folder)}
+	return []Link{s.link("the report of the run", filepath.Join(t.folder, rundir.HTMLFile)), s.link("the folder of the run", t.folder)}
 }
 
 // firstPhases and againPhases begin the names of phases with one request in flight: in phases with more, requests wait
@@ -89,7 +87,7 @@ const (
 
 // passesOf returns the times to first token of the phases that send the same prompts, by where their KV cache came
 // from.
-func passesOf(r *summary.Run) ([]story.Pass, error) {
+func passesOf(r *summary.Run) ([]Pass, error) {
 	type phase struct {
 		seconds        []float64
 		cached, tokens int
@@ -117,13 +115,13 @@ func passesOf(r *summary.Run) ([]story.Pass, error) {
 	if err != nil {
 		return nil, err
 	}
-	var passes []story.Pass
+	var passes []Pass
 	for _, name := range slices.Sorted(maps.Keys(phases)) {
 		p := phases[name]
 		cached := float64(p.cached) / float64(max(1, p.tokens))
-		passes = append(passes, story.Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, log, name), name), Run: r.Summary.Run, Seconds: p.seconds})
+		passes = append(passes, Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, log, name), name), Run: r.Summary.Run, Seconds: p.seconds})
 	}
-	slices.SortStableFunc(passes, func(a, b story.Pass) int { return cmp.Compare(slices.Min(a.Seconds), slices.Min(b.Seconds)) })
+	slices.SortStableFunc(passes, func(a, b Pass) int { return cmp.Compare(slices.Min(a.Seconds), slices.Min(b.Seconds)) })
 	return passes, nil
 }
 
@@ -163,8 +161,8 @@ func onboarded(log *telemetry.Log, phase, tier string) (blocks float64) {
 
 // outputs returns the answers of all trials: those of the engine without a fault and those of the engine that returns
 // wrong blocks.
-func (s *shown) outputs() story.Outputs {
-	var page story.Outputs
+func (s *shown) outputs() Outputs {
+	var page Outputs
 	for _, t := range slices.Backward(s.trials) { // the faulty engine first
 		page.Runs = append(page.Runs, s.judged(t))
 		if len(t.command) > 0 {
@@ -174,7 +172,7 @@ func (s *shown) outputs() story.Outputs {
 	return page
 }
 
-func (s *shown) judged(t *shownTrial) story.Judged {
+func (s *shown) judged(t *shownTrial) Judged {
 	run, fault := openTrial(t)
 	j := t.Judged
 	j.Absent, j.Fault, j.Links = s.absentTrial(t), fault, s.trialLinks(t)
@@ -191,7 +189,7 @@ func (s *shown) judged(t *shownTrial) story.Judged {
 }
 
 // differing returns the prompts whose second answer differs from the first.
-func differing(r *summary.Run) ([]story.Example, error) {
+func differing(r *summary.Run) ([]Example, error) {
 	outputs, err := rundir.OpenOutputs(r.Path(rundir.OutputsFile))
 	if err != nil {
 		return nil, err
@@ -206,7 +204,7 @@ func differing(r *summary.Run) ([]story.Example, error) {
 			again = name
 		}
 	}
-	var examples []story.Example
+	var examples []Example
 	for prompt := 0; ; prompt++ {
 		expected, err := outputs.Find(first, prompt)
 		if err != nil || expected == nil {
@@ -217,7 +215,7 @@ func differing(r *summary.Run) ([]story.Example, error) {
 			return examples, err
 		}
 		if seen != nil && *seen != *expected {
-			examples = append(examples, story.Example{Prompt: prompt, Expected: *expected, Seen: *seen})
+			examples = append(examples, Example{Prompt: prompt, Expected: *expected, Seen: *seen})
 		}
 	}
 }

@@ -83,8 +83,8 @@ func near(bytes int64, gibibytes, tolerance float64) bool {
 	return math.Abs(inGiB(bytes)-gibibytes) <= tolerance
 }
 
-// mean is that of the memory occupied without KV cache over all starts of an arm.
-func mean(of []account, arm string) float64 {
+// meanOfArm is that of the memory occupied without KV cache over all starts of an arm.
+func meanOfArm(of []account, arm string) float64 {
 	sum, n := 0.0, 0.0
 	for _, a := range of {
 		if a.arm == arm {
@@ -135,8 +135,8 @@ func TestWhenArmsAlternateEachFindsWhatTheOtherHasRead(t *testing.T) {
 				t.Errorf("seed %d, start %d, %s: %.1f GiB of what the other arm has read are in the page cache", seed, i+1, a.arm, inGiB(others))
 			}
 		}
-		inBlocks := mean(blocks, metric.ArmContainer) - mean(blocks, metric.ArmNative)
-		alternating := mean(abba, metric.ArmContainer) - mean(abba, metric.ArmNative)
+		inBlocks := meanOfArm(blocks, metric.ArmContainer) - meanOfArm(blocks, metric.ArmNative)
+		alternating := meanOfArm(abba, metric.ArmContainer) - meanOfArm(abba, metric.ArmNative)
 		if inBlocks < 17 || alternating > inBlocks/2 {
 			t.Errorf("seed %d: the container has %.1f GiB more in blocks, %.1f where arms alternate", seed, inBlocks, alternating)
 		}
@@ -148,7 +148,7 @@ func TestWithAnEmptyCacheOnlyWhatAnArmReadsAndSharesIsLeft(t *testing.T) {
 	want := inGiB(imageBytes + containerArm().shmemBytes)
 	for _, seed := range mechanismSeeds {
 		all := course(t, seed, "nccnnccn", true)
-		native, container := mean(all, metric.ArmNative), mean(all, metric.ArmContainer)
+		native, container := meanOfArm(all, metric.ArmNative), meanOfArm(all, metric.ArmContainer)
 		if more := container - native; math.Abs(more-want) > 1.5 {
 			t.Errorf("seed %d: the container has %.2f GiB more, want about %.0f", seed, more, want)
 		}

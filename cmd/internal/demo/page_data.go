@@ -3,8 +3,6 @@ package demo
 import (
 	"sync"
 	"time"
-
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 )
 
 // shown is the result of one start of the demo, and the only input of its page. A part that an interrupt has prevented
@@ -24,7 +22,7 @@ type shown struct {
 
 	campaigns []*shownCampaign
 	trials    []*shownTrial
-	events    []story.Event
+	events    []Event
 
 	// timeline has the samples of all machines, firings the alerts that the rules have fired on them. Nil where it
 	// could not be opened.
@@ -43,7 +41,7 @@ const notMade = -1
 // shownCampaign is a campaign on a machine of its own, with what the page shows of it. Its title is the difference from
 // the other campaigns, in a few words; its fault is the reason why a part is missing.
 type shownCampaign struct {
-	story.Campaign
+	Campaign
 	name        string
 	host        string // the machine
 	order       string // as in the plan
@@ -62,7 +60,7 @@ type shownCampaign struct {
 // shownTrial is a single run with an expected result, with what the page shows of its answers. Its exit code is notMade
 // until it was made; its fault is the reason why something of it is missing.
 type shownTrial struct {
-	story.Judged
+	Judged
 	name, host string
 	// folder is the run folder.
 	folder string

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -112,7 +111,7 @@ func (t *progress) verdict(s *shown) {
 }
 
 // caught describes whether the alert of an event has fired.
-func (s *shown) caught(e story.Event) string {
+func (s *shown) caught(e Event) string {
 	for _, f := range s.firings {
 		if f.Alert == e.Alert && f.Labels[string(metric.LabelHost)] == e.Host && f.From.After(e.From) {
 			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second))

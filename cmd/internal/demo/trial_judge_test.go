@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/evidence"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -32,7 +30,7 @@ func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
 		"not noticed":                    {wrongKV: true, exit: exitDone, grade: evidence.Proven, want: "not noticed"},
 		"noticed, and called valid":      {wrongKV: true, exit: exitDone, reasons: []summary.Reason{mismatch}, want: "exit code 0"},
 	} {
-		trial := shownTrial{Judged: story.Judged{Wrong: c.wrongKV, Exit: c.exit, Wanted: exitDone}}
+		trial := shownTrial{Judged: Judged{Wrong: c.wrongKV, Exit: c.exit, Wanted: exitDone}}
 		if c.wrongKV {
 			trial.Wanted = exitInvalid
 		}

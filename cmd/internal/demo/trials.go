@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/cmd/internal/demo/story"
 	"github.com/umascope/umascope/loadgen/evidence"
-
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -28,8 +26,8 @@ const (
 // trialsOf returns the single runs of a demo: the second is the first with a fault.
 func trialsOf() []*shownTrial {
 	return []*shownTrial{
-		{name: "rehydrate", host: trialsHost, Judged: story.Judged{Exit: notMade, Wanted: exitDone, Title: "KV blocks go to the drive and come back"}},
-		{name: "wrong-kv", host: faultyHost, Judged: story.Judged{Exit: notMade, Wanted: exitInvalid, Wrong: true, Title: "The same, and the blocks that come back are wrong"}},
+		{name: "rehydrate", host: trialsHost, Judged: Judged{Exit: notMade, Wanted: exitDone, Title: "KV blocks go to the drive and come back"}},
+		{name: "wrong-kv", host: faultyHost, Judged: Judged{Exit: notMade, Wanted: exitInvalid, Wrong: true, Title: "The same, and the blocks that come back are wrong"}},
 	}
 }
 
@@ -153,7 +151,7 @@ func (s *showing) heatUp(ctx context.Context, m *machine) error {
 		if e.alert != heatAlert {
 			continue
 		}
-		shown := story.Event{Name: e.name, Alert: e.alert, Host: m.name, From: m.stage.host.Now()}
+		shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: m.stage.host.Now()}
 		s.progress.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
 		err := heat(ctx, m.stage, func() bool { return s.scraper.fires(heatAlert, m.name) })
 		if err == nil {

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func heatFigure(h Heat) render.Figure {
 	})
 	f := render.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
 	f.Legend = []render.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
-	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, clock(from), clock(to))
+	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, timeOfDay(from), timeOfDay(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
 	return f.DrawTall(all, all, func(width, height float64) *render.Drawing {
@@ -42,7 +42,7 @@ func heatFigure(h Heat) render.Figure {
 			}
 		}
 		last := frames[len(frames)-1]
-		last.Text("axis", (last.Left+last.Right)/2, last.Bottom+34, "middle", "minutes of the machine’s clock, from "+clock(from)+" on")
+		last.Text("axis", (last.Left+last.Right)/2, last.Bottom+34, "middle", "minutes of the machine’s clock, from "+timeOfDay(from)+" on")
 		drawBars(last, h, firings, from, to, last.Bottom+axisHeight)
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ var partClasses = [...]string{"c5", "c4", "c2", "c7", "c3", "c6"}
 // cached is a file in the page cache, with its colour.
 type cached struct{ name, class string }
 
-// cachedFiles returns the files of all starts, in the order of the starts, without those that were never in the page
+// cachedOfStarts returns the files of all starts, in the order of the starts, without those that were never in the page
 // cache.
-func cachedFiles(campaigns []Campaign) (files []cached) {
+func cachedOfStarts(campaigns []Campaign) (files []cached) {
 	var names []string
 	largest := map[string]float64{}
 	for _, c := range campaigns {
@@ -52,7 +52,7 @@ func cacheFigure(campaigns []Campaign) render.Figure {
 			highest = max(highest, total(s.Cached))
 		}
 	}
-	files := cachedFiles(all)
+	files := cachedOfStarts(all)
 	if len(files) == 0 {
 		return render.Figure{}
 	}
@@ -86,7 +86,7 @@ func drawCached(c Campaign, files []cached, where side, width, height float64, y
 	}
 	f := where.frame(width, height, render.CategoryAxis("starts in the order of time", letters), y, label)
 	f.Text("row strong", f.Left, f.Top-14, "start", render.Shorten(c.Name, f.Right-f.Left))
-	var written labels
+	var written figureLabels
 	half := min(16, 0.36*(f.Right-f.Left)/float64(len(c.Starts)))
 	for i, s := range c.Starts {
 		from, at := 0.0, f.PX(float64(i))

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -11,11 +11,9 @@ import (
 	"github.com/umascope/umascope/loadgen/evidence"
 )
 
-const gib = float64(1 << 30)
-
 var (
-	morning = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	machine = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	morning      = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	machineBegin = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 )
 
 // design is a campaign that is made up: what a start finds in the page cache is what the starts before it have left, of
@@ -29,8 +27,8 @@ type design struct {
 }
 
 const (
-	blocks = "nnnncccc"
-	abba   = "nccnnccn"
+	blockOrder = "nnnncccc"
+	abbaOrder  = "nccnnccn"
 )
 
 func (d design) campaign(t *testing.T) Campaign {
@@ -58,7 +56,7 @@ func (d design) campaign(t *testing.T) Campaign {
 				left[name] *= .75
 			}
 		}
-		s := Start{Arm: arm, At: machine.Add(time.Duration(i) * 6 * time.Minute), OccupiedWithoutKVBytes: (42+.1*random.NormFloat64())*gib + shmem}
+		s := Start{Arm: arm, At: machineBegin.Add(time.Duration(i) * 6 * time.Minute), OccupiedWithoutKVBytes: (42+.1*random.NormFloat64())*gib + shmem}
 		for _, name := range names {
 			s.Cached = append(s.Cached, Part{name, left[name]})
 			s.OccupiedWithoutKVBytes += left[name]
@@ -102,19 +100,19 @@ func (d design) run(i int, arm string, s Start) compare.Run {
 }
 
 // whole is a page that lacks nothing.
-func whole(t *testing.T) Page { return page(t, "") }
+func whole(t *testing.T) Page { return examplePage(t, "") }
 
-// page is one with a hostile text wherever somebody else's text stands.
-func page(t *testing.T, hostile string) Page {
+// examplePage is one with a hostile text wherever somebody else's text stands.
+func examplePage(t *testing.T, hostile string) Page {
 	t.Helper()
 	p := Page{
-		Made: Made{Command: "uma-demo --seed 1" + hostile, Seed: 1, Begun: morning, Ended: morning.Add(58 * time.Second), MachineBegun: machine, MachineEnded: machine.Add(38 * time.Minute), Speed: 40},
+		Made: Made{Command: "uma-demo --seed 1" + hostile, Seed: 1, Begun: morning, Ended: morning.Add(58 * time.Second), MachineBegun: machineBegin, MachineEnded: machineBegin.Add(38 * time.Minute), Speed: 40},
 		Campaigns: []Campaign{
-			design{name: "blocks", title: "As published: native first, then container", order: blocks, hostile: hostile}.campaign(t),
-			design{name: "abba", title: "Forth and back", order: abba, hostile: hostile}.campaign(t),
-			design{name: "equal", title: "Forth and back, every start alike", order: abba, drops: true, hostile: hostile, invalid: 3}.campaign(t),
+			design{name: "blocks", title: "As published: native first, then container", order: blockOrder, hostile: hostile}.campaign(t),
+			design{name: "abba", title: "Forth and back", order: abbaOrder, hostile: hostile}.campaign(t),
+			design{name: "equal", title: "Forth and back, every start alike", order: abbaOrder, drops: true, hostile: hostile, invalid: 3}.campaign(t),
 		},
-		Limits: Limits{Containers: []Container{{Host: "spark-equal" + hostile, Cgroup: "/system.slice/docker-0051300001.scope" + hostile, At: machine.Add(20 * time.Minute), LimitBytes: 64 * gib, ChargedBytes: 12.3 * gib, HeldBytes: 71 * gib}}},
+		Limits: Limits{Containers: []Container{{Host: "spark-equal" + hostile, Cgroup: "/system.slice/docker-0051300001.scope" + hostile, At: machineBegin.Add(20 * time.Minute), LimitBytes: 64 * gib, ChargedBytes: 12.3 * gib, HeldBytes: 71 * gib}}},
 		Links:  []Link{{"everything of this demo" + hostile, "demo-1/"}},
 	}
 	p.Rehydration = Rehydration{
@@ -135,15 +133,15 @@ func page(t *testing.T, hostile string) Page {
 			Examples: []Example{{0, "the quick brown fox" + hostile, "qzx lorem" + hostile}, {1, "a", "b"}, {2, "c", "d"}}, Links: []Link{{"the run", "demo-1/trials/wrong/report.html"}}},
 		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("replay_diverging", 0, "prompts", 0, 3, true)}}},
 	}}
-	p.Heat = heat(hostile)
+	p.Heat = exampleHeat(hostile)
 	return p
 }
 
-func heat(hostile string) Heat {
+func exampleHeat(hostile string) Heat {
 	h := Heat{Host: "spark-trials"}
 	temperature, frequency, watts := Curve{Title: "GPU temperature" + hostile, Unit: "°C"}, Curve{Title: "GPU clock", Unit: "GHz"}, Curve{Title: "GPU power", Unit: "W"}
 	for i := range 120 {
-		at, warm := machine.Add(time.Duration(i)*5*time.Second), 1-math.Exp(-float64(i)/30)
+		at, warm := machineBegin.Add(time.Duration(i)*5*time.Second), 1-math.Exp(-float64(i)/30)
 		if i > 80 {
 			warm *= math.Exp(-float64(i-80) / 15)
 		}
@@ -155,10 +153,10 @@ func heat(hostile string) Heat {
 		watts.Points = append(watts.Points, Point{at, 20 + 70*warm})
 	}
 	h.Curves = []Curve{temperature, frequency, watts}
-	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-trials", From: machine.Add(20 * time.Second), Until: machine.Add(400 * time.Second)}}
+	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-trials", From: machineBegin.Add(20 * time.Second), Until: machineBegin.Add(400 * time.Second)}}
 	h.Firings = []Firing{
-		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-trials", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: machine.Add(200 * time.Second), From: machine.Add(260 * time.Second), Until: machine.Add(440 * time.Second)},
-		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", About: "reason=sw_thermal", Summary: "clock is held down", Pending: machine.Add(420 * time.Second), From: machine.Add(500 * time.Second)},
+		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-trials", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: machineBegin.Add(200 * time.Second), From: machineBegin.Add(260 * time.Second), Until: machineBegin.Add(440 * time.Second)},
+		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", About: "reason=sw_thermal", Summary: "clock is held down", Pending: machineBegin.Add(420 * time.Second), From: machineBegin.Add(500 * time.Second)},
 	}
 	return h
 }

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func written(d *render.Drawing, class string) (texts []render.Shape) {
 }
 
 func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
-	many := strings.Repeat(abba, 3)
+	many := strings.Repeat(abbaOrder, 3)
 	c := design{name: "abba", order: many}.campaign(t)
 	for name, f := range map[string]render.Figure{
 		"runs":  runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"),
@@ -71,7 +71,7 @@ func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 }
 
 func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
-	for order, want := range map[string]int{blocks: 6, abba: 3, "ncncncnc": 0} {
+	for order, want := range map[string]int{blockOrder: 6, abbaOrder: 3, "ncncncnc": 0} {
 		c := design{name: "x", order: order}.campaign(t)
 		f, threads := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"), 0
 		for _, s := range f.Desk.Shapes {
@@ -87,7 +87,7 @@ func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
 
 // Both arms of a line stand at the height of their figures, and the axis holds them all.
 func TestMarksStandAtTheirFigures(t *testing.T) {
-	c := design{name: "blocks", order: blocks}.campaign(t)
+	c := design{name: "blocks", order: blockOrder}.campaign(t)
 	f := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c")
 	marks := map[string]bool{}
 	for _, s := range f.Phone.Shapes {
@@ -127,7 +127,7 @@ func TestACurveIsBrokenWhereSamplesAreMissing(t *testing.T) {
 }
 
 func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
-	h := heat("")
+	h := exampleHeat("")
 	f := heatFigure(h)
 	ends := map[string]float64{}
 	for _, s := range f.Desk.Shapes {
@@ -185,7 +185,7 @@ func TestJudgementsOfOutputs(t *testing.T) {
 
 // The bar of a start is its files on top of each other: no part hides another, and the whole is as high as the sum.
 func TestPartsOfABarStandOnEachOther(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 	parts := map[float64][]render.Shape{}
 	f := cacheFigure([]Campaign{c})
 	for _, s := range f.Desk.Shapes {
@@ -207,7 +207,7 @@ func TestPartsOfABarStandOnEachOther(t *testing.T) {
 
 // Lines that hardly differ are one: the bars and the table add up to the difference of the pools.
 func TestTheLedgerLineByLineLosesNoLine(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 	pair, _ := pairOf(c)
 	pair.LedgerDifference.Ready = map[string]float64{"page_cache": 9 * gib, "gpu_process": -9.5 * gib, "percpu": .1 * gib, "free": .2 * gib, "unattributed": .2 * gib}
 	c.Comparison.Strata[0].Pairs[0] = pair
@@ -233,7 +233,7 @@ func TestTheLedgerLineByLineLosesNoLine(t *testing.T) {
 }
 
 func TestBarsOfTheLedgerAreAsLongAsTheDifference(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 	pair, _ := pairOf(c)
 	pair.LedgerDifference.Ready = map[string]float64{"page_cache": 9 * gib, "gpu_process": -9 * gib, "shmem": 3 * gib}
 	c.Comparison.Strata[0].Pairs[0] = pair

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -81,7 +81,7 @@ func limitsTable(l Limits) render.Table {
 		if c.LimitBytes > 0 {
 			limit = compare.UnitBytes.Text(c.LimitBytes)
 		}
-		g.AddIn(tone, c.Host, middleOut(c.Cgroup), clock(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
+		g.AddIn(tone, c.Host, middleOut(c.Cgroup), timeOfDay(c.At), limit, compare.UnitBytes.Text(c.ChargedBytes), compare.UnitBytes.Text(c.HeldBytes), compare.UnitBytes.Text(c.ChargedBytes+c.HeldBytes))
 	}
 	return g
 }

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func strips(campaigns []Campaign, metric string) []strip {
 		if !there || !compared {
 			continue
 		}
-		runs, _ := runsOf(c)
+		runs, _ := truthRuns(c)
 		one := strip{campaign: c, runs: runs}
 		m := find(pair, metric)
 		for _, r := range runs {
@@ -109,7 +109,7 @@ func (s strip) draw(where side, width, height float64, y render.Axis, label stri
 	f := where.frame(width, height, x, y, label)
 	f.Text("row strong", f.Left, f.Top-14, "start", render.Shorten(s.campaign.Name, f.Right-f.Left))
 	s.threads(f)
-	var written labels
+	var written figureLabels
 	for i, r := range s.runs {
 		at := float64(i + 1)
 		if v := s.values[i]; v != nil {

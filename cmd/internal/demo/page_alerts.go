@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func newHeat(h Heat) fired {
 	rows := byMachine(acted)
 	for _, row := range rows {
 		first := row[0]
-		v.Machines.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), clock(earliest(row, Firing.pending)), clock(earliest(row, Firing.fired)), over(latest(row)), first.Summary)
+		v.Machines.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), timeOfDay(earliest(row, Firing.pending)), timeOfDay(earliest(row, Firing.fired)), over(latest(row)), first.Summary)
 	}
 	for _, f := range h.Firings {
 		switch {
@@ -71,14 +71,14 @@ func (f Firing) pending() time.Time { return f.Pending }
 func (f Firing) fired() time.Time   { return f.From }
 
 func (f Firing) cells() []string {
-	return []string{f.Alert, f.Severity, f.Host, f.About, clock(f.Pending), clock(f.From), over(f.Until), f.Summary}
+	return []string{f.Alert, f.Severity, f.Host, f.About, timeOfDay(f.Pending), timeOfDay(f.From), over(f.Until), f.Summary}
 }
 
 func over(until time.Time) string {
 	if until.IsZero() {
 		return "fires still"
 	}
-	return clock(until)
+	return timeOfDay(until)
 }
 
 // byMachine groups firings by alert, severity and machine, in the order of the first of each group: alerts on runs fire

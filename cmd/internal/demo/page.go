@@ -1,8 +1,4 @@
-// Package story writes the page of the demo: what was done, the results, the ground truth next to them, and the limits
-// of what it shows. Its input is plain data. It judges nothing: verdicts come from a comparison, grades from a run.
-//
-// A section without content stays, and gives the reason.
-package story
+package demo
 
 import (
 	"io"
@@ -13,10 +9,12 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// Write writes one self-contained page: no script, nothing loaded from elsewhere.
-func Write(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
+// WritePage writes one self-contained page: no script, nothing loaded from elsewhere.
+func WritePage(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
 
-// Page is the content of the page. Its zero value gives a page in which every section is missing.
+// Page is the content of the page: what was done, the results, the ground truth next to them, and the limits of what it
+// shows. It is plain data: verdicts come from a comparison, grades from a run. A section without content stays on the
+// page and gives the reason; the zero value is a page in which every section is missing.
 type Page struct {
 	Made Made
 	// Problems are the errors of the demo, a line each.

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -161,8 +161,8 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// clock formats a time of day on a machine's clock.
-func clock(t time.Time) string {
+// timeOfDay formats a time of day on a machine's clock.
+func timeOfDay(t time.Time) string {
 	if t.IsZero() {
 		return render.None
 	}

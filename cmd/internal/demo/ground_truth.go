@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ type run struct {
 	start   *Start
 }
 
-// runsOf returns the runs of a campaign in the order of time. They have their starts if there is one for each, of the
+// truthRuns returns the runs of a campaign in the order of time. They have their starts if there is one for each, of the
 // same arm: after a run that failed, or one whose start is missing, all later runs would have the start of another run.
-func runsOf(c Campaign) (runs []run, matched bool) {
+func truthRuns(c Campaign) (runs []run, matched bool) {
 	s, there := stratum(c)
 	if !there {
 		return nil, false
@@ -96,7 +96,7 @@ type groundTruth struct {
 // groundTruthOf returns the ground truth of b minus a, over the starts of the runs that have a figure of the metric; nil
 // unless both arms have starts.
 func groundTruthOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *groundTruth {
-	runs, matched := runsOf(c)
+	runs, matched := truthRuns(c)
 	s, _ := stratum(c)
 	var a, b []float64
 	take := func(s Start) {
@@ -152,15 +152,15 @@ func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text st
 	}
 }
 
-// row is a part of the ground truth, as the mean over the starts of each arm.
-type row struct {
+// truthRow is a part of the ground truth, as the mean over the starts of each arm.
+type truthRow struct {
 	name string
 	a, b float64
 	n    int
 }
 
 // parts returns the parts of all starts, as means by arm, in the order of the starts.
-func parts(c Campaign, p compare.Pair) (rows []row) {
+func parts(c Campaign, p compare.Pair) (rows []truthRow) {
 	values := map[string]map[string][]float64{}
 	var names []string
 	for _, s := range c.Starts {
@@ -175,7 +175,7 @@ func parts(c Campaign, p compare.Pair) (rows []row) {
 	for _, name := range names {
 		a, b := values[name][p.A], values[name][p.B]
 		if len(a) > 0 && len(b) > 0 {
-			rows = append(rows, row{name, mean(a), mean(b), len(a) + len(b)})
+			rows = append(rows, truthRow{name, mean(a), mean(b), len(a) + len(b)})
 		}
 	}
 	return rows

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// answer is the result of one design.
-type answer struct {
+// campaignAnswer is the result of one design.
+type campaignAnswer struct {
 	Campaign
 	Order          []render.Span
 	Kind           string // of the order, in a word
 	Sequence       string // run by run
-	Findings       []finding
+	Findings       []campaignFinding
 	Warnings, More []compare.Warning
 }
 
-// finding is a metric of the comparison with its ground truth.
-type finding struct {
+// campaignFinding is a metric of the comparison with its ground truth.
+type campaignFinding struct {
 	Title, Difference, Interval, Means string
 	Verdict                            string
 	Tone                               render.Tone
@@ -28,11 +28,11 @@ type finding struct {
 	TruthTone                          render.Tone
 }
 
-func newAnswer(c Campaign) answer {
-	a := answer{Campaign: c}
+func newAnswer(c Campaign) campaignAnswer {
+	a := campaignAnswer{Campaign: c}
 	pair, there := pairOf(c)
 	a.Absent = missing(c.Section, there)
-	runs, _ := runsOf(c)
+	runs, _ := truthRuns(c)
 	var sequence []string
 	for i, r := range runs {
 		class, _ := armClass(c, r.arm)
@@ -56,7 +56,7 @@ func newAnswer(c Campaign) answer {
 		{compare.MemoryOccupiedWithoutKV, "Memory occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
 		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 	} {
-		f := finding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}
+		f := campaignFinding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}
 		if m := find(pair, of.metric); m != nil {
 			f.take(*m, pair)
 			f.Truth, f.TruthTone = groundTruthOf(c, pair, m, of.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
@@ -73,7 +73,7 @@ func newAnswer(c Campaign) answer {
 	return a
 }
 
-func (a answer) card() render.Group {
+func (a campaignAnswer) card() render.Group {
 	blocks := []render.Block{render.H3(a.Title), render.Small(a.Design)}
 	if len(a.Order) > 0 {
 		order := append(slices.Clone(a.Order), render.Plain(" "+a.Kind))
@@ -102,7 +102,7 @@ func warningList(all []compare.Warning) render.List {
 	return l
 }
 
-func (f *finding) take(m compare.Metrics, pair compare.Pair) {
+func (f *campaignFinding) take(m compare.Metrics, pair compare.Pair) {
 	unit := compare.Unit(m.Unit)
 	f.Verdict, f.Tone = comparison.VerdictText(m), verdictTone(m)
 	f.Interval = interval(unit, m.CI95)

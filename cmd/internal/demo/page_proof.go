@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -113,14 +113,14 @@ func (j judged) card() render.Group {
 		}
 		blocks = append(blocks, render.H4(heading))
 		for _, e := range j.Examples[:min(n, mostExamples)] {
-			blocks = append(blocks, render.Small(fmt.Sprintf("prompt %d, computed", e.Prompt)), quoted("", e.Expected),
-				render.Small(fmt.Sprintf("prompt %d, from the cache", e.Prompt)), quoted(render.Bad, e.Seen))
+			blocks = append(blocks, render.Small(fmt.Sprintf("prompt %d, computed", e.Prompt)), quotedAnswer("", e.Expected),
+				render.Small(fmt.Sprintf("prompt %d, from the cache", e.Prompt)), quotedAnswer(render.Bad, e.Seen))
 		}
 	}
 	return render.Group{Class: "card", Blocks: append(blocks, links(j.Links))}
 }
 
-func quoted(tone render.Tone, answer string) render.Paragraph {
+func quotedAnswer(tone render.Tone, answer string) render.Paragraph {
 	return render.Paragraph{Class: "quoted", Tone: tone, Spans: []render.Span{{Text: excerpt(answer), Style: "quote"}}}
 }
 

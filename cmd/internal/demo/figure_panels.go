@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"github.com/umascope/umascope/loadgen/render"
@@ -75,11 +75,11 @@ func gather(width, height float64, label string, frames []*render.Frame) *render
 	return d
 }
 
-// labels writes figures at the marks of a frame, from left to right. It leaves out a figure that would overlap the one
+// figureLabels writes figures at the marks of a frame, from left to right. It leaves out a figure that would overlap the one
 // before it: the tooltip of the mark shows it.
-type labels struct{ end float64 }
+type figureLabels struct{ end float64 }
 
-func (l *labels) text(f *render.Frame, x, y float64, text string) {
+func (l *figureLabels) text(f *render.Frame, x, y float64, text string) {
 	half := render.LetterWidth * float64(len([]rune(text))) / 2
 	if l.end > 0 && x-half < l.end {
 		return

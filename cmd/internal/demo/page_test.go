@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden text")
 func rendered(t *testing.T, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, p); err != nil {
+	if err := WritePage(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	if dir := os.Getenv("UMASCOPE_PAGES"); dir != "" { // to be looked at
@@ -39,8 +39,8 @@ var sections = []string{
 	"Would wrong KV be noticed?", "What the alerts said", "What this does not show", "Runs that enter no figure", "The same on a real machine",
 }
 
-// inOrder fails unless all texts stand in the page, one after the other.
-func inOrder(t *testing.T, page string, texts ...string) {
+// expectInOrder fails unless all texts stand in the page, one after the other.
+func expectInOrder(t *testing.T, page string, texts ...string) {
 	t.Helper()
 	page = html.UnescapeString(page)
 	at := 0
@@ -78,8 +78,8 @@ func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
 	if strings.Contains(text, absentNotice) {
 		t.Error("something is said to be missing of a page that lacks nothing")
 	}
-	inOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Two axes of time", "uma-demo --seed 1"}, sections...)...)
-	inOrder(t, text, "As published", "worse, confounded with time", "blocked_order", "Forth and back<", "inconclusive", "Forth and back, every start alike", ">worse<", "The same two arms differ by")
+	expectInOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Two axes of time", "uma-demo --seed 1"}, sections...)...)
+	expectInOrder(t, text, "As published", "worse, confounded with time", "blocked_order", "Forth and back<", "inconclusive", "Forth and back, every start alike", ">worse<", "The same two arms differ by")
 }
 
 func TestEveryFigureHasCountsAndUnits(t *testing.T) {
@@ -104,7 +104,7 @@ func TestEveryFigureHasCountsAndUnits(t *testing.T) {
 // empty.
 func TestNoSectionVanishes(t *testing.T) {
 	text := rendered(t, Page{})
-	inOrder(t, text, sections...)
+	expectInOrder(t, text, sections...)
 	if n := strings.Count(text, absentNotice); n != 8 {
 		t.Errorf("%d of 8 parts say that they are missing", n)
 	}
@@ -122,7 +122,7 @@ func TestNoSectionVanishes(t *testing.T) {
 		p := whole(t)
 		without(&p)
 		text := rendered(t, p)
-		inOrder(t, text, sections...)
+		expectInOrder(t, text, sections...)
 		if !strings.Contains(text, absentNotice) {
 			t.Errorf("nobody says that %s is missing", part)
 		}
@@ -134,12 +134,12 @@ func TestAMissingSectionShowsItsReason(t *testing.T) {
 	p.Made.Partial, p.Problems = true, []string{"spark-abba: no space left"}
 	p.Campaigns[1] = Campaign{Name: "abba", Title: "Forth and back", Section: Section{Absent: "the demo was ended before it was made"}}
 	text := rendered(t, p)
-	inOrder(t, text, "This page is partial", "spark-abba: no space left", "Forth and back", "the demo was ended before it was made", "The same two arms differ by +19.1 GiB (blocks, n = 8: worse, confounded with time) and +11.0 GiB (equal, n = 7: worse)")
+	expectInOrder(t, text, "This page is partial", "spark-abba: no space left", "Forth and back", "the demo was ended before it was made", "The same two arms differ by +19.1 GiB (blocks, n = 8: worse, confounded with time) and +11.0 GiB (equal, n = 7: worse)")
 }
 
 func TestHostileTextIsHarmless(t *testing.T) {
 	const hostile = "<script>alert(1)</script>\x1b[31m\u202e"
-	p := page(t, hostile)
+	p := examplePage(t, hostile)
 	p.Campaigns[0].Absent, p.Outputs.Absent, p.Problems = hostile, hostile, []string{hostile}
 	p.Links = append(p.Links, Link{"a way out" + hostile, "javascript:alert(1)"})
 	p.Heat.Firings[0].Runbook = "javascript:alert(1)"
@@ -163,7 +163,7 @@ func TestThePageLoadsNothing(t *testing.T) {
 			t.Errorf("the page names %s", address[1])
 		}
 	}
-	inOrder(t, text, "default-src 'none'")
+	expectInOrder(t, text, "default-src 'none'")
 }
 
 // words are a page as it is read aloud, a line for each element.

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 func occupied(s Start) float64 { return s.OccupiedWithoutKVBytes }
 
 func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true, invalid: 3}.campaign(t)
 	c.Starts[2].OccupiedWithoutKVBytes = 1e15 // of the run that enters no figure
 	pair, _ := pairOf(c)
 	b := groundTruthOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
@@ -26,7 +26,7 @@ func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
 
 // A run may be valid and lack a figure: its start is then in no mean either.
 func TestTheBooksAreOfTheRunsThatHaveTheFigure(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 	pair, _ := pairOf(c)
 	s, _ := stratum(c)
 	for _, series := range s.Arms[pair.A].Metrics {
@@ -47,7 +47,7 @@ func TestStartsThatCannotBeMatchedWithRunsAreAveragedTogether(t *testing.T) {
 		"one more":      func(c *Campaign) { c.Starts = append(c.Starts, c.Starts[0]) },
 		"another order": func(c *Campaign) { c.Starts[0], c.Starts[1] = c.Starts[1], c.Starts[0] },
 	} {
-		c := design{name: "equal", order: abba, drops: true}.campaign(t)
+		c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 		change(&c)
 		pair, _ := pairOf(c)
 		b := groundTruthOf(c, pair, find(pair, compare.MemoryOccupiedWithoutKV), occupied)
@@ -74,7 +74,7 @@ func TestGroundTruthOutsideTheIntervalIsMarked(t *testing.T) {
 }
 
 func TestPartsAreMeansByArm(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
 	pair, _ := pairOf(c)
 	want := map[string][2]float64{"weights of native": {20, 0}, "layers of the image": {0, 9}, "the container’s copy of the weights": {0, 20}, "shared memory": {0, 2}}
 	seen := 0
@@ -92,7 +92,7 @@ func TestPartsAreMeansByArm(t *testing.T) {
 }
 
 func TestAnInvalidRunIsACrossAndNoFigure(t *testing.T) {
-	c := design{name: "equal", order: abba, drops: true, invalid: 3}.campaign(t)
+	c := design{name: "equal", order: abbaOrder, drops: true, invalid: 3}.campaign(t)
 	all := strips([]Campaign{c}, compare.MemoryOccupiedWithoutKV)
 	if len(all) != 1 || len(all[0].runs) != 8 || all[0].n() != 7 || all[0].values[2] != nil {
 		t.Fatalf("%+v", all)

@@ -1,4 +1,4 @@
-package story
+package demo
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
@@ -76,7 +75,7 @@ func document(p Page) render.Document {
 	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
 	d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" Machines, engine and model are simulated; no figure on this page is a measurement of a DGX Spark. "+
 		"What measured and judged them is not: the exporter, the load generator, the comparison and the alert rules are those that run on a real one.")),
-		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead(p.Made))}}, render.Facts{Facts: made(p.Made)})
+		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead(p.Made))}}, render.Facts{Facts: madeFacts(p.Made)})
 	for _, notice := range notices(p) {
 		d.Add(render.Notice(render.Note, render.Plain(notice)))
 	}
@@ -147,7 +146,7 @@ func lead(m Made) string {
 		". Latencies of requests are wall time, of an engine that is no GPU: read which of them is shorter, not how long they are."
 }
 
-func made(m Made) []render.Fact {
+func madeFacts(m Made) []render.Fact {
 	var facts []render.Fact
 	add := func(name, value string) {
 		if value != "" {
