@@ -28,7 +28,6 @@ var mayImport = map[string][]string{
 	"exporter/snapshot":         {"exporter/hostfs", "exporter/nvml"},
 	"exporter/collector":        {"exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
 	"exporter":                  {"cmd/terminal", "cmd/webserver", "exporter/collector", "exporter/engine", "exporter/hostfs", "exporter/metric", "exporter/nvml", "exporter/snapshot"},
-	"exporter/hosts":            {"exporter/collector", "exporter/nvml", "exporter/snapshot"},
 	"exporter/sim":              {"exporter/collector", "exporter/hostfs", "exporter/nvml"},
 	"loadgen/enginelog":         {},
 	"loadgen/evidence":          {},
@@ -77,8 +76,8 @@ var mayImport = map[string][]string{
 // mustNotLink names what a binary must not carry: people install the exporter on the machine
 // that they measure.
 var mustNotLink = map[string][]string{
-	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/hosts", module + "exporter/sim", module + "loadgen"},
-	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/hosts", module + "exporter/sim", module + "exporter/collector"},
+	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/sim", module + "loadgen"},
+	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/sim", module + "exporter/collector"},
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 }
 

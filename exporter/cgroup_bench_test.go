@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 )
 
 // BenchmarkPageOfCgroups makes whole pages of a Spark with many containers, whose files are on disk. Cost has
@@ -23,7 +22,7 @@ func BenchmarkPageOfCgroups(b *testing.B) {
 			root := b.TempDir()
 			copyCgroups(b, host.Cgroup, root, n)
 			host.Cgroup = hostfs.Dir{Path: root}
-			options := hosts.Options("docker-systemd")
+			options := hostOptions("docker-systemd")
 			options.Cgroups.Limit = 2 * n
 			e := exporterOf(b, host, Settings{Options: options})
 			handler := e.Handler()

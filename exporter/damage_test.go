@@ -17,7 +17,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -176,10 +175,10 @@ func TestDamagedFileCostsOnlyTheCollectorsThatReadIt(t *testing.T) {
 	}
 	damaged := map[kind]int{}
 	eachHost(t, func(t *testing.T, name string) {
-		host, err := hosts.Open(name)
+		host, err := openHost(name)
 		must(t, err)
 		defer host.Close()
-		options := hosts.Options(name)
+		options := hostOptions(name)
 		scrapeDamaged(t, host, options, "", damage{}) // the first page of a driver that loses its GPU then differs from all others
 		whole, present := scrapeDamaged(t, host, options, "", damage{})
 		want := pageSeries(t, whole)

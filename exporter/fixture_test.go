@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/hosts"
 )
 
 func must(t testing.TB, err error) {
@@ -27,7 +26,7 @@ func readText(t testing.TB, path string) string {
 // openRecorded opens a recorded or constructed host, until the test ends.
 func openRecorded(t testing.TB, name string) collector.Host {
 	t.Helper()
-	host, err := hosts.Open(name)
+	host, err := openHost(name)
 	must(t, err)
 	t.Cleanup(host.Close)
 	return host

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/sim"
 )
@@ -18,7 +17,7 @@ import (
 const simulatedSpark = "sim-gb10"
 
 // machineNames are the hosts that have golden pages: those of package hosts and a simulated one.
-func machineNames() []string { return append(hosts.Names(), simulatedSpark) }
+func machineNames() []string { return append(hostNames(), simulatedSpark) }
 
 // eachMachine runs the test on every host that has a golden page.
 func eachMachine(t *testing.T, test func(t *testing.T, name string)) {
@@ -31,11 +30,11 @@ func eachMachine(t *testing.T, test func(t *testing.T, name string)) {
 func openMachine(t testing.TB, name string) (collector.Host, collector.Options) {
 	t.Helper()
 	if name == simulatedSpark {
-		return simulate(t).Collect(), hosts.Options(name)
+		return simulate(t).Collect(), hostOptions(name)
 	}
-	host, err := hosts.Open(name)
+	host, err := openHost(name)
 	must(t, err)
-	return host, hosts.Options(name)
+	return host, hostOptions(name)
 }
 
 // What the engine of the simulated host holds at the moment of its golden page.
@@ -112,7 +111,7 @@ func TestSimulatedHostGivesCollectorsNoTrouble(t *testing.T) {
 func BenchmarkSimulatedPage(b *testing.B) {
 	host := simulate(b).Collect()
 	b.Cleanup(host.Close)
-	e, err := New(host, Settings{Options: hosts.Options(simulatedSpark), HideOwnMetrics: true})
+	e, err := New(host, Settings{Options: hostOptions(simulatedSpark), HideOwnMetrics: true})
 	must(b, err)
 	for b.Loop() {
 		var page bytes.Buffer

@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -26,10 +25,10 @@ var update = flag.Bool("update", false, "write the golden pages anew")
 // eachHost runs the test on every recorded and constructed host: adding one adds its tests.
 func eachHost(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
-	if len(hosts.Names()) == 0 {
+	if len(hostNames()) == 0 {
 		t.Fatal("no hosts")
 	}
-	for _, name := range hosts.Names() {
+	for _, name := range hostNames() {
 		t.Run(name, func(t *testing.T) { test(t, name) })
 	}
 }

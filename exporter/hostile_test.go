@@ -12,7 +12,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 )
 
 // hostileName is what a process, a container, a model or a device may call itself: HTML, terminal sequences,
@@ -70,7 +69,7 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 		if host.HTTP != nil {
 			host.HTTP = hostilePages{host.HTTP}
 		}
-		e := exporterOf(t, host, Settings{Options: hosts.Options(name)})
+		e := exporterOf(t, host, Settings{Options: hostOptions(name)})
 		if checkHostilePage(t, e) {
 			reached++
 		}
@@ -88,7 +87,7 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 			checkTerminal(t, command, out.String())
 		}
 	})
-	if all := len(hosts.Names()); reached < all/2 { // some have neither processes nor devices with names
+	if all := len(hostNames()); reached < all/2 { // some have neither processes nor devices with names
 		t.Errorf("names are on the pages of %d of %d hosts only", reached, all)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -253,7 +252,7 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 
 func TestLittleIsUnattributedOnHostsWithoutGPU(t *testing.T) {
 	checked := 0
-	for _, name := range hosts.Names() {
+	for _, name := range hostNames() {
 		page := renderPage(t, name)
 		if !bytes.Contains(page, []byte(`memory_architecture="none"`)) {
 			continue

@@ -12,7 +12,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -100,7 +99,7 @@ func growStat(stat []byte, field string) []byte {
 func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.T) {
 	in, outside := 0, 0
 	eachHost(t, func(t *testing.T, name string) {
-		archive, err := hosts.Read(name)
+		archive, err := readHost(name)
 		must(t, err)
 		driver, err := archive.Driver()
 		must(t, err)
@@ -160,7 +159,7 @@ func TestTheCacheOfZFSMovesItsLineOnly(t *testing.T) {
 // TestGPUHostsOfEveryKindAreAmongTheHosts keeps the tests above from passing for want of hosts.
 func TestGPUHostsOfEveryKindAreAmongTheHosts(t *testing.T) {
 	var pages strings.Builder
-	for _, name := range hosts.Names() {
+	for _, name := range hostNames() {
 		pages.Write(renderPage(t, name))
 	}
 	for _, architecture := range []nvml.Architecture{nvml.Integrated, nvml.CoherentNUMA, nvml.Discrete, "none"} {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/hosts"
 )
 
 // withheld is a need that is not met, on a recorded host that meets it otherwise.
@@ -180,7 +179,7 @@ func openWithheld(t *testing.T, name string, apply func(*testing.T, *collector.H
 	t.Helper()
 	host := openRecorded(t, name)
 	apply(t, &host)
-	e := exporterOf(t, host, Settings{Options: hosts.Options(name), HideOwnMetrics: true})
+	e := exporterOf(t, host, Settings{Options: hostOptions(name), HideOwnMetrics: true})
 	return e
 }
 

@@ -1,4 +1,4 @@
-package hosts
+package exporter
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // NIXL, the worker, the container and the drive: none of them can have counted less.
 func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	const name, worker, blockBytes = "kvbm-disk", 6330, 4 * mib
-	host := open(t, name)
+	host := openRecorded(t, name)
 	page := func(raw string) engine.Page {
 		t.Helper()
 		e, err := engine.ParseEndpoint(raw)

@@ -1,4 +1,4 @@
-package hosts
+package exporter
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 // and the drive: none of them can have counted less.
 func TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes(t *testing.T) {
 	const name, engine, drive = "nvidia-fs", 21110, "nvme0n1"
-	host := open(t, name)
+	host := openRecorded(t, name)
 	nvfs, err := hostfs.ReadNvidiaFS(host.Proc, host.Sys)
 	if err != nil {
 		t.Fatal(err)

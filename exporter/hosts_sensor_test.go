@@ -1,4 +1,4 @@
-package hosts
+package exporter
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func TestCPUTimesOfASparkAreItsUptime(t *testing.T) {
 
 func cpuSeconds(t *testing.T, name string) hostfs.CPUSeconds {
 	t.Helper()
-	seconds, err := hostfs.ReadCPUSeconds(open(t, name).Proc)
+	seconds, err := hostfs.ReadCPUSeconds(openRecorded(t, name).Proc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func total(times hostfs.CPUSeconds) float64 {
 
 // TestRailsOfASparkContainEachOther and tell of the GPU what the driver tells.
 func TestRailsOfASparkContainEachOther(t *testing.T) {
-	host := open(t, "gb10-load")
+	host := openRecorded(t, "gb10-load")
 	chips, err := hostfs.ReadHwmonChips(host.Sys)
 	if err != nil || len(chips) != 3 || chips[2].SPBM == nil {
 		t.Fatalf("%v, %+v", err, chips)
@@ -67,7 +67,7 @@ func TestRailsOfASparkContainEachOther(t *testing.T) {
 
 func TestPortsOfASparkBelongToItsCard(t *testing.T) {
 	for _, name := range []string{"gb10-idle", "gb10-load"} {
-		host := open(t, name)
+		host := openRecorded(t, name)
 		interfaces, err := hostfs.ReadNetworkInterfaces(host.Sys)
 		if err != nil || len(interfaces) != 3 {
 			t.Errorf("%s: %v, %+v", name, err, interfaces)
