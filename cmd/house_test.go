@@ -63,11 +63,10 @@ var mayImport = map[string][]string{
 	"alerts":                    {"exporter/metric", "exporter/metric/expr"},
 	"cmd/terminal":              {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
-	"cmd/internal/gen":          {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
+	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
 	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/openai", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/sim", "loadgen/summary", "loadgen/telemetry"},
 	"cmd/internal/view":         {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "loadgen/promexport"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
-	"cmd/uma-gen":               {"cmd/internal/gen", "cmd/terminal"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/terminal", "loadgen"},
 	"cmd/uma-load":              {"cmd/terminal", "loadgen"},
 	"cmd/uma-view":              {"cmd/internal/view", "cmd/terminal"},

@@ -5,12 +5,11 @@ package main
 import (
 	"os"
 
-	"github.com/umascope/umascope/cmd/internal/gen"
 	"github.com/umascope/umascope/cmd/terminal"
 )
 
 //go:generate go run . --dir ../..
 
 func main() {
-	os.Exit(gen.Run(os.Args[1:], terminal.Stdout(nil), os.Stderr))
+	os.Exit(run(os.Args[1:], terminal.Stdout(nil), os.Stderr))
 }

@@ -1,4 +1,4 @@
-package gen
+package main
 
 import (
 	"bufio"
@@ -30,12 +30,12 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 		"--scrape-interval: must be more than 0s":                  {"--dir", root, "--scrape-interval", "0s"},
 		`--scrape-interval: "-5s" is not a duration`:               {"--dir", root, "--scrape-interval=-5s"},
 	} {
-		code, stdout, stderr := run(t, append([]string{"preview"}, args...)...)
+		code, stdout, stderr := runIn(t, append([]string{"preview"}, args...)...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) || stdout != "" {
 			t.Errorf("%v: exit %d, %q, %q", args, code, stdout, stderr)
 		}
 	}
-	if code, stdout, _ := run(t, "preview", "--help"); code != exitDone || !strings.Contains(stdout, "--prometheus") {
+	if code, stdout, _ := runIn(t, "preview", "--help"); code != exitDone || !strings.Contains(stdout, "--prometheus") {
 		t.Errorf("help: exit %d, %q", code, stdout)
 	}
 }

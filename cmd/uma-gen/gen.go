@@ -1,6 +1,4 @@
-// Package gen writes the generated files into a checkout, or reports the files that differ from what the code
-// generates.
-package gen
+package main
 
 import (
 	"errors"
@@ -99,8 +97,8 @@ The pages are shown without Grafana by preview, which has flags of its own: uma-
 
 Exit codes: 0 done; 1 a file is not what the code generates, or could not be written; 2 bad input.`
 
-// Run is the program; it returns the exit code.
-func Run(args []string, stdout, stderr io.Writer) int {
+// run is the program; it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == previewName {
 		return runPreview(args[1:], stdout, stderr)
 	}

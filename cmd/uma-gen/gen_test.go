@@ -1,4 +1,4 @@
-package gen
+package main
 
 import (
 	"os"
@@ -10,17 +10,17 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-const root = "../../.."
+const root = "../.."
 
-func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func runIn(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
-	code = Run(args, &out, &errs)
+	code = run(args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
 func TestCommittedFilesAreWhatTheCodeGenerates(t *testing.T) {
-	if code, _, stderr := run(t, "--check", "--dir", root); code != exitDone {
+	if code, _, stderr := runIn(t, "--check", "--dir", root); code != exitDone {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
@@ -42,10 +42,10 @@ func checkout(t *testing.T) string {
 
 func TestCheckNamesTheFileAndTheFirstLineThatDiffers(t *testing.T) {
 	dir := checkout(t)
-	if code, stdout, stderr := run(t, "--dir", dir); code != exitDone || !strings.Contains(stdout, "alerts/memory.yaml\n") {
+	if code, stdout, stderr := runIn(t, "--dir", dir); code != exitDone || !strings.Contains(stdout, "alerts/memory.yaml\n") {
 		t.Fatalf("exit %d, %q, %q", code, stdout, stderr)
 	}
-	if code, _, stderr := run(t, "--dir", dir, "--check"); code != exitDone {
+	if code, _, stderr := runIn(t, "--dir", dir, "--check"); code != exitDone {
 		t.Fatalf("exit %d right after writing: %s", code, stderr)
 	}
 	path := filepath.Join(dir, "alerts/memory.yaml")
@@ -58,12 +58,12 @@ func TestCheckNamesTheFileAndTheFirstLineThatDiffers(t *testing.T) {
 	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := run(t, "--dir", dir, "--check")
+	code, _, stderr := runIn(t, "--dir", dir, "--check")
 	want := "uma-gen: alerts/memory.yaml:" + strconv.Itoa(wantLine) + " is not what the code generates: go generate ./... writes it\n"
 	if code != exitFailed || stderr != want {
 		t.Errorf("exit %d, %q, want %q", code, stderr, want)
 	}
-	if code, _, stderr := run(t, "dashboards", "--dir", dir, "--check"); code != exitDone {
+	if code, _, stderr := runIn(t, "dashboards", "--dir", dir, "--check"); code != exitDone {
 		t.Errorf("dashboards are blamed for an alert: exit %d, %s", code, stderr)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != edited {
@@ -72,7 +72,7 @@ func TestCheckNamesTheFileAndTheFirstLineThatDiffers(t *testing.T) {
 }
 
 func TestCheckNamesAMissingFile(t *testing.T) {
-	code, _, stderr := run(t, "docs", "--check", "--dir", checkout(t))
+	code, _, stderr := runIn(t, "docs", "--check", "--dir", checkout(t))
 	if code != exitFailed || !strings.Contains(stderr, "exporter/METRICS.md: no such file") {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
@@ -81,7 +81,7 @@ func TestCheckNamesAMissingFile(t *testing.T) {
 // Prometheus loads alerts/*.yaml, and the preview dashboards/*.json: what a renamed group leaves behind would go on.
 func TestCheckNamesAFileThatNothingGenerates(t *testing.T) {
 	dir := checkout(t)
-	if code, _, stderr := run(t, "--dir", dir); code != exitDone {
+	if code, _, stderr := runIn(t, "--dir", dir); code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	for _, left := range []string{"alerts/old.yaml", "dashboards/old.json"} {
@@ -89,23 +89,23 @@ func TestCheckNamesAFileThatNothingGenerates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	code, _, stderr := run(t, "--dir", dir, "--check")
+	code, _, stderr := runIn(t, "--dir", dir, "--check")
 	want := "uma-gen: dashboards/old.json: nothing generates it, but it would be loaded: remove it\n" +
 		"uma-gen: alerts/old.yaml: nothing generates it, but it would be loaded: remove it\n"
 	if code != exitFailed || stderr != want {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
-	if code, _, stderr := run(t, "alerts", "--dir", dir, "--check"); code != exitFailed || strings.Contains(stderr, "dashboards") {
+	if code, _, stderr := runIn(t, "alerts", "--dir", dir, "--check"); code != exitFailed || strings.Contains(stderr, "dashboards") {
 		t.Errorf("alerts alone: exit %d, %q", code, stderr)
 	}
-	if code, _, stderr := run(t, "docs", "--dir", dir, "--check"); code != exitDone {
+	if code, _, stderr := runIn(t, "docs", "--dir", dir, "--check"); code != exitDone {
 		t.Errorf("docs alone: exit %d, %q", code, stderr)
 	}
 }
 
 func TestAnUnknownSubjectIsRefusedWithTheKnownOnes(t *testing.T) {
 	for _, args := range [][]string{{"posters"}, {"--dir", root, "preview"}} {
-		code, _, stderr := run(t, args...)
+		code, _, stderr := runIn(t, args...)
 		if code != exitInput || !strings.Contains(stderr, args[len(args)-1]) || !strings.Contains(stderr, "uma-gen preview, flags after it") {
 			t.Errorf("%v: exit %d, %q", args, code, stderr)
 		}
@@ -114,7 +114,7 @@ func TestAnUnknownSubjectIsRefusedWithTheKnownOnes(t *testing.T) {
 
 func TestBadInputIsOneLineAndExit2(t *testing.T) {
 	for _, args := range [][]string{{"posters"}, {"--frobnicate"}, {"--dir", "/nowhere"}, {"alerts", "dashboards"}} {
-		code, _, stderr := run(t, args...)
+		code, _, stderr := runIn(t, args...)
 		if code != exitInput || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, strings.TrimPrefix(args[len(args)-1], "--")) {
 			t.Errorf("%v: exit %d, %q", args, code, stderr)
 		}
@@ -122,7 +122,7 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 }
 
 func TestHelpIsNoError(t *testing.T) {
-	if code, stdout, stderr := run(t, "--help"); code != exitDone || !strings.Contains(stdout, "  --check ") || stderr != "" {
+	if code, stdout, stderr := runIn(t, "--help"); code != exitDone || !strings.Contains(stdout, "  --check ") || stderr != "" {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
 	}
 }

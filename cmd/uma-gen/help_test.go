@@ -1,4 +1,4 @@
-package gen
+package main
 
 import (
 	"io"
@@ -30,7 +30,7 @@ func TestHelpHasExamplesThatAreAcceptedAndFitsATerminal(t *testing.T) {
 		t.Error("the help does not show the preview")
 	}
 	for _, args := range [][]string{{"--help"}, {"preview", "--help"}} {
-		code, page, _ := run(t, args...)
+		code, page, _ := runIn(t, args...)
 		if code != exitDone || !strings.Contains(page, "  uma-gen "+strings.TrimSuffix(args[0], "--help")) {
 			t.Errorf("%v: exit %d, without an example:\n%s", args, code, page)
 		}
