@@ -11,7 +11,6 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/loadgen/merge"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -46,7 +45,7 @@ func mergeVerb(app *kingpin.Application) verb {
 
 // run carries out the verb merge.
 func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
-	whole, err := merge.Open(l.folders, l.allowMissing)
+	whole, err := runner.OpenRanks(l.folders, l.allowMissing)
 	if err != nil {
 		return usage(err)
 	}
@@ -71,7 +70,7 @@ func (l *mergeLine) run(ctx context.Context, stdout io.Writer) error {
 }
 
 // write writes the folder of the merged run, computes the summary from it, and writes its pages.
-func (l *mergeLine) write(ctx context.Context, whole *merge.Whole, folder rundir.Folder, id string) (summary.Summary, error) {
+func (l *mergeLine) write(ctx context.Context, whole *runner.SharedRun, folder rundir.Folder, id string) (summary.Summary, error) {
 	if err := whole.Write(ctx, folder, id); err != nil {
 		return summary.Summary{}, err
 	}

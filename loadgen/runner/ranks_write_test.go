@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func contextDone(t *testing.T) (context.Context, context.CancelFunc) {
 }
 
 func TestPhasesAreThoseOfAllRanks(t *testing.T) {
-	w := open(t, ranks(t, 3, nil))
+	w := openRanks(t, ranks(t, 3, nil))
 	want := []rundir.Span{
 		{Name: rundir.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
 		{Name: rundir.PhaseMeasure, StartNS: 10_000 * ms, EndNS: 11_000*ms + 2},
@@ -74,7 +74,7 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 			return strings.Contains(in.Model.Mismatch, "rank 1 met another model than rank 0")
 		}},
 	} {
-		w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+		w := openRanks(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 			m.Server.FingerprintStart = &rundir.Fingerprint{ProbeTokens: []int{1, 2}}
 			if r == 1 {
 				c.alter(m)
@@ -89,13 +89,13 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 
 func TestPromptsOfAllRanksAreJudgedAlike(t *testing.T) {
 	whole := func(common ...*int) *rundir.PrefixReuse {
-		w := &Whole{}
+		w := &SharedRun{}
 		for i, n := range common {
 			own := &rundir.PrefixReuse{CommonTokens: n, Engine: &rundir.PrefixLookups{Tokens: 9}}
 			if i > 0 {
 				own.Repeats = "--repeat-of"
 			}
-			w.Parts = append(w.Parts, Part{Manifest: rundir.Manifest{Judging: &rundir.Judging{PrefixReuse: own}}})
+			w.Parts = append(w.Parts, RankRun{Manifest: rundir.Manifest{Judging: &rundir.Judging{PrefixReuse: own}}})
 		}
 		return w.judging(nil).PrefixReuse
 	}
@@ -114,14 +114,14 @@ func TestLimitsThatCannotBeReadAreAnError(t *testing.T) {
 		func(m *rundir.Manifest) { m.Judging.Validity = []string{"x"} },
 	} {
 		paths := ranks(t, 2, func(_ int, m *rundir.Manifest) { alter(m) })
-		if _, err := Open(paths, false); err == nil || !strings.Contains(err.Error(), "r0: --") {
+		if _, err := OpenRanks(paths, false); err == nil || !strings.Contains(err.Error(), "r0: --") {
 			t.Errorf("accepted, or not named: %v", err)
 		}
 	}
 }
 
 func TestTheManifestNamesItsParts(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+	w := openRanks(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.Machines = []rundir.Machine{{Source: "spark", URL: fmt.Sprint(r)}}
 		m.Pages = []rundir.Page{{Source: fmt.Sprint("page", r)}}
 		m.Server.Answered = []string{"m", fmt.Sprint("m", r)}
@@ -163,7 +163,7 @@ func TestClockErrorsBoundTheShiftOfRanks(t *testing.T) {
 		"nobody may ask":      {func(r int, m *rundir.Manifest) { own(r, m); m.Rank.Clock = nil }, nil, "ranks 0, 1, 2 are not synchronised"},
 		"a clock that is set": {func(r int, m *rundir.Manifest) { m.Client.ClockStepSeconds = -float64(r) * 0.0009 }, new(0.0), "clock of rank 2 moved by -1.8ms"},
 	} {
-		w := open(t, ranks(t, 3, c.alter))
+		w := openRanks(t, ranks(t, 3, c.alter))
 		got := w.alignedWithin()
 		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %v", name, got)
@@ -175,7 +175,7 @@ func TestClockErrorsBoundTheShiftOfRanks(t *testing.T) {
 }
 
 func TestWarningsOfRanksAreListedOnce(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+	w := openRanks(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.Judging.Warnings = []string{"all"}
 		if r > 0 {
 			m.Judging.Warnings = append(m.Judging.Warnings, "two")
@@ -231,7 +231,7 @@ func TestSequencesInOrderStayInOrder(t *testing.T) {
 		}
 		slices.Sort(all)
 		var got []int
-		for n, err := range inOrder(func(a, b int) int { return a - b }, parts) {
+		for n, err := range mergeInOrder(func(a, b int) int { return a - b }, parts) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestTheFirstErrorEndsASequence(t *testing.T) {
 		},
 	}
 	var got []string
-	for n, err := range inOrder(func(a, b int) int { return a - b }, parts) {
+	for n, err := range mergeInOrder(func(a, b int) int { return a - b }, parts) {
 		got = append(got, fmt.Sprint(n, err))
 	}
 	if want := []string{"1 <nil>", "0 broken"}; !slices.Equal(got, want) || ended != 2 {
@@ -268,7 +268,7 @@ func TestTheFirstErrorEndsASequence(t *testing.T) {
 func TestARankThatIsAloneIsNoMerge(t *testing.T) {
 	place := traffic.Place{Rank: 0, World: 1}
 	f := rankFiles(t, 0, 2, 10, func(m *rundir.Manifest) { m.Rank.Place = place })
-	if _, err := Open([]string{f.write(t, t.TempDir())}, true); err == nil {
+	if _, err := OpenRanks([]string{f.write(t, t.TempDir())}, true); err == nil {
 		t.Error("accepted")
 	}
 }

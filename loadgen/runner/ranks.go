@@ -1,11 +1,4 @@
-// Package merge merges the runs of the ranks that shared a load into one: the same files as if one process had sent all
-// requests, on one clock.
-//
-// Each duration of a request was measured by one process and stays as it is; so do all counts, and percentiles are
-// recomputed from the requests. The position of requests of different ranks relative to each other depends on the wall
-// clocks of several machines: totals per second, phases, the steady state, telemetry at a moment. The manifest has an
-// upper bound of that error.
-package merge
+package runner
 
 import (
 	"errors"
@@ -20,8 +13,8 @@ import (
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-// Part is the folder of one rank.
-type Part struct {
+// RankRun is the folder of one rank.
+type RankRun struct {
 	rundir.Folder
 	Manifest rundir.Manifest
 	Phases   []rundir.Span
@@ -29,12 +22,18 @@ type Part struct {
 	ShiftNS int64
 }
 
-func (p Part) rank() int { return p.Manifest.Rank.Rank }
+func (p RankRun) rank() int { return p.Manifest.Rank.Rank }
 
-// Whole is a run whose ranks agree.
-type Whole struct {
+// SharedRun is a run of several ranks that agree, merged into one: the same files as if one process had sent all
+// requests, on one clock.
+//
+// Each duration of a request was measured by one process and stays as it is; so do all counts, and percentiles are
+// recomputed from the requests. The position of requests of different ranks relative to each other depends on the wall
+// clocks of several machines: totals per second, phases, the steady state, telemetry at a moment. The manifest has an
+// upper bound of that error.
+type SharedRun struct {
 	// Parts are in the order of their ranks.
-	Parts []Part
+	Parts []RankRun
 	// World is the number of ranks, Missing those that are not in Parts.
 	World   int
 	Missing []int
@@ -42,12 +41,12 @@ type Whole struct {
 	StartedAt time.Time
 }
 
-// Open reads the manifests of the folders and refuses those that are not ranks of one run. Every error begins with the
-// folder at fault.
-func Open(paths []string, allowMissing bool) (*Whole, error) {
-	w := &Whole{}
+// OpenRanks reads the manifests of the folders and refuses those that are not ranks of one run. Every error begins with
+// the folder at fault.
+func OpenRanks(paths []string, allowMissing bool) (*SharedRun, error) {
+	w := &SharedRun{}
 	for _, path := range paths {
-		part, err := openPart(path)
+		part, err := openRank(path)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -56,7 +55,7 @@ func Open(paths []string, allowMissing bool) (*Whole, error) {
 	if len(w.Parts) == 0 {
 		return nil, errors.New("no folder")
 	}
-	slices.SortStableFunc(w.Parts, func(a, b Part) int { return a.rank() - b.rank() })
+	slices.SortStableFunc(w.Parts, func(a, b RankRun) int { return a.rank() - b.rank() })
 	if err := w.agree(); err != nil {
 		return nil, err
 	}
@@ -70,8 +69,8 @@ func Open(paths []string, allowMissing bool) (*Whole, error) {
 	return w, nil
 }
 
-func openPart(path string) (Part, error) {
-	p := Part{Folder: rundir.Folder(path)}
+func openRank(path string) (RankRun, error) {
+	p := RankRun{Folder: rundir.Folder(path)}
 	if err := p.onlyFiles(); err != nil {
 		return p, err
 	}
@@ -99,7 +98,7 @@ func openPart(path string) (Part, error) {
 const longestLead = 2 * traffic.MaxAhead
 
 // onlyFiles refuses a folder in which a path of a file is not a regular file: reading a pipe would block forever.
-func (p Part) onlyFiles() error {
+func (p RankRun) onlyFiles() error {
 	for _, name := range []string{rundir.ManifestFile, rundir.PhasesFile, rundir.ScheduleFile, rundir.RequestsFile, rundir.OutputsFile, rundir.TelemetryFile} {
 		if info, err := os.Lstat(p.Path(name)); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no regular file", name)
@@ -109,7 +108,7 @@ func (p Part) onlyFiles() error {
 }
 
 // checkLimits refuses limits that the rules cannot parse. All ranks have the same.
-func (w *Whole) checkLimits() error {
+func (w *SharedRun) checkLimits() error {
 	j := w.Parts[0].Manifest.Judging
 	if _, err := summary.ParseLimits(j.Validity); err != nil {
 		return fmt.Errorf("--validity: %w", err)
@@ -124,7 +123,7 @@ func (w *Whole) checkLimits() error {
 }
 
 // agree compares each rank with the first and finds those that are missing.
-func (w *Whole) agree() error {
+func (w *SharedRun) agree() error {
 	first := w.Parts[0]
 	w.World = first.Manifest.Rank.World
 	for i, part := range w.Parts[1:] {
@@ -138,7 +137,7 @@ func (w *Whole) agree() error {
 		}
 	}
 	for rank := range w.World {
-		if !slices.ContainsFunc(w.Parts, func(p Part) bool { return p.rank() == rank }) {
+		if !slices.ContainsFunc(w.Parts, func(p RankRun) bool { return p.rank() == rank }) {
 			w.Missing = append(w.Missing, rank)
 		}
 	}
@@ -171,7 +170,7 @@ func essentials() []essential {
 func quoted(text string) string { return fmt.Sprintf("%.100q", text) }
 
 // align moves all parts to the clock of the one that started first.
-func (w *Whole) align() {
+func (w *SharedRun) align() {
 	w.StartedAt = w.Parts[0].Manifest.StartedAt
 	for _, p := range w.Parts {
 		if p.Manifest.StartedAt.Before(w.StartedAt) {

@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// FuzzOpen reads any manifest as that of a second rank: what is accepted is rank 1 of the same run.
-func FuzzOpen(f *testing.F) {
-	good, err := json.Marshal(manifest(1, 2, 10))
+// FuzzOpenRanks reads any manifest as that of a second rank: what is accepted is rank 1 of the same run.
+func FuzzOpenRanks(f *testing.F) {
+	good, err := json.Marshal(rankManifest(1, 2, 10))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -24,8 +24,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"umascope.manifest/1","rank":{"rank":1,"world":2},"judging":{}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		first := rankFiles(t, 0, 2, 4, nil).write(t, filepath.Join(t.TempDir(), "0"))
-		second := files{rundir.ManifestFile: string(text)}.write(t, filepath.Join(t.TempDir(), "1"))
-		w, err := Open([]string{second, first}, false)
+		second := rankFolder{rundir.ManifestFile: string(text)}.write(t, filepath.Join(t.TempDir(), "1"))
+		w, err := OpenRanks([]string{second, first}, false)
 		if err != nil {
 			return
 		}
@@ -38,15 +38,15 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzSchedule merges any two files: what is accepted is in strict order, and every whole line is there.
-func FuzzSchedule(f *testing.F) {
+// FuzzRankSchedule merges any two files: what is accepted is in strict order, and every whole line is there.
+func FuzzRankSchedule(f *testing.F) {
 	f.Add(scheduleLine(0)+scheduleLine(2), scheduleLine(1)+scheduleLine(3))
 	f.Add(scheduleLine(0), scheduleLine(0))
 	f.Add(scheduleLine(0), scheduleLine(1)[:20])
 	f.Add(`{"phase":"measure"}`+"\n", `{"phase":"measure","index":1e9}`+"\n")
 	f.Fuzz(func(t *testing.T, one, other string) {
 		out := t.TempDir()
-		w := &Whole{}
+		w := &SharedRun{}
 		for r, text := range []string{one, other} {
 			path := filepath.Join(out, string(rune('0'+r)))
 			if err := os.Mkdir(path, 0o755); err != nil {
@@ -55,7 +55,7 @@ func FuzzSchedule(f *testing.F) {
 			if err := os.WriteFile(filepath.Join(path, rundir.ScheduleFile), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			w.Parts = append(w.Parts, Part{Folder: rundir.Folder(path), Manifest: manifest(r, 2, 10)})
+			w.Parts = append(w.Parts, RankRun{Folder: rundir.Folder(path), Manifest: rankManifest(r, 2, 10)})
 		}
 		var got bytes.Buffer
 		if err := w.schedule(t.Context(), &got); err != nil {

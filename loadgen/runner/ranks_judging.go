@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"cmp"
@@ -11,11 +11,11 @@ import (
 
 // judging joins the findings of the ranks. A fault of one rank is a fault of the whole; a check that one rank did not
 // make counts as not made. There is no evidence: scenarios with evidence cannot be shared between ranks.
-func (w *Whole) judging(warnings []string) *rundir.Judging {
+func (w *SharedRun) judging(warnings []string) *rundir.Judging {
 	first := w.Parts[0].Manifest.Judging
 	return &rundir.Judging{
 		Streaming: first.Streaming, Unmeasured: first.Unmeasured, SLO: first.SLO, Validity: first.Validity,
-		TelemetryRequested: slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.TelemetryRequested }),
+		TelemetryRequested: slices.ContainsFunc(w.Parts, func(p RankRun) bool { return p.Manifest.Judging.TelemetryRequested }),
 		Client:             w.client(), Model: w.model(), KVMode: w.kvMode(), Checks: w.checks(), Stopped: w.stopped(),
 		PrefixReuse: w.prefixReuse(), Warnings: warnings, Complete: true,
 	}
@@ -23,7 +23,7 @@ func (w *Whole) judging(warnings []string) *rundir.Judging {
 
 // labels returns the labels that all ranks have in common. If the measured hosts differ it is that of the first rank:
 // without the label, each rank takes its own machine for it.
-func (w *Whole) labels() map[string]string {
+func (w *SharedRun) labels() map[string]string {
 	labels := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Labels {
 		if name == labelHost || w.alike(func(m rundir.Manifest) string { return m.Labels[name] }) {
@@ -36,14 +36,14 @@ func (w *Whole) labels() map[string]string {
 const labelHost = "host"
 
 // alike reports whether a value of the manifest is the same on all ranks.
-func (w *Whole) alike(of func(rundir.Manifest) string) bool {
+func (w *SharedRun) alike(of func(rundir.Manifest) string) bool {
 	first := of(w.Parts[0].Manifest)
-	return !slices.ContainsFunc(w.Parts, func(p Part) bool { return of(p.Manifest) != first })
+	return !slices.ContainsFunc(w.Parts, func(p RankRun) bool { return of(p.Manifest) != first })
 }
 
 // client returns the health of the load generators: the share of its cores that the busiest one used, and the stalls of
 // all, each for the requests of its own rank.
-func (w *Whole) client() rundir.ClientHealth {
+func (w *SharedRun) client() rundir.ClientHealth {
 	health := rundir.ClientHealth{Watched: true, PacketStamps: true}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.Client
@@ -57,7 +57,7 @@ func (w *Whole) client() rundir.ClientHealth {
 	return health
 }
 
-func (w *Whole) model() rundir.ModelFindings {
+func (w *SharedRun) model() rundir.ModelFindings {
 	m := rundir.ModelFindings{Checked: true, Compared: true, Guarded: true}
 	for _, p := range w.Parts {
 		found := p.Manifest.Judging.Model
@@ -66,7 +66,7 @@ func (w *Whole) model() rundir.ModelFindings {
 		m.Compared = m.Compared && found.Compared
 		m.Guarded = m.Guarded && found.Guarded
 	}
-	m.Mismatch = joined(w.each(func(m rundir.Manifest) string { return m.Judging.Model.Mismatch }), w.differentModels())
+	m.Mismatch = joinedTexts(w.each(func(m rundir.Manifest) string { return m.Judging.Model.Mismatch }), w.differentModels())
 	m.Changed = w.each(func(m rundir.Manifest) string { return m.Judging.Model.Changed })
 	m.Dropped = w.each(func(m rundir.Manifest) string { return m.Judging.Model.Dropped })
 	m.PromptLimit = w.each(func(m rundir.Manifest) string { return m.Judging.Model.PromptLimit })
@@ -75,8 +75,8 @@ func (w *Whole) model() rundir.ModelFindings {
 
 // differentModels names the ranks that met another model than the first: another model splits fixed texts into other
 // tokens, even under the same name. A rank without token counts is skipped.
-func (w *Whole) differentModels() string {
-	var first *Part
+func (w *SharedRun) differentModels() string {
+	var first *RankRun
 	for i := range w.Parts {
 		p := &w.Parts[i]
 		print := p.Manifest.Server.FingerprintStart
@@ -91,16 +91,16 @@ func (w *Whole) differentModels() string {
 	return ""
 }
 
-func (w *Whole) kvMode() rundir.KVFindings {
+func (w *SharedRun) kvMode() rundir.KVFindings {
 	return rundir.KVFindings{
-		Checked:  !slices.ContainsFunc(w.Parts, func(p Part) bool { return !p.Manifest.Judging.KVMode.Checked }),
+		Checked:  !slices.ContainsFunc(w.Parts, func(p RankRun) bool { return !p.Manifest.Judging.KVMode.Checked }),
 		Mismatch: w.each(func(m rundir.Manifest) string { return m.Judging.KVMode.Mismatch }),
 	}
 }
 
 // prefixReuse returns the inputs of the rule about prompt tokens from a cache; absent if a rank has none. The engine's
 // counts are left out, since an engine counts the requests of all ranks together.
-func (w *Whole) prefixReuse() *rundir.PrefixReuse {
+func (w *SharedRun) prefixReuse() *rundir.PrefixReuse {
 	whole := &rundir.PrefixReuse{CommonTokens: new(int)}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.PrefixReuse
@@ -118,20 +118,20 @@ func (w *Whole) prefixReuse() *rundir.PrefixReuse {
 }
 
 // checks joins the checks, which are made around the load of every rank, or of none.
-func (w *Whole) checks() rundir.CheckFindings {
+func (w *SharedRun) checks() rundir.CheckFindings {
 	return rundir.CheckFindings{
-		Made:   slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Judging.Checks.Made }),
+		Made:   slices.ContainsFunc(w.Parts, func(p RankRun) bool { return p.Manifest.Judging.Checks.Made }),
 		Failed: w.each(func(m rundir.Manifest) string { return m.Judging.Checks.Failed }),
 	}
 }
 
 // stopped names the ranks that do not have their whole share of the load.
-func (w *Whole) stopped() string {
+func (w *SharedRun) stopped() string {
 	var missing string
 	if len(w.Missing) > 0 {
 		missing = fmt.Sprintf("of %d ranks %s missing", w.World, numbered(w.Missing))
 	}
-	return joined(missing, w.each(func(m rundir.Manifest) string {
+	return joinedTexts(missing, w.each(func(m rundir.Manifest) string {
 		if m.Judging.Stopped == "" && m.State == rundir.StateRunning {
 			return "it has not ended, or was killed"
 		}
@@ -141,7 +141,7 @@ func (w *Whole) stopped() string {
 
 // each joins a text of the ranks, each with the number of its rank, or once if all ranks have the same; empty if none
 // has it.
-func (w *Whole) each(of func(rundir.Manifest) string) string {
+func (w *SharedRun) each(of func(rundir.Manifest) string) string {
 	if w.alike(of) {
 		return of(w.Parts[0].Manifest)
 	}
@@ -151,10 +151,10 @@ func (w *Whole) each(of func(rundir.Manifest) string) string {
 			all = append(all, fmt.Sprintf("rank %d: %s", p.rank(), text))
 		}
 	}
-	return joined(all...)
+	return joinedTexts(all...)
 }
 
-// joined joins the texts that are not empty.
-func joined(texts ...string) string {
+// joinedTexts joins the texts that are not empty.
+func joinedTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }

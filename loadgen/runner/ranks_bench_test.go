@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// BenchmarkRequests merges the records of four ranks, of 32 arrivals each.
-func BenchmarkRequests(b *testing.B) {
+// BenchmarkMergeRequests merges the records of four ranks, of 32 arrivals each.
+func BenchmarkMergeRequests(b *testing.B) {
 	const world, each = 4, 5000
-	w := &Whole{World: world}
+	w := &SharedRun{World: world}
 	for r := range world {
 		var text strings.Builder
 		for i := range each {
-			record := record(r, world, i*world+r)
+			record := rankRecord(r, world, i*world+r)
 			for n := range 31 {
 				record.ArrivalsNS, record.ReadIDs = append(record.ArrivalsNS, 20_000_000+int64(n)), append(record.ReadIDs, n+2)
 			}
@@ -31,7 +31,7 @@ func BenchmarkRequests(b *testing.B) {
 		if err := os.WriteFile(filepath.Join(path, rundir.RequestsFile), []byte(text.String()), 0o644); err != nil {
 			b.Fatal(err)
 		}
-		w.Parts = append(w.Parts, Part{Folder: rundir.Folder(path), Manifest: manifest(r, world, 0)})
+		w.Parts = append(w.Parts, RankRun{Folder: rundir.Folder(path), Manifest: rankManifest(r, world, 0)})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

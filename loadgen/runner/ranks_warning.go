@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 
 // alignedWithin bounds the difference of the clocks of two ranks by the sum of the two largest errors. One machine has
 // one clock. It is nil if a kernel reports no clock error, or if a clock is not synchronised.
-func (w *Whole) alignedWithin() *float64 {
-	if w.alike(machine) {
+func (w *SharedRun) alignedWithin() *float64 {
+	if w.alike(machineOfRank) {
 		return new(0.0)
 	}
 	worst := map[string]float64{}
@@ -23,22 +23,22 @@ func (w *Whole) alignedWithin() *float64 {
 		if clock == nil || !clock.Synchronised {
 			return nil
 		}
-		host := machine(p.Manifest)
+		host := machineOfRank(p.Manifest)
 		worst[host] = max(worst[host], clock.MaxErrorSeconds)
 	}
 	errors := slices.Sorted(maps.Values(worst)) // at least two
 	return new(errors[len(errors)-1] + errors[len(errors)-2])
 }
 
-// machine identifies a clock: the boot of a kernel, regardless of the names of containers.
-func machine(m rundir.Manifest) string { return cmp.Or(m.Client.BootID, m.Client.Hostname) }
+// machineOfRank identifies a clock: the boot of a kernel, regardless of the names of containers.
+func machineOfRank(m rundir.Manifest) string { return cmp.Or(m.Client.BootID, m.Client.Hostname) }
 
 // stepSeconds is the step from which on a clock counts as set during the run: it and the clock of the run are not read
 // at the same moment.
 const stepSeconds = 0.001
 
 // warnings returns the caveats of merging, and the warnings of the ranks themselves.
-func (w *Whole) warnings(merged telemetry.Merged, tornRecords []int) []string {
+func (w *SharedRun) warnings(merged telemetry.Merged, tornRecords []int) []string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	all = append(all, w.clockWarnings()...)
@@ -61,22 +61,22 @@ func (w *Whole) warnings(merged telemetry.Merged, tornRecords []int) []string {
 }
 
 // clockWarnings reports how far the requests of different ranks may be shifted against each other.
-func (w *Whole) clockWarnings() []string {
+func (w *SharedRun) clockWarnings() []string {
 	var all []string
 	if within := w.alignedWithin(); within == nil {
 		all = append(all, fmt.Sprintf("how far the requests of different machines are shifted against each other is not known: by their kernels' word %s not synchronised; latencies are exact", numbered(w.unsynchronised())))
 	} else if *within > 0 {
-		all = append(all, fmt.Sprintf("the ranks ran on several machines: their requests may be shifted against each other by up to %s, by the kernels' word on their clocks; latencies are exact", rounded(*within)))
+		all = append(all, fmt.Sprintf("the ranks ran on several machines: their requests may be shifted against each other by up to %s, by the kernels' word on their clocks; latencies are exact", roundedSeconds(*within)))
 	}
 	for _, p := range w.Parts {
 		if step := p.Manifest.Client.ClockStepSeconds; step > stepSeconds || step < -stepSeconds {
-			all = append(all, fmt.Sprintf("the clock of rank %d moved by %s during the run: its requests may be shifted by that much", p.rank(), rounded(step)))
+			all = append(all, fmt.Sprintf("the clock of rank %d moved by %s during the run: its requests may be shifted by that much", p.rank(), roundedSeconds(step)))
 		}
 	}
 	return all
 }
 
-func (w *Whole) unsynchronised() []int {
+func (w *SharedRun) unsynchronised() []int {
 	var ranks []int
 	for _, p := range w.Parts {
 		if clock := p.Manifest.Rank.Clock; clock == nil || !clock.Synchronised {
@@ -86,12 +86,12 @@ func (w *Whole) unsynchronised() []int {
 	return ranks
 }
 
-func rounded(seconds float64) time.Duration {
+func roundedSeconds(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Microsecond)
 }
 
 // ownWarnings returns the warnings of the ranks, each under the numbers of its ranks, or once if all have it.
-func (w *Whole) ownWarnings() []string {
+func (w *SharedRun) ownWarnings() []string {
 	by := map[string][]int{}
 	for _, text := range w.union(func(m rundir.Manifest) []string { return m.Judging.Warnings }) {
 		for _, p := range w.Parts {

@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"bufio"
@@ -19,13 +19,13 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// maxLineBytes bounds one line of a schedule or of outputs.
-const maxLineBytes = 256 << 20
+// maxRankLineBytes bounds one line of a schedule or of outputs.
+const maxRankLineBytes = 256 << 20
 
 // requests writes the records of all ranks on one clock, in the order in which they ended, under the name of the whole.
 // It holds some batches of records of each rank in memory. Torn are the ranks whose last record is incomplete: they
 // were killed.
-func (w *Whole) requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
+func (w *SharedRun) requests(ctx context.Context, run string, out io.Writer) (torn []int, err error) {
 	var parts []iter.Seq2[openai.Record, error]
 	decoders := max(1, runtime.GOMAXPROCS(0)/len(w.Parts))
 	for _, p := range w.Parts {
@@ -45,7 +45,7 @@ func (w *Whole) requests(ctx context.Context, run string, out io.Writer) (torn [
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // as in the files of the ranks
-	for record, err := range inOrder(func(a, b openai.Record) int { return cmp.Compare(ended(a), ended(b)) }, parts) {
+	for record, err := range mergeInOrder(func(a, b openai.Record) int { return cmp.Compare(endedNS(a), endedNS(b)) }, parts) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return torn, err
 		}
@@ -57,8 +57,8 @@ func (w *Whole) requests(ctx context.Context, run string, out io.Writer) (torn [
 	return torn, nil
 }
 
-// ended returns the time of the last event of a request.
-func ended(r openai.Record) int64 {
+// endedNS returns the time of the last event of a request.
+func endedNS(r openai.Record) int64 {
 	for _, moment := range []*int64{r.EndNS, r.BrokenOffNS, r.DispatchNS} {
 		if moment != nil {
 			return *moment
@@ -69,12 +69,12 @@ func ended(r openai.Record) int64 {
 
 // outputs writes the texts that the model wrote to all ranks, one rank after the other: outputs are looked up by phase
 // and index, and have no time. Without kept outputs it writes no line.
-func (w *Whole) outputs(ctx context.Context, run string, out io.Writer) error {
+func (w *SharedRun) outputs(ctx context.Context, run string, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, p := range w.Parts {
 		path := p.Path(rundir.OutputsFile)
-		for text, err := range lines(path) {
+		for text, err := range linesOf(path) {
 			var line rundir.OutputLine
 			if err == nil {
 				err = json.Unmarshal(text, &line)
@@ -92,31 +92,31 @@ func (w *Whole) outputs(ctx context.Context, run string, out io.Writer) error {
 }
 
 // haveOutputs reports whether the ranks kept the texts that the model wrote.
-func (w *Whole) haveOutputs() bool {
-	return slices.ContainsFunc(w.Parts, func(p Part) bool {
+func (w *SharedRun) haveOutputs() bool {
+	return slices.ContainsFunc(w.Parts, func(p RankRun) bool {
 		_, err := os.Stat(p.Path(rundir.OutputsFile))
 		return err == nil
 	})
 }
 
-// planned is a line of a schedule.
-type planned struct {
+// plannedRequest is a line of a schedule.
+type plannedRequest struct {
 	phase, index int // index of the phase in the plan
 	text         []byte
-	part         Part
+	part         RankRun
 }
 
 // schedule writes the lines of all ranks in the order of the plan, byte for byte. A request in the schedules of two
 // ranks is an error; so is one in none, unless ranks are missing: the ranks did not share one load then, even if their
 // manifests agree.
-func (w *Whole) schedule(ctx context.Context, out io.Writer) error {
+func (w *SharedRun) schedule(ctx context.Context, out io.Writer) error {
 	plan := w.plan()
-	var parts []iter.Seq2[planned, error]
+	var parts []iter.Seq2[plannedRequest, error]
 	for _, p := range w.Parts {
 		parts = append(parts, p.planned(plan))
 	}
-	last := planned{phase: -1, index: -1}
-	for next, err := range inOrder(func(a, b planned) int {
+	last := plannedRequest{phase: -1, index: -1}
+	for next, err := range mergeInOrder(func(a, b plannedRequest) int {
 		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.index, b.index))
 	}, parts) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -134,10 +134,10 @@ func (w *Whole) schedule(ctx context.Context, out io.Writer) error {
 }
 
 // plan returns the phases of load in their order, and which of them are planned during the run.
-func (w *Whole) plan() []rundir.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
+func (w *SharedRun) plan() []rundir.PlannedPhase { return w.Parts[0].Manifest.Workload.Phases }
 
 // follows checks that a line comes right after the one before it.
-func (w *Whole) follows(last, next planned, plan []rundir.PlannedPhase) error {
+func (w *SharedRun) follows(last, next plannedRequest, plan []rundir.PlannedPhase) error {
 	p := plan[next.phase]
 	expected := 0
 	if next.phase == last.phase {
@@ -153,11 +153,11 @@ func (w *Whole) follows(last, next planned, plan []rundir.PlannedPhase) error {
 	return nil
 }
 
-// planned reads the schedule of a rank.
-func (p Part) planned(plan []rundir.PlannedPhase) iter.Seq2[planned, error] {
+// plannedRequest reads the schedule of a rank.
+func (p RankRun) planned(plan []rundir.PlannedPhase) iter.Seq2[plannedRequest, error] {
 	path := p.Path(rundir.ScheduleFile)
-	return func(yield func(planned, error) bool) {
-		for text, err := range lines(path) {
+	return func(yield func(plannedRequest, error) bool) {
+		for text, err := range linesOf(path) {
 			var key struct {
 				Phase string `json:"phase"`
 				Index int    `json:"index"`
@@ -172,16 +172,16 @@ func (p Part) planned(plan []rundir.PlannedPhase) iter.Seq2[planned, error] {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", path, err)
 			}
-			if !yield(planned{phase, key.Index, text, p}, err) || err != nil {
+			if !yield(plannedRequest{phase, key.Index, text, p}, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// lines yields the whole lines of a file, each with its newline and in memory of its own; a missing file has none. A
+// linesOf yields the whole lines of a file, each with its newline and in memory of its own; a missing file has none. A
 // torn last line is left out: the process was killed.
-func lines(path string) iter.Seq2[[]byte, error] {
+func linesOf(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		file, err := runfile.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -194,7 +194,7 @@ func lines(path string) iter.Seq2[[]byte, error] {
 		defer file.Close()
 		reader := bufio.NewReaderSize(file, 64<<10)
 		for {
-			text, err := runfile.ReadLine(reader, nil, maxLineBytes)
+			text, err := runfile.ReadLine(reader, nil, maxRankLineBytes)
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -208,9 +208,9 @@ func lines(path string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// inOrder merges sequences that are each in order; of equal elements, the one of the first sequence comes first. It
+// mergeInOrder merges sequences that are each in order; of equal elements, the one of the first sequence comes first. It
 // ends with the first error.
-func inOrder[T any](compare func(a, b T) int, parts []iter.Seq2[T, error]) iter.Seq2[T, error] {
+func mergeInOrder[T any](compare func(a, b T) int, parts []iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		type head struct {
 			value T

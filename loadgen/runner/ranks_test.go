@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"bytes"
@@ -16,8 +16,6 @@ import (
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-const ms = int64(time.Millisecond)
-
 // base is when rank 0 of the tests starts, and begin when the measured load does.
 var (
 	base  = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
@@ -27,8 +25,8 @@ var (
 // startedAfter is how much later than rank 0 a rank starts.
 func startedAfter(r int) time.Duration { return time.Duration(r) * 137 * time.Millisecond }
 
-// manifest is that of a rank of a constant load of as many requests.
-func manifest(r, world, requests int) rundir.Manifest {
+// rankManifest is that of a rank of a constant load of as many requests.
+func rankManifest(r, world, requests int) rundir.Manifest {
 	place := traffic.Place{Rank: r, World: world, Source: "--rank and --world"}
 	return rundir.Manifest{
 		Schema: rundir.ManifestSchema, Run: place.Run("load"), Scenario: "standard", State: rundir.StateComplete,
@@ -51,8 +49,8 @@ func manifest(r, world, requests int) rundir.Manifest {
 	}
 }
 
-// record is a request of the constant load as its rank writes it: due every 100 ms, answered in 50.
-func record(r, world, index int) openai.Record {
+// rankRecord is a request of the constant load as its rank writes it: due every 100 ms, answered in 50.
+func rankRecord(r, world, index int) openai.Record {
 	due := int64(begin.Sub(base)-startedAfter(r)) + int64(index)*100*ms
 	return openai.Record{
 		Run: "other", Phase: rundir.PhaseMeasure, Index: index, Rank: &r, Status: openai.StatusOK,
@@ -75,17 +73,17 @@ func jsonLine(t testing.TB, value any) string {
 	return string(text) + "\n"
 }
 
-// files are those of a rank by their names.
-type files map[string]string
+// rankFolder are those of a rank by their names.
+type rankFolder map[string]string
 
 // rankFiles are those of a rank of a whole load, altered.
-func rankFiles(t *testing.T, r, world, requests int, alter func(*rundir.Manifest)) files {
+func rankFiles(t *testing.T, r, world, requests int, alter func(*rundir.Manifest)) rankFolder {
 	t.Helper()
-	m := manifest(r, world, requests)
+	m := rankManifest(r, world, requests)
 	if alter != nil {
 		alter(&m)
 	}
-	f := files{}
+	f := rankFolder{}
 	measure := int64(begin.Sub(base) - startedAfter(r))
 	f[rundir.PhasesFile] = jsonLine(t, rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{
 		{Name: rundir.PhaseReady, StartNS: 0, EndNS: 1000 * ms},
@@ -97,14 +95,14 @@ func rankFiles(t *testing.T, r, world, requests int, alter func(*rundir.Manifest
 			continue
 		}
 		f[rundir.ScheduleFile] += scheduleLine(index)
-		f[rundir.RequestsFile] += jsonLine(t, record(r, world, index))
+		f[rundir.RequestsFile] += jsonLine(t, rankRecord(r, world, index))
 		f[rundir.OutputsFile] += jsonLine(t, rundir.OutputLine{Run: m.Run, Phase: rundir.PhaseMeasure, Index: index, Output: fmt.Sprintf("<%d>", index)})
 	}
 	f[rundir.ManifestFile] = jsonLine(t, m)
 	return f
 }
 
-func (f files) write(t *testing.T, path string) string {
+func (f rankFolder) write(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
@@ -133,9 +131,9 @@ func ranks(t *testing.T, world int, alter func(r int, m *rundir.Manifest)) []str
 	return paths
 }
 
-func open(t *testing.T, paths []string) *Whole {
+func openRanks(t *testing.T, paths []string) *SharedRun {
 	t.Helper()
-	w, err := Open(paths, false)
+	w, err := OpenRanks(paths, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +141,7 @@ func open(t *testing.T, paths []string) *Whole {
 }
 
 func TestRanksOfOneRunComeInTheirOrderOnTheClockOfTheFirstToStart(t *testing.T) {
-	w := open(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
+	w := openRanks(t, ranks(t, 3, func(r int, m *rundir.Manifest) {
 		m.StartedAt = base.Add([]time.Duration{20, 5, 0}[r] * time.Millisecond)
 	}))
 	var got []string
@@ -181,7 +179,7 @@ func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
 				alter(m)
 			}
 		})
-		_, err := Open(paths, false)
+		_, err := OpenRanks(paths, false)
 		at := paths[0]
 		if strings.Contains(name, "so is") {
 			at = paths[1] // of two that say the same, the later one on the command line
@@ -194,30 +192,30 @@ func TestFoldersThatAreNotRanksOfOneRunAreRefusedByName(t *testing.T) {
 
 func TestAMissingRankIsRefusedUnlessItIsAllowed(t *testing.T) {
 	paths := ranks(t, 4, nil)
-	if _, err := Open(paths[1:3], false); err == nil || !strings.Contains(err.Error(), "ranks 0, 3 are missing") {
+	if _, err := OpenRanks(paths[1:3], false); err == nil || !strings.Contains(err.Error(), "ranks 0, 3 are missing") {
 		t.Errorf("%v", err)
 	}
-	w, err := Open(paths[1:3], true)
+	w, err := OpenRanks(paths[1:3], true)
 	if err != nil || !slices.Equal(w.Missing, []int{0, 3}) {
 		t.Fatalf("%+v, %v", w, err)
 	}
 	if got := w.stopped(); got != "of 4 ranks ranks 0, 3 are missing" {
 		t.Errorf("stopped: %q", got)
 	}
-	if _, err := Open(nil, true); err == nil {
+	if _, err := OpenRanks(nil, true); err == nil {
 		t.Error("nothing was merged")
 	}
 }
 
 func TestAFolderThatCannotBeReadIsAnError(t *testing.T) {
 	good := ranks(t, 2, nil)
-	for name, f := range map[string]files{
+	for name, f := range map[string]rankFolder{
 		"no manifest":     {},
 		"garbage":         {rundir.ManifestFile: "{"},
-		"garbage, phases": {rundir.ManifestFile: jsonLine(t, manifest(1, 2, 10)), rundir.PhasesFile: "x"},
+		"garbage, phases": {rundir.ManifestFile: jsonLine(t, rankManifest(1, 2, 10)), rundir.PhasesFile: "x"},
 	} {
 		path := f.write(t, filepath.Join(t.TempDir(), "r"))
-		if _, err := Open([]string{good[1], path}, false); err == nil || !strings.HasPrefix(err.Error(), path) {
+		if _, err := OpenRanks([]string{good[1], path}, false); err == nil || !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -230,14 +228,14 @@ func TestTheScheduleIsThatOfOneRunByteForByte(t *testing.T) {
 	}
 	for world := 2; world <= 5; world++ {
 		var got bytes.Buffer
-		if err := open(t, ranks(t, world, nil)).schedule(t.Context(), &got); err != nil || got.String() != whole.String() {
+		if err := openRanks(t, ranks(t, world, nil)).schedule(t.Context(), &got); err != nil || got.String() != whole.String() {
 			t.Errorf("%d ranks: %v\n%s", world, err, got.String())
 		}
 	}
 }
 
 func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
-	twoRanks := func(change func(files)) (*Whole, []string) {
+	twoRanks := func(change func(rankFolder)) (*SharedRun, []string) {
 		out := t.TempDir()
 		var paths []string
 		for r := range 2 {
@@ -247,14 +245,14 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 			}
 			paths = append(paths, f.write(t, filepath.Join(out, fmt.Sprint(r))))
 		}
-		return open(t, paths), paths
+		return openRanks(t, paths), paths
 	}
-	for want, change := range map[string]func(files){
-		"request 2 of measure is planned there and in":  func(f files) { f[rundir.ScheduleFile] = scheduleLine(1) + scheduleLine(2) + scheduleLine(3) },
-		"request 1 of measure is planned by no rank":    func(f files) { f[rundir.ScheduleFile] = scheduleLine(3) },
-		`"other" is no phase of the plan`:               func(f files) { f[rundir.ScheduleFile] = `{"phase":"other","index":0}` + "\n" },
-		"invalid character":                             func(f files) { f[rundir.ScheduleFile] = "garbage\n" },
-		"request -1 of measure is planned there and in": func(f files) { f[rundir.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
+	for want, change := range map[string]func(rankFolder){
+		"request 2 of measure is planned there and in":  func(f rankFolder) { f[rundir.ScheduleFile] = scheduleLine(1) + scheduleLine(2) + scheduleLine(3) },
+		"request 1 of measure is planned by no rank":    func(f rankFolder) { f[rundir.ScheduleFile] = scheduleLine(3) },
+		`"other" is no phase of the plan`:               func(f rankFolder) { f[rundir.ScheduleFile] = `{"phase":"other","index":0}` + "\n" },
+		"invalid character":                             func(f rankFolder) { f[rundir.ScheduleFile] = "garbage\n" },
+		"request -1 of measure is planned there and in": func(f rankFolder) { f[rundir.ScheduleFile] = `{"phase":"measure","index":-1}` + "\n" },
 	} {
 		w, _ := twoRanks(change)
 		if err := w.schedule(t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -262,11 +260,11 @@ func TestAScheduleWithARequestTwiceOrNeverIsRefused(t *testing.T) {
 		}
 	}
 	// A rank that is known to be missing has its requests, and a torn last line is of a killed process.
-	w, paths := twoRanks(func(f files) { f[rundir.ScheduleFile] += `{"phase":"mea` })
+	w, paths := twoRanks(func(f rankFolder) { f[rundir.ScheduleFile] += `{"phase":"mea` })
 	if err := w.schedule(t.Context(), &bytes.Buffer{}); err != nil {
 		t.Errorf("torn: %v", err)
 	}
-	alone, err := Open(paths[1:], true)
+	alone, err := OpenRanks(paths[1:], true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,13 +292,13 @@ func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	killed, err := open(t, paths).requests(t.Context(), "whole", &got)
+	killed, err := openRanks(t, paths).requests(t.Context(), "whole", &got)
 	if err != nil || !slices.Equal(killed, []int{1}) {
 		t.Fatalf("torn %v, %v", killed, err)
 	}
 	index := 0
 	for line := range strings.Lines(got.String()) {
-		want := record(0, 1, index) // as one process has it that started with rank 0
+		want := rankRecord(0, 1, index) // as one process has it that started with rank 0
 		want.Run, want.Rank = "whole", new(index%3)
 		if line != jsonLine(t, want) {
 			t.Errorf("record %d: %s\nwant %s", index, line, jsonLine(t, want))
@@ -313,7 +311,7 @@ func TestRecordsAreThoseOfOneRunOnOneClock(t *testing.T) {
 }
 
 func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
-	w := open(t, ranks(t, 3, nil))
+	w := openRanks(t, ranks(t, 3, nil))
 	path := filepath.Join(t.TempDir(), rundir.OutputsFile)
 	var got bytes.Buffer
 	if err := w.outputs(t.Context(), "whole", &got); err != nil || !w.haveOutputs() {
@@ -339,7 +337,7 @@ func TestOutputsAreKeptUnderTheNameOfTheWhole(t *testing.T) {
 }
 
 func TestAnInterruptEndsAMerge(t *testing.T) {
-	w := open(t, ranks(t, 2, nil))
+	w := openRanks(t, ranks(t, 2, nil))
 	done, cancel := contextDone(t)
 	cancel()
 	_, records := w.requests(done, "whole", &bytes.Buffer{})

@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // Write writes the folder of the whole, apart from its summary: a run of a given name.
-func (w *Whole) Write(ctx context.Context, to rundir.Folder, run string) error {
+func (w *SharedRun) Write(ctx context.Context, to rundir.Folder, run string) error {
 	err := to.Write(rundir.ScheduleFile, func(out io.Writer) error { return w.schedule(ctx, out) })
 	if err != nil {
 		return err
@@ -43,11 +43,11 @@ func (w *Whole) Write(ctx context.Context, to rundir.Folder, run string) error {
 }
 
 // Name returns the name of the run that the ranks are parts of.
-func (w *Whole) Name() string { return w.Parts[0].Manifest.Rank.Of }
+func (w *SharedRun) Name() string { return w.Parts[0].Manifest.Rank.Of }
 
 // phases returns the phases of the whole. One with load lasts from its first start on any rank to its last end. Before
 // it no rank has sent a request: ready ends with the first rank's, and stop begins when the last rank reaches it.
-func (w *Whole) phases() []rundir.Span {
+func (w *SharedRun) phases() []rundir.Span {
 	names := []string{rundir.PhaseReady}
 	for _, p := range w.plan() {
 		names = append(names, p.Name)
@@ -61,7 +61,7 @@ func (w *Whole) phases() []rundir.Span {
 	return spans
 }
 
-func (w *Whole) span(name string) (span rundir.Span, ok bool) {
+func (w *SharedRun) span(name string) (span rundir.Span, ok bool) {
 	for _, p := range w.Parts {
 		for _, s := range p.Phases {
 			if s.Name != name {
@@ -84,7 +84,7 @@ func (w *Whole) span(name string) (span rundir.Span, ok bool) {
 }
 
 // telemetry writes one file of the telemetry of the ranks, if they have any.
-func (w *Whole) telemetry(path string) (telemetry.Merged, error) {
+func (w *SharedRun) telemetry(path string) (telemetry.Merged, error) {
 	var parts []telemetry.Part
 	var of []int // the index of the rank of each
 	for i, p := range w.Parts {
@@ -114,7 +114,7 @@ func (w *Whole) telemetry(path string) (telemetry.Merged, error) {
 
 // manifest returns the manifest of the whole: the first rank's values where all agree, and the result of each rank.
 // sources are the indexes of the ranks that telemetry was taken from, by its source.
-func (w *Whole) manifest(run string, sources map[string]int) rundir.Manifest {
+func (w *SharedRun) manifest(run string, sources map[string]int) rundir.Manifest {
 	m := w.Parts[0].Manifest
 	m.Run, m.State, m.Labels, m.StartedAt, m.EndedAt = run, w.state(), w.labels(), w.StartedAt, w.endedAt()
 	m.Ranks = &rundir.Ranks{
@@ -122,7 +122,7 @@ func (w *Whole) manifest(run string, sources map[string]int) rundir.Manifest {
 	}
 	m.Rank, m.Machines, m.Pages, m.Telemetry, m.Captures, m.Judging = nil, nil, nil, nil, nil, nil
 	m.Flags = w.commonFlags()
-	m.Server.Simulated = slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.Server.Simulated })
+	m.Server.Simulated = slices.ContainsFunc(w.Parts, func(p RankRun) bool { return p.Manifest.Server.Simulated })
 	m.Server.Answered = w.union(func(m rundir.Manifest) []string { return m.Server.Answered })
 	m.Server.Fingerprints = w.union(func(m rundir.Manifest) []string { return m.Server.Fingerprints })
 	for i, p := range w.Parts {
@@ -142,7 +142,7 @@ func (w *Whole) manifest(run string, sources map[string]int) rundir.Manifest {
 }
 
 // part returns the entry of a rank in the manifest of the whole.
-func (p Part) part(common map[string]string, sources []string) rundir.Part {
+func (p RankRun) part(common map[string]string, sources []string) rundir.Part {
 	m := p.Manifest
 	part := rundir.Part{
 		Share: *m.Rank, Run: m.Run, State: m.State, StartedAt: m.StartedAt, EndedAt: m.EndedAt, ShiftNS: p.ShiftNS,
@@ -173,7 +173,7 @@ func sourcesOf(sources map[string]int, part int) []string {
 }
 
 // commonFlags returns the flags that all ranks have in common.
-func (w *Whole) commonFlags() map[string]string {
+func (w *SharedRun) commonFlags() map[string]string {
 	common := map[string]string{}
 	for name, value := range w.Parts[0].Manifest.Flags {
 		if w.alike(func(m rundir.Manifest) string { return m.Flags[name] }) {
@@ -184,7 +184,7 @@ func (w *Whole) commonFlags() map[string]string {
 }
 
 // union lists the entries of all ranks, each once.
-func (w *Whole) union(of func(rundir.Manifest) []string) []string {
+func (w *SharedRun) union(of func(rundir.Manifest) []string) []string {
 	var all []string
 	for _, p := range w.Parts {
 		for _, one := range of(p.Manifest) {
@@ -197,9 +197,9 @@ func (w *Whole) union(of func(rundir.Manifest) []string) []string {
 }
 
 // state returns the worst state of the ranks.
-func (w *Whole) state() string {
+func (w *SharedRun) state() string {
 	for _, state := range []string{rundir.StateRunning, rundir.StateFailed, rundir.StateStopped, rundir.StateInterrupted} {
-		if slices.ContainsFunc(w.Parts, func(p Part) bool { return p.Manifest.State == state }) {
+		if slices.ContainsFunc(w.Parts, func(p RankRun) bool { return p.Manifest.State == state }) {
 			return state
 		}
 	}
@@ -207,7 +207,7 @@ func (w *Whole) state() string {
 }
 
 // endedAt returns when the last rank ended; nil if one of them did not.
-func (w *Whole) endedAt() *time.Time {
+func (w *SharedRun) endedAt() *time.Time {
 	var last time.Time
 	for _, p := range w.Parts {
 		switch ended := p.Manifest.EndedAt; {

@@ -1,4 +1,4 @@
-package merge
+package runner
 
 import (
 	"bytes"
@@ -28,8 +28,8 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// load is the workload of a rank by the command line.
-func load(t *testing.T, place traffic.Place, args ...string) *workload.Workload {
+// rankLoad is the workload of a rank by the command line.
+func rankLoad(t *testing.T, place traffic.Place, args ...string) *workload.Workload {
 	t.Helper()
 	var s workload.Settings
 	app := kingpin.New("load", "")
@@ -52,10 +52,10 @@ func load(t *testing.T, place traffic.Place, args ...string) *workload.Workload 
 	return w
 }
 
-// engine is a server on a virtual clock, one for all ranks: so many requests are served at a time, in the
+// rankEngine is a server on a virtual clock, one for all ranks: so many requests are served at a time, in the
 // order in which they came, and what is asked decides how long it takes. What one rank sends holds up what
 // another does.
-type engine struct {
+type rankEngine struct {
 	steady bool // every answer takes the same time
 	mutex  sync.Mutex
 	free   []time.Time // since when each place is free; none is no limit
@@ -64,7 +64,7 @@ type engine struct {
 }
 
 // serve says when the first token of an answer comes, how far apart the others are, and how many there are.
-func (e *engine) serve(body []byte) (first time.Time, step time.Duration, tokens int) {
+func (e *rankEngine) serve(body []byte) (first time.Time, step time.Duration, tokens int) {
 	sum := fnv.New64a()
 	sum.Write(body)
 	hash := sum.Sum64()
@@ -97,14 +97,14 @@ func (e *engine) serve(body []byte) (first time.Time, step time.Duration, tokens
 	return first.Add(prefill), step, tokens
 }
 
-func (e *engine) ended() {
+func (e *rankEngine) ended() {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	e.busy--
 }
 
 // send is the chat client's Do, without a network.
-func (e *engine) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
+func (e *rankEngine) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
 	r := openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK, HTTPStatus: 200, TokensIn: new(len(request.Body) / 4)}
 	first, step, tokens := e.serve(request.Body)
 	defer e.ended()
@@ -122,8 +122,8 @@ func (e *engine) send(_ context.Context, request openai.Request, clock openai.Cl
 // startsIn is when the measured load of the tests begins, after the first process started.
 const startsIn = 5 * time.Second
 
-// process sends a rank's part of a load and writes its folder.
-func process(t *testing.T, e *engine, w *workload.Workload, place traffic.Place, path string) {
+// runRank sends a rank's part of a load and writes its folder.
+func runRank(t *testing.T, e *rankEngine, w *workload.Workload, place traffic.Place, path string) {
 	started := time.Now()
 	clock := func() int64 { return time.Since(started).Nanoseconds() }
 	lateness := startedAfter(place.Rank)
@@ -156,21 +156,21 @@ func process(t *testing.T, e *engine, w *workload.Workload, place traffic.Place,
 	if err := q.Rest(); err != nil {
 		t.Error(err)
 	}
-	m := manifest(place.Rank, max(place.World, 2), 0)
+	m := rankManifest(place.Rank, max(place.World, 2), 0)
 	m.StartedAt, m.Rank.StartAt = started.UTC(), started.UTC().Add(startsIn-lateness)
 	m.Workload = rundir.Workload{SHA256: sum}
 	for _, p := range w.Phases {
 		m.Workload.Phases = append(m.Workload.Phases, rundir.PlannedPhase{Name: p.Name, Process: p.Process, Limit: p.Limit})
 	}
-	files{
+	rankFolder{
 		rundir.ManifestFile: jsonLine(t, m), rundir.ScheduleFile: plan.String(), rundir.RequestsFile: records.String(),
 		rundir.PhasesFile: jsonLine(t, rundir.Phases{Schema: rundir.PhasesSchema, Phases: []rundir.Span{rundir.Span(span)}}),
 	}.write(t, path)
 }
 
 // shared sends a load by so many processes at once, against one engine, and merges what they wrote. One
-// process is not merged: it is what the others are compared with.
-func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, path string) {
+// runRank is not merged: it is what the others are compared with.
+func shared(t *testing.T, e *rankEngine, world int, args ...string) (whole *SharedRun, path string) {
 	t.Helper()
 	path = t.TempDir()
 	var paths []string
@@ -183,10 +183,10 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 				own = path
 			}
 			paths = append(paths, own)
-			w := load(t, place, args...)
+			w := rankLoad(t, place, args...)
 			running.Go(func() {
 				time.Sleep(startedAfter(r))
-				process(t, e, w, place, own)
+				runRank(t, e, w, place, own)
 			})
 		}
 		running.Wait()
@@ -194,7 +194,7 @@ func shared(t *testing.T, e *engine, world int, args ...string) (whole *Whole, p
 	if world == 1 {
 		return nil, path
 	}
-	whole = open(t, paths)
+	whole = openRanks(t, paths)
 	for name, write := range map[string]func(io.Writer) error{
 		rundir.ScheduleFile: func(out io.Writer) error { return whole.schedule(t.Context(), out) },
 		rundir.RequestsFile: func(out io.Writer) error {
@@ -225,7 +225,7 @@ func recordsOf(t *testing.T, path string) []openai.Record {
 }
 
 // summaryOf computes the summary of a run that is described like the whole, from the requests of a folder.
-func summaryOf(t *testing.T, whole *Whole, phases []rundir.Span, requests string) string {
+func summaryOf(t *testing.T, whole *SharedRun, phases []rundir.Span, requests string) string {
 	t.Helper()
 	f := rundir.Folder(t.TempDir())
 	m := whole.manifest("load", nil)
@@ -246,7 +246,7 @@ func summaryOf(t *testing.T, whole *Whole, phases []rundir.Span, requests string
 	return string(text)
 }
 
-func read(t *testing.T, path, name string) string {
+func readRankFile(t *testing.T, path, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(path, name))
 	if err != nil {
@@ -255,10 +255,10 @@ func read(t *testing.T, path, name string) string {
 	return string(text)
 }
 
-// same compares a merged run with the one of a single process: plan, hash, records and summary.
-func same(t *testing.T, whole *Whole, merged, alone string) {
+// expectSame compares a merged run with the one of a single process: plan, hash, records and summary.
+func expectSame(t *testing.T, whole *SharedRun, merged, alone string) {
 	t.Helper()
-	if read(t, merged, rundir.ScheduleFile) != read(t, alone, rundir.ScheduleFile) {
+	if readRankFile(t, merged, rundir.ScheduleFile) != readRankFile(t, alone, rundir.ScheduleFile) {
 		t.Error("another schedule")
 	}
 	m, err := rundir.Folder(alone).ReadManifest()
@@ -315,11 +315,11 @@ func TestRanksMergedAreOneRunExactly(t *testing.T) {
 		"talk, by the clock": {"--scenario=multi_turn", "--clients=7", "--max-turns=5", "--arrival=poisson", "--rate=20", "--duration=4s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			four := func() *engine { return &engine{free: make([]time.Time, 4)} }
+			four := func() *rankEngine { return &rankEngine{free: make([]time.Time, 4)} }
 			_, alone := shared(t, four(), 1, args...)
 			for _, world := range []int{2, 3, 4, 7} {
 				whole, merged := shared(t, four(), world, args...)
-				same(t, whole, merged, alone)
+				expectSame(t, whole, merged, alone)
 				if t.Failed() {
 					t.Fatalf("%d ranks", world)
 				}
@@ -334,9 +334,9 @@ func TestAClosedLoopIsOneRunExactlyIfAnswersTakeTheSameTime(t *testing.T) {
 	for _, args := range [][]string{
 		{"--concurrency=12", "--requests=120"}, {"--concurrency=12", "--requests=101"}, {"--stages=1s:12,1s:24,1s:12"},
 	} {
-		_, alone := shared(t, &engine{steady: true}, 1, args...)
+		_, alone := shared(t, &rankEngine{steady: true}, 1, args...)
 		for _, world := range []int{2, 3, 4} {
-			whole, merged := shared(t, &engine{steady: true}, world, args...)
+			whole, merged := shared(t, &rankEngine{steady: true}, world, args...)
 			if args[0] == "--stages=1s:12,1s:24,1s:12" {
 				// Only the moments are those of one process: which requests come to be sent is a matter of
 				// the rank whose slots they are.
@@ -345,7 +345,7 @@ func TestAClosedLoopIsOneRunExactlyIfAnswersTakeTheSameTime(t *testing.T) {
 				}
 				continue
 			}
-			same(t, whole, merged, alone)
+			expectSame(t, whole, merged, alone)
 		}
 	}
 }
@@ -362,16 +362,16 @@ func moments(records []openai.Record) map[int64]int {
 // Whatever answers take, a closed loop sends the same requests, each once, and has no more in flight.
 func TestAClosedLoopOfRanksSendsTheSameRequestsWithAsManyInFlight(t *testing.T) {
 	args := []string{"--concurrency=10", "--requests=137", "--output-tokens=1:50"}
-	e := &engine{}
+	e := &rankEngine{}
 	_, alone := shared(t, e, 1, args...)
-	want := asked(recordsOf(t, alone))
+	want := askedBy(recordsOf(t, alone))
 	if e.most != 10 {
 		t.Fatalf("%d in flight of one process", e.most)
 	}
 	for _, world := range []int{2, 3, 4, 7, 10} {
-		e := &engine{}
+		e := &rankEngine{}
 		_, merged := shared(t, e, world, args...)
-		if got := asked(recordsOf(t, merged)); !slices.Equal(got, want) {
+		if got := askedBy(recordsOf(t, merged)); !slices.Equal(got, want) {
 			t.Errorf("%d ranks: %d requests, or others", world, len(got))
 		}
 		if e.most != 10 {
@@ -380,7 +380,7 @@ func TestAClosedLoopOfRanksSendsTheSameRequestsWithAsManyInFlight(t *testing.T) 
 	}
 }
 
-func asked(records []openai.Record) []string {
+func askedBy(records []openai.Record) []string {
 	var all []string
 	for _, r := range records {
 		all = append(all, fmt.Sprint(r.Index, r.PromptSHA256, r.ParamsSHA256))
