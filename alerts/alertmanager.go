@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -43,12 +42,12 @@ type (
 		GroupWait      string   `yaml:"group_wait,omitempty"`
 		GroupInterval  string   `yaml:"group_interval,omitempty"`
 		RepeatInterval string   `yaml:"repeat_interval,omitempty"`
-		Matchers       []string `yaml:"matchers,omitempty"`
+		Matchers       matchers `yaml:"matchers,omitempty"`
 		Routes         []route  `yaml:"routes,omitempty"`
 	}
 	inhibit struct {
-		SourceMatchers []string `yaml:"source_matchers"`
-		TargetMatchers []string `yaml:"target_matchers"`
+		SourceMatchers matchers `yaml:"source_matchers"`
+		TargetMatchers matchers `yaml:"target_matchers"`
 		Equal          []string `yaml:"equal"`
 	}
 	receive struct {
@@ -63,16 +62,20 @@ type (
 
 // alertmanager renders the configuration.
 func alertmanager(groups []Group) ([]byte, error) {
-	alerts := alertsOf(groups)
-	content, err := yaml.Dump(routing{
-		Route:        routes(alerts),
-		InhibitRules: inhibitions(alerts),
-		Receivers:    []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}}},
-	}, yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
+	content, err := yaml.Dump(newRouting(groups), yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
 	if err != nil {
 		return nil, err
 	}
 	return append([]byte(generated), content...), nil
+}
+
+func newRouting(groups []Group) routing {
+	alerts := alertsOf(groups)
+	return routing{
+		Route:        routes(alerts),
+		InhibitRules: inhibitions(alerts),
+		Receivers:    []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}}},
+	}
 }
 
 // alertsOf returns the alerts of all groups.
@@ -93,9 +96,9 @@ func routes(alerts []Alert) route {
 		Receiver: receiverNone, GroupBy: labelNames(metric.LabelAlertName, metric.LabelHost),
 		GroupWait: duration(groupWait), GroupInterval: duration(groupInterval), RepeatInterval: duration(repeatState),
 		Routes: []route{
-			{Receiver: receiverNone, Matchers: []string{matchNot(metric.LabelMode, ""), matchNot(metric.LabelMode, metric.ModeLive)}},
-			{Receiver: receiverPeople, Matchers: []string{toPeople, matchOneOf(metric.LabelAlertName, named(alerts, Alert.repeats)...)}, RepeatInterval: duration(repeatResult)},
-			{Receiver: receiverPeople, Matchers: []string{toPeople}},
+			{Receiver: receiverNone, Matchers: matchers{matchNot(metric.LabelMode, ""), matchNot(metric.LabelMode, metric.ModeLive)}},
+			{Receiver: receiverPeople, Matchers: matchers{toPeople, matchOneOf(metric.LabelAlertName, named(alerts, Alert.repeats)...)}, RepeatInterval: duration(repeatResult)},
+			{Receiver: receiverPeople, Matchers: matchers{toPeople}},
 		},
 	}
 }
@@ -112,21 +115,21 @@ func inhibitions(alerts []Alert) []inhibit {
 	hasHost := matchNot(metric.LabelHost, "")
 	lesser := matchOneOf(metric.LabelSeverity, string(Warning), string(Info))
 	rules := []inhibit{{
-		SourceMatchers: []string{match(metric.LabelSeverity, string(Critical)), hasHost},
-		TargetMatchers: []string{lesser},
+		SourceMatchers: matchers{match(metric.LabelSeverity, string(Critical)), hasHost},
+		TargetMatchers: matchers{lesser},
 		// A live and a simulated source may have the same host name, and on one host one GPU or drive may be critical
 		// and another not.
 		Equal: labelNames(metric.LabelAlertName, metric.LabelHost, metric.LabelMode, metric.LabelUUID, metric.LabelController),
 	}}
 	for _, source := range alerts {
-		rule := inhibit{SourceMatchers: []string{match(metric.LabelAlertName, source.Name), hasHost}, Equal: labelNames(metric.LabelHost)}
+		rule := inhibit{SourceMatchers: matchers{match(metric.LabelAlertName, source.Name), hasHost}, Equal: labelNames(metric.LabelHost)}
 		switch source.Mutes {
 		case MutesHost:
-			rule.TargetMatchers = []string{matchNot(metric.LabelAlertName, source.Name)}
+			rule.TargetMatchers = matchers{matchNot(metric.LabelAlertName, source.Name)}
 			rules = append(rules, rule)
 		case MutesExpected:
 			expected := func(a Alert) bool { return a.ExpectedInRuns }
-			rule.TargetMatchers = []string{matchOneOf(metric.LabelAlertName, named(alerts, expected)...), lesser}
+			rule.TargetMatchers = matchers{matchOneOf(metric.LabelAlertName, named(alerts, expected)...), lesser}
 			rules = append(rules, rule.byWhatIsReal()...)
 		}
 	}
@@ -151,15 +154,6 @@ func named(alerts []Alert, wanted func(Alert) bool) []string {
 		}
 	}
 	return names
-}
-
-func match(label metric.Label, value string) string { return string(label) + `="` + value + `"` }
-
-func matchNot(label metric.Label, value string) string { return string(label) + `!="` + value + `"` }
-
-// matchOneOf matches values that are constants of this project, which need no escaping.
-func matchOneOf(label metric.Label, values ...string) string {
-	return string(label) + `=~"` + strings.Join(values, "|") + `"`
 }
 
 func labelNames(labels ...metric.Label) []string {

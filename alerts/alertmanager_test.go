@@ -25,14 +25,35 @@ func (s set) with(name, value string) set {
 	return more
 }
 
-func rendered(t *testing.T, groups []Group) routing {
+// written is the configuration as it is written.
+type written struct {
+	Routing
+	Route struct {
+		Receiver string
+		Routes   []struct {
+			Receiver string
+			Matchers []string
+		}
+	}
+	InhibitRules []struct {
+		SourceMatchers []string `yaml:"source_matchers"`
+		TargetMatchers []string `yaml:"target_matchers"`
+		Equal          []string
+	} `yaml:"inhibit_rules"`
+	Receivers []struct {
+		Name           string
+		WebhookConfigs []any `yaml:"webhook_configs"`
+	}
+}
+
+func rendered(t *testing.T, groups []Group) written {
 	t.Helper()
 	text, err := alertmanager(groups)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c routing
-	if err := yaml.Load(text, &c, yaml.WithKnownFields()); err != nil {
+	c := written{Routing: Routing{newRouting(groups)}}
+	if err := yaml.Load(text, &c); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -58,8 +79,17 @@ func (s set) matches(t *testing.T, matchers []string) bool {
 	return true
 }
 
-// receiver is who is told: the first route that matches decides.
-func (c routing) receiver(t *testing.T, s set) string {
+// receiver is that of the first route that matches. Routing has to agree.
+func (c written) receiver(t *testing.T, s set) string {
+	t.Helper()
+	found := c.routed(t, s)
+	if repeat := c.Repeat(s); (repeat > 0) != (found == receiverPeople) {
+		t.Errorf("%v goes to %s, and is repeated after %v", s, found, repeat)
+	}
+	return found
+}
+
+func (c written) routed(t *testing.T, s set) string {
 	t.Helper()
 	for _, r := range c.Route.Routes {
 		if s.matches(t, r.Matchers) {
@@ -69,8 +99,17 @@ func (c routing) receiver(t *testing.T, s set) string {
 	return c.Route.Receiver
 }
 
-// muted says whether a target is kept back while the source fires.
-func (c routing) muted(t *testing.T, target, source set) bool {
+// muted reports whether no notice of a target is sent while the source fires. Routing has to agree.
+func (c written) muted(t *testing.T, target, source set) bool {
+	t.Helper()
+	is := c.inhibited(t, target, source)
+	if c.Mutes(source, target) != is {
+		t.Errorf("%v mutes %v: %v", source, target, !is)
+	}
+	return is
+}
+
+func (c written) inhibited(t *testing.T, target, source set) bool {
 	t.Helper()
 	for _, rule := range c.InhibitRules {
 		both := func(s set) bool { return s.matches(t, rule.SourceMatchers) && s.matches(t, rule.TargetMatchers) }
@@ -129,9 +168,13 @@ func TestEveryRouteLeadsToAReceiver(t *testing.T) {
 			t.Errorf("receiver %s: %v", r.Name, r.WebhookConfigs)
 		}
 	}
-	for _, r := range append(c.Route.Routes, c.Route) {
-		if !slices.Contains(names, r.Receiver) {
-			t.Errorf("no receiver %s", r.Receiver)
+	chosen := []string{c.Route.Receiver}
+	for _, r := range c.Route.Routes {
+		chosen = append(chosen, r.Receiver)
+	}
+	for _, name := range chosen {
+		if !slices.Contains(names, name) {
+			t.Errorf("no receiver %s", name)
 		}
 	}
 }
@@ -290,4 +333,20 @@ func TestAHostThatIsGoneIsReportedOnce(t *testing.T) {
 			t.Errorf("%s: muted %v", name, got)
 		}
 	}
+}
+
+func TestAResultIsRepeatedAfterDaysAndAStateAfterHours(t *testing.T) {
+	r := NewRouting()
+	everyRule(func(a Alert, rule Rule) {
+		want := repeatState
+		if a.repeats() {
+			want = repeatResult
+		}
+		if rule.Severity != Warning && rule.Severity != Critical {
+			want = 0
+		}
+		if got := r.Repeat(labelled(a.Name, rule.Severity, "spark", metric.ModeLive)); got != want {
+			t.Errorf("%s as %s: %v, want %v", a.Name, rule.Severity, got, want)
+		}
+	})
 }

@@ -95,14 +95,31 @@ func (g Group) section(b *strings.Builder) {
 // section renders one alert.
 func (a Alert) section(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", a.Name, a.Summary)
-	fmt.Fprintf(b, "**Meaning.** %s\n\n**Check.** %s\n\n**Do.** %s\n", a.Runbook.Meaning, a.Runbook.Check, a.Runbook.Action)
-	if notifications := a.notifications(); notifications != "" {
-		fmt.Fprintf(b, "\n**Alertmanager.** %s\n", notifications)
+	for i, part := range a.Help() {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "**%s.** %s\n", part.Title, part.Text)
 	}
 	for _, rule := range a.Rules {
-		fmt.Fprintf(b, "\nFires as %s %s:\n\n```promql\n%s\n```\n", rule.Severity, lasting(rule), rule.Expr)
+		fmt.Fprintf(b, "\n%s:\n\n```promql\n%s\n```\n", rule.Fires(), rule.Expr)
 	}
 }
+
+// Part is a part of the help for an alert, in one paragraph of Markdown.
+type Part struct{ Title, Text string }
+
+// Help returns the runbook of the alert, and how the notices of it differ from those of others.
+func (a Alert) Help() []Part {
+	parts := []Part{{"Meaning", a.Runbook.Meaning}, {"Check", a.Runbook.Check}, {"Do", a.Runbook.Action}}
+	if notifications := a.notifications(); notifications != "" {
+		parts = append(parts, Part{"Alertmanager", notifications})
+	}
+	return parts
+}
+
+// Fires describes when the rule fires, for the expression that follows.
+func (r Rule) Fires() string { return fmt.Sprintf("Fires as %s %s", r.Severity, lasting(r)) }
 
 // told describes how the notifications of this alert differ from those of others.
 func (a Alert) notifications() string {

@@ -14,7 +14,7 @@ import (
 
 // showRun writes the pages of a run.
 func showRun(r summary.Run) error {
-	page, err := pageOf(r)
+	page, err := report.PageOf(r)
 	if err != nil {
 		return err
 	}
@@ -22,16 +22,6 @@ func showRun(r summary.Run) error {
 		r.Write(rundir.ReportFile, func(w io.Writer) error { return report.Markdown(w, r.Summary) }),
 		r.Write(rundir.HTMLFile, func(w io.Writer) error { return report.HTML(w, page) }),
 	)
-}
-
-// pageOf returns the content of a run's page.
-func pageOf(r summary.Run) (report.Page, error) {
-	p := report.Page{Title: r.Manifest.Run, Summary: r.Summary}
-	var err error
-	if p.Telemetry, err = r.Telemetry(); err == nil {
-		p.Drawn, err = r.Requests()
-	}
-	return p, err
 }
 
 // writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It

@@ -183,7 +183,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 	var page report.Page
 	if l.format == formHTML {
-		if page, err = pageOf(r); err != nil {
+		if page, err = report.PageOf(r); err != nil {
 			return usage(err)
 		}
 	}

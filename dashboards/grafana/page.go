@@ -6,11 +6,12 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"strings"
 )
 
 // embedded are the pages with their scripts and styles, and the chart library with its licence.
 //
-//go:embed assets page.html index.html
+//go:embed assets page.html index.html site.html
 var embedded embed.FS
 
 // assetServer serves scripts and styles.
@@ -30,24 +31,34 @@ func assetServer() http.Handler {
 type shell struct {
 	Dashboard  Dashboard
 	Dashboards []Dashboard
-	Prometheus string
+	Prometheus string // its address, or its name on a site
 	Problem    string
+	Index      string
+	Site       *Site
+}
+
+// newShell returns a shell without a dashboard.
+func (s *server) newShell(all []Dashboard) shell {
+	return shell{Dashboards: all, Prometheus: strings.TrimPrefix(s.asks.String(), "the "), Index: s.indexPath(), Site: s.config.Site}
 }
 
 // page serves the frame of a dashboard; the script fills it.
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	d, all, err := s.find(r)
+	out := s.newShell(all)
 	if err != nil {
-		s.answer(w, http.StatusNotFound, "index.html", shell{Dashboards: all, Prometheus: s.asks.String(), Problem: err.Error()})
+		out.Problem = err.Error()
+		s.answer(w, http.StatusNotFound, "index.html", out)
 		return
 	}
-	s.answer(w, http.StatusOK, "page.html", shell{Dashboard: d, Dashboards: all, Prometheus: s.asks.String()})
+	out.Dashboard = d
+	s.answer(w, http.StatusOK, "page.html", out)
 }
 
 // index lists the dashboards.
 func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 	all, err := readDashboards(s.config.Dashboards)
-	out := shell{Dashboards: all, Prometheus: s.asks.String()}
+	out := s.newShell(all)
 	if err != nil {
 		out.Problem = err.Error()
 	}
@@ -56,7 +67,7 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 
 func (s *server) answer(w http.ResponseWriter, status int, name string, with shell) {
 	var page bytes.Buffer
-	parsed, err := template.ParseFS(embedded, name)
+	parsed, err := template.ParseFS(embedded, name, "site.html")
 	if err == nil {
 		err = parsed.Execute(&page, with)
 	}

@@ -294,3 +294,26 @@ func TestAFileThatIsNoDashboardIsNamed(t *testing.T) {
 		t.Errorf("an empty folder: %s", body)
 	}
 }
+
+// TestDashboardsOfASiteHaveItsBarAndNoAddressOfTheirOwn: the Prometheus of a site may have none that a reader can use.
+func TestDashboardsOfASiteHaveItsBarAndNoAddressOfTheirOwn(t *testing.T) {
+	site := &Site{Index: "/dashboards/", Source: "this <site>", Pages: []SitePage{{"Overview & more", "/"}, {"Dashboards", "/dashboards/"}}}
+	handler := open(t, PreviewConfig{Prometheus: "http://127.0.0.1:1", Site: site})
+	for path, want := range map[string]string{"/dashboards/": "this &lt;site&gt;", "/d/b": `<a href="/dashboards/" title="All dashboards">`} {
+		page := get(t, handler, path).Body.String()
+		for _, part := range []string{want, `<a href="/">Overview &amp; more</a>`, `<a href="/dashboards/" class="here">Dashboards</a>`} {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s lacks %s: %s", path, part, page)
+			}
+		}
+		if strings.Contains(page, "127.0.0.1") || strings.Contains(page, "preview") {
+			t.Errorf("%s shows the address of the Prometheus, or calls itself a preview: %s", path, page)
+		}
+	}
+	if code := get(t, handler, "/").Code; code != http.StatusNotFound {
+		t.Errorf("/ is the site's: %d", code)
+	}
+	if data := get(t, handler, "/render/b").Body.String(); !strings.Contains(data, "does not answer") || strings.Contains(data, "the Prometheus at") {
+		t.Errorf("data %s", data)
+	}
+}

@@ -27,6 +27,7 @@ const (
 
 // prometheus queries one Prometheus over its HTTP API.
 type prometheus struct {
+	name    string // for people
 	base    *url.URL
 	client  *http.Client
 	timeout time.Duration
@@ -49,7 +50,11 @@ func openPrometheus(config PreviewConfig) (*prometheus, error) {
 	if config.Dial != nil {
 		client.Transport = &http.Transport{DialContext: config.Dial, MaxIdleConnsPerHost: askedAtOnce}
 	}
-	return &prometheus{base: base, client: client, timeout: config.Timeout, slots: make(chan struct{}, askedAtOnce)}, nil
+	name := "the Prometheus at " + redacted(base.String())
+	if config.Site != nil {
+		name = config.Site.Source
+	}
+	return &prometheus{name: name, base: base, client: client, timeout: config.Timeout, slots: make(chan struct{}, askedAtOnce)}, nil
 }
 
 // redacted hides a possible password, also in an address that cannot be parsed.
@@ -62,8 +67,8 @@ func redacted(address string) string {
 	return address
 }
 
-// String returns the address without a password.
-func (p *prometheus) String() string { return redacted(p.base.String()) }
+// String names the Prometheus, without a password.
+func (p *prometheus) String() string { return p.name }
 
 // reply is the envelope of every answer.
 type reply struct {
@@ -107,10 +112,10 @@ func (p *prometheus) exchange(request *http.Request) (reply, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
 	if err != nil {
-		return reply{}, fmt.Errorf("the Prometheus at %s does not answer to the end: %w", p, cause(err))
+		return reply{}, fmt.Errorf("%s does not answer to the end: %w", p, cause(err))
 	}
 	if len(body) > answerLimit {
-		return reply{}, fmt.Errorf("the answer of Prometheus at %s is longer than %d MiB", p, answerLimit>>20)
+		return reply{}, fmt.Errorf("the answer of %s is longer than %d MiB", p, answerLimit>>20)
 	}
 	var r reply
 	if json.Unmarshal(body, &r) != nil || r.Status == "" {
@@ -124,14 +129,14 @@ func (p *prometheus) exchange(request *http.Request) (reply, error) {
 
 // silent is the error of a Prometheus that does not answer.
 func (p *prometheus) silent(err error) error {
-	return fmt.Errorf("the Prometheus at %s does not answer: %w", p, cause(err))
+	return fmt.Errorf("%s does not answer: %w", p, cause(err))
 }
 
 // strange is the error of an answer that is not one of Prometheus' HTTP API. A failed answer may still be from a
 // Prometheus: one that is starting, or one behind a proxy that requires a password.
 func (p *prometheus) strange(response *http.Response) error {
 	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("the Prometheus at %s answers with %s", p, response.Status)
+		return fmt.Errorf("%s answers with %s", p, response.Status)
 	}
 	return fmt.Errorf("%s answers with %s and is no Prometheus", p, response.Status)
 }
@@ -165,7 +170,7 @@ func (p *prometheus) labelValues(ctx context.Context, label, selector string, wi
 	}
 	var values []string
 	if err := json.Unmarshal(r.Data, &values); err != nil {
-		return nil, fmt.Errorf("the Prometheus at %s answers with other data than was asked for: %w", p, err)
+		return nil, fmt.Errorf("%s answers with other data than was asked for: %w", p, err)
 	}
 	return values, nil
 }

@@ -20,6 +20,8 @@ type PreviewConfig struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Prometheus is the address of the Prometheus.
 	Prometheus string
+	// Site is set where the dashboards are pages among others; nil for a preview, whose list of dashboards is at /.
+	Site *Site
 	// Scrape is the scrape interval in the settings of Grafana's data source, 0 for Grafana's default of 15 s.
 	Scrape time.Duration
 	// Timeout is the time limit of one answer of Prometheus, 0 for 20 s.
@@ -27,6 +29,19 @@ type PreviewConfig struct {
 	// Now returns the present of the data in Prometheus, nil for the wall clock: a simulation has a clock of its own.
 	Now func() time.Time
 }
+
+// Site is what the pages of dashboards show of the site that they belong to.
+type Site struct {
+	// Index is the path of the list of dashboards, such as /dashboards/.
+	Index string
+	// Source names the Prometheus on the pages, in place of its address.
+	Source string
+	// Pages are the links of the bar above each page.
+	Pages []SitePage
+}
+
+// SitePage is a page of the site.
+type SitePage struct{ Title, Address string }
 
 // sourceUID is the data source in addresses; the compose stack's Grafana has the same.
 const sourceUID = "prometheus"
@@ -55,12 +70,20 @@ func NewPreview(config PreviewConfig) (http.Handler, error) {
 	}
 	s := &server{config: config, asks: asks, assets: assetServer()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET "+s.indexPath()+"{$}", s.index)
 	mux.HandleFunc("GET /d/{uid}", s.page)
 	mux.HandleFunc("GET /d/{uid}/{slug}", s.page)
 	mux.HandleFunc("GET /render/{uid}", s.render)
 	mux.Handle("GET /assets/", s.assets)
 	return s.guarded(mux), nil
+}
+
+// indexPath is the path of the list of dashboards.
+func (s *server) indexPath() string {
+	if s.config.Site != nil {
+		return s.config.Site.Index
+	}
+	return "/"
 }
 
 // policy keeps pages from loading anything from other servers, from running scripts that are written into them, and
@@ -114,7 +137,6 @@ func (s *server) render(w http.ResponseWriter, r *http.Request) {
 	settings := Settings{Source: sourceUID, Scrape: s.config.Scrape, Window: look.window, Chosen: look.chosen}
 	scope := s.resolve(ctx, d, settings)
 	out := describe(d, all, look, scope)
-	out.Source = s.asks.String()
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	lines := &lineWriter{to: w}
 	lines.write(out)

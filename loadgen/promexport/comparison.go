@@ -34,6 +34,7 @@ type comparison struct {
 	Name      string
 	Simulated bool
 	Rows      []row
+	path      string
 	names     []string // values of the label comparison
 	series    []series
 	left      int // rows and series dropped (limit)
@@ -146,30 +147,40 @@ func newestFiles(all []savedFile) []string {
 	return paths
 }
 
-// openComparison reads a saved comparison.
+// openComparison reads the exported part of a saved comparison.
 func openComparison(path string) (comparison, error) {
+	c, saved, err := readComparison(path)
+	if err != nil {
+		return comparison{}, err
+	}
+	kept := ofComparison(strings.TrimSuffix(filepath.Base(path), ".json"), c, saved)
+	kept.path = path
+	return kept, nil
+}
+
+// readComparison reads a saved comparison, and when it was saved.
+func readComparison(path string) (c compare.Comparison, saved time.Time, err error) {
 	text, err := runfile.Read(path, mostBytes)
 	var info fs.FileInfo
 	if err == nil {
 		info, err = os.Lstat(path)
 	}
-	var kept comparison
 	if err == nil {
-		kept, err = parseComparison(strings.TrimSuffix(filepath.Base(path), ".json"), text, info.ModTime())
+		c, err = parseComparison(text)
 	}
 	if err != nil {
-		return comparison{}, fmt.Errorf("%s: %w", path, err)
+		return compare.Comparison{}, saved, fmt.Errorf("%s: %w", path, err)
 	}
-	return kept, nil
+	return c, info.ModTime(), nil
 }
 
-func parseComparison(name string, text []byte, saved time.Time) (comparison, error) {
+func parseComparison(text []byte) (compare.Comparison, error) {
 	var c compare.Comparison
 	if err := json.Unmarshal(text, &c); err != nil {
-		return comparison{}, err
+		return c, err
 	}
 	if c.Schema != compare.Schema {
-		return comparison{}, fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
+		return c, fmt.Errorf("its form is %q and not %q", c.Schema, compare.Schema)
 	}
-	return ofComparison(name, c, saved), nil
+	return c, nil
 }

@@ -71,76 +71,141 @@ func document(shown *Shown, root string, p Program) render.Document {
 	d := render.Document{Title: "Finished runs"}
 	d.Add(
 		render.Small(fmt.Sprintf("uma-load %s (%s, %s) reads %s", p.Version, p.Revision, p.GoVersion, root)),
-		render.P(render.Link("Metrics", "metrics"), render.Plain(fmt.Sprintf(". %d runs shown, %d older ones left out, %d unfinished, %d unreadable.",
-			len(shown.Runs), shown.LeftOut, shown.Unfinished, shown.Unreadable))),
+		render.P(render.Link("Metrics", "metrics"), render.Plain(". "+shown.Counts())),
 	)
-	if len(shown.Problems) > 0 {
-		d.Add(render.H2("Problems"), render.List{Items: render.Items(shown.Problems)})
-	}
-	if len(shown.Comparisons) > 0 {
-		d.Add(render.H2("Comparisons"))
-	}
-	for _, c := range shown.Comparisons {
-		d.Add(c.heading(), render.Small("Saved "+c.Saved()+" (UTC). Ratios are of the candidate over the baseline; where the analysis is not of ratios, the interval is that of the difference."), c.table())
-	}
-	d.Add(render.H2("Runs"))
-	if len(shown.Runs) == 0 {
-		d.Add(render.P(render.Plain("There is no finished run yet.")))
-		return d
-	}
-	d.Add(runTable(shown.Runs))
+	d.Add(shown.Blocks(Addresses{})...)
 	return d
 }
 
-func (c comparison) heading() render.Heading {
-	h := render.H3(c.Name)
-	if c.Simulated {
-		h.Badges = []render.Span{render.Badge(render.Bad, "simulated")}
+// Addresses are those of the pages of runs and comparisons, by their names. Without a function there are no links.
+type Addresses struct{ Run, Comparison func(name string) string }
+
+// Counts returns how many runs there are, in a sentence.
+func (s *Shown) Counts() string {
+	return fmt.Sprintf("%d finished runs, the newest %d of them in the dashboards; %d unfinished, %d unreadable.", len(s.All), len(s.Runs), s.Unfinished, s.Unreadable)
+}
+
+// Blocks returns the comparisons and the runs, the newest first, and why others are not among them.
+func (s *Shown) Blocks(to Addresses) []render.Block {
+	var blocks []render.Block
+	if len(s.Problems) > 0 {
+		blocks = append(blocks, render.List{Tone: render.Note, Lead: []render.Span{render.Strong("Not shown")}, Items: render.Items(s.Problems)})
 	}
-	return h
+	if len(s.Comparisons) > 0 {
+		blocks = append(blocks, render.H2("Comparisons"), render.Small("Ratios are of the candidate over the baseline; where the analysis is not of ratios, the interval is that of the difference."))
+	}
+	for _, c := range s.Comparisons {
+		lead := []render.Span{render.Strong(c.Name)}
+		if to.Comparison != nil {
+			lead[0] = render.Link(c.Name, to.Comparison(c.Name))
+		}
+		if c.Simulated {
+			lead = append(lead, render.Badge(render.Bad, "simulated"))
+		}
+		blocks = append(blocks, render.P(append(lead, render.Plain(" saved "+c.Saved()+" (UTC)"))...), render.List{Items: render.Items(c.decisive())},
+			render.Details{Summary: fmt.Sprintf("All %d figures", len(c.Rows)), Blocks: []render.Block{c.table()}})
+	}
+	blocks = append(blocks, render.H2("Runs"))
+	if len(s.All) == 0 {
+		return append(blocks, render.P(render.Plain("There is no finished run yet.")))
+	}
+	return append(blocks, RunTable(s.All[:min(len(s.All), mostListed)], to.Run))
+}
+
+// mostListed bounds the runs of a page.
+const mostListed = 1000
+
+// decisive returns the verdicts of the primary metrics, each in a line.
+func (c comparison) decisive() []string {
+	var lines []string
+	for _, r := range c.Rows {
+		if r.Primary {
+			lines = append(lines, strings.Trim(r.Scenario+" "+r.Model, " ")+": "+r.Metric+", "+r.Candidate+" against "+r.Baseline+": "+r.verdict())
+		}
+	}
+	return lines
+}
+
+// verdict returns the verdict with what limits it.
+func (r row) verdict() string {
+	text := r.Verdict
+	if r.Needed != nil {
+		text += fmt.Sprintf(", about %d runs of each arm needed for the margin", *r.Needed)
+	}
+	if r.Confounded {
+		text += ", confounded with time"
+	}
+	return text
 }
 
 func (c comparison) table() render.Table {
 	t := render.Table{Header: []string{"Metric", "Candidate", "Baseline", "Scenario", "Model", "Ratio", "95 % interval", "Verdict"}, Words: []int{1, 2, 3, 4, 7}}
 	for _, r := range c.Rows {
-		name, verdict := r.Metric, r.Verdict
+		name := r.Metric
 		if r.Primary {
 			name += ", which decides"
 		}
-		if r.Needed != nil {
-			verdict += fmt.Sprintf(", about %d runs of each arm needed for the margin", *r.Needed)
-		}
-		if r.Confounded {
-			verdict += ", confounded with time"
-		}
-		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, figure(4, r.Ratio), r.Interval, verdict)
+		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, figure(4, r.Ratio), r.Interval, r.verdict())
 	}
 	return t
 }
 
-// runTable has a row for each run. Those that are not measurements of a real machine are highlighted.
-func runTable(runs []Run) render.Table {
-	t := render.Table{Header: []string{"Run", "State", "Output tokens/s", "Start (UTC)", "Arm", "Scenario", "Engine", "Model", "Host"}, Words: []int{1, 3, 4, 5, 6, 7, 8}}
+// RunTable has a row for each run. Those that are not measurements of a real machine are highlighted.
+func RunTable(runs []Run, address func(name string) string) render.Table {
+	t := render.Table{
+		Header: []string{"Run", "Quality", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Start (UTC)", "Arm", "Scenario", "Engine", "Model", "Host"},
+		Words:  []int{1, 6, 7, 8, 9, 10, 11},
+	}
 	for _, r := range runs {
-		var state []string
-		var tone render.Tone
-		if r.simulated {
-			state, tone = append(state, "simulated engine"), render.Note
+		quality, tone := r.quality()
+		row := render.Row{Tone: tone, Cells: []string{
+			r.info.run, quality, r.outputTokensPerSecond(), r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(),
+			r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
+		}}
+		if address != nil {
+			row.Address = address(r.info.run)
 		}
-		if r.imported != "" {
-			state, tone = append(state, "imported from "+r.imported), render.Note
-		}
-		if r.mode != "" && r.mode != metric.ModeLive {
-			state, tone = append(state, "telemetry "+r.mode), render.Note
-		}
-		validity := "valid"
-		if !r.valid {
-			validity, tone = "invalid", render.Bad
-		}
-		state = append([]string{validity}, state...)
-		t.AddIn(tone, r.info.run, strings.Join(state, ", "), r.outputTokensPerSecond(), r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host)
+		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// quality returns whether the run is valid, and what it is not a measurement of.
+func (r Run) quality() (text string, tone render.Tone) {
+	var states []string
+	if r.simulated {
+		states, tone = append(states, "simulated engine"), render.Note
+	}
+	if r.imported != "" {
+		states, tone = append(states, "imported from "+r.imported), render.Note
+	}
+	if r.mode != "" && r.mode != metric.ModeLive {
+		states, tone = append(states, "telemetry "+r.mode), render.Note
+	}
+	validity := "valid"
+	if !r.valid {
+		validity, tone = "invalid", render.Bad
+	}
+	return strings.Join(append([]string{validity}, states...), ", "), tone
+}
+
+// median returns that of a latency; "" where so few requests do not support it.
+func (r Run) median(family metric.Summary) string {
+	for _, l := range r.latencies {
+		if v, known := l.quantiles[0.5]; known && l.family.Def().Name == family.Def().Name {
+			return render.FormatSeconds(v)
+		}
+	}
+	return ""
+}
+
+func (r Run) occupiedWithoutKV() string {
+	for _, f := range r.series {
+		if f.family == &metric.RunMemoryOccupiedWithoutKVBytes {
+			return render.FormatBytes(f.value)
+		}
+	}
+	return ""
 }
 
 // outputTokensPerSecond returns the measured value, or else that of a tool with the name of the tool.

@@ -2,9 +2,11 @@ package promexport
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -187,14 +190,51 @@ func TestHostileNamesMakeAPageThatCanBeRead(t *testing.T) {
 	if code != http.StatusOK || strings.Contains(index, "<script") || strings.Contains(index, "a<b>") {
 		t.Errorf("%d %.3000q", code, index)
 	}
+	if _, found := b.Look().Run(b.Look().All[0].Name()); !found {
+		t.Error("a run is not found by the name that it is shown under")
+	}
+}
+
+func TestRunsAndComparisonsAreFoundByTheNamesThatTheyAreShownUnder(t *testing.T) {
+	b := golden(t)
+	shown := b.Look()
+	if len(shown.All) == 0 || len(shown.Comparisons) == 0 {
+		t.Fatal("nothing is shown")
+	}
+	for _, r := range shown.All {
+		if found, is := shown.Run(r.Name()); !is || found.Folder != r.Folder || filepath.Dir(found.Folder) != b.Root {
+			t.Errorf("%s is in %s", r.Name(), found.Folder)
+		}
+	}
+	for _, c := range shown.Comparisons {
+		if whole, err := shown.Comparison(c.Name); err != nil || len(whole.Strata) == 0 {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+	if _, is := shown.Run("../" + shown.All[0].Name()); is {
+		t.Error("a path names a run")
+	}
+	if _, err := shown.Comparison("../x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a path names a comparison: %v", err)
+	}
+	address := func(name string) string { return "/to/" + name }
+	var page strings.Builder
+	if err := render.HTML(&page, render.Document{Blocks: shown.Blocks(Addresses{Run: address, Comparison: address})}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{shown.All[0].Name(), shown.Comparisons[0].Name} {
+		if !strings.Contains(page.String(), `href="/to/`+name+`"`) {
+			t.Errorf("no link to %s", name)
+		}
+	}
 }
 
 func TestTheHTMLPageMarksSimulatedRuns(t *testing.T) {
 	b := golden(t)
 	code, index := get(t, b.handler(t), "/")
-	for _, part := range []string{"run-6", "120.50", "simulated engine", "telemetry constructed", "native-container", "Saved 2026-11-05 14:00:00", "confounded with time",
-		"&#43;7.95 GiB to &#43;8.11 GiB", "0.9772 to 0.9916", "output_tokens_per_second, which decides", "inconclusive, about 87 runs of each arm needed",
-		"5 runs", "half a page", "1 unfinished, 1 unreadable"} {
+	for _, part := range []string{"run-6", "120.50", "simulated engine", "telemetry constructed", "native-container", "saved 2026-11-05 14:00:00", "confounded with time",
+		"&#43;7.95 GiB to &#43;8.11 GiB", "0.9772 to 0.9916", "container against native: worse", "output_tokens_per_second, which decides", "inconclusive, about 87 runs of each arm needed",
+		"10 finished runs, the newest 5 of them", "100 ms", "2.4 s", "70.5 GiB", "half a page", "1 unfinished, 1 unreadable"} {
 		if !strings.Contains(index, part) {
 			t.Errorf("%d: %q is missing in %s", code, part, index)
 		}

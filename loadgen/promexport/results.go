@@ -3,6 +3,7 @@ package promexport
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -69,7 +71,8 @@ type kept[T any] struct {
 
 // Shown is the exported data, the newest first.
 type Shown struct {
-	Runs        []Run
+	// All are all runs, Runs those that are exported as series.
+	All, Runs   []Run
 	Comparisons []comparison
 	// Scores are keyed by run and by metric.
 	Scores                          map[string]map[string]float64
@@ -95,8 +98,8 @@ func (s *Results) look() *Shown {
 		shown.problem(err)
 	}
 	s.runs = refresh(paths, s.runs, stampOfRun, s.open)
-	all := s.sort(shown, paths)
-	s.choose(shown, all)
+	shown.All = s.sort(shown, paths)
+	s.choose(shown, shown.All)
 	s.lookAtComparisons(shown, paths)
 	return shown
 }
@@ -159,6 +162,7 @@ func (s *Results) sort(shown *Shown, paths []string) []Run {
 	for _, path := range paths {
 		switch k := s.runs[path]; {
 		case k.err == nil:
+			k.what.Folder = path
 			all = append(all, k.what)
 		case errors.Is(k.err, summary.ErrUnfinished), errors.Is(k.err, summary.ErrShare): // it goes on, was killed, or is a part
 			shown.Unfinished++
@@ -209,4 +213,23 @@ func (s *Results) choose(shown *Shown, all []Run) {
 func (s *Results) Check() error {
 	_, err := os.ReadDir(s.Root)
 	return err
+}
+
+// Run returns the run of that name.
+func (s *Shown) Run(name string) (Run, bool) {
+	i := slices.IndexFunc(s.All, func(r Run) bool { return r.info.run == name })
+	if i < 0 {
+		return Run{}, false
+	}
+	return s.All[i], true
+}
+
+// Comparison reads the saved comparison of that name; its error is fs.ErrNotExist if there is none.
+func (s *Shown) Comparison(name string) (compare.Comparison, error) {
+	i := slices.IndexFunc(s.Comparisons, func(c comparison) bool { return c.Name == name })
+	if i < 0 {
+		return compare.Comparison{}, fs.ErrNotExist
+	}
+	c, _, err := readComparison(s.Comparisons[i].path)
+	return c, err
 }

@@ -23,6 +23,8 @@ const meanPower = "gpu_power_mean_watts"
 
 // Run is the exported part of a finished run.
 type Run struct {
+	Folder string // that it was read from
+
 	info      info
 	started   time.Time
 	valid     bool
@@ -35,6 +37,12 @@ type Run struct {
 	series    []series
 	metrics   map[string]float64 // by their names in comparisons
 }
+
+// Name returns the name of the run, as it is shown.
+func (r Run) Name() string { return r.info.run }
+
+// Host returns the machine of the run.
+func (r Run) Host() string { return r.info.host }
 
 // info has the labels of the series that describes a run.
 type info struct{ host, run, arm, scenario, engine, model string }

@@ -11,6 +11,16 @@ import "slices"
 type Document struct {
 	Title  string
 	Blocks []Block
+	// Pages is the bar of links above a page that is served among others; a page in a file has none.
+	Pages []PageLink
+	// RefreshSeconds is how often a browser loads the page anew, 0 for never.
+	RefreshSeconds int
+}
+
+// PageLink leads to a page of the bar. Here marks the part of the site that the page belongs to.
+type PageLink struct {
+	Text, Address string
+	Here          bool
 }
 
 // Add appends blocks.

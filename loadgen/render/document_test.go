@@ -27,7 +27,7 @@ func everything(text string) Document {
 	table.Add(text, text)
 	table.AddIn(Bad, text, text)
 	table.Rows[0].Address = text
-	return Document{Title: text, Blocks: []Block{
+	return Document{Title: text, Pages: []PageLink{{Text: text, Address: text, Here: true}, {Text: text, Address: text}}, RefreshSeconds: 5, Blocks: []Block{
 		H2(text, Badge(Bad, text)), Paragraph{Spans: spans, Label: text}, Notice(Note, spans...), List{Lead: spans, Items: [][]Span{spans, Coded(text, text)}},
 		List{Tone: Bad, Lead: spans, Items: Items([]string{text})}, Facts{Of: text, Facts: []Fact{{text, text}}}, Facts{Tiles: true, Facts: []Fact{{text, text}}},
 		table, Figures{figure}, Panels{text, figure.Legend, []Panel{{text, text, figure.Desk}}},
@@ -60,7 +60,8 @@ func TestEveryFormHasEveryText(t *testing.T) {
 			t.Errorf("%s: %d places, want %d at least:\n%s", form, n, c.want, c.text)
 		}
 	}
-	for _, part := range []string{"<h2>word <span class=\"badge bad\">word</span></h2>", `<div class="notice note">`, `<tr class="bad">`, `<dl class="facts">`, `<th scope="row"><a href="word">word</a></th>`, "<summary>word</summary>", `<article class="card">`} {
+	for _, part := range []string{"<h2>word <span class=\"badge bad\">word</span></h2>", `<div class="notice note">`, `<tr class="bad">`, `<dl class="facts">`, `<th scope="row"><a href="word">word</a></th>`, "<summary>word</summary>", `<article class="card">`,
+		`<nav class="bar"><a href="word" class="here">word</a> <a href="word">word</a> </nav>`, `<meta http-equiv="refresh" content="5">`} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page lacks %s", part)
 		}

@@ -107,7 +107,7 @@ async function load() {
   } catch (e) {
     if (e.name === "AbortError") return;
     problems.replaceChildren();
-    complain(e.message.trim() || "the preview does not answer");
+    complain(e.message.trim() || "the server does not answer");
     if (!state.shape) leaveOpen();
     state.offered = ""; // what the form shows is not what the page shows
     document.body.dataset.loaded = "failed";

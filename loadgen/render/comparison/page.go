@@ -11,8 +11,11 @@ import (
 
 // HTML writes a comparison as one self-contained page: no script, and no external resource.
 func HTML(w io.Writer, title string, c compare.Comparison) error {
-	return render.HTML(w, page(title, c, true))
+	return render.HTML(w, Document(title, c))
 }
+
+// Document returns a comparison with its charts.
+func Document(title string, c compare.Comparison) render.Document { return page(title, c, true) }
 
 // Markdown writes the whole comparison.
 func Markdown(w io.Writer, title string, c compare.Comparison) error {

@@ -22,15 +22,26 @@ type Page struct {
 	Telemetry *telemetry.Log
 }
 
+// PageOf returns the page of a run, read from its folder.
+func PageOf(r summary.Run) (Page, error) {
+	p := Page{Title: r.Manifest.Run, Summary: r.Summary}
+	var err error
+	if p.Telemetry, err = r.Telemetry(); err == nil {
+		p.Drawn, err = r.Requests()
+	}
+	return p, err
+}
+
 // HTML writes one self-contained page: no script, and no external resource.
-func HTML(w io.Writer, p Page) error { return render.HTML(w, p.document()) }
+func HTML(w io.Writer, p Page) error { return render.HTML(w, p.Document()) }
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of samples.
 func Markdown(w io.Writer, s summary.Summary) error {
-	return render.Markdown(w, Page{Title: "Run " + s.Run, Summary: s}.document())
+	return render.Markdown(w, Page{Title: "Run " + s.Run, Summary: s}.Document())
 }
 
-func (p Page) document() render.Document {
+// Document returns the report.
+func (p Page) Document() render.Document {
 	s := p.Summary
 	d := render.Document{Title: p.Title}
 	d.Add(verdictBlock(s.Valid, "This run is "+verdictText(s)+".", reasonItems(s)), warningList(s.Warnings),
