@@ -16,10 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
-
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // campaignRuns makes the runs of a campaign. Each run has its own command line, and its manifest records that line, so
@@ -151,7 +149,7 @@ func orderLine(o campaign.Order) (*commandLine, error) {
 
 // orderFlags returns the flags of a run. Of the flags that a plan gives to all runs, record takes only those that it
 // has.
-func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []sweep.Flag {
+func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
 	given := maps.Clone(o.Cell.Flags)
 	own := o.Scenario.Run
 	if record := o.Scenario.Record; record != nil {
@@ -163,10 +161,10 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []sweep.Flag {
 		given = map[string]string{}
 	}
 	maps.Copy(given, own)
-	var flags []sweep.Flag
+	var flags []runner.Flag
 	add := func(name string, values ...string) {
 		for _, value := range values {
-			flags = append(flags, sweep.Flag{Name: name, Value: value})
+			flags = append(flags, runner.Flag{Name: name, Value: value})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -199,7 +197,7 @@ func orderLabels(own map[string]string, given []string) []string {
 }
 
 // argumentsOf returns flags as arguments of a verb's command line.
-func argumentsOf(verb *kingpin.CmdClause, flags []sweep.Flag) []string {
+func argumentsOf(verb *kingpin.CmdClause, flags []runner.Flag) []string {
 	var args []string
 	for _, f := range flags {
 		switch clause := verb.GetFlag(f.Name); {

@@ -18,10 +18,8 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
-
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
-	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // Exit codes.
@@ -122,7 +120,7 @@ type commandLine struct {
 	args      []string
 	settings  *settings
 	sweepRun  *settings // of each run of sweep
-	sweepOver *sweep.Settings
+	sweepOver *runner.SweepSettings
 	record    recordLine
 	verbs     []verb
 
@@ -139,7 +137,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.settings = runFlags(l.run)
 
 	l.sweep = l.app.Command("sweep", sweepHelp)
-	l.sweepOver = sweep.Flags(l.sweep)
+	l.sweepOver = runner.SweepFlags(l.sweep)
 	l.sweepRun = runFlags(l.sweep)
 
 	l.record = recordFlags(l.app)

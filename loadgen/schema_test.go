@@ -26,9 +26,9 @@ import (
 	"github.com/umascope/umascope/loadgen/publish"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 var update = goflag.Bool("update", false, "write the JSON Schemas anew")
@@ -44,7 +44,7 @@ var described = []struct {
 	{"requests", "A line of requests.jsonl", rundir.RequestsFile, "", openai.Record{}},
 	{"manifest", "manifest.json", rundir.ManifestFile, rundir.ManifestSchema, rundir.Manifest{}},
 	{"phases", "phases.json", rundir.PhasesFile, rundir.PhasesSchema, rundir.Phases{}},
-	{"sweep", "sweep.json", rundir.SweepFile, sweep.Schema, sweep.Result{}},
+	{"sweep", "sweep.json", rundir.SweepFile, runner.SweepSchema, runner.SweepResult{}},
 	{"campaign", "campaign.json", campaign.StateFile, campaign.Schema, campaign.Facts{}},
 	{"journal", "A line of journal.jsonl", campaign.JournalFile, "", campaign.Event{}},
 	{"notice", "What --notify-url is sent", noticeOutput, campaign.MessageSchema, campaign.Message{}},

@@ -17,7 +17,6 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/sweep"
 	"github.com/umascope/umascope/loadgen/telemetry"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -35,33 +34,33 @@ One run for each point, side by side in one folder, with a table and curves over
 Exit codes: 1 if it was interrupted or a run failed; 3 if a run is INVALID, or one that tells nothing ended a search; 4 if no load keeps --slo. What was measured is in the folder in any case.`
 
 // given returns the flags on the command line, in order.
-func (l *commandLine) given() ([]sweep.Flag, error) {
+func (l *commandLine) given() ([]runner.Flag, error) {
 	context, err := l.app.ParseContext(l.args)
 	if err != nil {
 		return nil, err
 	}
-	var given []sweep.Flag
+	var given []runner.Flag
 	for _, element := range context.Elements {
 		if clause, is := element.Clause.(*kingpin.FlagClause); is && element.Value != nil {
-			given = append(given, sweep.Flag{Name: clause.Model().Name, Value: *element.Value})
+			given = append(given, runner.Flag{Name: clause.Model().Name, Value: *element.Value})
 		}
 	}
 	return given, nil
 }
 
 // arguments returns flags as arguments of a run's command line.
-func (l *commandLine) arguments(flags []sweep.Flag) []string { return argumentsOf(l.run, flags) }
+func (l *commandLine) arguments(flags []runner.Flag) []string { return argumentsOf(l.run, flags) }
 
 // sweeper makes the runs of a sweep. Each run has its own command line, and its manifest records that line, so that it
 // can be repeated.
 type sweeper struct {
 	env    runner.Environment
 	line   *commandLine
-	given  []sweep.Flag
-	plan   sweep.Plan
+	given  []runner.Flag
+	plan   runner.Sweep
 	page   *runner.LivePage
 	folder rundir.Folder
-	result sweep.Result
+	result runner.SweepResult
 	// failure is the error of the last run, with its exit code.
 	failure error
 }
@@ -115,11 +114,11 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 		}
 		id = rundir.NewID(time.Now(), arm)
 	}
-	if !terminal.PlainName(id) || len(id) > sweep.LongestSweepID {
-		return nil, fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most %d", id, sweep.LongestSweepID)
+	if !terminal.PlainName(id) || len(id) > runner.LongestSweepID {
+		return nil, fmt.Errorf("--run-id: %q: want letters, digits, . _ and -, not beginning with a dot, at most %d", id, runner.LongestSweepID)
 	}
-	s.result = sweep.Result{
-		Schema: sweep.Schema, Sweep: id, State: sweep.Running, StartedAt: time.Now().UTC(), Over: plan.Over.Name,
+	s.result = runner.SweepResult{
+		Schema: runner.SweepSchema, Sweep: id, State: runner.SweepRunning, StartedAt: time.Now().UTC(), Over: plan.Over.Name,
 		Flags: line.flagValues(line.sweep), Seed: plan.Seed, SamePrompts: plan.SamePrompts, PauseSeconds: plan.Pause.Seconds(),
 	}
 	return s, s.check()
@@ -133,7 +132,7 @@ func (s *sweeper) check() error {
 		values = s.plan.Search.Ends()
 	}
 	for i, v := range values {
-		line, err := s.point(sweep.Trial{Number: i + 1, Value: v})
+		line, err := s.point(runner.SweepRun{Number: i + 1, Value: v})
 		if err == nil && (i == 0 || !line.settings.readsFiles()) {
 			_, err = line.checkRun()
 		}
@@ -150,15 +149,15 @@ func (s *settings) readsFiles() bool {
 }
 
 // point returns the command line of a run.
-func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
-	flags, err := sweep.PointFlags(s.given, s.plan.Over, t.Value)
+func (s *sweeper) point(t runner.SweepRun) (*commandLine, error) {
+	flags, err := runner.PointFlags(s.given, s.plan.Over, t.Value)
 	if err != nil {
 		return nil, err
 	}
 	line := newCommandLine(io.Discard)
 	flags = append(flags,
-		sweep.Flag{Name: "label", Value: "sweep=" + s.result.Sweep}, sweep.Flag{Name: "seed", Value: strconv.FormatUint(t.Seed, 10)},
-		sweep.Flag{Name: "out", Value: string(s.folder)}, sweep.Flag{Name: "run-id", Value: s.plan.Over.RunID(s.result.Sweep, t)})
+		runner.Flag{Name: "label", Value: "sweep=" + s.result.Sweep}, runner.Flag{Name: "seed", Value: strconv.FormatUint(t.Seed, 10)},
+		runner.Flag{Name: "out", Value: string(s.folder)}, runner.Flag{Name: "run-id", Value: s.plan.Over.RunID(s.result.Sweep, t)})
 	_, _, err = line.parse(append([]string{line.run.FullCommand()}, line.arguments(flags)...))
 	if s.plan.SamePrompts {
 		line.settings.SamePrompts = true
@@ -168,7 +167,7 @@ func (s *sweeper) point(t sweep.Trial) (*commandLine, error) {
 }
 
 // drive measures the points and writes the result of the sweep.
-func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
+func (s *sweeper) drive(ctx context.Context) ([]runner.SweepRun, error) {
 	if err := s.keep(nil); err != nil {
 		s.undo()
 		return nil, runner.BadOut(err)
@@ -184,21 +183,21 @@ func (s *sweeper) drive(ctx context.Context) ([]sweep.Trial, error) {
 	return done, errors.Join(err, s.keep(done), s.write(done))
 }
 
-func stateOfSweep(err error, stopped string) (sweep.State, string) {
+func stateOfSweep(err error, stopped string) (runner.SweepState, string) {
 	switch {
-	case errors.Is(err, sweep.ErrInterrupted):
-		return sweep.WasInterrupted, err.Error()
+	case errors.Is(err, runner.ErrInterrupted):
+		return runner.SweepInterrupted, err.Error()
 	case err != nil:
-		return sweep.HasFailed, printable(err.Error())
+		return runner.SweepFailed, printable(err.Error())
 	case stopped != "":
-		return sweep.StoppedEarly, stopped
+		return runner.SweepStopped, stopped
 	default:
-		return sweep.Complete, ""
+		return runner.SweepComplete, ""
 	}
 }
 
 // measure makes one run. Its figures go to its own folder and the sweep's table, not to the terminal.
-func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
+func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOutcome {
 	line, err := s.point(t)
 	if err != nil {
 		return s.fail(ctx, runner.Result{}, err)
@@ -213,31 +212,31 @@ func (s *sweeper) measure(ctx context.Context, t sweep.Trial) sweep.Outcome {
 	if err != nil {
 		return s.fail(ctx, made, err)
 	}
-	done := sweep.Outcome{Run: made.Run, Status: sweep.Valid, Summary: made.Summary()}
+	done := runner.SweepOutcome{Run: made.Run, Status: runner.Valid, Summary: made.Summary()}
 	if !done.Summary.Valid {
-		done.Status = sweep.Invalid
+		done.Status = runner.Invalid
 	}
 	return done
 }
 
 // fail returns the outcome of a run that did not end as planned.
-func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) sweep.Outcome {
+func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) runner.SweepOutcome {
 	s.failure = err
-	failed := sweep.Outcome{Run: made.Run, Status: sweep.Failed, Problem: printable(err.Error()), Summary: made.Summary()}
+	failed := runner.SweepOutcome{Run: made.Run, Status: runner.Failed, Problem: printable(err.Error()), Summary: made.Summary()}
 	if errors.Is(err, runner.ErrInterrupted) || ctx.Err() != nil {
-		failed.Status = sweep.Interrupted
+		failed.Status = runner.Interrupted
 	}
 	return failed
 }
 
 // keep writes the points measured so far.
-func (s *sweeper) keep(done []sweep.Trial) error {
+func (s *sweeper) keep(done []runner.SweepRun) error {
 	s.result.Update(s.plan, done)
 	return errors.Join(s.folder.WriteJSON(rundir.SweepFile, s.result), s.folder.Write(rundir.SweepCSVFile, s.result.CSV))
 }
 
 // write writes the page and the table of the sweep, and prints the table.
-func (s *sweeper) write(done []sweep.Trial) error {
+func (s *sweeper) write(done []runner.SweepRun) error {
 	group := s.group(done)
 	err := group.AddCourses(func(i int) (*telemetry.Log, error) {
 		return summary.Run{Folder: rundir.Folder(s.folder.Path(done[i].Run))}.Telemetry()
@@ -250,7 +249,7 @@ func (s *sweeper) write(done []sweep.Trial) error {
 }
 
 // group returns the content of the sweep's page.
-func (s *sweeper) group(done []sweep.Trial) report.Group {
+func (s *sweeper) group(done []runner.SweepRun) report.Group {
 	r := s.result
 	g := report.Group{
 		Title: "Sweep " + r.Sweep, Over: s.plan.Over.Axis(), Notes: r.Notes(s.plan), Verdict: r.Verdict(s.plan), Good: r.Good(s.plan), RunPage: rundir.HTMLFile,
@@ -270,15 +269,15 @@ func (s *sweeper) group(done []sweep.Trial) report.Group {
 }
 
 // judge turns the results of the runs into an outcome.
-func (s *sweeper) judge(done []sweep.Trial) error {
+func (s *sweeper) judge(done []runner.SweepRun) error {
 	switch s.plan.Judge(done) {
-	case sweep.Unsound:
+	case runner.Unsound:
 		why := "the sweep has an invalid run"
 		if s.plan.Search != nil {
 			why = "the search ended with a run that tells nothing of the limit"
 		}
 		return outcome{exitInvalid, errors.New(why + ": see " + rundir.SweepCSVFile)}
-	case sweep.Unmet:
+	case runner.Unmet:
 		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.line.sweepRun.SLO)}
 	default:
 		return nil

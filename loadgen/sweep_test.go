@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // swept runs a sweep with a folder of its own.
@@ -56,7 +56,7 @@ func shedding(t *testing.T, most int32) string {
 }
 
 // sweepResult reads sweep.json, which must keep its schema.
-func sweepResult(t *testing.T, dir rundir.Folder) sweep.Result {
+func sweepResult(t *testing.T, dir rundir.Folder) runner.SweepResult {
 	t.Helper()
 	path := dir.Path(rundir.SweepFile)
 	for _, value := range documents(t, path) {
@@ -64,7 +64,7 @@ func sweepResult(t *testing.T, dir rundir.Folder) sweep.Result {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	return read[sweep.Result](t, path)
+	return read[runner.SweepResult](t, path)
 }
 
 // sweepTable reads sweep.csv as a map for each row.
@@ -92,7 +92,7 @@ func sweepTable(t *testing.T, dir rundir.Folder) []map[string]string {
 func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 	dir, stdout, _ := sweptWhole(t, "--url", engine(t, 0), "--over=concurrency=1,4", "--requests=12", "--warmup=2", "--label=arm=native", "--csv")
 	result := sweepResult(t, dir)
-	if result.State != sweep.Complete || result.EndedAt == nil || len(result.Points) != 2 || result.Flags["over"] != "concurrency=1,4" {
+	if result.State != runner.SweepComplete || result.EndedAt == nil || len(result.Points) != 2 || result.Flags["over"] != "concurrency=1,4" {
 		t.Errorf("sweep.json: %+v", result)
 	}
 	for i, row := range sweepTable(t, dir) {
@@ -260,7 +260,7 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 		t.Errorf("exit %d: %s", got, complained.String())
 	}
 	result := sweepResult(t, dir)
-	if result.State != sweep.WasInterrupted || len(result.Points) != 1 || len(sweepTable(t, dir)) != 1 {
+	if result.State != runner.SweepInterrupted || len(result.Points) != 1 || len(sweepTable(t, dir)) != 1 {
 		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(dir.Path(rundir.HTMLFile)); err != nil {
@@ -286,7 +286,7 @@ func TestAServerThatGoesAwayEndsTheSweepWithARowThatSaysSo(t *testing.T) {
 		t.Errorf("rows %v", rows)
 	}
 	result := sweepResult(t, dir)
-	if result.State != sweep.HasFailed || result.Reason == "" || result.Points[len(rows)-1].Problem == "" {
+	if result.State != runner.SweepFailed || result.Reason == "" || result.Points[len(rows)-1].Problem == "" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -366,18 +366,18 @@ func TestTheHelpOfSweepHasItsFlagsAndAnExample(t *testing.T) {
 func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
 	for _, c := range []struct {
 		over, value string
-		given       []sweep.Flag
+		given       []runner.Flag
 		want        []string
 	}{
 		{"concurrency", "4", nil, []string{"--concurrency=4", "--requests=100", "--label=concurrency=4"}},
-		{"concurrency", "4", []sweep.Flag{{Name: "duration", Value: "60s"}}, []string{"--duration=60s", "--concurrency=4", "--label=concurrency=4"}},
-		{"concurrency", "4", []sweep.Flag{{Name: "scenario", Value: "burst"}}, []string{"--scenario=burst", "--concurrency=4", "--label=concurrency=4"}},
-		{"rate", "2", []sweep.Flag{{Name: "requests", Value: "7"}, {Name: "pause", Value: "1s"}, {Name: "seed", Value: "3"}}, []string{"--requests=7", "--rate=2", "--arrival=poisson", "--label=rate=2"}},
-		{"rate", "2", []sweep.Flag{{Name: "arrival", Value: "gamma"}}, []string{"--arrival=gamma", "--rate=2", "--requests=120", "--label=rate=2"}},
-		{"set.a.requests", "8", []sweep.Flag{{Name: "set", Value: "b.requests=4"}, {Name: "clip", Value: "false"}}, []string{"--set=b.requests=4", "--no-clip", "--set=a.requests=8", "--label=set_a_requests=8"}},
+		{"concurrency", "4", []runner.Flag{{Name: "duration", Value: "60s"}}, []string{"--duration=60s", "--concurrency=4", "--label=concurrency=4"}},
+		{"concurrency", "4", []runner.Flag{{Name: "scenario", Value: "burst"}}, []string{"--scenario=burst", "--concurrency=4", "--label=concurrency=4"}},
+		{"rate", "2", []runner.Flag{{Name: "requests", Value: "7"}, {Name: "pause", Value: "1s"}, {Name: "seed", Value: "3"}}, []string{"--requests=7", "--rate=2", "--arrival=poisson", "--label=rate=2"}},
+		{"rate", "2", []runner.Flag{{Name: "arrival", Value: "gamma"}}, []string{"--arrival=gamma", "--rate=2", "--requests=120", "--label=rate=2"}},
+		{"set.a.requests", "8", []runner.Flag{{Name: "set", Value: "b.requests=4"}, {Name: "clip", Value: "false"}}, []string{"--set=b.requests=4", "--no-clip", "--set=a.requests=8", "--label=set_a_requests=8"}},
 		{"shape", "T1", nil, []string{"--concurrency=1", "--input-tokens=128", "--output-tokens=32", "--ignore-eos", "--requests=100", "--warmup=10", "--label=shape=T1"}},
 	} {
-		over, err := sweep.ParseOver(c.over + "=" + c.value)
+		over, err := runner.ParseOver(c.over + "=" + c.value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +385,7 @@ func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flags, err := sweep.PointFlags(c.given, over, points[0])
+		flags, err := runner.PointFlags(c.given, over, points[0])
 		if got := newCommandLine(&bytes.Buffer{}).arguments(flags); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s=%s with %v: %q (%v), want %q", c.over, c.value, c.given, got, err, c.want)
 		}

@@ -1,5 +1,6 @@
 // Package runner makes one run and writes its folder. The load is either requests to a server (Run) or a command of
-// another program (Record). OpenRanks makes one run of those of the ranks that shared its load.
+// another program (Record). A Sweep is one run for each of several loads; OpenRanks makes one run of those of the
+// ranks that shared a load.
 //
 // A measurement has these steps, each of which takes the result of the one before: subject is a server that answers,
 // plan is the load for it, sender sends and records the load, and ended writes the manifest and the summary. A

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Finding is the result of a search: the two loads that the limit lies between.
-type Finding struct {
-	Search Kind `json:"search"`
+// SweepFinding is the result of a search: the two loads that the limit lies between.
+type SweepFinding struct {
+	Search SearchKind `json:"search"`
 	// Rule is the rule by which a load counts as beyond the limit, in words.
 	Rule string `json:"rule"`
 	// Within is the highest load within the limit with no lower load beyond it; Beyond is the lowest load beyond it.
@@ -29,13 +29,13 @@ type Finding struct {
 }
 
 // Finding returns what the search has found so far; nil for a sweep over a list.
-func (p Plan) Finding(done []Trial) *Finding {
+func (p Sweep) Finding(done []SweepRun) *SweepFinding {
 	if p.Search == nil || len(done) == 0 {
 		return nil
 	}
 	s := *p.Search
 	b := s.bracket(done)
-	f := &Finding{
+	f := &SweepFinding{
 		Search: s.Kind, Rule: s.Rule(), Within: optional(b.within), Beyond: optional(b.beyond), Tolerance: s.Tolerance,
 		Says: s.says(p.Over, done, b), Contradictions: s.contradictions(done),
 	}
@@ -52,7 +52,7 @@ func optional(load float64) *float64 {
 	return &load
 }
 
-func highestThroughput(done []Trial) (highest, at float64, m measure) {
+func highestThroughput(done []SweepRun) (highest, at float64, m throughputMeasure) {
 	m = measureOf(done)
 	for _, t := range done {
 		if v, known := t.throughput(m); known && t.usable() && v > highest {
@@ -63,8 +63,8 @@ func highestThroughput(done []Trial) (highest, at float64, m measure) {
 }
 
 // says returns the finding as a sentence.
-func (s Search) says(over Over, done []Trial, b bracket) string {
-	below, above := valueOf(b.within).Text, valueOf(b.beyond).Text
+func (s Search) says(over Over, done []SweepRun, b bracket) string {
+	below, above := overValue(b.within).Text, overValue(b.beyond).Text
 	var text string
 	switch {
 	case b.within == 0 && b.beyond == 0:
@@ -80,14 +80,14 @@ func (s Search) says(over Over, done []Trial, b bracket) string {
 }
 
 func (o Over) heading() string {
-	if o.Name == Rate {
+	if o.Name == OverRate {
 		return "Rate"
 	}
 	return "Concurrency"
 }
 
 // words describes a load on a side of the limit.
-func (s Search) words(at side) string {
+func (s Search) words(at loadSide) string {
 	switch {
 	case s.Kind == ForSLO && at == within:
 		return "keeps the SLO"
@@ -105,7 +105,7 @@ func (s Search) words(at side) string {
 }
 
 // unfinished returns why a search ended early; empty if it did not.
-func (s Search) unfinished(done []Trial) string {
+func (s Search) unfinished(done []SweepRun) string {
 	last := done[len(done)-1]
 	switch {
 	case !last.usable():
@@ -123,7 +123,7 @@ func (s Search) unfinished(done []Trial) string {
 }
 
 // codes returns the reasons for which a run is invalid, in brackets.
-func (t Trial) codes() string {
+func (t SweepRun) codes() string {
 	if t.Summary == nil || len(t.Summary.InvalidReasons) == 0 {
 		return ""
 	}

@@ -1,18 +1,19 @@
-package sweep
+package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// Plan is a sweep before it begins.
-type Plan struct {
+// Sweep measures the same workload at several points, a run for each: the points of a list, or those of a search for the
+// highest load that keeps an SLO or for the load that saturates a server. It sends no request itself: the caller of Drive
+// passes the function that makes one run.
+type Sweep struct {
 	Over Over
 	// Values are measured in order, unless Search selects the next one.
-	Values []Value
+	Values []OverValue
 	Search *Search
 	// StopErrorRatio is the share of failed requests from which on no further value is measured, 0 to 1; 0 never stops.
 	// A search counts such a load as beyond the limit instead.
@@ -24,13 +25,10 @@ type Plan struct {
 	SamePrompts bool
 }
 
-// ErrInterrupted means that a sweep ended before its plan did.
-var ErrInterrupted = errors.New("interrupted before its plan ended")
-
 // Drive measures one value after the other. After each run it saves all trials so far, so that a killed sweep is
 // readable up to its last run. It fails if a run does, and returns the trials in any case.
-func (p Plan) Drive(ctx context.Context, run func(context.Context, Trial) Outcome, keep func([]Trial) error) ([]Trial, error) {
-	var done []Trial
+func (p Sweep) Drive(ctx context.Context, run func(context.Context, SweepRun) SweepOutcome, keep func([]SweepRun) error) ([]SweepRun, error) {
+	var done []SweepRun
 	for {
 		value, more := p.next(done)
 		if !more {
@@ -39,9 +37,9 @@ func (p Plan) Drive(ctx context.Context, run func(context.Context, Trial) Outcom
 		if !p.cool(ctx, len(done) == 0) {
 			return done, ErrInterrupted
 		}
-		t := Trial{Number: len(done) + 1, Value: value, Repeat: repeats(done, value)}
+		t := SweepRun{Number: len(done) + 1, Value: value, Repeat: repeats(done, value)}
 		t.Seed = p.seed(t)
-		t.Outcome = run(ctx, t)
+		t.SweepOutcome = run(ctx, t)
 		done = append(done, t)
 		if err := keep(done); err != nil {
 			return done, err
@@ -56,7 +54,7 @@ func (p Plan) Drive(ctx context.Context, run func(context.Context, Trial) Outcom
 }
 
 // cool waits between two runs; false if it was interrupted.
-func (p Plan) cool(ctx context.Context, first bool) bool {
+func (p Sweep) cool(ctx context.Context, first bool) bool {
 	if first || p.Pause == 0 {
 		return ctx.Err() == nil
 	}
@@ -70,7 +68,7 @@ func (p Plan) cool(ctx context.Context, first bool) bool {
 	}
 }
 
-func (p Plan) seed(t Trial) uint64 {
+func (p Sweep) seed(t SweepRun) uint64 {
 	if p.SamePrompts {
 		return p.Seed
 	}
@@ -78,21 +76,21 @@ func (p Plan) seed(t Trial) uint64 {
 }
 
 // next returns the value to measure next: a function of the trials so far.
-func (p Plan) next(done []Trial) (Value, bool) {
+func (p Sweep) next(done []SweepRun) (OverValue, bool) {
 	if p.Stopped(done) != "" {
-		return Value{}, false
+		return OverValue{}, false
 	}
 	if p.Search != nil {
 		return p.Search.next(done)
 	}
 	if len(done) == len(p.Values) {
-		return Value{}, false
+		return OverValue{}, false
 	}
 	return p.Values[len(done)], true
 }
 
 // Stopped returns why no further value of the list was measured, in words; empty if all were.
-func (p Plan) Stopped(done []Trial) string {
+func (p Sweep) Stopped(done []SweepRun) string {
 	if len(done) == 0 {
 		return ""
 	}
@@ -106,19 +104,19 @@ func (p Plan) Stopped(done []Trial) string {
 	return fmt.Sprintf("%.3g %% of the requests at %s failed, so that the values after it were not measured", 100*last.errorRatio(), last.Value.Text)
 }
 
-// Verdict is the outcome of a sweep that was not interrupted and did not fail.
-type Verdict int
+// SweepVerdict is the outcome of a sweep that was not interrupted and did not fail.
+type SweepVerdict int
 
 // Sound means that the sweep's runs are valid; Unsound that one is invalid, or that an invalid one ended a search;
 // Unmet that no value keeps the SLO.
 const (
-	Sound Verdict = iota
+	Sound SweepVerdict = iota
 	Unsound
 	Unmet
 )
 
 // Judge returns the outcome of the trials.
-func (p Plan) Judge(done []Trial) Verdict {
+func (p Sweep) Judge(done []SweepRun) SweepVerdict {
 	switch {
 	case p.unsound(done):
 		return Unsound
@@ -131,19 +129,19 @@ func (p Plan) Judge(done []Trial) Verdict {
 
 // unsound: runs that a search found beyond the limit may be invalid because of failed requests, since the search looks
 // for them; and a run that showed nothing may have been repeated.
-func (p Plan) unsound(done []Trial) bool {
+func (p Sweep) unsound(done []SweepRun) bool {
 	if p.Search != nil {
 		last := done[len(done)-1]
 		return !p.Search.decides(last) || last.gaveUp() != ""
 	}
-	return slices.ContainsFunc(done, func(t Trial) bool { return t.Status == Invalid })
+	return slices.ContainsFunc(done, func(t SweepRun) bool { return t.Status == Invalid })
 }
 
 // unmet: one value that misses the SLO is an expected result of a sweep; if all do, the server does not keep it.
-func (p Plan) unmet(done []Trial) bool {
+func (p Sweep) unmet(done []SweepRun) bool {
 	if p.Search != nil {
 		return p.Search.Kind == ForSLO && p.Search.bracket(done).within == 0
 	}
-	asked := slices.ContainsFunc(done, func(t Trial) bool { _, known := t.met(); return known })
-	return asked && !slices.ContainsFunc(done, func(t Trial) bool { met, _ := t.met(); return met })
+	asked := slices.ContainsFunc(done, func(t SweepRun) bool { _, known := t.met(); return known })
+	return asked && !slices.ContainsFunc(done, func(t SweepRun) bool { met, _ := t.met(); return met })
 }

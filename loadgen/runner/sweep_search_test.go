@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"context"
@@ -13,36 +13,36 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// server is a server as a function of the load: the outcome of a run on it.
-type server func(load float64) Outcome
+// loadResponse is a server as a function of the load: the outcome of a run on it.
+type loadResponse func(load float64) SweepOutcome
 
-// outcome is a run of 100 requests with what a sweep reads of it.
-func outcome(change func(*summary.Summary)) Outcome {
+// outcomeOf is a run of 100 requests with what a sweep reads of it.
+func outcomeOf(change func(*summary.Summary)) SweepOutcome {
 	s := summary.Summary{Valid: true, Requests: map[openai.Status]int{openai.StatusOK: 100}}
 	change(&s)
-	o := Outcome{Status: Valid, Summary: &s}
+	o := SweepOutcome{Status: Valid, Summary: &s}
 	if !s.Valid {
 		o.Status = Invalid
 	}
 	return o
 }
 
-func goodput(met bool) Outcome {
-	return outcome(func(s *summary.Summary) { s.Goodput = &summary.Goodput{Met: met} })
+func goodput(met bool) SweepOutcome {
+	return outcomeOf(func(s *summary.Summary) { s.Goodput = &summary.Goodput{Met: met} })
 }
 
-func tokensPerSecond(rate float64) Outcome {
-	return outcome(func(s *summary.Summary) {
+func tokensPerSecond(rate float64) SweepOutcome {
+	return outcomeOf(func(s *summary.Summary) {
 		s.SteadyState = &summary.SteadyState{Throughput: summary.Throughput{OutputTokensPerSecond: &rate}}
 	})
 }
 
-func backlog(grows bool) Outcome {
-	return outcome(func(s *summary.Summary) { s.Backlog = &summary.Backlog{Grows: grows} })
+func backlog(grows bool) SweepOutcome {
+	return outcomeOf(func(s *summary.Summary) { s.Backlog = &summary.Backlog{Grows: grows} })
 }
 
-func invalid(codes ...summary.Code) Outcome {
-	return outcome(func(s *summary.Summary) {
+func invalidOutcome(codes ...summary.Code) SweepOutcome {
+	return outcomeOf(func(s *summary.Summary) {
 		s.Valid = false
 		for _, code := range codes {
 			s.InvalidReasons = append(s.InvalidReasons, summary.Reason{Code: code})
@@ -51,7 +51,7 @@ func invalid(codes ...summary.Code) Outcome {
 }
 
 // looking is a plan of a search.
-func looking(t *testing.T, kind Kind, over string, tolerance float64) Plan {
+func looking(t *testing.T, kind SearchKind, over string, tolerance float64) Sweep {
 	t.Helper()
 	o, err := ParseOver(over)
 	if err != nil {
@@ -61,13 +61,13 @@ func looking(t *testing.T, kind Kind, over string, tolerance float64) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Plan{Over: o, Search: &s}
+	return Sweep{Over: o, Search: &s}
 }
 
-// drive runs a plan on a server; at most so many runs are reasonable.
-func drive(t *testing.T, p Plan, s server) []Trial {
+// driveSweep runs a plan on a server; at most so many runs are reasonable.
+func driveSweep(t *testing.T, p Sweep, s loadResponse) []SweepRun {
 	t.Helper()
-	done, err := p.Drive(context.Background(), func(_ context.Context, trial Trial) Outcome { return s(trial.Value.Load) }, func([]Trial) error { return nil })
+	done, err := p.Drive(context.Background(), func(_ context.Context, trial SweepRun) SweepOutcome { return s(trial.Value.Load) }, func([]SweepRun) error { return nil })
 	if err != nil && !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestTheHighestRateWithinTheSLOIsFoundWithinTheTolerance(t *testing.T) {
 		capacity := math.Exp(random.Float64() * math.Log(200))
 		tolerance := []float64{0.01, 0.05, 0.1, 0.5}[seed%4]
 		p := looking(t, ForSLO, "rate=0.5..500", tolerance)
-		done := drive(t, p, func(rate float64) Outcome { return goodput(rate <= capacity) })
+		done := driveSweep(t, p, func(rate float64) SweepOutcome { return goodput(rate <= capacity) })
 		f := p.Finding(done)
 		if f.Within == nil || f.Beyond == nil || *f.Within > capacity || *f.Beyond <= capacity {
 			t.Fatalf("capacity %g: %s", capacity, f.Says)
@@ -100,7 +100,7 @@ func TestTheHighestRateWithinTheSLOIsFoundWithinTheTolerance(t *testing.T) {
 func TestTheHighestConcurrencyWithinTheSLOIsFoundToTheRequest(t *testing.T) {
 	for capacity := 1; capacity <= 200; capacity++ {
 		p := looking(t, ForSLO, "concurrency=1..256", 0.001)
-		f := p.Finding(drive(t, p, func(n float64) Outcome { return goodput(n <= float64(capacity)) }))
+		f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return goodput(n <= float64(capacity)) }))
 		if f.Within == nil || f.Beyond == nil || int(*f.Within) != capacity || int(*f.Beyond) != capacity+1 {
 			t.Errorf("capacity %d: %s", capacity, f.Says)
 		}
@@ -115,7 +115,7 @@ func TestANoisyLimitIsNotOverestimated(t *testing.T) {
 	for seed := range uint64(seeds) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		p := looking(t, ForSLO, "rate=1..1000", 0.1)
-		done := drive(t, p, func(rate float64) Outcome {
+		done := driveSweep(t, p, func(rate float64) SweepOutcome {
 			return goodput(random.Float64() < 1/(1+math.Exp(math.Log(rate/capacity)/(width/2))))
 		})
 		f := p.Finding(done)
@@ -137,7 +137,7 @@ func TestANoisyLimitIsNotOverestimated(t *testing.T) {
 func TestRunsThatDisagreeAreTold(t *testing.T) {
 	p := looking(t, ForSLO, "concurrency=1..64", 0.1)
 	runs := map[float64]int{}
-	done := drive(t, p, func(n float64) Outcome {
+	done := driveSweep(t, p, func(n float64) SweepOutcome {
 		runs[n]++
 		return goodput(n < 11 && !(n == 10 && runs[n] > 1)) // 10 is missed when it is measured again
 	})
@@ -152,11 +152,11 @@ func TestRunsThatDisagreeAreTold(t *testing.T) {
 
 func TestALimitOutsideTheTwoEndsIsSaidToBeThere(t *testing.T) {
 	p := looking(t, ForSLO, "rate=2..16", 0.1)
-	never := drive(t, p, func(float64) Outcome { return goodput(false) })
+	never := driveSweep(t, p, func(float64) SweepOutcome { return goodput(false) })
 	if f := p.Finding(never); f.Within != nil || *f.Beyond != 2 || len(never) != 1 || p.Judge(never) != Unmet {
 		t.Errorf("%d runs, verdict %d: %s", len(never), p.Judge(never), f.Says)
 	}
-	always := drive(t, p, func(float64) Outcome { return goodput(true) })
+	always := driveSweep(t, p, func(float64) SweepOutcome { return goodput(true) })
 	if f := p.Finding(always); f.Beyond != nil || *f.Within != 16 || p.Judge(always) != Sound || !strings.Contains(f.Says, "above") {
 		t.Errorf("%s", f.Says)
 	}
@@ -167,7 +167,7 @@ func TestTheSaturationOfAClosedLoopIsWhereItsThroughputEnds(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		slots := 2 + random.Float64()*150 // with so many in flight the server is as fast as it gets
 		p := looking(t, ForSaturation, "concurrency=1..512", 0.1)
-		done := drive(t, p, func(n float64) Outcome {
+		done := driveSweep(t, p, func(n float64) SweepOutcome {
 			return tokensPerSecond(100 * min(n, slots) * (1 + 0.01*random.NormFloat64()))
 		})
 		f, knee := p.Finding(done), plateau*slots
@@ -185,7 +185,7 @@ func TestTheSaturationOfAClosedLoopIsWhereItsThroughputEnds(t *testing.T) {
 
 func TestAServerThatDoesWorseUnderMoreLoadIsSaturatedThereToo(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..256", 0.1)
-	done := drive(t, p, func(n float64) Outcome { return tokensPerSecond(100 * min(n, 32) * min(1, 48/n)) })
+	done := driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(100 * min(n, 32) * min(1, 48/n)) })
 	if f := p.Finding(done); f.Beyond == nil || *f.Beyond < 28 || *f.Beyond > 33 || len(f.Contradictions) > 0 {
 		t.Errorf("%s %q", f.Says, f.Contradictions)
 	}
@@ -194,7 +194,7 @@ func TestAServerThatDoesWorseUnderMoreLoadIsSaturatedThereToo(t *testing.T) {
 // A fifth more for twice the load is worth having; what two neighbours differ by is noise.
 func TestAServerThatGainsAFifthByTwiceTheLoadIsNotSaturated(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
-	f := p.Finding(drive(t, p, func(n float64) Outcome { return tokensPerSecond(math.Pow(1.2, math.Log2(n))) }))
+	f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(math.Pow(1.2, math.Log2(n))) }))
 	if f.Beyond != nil || *f.Within != 64 {
 		t.Errorf("%s", f.Says)
 	}
@@ -205,26 +205,26 @@ func TestAServerThatGainsAFifthByTwiceTheLoadIsNotSaturated(t *testing.T) {
 
 func TestThroughputThatStillGrowsAtTheEndIsNoSaturation(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..100", 0.1)
-	f := p.Finding(drive(t, p, func(n float64) Outcome { return tokensPerSecond(n) }))
+	f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(n) }))
 	if f.Within == nil || *f.Within != 100 || f.Beyond != nil {
 		t.Errorf("%s", f.Says)
 	}
 }
 
 func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
-	grows := func(rate float64) Outcome { return backlog(rate > 21) }
-	fails := func(rate float64) Outcome {
+	grows := func(rate float64) SweepOutcome { return backlog(rate > 21) }
+	fails := func(rate float64) SweepOutcome {
 		if rate <= 21 {
 			return backlog(false)
 		}
-		o := invalid(summary.CodeErrorRate)
+		o := invalidOutcome(summary.CodeErrorRate)
 		o.Summary.Requests[openai.StatusHTTP] = 50
 		o.Summary.Backlog = &summary.Backlog{}
 		return o
 	}
-	for name, s := range map[string]server{"backlog": grows, "failures": fails} {
+	for name, s := range map[string]loadResponse{"backlog": grows, "failures": fails} {
 		p := looking(t, ForSaturation, "rate=1..100", 0.05)
-		done := drive(t, p, s)
+		done := driveSweep(t, p, s)
 		if f := p.Finding(done); f.Within == nil || *f.Within > 21 || *f.Beyond <= 21 || p.Judge(done) != Sound {
 			t.Errorf("%s: verdict %d: %s", name, p.Judge(done), f.Says)
 		}
@@ -233,24 +233,24 @@ func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
 
 func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
 	stumbles := 2
-	stumbling := func(code summary.Code) server {
-		return func(rate float64) Outcome {
+	stumbling := func(code summary.Code) loadResponse {
+		return func(rate float64) SweepOutcome {
 			if rate == 4 && stumbles > 0 {
 				stumbles--
-				return invalid(code)
+				return invalidOutcome(code)
 			}
 			return goodput(rate <= 10)
 		}
 	}
 	p := looking(t, ForSLO, "rate=1..100", 0.1)
-	done := drive(t, p, stumbling(summary.CodeClientStall))
+	done := driveSweep(t, p, stumbling(summary.CodeClientStall))
 	if f := p.Finding(done); *f.Within > 10 || f.Beyond == nil || *f.Beyond <= 10 || p.Judge(done) != Sound {
 		t.Errorf("verdict %d: %s", p.Judge(done), f.Says)
 	}
 	// One run at 1, one at 2, and those at 4.
 	for code, runs := range map[summary.Code]int{summary.CodeClientStall: 5, summary.CodeClientLag: 5, summary.CodeSwapIn: 4} {
 		stumbles = 1000
-		done = drive(t, p, stumbling(code))
+		done = driveSweep(t, p, stumbling(code))
 		if f := p.Finding(done); len(done) != runs || p.Judge(done) != Unsound || !strings.Contains(f.Says, string(code)) {
 			t.Errorf("%s: %d runs, verdict %d: %s", code, len(done), p.Judge(done), f.Says)
 		}
@@ -260,9 +260,9 @@ func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
 // Runs that show nothing do not count as throughput 0: a client that stalled does not saturate a server.
 func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
-	done := drive(t, p, func(n float64) Outcome {
+	done := driveSweep(t, p, func(n float64) SweepOutcome {
 		if n == 8 {
-			return invalid(summary.CodeClientStall)
+			return invalidOutcome(summary.CodeClientStall)
 		}
 		return tokensPerSecond(100 * n)
 	})
@@ -274,9 +274,9 @@ func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing
 
 // A run may be valid and show nothing about the limit, such as one of a single request.
 func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
-	shows := map[Kind]func(load float64) Outcome{
-		ForSLO: func(float64) Outcome { return goodput(true) },
-		ForSaturation: func(load float64) Outcome {
+	shows := map[SearchKind]func(load float64) SweepOutcome{
+		ForSLO: func(float64) SweepOutcome { return goodput(true) },
+		ForSaturation: func(load float64) SweepOutcome {
 			o := tokensPerSecond(load)
 			o.Summary.Backlog = &summary.Backlog{}
 			return o
@@ -285,9 +285,9 @@ func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
 	for _, over := range []string{"concurrency=1..64", "rate=1..64"} {
 		for kind, tells := range shows {
 			p := looking(t, kind, over, 0.1)
-			done := drive(t, p, func(load float64) Outcome {
+			done := driveSweep(t, p, func(load float64) SweepOutcome {
 				if load == 8 {
-					return outcome(func(*summary.Summary) {})
+					return outcomeOf(func(*summary.Summary) {})
 				}
 				return tells(load)
 			})
@@ -302,9 +302,9 @@ func TestASearchThatNeverAgreesWithItselfEnds(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		for _, over := range []string{"rate=0.01..100000", "concurrency=1..100000"} {
-			for _, kind := range Kinds() {
+			for _, kind := range SearchKinds() {
 				p := looking(t, kind, over, 0.01)
-				done := drive(t, p, func(float64) Outcome {
+				done := driveSweep(t, p, func(float64) SweepOutcome {
 					o := tokensPerSecond(1 + random.Float64())
 					o.Summary.Goodput = &summary.Goodput{Met: random.IntN(3) > 0}
 					o.Summary.Backlog = &summary.Backlog{Grows: random.IntN(3) == 0}

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"io"
@@ -8,20 +8,20 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// figure is a number of a run's summary in the table; its name has the unit.
-type figure struct {
+// sweepFigure is a number of a run's summary in the table; its name has the unit.
+type sweepFigure struct {
 	name string
 	of   func(*summary.Summary) *float64
 }
 
-// figures returns the columns that every sweep has, in this fixed order, so that readers of sweep.csv find them by
+// sweepFigures returns the columns that every sweep has, in this fixed order, so that readers of sweep.csv find them by
 // name. Latencies count from the moment of sending; those that begin with scheduled count from the intended start.
-func figures() []figure {
-	all := []figure{
-		{"requests_ok", func(s *summary.Summary) *float64 { return number(s.Requests[openai.StatusOK]) }},
-		{"requests_failed", failed},
+func sweepFigures() []sweepFigure {
+	all := []sweepFigure{
+		{"requests_ok", func(s *summary.Summary) *float64 { return countOf(s.Requests[openai.StatusOK]) }},
+		{"requests_failed", failedRequests},
 		{"error_ratio", func(s *summary.Summary) *float64 {
-			ratio := Trial{Outcome: Outcome{Summary: s}}.errorRatio()
+			ratio := SweepRun{SweepOutcome: SweepOutcome{Summary: s}}.errorRatio()
 			return &ratio
 		}},
 		{"duration_seconds", func(s *summary.Summary) *float64 { return s.Throughput.DurationSeconds }},
@@ -49,25 +49,25 @@ func figures() []figure {
 		all = append(all, l.figures()...)
 	}
 	return append(all,
-		figure{"input_tokens_mean", func(s *summary.Summary) *float64 { return mean(s.Tokens.Input) }},
-		figure{"output_tokens_mean", func(s *summary.Summary) *float64 { return mean(s.Tokens.Output) }},
-		figure{"joules_per_output_token", func(s *summary.Summary) *float64 {
+		sweepFigure{"input_tokens_mean", func(s *summary.Summary) *float64 { return meanOf(s.Tokens.Input) }},
+		sweepFigure{"output_tokens_mean", func(s *summary.Summary) *float64 { return meanOf(s.Tokens.Output) }},
+		sweepFigure{"joules_per_output_token", func(s *summary.Summary) *float64 {
 			_, perToken := s.EnergyOfAll()
 			return perToken
 		}})
 }
 
-func number(n int) *float64 {
+func countOf(n int) *float64 {
 	v := float64(n)
 	return &v
 }
 
-func failed(s *summary.Summary) *float64 {
+func failedRequests(s *summary.Summary) *float64 {
 	all := 0
 	for _, n := range s.Requests {
 		all += n
 	}
-	return number(all - s.Requests[openai.StatusOK])
+	return countOf(all - s.Requests[openai.StatusOK])
 }
 
 func steady(of func(summary.Throughput) *float64) func(*summary.Summary) *float64 {
@@ -89,7 +89,7 @@ func backlogged(of func(*summary.Backlog) float64) func(*summary.Summary) *float
 	}
 }
 
-func mean(d *summary.Distribution) *float64 {
+func meanOf(d *summary.Distribution) *float64 {
 	if d == nil {
 		return nil
 	}
@@ -125,18 +125,18 @@ func latencies() []latency {
 	}
 }
 
-func (l latency) figures() []figure {
-	var all []figure
+func (l latency) figures() []sweepFigure {
+	var all []sweepFigure
 	for _, part := range []struct {
 		name string
 		of   func(*summary.Distribution) *float64
 	}{
-		{"mean", mean},
+		{"mean", meanOf},
 		{"p50", func(d *summary.Distribution) *float64 { return d.P50 }},
 		{"p95", func(d *summary.Distribution) *float64 { return d.P95 }},
 		{"p99", func(d *summary.Distribution) *float64 { return d.P99 }},
 	} {
-		all = append(all, figure{l.name + "_" + part.name + "_seconds", func(s *summary.Summary) *float64 {
+		all = append(all, sweepFigure{l.name + "_" + part.name + "_seconds", func(s *summary.Summary) *float64 {
 			if s.Latency == nil || l.of(s.Latency) == nil {
 				return nil
 			}
@@ -147,9 +147,9 @@ func (l latency) figures() []figure {
 }
 
 // CSV writes sweep.csv: a row for each run, in the order of measurement. Figures that a run lacks are empty.
-func (r Result) CSV(w io.Writer) error {
+func (r SweepResult) CSV(w io.Writer) error {
 	header := []string{"point", "over", "value", "repeat", "run", "seed", "status", "invalid_reasons", "slo_met"}
-	all := figures()
+	all := sweepFigures()
 	for _, f := range all {
 		header = append(header, f.name)
 	}

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// Settings are the flags of a sweep that a run does not have.
-type Settings struct {
+// SweepSettings are the flags of a sweep that a run does not have.
+type SweepSettings struct {
 	over           Over
-	search         Kind
+	search         SearchKind
 	tolerance      float64
 	toleranceGiven bool
 	pause          time.Duration
@@ -22,12 +22,12 @@ type Settings struct {
 	samePrompts    bool
 }
 
-// Flags declares the flags of a sweep that a run does not have.
-func Flags(set terminal.FlagSet) *Settings {
-	s := &Settings{}
+// SweepFlags declares the flags of a sweep that a run does not have.
+func SweepFlags(set terminal.FlagSet) *SweepSettings {
+	s := &SweepSettings{}
 	terminal.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival says otherwise), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
 		"Unless --requests or --duration is given, a point of the standard scenario measures 10 requests a slot or those of a minute, 100 at least; a shape, 100 times its batch after 10 times for warm-up.", "", &s.over, ParseOver).Required()
-	terminal.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, terminal.OneOf(Kinds()...))
+	terminal.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, terminal.OneOf(SearchKinds()...))
 	terminal.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, terminal.ShareWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)
 	terminal.Flag(set, "pause", "Time between two runs; 30s between shapes, else 0s, if not given.", "", &s.pause, terminal.Duration).IsSetByUser(&s.pauseGiven)
 	terminal.Flag(set, "stop-error-rate", "Share of failed requests from which on no further value of a list is measured, or off.", "10%", &s.stopErrorRatio, shareOrOff)
@@ -44,9 +44,9 @@ func shareOrOff(s string) (float64, error) {
 
 // Plan returns the sweep that the flags describe. Its runs derive their seeds from seed; hasSLO is true if they are
 // judged by an SLO.
-func (s *Settings) Plan(seed uint64, hasSLO bool) (Plan, error) {
-	p := Plan{Over: s.over, StopErrorRatio: s.stopErrorRatio, Pause: s.pause, Seed: seed, SamePrompts: s.samePrompts}
-	if s.over.Name == Shapes && !s.pauseGiven {
+func (s *SweepSettings) Plan(seed uint64, hasSLO bool) (Sweep, error) {
+	p := Sweep{Over: s.over, StopErrorRatio: s.stopErrorRatio, Pause: s.pause, Seed: seed, SamePrompts: s.samePrompts}
+	if s.over.Name == OverShape && !s.pauseGiven {
 		p.Pause = shapePause
 	}
 	if s.search == "" {
@@ -76,7 +76,7 @@ func ofSweep() []string {
 }
 
 // PointFlags returns the flags of a point's run: those of the sweep, and the point's own value.
-func PointFlags(given []Flag, over Over, v Value) ([]Flag, error) {
+func PointFlags(given []Flag, over Over, v OverValue) ([]Flag, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(given, func(f Flag) bool { return f.Name == name })
 	}

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"slices"
@@ -7,43 +7,43 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Trial is one run of a sweep: its value and its outcome.
-type Trial struct {
+// SweepRun is one run of a sweep: its value and its outcome.
+type SweepRun struct {
 	// Number counts from 1 in the order of time.
 	Number int
-	Value  Value
+	Value  OverValue
 	// Repeat is how often the same value was measured before.
 	Repeat int
 	// Seed is the run's seed.
 	Seed uint64
-	Outcome
+	SweepOutcome
 }
 
-// Outcome is the outcome of a run.
-type Outcome struct {
+// SweepOutcome is the outcome of a run.
+type SweepOutcome struct {
 	Run    string
-	Status Status
+	Status RunStatus
 	// Problem is why it failed, in words.
 	Problem string
 	// Summary is nil if the run failed before it had one.
 	Summary *summary.Summary
 }
 
-// Status is whether a run is valid, or that it was interrupted or failed.
-type Status string
+// RunStatus is whether a run is valid, or that it was interrupted or failed.
+type RunStatus string
 
 // The statuses of a run.
 const (
-	Valid       Status = "valid"
-	Invalid     Status = "invalid"
-	Interrupted Status = "interrupted"
-	Failed      Status = "failed"
+	Valid       RunStatus = "valid"
+	Invalid     RunStatus = "invalid"
+	Interrupted RunStatus = "interrupted"
+	Failed      RunStatus = "failed"
 )
 
 // usable reports whether a run shows how the server handles its load: it is valid, or invalid only because requests
 // failed, which is how many servers react to overload. The findings of any other rule (a late client, a machine that
 // swapped) are not properties of the load.
-func (t Trial) usable() bool {
+func (t SweepRun) usable() bool {
 	if t.Status == Valid {
 		return true
 	}
@@ -51,14 +51,14 @@ func (t Trial) usable() bool {
 }
 
 // clientFault reports whether the client was stopped or sent late, so that the run shows the client and not the server.
-func (t Trial) clientFault() bool {
+func (t SweepRun) clientFault() bool {
 	return t.Status == Invalid && slices.ContainsFunc(t.Summary.InvalidReasons, func(r summary.Reason) bool {
 		return r.Code == summary.CodeClientLag || r.Code == summary.CodeClientStall
 	})
 }
 
 // gaveUp returns why a run was stopped at once, if it was: every other point would be stopped too.
-func (t Trial) gaveUp() summary.Code {
+func (t SweepRun) gaveUp() summary.Code {
 	if t.Summary == nil {
 		return ""
 	}
@@ -71,10 +71,10 @@ func (t Trial) gaveUp() summary.Code {
 }
 
 // State returns the status of the run, with the reasons for which it is invalid.
-func (t Trial) State() string { return string(t.Status) + t.codes() }
+func (t SweepRun) State() string { return string(t.Status) + t.codes() }
 
 // errorRatio returns the share of measured requests that did not end ok, 0 to 1.
-func (t Trial) errorRatio() float64 {
+func (t SweepRun) errorRatio() float64 {
 	if t.Summary == nil {
 		return 0
 	}
@@ -89,29 +89,29 @@ func (t Trial) errorRatio() float64 {
 }
 
 // met reports whether the SLO was kept; known is false without an SLO, or if the run shows nothing.
-func (t Trial) met() (met, known bool) {
+func (t SweepRun) met() (met, known bool) {
 	if !t.usable() || t.Summary.Goodput == nil {
 		return false, false
 	}
 	return t.Summary.Goodput.Met, true
 }
 
-// measure is a throughput that is comparable between runs.
-type measure struct {
+// throughputMeasure is a throughput that is comparable between runs.
+type throughputMeasure struct {
 	unit string
 	of   func(summary.Throughput) *float64
 }
 
-// measures returns the throughputs, the most meaningful first.
-func measures() []measure {
-	return []measure{
+// throughputMeasures returns the throughputs, the most meaningful first.
+func throughputMeasures() []throughputMeasure {
+	return []throughputMeasure{
 		{"output tokens per second", func(t summary.Throughput) *float64 { return t.OutputTokensPerSecond }},
 		{"requests per second", func(t summary.Throughput) *float64 { return t.RequestsPerSecond }},
 	}
 }
 
 // throughput returns that of the steady state, without ramp and drain, if there is one; else that of the run.
-func (t Trial) throughput(m measure) (float64, bool) {
+func (t SweepRun) throughput(m throughputMeasure) (float64, bool) {
 	if t.Summary == nil {
 		return 0, false
 	}
@@ -127,15 +127,15 @@ func (t Trial) throughput(m measure) (float64, bool) {
 }
 
 // hasThroughput reports whether a run has any comparable throughput.
-func (t Trial) hasThroughput() bool {
-	return slices.ContainsFunc(measures(), func(m measure) bool { _, known := t.throughput(m); return known })
+func (t SweepRun) hasThroughput() bool {
+	return slices.ContainsFunc(throughputMeasures(), func(m throughputMeasure) bool { _, known := t.throughput(m); return known })
 }
 
 // measureOf returns the first throughput that all usable trials with any throughput have.
-func measureOf(done []Trial) measure {
-	all := measures()
+func measureOf(done []SweepRun) throughputMeasure {
+	all := throughputMeasures()
 	for _, m := range all {
-		lacks := func(t Trial) bool { _, known := t.throughput(m); return !known && t.usable() && t.hasThroughput() }
+		lacks := func(t SweepRun) bool { _, known := t.throughput(m); return !known && t.usable() && t.hasThroughput() }
 		if !slices.ContainsFunc(done, lacks) {
 			return m
 		}
@@ -144,7 +144,7 @@ func measureOf(done []Trial) measure {
 }
 
 // repeats returns how often a value was measured.
-func repeats(done []Trial, v Value) int {
+func repeats(done []SweepRun, v OverValue) int {
 	n := 0
 	for _, t := range done {
 		if t.Value == v {

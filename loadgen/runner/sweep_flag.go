@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"fmt"
@@ -21,30 +21,30 @@ const (
 
 // Flags returns the flags that make a run the one of a point. The fixed ones are swept, so the user may not set them;
 // the user's flags replace the fallback ones.
-func (o Over) Flags(v Value) (fixed, fallback []Flag) {
+func (o Over) Flags(v OverValue) (fixed, fallback []Flag) {
 	switch o.Name {
-	case Concurrency:
-		return []Flag{{Concurrency, v.Text}}, []Flag{requests(requestsPerSlot * v.Load)}
-	case Rate:
-		return []Flag{{Rate, v.Text}}, []Flag{{"arrival", "poisson"}, requests(secondsOfRate * v.Load)}
-	case Shapes:
+	case OverConcurrency:
+		return []Flag{{OverConcurrency, v.Text}}, []Flag{requestsFlag(requestsPerSlot * v.Load)}
+	case OverRate:
+		return []Flag{{OverRate, v.Text}}, []Flag{{"arrival", "poisson"}, requestsFlag(secondsOfRate * v.Load)}
+	case OverShape:
 		at, err := findShape(v.Text)
 		if err != nil {
 			return nil, nil // ParseOver accepts no other
 		}
 		return allShapes()[at].flags()
 	default:
-		return []Flag{{"set", strings.TrimPrefix(o.Name, setPrefix) + "=" + v.Text}}, nil
+		return []Flag{{"set", strings.TrimPrefix(o.Name, overSetPrefix) + "=" + v.Text}}, nil
 	}
 }
 
-func requests(n float64) Flag {
+func requestsFlag(n float64) Flag {
 	return Flag{"requests", strconv.Itoa(max(leastRequests, int(n)))}
 }
 
 func (s Shape) flags() (fixed, fallback []Flag) {
 	number := strconv.Itoa
-	return []Flag{{Concurrency, number(s.Batch)}, {"input-tokens", number(s.Input)}, {"output-tokens", number(s.Output)}, {"ignore-eos", "true"}},
+	return []Flag{{OverConcurrency, number(s.Batch)}, {"input-tokens", number(s.Input)}, {"output-tokens", number(s.Output)}, {"ignore-eos", "true"}},
 		[]Flag{{"requests", number(shapeIterations * s.Batch)}, {"warmup", number(shapeWarmup * s.Batch)}}
 }
 
@@ -55,7 +55,7 @@ func (o Over) Label() string {
 }
 
 // RunID names the run of a trial within a sweep: by its place in time and by its value.
-func (o Over) RunID(sweep string, t Trial) string {
+func (o Over) RunID(sweep string, t SweepRun) string {
 	value := regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(t.Value.Text, "-")
 	return fmt.Sprintf("%s-%02d-%s-%s", sweep, t.Number, o.Label()[:min(len(o.Label()), 20)], value[:min(len(value), 16)])
 }
@@ -67,7 +67,7 @@ const LongestSweepID = 80
 // before. With a single seed, a point would repeat the requests of the previous one and be answered from its prefix
 // cache. It does not depend on the other points: two sweeps with the same seed send the same requests at the same
 // point. It has 53 bits, so that every reader of JSON can hold it.
-func (o Over) Seed(seed uint64, v Value, repeat int) uint64 {
+func (o Over) Seed(seed uint64, v OverValue, repeat int) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%d %s=%s %d", seed, o.Name, v.Text, repeat)
 	return hash.Sum64() >> 11

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Schema is the schema name of sweep.json.
-const Schema = "umascope.sweep/1"
+// SweepSchema is the schema name of sweep.json.
+const SweepSchema = "umascope.sweep/1"
 
-// Result is sweep.json: the request, every run with its figures, and the finding. It is written before the first run
-// and after each.
-type Result struct {
-	Schema string `json:"schema"`
-	Sweep  string `json:"sweep"`
-	State  State  `json:"state"`
+// SweepResult is sweep.json: the request, every run with its figures, and the finding. It is written before the first
+// run and after each.
+type SweepResult struct {
+	Schema string     `json:"schema"`
+	Sweep  string     `json:"sweep"`
+	State  SweepState `json:"state"`
 	// Reason is why the sweep stopped, was interrupted or failed, in words.
 	Reason    string     `json:"reason,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
@@ -36,26 +36,26 @@ type Result struct {
 	// PauseSeconds is the time between two runs.
 	PauseSeconds float64 `json:"pause_seconds"`
 
-	Finding *Finding `json:"finding,omitempty"`
-	Points  []Point  `json:"points"`
+	Finding *SweepFinding `json:"finding,omitempty"`
+	Points  []SweepPoint  `json:"points"`
 
-	trials []Trial
+	trials []SweepRun
 }
 
-// State is the state of a sweep.
-type State string
+// SweepState is the state of a sweep.
+type SweepState string
 
 // The states of a sweep.
 const (
-	Running        State = "running" // also if it was killed
-	Complete       State = "complete"
-	StoppedEarly   State = "stopped" // by its own rule
-	WasInterrupted State = "interrupted"
-	HasFailed      State = "failed"
+	SweepRunning     SweepState = "running" // also if it was killed
+	SweepComplete    SweepState = "complete"
+	SweepStopped     SweepState = "stopped" // by its own rule
+	SweepInterrupted SweepState = "interrupted"
+	SweepFailed      SweepState = "failed"
 )
 
-// Point is one run.
-type Point struct {
+// SweepPoint is one run.
+type SweepPoint struct {
 	Number int    `json:"number"`
 	Value  string `json:"value"`
 	// Load is the value as a number, if it is one.
@@ -65,7 +65,7 @@ type Point struct {
 	// Run is the name of the run and of its folder.
 	Run            string         `json:"run"`
 	Seed           uint64         `json:"seed"`
-	Status         Status         `json:"status"`
+	Status         RunStatus      `json:"status"`
 	InvalidReasons []summary.Code `json:"invalid_reasons"`
 	// Problem is why it failed, in words.
 	Problem string `json:"problem,omitempty"`
@@ -76,7 +76,7 @@ type Point struct {
 }
 
 // reasons returns the codes in one cell.
-func (p Point) reasons() string {
+func (p SweepPoint) reasons() string {
 	var codes []string
 	for _, c := range p.InvalidReasons {
 		codes = append(codes, string(c))
@@ -85,15 +85,15 @@ func (p Point) reasons() string {
 }
 
 // Update sets the runs measured so far.
-func (r *Result) Update(p Plan, done []Trial) {
-	r.trials, r.Points, r.Finding = done, []Point{}, p.Finding(done)
+func (r *SweepResult) Update(p Sweep, done []SweepRun) {
+	r.trials, r.Points, r.Finding = done, []SweepPoint{}, p.Finding(done)
 	for _, t := range done {
-		r.Points = append(r.Points, pointOf(t))
+		r.Points = append(r.Points, sweepPoint(t))
 	}
 }
 
-func pointOf(t Trial) Point {
-	p := Point{
+func sweepPoint(t SweepRun) SweepPoint {
+	p := SweepPoint{
 		Number: t.Number, Value: t.Value.Text, Load: optional(t.Value.Load), Repeat: t.Repeat,
 		Run: t.Run, Seed: t.Seed, Status: t.Status, Problem: t.Problem, InvalidReasons: []summary.Code{}, Figures: map[string]float64{},
 	}
@@ -106,7 +106,7 @@ func pointOf(t Trial) Point {
 	if g := t.Summary.Goodput; g != nil {
 		p.SLOMet = &g.Met
 	}
-	for _, f := range figures() {
+	for _, f := range sweepFigures() {
 		if v := f.of(t.Summary); v != nil {
 			p.Figures[f.name] = *v
 		}
@@ -115,23 +115,25 @@ func pointOf(t Trial) Point {
 }
 
 // Good reports whether the whole sweep may be used as it is.
-func (r Result) Good(p Plan) bool { return r.State == Complete && p.Judge(r.trials) != Unsound }
+func (r SweepResult) Good(p Sweep) bool {
+	return r.State == SweepComplete && p.Judge(r.trials) != Unsound
+}
 
 // Axis returns the swept parameter with its unit.
 func (o Over) Axis() string {
 	switch o.Name {
-	case Concurrency:
+	case OverConcurrency:
 		return "requests in flight"
-	case Rate:
+	case OverRate:
 		return "requests due per second"
 	default:
-		return strings.TrimPrefix(o.Name, setPrefix)
+		return strings.TrimPrefix(o.Name, overSetPrefix)
 	}
 }
 
 // Verdict returns the outcome of the sweep, in a sentence.
-func (r Result) Verdict(p Plan) string {
-	if r.State != Complete && r.State != StoppedEarly {
+func (r SweepResult) Verdict(p Sweep) string {
+	if r.State != SweepComplete && r.State != SweepStopped {
 		return fmt.Sprintf("This sweep is %s: %s", r.State, r.Reason)
 	}
 	switch judged := p.Judge(r.trials); {
@@ -149,12 +151,12 @@ func (r Result) Verdict(p Plan) string {
 }
 
 // Notes returns the findings, in sentences.
-func (r Result) Notes(p Plan) []string {
+func (r SweepResult) Notes(p Sweep) []string {
 	var notes []string
 	if f := r.Finding; f != nil {
 		notes = append(notes, f.Says, "Rule: "+f.Rule+".")
 		if f.HighestThroughput != nil {
-			notes = append(notes, fmt.Sprintf("The highest throughput of all usable runs is %.4g %s, at %s.", *f.HighestThroughput, f.ThroughputUnit, valueOf(*f.HighestAt).Text))
+			notes = append(notes, fmt.Sprintf("The highest throughput of all usable runs is %.4g %s, at %s.", *f.HighestThroughput, f.ThroughputUnit, overValue(*f.HighestAt).Text))
 		}
 		for _, c := range f.Contradictions {
 			notes = append(notes, "Not what a sharp limit shows: "+c+".")
@@ -178,7 +180,7 @@ func (r Result) Notes(p Plan) []string {
 
 // tooFew names the loads of runs with so few requests that a single one decides whether the SLO is kept; empty if there
 // are none.
-func tooFew(done []Trial) string {
+func tooFew(done []SweepRun) string {
 	var values []string
 	least := 0
 	for _, t := range done {
@@ -199,7 +201,7 @@ func tooFew(done []Trial) string {
 
 // highestWithin names the highest value of a list that keeps the SLO, and reports whether a lower one misses it; empty
 // without an SLO or a load.
-func highestWithin(done []Trial) string {
+func highestWithin(done []SweepRun) string {
 	best, lowestMiss, asked := 0.0, 0.0, false
 	for _, t := range done {
 		load := t.Value.Load
@@ -220,8 +222,8 @@ func highestWithin(done []Trial) string {
 	case best == 0:
 		return "None of these loads keeps the SLO."
 	case lowestMiss != 0 && lowestMiss <= best:
-		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s, though %s misses it.", valueOf(best).Text, valueOf(lowestMiss).Text)
+		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s, though %s misses it.", overValue(best).Text, overValue(lowestMiss).Text)
 	default:
-		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s.", valueOf(best).Text)
+		return fmt.Sprintf("The highest of these loads that keeps the SLO is %s.", overValue(best).Text)
 	}
 }

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func findShape(name string) (int, error) {
 }
 
 // parseShapes reads a shape or a range of them: T4, or T1..T6.
-func parseShapes(part string) ([]item, error) {
+func parseShapes(part string) ([]overItem, error) {
 	first, last, isRange := strings.Cut(part, "..")
 	if !isRange {
 		last = first
@@ -61,9 +61,9 @@ func parseShapes(part string) ([]item, error) {
 	if to < from {
 		return nil, fmt.Errorf("%q goes backwards", part)
 	}
-	var items []item
+	var items []overItem
 	for _, s := range allShapes()[from : to+1] {
-		items = append(items, item{text: s.Name})
+		items = append(items, overItem{text: s.Name})
 	}
 	return items, nil
 }

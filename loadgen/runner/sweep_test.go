@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // listed is a plan of a list.
-func listed(t *testing.T, over string) Plan {
+func listed(t *testing.T, over string) Sweep {
 	t.Helper()
 	o, err := ParseOver(over)
 	if err != nil {
@@ -26,7 +26,7 @@ func listed(t *testing.T, over string) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Plan{Over: o, Values: values, StopErrorRatio: 0.1, Seed: 7}
+	return Sweep{Over: o, Values: values, StopErrorRatio: 0.1, Seed: 7}
 }
 
 func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
@@ -36,11 +36,11 @@ func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
 		began := time.Now()
 		var at []string
 		kept := 0
-		done, err := p.Drive(t.Context(), func(_ context.Context, trial Trial) Outcome {
+		done, err := p.Drive(t.Context(), func(_ context.Context, trial SweepRun) SweepOutcome {
 			at = append(at, trial.Value.Text+" "+time.Since(began).String())
 			time.Sleep(time.Minute)
 			return goodput(true)
-		}, func(so []Trial) error { kept = len(so); return nil })
+		}, func(so []SweepRun) error { kept = len(so); return nil })
 		if err != nil || len(done) != 4 || kept != 4 || !slices.Equal(at, []string{"T6 0s", "T1 1m30s", "T2 3m0s", "T3 4m30s"}) {
 			t.Errorf("%q, %d kept (%v)", at, kept, err)
 		}
@@ -61,7 +61,7 @@ func TestAPauseCanBeInterrupted(t *testing.T) {
 		p.Pause = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		done, err := p.Drive(ctx, func(context.Context, Trial) Outcome { return goodput(true) }, func([]Trial) error { return nil })
+		done, err := p.Drive(ctx, func(context.Context, SweepRun) SweepOutcome { return goodput(true) }, func([]SweepRun) error { return nil })
 		if !errors.Is(err, ErrInterrupted) || len(done) != 1 {
 			t.Errorf("%d runs (%v)", len(done), err)
 		}
@@ -71,22 +71,22 @@ func TestAPauseCanBeInterrupted(t *testing.T) {
 func TestASweepEndsWithTheRunThatCannotBeMade(t *testing.T) {
 	full := errors.New("disk full")
 	for name, c := range map[string]struct {
-		outcome Outcome
+		outcome SweepOutcome
 		keep    error
 		want    string
 	}{
-		"failed":      {Outcome{Status: Failed, Problem: "server gone"}, nil, "concurrency 2: server gone"},
-		"interrupted": {Outcome{Status: Interrupted}, nil, ErrInterrupted.Error()},
+		"failed":      {SweepOutcome{Status: Failed, Problem: "server gone"}, nil, "concurrency 2: server gone"},
+		"interrupted": {SweepOutcome{Status: Interrupted}, nil, ErrInterrupted.Error()},
 		"not kept":    {goodput(true), full, full.Error()},
 	} {
 		p := listed(t, "concurrency=1,2,3")
 		kept := 0
-		done, err := p.Drive(context.Background(), func(_ context.Context, trial Trial) Outcome {
+		done, err := p.Drive(context.Background(), func(_ context.Context, trial SweepRun) SweepOutcome {
 			if trial.Number == 2 {
 				return c.outcome
 			}
 			return goodput(true)
-		}, func(so []Trial) error {
+		}, func(so []SweepRun) error {
 			if kept = len(so); kept == 2 {
 				return c.keep
 			}
@@ -99,7 +99,7 @@ func TestASweepEndsWithTheRunThatCannotBeMade(t *testing.T) {
 }
 
 // failingRun is a run of which so many of a hundred requests failed.
-func failingRun(percent int) Outcome {
+func failingRun(percent int) SweepOutcome {
 	o := goodput(percent == 0)
 	o.Summary.Requests = map[openai.Status]int{openai.StatusOK: 100 - percent, openai.StatusHTTP: percent}
 	if percent > 1 {
@@ -117,7 +117,9 @@ func TestAServerThatFailsIsNotAskedForMore(t *testing.T) {
 		p := listed(t, "concurrency=1,2,4,8")
 		p.StopErrorRatio = c.stop
 		percents := []int{0, 6, 10, 20}
-		done := drive(t, p, func(load float64) Outcome { return failingRun(percents[slices.Index([]float64{1, 2, 4, 8}, load)]) })
+		done := driveSweep(t, p, func(load float64) SweepOutcome {
+			return failingRun(percents[slices.Index([]float64{1, 2, 4, 8}, load)])
+		})
 		if stopped := p.Stopped(done); len(done) != c.want || (stopped != "") != (len(done) < 4) {
 			t.Errorf("from %g on: %d runs, %q", c.stop, len(done), stopped)
 		}
@@ -126,8 +128,8 @@ func TestAServerThatFailsIsNotAskedForMore(t *testing.T) {
 
 func TestARunThatWasStoppedAtOnceEndsTheSweep(t *testing.T) {
 	for _, code := range []summary.Code{summary.CodeModelDropped, summary.CodePromptLimit} {
-		for _, p := range []Plan{listed(t, "concurrency=1,2"), looking(t, ForSLO, "rate=1..8", 0.1)} {
-			done := drive(t, p, func(float64) Outcome { return invalid(code) })
+		for _, p := range []Sweep{listed(t, "concurrency=1,2"), looking(t, ForSLO, "rate=1..8", 0.1)} {
+			done := driveSweep(t, p, func(float64) SweepOutcome { return invalidOutcome(code) })
 			if len(done) != 1 || !strings.Contains(p.Stopped(done), string(code)) || p.Judge(done) != Unsound {
 				t.Errorf("%s: %d runs, %q", code, len(done), p.Stopped(done))
 			}
@@ -137,18 +139,18 @@ func TestARunThatWasStoppedAtOnceEndsTheSweep(t *testing.T) {
 
 func TestASweepIsJudgedByItsRuns(t *testing.T) {
 	for name, c := range map[string]struct {
-		runs []Outcome
-		want Verdict
+		runs []SweepOutcome
+		want SweepVerdict
 	}{
-		"all kept":       {[]Outcome{goodput(true), goodput(true)}, Sound},
-		"one missed":     {[]Outcome{goodput(true), goodput(false)}, Sound},
-		"all missed":     {[]Outcome{goodput(false), goodput(false)}, Unmet},
-		"no SLO":         {[]Outcome{tokensPerSecond(1), tokensPerSecond(2)}, Sound},
-		"one is invalid": {[]Outcome{goodput(true), invalid(summary.CodeSwapIn)}, Unsound},
-		"requests fail":  {[]Outcome{goodput(true), failingRun(5)}, Unsound},
+		"all kept":       {[]SweepOutcome{goodput(true), goodput(true)}, Sound},
+		"one missed":     {[]SweepOutcome{goodput(true), goodput(false)}, Sound},
+		"all missed":     {[]SweepOutcome{goodput(false), goodput(false)}, Unmet},
+		"no SLO":         {[]SweepOutcome{tokensPerSecond(1), tokensPerSecond(2)}, Sound},
+		"one is invalid": {[]SweepOutcome{goodput(true), invalidOutcome(summary.CodeSwapIn)}, Unsound},
+		"requests fail":  {[]SweepOutcome{goodput(true), failingRun(5)}, Unsound},
 	} {
 		p := listed(t, "concurrency=1,2")
-		done := drive(t, p, func(load float64) Outcome { return c.runs[int(load)-1] })
+		done := driveSweep(t, p, func(load float64) SweepOutcome { return c.runs[int(load)-1] })
 		if got := p.Judge(done); got != c.want {
 			t.Errorf("%s: verdict %d, want %d", name, got, c.want)
 		}
@@ -159,7 +161,7 @@ func TestEveryRunAsksSomethingElseUnlessToldNotTo(t *testing.T) {
 	p := looking(t, ForSLO, "concurrency=1..8", 0.1)
 	p.Seed = 7
 	seeds := map[uint64]bool{}
-	done := drive(t, p, func(float64) Outcome { return goodput(true) })
+	done := driveSweep(t, p, func(float64) SweepOutcome { return goodput(true) })
 	for _, trial := range done {
 		seeds[trial.Seed] = true
 	}
@@ -167,15 +169,15 @@ func TestEveryRunAsksSomethingElseUnlessToldNotTo(t *testing.T) {
 		t.Errorf("%d runs with %d seeds", len(done), len(seeds))
 	}
 	p.SamePrompts = true
-	for _, trial := range drive(t, p, func(float64) Outcome { return goodput(true) }) {
+	for _, trial := range driveSweep(t, p, func(float64) SweepOutcome { return goodput(true) }) {
 		if trial.Seed != 7 {
 			t.Errorf("seed %d", trial.Seed)
 		}
 	}
 }
 
-// table reads sweep.csv.
-func table(t *testing.T, r Result) []map[string]string {
+// sweepTable reads sweep.csv.
+func sweepTable(t *testing.T, r SweepResult) []map[string]string {
 	t.Helper()
 	var text bytes.Buffer
 	if err := r.CSV(&text); err != nil {
@@ -204,11 +206,11 @@ func TestTheTableHasARowForEveryRunAndEmptyCellsForWhatIsNotThere(t *testing.T) 
 	good.Summary.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: &summary.Distribution{N: 100, P50: &p50}}}
 	good.Summary.Throughput.RequestsPerSecond = &rate
 	good.Summary.Energy = &summary.Energy{}
-	gone := Outcome{Run: "s-02", Status: Failed, Problem: "gone"}
-	done := []Trial{{Number: 1, Value: p.Values[0], Outcome: good}, {Number: 2, Value: p.Values[1], Outcome: gone}}
-	r := Result{Over: p.Over.Name}
+	gone := SweepOutcome{Run: "s-02", Status: Failed, Problem: "gone"}
+	done := []SweepRun{{Number: 1, Value: p.Values[0], SweepOutcome: good}, {Number: 2, Value: p.Values[1], SweepOutcome: gone}}
+	r := SweepResult{Over: p.Over.Name}
 	r.Update(p, done)
-	rows := table(t, r)
+	rows := sweepTable(t, r)
 	if len(rows) != 2 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -229,7 +231,7 @@ func TestTheTableHasARowForEveryRunAndEmptyCellsForWhatIsNotThere(t *testing.T) 
 
 func TestColumnsHaveUniqueNamesWithTheirUnit(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range figures() {
+	for _, f := range sweepFigures() {
 		if seen[f.name] {
 			t.Errorf("%s is there twice", f.name)
 		}
@@ -248,8 +250,8 @@ func TestAListSaysWhichLoadKeepsTheSLO(t *testing.T) {
 		"that keeps the SLO is 8, though 2 mis": func(n float64) bool { return n != 2 },
 		"None of these loads keeps the SLO.":    func(float64) bool { return false },
 	} {
-		r := Result{State: Complete}
-		r.Update(p, drive(t, p, func(n float64) Outcome { return goodput(kept(n)) }))
+		r := SweepResult{State: SweepComplete}
+		r.Update(p, driveSweep(t, p, func(n float64) SweepOutcome { return goodput(kept(n)) }))
 		if notes := r.Notes(p); len(notes) != 1 || !strings.Contains(notes[0], want) {
 			t.Errorf("%q, want %q", notes, want)
 		}
@@ -258,8 +260,8 @@ func TestAListSaysWhichLoadKeepsTheSLO(t *testing.T) {
 
 func TestASLOThatASingleRequestDecidesIsSaidToBeOne(t *testing.T) {
 	p := listed(t, "rate=1,2,4")
-	r := Result{State: Complete}
-	r.Update(p, drive(t, p, func(rate float64) Outcome {
+	r := SweepResult{State: SweepComplete}
+	r.Update(p, driveSweep(t, p, func(rate float64) SweepOutcome {
 		o := goodput(true)
 		o.Summary.Goodput.RequiredRatio, o.Summary.Goodput.Requests = 0.99, int(49*rate)
 		return o
@@ -272,15 +274,15 @@ func TestASLOThatASingleRequestDecidesIsSaidToBeOne(t *testing.T) {
 
 func TestASearchNamesBothEndsAndTheHighestThroughput(t *testing.T) {
 	p := looking(t, ForSLO, "rate=1..64", 0.1)
-	r := Result{Sweep: "s", State: Complete}
-	r.Update(p, drive(t, p, func(rate float64) Outcome { return goodput(rate <= 10) }))
+	r := SweepResult{Sweep: "s", State: SweepComplete}
+	r.Update(p, driveSweep(t, p, func(rate float64) SweepOutcome { return goodput(rate <= 10) }))
 	if f := r.Finding; !r.Good(p) || *f.Within > 10 || *f.Beyond <= 10 {
 		t.Errorf("good %v, between %v and %v", r.Good(p), *f.Within, *f.Beyond)
 	}
 	if notes := r.Notes(p); !strings.HasPrefix(notes[0], "The limit lies between rate") {
 		t.Errorf("notes %q", notes)
 	}
-	r.Update(p, drive(t, p, func(float64) Outcome {
+	r.Update(p, driveSweep(t, p, func(float64) SweepOutcome {
 		o := tokensPerSecond(7)
 		o.Summary.Goodput = &summary.Goodput{Met: true}
 		return o

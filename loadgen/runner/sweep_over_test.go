@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func texts(values []Value) string {
+func overTexts(values []OverValue) string {
 	var all []string
 	for _, v := range values {
 		all = append(all, v.Text)
@@ -39,8 +39,8 @@ func TestPointsAreThoseThatAreWritten(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if points, err := o.Points(); err != nil || texts(points) != want {
-			t.Errorf("%s: %q (%v), want %q", text, texts(points), err, want)
+		if points, err := o.Points(); err != nil || overTexts(points) != want {
+			t.Errorf("%s: %q (%v), want %q", text, overTexts(points), err, want)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestAShapeIsABatchOfEqualRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, fallback := o.Flags(Value{Text: "T5"})
+	fixed, fallback := o.Flags(OverValue{Text: "T5"})
 	if want := []Flag{{"concurrency", "16"}, {"input-tokens", "512"}, {"output-tokens", "128"}, {"ignore-eos", "true"}}; !slices.Equal(fixed, want) {
 		t.Errorf("flags %v, want %v", fixed, want)
 	}
@@ -109,7 +109,7 @@ func TestAPointMeasuresEnoughForItsLoad(t *testing.T) {
 		{"rate", "12.5", 12.5, []Flag{{"rate", "12.5"}}, []Flag{{"arrival", "poisson"}, {"requests", "750"}}},
 		{"set.a.requests", "24", 24, []Flag{{"set", "a.requests=24"}}, nil},
 	} {
-		fixed, fallback := Over{Name: c.over}.Flags(Value{c.value, c.load})
+		fixed, fallback := Over{Name: c.over}.Flags(OverValue{c.value, c.load})
 		if !slices.Equal(fixed, c.fixed) || !slices.Equal(fallback, c.fallback) {
 			t.Errorf("%s %s: %v and %v", c.over, c.value, fixed, fallback)
 		}
@@ -117,13 +117,13 @@ func TestAPointMeasuresEnoughForItsLoad(t *testing.T) {
 }
 
 func TestEveryPointAsksSomethingElse(t *testing.T) {
-	o := Over{Name: Concurrency}
+	o := Over{Name: OverConcurrency}
 	seen := map[uint64]bool{}
 	for _, seed := range []uint64{0, 1337} {
 		for _, value := range []string{"1", "2", "12"} {
 			for repeat := range 3 {
-				s := o.Seed(seed, Value{Text: value}, repeat)
-				if seen[s] || s >= 1<<53 || s != o.Seed(seed, Value{Text: value}, repeat) {
+				s := o.Seed(seed, OverValue{Text: value}, repeat)
+				if seen[s] || s >= 1<<53 || s != o.Seed(seed, OverValue{Text: value}, repeat) {
 					t.Errorf("seed %d of %s, time %d", s, value, repeat)
 				}
 				seen[s] = true
@@ -138,13 +138,13 @@ func TestRunsAreNamedByOrderAndValue(t *testing.T) {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r)
 		})
 	}
-	if got := (Over{Name: Concurrency}).RunID("s", Trial{Number: 3, Value: Value{Text: "16"}}); got != "s-03-concurrency-16" {
+	if got := (Over{Name: OverConcurrency}).RunID("s", SweepRun{Number: 3, Value: OverValue{Text: "16"}}); got != "s-03-concurrency-16" {
 		t.Errorf("run %q", got)
 	}
 	long := strings.Repeat("x", LongestSweepID)
 	for _, text := range []string{"../../etc", strings.Repeat("9", 200), "a b|c", "é"} {
 		o := Over{Name: "set." + strings.Repeat("K.", 60)}
-		if got := o.RunID(long, Trial{Number: 100, Value: Value{Text: text}}); !plain(got) {
+		if got := o.RunID(long, SweepRun{Number: 100, Value: OverValue{Text: text}}); !plain(got) {
 			t.Errorf("%q is named %q (%d)", text, got, len(got))
 		}
 		if label := o.Label(); len(label) > 64 || strings.ContainsAny(label, ".K") {
@@ -166,15 +166,15 @@ func FuzzParseOver(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(points) == 0 || len(points) > mostPoints {
+		if len(points) == 0 || len(points) > mostSweepPoints {
 			t.Fatalf("%q has %d points", text, len(points))
 		}
 		name, _, _ := strings.Cut(text, "=")
 		for i, p := range points {
-			if p.Text == "" || p.Load < 0 || p.Load > 1e12 || !o.size() && name != Shapes && !(p.Load > 0 && p.Load <= mostLoad) {
+			if p.Text == "" || p.Load < 0 || p.Load > 1e12 || !o.size() && name != OverShape && !(p.Load > 0 && p.Load <= mostLoad) {
 				t.Errorf("%q: point %+v", text, p)
 			}
-			if slices.ContainsFunc(points[:i], func(q Value) bool { return q.Text == p.Text }) {
+			if slices.ContainsFunc(points[:i], func(q OverValue) bool { return q.Text == p.Text }) {
 				t.Errorf("%q: %s is there twice", text, p.Text)
 			}
 			if fixed, _ := o.Flags(p); len(fixed) == 0 {
@@ -182,15 +182,15 @@ func FuzzParseOver(f *testing.F) {
 			}
 		}
 		// The same points, written one by one, are the same points.
-		again, err := ParseOver(name + "=" + strings.ReplaceAll(texts(points), " ", ","))
+		again, err := ParseOver(name + "=" + strings.ReplaceAll(overTexts(points), " ", ","))
 		if err != nil {
 			if !o.size() {
-				t.Fatalf("%q: %q is refused: %v", text, texts(points), err)
+				t.Fatalf("%q: %q is refused: %v", text, overTexts(points), err)
 			}
 			return
 		}
-		if same, err := again.Points(); err != nil || texts(same) != texts(points) {
-			t.Errorf("%q: %q is read as %q (%v)", text, texts(points), texts(same), err)
+		if same, err := again.Points(); err != nil || overTexts(same) != overTexts(points) {
+			t.Errorf("%q: %q is read as %q (%v)", text, overTexts(points), overTexts(same), err)
 		}
 	})
 }

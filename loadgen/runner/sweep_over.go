@@ -1,9 +1,4 @@
-// Package sweep measures the same workload at several points. It defines the flags of a sweep, the points, the flags and
-// the seed of each run, when to stop, how to search for the highest load that keeps an SLO or for the load that
-// saturates a server, and the resulting table.
-//
-// The caller passes the function that makes one run; this package sends no request.
-package sweep
+package runner
 
 import (
 	"errors"
@@ -16,27 +11,27 @@ import (
 
 // The parameters that may differ from point to point.
 const (
-	Concurrency = "concurrency"
-	Rate        = "rate"
-	Shapes      = "shape"
-	setPrefix   = "set." // before the name of a size of the scenario
+	OverConcurrency = "concurrency"
+	OverRate        = "rate"
+	OverShape       = "shape"
+	overSetPrefix   = "set." // before the name of a size of the scenario
 )
 
 // Limits of --over.
 const (
-	mostPoints = 100
-	mostLoad   = 1e6
+	mostSweepPoints = 100
+	mostLoad        = 1e6
 )
 
 // Over is the parameter that differs from point to point, and its values.
 type Over struct {
 	// Name is concurrency, rate, shape or set.KEY.
 	Name  string
-	items []item
+	items []overItem
 }
 
-// Value is the value of one point.
-type Value struct {
+// OverValue is the value of one point.
+type OverValue struct {
 	// Text is the value in the format of a flag.
 	Text string
 	// Load is the value as a number: requests in flight, requests a second or the scenario's size. It is 0 for a shape
@@ -44,8 +39,8 @@ type Value struct {
 	Load float64
 }
 
-// item is a value, or a range of numbers.
-type item struct {
+// overItem is a value, or a range of numbers.
+type overItem struct {
 	text      string // of a single value
 	low, high float64
 	step      float64 // added from one to the next; 0 means the default, 1
@@ -62,7 +57,7 @@ type item struct {
 //	set.a.requests=8,24
 func ParseOver(text string) (Over, error) {
 	name, list, ok := strings.Cut(text, "=")
-	if !ok || !knownName(name) {
+	if !ok || !knownOver(name) {
 		return Over{}, fmt.Errorf("%q: want concurrency=LIST, rate=LIST, shape=LIST or set.KEY=LIST", text)
 	}
 	o := Over{Name: name}
@@ -76,49 +71,49 @@ func ParseOver(text string) (Over, error) {
 	return o, nil
 }
 
-func knownName(name string) bool {
-	key, isSize := strings.CutPrefix(name, setPrefix)
+func knownOver(name string) bool {
+	key, isSize := strings.CutPrefix(name, overSetPrefix)
 	if isSize {
 		return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`).MatchString(key)
 	}
-	return slices.Contains([]string{Concurrency, Rate, Shapes}, name)
+	return slices.Contains([]string{OverConcurrency, OverRate, OverShape}, name)
 }
 
-func (o Over) parse(part string) ([]item, error) {
+func (o Over) parse(part string) ([]overItem, error) {
 	low, rest, isRange := strings.Cut(part, "..")
 	switch {
-	case o.Name == Shapes:
+	case o.Name == OverShape:
 		return parseShapes(part)
 	case isRange:
 		i, err := o.parseRange(low, rest)
 		if err != nil {
 			err = fmt.Errorf("%q: %w", part, err)
 		}
-		return []item{i}, err
+		return []overItem{i}, err
 	case o.size():
 		if part == "" {
 			return nil, errors.New("an empty value")
 		}
-		return []item{{text: part}}, nil
+		return []overItem{{text: part}}, nil
 	}
 	_, err := o.number(part)
-	return []item{{text: part}}, err
+	return []overItem{{text: part}}, err
 }
 
 // size reports whether a size of the scenario differs; the scenario checks its values.
-func (o Over) size() bool { return strings.HasPrefix(o.Name, setPrefix) }
+func (o Over) size() bool { return strings.HasPrefix(o.Name, overSetPrefix) }
 
 // whole reports whether values are whole numbers.
-func (o Over) whole() bool { return o.Name == Concurrency }
+func (o Over) whole() bool { return o.Name == OverConcurrency }
 
-// decimal is the format of numbers: without sign and exponent, since + and x have another meaning.
-var decimal = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
+// decimalLoad is the format of numbers: without sign and exponent, since + and x have another meaning.
+var decimalLoad = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,9})?$`)
 
 // number parses a load.
 func (o Over) number(text string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
-	case err != nil || !decimal.MatchString(text):
+	case err != nil || !decimalLoad.MatchString(text):
 		return 0, fmt.Errorf("%q is no number", text)
 	case v <= 0 || v > mostLoad:
 		return 0, fmt.Errorf("%s is not above 0 and at most %d", text, int(mostLoad))
@@ -129,22 +124,22 @@ func (o Over) number(text string) (float64, error) {
 }
 
 // parseRange reads the parts around the dots of A..B, A..B+STEP and A..BxFACTOR.
-func (o Over) parseRange(low, rest string) (item, error) {
+func (o Over) parseRange(low, rest string) (overItem, error) {
 	at := strings.IndexAny(rest, "+x")
 	high, by := rest, ""
 	if at >= 0 {
 		high, by = rest[:at], rest[at+1:]
 	}
-	var i item
+	var i overItem
 	var err error
 	if i.low, err = o.number(low); err != nil {
-		return item{}, err
+		return overItem{}, err
 	}
 	if i.high, err = o.number(high); err != nil {
-		return item{}, err
+		return overItem{}, err
 	}
 	if i.high <= i.low {
-		return item{}, errors.New("the second number must be the higher one")
+		return overItem{}, errors.New("the second number must be the higher one")
 	}
 	if at < 0 {
 		return i, nil
@@ -153,7 +148,7 @@ func (o Over) parseRange(low, rest string) (item, error) {
 		i.step, err = o.number(by)
 		return i, err
 	}
-	i.factor, err = Over{Name: Rate}.number(by) // 1.5 is also a factor of whole numbers
+	i.factor, err = Over{Name: OverRate}.number(by) // 1.5 is also a factor of whole numbers
 	if err == nil && i.factor < 1.01 {
 		err = fmt.Errorf("x%s is not 1.01 or more", by)
 	}
@@ -161,8 +156,8 @@ func (o Over) parseRange(low, rest string) (item, error) {
 }
 
 // Points returns the values in the given order, which is the order of measurement.
-func (o Over) Points() ([]Value, error) {
-	var values []Value
+func (o Over) Points() ([]OverValue, error) {
+	var values []OverValue
 	for _, i := range o.items {
 		more, err := o.expand(i)
 		if err != nil {
@@ -171,41 +166,41 @@ func (o Over) Points() ([]Value, error) {
 		values = append(values, more...)
 	}
 	for at, v := range values {
-		if slices.ContainsFunc(values[:at], func(other Value) bool { return other.Text == v.Text || v.Load != 0 && other.Load == v.Load }) {
+		if slices.ContainsFunc(values[:at], func(other OverValue) bool { return other.Text == v.Text || v.Load != 0 && other.Load == v.Load }) {
 			return nil, fmt.Errorf("%s is there twice", v.Text)
 		}
 	}
-	if len(values) > mostPoints {
-		return nil, fmt.Errorf("more than %d points", mostPoints)
+	if len(values) > mostSweepPoints {
+		return nil, fmt.Errorf("more than %d points", mostSweepPoints)
 	}
 	return values, nil
 }
 
 // expand returns the values of an item.
-func (o Over) expand(i item) ([]Value, error) {
+func (o Over) expand(i overItem) ([]OverValue, error) {
 	if i.text != "" {
-		v := Value{Text: i.text}
-		if load, err := strconv.ParseFloat(i.text, 64); err == nil && o.Name != Shapes && decimal.MatchString(i.text) {
+		v := OverValue{Text: i.text}
+		if load, err := strconv.ParseFloat(i.text, 64); err == nil && o.Name != OverShape && decimalLoad.MatchString(i.text) {
 			v.Load = load
 		}
-		return []Value{v}, nil
+		return []OverValue{v}, nil
 	}
-	var values []Value
-	for n := range mostPoints + 1 {
+	var values []OverValue
+	for n := range mostSweepPoints + 1 {
 		load := i.at(n, o.whole())
 		if load > i.high*(1+1e-9) {
 			return values, nil
 		}
-		v := valueOf(load)
+		v := overValue(load)
 		if len(values) == 0 || values[len(values)-1].Text != v.Text {
 			values = append(values, v)
 		}
 	}
-	return nil, fmt.Errorf("more than %d points from %s to %s", mostPoints, valueOf(i.low).Text, valueOf(i.high).Text)
+	return nil, fmt.Errorf("more than %d points from %s to %s", mostSweepPoints, overValue(i.low).Text, overValue(i.high).Text)
 }
 
 // at returns the n-th number of a range.
-func (i item) at(n int, whole bool) float64 {
+func (i overItem) at(n int, whole bool) float64 {
 	if i.factor != 0 {
 		load := i.low
 		for range n {
@@ -222,19 +217,19 @@ func (i item) at(n int, whole bool) float64 {
 	return i.low + float64(n)*i.step
 }
 
-// valueOf formats a load with six significant digits at most, finer than any useful rate.
-func valueOf(load float64) Value {
+// overValue formats a load with six significant digits at most, finer than any useful rate.
+func overValue(load float64) OverValue {
 	text := strconv.FormatFloat(load, 'g', 6, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		rounded = load
 	}
-	return Value{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
+	return OverValue{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
 }
 
 // Ends returns the two ends that a search looks between: those of one range without a step.
 func (o Over) Ends() (low, high float64, err error) {
-	if o.Name != Concurrency && o.Name != Rate {
+	if o.Name != OverConcurrency && o.Name != OverRate {
 		return 0, 0, fmt.Errorf("%s is no load", o.Name)
 	}
 	if len(o.items) != 1 || o.items[0].text != "" || o.items[0].step != 0 || o.items[0].factor != 0 {

@@ -1,4 +1,4 @@
-package sweep
+package runner
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Kind is the kind of limit that a search looks for.
-type Kind string
+// SearchKind is the kind of limit that a search looks for.
+type SearchKind string
 
 // The kinds of limits.
 const (
-	ForSLO        Kind = "slo"
-	ForSaturation Kind = "saturation"
+	ForSLO        SearchKind = "slo"
+	ForSaturation SearchKind = "saturation"
 )
 
-// Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{ForSLO, ForSaturation} }
+// SearchKinds returns all kinds.
+func SearchKinds() []SearchKind { return []SearchKind{ForSLO, ForSaturation} }
 
 // plateau is the share of the highest throughput at which a closed loop counts as saturated. It is below 1 by more than
 // the noise.
@@ -31,7 +31,7 @@ const leastGain = 0.1
 const failing = 0.1
 
 // newSearch returns a search for a limit on the load of --over.
-func newSearch(kind Kind, over Over, tolerance float64) (Search, error) {
+func newSearch(kind SearchKind, over Over, tolerance float64) (Search, error) {
 	low, high, err := over.Ends()
 	if err != nil {
 		return Search{}, err
@@ -40,13 +40,13 @@ func newSearch(kind Kind, over Over, tolerance float64) (Search, error) {
 	switch {
 	case kind == ForSLO:
 		s.split = keepsSLO
-	case over.Name == Rate:
+	case over.Name == OverRate:
 		s.split = keepsUp
 	default:
 		s.judge = byThroughput
 		return s, nil
 	}
-	s.judge = func(done []Trial) map[float64]side { return byTrial(done, s.split) }
+	s.judge = func(done []SweepRun) map[float64]loadSide { return byTrial(done, s.split) }
 	return s, nil
 }
 
@@ -63,7 +63,7 @@ func (s Search) Rule() string {
 }
 
 // keepsSLO returns the side of a run by the SLO.
-func keepsSLO(t Trial) side {
+func keepsSLO(t SweepRun) loadSide {
 	switch met, known := t.met(); {
 	case !known:
 		return unknown
@@ -77,7 +77,7 @@ func keepsSLO(t Trial) side {
 // keepsUp returns the side of a run with arrivals by the clock: whether as many requests ended as became due. Requests
 // in flight that keep growing show the same, and other tools fit a line to them; counts at two moments need no model of
 // the noise.
-func keepsUp(t Trial) side {
+func keepsUp(t SweepRun) loadSide {
 	switch {
 	case !t.usable():
 		return unknown
@@ -93,8 +93,8 @@ func keepsUp(t Trial) side {
 }
 
 // byTrial returns the side of each load by its runs: beyond the limit if any of them was.
-func byTrial(done []Trial, split func(Trial) side) map[float64]side {
-	sides := map[float64]side{}
+func byTrial(done []SweepRun, split func(SweepRun) loadSide) map[float64]loadSide {
+	sides := map[float64]loadSide{}
 	for _, t := range done {
 		sides[t.Value.Load] = max(sides[t.Value.Load], split(t))
 	}
@@ -104,7 +104,7 @@ func byTrial(done []Trial, split func(Trial) side) map[float64]side {
 // byThroughput returns the side of each load of a closed loop. While throughput still grows with load, every load is
 // within the limit. After that, loads with nearly the highest throughput are beyond it, and so are all loads above the
 // one with the highest, where some servers get slower.
-func byThroughput(done []Trial) map[float64]side {
+func byThroughput(done []SweepRun) map[float64]loadSide {
 	means := meanThroughput(done)
 	measured := slices.Sorted(maps.Keys(means)) // without runs that show nothing: their throughput is unknown, not 0
 	best, at := 0.0, 0.0
@@ -113,7 +113,7 @@ func byThroughput(done []Trial) map[float64]side {
 			best, at = means[load], load
 		}
 	}
-	sides := map[float64]side{}
+	sides := map[float64]loadSide{}
 	flat := flattens(means, measured)
 	for load, mean := range means {
 		sides[load] = within
@@ -139,7 +139,7 @@ func flattens(means map[float64]float64, ascending []float64) bool {
 }
 
 // meanThroughput returns the mean of the usable runs of each load.
-func meanThroughput(done []Trial) map[float64]float64 {
+func meanThroughput(done []SweepRun) map[float64]float64 {
 	m := measureOf(done)
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, t := range done {
