@@ -40,7 +40,7 @@ func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "uma-exporter %s\n%s\n", readBuild(), modeSentence(scrape.Mode))
+	fmt.Fprintf(&out, "uma-exporter %s\n%s\n", readBuild(), modeSentence(scrape.Mode, thisMachine))
 	for _, outcome := range scrape.Outcomes {
 		fmt.Fprintln(&out)
 		printOutcome(&out, outcome)
@@ -81,13 +81,16 @@ func costOf(o collector.Outcome) string {
 	return fmt.Sprintf("what it had not read when it failed, of %d families, is not on the page", len(o.Spec.Metrics))
 }
 
-// modeSentence labels figures of another machine or time.
-func modeSentence(mode collector.Mode) string {
+// thisMachine is the machine that a program which reads a host is on.
+const thisMachine = "this machine"
+
+// modeSentence labels figures of another machine or time than those of a machine, now.
+func modeSentence(mode collector.Mode, machine string) string {
 	switch mode {
 	case collector.Live:
-		return "mode live: figures of this machine, now"
+		return "mode live: figures of " + machine + ", now"
 	case collector.Replay:
-		return "mode REPLAY: figures of a recording, not of this machine now"
+		return "mode REPLAY: figures of a recording, not of " + machine + " now"
 	case collector.Constructed:
 		return "mode CONSTRUCTED: values put together by hand, not measured"
 	default:

@@ -70,7 +70,7 @@ func explained(t *testing.T, host collector.Host) string {
 func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
 	wantIn(t, text,
-		"mode SIMULATED",
+		"SIMULATED: 80.0 of 100.0 GiB occupied: VLLM::EngineCor 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA can still take 20.0.\nmode SIMULATED",
 		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
 		"Memory pool  100.00 GiB",
 		"  free                   20.00    20.0%  ████████\n",
@@ -121,7 +121,7 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 	response := get(t, e.Handler(), "/")
 	page := body(t, response)
 	wantIn(t, page,
-		`role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
+		"<strong>SIMULATED: 80.0 of 100.0 GiB occupied", `role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
 		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", ">1.00<", "charged to none", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
 	)
 	if strings.Contains(page, "<script>") || strings.ContainsRune(page, '\x1b') {
@@ -227,13 +227,16 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := account{Devices: test.devices}
-			if got := a.cudaSentence(collector.MemoryReading{Meminfo: test.meminfo, Architecture: test.where}); !strings.Contains(got, test.says) {
+			var x explanation
+			for _, device := range test.devices {
+				x.GPUs = append(x.GPUs, memoryOf(device))
+			}
+			if got := x.cudaSentence(collector.MemoryReading{Meminfo: test.meminfo, Architecture: test.where}); !strings.Contains(got, test.says) {
 				t.Errorf("says %q, want %q in it", got, test.says)
 			}
 		})
 	}
-	foreign := account{}
+	var foreign explanation
 	if got := foreign.cudaSentence(collector.MemoryReading{Meminfo: usual, ForeignGPU: true}); !strings.Contains(got, "another machine's") {
 		t.Errorf("of a machine whose own GPUs were not asked it says %q", got)
 	}

@@ -29,6 +29,7 @@ const (
 
 	healthyPath = "/-/healthy"
 	readyPath   = "/-/ready"
+	explainPath = "/explain.json"
 	landingPath = "/{$}"
 
 	defaultMaxRequests = 40
@@ -100,7 +101,7 @@ func (s Settings) check() error {
 		return fmt.Errorf("--collect.timeout %v: must be positive", s.CollectTimeout)
 	case s.Options.ProcessLimit < 0:
 		return fmt.Errorf("--gpu.processes %d: must not be negative", s.Options.ProcessLimit)
-	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", healthyPath, readyPath}, s.TelemetryPath):
+	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", explainPath, healthyPath, readyPath}, s.TelemetryPath):
 		return fmt.Errorf("--web.telemetry-path %q: must be a path such as %s that no other page has", s.TelemetryPath, DefaultTelemetryPath)
 	}
 	return nil
@@ -136,12 +137,13 @@ func pickSpecs(names []string) ([]collector.Spec, error) {
 	return picked, nil
 }
 
-// Handler serves the metrics, the health pages and the landing page.
+// Handler serves the metrics, the health pages, the landing page and what explain prints, as JSON.
 func (e *Exporter) Handler() http.Handler {
 	mux := http.NewServeMux()
 	// A pattern with method GET matches HEAD too; other methods are answered 405.
 	mux.Handle("GET "+e.settings.TelemetryPath, e.pages.handler(e.writeMetrics))
 	mux.Handle("GET "+landingPath, e.pages.handler(e.writeLanding))
+	mux.Handle("GET "+explainPath, e.pages.handler(e.writeExplanation))
 	mux.HandleFunc("GET "+healthyPath, serveHealth)
 	mux.HandleFunc("GET "+readyPath, serveHealth)
 	return mux

@@ -3,6 +3,7 @@ package exporter
 import (
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 // ignored.
 type commandLine struct {
 	app     *kingpin.Application
+	args    []string
 	command string
 	ended   bool // help or version was printed: the program ends
 
@@ -34,14 +36,16 @@ type commandLine struct {
 	blockSizes                      []blockSize
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
-	disableDefaults, once, watch    bool
+	disableDefaults, once           bool
+	watch, asJSON, explicitURL      bool
 	web                             *web.FlagConfig
 	explicitAddress, hideOwnMetrics bool
 	maxRequests                     int
 	telemetryPath                   string
 	threads                         int
 	recordPath, description         string
-	shell, healthURL, healthConfig  string
+	shell, healthURL, exporterURL   string
+	httpConfig                      string // of healthcheck and explain
 	secureFolder                    string
 	secureNames, allowHosts         []string
 }
@@ -55,7 +59,7 @@ type collectorFlag struct {
 
 // parse reads the arguments. Help and version texts go to stdout.
 func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
-	l := &commandLine{app: kingpin.New("uma-exporter", about)}
+	l := &commandLine{app: kingpin.New("uma-exporter", about), args: args}
 	// The application must not end the process: Run returns its exit code.
 	l.app.Terminate(func(int) { l.ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	l.app.Version("uma-exporter " + readBuild().String())
@@ -121,8 +125,28 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
-	l.defineHost(c)
+	c.Flag("url", "Running exporter to ask. If this is not given and none answers, this machine is read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
+	l.defineHTTPConfig(c)
+	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
+	c.Flag("direct", "Read this machine without asking a running exporter. Every flag below means that too.").Bool()
+	l.defineHost(c)
+}
+
+// givenHostFlags names the flags of explain that say how this program reads a host.
+func (l *commandLine) givenHostFlags() ([]string, error) {
+	context, err := l.app.ParseContext(l.args)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, element := range context.Elements {
+		flag, is := element.Clause.(*kingpin.FlagClause)
+		if is && !slices.Contains([]string{"watch", "json", "url", httpConfigFlag, "log.level", "log.format"}, flag.Model().Name) {
+			names = append(names, flag.Model().Name)
+		}
+	}
+	return names, nil
 }
 
 func (l *commandLine) defineRecord(c *kingpin.CmdClause) {
@@ -133,7 +157,13 @@ func (l *commandLine) defineRecord(c *kingpin.CmdClause) {
 
 func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
 	c.Flag("url", "Health page to ask.").Default("http://" + DefaultAddress + healthyPath).StringVar(&l.healthURL)
-	c.Flag("http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name: tls_config, basic_auth, authorization.").PlaceHolder("FILE").StringVar(&l.healthConfig)
+	l.defineHTTPConfig(c)
+}
+
+const httpConfigFlag = "http.config.file"
+
+func (l *commandLine) defineHTTPConfig(c *kingpin.CmdClause) {
+	c.Flag(httpConfigFlag, "TLS and credentials to ask with, in the form of promtool's flag of this name: tls_config, basic_auth, authorization.").PlaceHolder("FILE").StringVar(&l.httpConfig)
 }
 
 func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {

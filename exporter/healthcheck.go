@@ -20,6 +20,11 @@ func healthcheck(ctx context.Context, address, configFile string, stdout io.Writ
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w: start uma-exporter, or name its page by --url", err)
 	}
+	return flagError(err)
+}
+
+// flagError makes an error of a flag one of the input.
+func flagError(err error) error {
 	if flag, is := errors.AsType[webserver.FlagError](err); is {
 		return inputError{flag}
 	}

@@ -8,7 +8,7 @@ const about = "Shows where the memory of a unified-memory machine went, GPU memo
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
-			"uma-exporter explain  # where did my GiB go: the ledger as a table",
+			"uma-exporter explain  # what occupies the memory, and what CUDA can still take",
 			"uma-exporter doctor   # what cannot be read here, and what mends it",
 			"uma-exporter          # serve http://127.0.0.1:10420/metrics",
 		},
@@ -21,7 +21,7 @@ func guide() terminal.Guide {
 			"serve": append(hostSections(),
 				terminal.Section{Flag: "collector.host", Title: "Collectors, all on"},
 				terminal.Section{Flag: "nvml.record", Title: "Server"}),
-			"explain": hostSections(),
+			"explain": append([]terminal.Section{{Flag: "url", Title: "Explanation"}}, hostSections()...),
 			"doctor":  hostSections(),
 		},
 		Foot: "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
@@ -51,9 +51,13 @@ const explainHelp = `Print where the memory is, and who holds it.
 
   uma-exporter explain
   uma-exporter explain --watch
+  uma-exporter explain --json
+  uma-exporter explain --url=http://spark-2:10420
   uma-exporter explain --memory.cache-path=/var/lib/models
 
-The ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.`
+How much is occupied, by what, and how much CUDA can still take; then the ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.
+
+A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 
 const doctorHelp = `Print what cannot be read here, and what mends it.
 

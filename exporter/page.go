@@ -19,6 +19,9 @@ const (
 	// maxWaiting is the maximum number of requests in progress, most of them waiting: for the collection that they
 	// share, for their turn, for a slow reader. One costs a goroutine and at most a page.
 	maxWaiting = 1000
+
+	// timeoutHeader has the time, in seconds, for which whoever sends a request waits for the page.
+	timeoutHeader = "X-Prometheus-Scrape-Timeout-Seconds"
 )
 
 // pages makes pages. Many requests at a time may wait for a collection, which they share and which costs little; few
@@ -114,7 +117,7 @@ func refuse(w http.ResponseWriter, why string) {
 // X-Prometheus-Scrape-Timeout-Seconds, collecting early enough before it for the page to be made and sent. A header
 // that is no positive number is ignored.
 func deadlines(r *http.Request) (whole, collecting context.Context, cancel context.CancelFunc) {
-	seconds, err := strconv.ParseFloat(r.Header.Get("X-Prometheus-Scrape-Timeout-Seconds"), 64)
+	seconds, err := strconv.ParseFloat(r.Header.Get(timeoutHeader), 64)
 	const longest = 3600 // beyond it the timeout is no limit, and a Duration could overflow
 	if err != nil || !(seconds > 0 && seconds < longest) {
 		return r.Context(), r.Context(), func() {}

@@ -48,7 +48,7 @@ func (l *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	case "record":
 		return l.record(ctx, stdout)
 	case "healthcheck":
-		return healthcheck(ctx, l.healthURL, l.healthConfig, stdout)
+		return healthcheck(ctx, l.healthURL, l.httpConfig, stdout)
 	case "secure":
 		return l.secure(stdout)
 	case "completion":

@@ -37,10 +37,10 @@ func drawnPool(t *testing.T) pool {
 	t.Helper()
 	scrape, err := openHostNamed(t, drawnHost).runner.Scrape(t.Context())
 	must(t, err)
-	memory := accountFor(scrape).Memory
+	memory := explain(scrape).Memory
 	p := pool{total: int64(memory.PoolBytes), lines: map[string]int64{}, stat: map[string]int64{}}
 	for _, line := range memory.Lines {
-		p.lines[line.Name] = line.Bytes
+		p.lines[line.Name] = *line.Bytes
 	}
 	p.memFree = p.lines[metric.LineFree]
 	p.charged, p.held = int64(*memory.Groups[0].ChargedBytes), int64(memory.Groups[0].HeldBytes)

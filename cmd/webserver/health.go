@@ -33,19 +33,15 @@ func (e FlagError) Unwrap() error { return e.Err }
 // settings and credentials in the HTTP client format of promtool and Prometheus; "" is none. Its error is a FlagError if
 // the request could not be made, and a text without secrets.
 func Healthcheck(ctx context.Context, address, configFile string) error {
-	target, err := url.Parse(address)
-	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return FlagError{"--url", errors.New("not an http or https address")} // the error of Parse repeats it
-	}
-	client, err := healthClient(configFile)
+	target, client, err := PageClient(address, configFile)
 	if err != nil {
-		return FlagError{"--http.config.file " + configFile, err}
+		return err
 	}
 	defer client.CloseIdleConnections()
 	client.Timeout = healthTimeout
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return FlagError{"--url", errors.New("not an http or https address")}
+		return FlagError{"--url", errNotHTTP}
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -62,15 +58,25 @@ func Healthcheck(ctx context.Context, address, configFile string) error {
 	return nil
 }
 
-// healthClient follows no redirect, even if the file allows it: another server's health is no answer.
-func healthClient(configFile string) (*http.Client, error) {
+var errNotHTTP = errors.New("not an http or https address")
+
+// PageClient returns the address of a page and a client for it, by the flags --url and --http.config.file. The client
+// follows no redirect, even if the file allows it: another server's page is no answer. The error is a FlagError.
+func PageClient(address, configFile string) (*url.URL, *http.Client, error) {
+	page, err := url.Parse(address)
+	if err != nil || page.Host == "" || page.Scheme != "http" && page.Scheme != "https" {
+		return nil, nil, FlagError{"--url", errNotHTTP} // the error of Parse repeats the address
+	}
 	settings := &config.HTTPClientConfig{}
 	if configFile != "" {
-		var err error
 		if settings, _, err = config.LoadHTTPConfigFile(configFile); err != nil {
-			return nil, withoutPath(err)
+			return nil, nil, FlagError{"--http.config.file " + configFile, withoutPath(err)}
 		}
 	}
 	settings.FollowRedirects = false
-	return config.NewClientFromConfig(*settings, "healthcheck")
+	client, err := config.NewClientFromConfig(*settings, "page")
+	if err != nil {
+		return nil, nil, FlagError{"--http.config.file " + configFile, err}
+	}
+	return page, client, nil
 }

@@ -29,6 +29,32 @@ const (
 	containersPath = "/containers/json"
 )
 
+// ContainerNames asks a Docker-compatible API at a socket of this machine for the names of the running containers, by
+// id.
+func ContainerNames(ctx context.Context, socket string) (map[string]hostfs.ContainerName, error) {
+	return listContainers(ctx, runtimeClient(socket))
+}
+
+func runtimeClient(socket string) engine.Client {
+	dialer := &net.Dialer{Timeout: runtimeTimeout}
+	return engine.Client{HTTP: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true, // hours may pass until the next request
+	}}
+}
+
+// listContainers sends one request with a timeout of its own.
+func listContainers(ctx context.Context, client engine.Client) (map[string]hostfs.ContainerName, error) {
+	ctx, cancel := context.WithTimeout(ctx, runtimeTimeout)
+	defer cancel()
+	var list []hostfs.ListedContainer
+	at := &engine.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
+	err := client.JSON(ctx, at, containersPath, &list)
+	return hostfs.ListedContainerNames(list), err
+}
+
 // runtimeNames asks a Docker-compatible API for the names of containers, only over a socket of this machine. It asks
 // for the whole list, and only while a container has no name yet. It is not safe for concurrent use.
 type runtimeNames struct {
@@ -55,15 +81,8 @@ type listing struct {
 }
 
 func newRuntimeNames(socket string, now func() time.Time) *runtimeNames {
-	dialer := &net.Dialer{Timeout: runtimeTimeout}
 	return &runtimeNames{
-		socket: socket, now: now,
-		client: engine.Client{HTTP: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return dialer.DialContext(ctx, "unix", socket)
-			},
-			DisableKeepAlives: true, // hours may pass until the next request
-		}},
+		socket: socket, now: now, client: runtimeClient(socket),
 		known: map[string]hostfs.ContainerName{}, unknown: map[string]retry{},
 	}
 }
@@ -133,12 +152,8 @@ func (r *runtimeNames) apply(answer listing) {
 	}
 }
 
-// list sends one request. It does not end with the collection that started it: it has its own deadline.
+// list sends one request. It does not end with the collection that started it.
 func (r *runtimeNames) list(answer chan<- listing) {
-	ctx, cancel := context.WithTimeout(context.Background(), runtimeTimeout)
-	defer cancel()
-	var list []hostfs.ListedContainer
-	at := &engine.Endpoint{URL: &url.URL{Scheme: "http", Host: "localhost"}}
-	err := r.client.JSON(ctx, at, containersPath, &list)
-	answer <- listing{hostfs.ListedContainerNames(list), err}
+	names, err := listContainers(context.Background(), r.client)
+	answer <- listing{names, err}
 }
