@@ -33,6 +33,7 @@ type commandLine struct {
 	replay, nvmlReplay, nvmlRecord  string
 	explicitPaths                   [3]bool // --path.procfs, --path.sysfs, --path.cgroupfs
 	options                         collector.Options
+	discovery                       bool
 	blockSizes                      []blockSize
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag

@@ -45,8 +45,9 @@ func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
 // defineSources adds the flags that name engines and KV block managers.
 func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	o := &l.options.Sources
-	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL, such as http://127.0.0.1:6880/metrics; may repeat. That nobody listens there is no failure.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
-	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	c.Flag("discovery", "Find the engines of this machine: the listening sockets of processes that hold GPU memory are asked who they are, on loopback only, at most three times each.").Default("true").BoolVar(&l.discovery)
+	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL that is not found, such as http://127.0.0.1:6880/metrics; may repeat. That nobody listens there is no failure.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine that is not found, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
 	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved beside blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
 	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
@@ -71,6 +72,7 @@ func parseBlockSize(text string) (blockSize, error) {
 // checkSources checks the sources together, and enters the sizes of their blocks.
 func (l *commandLine) checkSources() error {
 	o := &l.options.Sources
+	o.NoDiscovery = !l.discovery
 	for _, size := range l.blockSizes {
 		if _, twice := o.BytesPerBlock[size.source]; twice {
 			return fmt.Errorf("--kvbm.bytes-per-block: %q is given twice", size.source)

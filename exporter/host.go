@@ -24,7 +24,7 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 func (m mounts) live() collector.Host {
 	return collector.Host{
 		Proc: hostfs.Dir{Path: m.proc}, Sys: hostfs.Dir{Path: m.sys}, Cgroup: hostfs.Dir{Path: m.cgroup},
-		HTTP: engine.Transport(), Logs: "/", SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
+		HTTP: engine.Transport(), Loopback: engine.LoopbackTransport(), Logs: "/", SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
 		Mode: collector.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }
@@ -61,7 +61,7 @@ func (l *commandLine) openHost(mustRead bool) (*openedHost, error) {
 	recordedFiles, recordedGPU := err == nil && !hostfs.IsProcfs(l.mounts.proc), l.nvmlReplay != ""
 	host.ForeignGPU = recordedFiles != recordedGPU
 	if recordedFiles || recordedGPU {
-		host.Mode = collector.Replay
+		host.Mode, host.Loopback = collector.Replay, nil
 	}
 	if recordedFiles { // these are of the machine that this program runs on
 		host.PageSize, host.HTTP, host.Logs, host.SMARTLog, host.CacheResident, host.KernelLog = 0, nil, "", nil, nil, nil

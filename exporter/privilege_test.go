@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -178,6 +179,7 @@ func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 func openWithheld(t *testing.T, name string, apply func(*testing.T, *collector.Host)) *Exporter {
 	t.Helper()
 	host := openRecorded(t, name)
+	host.Loopback = http.NewFileTransport(http.Dir(t.TempDir())) // a machine on which engines are looked for
 	apply(t, &host)
 	e := exporterOf(t, host, Settings{Options: hostOptions(name), HideOwnMetrics: true})
 	return e

@@ -15,12 +15,13 @@ func engineSpec() Spec {
 		Name:    metric.CollectorEngine,
 		Help:    "KV cache, prefix cache and queues of vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache.",
 		Metrics: engineMetrics(),
+		Needs:   []Need{needDiscovery()},
 		Open: func(host Host, options Options) Collect {
 			engines := &engines{
 				client:  engine.Client{HTTP: host.HTTP, IterationStats: options.Sources.IterationStats},
 				sources: newSources(options.Sources),
 			}
-			return func(ctx context.Context, _ *Sample, batch *Batch) error { return engines.collect(ctx, batch) }
+			return engines.collect
 		},
 	}
 }
@@ -35,9 +36,11 @@ type engines struct {
 	requested map[requestedKey]requestedCount
 }
 
-func (e *engines) collect(ctx context.Context, batch *Batch) error {
-	targets, targetErr := e.sources.now()
-	answers := readSources(ctx, targets.Engines, func(ctx context.Context, at *engine.Endpoint) (engine.Reading, error) {
+func (e *engines) collect(ctx context.Context, sample *Sample, batch *Batch) error {
+	named, targetErr := e.sources.now()
+	found := sample.discover(ctx, named)
+	found.emit(batch)
+	answers := readSources(ctx, found.targets.Engines, func(ctx context.Context, at *engine.Endpoint) (engine.Reading, error) {
 		return e.client.Read(ctx, at, e.before[at.Source])
 	})
 	missed, requested := e.missed, e.requested
@@ -54,11 +57,12 @@ func (e *engines) collect(ctx context.Context, batch *Batch) error {
 			e.keep(missed, requested, a.Source)
 		}
 	}
-	outcome := sourcesOutcome("engines", "--engine.url", answers)
-	if targetErr != nil && errors.Is(outcome, ErrAbsent) {
-		return targetErr // the user named the file, so an unreadable one is a failure, not a machine without engines
+	outcome := sourcesOutcome("engines", "--engine.url", found.on, answers)
+	failed := errors.Join(targetErr, found.err)
+	if failed != nil && errors.Is(outcome, ErrAbsent) {
+		return failed // the user named the file, so an unreadable one is a failure, not a machine without engines
 	}
-	return errors.Join(targetErr, outcome)
+	return errors.Join(failed, outcome)
 }
 
 // engineNote reports how much of a page is read: releases add and rename series.
@@ -173,6 +177,6 @@ func engineMetrics() []metric.Definer {
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
 		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
-		metric.EngineRequests, metric.EngineTokensTotal,
+		metric.EngineRequests, metric.EngineTokensTotal, metric.EngineDiscoverySockets,
 	}
 }

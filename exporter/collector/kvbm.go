@@ -43,7 +43,9 @@ var errNotKVBM = errors.New("answers, but has no metric of KVBM or NIXL")
 // collect reads pages, logs and descriptors, each of which can be the only source: an engine with a disk tier but
 // without metrics, or the page of an engine on another machine.
 func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batch) error {
-	targets, listErr := c.sources.now()
+	named, listErr := c.sources.now()
+	found := sample.discover(ctx, named)
+	targets := found.targets
 	answers := readSources(ctx, targets.KVBM, c.readPage)
 	logged, logErr := c.readLogs(targets.KVBMLogs)
 	processes, lookErr := c.processes(ctx, sample)
@@ -63,7 +65,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	for _, file := range files {
 		file.emit(batch)
 	}
-	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", answers)
+	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", found.on, answers)
 	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
 }
 

@@ -30,11 +30,13 @@ func processSpec() Spec {
 	}
 }
 
+const inspectNeedName = "ptrace"
+
 // inspectNeed is the access that collectors need to inspect processes of other users. File capabilities do not give it
 // under no-new-privileges, which systemd and container runtimes set.
 func inspectNeed(cost string) Need {
 	return Need{
-		Name: "ptrace",
+		Name: inspectNeedName,
 		Cost: cost,
 		Mend: "give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH, in compose cap_add, and under AppArmor also --security-opt apparmor=unconfined), or run as the user of the engine",
 		Met:  func(host Host) bool { return hostfs.MayInspect(host.Proc) },

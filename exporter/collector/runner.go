@@ -48,6 +48,7 @@ type Runner struct {
 	options    Options
 	settings   RunnerSettings
 	health     families
+	discovery  *discovery   // nil where it is off
 	collectors []*collector // in the order of the specs
 
 	mu       sync.Mutex
@@ -98,7 +99,7 @@ func NewRunner(host Host, options Options, specs []Spec, settings RunnerSettings
 		host.Now = time.Now
 	}
 	r := &Runner{host: host, options: options, settings: settings,
-		health: newFamilies(healthMetrics()), inFlight: make(map[string]*collection)}
+		health: newFamilies(healthMetrics()), discovery: newDiscovery(host, options.Sources), inFlight: make(map[string]*collection)}
 	for _, spec := range specs {
 		spec.Needs = slices.DeleteFunc(slices.Clone(spec.Needs), func(n Need) bool { return n.Asked != nil && !n.Asked(host, options) })
 		r.collectors = append(r.collectors, &collector{
@@ -176,7 +177,9 @@ func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *col
 	}
 	fresh := &collection{waiting: 1}
 	idle := slices.DeleteFunc(slices.Clone(wanted), func(c *collector) bool { return c.running != nil })
-	r.start(idle, NewSample(r.host, r.options), r.deadline(ctx))
+	sample := NewSample(r.host, r.options)
+	sample.discovery = r.discovery
+	r.start(idle, sample, r.deadline(ctx))
 	for _, c := range wanted {
 		fresh.runs = append(fresh.runs, c.running)
 	}

@@ -27,6 +27,10 @@ type Sample struct {
 	memory  shared[MemoryReading]
 	engines shared[[]uint32] // see engineProcesses
 
+	discovery     *discovery // nil where it is off
+	found         shared[discovered]
+	engineSockets atomic.Pointer[[]EngineSocket]
+
 	topsOnce sync.Once
 	tops     map[string]hostfs.MemoryStat
 	topsErr  error

@@ -21,6 +21,8 @@ const MaxSources = 20
 type SourceOptions struct {
 	// Targets are the fixed sources.
 	Targets
+	// NoDiscovery leaves only the sources that are named. Otherwise the engines of the machine are looked for.
+	NoDiscovery bool
 	// TargetsFile lists further sources in file_sd form and is read in every collection, so that another engine needs
 	// no restart; "" is none.
 	TargetsFile string
@@ -42,7 +44,7 @@ type Targets struct {
 // Check returns why these sources cannot be read together, nil if they can. The same page may belong to an engine and
 // to KVBM: where they share a process, older releases have both on one page.
 func (t Targets) Check() error {
-	if n := len(t.KVBM) + len(t.Engines) + len(t.KVBMLogs); n > MaxSources {
+	if n := t.count(); n > MaxSources {
 		return fmt.Errorf("%d sources; at most %d are read", n, MaxSources)
 	}
 	for _, names := range [][]string{sourcesOf(t.KVBM), sourcesOf(t.Engines), t.KVBMLogs} {
@@ -64,6 +66,25 @@ func (t Targets) with(more Targets) Targets {
 		KVBMLogs: slices.Concat(t.KVBMLogs, more.KVBMLogs),
 	}
 }
+
+// adding joins the pages that were found, those named first, as far as there is room. A page that is named already
+// counts once.
+func (t Targets) adding(found Targets) Targets {
+	all := t.with(Targets{})
+	for _, kind := range []struct {
+		list *[]*engine.Endpoint
+		more []*engine.Endpoint
+	}{{&all.KVBM, found.KVBM}, {&all.Engines, found.Engines}} {
+		for _, page := range kind.more {
+			if all.count() < MaxSources && !slices.Contains(sourcesOf(*kind.list), page.Source) {
+				*kind.list = append(*kind.list, page)
+			}
+		}
+	}
+	return all
+}
+
+func (t Targets) count() int { return len(t.KVBM) + len(t.Engines) + len(t.KVBMLogs) }
 
 func sourcesOf(endpoints []*engine.Endpoint) []string {
 	names := make([]string, len(endpoints))
@@ -121,7 +142,7 @@ func readSources[T any](ctx context.Context, endpoints []*engine.Endpoint, read 
 // sourcesOutcome is the error of a collector of sources. A source that refuses connections may come and go: if no
 // source answers, the collector is absent. A wrong answer is a failure; the answers of the others are served all the
 // same. The parameter what names the sources in the plural, flag is the flag that configures them.
-func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
+func sourcesOutcome[T any](what, flag string, looked bool, answers []answer[T]) error {
 	var failed []error
 	var unreachable []string
 	for _, a := range answers {
@@ -135,6 +156,8 @@ func sourcesOutcome[T any](what, flag string, answers []answer[T]) error {
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
+	case len(answers) == 0 && looked:
+		return fmt.Errorf("%w: %w: %s were not found, and neither %s nor --targets.file names any", ErrAbsent, ErrNoSources, what, flag)
 	case len(answers) == 0:
 		return fmt.Errorf("%w: %w: neither %s nor --targets.file names %s", ErrAbsent, ErrNoSources, flag, what)
 	case len(unreachable) == len(answers):

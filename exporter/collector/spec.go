@@ -51,6 +51,9 @@ type Host struct {
 	// HTTP reaches the endpoints of engines; for a recording it answers with the pages in it. Nil
 	// reaches none.
 	HTTP http.RoundTripper
+	// Loopback reaches what listens on loopback addresses of this machine, for the discovery of engines. Nil where there
+	// is no such machine, as of a recording: there is no discovery.
+	Loopback http.RoundTripper
 	// Logs is the folder below which the logs that options name have their absolute paths, "/" on the running machine; ""
 	// has none.
 	Logs string

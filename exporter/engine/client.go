@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -126,7 +127,7 @@ func (c Client) identify(ctx context.Context, e *Endpoint, reading *Reading) {
 			reading.Version = shortText(answer.Version)
 		}
 	}
-	reading.identified = err == nil || errors.Is(err, ErrNotFound)
+	reading.identified = err == nil || errors.Is(err, StatusError(http.StatusNotFound))
 }
 
 // completeLlamaCPP adds the model's name, and the KV cache where the page does not have it.

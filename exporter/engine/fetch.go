@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,8 +33,10 @@ var ErrUnreachable = errors.New("unreachable")
 // ErrNotPage is wrapped by the error of Page when the content type of an answer is not that of a page.
 var ErrNotPage = errors.New("no page of metrics")
 
-// ErrNotFound is wrapped when a server answers with status 404.
-var ErrNotFound = errors.New("answered with status 404")
+// StatusError is wrapped when a server answers with another status than 200 that is no redirect.
+type StatusError int
+
+func (s StatusError) Error() string { return fmt.Sprintf("answered with status %d", int(s)) }
 
 // Transport returns a connection pool for a Client on a live machine. It keeps a connection to each endpoint open
 // between collections. It uses no proxy: endpoints are on this machine or near it, and an HTTP_PROXY meant for
@@ -47,6 +50,20 @@ func Transport() *http.Transport {
 		IdleConnTimeout:        2 * time.Minute,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
+}
+
+// LoopbackTransport returns a Transport for servers that were found, not named: it connects to loopback addresses only,
+// whatever a URL says, and closes each connection after its answer.
+func LoopbackTransport() *http.Transport {
+	transport := Transport()
+	dialer := &net.Dialer{Timeout: 2 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().IsLoopback() {
+			return fmt.Errorf("%s is no loopback address", address)
+		}
+		return nil
+	}}
+	transport.DialContext, transport.DisableKeepAlives = dialer.DialContext, true
+	return transport
 }
 
 // Client fetches from endpoints, and reads those of engines.
@@ -101,13 +118,24 @@ func (c Client) JSON(ctx context.Context, e *Endpoint, path string, into any) er
 
 // get returns a whole answer of status 200, and its media type in lower case without parameters.
 func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string) ([]byte, string, error) {
+	response, err := c.open(ctx, e, at, accept)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	body, contentType, err := readResponse(response)
+	return redact(body, secrets(e.URL)), contentType, err
+}
+
+// open sends a request and returns the answer with its body still to be read.
+func (c Client) open(ctx context.Context, e *Endpoint, at *url.URL, accept string) (*http.Response, error) {
 	if c.HTTP == nil {
-		return nil, "", fmt.Errorf("%w: this host has no network", ErrUnreachable)
+		return nil, fmt.Errorf("%w: this host has no network", ErrUnreachable)
 	}
 	connected := new(atomic.Bool)
 	request, err := http.NewRequestWithContext(traceConnection(ctx, connected), http.MethodGet, at.String(), nil)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	request.Header.Set("Accept", accept)
 	request.Header.Set("User-Agent", "uma-exporter")
@@ -118,22 +146,17 @@ func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string
 	// Not an http.Client, which would follow redirects and put the URL into errors, with only the password masked.
 	response, err := c.HTTP.RoundTrip(request)
 	if err != nil {
-		return nil, "", unreachable(ctx, err, connected.Load())
+		return nil, unreachable(ctx, err, connected.Load())
 	}
-	defer response.Body.Close()
-	body, contentType, err := readResponse(response)
-	return redact(body, secrets(e.URL)), contentType, err
+	return response, nil
 }
 
 func readResponse(response *http.Response) ([]byte, string, error) {
 	if response.StatusCode/100 == 3 {
 		return nil, "", errors.New("redirects to another address, which is not followed")
 	}
-	if response.StatusCode == http.StatusNotFound {
-		return nil, "", ErrNotFound
-	}
 	if response.StatusCode != http.StatusOK {
-		return nil, "", fmt.Errorf("answered with status %d", response.StatusCode)
+		return nil, "", StatusError(response.StatusCode)
 	}
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, "", fmt.Errorf("answered in the encoding %.20q, which was not asked for", encoding)

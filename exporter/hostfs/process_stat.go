@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,8 @@ type ProcessStat struct {
 	// StartTicks is the start time, in ticks of 10 ms since boot. It and the PID together identify a process: the
 	// kernel reuses a PID some time after its process has ended.
 	StartTicks uint64
+	// Parent is the process that started it, or that took it over, and Group its process group.
+	Parent, Group uint32
 }
 
 // StartSeconds returns the start time of the process, in seconds since 1970, on a machine booted at bootSeconds.
@@ -38,6 +41,8 @@ func ReadProcessStat(proc Dir, pid uint32) (ProcessStat, error) {
 
 // Fields of /proc/<pid>/stat, counted from the state, which is the first after the name.
 const (
+	statParent      = 1
+	statGroup       = 2
 	statUserTicks   = 11
 	statKernelTicks = 12
 	statThreads     = 17
@@ -63,13 +68,15 @@ func parseProcessStat(text string) (ProcessStat, error) {
 	kernel, kernelErr := parseUint(fields[statKernelTicks])
 	threads, threadsErr := parseUint(fields[statThreads])
 	start, startErr := parseUint(fields[statStart])
-	if errors.Join(userErr, kernelErr, threadsErr, startErr) != nil {
+	parent, parentErr := strconv.ParseUint(fields[statParent], 10, 32)
+	group, groupErr := strconv.ParseInt(fields[statGroup], 10, 32) // -1 when the process has just ended
+	if errors.Join(userErr, kernelErr, threadsErr, startErr, parentErr, groupErr) != nil {
 		return ProcessStat{}, fmt.Errorf("%w: %s", errMalformed, excerpt(text[closed+1:]))
 	}
 	return ProcessStat{
 		Comm:       text[opened+1 : closed],
 		CPUSeconds: (float64(user) + float64(kernel)) / ticksPerSecond,
-		Threads:    threads, StartTicks: start,
+		Threads:    threads, StartTicks: start, Parent: uint32(parent), Group: uint32(max(group, 0)),
 	}, nil
 }
 

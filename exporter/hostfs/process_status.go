@@ -15,6 +15,8 @@ type ProcessStatus struct {
 	// InnerPID is the number of the process in its own PID namespace, as the process writes it into its logs; 0 if
 	// unknown (kernels before 4.1).
 	InnerPID uint32
+	// UID is the user for access to files and for the sockets that it makes, nil if unknown.
+	UID *uint32
 	// Anon, File and Shmem are resident pages: private ones, those of mapped files, and shared memory, which includes
 	// the host memory that CUDA has pinned. Pages that several processes map count for each.
 	Anon, File, Shmem *uint64
@@ -46,8 +48,11 @@ func parseProcessStatus(text string) (ProcessStatus, error) {
 			return errMalformed
 		}
 		named = named || key == "Name"
-		if key == "NSpid" {
+		switch key {
+		case "NSpid":
 			return status.setInnerPID(value)
+		case "Uid":
+			return status.setUID(value)
 		}
 		field := wanted[key]
 		if field == nil || *field != nil {
@@ -78,6 +83,16 @@ func (s *ProcessStatus) setInnerPID(numbers string) error {
 		return errMalformed
 	}
 	s.InnerPID = uint32(pid)
+	return nil
+}
+
+// setUID takes the last of the four users: real, effective, saved, and that for files.
+func (s *ProcessStatus) setUID(users string) error {
+	uid, err := strconv.ParseUint(users[strings.LastIndexByte(users, '\t')+1:], 10, 32)
+	if err != nil {
+		return errMalformed
+	}
+	s.UID = new(uint32(uid))
 	return nil
 }
 

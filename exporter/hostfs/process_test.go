@@ -25,7 +25,7 @@ const (
 
 func TestProcessIsReadFromItsStat(t *testing.T) {
 	got, err := ReadProcessStat(files(t, map[string]string{"735/stat": sampleStat}), 735)
-	if want := (ProcessStat{Comm: "python3", CPUSeconds: 27.89, Threads: 18, StartTicks: 9933}); err != nil || got != want {
+	if want := (ProcessStat{Comm: "python3", CPUSeconds: 27.89, Threads: 18, StartTicks: 9933, Parent: 405, Group: 404}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	if start := got.StartSeconds(1779442561); start != 1779442660.33 {

@@ -46,6 +46,21 @@ const (
 	EngineMemoryPinned  = "pinned" // of the host, page-locked
 )
 
+// Values of LabelResult on sockets that discovery looked at.
+const (
+	DiscoveryFound       = "found"       // its page is read
+	DiscoveryGiven       = "given"       // its address is given by a flag or a file
+	DiscoveryNoPage      = "no_page"     // an engine that has no page of metrics, or whose page is off
+	DiscoveryUnknown     = "unknown"     // no known engine, or no answer
+	DiscoveryUnreachable = "unreachable" // no loopback address leads to it
+	DiscoveryDropped     = "dropped"     // found, and beyond the limit of sources
+)
+
+// DiscoveryResults lists them all.
+func DiscoveryResults() []string {
+	return []string{DiscoveryFound, DiscoveryGiven, DiscoveryNoPage, DiscoveryUnknown, DiscoveryUnreachable, DiscoveryDropped}
+}
+
 const (
 	enginePage = "page of metrics of the engine"
 
@@ -103,6 +118,9 @@ var (
 	EngineTokensTotal = counter(Def{Name: "uma_engine_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource, LabelDirection), Telemetry: true,
 		Help:   "Tokens of prompts taken in, those found in a cache included where the engine counts them, and tokens generated. Some engines count a request when it ends." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelDirection}})
+	EngineDiscoverySockets = gauge(Def{Name: "uma_engine_discovery_sockets", Unit: Count,
+		Help:   "Listening TCP sockets of processes that hold GPU memory, and of those around them, by what discovery found: found (an engine, whose page is read), given (its address is given by a flag or a file), no_page (an engine without a page of metrics), unknown (no known engine, or no answer), unreachable (no loopback address leads to it, such as into a container that publishes no port), dropped (beyond the limit of sources). The pages for people list them with reasons. Absent with --no-discovery.",
+		Source: "/proc/<pid>/net/tcp, tcp6, fd; arguments of docker-proxy; answers on loopback", Labels: []Label{LabelResult}})
 )
 
 func engineDefs() []Definer {
@@ -110,6 +128,6 @@ func engineDefs() []Definer {
 		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio,
 		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineMemoryBytes,
 		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
-		EnginePreemptionsTotal, EngineRequests, EngineTokensTotal,
+		EnginePreemptionsTotal, EngineRequests, EngineTokensTotal, EngineDiscoverySockets,
 	}
 }

@@ -50,6 +50,7 @@ func ForeignVLLMCacheTier(source string) string {
 // Paths of the JSON that engines publish, and of TensorRT-LLM's page. It serves each entry on its draining path to one
 // reader only.
 const (
+	ForeignModelsPath              = "/v1/models"
 	ForeignVersionPath             = "/version" // vLLM, TensorRT-LLM
 	ForeignTensorRTLLMPagePath     = "/prometheus/metrics"
 	ForeignTensorRTLLMDrainingPath = "/metrics"
@@ -57,6 +58,25 @@ const (
 	ForeignLlamaCPPSlotsPath       = "/slots"
 	ForeignDynamoOpenAPIPath       = "/openapi.json" // of the frontend: info.version
 )
+
+// ForeignEngineOfOwner returns the engine whose models have this owner in its list of models (owned_by), without the
+// suffix of simulated ones; "" for others.
+func ForeignEngineOfOwner(owner string) string {
+	switch strings.ToLower(strings.TrimSuffix(owner, ForeignSimulatedSuffix)) {
+	case "vllm":
+		return EngineVLLM
+	case "sglang":
+		return EngineSGLang
+	case "tensorrt_llm":
+		return EngineTensorRTLLM
+	case "nvidia":
+		return EngineDynamo
+	case "llamacpp":
+		return EngineLlamaCPP
+	default:
+		return ""
+	}
+}
 
 // TensorRT-LLM, tensorrt_llm/metrics/collector.py at 050f80de, on /prometheus/metrics. 1.1 has few of them,
 // and those of iterations need enable_iter_perf_stats.

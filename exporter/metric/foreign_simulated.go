@@ -1,5 +1,8 @@
 package metric
 
+// ForeignSimulatedSuffix ends the owner name of the models of a simulated engine, such as umascope's own.
+const ForeignSimulatedSuffix = "-simulated"
+
 // Series on the pages of engines in addition to those in foreign_engine.go. umascope does not read them; its simulated
 // engine serves them, so that its page is as complete as a real one.
 const (

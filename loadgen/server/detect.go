@@ -112,26 +112,8 @@ func (i *inspection) note(engine string, weight int, format string, values ...an
 
 // owner checks the name that the engine lists as the owner of its models.
 func (i *inspection) owner(m Model) {
-	if engine := engineOfOwner(m.OwnedBy); engine != "" {
+	if engine := metric.ForeignEngineOfOwner(m.OwnedBy); engine != "" {
 		i.note(engine, weightName, "its models are owned by %q", m.OwnedBy)
-	}
-}
-
-// engineOfOwner returns the engine of an owner name, or "".
-func engineOfOwner(owner string) string {
-	switch strings.ToLower(strings.TrimSuffix(owner, simulatedSuffix)) {
-	case "vllm":
-		return "vllm"
-	case "sglang":
-		return "sglang"
-	case "tensorrt_llm":
-		return "trtllm"
-	case "nvidia":
-		return "dynamo"
-	case "llamacpp":
-		return openai.EngineLlamaCPP
-	default:
-		return ""
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -33,11 +34,8 @@ type Model struct {
 	Root string `json:"root"`
 }
 
-// simulatedSuffix ends the owner name of a simulated engine, such as umascope's own.
-const simulatedSuffix = "-simulated"
-
 // Simulated reports whether the model's owner marks it as simulated.
-func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, simulatedSuffix) }
+func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, metric.ForeignSimulatedSuffix) }
 
 // Named reports whether a name in an answer is this model's. transformers serve appends the revision,
 // tiny/random@main.

@@ -193,7 +193,7 @@ func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (e *Engine) modelInfo() modelInfo {
-	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + "-simulated"}
+	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + metric.ForeignSimulatedSuffix}
 	if e.vendor.listsContext {
 		info.MaxModelLen = e.config.MaxModelTokens
 	}

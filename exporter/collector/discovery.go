@@ -1,0 +1,349 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+const (
+	// discoveryInterval is the time from one look for engines to the next: an engine takes longer to start.
+	discoveryInterval = time.Minute
+	// discoveryTries is how often a socket is asked; afterwards its process is not asked any more.
+	discoveryTries = 3
+	// discoveryTimeout is the time for all answers of one socket, and discoveryWorkers how many are asked at a time.
+	discoveryTimeout = 3 * time.Second
+	discoveryWorkers = 4
+	// maxDiscovered is the maximum number of sockets, those of processes with GPU memory first.
+	maxDiscovered = 64
+)
+
+// EngineSocket is a listening TCP socket of a process that may belong to an engine, and what discovery found there.
+type EngineSocket struct {
+	// Address is where the process listens, in its own network namespace.
+	Address netip.AddrPort
+	// PID and Comm are of the process.
+	PID  uint32
+	Comm string
+	// Result is one of metric.DiscoveryResults.
+	Result string
+	// Engine is the engine that answers, "" if none was identified, and Source its page, as in the label of its series, ""
+	// if none is read.
+	Engine, Source string
+	// Reason is why no page of it is read, "" for one that is.
+	Reason string
+}
+
+// discovery finds the pages of engines that the options do not name. It looks once a minute in a goroutine of its own,
+// so that no listener can hold up a page: pages show what has been found by then.
+type discovery struct {
+	host   Host
+	client engine.Client
+
+	mu      sync.Mutex
+	began   time.Time // of the last look, zero before the first
+	looking bool
+	sockets []*engineSocket // as of the last look
+	err     error           // why sockets may be missing
+	hidden  bool            // descriptors of a process could not be read
+}
+
+// engineSocket is a socket with the state of its questions. Its result is guarded by discovery.mu.
+type engineSocket struct {
+	EngineSocket
+	process processID
+	reach   []netip.AddrPort // loopback addresses that lead to it, in order of preference; none if it is not reachable
+	holder  bool             // the process holds GPU memory
+	tries   int
+	pages   Targets // found
+}
+
+// discovered is what discovery has found by now.
+type discovered struct {
+	on      bool    // there is discovery
+	targets Targets // with those that are named
+	sockets []EngineSocket
+	hidden  bool
+	err     error
+}
+
+func newDiscovery(host Host, options SourceOptions) *discovery {
+	if options.NoDiscovery || host.Loopback == nil || host.ForeignGPU {
+		return nil
+	}
+	return &discovery{host: host, client: engine.Client{HTTP: host.Loopback}}
+}
+
+// discover adds the pages that were found to those named, and starts a look if one is due. The collection that starts
+// the first look waits for it, at most a quarter of its time.
+func (s *Sample) discover(ctx context.Context, named Targets) discovered {
+	if s.discovery == nil {
+		return discovered{targets: named}
+	}
+	found, _ := s.found.get(ctx, func(ctx context.Context) (discovered, error) {
+		s.discovery.refresh(ctx, named, func() ([]GPUProcess, []uint32) {
+			reading, _ := s.Memory(ctx) // the memory collector reports its fault
+			return reading.Processes, s.engineProcesses(ctx)
+		})
+		return s.discovery.now(), nil
+	})
+	found.join(named)
+	s.engineSockets.Store(&found.sockets)
+	return found
+}
+
+// join adds the targets that are named. It marks sockets whose page has no room beside them.
+func (d *discovered) join(named Targets) {
+	d.targets = named.adding(d.targets)
+	read := slices.Concat(sourcesOf(d.targets.Engines), sourcesOf(d.targets.KVBM))
+	d.sockets = slices.Clone(d.sockets)
+	for i, socket := range d.sockets {
+		if socket.Source != "" && !slices.Contains(read, socket.Source) {
+			d.sockets[i].Result, d.sockets[i].Source = metric.DiscoveryDropped, ""
+			d.sockets[i].Reason = fmt.Sprintf("%d sources are read already", MaxSources)
+		}
+	}
+}
+
+// emit counts the sockets by result.
+func (d *discovered) emit(batch *Batch) {
+	if !d.on {
+		return
+	}
+	counts := map[string]int{}
+	for _, socket := range d.sockets {
+		counts[socket.Result]++
+	}
+	for _, result := range metric.DiscoveryResults() {
+		batch.Gauge(metric.EngineDiscoverySockets, float64(counts[result]), result)
+	}
+	if d.hidden {
+		batch.Lacks(inspectNeedName)
+	}
+}
+
+// needDiscovery is the access without which only their user tells the sockets of an engine from others.
+func needDiscovery() Need {
+	need := inspectNeed("the sockets of an engine of another user are taken to be all those of its user, from port 1024 on")
+	need.Asked = func(host Host, options Options) bool { return newDiscovery(host, options.Sources) != nil }
+	return need
+}
+
+// EngineSockets are the sockets that discovery looked at for the engine collector of this sample, by address; none
+// before that collector has returned and where discovery is off.
+func (s *Sample) EngineSockets() []EngineSocket {
+	if sockets := s.engineSockets.Load(); sockets != nil {
+		return *sockets
+	}
+	return nil
+}
+
+// refresh starts a look if one is due. The processes are listed in the goroutine of the look, because that may wait for
+// a driver.
+func (d *discovery) refresh(ctx context.Context, given Targets, list func() (holders []GPUProcess, all []uint32)) {
+	now := d.host.Now()
+	d.mu.Lock()
+	age := now.Sub(d.began)
+	first := d.began.IsZero()
+	if d.looking || !first && age >= 0 && age < discoveryInterval {
+		d.mu.Unlock()
+		return
+	}
+	d.began, d.looking = now, true
+	d.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.look(given, list)
+	}()
+	if first {
+		moment, cancel := patience(ctx)
+		defer cancel()
+		select {
+		case <-ended:
+		case <-moment.Done():
+		}
+	}
+}
+
+// now returns what has been found by now, in order of addresses.
+func (d *discovery) now() discovered {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found := discovered{on: true, hidden: d.hidden, err: d.err}
+	for _, socket := range d.sockets {
+		found.sockets = append(found.sockets, socket.EngineSocket)
+		found.targets = found.targets.with(socket.pages)
+	}
+	return found
+}
+
+// look finds the sockets and asks those that are due. A panic costs this look.
+func (d *discovery) look(given Targets, list func() ([]GPUProcess, []uint32)) {
+	defer func() {
+		cause := recover()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.looking = false
+		if cause != nil {
+			d.err = &panicError{cause, debug.Stack()}
+		}
+	}()
+	holders, all := list()
+	scan := scanSockets(d.host.Proc, holders, all)
+	due := d.replace(scan, addressesGiven(d.host.Proc, given))
+	next := make(chan *engineSocket)
+	var asking sync.WaitGroup
+	for range min(discoveryWorkers, len(due)) {
+		asking.Go(func() {
+			for socket := range next {
+				d.ask(socket)
+			}
+		})
+	}
+	for _, socket := range due {
+		next <- socket
+	}
+	close(next)
+	asking.Wait()
+}
+
+// replace makes the sockets of a scan the present ones, with what is known of them, and returns those to be asked.
+func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*engineSocket) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.sockets
+	d.sockets, d.err, d.hidden = scan.sockets, scan.err, scan.hidden
+	for i, socket := range d.sockets {
+		at := slices.IndexFunc(before, func(known *engineSocket) bool {
+			return known.process == socket.process && known.Address == socket.Address && slices.Equal(known.reach, socket.reach)
+		})
+		if at >= 0 {
+			socket = before[at]
+			d.sockets[i] = socket
+		}
+		switch {
+		case slices.ContainsFunc(socket.reach, func(a netip.AddrPort) bool { return slices.Contains(given, a) }):
+			socket.Result, socket.Reason, socket.pages = metric.DiscoveryGiven, "its address is given", Targets{}
+			socket.Source, socket.tries = "", 0
+		case socket.Result == metric.DiscoveryGiven:
+			socket.Result, socket.Reason = metric.DiscoveryUnknown, "not asked yet"
+			fallthrough
+		case len(socket.reach) > 0 && socket.Result != metric.DiscoveryFound && socket.tries < discoveryTries:
+			due = append(due, socket)
+		}
+	}
+	return due
+}
+
+// ask asks a socket once. A hostile one costs its own result, and at most discoveryTimeout of one worker.
+func (d *discovery) ask(socket *engineSocket) {
+	ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
+	defer cancel()
+	var answer EngineSocket
+	var pages Targets
+	for _, address := range socket.reach {
+		if answer, pages = d.askAt(ctx, address); answer.Result != metric.DiscoveryUnreachable {
+			break
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	socket.tries++
+	socket.Result, socket.Engine, socket.Source, socket.Reason = answer.Result, answer.Engine, answer.Source, answer.Reason
+	socket.pages = pages
+	if answer.Result != metric.DiscoveryFound && socket.tries == discoveryTries {
+		socket.Reason += fmt.Sprintf("; asked %d times, and not again before its process restarts", discoveryTries)
+	}
+}
+
+// askAt identifies the server at an address, and then reads its page if it has one.
+func (d *discovery) askAt(ctx context.Context, address netip.AddrPort) (answer EngineSocket, pages Targets) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			answer, pages = EngineSocket{Result: metric.DiscoveryUnknown, Reason: fmt.Sprintf("panic: %v", cause)}, Targets{}
+		}
+	}()
+	base, err := engine.ParseEndpoint("http://" + address.String())
+	if err != nil {
+		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
+	}
+	identity, err := d.client.Identify(ctx, base)
+	switch {
+	case errors.Is(err, engine.ErrUnreachable):
+		return EngineSocket{Result: metric.DiscoveryUnreachable, Reason: err.Error()}, Targets{}
+	case err != nil:
+		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
+	case identity.PagePath == "":
+		return EngineSocket{Result: metric.DiscoveryNoPage, Engine: identity.Engine, Reason: "this engine has no page of metrics"}, Targets{}
+	}
+	at, err := engine.ParseEndpoint("http://" + address.String() + identity.PagePath)
+	if err != nil {
+		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
+	}
+	return d.askPage(ctx, at, identity.Engine)
+}
+
+// askPage reads a page that may be read, and decides which collectors can read it. An engine that still loads its model
+// answers with status 503 and has its page later.
+func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name string) (EngineSocket, Targets) {
+	page, err := d.client.Page(ctx, at)
+	if name != "" && errors.Is(err, engine.StatusError(http.StatusServiceUnavailable)) {
+		return EngineSocket{Result: metric.DiscoveryFound, Engine: name, Source: at.Source}, Targets{Engines: []*engine.Endpoint{at}}
+	}
+	var pages Targets
+	if err == nil {
+		var reading engine.Reading
+		if reading, err = engine.Translate(page); err == nil {
+			name, pages.Engines = reading.Engine, []*engine.Endpoint{at}
+		}
+		if (kvbmPage{page}).version() != "" {
+			pages.KVBM = []*engine.Endpoint{at}
+		}
+	}
+	switch {
+	case len(pages.Engines)+len(pages.KVBM) > 0:
+		return EngineSocket{Result: metric.DiscoveryFound, Engine: name, Source: at.Source}, pages
+	case name == "":
+		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, pages
+	}
+	return EngineSocket{Result: metric.DiscoveryNoPage, Engine: name, Reason: fmt.Sprintf("%s: %v%s", at.URL.Path, err, howToServePage(name))}, pages
+}
+
+// howToServePage names the setting without which an engine has no page.
+func howToServePage(name string) string {
+	switch name {
+	case metric.EngineLlamaCPP:
+		return "; start llama-server with --metrics"
+	case metric.EngineSGLang:
+		return "; start SGLang with --enable-metrics"
+	case metric.EngineTensorRTLLM:
+		return "; set return_perf_metrics"
+	}
+	return ""
+}
+
+// addressesGiven lists the addresses that the given pages have on this machine, with every loopback address for a name of the machine.
+func addressesGiven(proc hostfs.Dir, given Targets) []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, at := range slices.Concat(given.Engines, given.KVBM) {
+		port, err := strconv.ParseUint(at.URL.Port(), 10, 16)
+		if err == nil && isThisMachine(proc, at.URL.Hostname()) {
+			for _, loopback := range []netip.Addr{loopbackIPv4(), netip.IPv6Loopback()} {
+				all = append(all, netip.AddrPortFrom(loopback, uint16(port)))
+			}
+		}
+	}
+	return all
+}
