@@ -22,8 +22,7 @@ type checkLine struct {
 	asJSON bool
 }
 
-func checkVerb(app *kingpin.Application) verb {
-	l := &checkLine{}
+func checkVerb(app *kingpin.Application, l *checkLine) verb {
 	clause := app.Command("check", checkHelp)
 	server.Flags(clause, &l.target)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
@@ -32,6 +31,9 @@ func checkVerb(app *kingpin.Application) verb {
 
 // run carries out the verb check.
 func (l *checkLine) run(ctx context.Context, stdout io.Writer) error {
+	if l.target.URL == "" {
+		return usage(errNoURL)
+	}
 	found, failure := server.Check(ctx, l.target)
 	if found != nil {
 		if err := found.Print(stdout, l.asJSON); err != nil {

@@ -61,6 +61,9 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	if done {
 		return exitDone
 	}
+	if err == nil {
+		line, err = p.withServer(ctx, line, name)
+	}
 	if err != nil {
 		return p.report(usage(err))
 	}
@@ -118,6 +121,7 @@ type commandLine struct {
 	run, sweep *kingpin.CmdClause
 
 	args      []string
+	check     *checkLine
 	settings  *settings
 	sweepRun  *settings // of each run of sweep
 	sweepOver *runner.SweepSettings
@@ -128,7 +132,7 @@ type commandLine struct {
 }
 
 func newCommandLine(stdout io.Writer) *commandLine {
-	l := &commandLine{app: kingpin.New("uma-load", aboutProgram)}
+	l := &commandLine{app: kingpin.New("uma-load", aboutProgram), check: &checkLine{}}
 	l.app.UsageWriter(unlessEnded{stdout, l}).ErrorWriter(unlessEnded{stdout, l}).Terminate(func(int) { l.ended = true })
 	l.app.Version(buildVersion().String())
 	guide().Apply(l.app)
@@ -141,7 +145,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.sweepRun = runFlags(l.sweep)
 
 	l.record = recordFlags(l.app)
-	l.verbs = append(verbs(l.app),
+	l.verbs = append(verbs(l.app, l.check),
 		verb{l.run, func(ctx context.Context, p Program) error {
 			return l.measureRun(ctx, p.environment(l.settings.logLevel))
 		}},

@@ -42,6 +42,9 @@ type label struct{ name, value string }
 
 // resolve sets the values that depend on other settings and refuses settings that contradict each other.
 func (s *settings) resolve(host string) error {
+	if s.Target.URL == "" {
+		return errNoURL
+	}
 	var err error
 	if s.Place, err = s.sharing.place(); err != nil {
 		return err

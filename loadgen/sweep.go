@@ -159,6 +159,7 @@ func (s *sweeper) point(t runner.SweepRun) (*commandLine, error) {
 		runner.Flag{Name: "label", Value: "sweep=" + s.result.Sweep}, runner.Flag{Name: "seed", Value: strconv.FormatUint(t.Seed, 10)},
 		runner.Flag{Name: "out", Value: string(s.folder)}, runner.Flag{Name: "run-id", Value: s.plan.Over.RunID(s.result.Sweep, t)})
 	_, _, err = line.parse(append([]string{line.run.FullCommand()}, line.arguments(flags)...))
+	line.settings.Target.FoundBy = s.line.sweepRun.Target.FoundBy
 	if s.plan.SamePrompts {
 		line.settings.SamePrompts = true
 		line.settings.KeyPrompts(s.result.Sweep, s.result.StartedAt)

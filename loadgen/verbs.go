@@ -16,7 +16,7 @@ type verb struct {
 
 // verbs returns the commands that need only their own flags. The commands that make runs (run, sweep, record) are in
 // commandLine, since a campaign and a sweep write such command lines.
-func verbs(app *kingpin.Application) []verb {
+func verbs(app *kingpin.Application, check *checkLine) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),
 		compareVerb(app),
 		hostsVerb(app),
@@ -25,7 +25,7 @@ func verbs(app *kingpin.Application) []verb {
 		publishVerb(app),
 		reportVerb(app),
 		serveVerb(app),
-		checkVerb(app),
+		checkVerb(app, check),
 		completionVerb(app),
 		healthcheckVerb(app),
 		guardianVerb(app),

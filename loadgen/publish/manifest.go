@@ -60,7 +60,7 @@ func serverRules() rules {
 		"": figures, "endpoint": texts, "loaded_from": texts, "answer_sha256": sums, "weights.config_sha256": sums, "missing": texts,
 	}
 	r := rules{
-		"url": urls, "model": texts, "owned_by": texts, "simulated": figures, "max_tokens": figures, "engine": texts, "engine_detected": figures,
+		"url": urls, "found_by": urls, "model": texts, "owned_by": texts, "simulated": figures, "max_tokens": figures, "engine": texts, "engine_detected": figures,
 		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
 		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.refused.says": withheld, "fields.unknown": texts,
 	}

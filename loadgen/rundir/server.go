@@ -4,7 +4,9 @@ import "github.com/umascope/umascope/loadgen/openai"
 
 // Server is the server that answered, as far as it could be identified from several sources.
 type Server struct {
-	URL            string `json:"url"`
+	URL string `json:"url"`
+	// FoundBy is the page of the exporter that named the URL; absent if the user did.
+	FoundBy        string `json:"found_by,omitempty"`
 	Model          string `json:"model"`
 	OwnedBy        string `json:"owned_by,omitempty"`
 	Simulated      bool   `json:"simulated,omitempty"`

@@ -92,7 +92,7 @@ func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 	}
 	start, _ := p.identity.Fingerprints()
 	m.Server = rundir.Server{
-		URL: l.Target.URL, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
+		URL: l.Target.URL, FoundBy: l.Target.FoundBy, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
 		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
 		EngineDetected: p.served.Detected, Version: p.served.Version,
 		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,

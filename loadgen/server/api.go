@@ -57,6 +57,17 @@ func newAPI(t Target, key string) (*api, error) {
 	}, nil
 }
 
+// IsOpenAI reports whether an OpenAI-compatible API is at a URL: it lists models, or wants a key. It sends none.
+func IsOpenAI(ctx context.Context, url string) bool {
+	api, err := newAPI(Target{URL: url}, "")
+	if err != nil {
+		return false
+	}
+	defer api.close()
+	answer := api.fetch(ctx, "/v1/models")
+	return answer.status == http.StatusOK || answer.status == http.StatusUnauthorized
+}
+
 // trust adds the certificate authorities of a PEM file to the system's.
 func trust(path string) (*tls.Config, error) {
 	pem, err := os.ReadFile(path)

@@ -9,7 +9,7 @@ import (
 
 // Flags declares the flags of a server that is measured or checked.
 func Flags(set terminal.FlagSet, t *Target) {
-	terminal.Flag(set, "url", "Server under test, such as http://127.0.0.1:8000; /v1 may be left out.", "", &t.URL, parseURL).Required()
+	terminal.Flag(set, "url", "Server under test, such as http://127.0.0.1:8000; /v1 may be left out. If not given: the only engine that the exporter on this machine has found.", "", &t.URL, parseURL)
 	terminal.Flag(set, "model", "Model to ask for; the only listed one if not given.", "", &t.Model, terminal.Text)
 	terminal.Flag(set, "endpoint", "API to drive: chat or completions.", string(openai.Chat), &t.Endpoint, terminal.OneOf(openai.Chat, openai.Completions))
 	terminal.Flag(set, "engine", "Whose request fields to send: auto, "+strings.Join(Engines(), ", ")+".", EngineAuto, &t.Engine, terminal.OneOf(append(Engines(), EngineAuto)...))

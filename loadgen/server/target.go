@@ -24,8 +24,10 @@ const EngineAuto = "auto"
 
 // Target is the server under test and how to reach it, for run and check.
 type Target struct {
-	URL   string // without /v1
-	Model string // empty: the only model that is listed
+	URL string // without /v1
+	// FoundBy is the page of the exporter that named the URL; empty if the user did.
+	FoundBy string
+	Model   string // empty: the only model that is listed
 	// Pinned is the model name in the answers to the campaign's first run; empty if this run belongs to no campaign,
 	// or names a model.
 	Pinned     string

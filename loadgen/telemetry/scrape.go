@@ -213,9 +213,15 @@ func seriesKey(name string, labels map[string]string) string {
 
 // Probe returns an error unless the source is a umascope exporter that answers within two seconds.
 func Probe(ctx context.Context, source Source) error {
+	_, err := look(ctx, source)
+	return err
+}
+
+// look reads these families of the page of an exporter, and its mode, once.
+func look(ctx context.Context, source Source, wanted ...metric.Def) ([]observation, error) {
 	page, err := pageURL(source.URL)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -224,13 +230,18 @@ func Probe(ctx context.Context, source Source) error {
 	body, err := fetch(ctx, client, page.String())
 	var found []observation
 	if err == nil {
-		found, err = parse(body, []metric.Def{metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()})
+		found, err = parse(body, append(wanted, metric.ExporterBuildInfo.Def(), metric.ExporterMode.Def()))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", publicURL(page.String()), err)
+		return nil, fmt.Errorf("%s: %w", publicURL(page.String()), err)
 	}
-	if len(found) == 0 {
-		return fmt.Errorf("%s: the page is not one of uma-exporter", publicURL(page.String()))
+	if !slices.ContainsFunc(found, isExporters) {
+		return nil, fmt.Errorf("%s: the page is not one of uma-exporter", publicURL(page.String()))
 	}
-	return nil
+	return found, nil
+}
+
+// isExporters reports whether a series is one of those that every exporter has of itself.
+func isExporters(o observation) bool {
+	return o.name == metric.ExporterBuildInfo.Def().Name || o.name == metric.ExporterMode.Def().Name
 }

@@ -1,0 +1,69 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Engine is an inference engine whose page of metrics an exporter reads.
+type Engine struct {
+	// URL is the server's, by the address of the page. Exporters do not publish whether it speaks TLS.
+	URL string
+	// Name is a value of metric.LabelEngine. Models are those that it serves, as far as the page names them.
+	Name   string
+	Models []string
+}
+
+// String names the engine for messages.
+func (e Engine) String() string {
+	return fmt.Sprintf("%s (%s)", e.URL, strings.Join(append([]string{e.Name}, e.Models...), " "))
+}
+
+// Engines lists the engines whose pages an exporter reads, in order of their URLs. The pages of a recording are not on
+// this machine now, which is an error.
+func Engines(ctx context.Context, exporter Source) ([]Engine, error) {
+	found, err := look(ctx, exporter, metric.EngineInfo.Def())
+	if err != nil {
+		return nil, err
+	}
+	var engines []Engine
+	for _, o := range found {
+		switch {
+		case o.name == metric.ExporterMode.Def().Name && o.value == 1 && isRecording(o.labels[string(metric.LabelMode)]):
+			return nil, fmt.Errorf("%s: it shows a recording", publicURL(exporter.URL))
+		case o.name == metric.EngineInfo.Def().Name:
+			engines = addEngine(engines, o.labels)
+		}
+	}
+	slices.SortFunc(engines, func(a, b Engine) int { return strings.Compare(a.URL, b.URL) })
+	return engines, nil
+}
+
+func isRecording(mode string) bool {
+	return mode == metric.ModeReplay || mode == metric.ModeConstructed
+}
+
+// addEngine adds an engine, or a model of one, by the labels of its series.
+func addEngine(engines []Engine, labels map[string]string) []Engine {
+	source := labels[string(metric.LabelSource)]
+	host, _, _ := strings.Cut(source, "/")
+	for _, page := range []string{metric.ForeignTensorRTLLMPagePath, "/metrics"} {
+		if above, is := strings.CutSuffix(source, page); is {
+			host = above
+			break
+		}
+	}
+	url := "http://" + host
+	at := slices.IndexFunc(engines, func(e Engine) bool { return e.URL == url })
+	if at < 0 {
+		engines, at = append(engines, Engine{URL: url, Name: labels[string(metric.LabelEngine)]}), len(engines)
+	}
+	if model := labels[string(metric.LabelModel)]; model != "" {
+		engines[at].Models = append(engines[at].Models, model)
+	}
+	return engines
+}
