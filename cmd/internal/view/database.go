@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/grafana/regexp"
@@ -31,6 +30,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/storage/remote"
 	"github.com/prometheus/prometheus/tsdb"
+	"github.com/prometheus/prometheus/tsdb/tsdbutil"
 	api "github.com/prometheus/prometheus/web/api/v1"
 )
 
@@ -79,6 +79,7 @@ type database struct {
 
 	parser    parser.Parser
 	local     *tsdb.DB
+	lock      *tsdbutil.DirLocker
 	remote    *remote.Storage
 	storage   storage.Storage // local and remote
 	engine    *promql.Engine
@@ -111,6 +112,9 @@ func openDatabase(c databaseConfig) (*database, error) {
 }
 
 func (d *database) open(ctx context.Context, c databaseConfig) (err error) {
+	if d.lock, err = lockFolder(c.Dir); err != nil {
+		return err
+	}
 	if d.local, err = openSamples(c, d.registry); err != nil {
 		return err
 	}
@@ -128,27 +132,6 @@ func (d *database) open(ctx context.Context, c databaseConfig) (err error) {
 		return err
 	}
 	return d.openRules(ctx, c)
-}
-
-// openSamples opens the folder of the samples. The error of a folder that another process has open, and that of a full
-// disk, name the folder.
-func openSamples(c databaseConfig, registry prometheus.Registerer) (*tsdb.DB, error) {
-	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
-		return nil, err
-	}
-	options := tsdb.DefaultOptions()
-	options.RetentionDuration, options.MaxBytes = c.RetentionTime.Milliseconds(), c.RetentionBytes
-	options.WALSegmentSize = 16 << 20 // segments are kept until the head is cut twice: small ones keep the folder small
-	db, err := tsdb.Open(c.Dir, c.Log, registry, options, tsdb.NewDBStats())
-	switch {
-	case err == nil:
-		return db, nil
-	case errors.Is(err, syscall.ENOSPC):
-		return nil, fmt.Errorf("%s: the disk is full", c.Dir)
-	case errors.Is(err, syscall.EAGAIN): // of the lock file
-		return nil, fmt.Errorf("%s: another uma-view has it open", c.Dir)
-	}
-	return nil, fmt.Errorf("%s: %w", c.Dir, err)
 }
 
 func (d *database) openScrapes(ctx context.Context, c databaseConfig) (err error) {
@@ -236,13 +219,17 @@ func (d *database) close() error {
 	}
 	d.stop()
 	d.running.Wait()
+	var err error
 	switch {
 	case d.storage != nil:
-		return d.storage.Close()
+		err = d.storage.Close()
 	case d.local != nil:
-		return d.local.Close()
+		err = d.local.Close()
 	}
-	return nil
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Release())
+	}
+	return err
 }
 
 // handler serves Prometheus' API, /api/v1, as a data source of Grafana or a client library asks for it. It reads only.
@@ -253,7 +240,7 @@ func (d *database) handler() http.Handler {
 		func(context.Context) api.TargetRetriever { return d.scraping },
 		func(context.Context) api.AlertmanagerRetriever { return noAlertmanagers{} },
 		func() config.Config { return *d.config },
-		map[string]string{}, api.GlobalURLOptions{},
+		map[string]string{}, api.GlobalURLOptions{ListenAddress: "localhost:0", Host: "localhost", Scheme: "http"}, // targets of this machine keep their addresses
 		func(next http.HandlerFunc) http.HandlerFunc { return next },
 		samples{d.local}, d.dir, false, false, 0, d.log,
 		func(context.Context) api.RulesRetriever { return d.rules },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,13 +20,13 @@ const oneTarget = `
 global: {scrape_interval: 50ms, scrape_timeout: 50ms, evaluation_interval: 50ms}
 scrape_configs:
 - job_name: uma-exporter
-  static_configs: [{targets: ["exporter.inside:80"], labels: {host: spark}}]
+  static_configs: [{targets: ["127.0.0.1:80"], labels: {host: spark}}]
 `
 
 // page serves a page of the exposition format inside the process.
 func page(t *testing.T, n *inside, text string) {
 	t.Helper()
-	l := n.listen("exporter.inside:80")
+	l := n.listen("127.0.0.1:80")
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprint(w, text)
@@ -39,11 +40,23 @@ func open(t *testing.T, dir string, n *inside, notify rules.NotifyFunc) *databas
 	if notify == nil {
 		notify = func(context.Context, string, ...*rules.Alert) {}
 	}
-	d, err := openDatabase(databaseConfig{
-		Dir: dir, RetentionTime: time.Hour, RetentionBytes: 64 << 20, Prometheus: oneTarget, EvaluationEvery: 50 * time.Millisecond,
-		Rules: []ruleFile{{"rules.yaml", []byte("groups: [{name: g, rules: [{record: 'twice:a', expr: 'a * 2'}, {alert: A, expr: a > 1}]}]")}},
-		Dial:  n.dial, Notify: notify, Log: slog.New(slog.DiscardHandler),
+	return mustOpen(t, databaseConfig{Dir: dir, Dial: n.dial, Notify: notify, Log: slog.New(slog.DiscardHandler)})
+}
+
+// openLogged opens a database whose warnings are lines of a text.
+func openLogged(t *testing.T, dir string, log io.Writer) *database {
+	t.Helper()
+	return mustOpen(t, databaseConfig{
+		Dir: dir, Dial: (&inside{}).dial, Notify: func(context.Context, string, ...*rules.Alert) {},
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
+}
+
+func mustOpen(t *testing.T, c databaseConfig) *database {
+	t.Helper()
+	c.RetentionTime, c.RetentionBytes, c.Prometheus, c.EvaluationEvery = 24*time.Hour, 64<<20, oneTarget, 50*time.Millisecond
+	c.Rules = []ruleFile{{"rules.yaml", []byte("groups: [{name: g, rules: [{record: 'twice:a', expr: 'a * 2'}, {alert: A, expr: a > 1}]}]")}}
+	d, err := openDatabase(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +112,7 @@ func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
 	}
 	until(t, d, "alerts", nil, `"alertname":"A"`)
 	until(t, d, "targets", nil, `"health":"up"`)
+	until(t, d, "targets", nil, `"lastError":""`)
 	until(t, d, "metadata", nil, `"help":"A."`)
 	for path, want := range map[string]string{
 		"series": `"x":"1"`, "labels": `"host"`, "label/host/values": `["spark"]`, "rules": `"twice:a"`, "status/buildinfo": `"version"`, "status/runtimeinfo": `storageRetention`, "status/tsdb": `headStats`,

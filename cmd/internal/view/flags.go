@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -47,10 +48,11 @@ type options struct {
 func parseOptions(args []string, stdout, stderr io.Writer) (o options, ended bool, err error) {
 	app := kingpin.New("uma-view", about)
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
+	app.Version(program())
 	terminal.Guide{}.Apply(app)
 	terminal.Flag(app, "web.listen-address", "Address of the pages.", DefaultAddress, &o.listen, hostPort).IsSetByUser(&o.explicit)
 	webserver.AllowHostFlag(app, &o.allowHosts)
-	app.Flag("data", "Folder of the samples.").Default(defaultData()).StringVar(&o.data)
+	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
 	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
 	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
 	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
@@ -62,6 +64,13 @@ func parseOptions(args []string, stdout, stderr io.Writer) (o options, ended boo
 	if _, err = app.Parse(args); err != nil || ended {
 		return o, ended, terminal.Mend(app, args, err)
 	}
+	if o.data == "" {
+		o.data = defaultData()
+	}
+	// Before the first run there is no such folder.
+	if _, err := os.ReadDir(o.runs); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return o, false, fmt.Errorf("--runs %s: it cannot be read, give another folder: %w", o.runs, pathCause(err))
+	}
 	for _, file := range o.targets {
 		if _, err := os.Stat(file); err != nil {
 			return o, false, fmt.Errorf("--targets: %w", err)
@@ -70,10 +79,18 @@ func parseOptions(args []string, stdout, stderr io.Writer) (o options, ended boo
 	return o, false, nil
 }
 
+// pathCause drops the path from an error, for a message that already names it.
+func pathCause(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
 // defaultData returns the folder of the samples: of a service, the one that systemd gives it; else the user's.
 func defaultData() string {
 	if service := os.Getenv("STATE_DIRECTORY"); service != "" {
-		return filepath.Join(service, "view")
+		return service
 	}
 	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, "umascope", "view")

@@ -12,11 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
-
-	api "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/webserver"
@@ -51,13 +48,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
 	v := &viewer{options: o, network: &inside{}, log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))}
 	defer v.close()
-	listener, err := webserver.Listen(o.listen, !o.explicit)
+	listener, err := listen(o.listen, o.explicit, stderr)
 	if err != nil {
-		return fail(stderr, exitInput, fmt.Errorf("--web.listen-address %s: %w", o.listen, webserver.ListenCause(err)))
+		return fail(stderr, exitCode(err), err)
 	}
 	if err := v.open(ctx); err != nil {
 		listener.Close()
-		return fail(stderr, exitFailed, err)
+		return fail(stderr, exitCode(err), err)
 	}
 	pages, err := v.pages()
 	if err != nil {
@@ -65,7 +62,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, exitFailed, err)
 	}
 	fmt.Fprintf(stdout, "uma-view on http://%s; samples in %s; %s\n", listener.Addr(), o.data, v.source)
-	if hint := tunnel(listener.Addr(), os.Getenv("SSH_CONNECTION")); hint != "" {
+	if hint := tunnel(listener.Addr(), os.Getenv("SSH_CONNECTION"), os.Getenv("USER")); hint != "" {
 		fmt.Fprintln(stdout, hint)
 	}
 	if err := v.serve(ctx, listener, pages); err != nil {
@@ -74,20 +71,17 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitDone
 }
 
+// exitCode returns that of an error which ends the program.
+func exitCode(err error) int {
+	if errors.As(err, &inputError{}) {
+		return exitInput
+	}
+	return exitFailed
+}
+
 func fail(stderr io.Writer, code int, err error) int {
 	fmt.Fprintf(stderr, "uma-view: %v\n", err)
 	return code
-}
-
-// tunnel returns the command that brings pages on loopback to the machine that an SSH session comes from, "" if there is
-// no session or the pages can be reached without it. connection is SSH_CONNECTION: client, port, server, port.
-func tunnel(address net.Addr, connection string) string {
-	tcp, is := address.(*net.TCPAddr)
-	fields := strings.Fields(connection)
-	if !is || !tcp.IP.IsLoopback() || len(fields) != 4 {
-		return ""
-	}
-	return fmt.Sprintf("from your machine: ssh -L %d:%s %s, then http://127.0.0.1:%[1]d", tcp.Port, tcp, fields[2])
 }
 
 // viewer is the program while it runs.
@@ -127,7 +121,7 @@ func (v *viewer) open(ctx context.Context) (err error) {
 		Dial: v.network.dial, Notify: ignoreAlerts, Version: version(), Log: v.log,
 	})
 	if err != nil {
-		return fmt.Errorf("--data: %w", err)
+		return err
 	}
 	v.serveInside(queryInside, v.database.handler())
 	return nil
@@ -226,12 +220,4 @@ func shippedRules() ([]ruleFile, error) {
 		}
 	}
 	return rules, nil
-}
-
-func version() api.PrometheusVersion {
-	v := api.PrometheusVersion{Version: "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v.Version, v.GoVersion = info.Main.Version, info.GoVersion
-	}
-	return v
 }
