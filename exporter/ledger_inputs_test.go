@@ -47,19 +47,18 @@ func ledgerWith(t *testing.T, name string, change func(*collector.Host)) map[str
 func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 	moved := 0
 	eachHost(t, func(t *testing.T, name string) {
-		before := ledgerWith(t, name, func(*collector.Host) {})
-		for _, cgroup := range topCgroups(t, name) {
+		host := openRecorded(t, name)
+		before := settledLedger(t, host)
+		for _, cgroup := range topCgroups(host) {
 			for field, direction := range map[string]float64{
 				"kernel": 1, "slab": -1, "kernel_stack": -1, "pagetables": -1, "sec_pagetables": -1, "percpu": -1, "vmalloc": -1, "zswap": -1,
 				"anon": 0, "file": 0, "shmem": 0, "sock": 0, // which meminfo counts
 			} {
 				grown := false
-				after := ledgerWith(t, name, func(host *collector.Host) {
-					edit(t, host.Cgroup, cgroup[1:]+"/memory.stat", func(stat []byte) []byte {
-						larger := growStat(stat, field)
-						grown = !bytes.Equal(larger, stat)
-						return larger
-					})
+				after := ledgerEdited(t, host, host.Cgroup, cgroup[1:]+"/memory.stat", func(stat []byte) []byte {
+					larger := growStat(stat, field)
+					grown = !bytes.Equal(larger, stat)
+					return larger
 				})
 				want := map[string]float64{}
 				if _, known := before[metric.LineManaged]; grown && known && direction != 0 {
@@ -75,9 +74,7 @@ func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 	}
 }
 
-func topCgroups(t *testing.T, name string) []string {
-	t.Helper()
-	host := openRecorded(t, name)
+func topCgroups(host collector.Host) []string {
 	tops, err := hostfs.ReadTopMemoryStats(host.Cgroup)
 	if err != nil {
 		return nil // cgroup v1
