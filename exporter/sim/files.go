@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // tree is what a host shows at one moment: files and links by their paths, such as proc/meminfo.
@@ -103,6 +105,10 @@ func (f *folder) write(name string, text []byte) error {
 	spare, at := filepath.Join(f.path, spareName), filepath.Join(f.path, name)
 	if err := os.WriteFile(spare, text, 0o600); err != nil {
 		return err
+	}
+	// ext4 writes a file to the disk at once when a rename replaces another one, but not when both change places.
+	if unix.Renameat2(unix.AT_FDCWD, spare, unix.AT_FDCWD, at, unix.RENAME_EXCHANGE) == nil {
+		return os.Remove(spare)
 	}
 	err := os.Rename(spare, at)
 	if errors.Is(err, fs.ErrNotExist) {
