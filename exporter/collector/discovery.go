@@ -25,6 +25,7 @@ const (
 	// discoveryTimeout is the time for all answers of one socket, and discoveryWorkers how many are asked at a time.
 	discoveryTimeout = 3 * time.Second
 	discoveryWorkers = 4
+	notAskedYet      = "not asked yet"
 	// maxDiscovered is the maximum number of sockets, those of processes with GPU memory first.
 	maxDiscovered = 64
 )
@@ -238,7 +239,7 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 			socket.Result, socket.Reason, socket.pages = metric.DiscoveryGiven, "its address is given", Targets{}
 			socket.Source, socket.tries = "", 0
 		case socket.Result == metric.DiscoveryGiven:
-			socket.Result, socket.Reason = metric.DiscoveryUnknown, "not asked yet"
+			socket.Result, socket.Reason = metric.DiscoveryUnknown, notAskedYet
 			fallthrough
 		case len(socket.reach) > 0 && socket.Result != metric.DiscoveryFound && socket.tries < discoveryTries:
 			due = append(due, socket)

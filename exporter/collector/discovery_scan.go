@@ -160,25 +160,40 @@ func (s *socketScanner) scanNamespace(namespace uint64, members []*member) {
 		s.scan.err = errors.Join(s.scan.err, err)
 	}
 	for _, listener := range listeners {
-		owner := ownerOf(listener, members)
-		if owner == nil || slices.ContainsFunc(s.scan.sockets, func(known *engineSocket) bool {
-			return known.process == owner.id && known.Address == listener.Address
-		}) {
+		owner := s.ownerOf(listener, namespace, members)
+		if owner == nil {
 			continue
 		}
-		socket := &engineSocket{process: owner.id, holder: owner.holder, EngineSocket: EngineSocket{
-			Address: listener.Address, PID: owner.id.pid, Comm: owner.comm, Result: metric.DiscoveryUnknown, Reason: "not asked yet",
-		}}
+		var reach []netip.AddrPort
 		var unreachable string
 		if namespace == s.own {
-			socket.reach, unreachable = loopbacks(listener.Address, listeners)
+			reach, unreachable = loopbacks(listener.Address, listeners)
 		} else {
-			socket.reach, unreachable = s.throughDocker(listener.Address, owner.id.pid)
+			reach, unreachable = s.throughDocker(listener.Address, owner.id.pid)
 		}
-		if len(socket.reach) == 0 {
-			socket.Result, socket.Reason = metric.DiscoveryUnreachable, unreachable
+		s.add(owner, listener.Address, reach, unreachable)
+	}
+}
+
+// add adds a socket. One process that listens on several addresses of a port has one server there.
+func (s *socketScanner) add(owner *member, address netip.AddrPort, reach []netip.AddrPort, unreachable string) {
+	at := slices.IndexFunc(s.scan.sockets, func(known *engineSocket) bool {
+		return known.process == owner.id && known.Address.Port() == address.Port()
+	})
+	if at < 0 {
+		s.scan.sockets = append(s.scan.sockets, &engineSocket{process: owner.id, holder: owner.holder, EngineSocket: EngineSocket{
+			Address: address, PID: owner.id.pid, Comm: owner.comm, Result: metric.DiscoveryUnreachable, Reason: unreachable,
+		}})
+		at = len(s.scan.sockets) - 1
+	}
+	socket := s.scan.sockets[at]
+	for _, one := range reach {
+		if !slices.Contains(socket.reach, one) {
+			socket.reach = append(socket.reach, one)
 		}
-		s.scan.sockets = append(s.scan.sockets, socket)
+	}
+	if len(socket.reach) > 0 {
+		socket.Result, socket.Reason = metric.DiscoveryUnknown, notAskedYet
 	}
 }
 
@@ -187,12 +202,15 @@ func (s *socketScanner) scanNamespace(namespace uint64, members []*member) {
 const firstUserPort = 1024
 
 // ownerOf returns the process that has a socket open, the oldest if several share it, else one whose descriptors are
-// hidden and whose user made the socket, nil if there is none.
-func ownerOf(listener hostfs.Listener, members []*member) *member {
+// hidden and whose user made the socket, nil if there is none. Ports that Docker publishes are its proxies' own.
+func (s *socketScanner) ownerOf(listener hostfs.Listener, namespace uint64, members []*member) *member {
 	for _, one := range members {
 		if one.sockets[listener.Inode] {
 			return one
 		}
+	}
+	if namespace == s.own && slices.ContainsFunc(s.published, func(p hostfs.PublishedPort) bool { return p.Machine == listener.Address }) {
+		return nil
 	}
 	for _, one := range members {
 		if one.holder && one.uid != nil && *one.uid == listener.UID && listener.Address.Port() >= firstUserPort {
