@@ -60,6 +60,9 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 	for _, note := range o.Notes {
 		fmt.Fprintf(out, "         reads  %s\n", oneLine(note))
 	}
+	for _, socket := range socketsOf(o) {
+		fmt.Fprintf(out, "         socket %s\n", socket)
+	}
 	for i, met := range o.Met {
 		if met {
 			fmt.Fprintf(out, "         has    %s\n", o.Spec.Needs[i].Name)

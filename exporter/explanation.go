@@ -33,6 +33,8 @@ type explanation struct {
 	Memory *memoryAccount `json:"memory,omitempty"`
 	// Cached are the paths of Options.CachePaths, the largest first.
 	Cached []cachedPath `json:"page_cache_by_path,omitempty"`
+	// Sockets are those that may be an engine's, in the order of metric.DiscoveryResults.
+	Sockets []engineSocket `json:"engine_sockets,omitempty"`
 	// Unknown are sentences on missing figures, with the reasons.
 	Unknown []string `json:"unknown"`
 }
@@ -126,6 +128,9 @@ func explain(scrape *collector.Scrape) explanation {
 			}
 			x.addCached(outcome.Sample.CachedPaths(), &missing)
 		}
+	}
+	for _, outcome := range scrape.Outcomes {
+		x.Sockets = append(x.Sockets, socketsOf(outcome)...)
 	}
 	x.addEngines(scrape.Outcomes, missing)
 	x.Unknown = append(x.Unknown, missing.sentences()...)

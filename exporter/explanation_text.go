@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -38,6 +39,13 @@ func (x *explanation) print(out io.Writer) {
 			fmt.Fprintf(out, "\nPage cache by path\n  %9s  %s\n", "GiB", "path")
 		}
 		fmt.Fprintf(out, "  %9s  %s\n", gibOr(path.Bytes), printable(path.Path))
+	}
+	title := "\nEngines\n"
+	for _, socket := range x.Sockets {
+		if socket.Result != metric.DiscoveryUnknown { // doctor has the others
+			fmt.Fprintf(out, "%s  %s\n", title, socket)
+			title = ""
+		}
 	}
 	for i, sentence := range x.Unknown {
 		if i == 0 {

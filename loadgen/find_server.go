@@ -67,7 +67,7 @@ func (p Program) findEngine(ctx context.Context) (telemetry.Engine, error) {
 		return engines[0], nil
 	}
 	if len(engines) == 0 {
-		return telemetry.Engine{}, fmt.Errorf("%w; the exporter at %s has found no engine with an OpenAI-compatible API", errNoURL, p.Exporter)
+		return telemetry.Engine{}, fmt.Errorf("%w; the exporter at %s reads the page of no engine with an OpenAI-compatible API: uma-exporter doctor lists what it has found", errNoURL, p.Exporter)
 	}
 	var names []string
 	for _, e := range engines {

@@ -75,7 +75,7 @@ func TestWithoutURLWhatTheExporterAnswersIsShown(t *testing.T) {
 	gone.Close()
 	for says, exporter := range map[string]string{
 		"has found 2 engines: " + one + " (vllm m), " + other + " (sglang m)": exporterOf(t, livePage("vllm="+sourceOf(one), "sglang="+sourceOf(other))),
-		"has found no engine with an OpenAI-compatible API":                   exporterOf(t, livePage("lmcache="+sourceOf(one))),
+		"reads the page of no engine with an OpenAI-compatible API":           exporterOf(t, livePage("lmcache="+sourceOf(one))),
 		"it shows a recording":                exporterOf(t, string(recorded)),
 		"the page is not one of uma-exporter": exporterOf(t, "up 1\n"),
 		"not in the Prometheus text format":   exporterOf(t, "<h1>Grafana</h1>\x1b[2J\n"),

@@ -1,0 +1,82 @@
+package exporter
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/collector"
+)
+
+// loopback answers at addresses of this machine: pages by host:port/path, and 404 at other paths of these hosts.
+type loopback map[string]string
+
+func (l loopback) RoundTrip(r *http.Request) (*http.Response, error) {
+	response := &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody}
+	if page, is := l[r.URL.Host+r.URL.Path]; is {
+		response.StatusCode, response.Body = http.StatusOK, io.NopCloser(strings.NewReader(page))
+		response.Header.Set("Content-Type", map[bool]string{true: "application/json", false: "text/plain"}[page[0] == '{'])
+	}
+	return response, nil
+}
+
+// withEngines is the small machine, live, whose process 7 serves vLLM with a page and llama.cpp without, beside something
+// else; in its cgroup, process 8 listens in a container that publishes no port.
+func withEngines(t *testing.T) collector.Host {
+	t.Helper()
+	host := integratedHost(t, "vllm")
+	host.Mode = collector.Live
+	put(t, host.Cgroup, "box/cgroup.procs", []byte("7\n8\n"))
+	put(t, host.Proc, "8/comm", []byte("python3\n"))
+	put(t, host.Proc, "8/cgroup", []byte("0::/box\n"))
+	for namespace, sockets := range map[string]string{"machine": "0100007F:1F40 70,0100007F:1F90 71,0100007F:2328 72", "container": "00000000:1F40 80"} {
+		table := "  sl  local_address\n"
+		for i, socket := range strings.Split(sockets, ",") {
+			address, inode, _ := strings.Cut(socket, " ")
+			table += fmt.Sprintf("%4d: %s 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 %s 1 0 100 0 0 10 0\n", i, address, inode)
+		}
+		put(t, host.Proc, namespace+"/tcp", []byte(table))
+		put(t, host.Proc, namespace+"/fib_trie", []byte("|-- 127.0.0.1\n   /32 host LOCAL\n"))
+	}
+	for pid, inodes := range map[string][]int{"7": {70, 71, 72}, "8": {80}} {
+		put(t, host.Proc, pid+"/stat", fmt.Appendf(nil, "%s (x) S 1 7 0 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 1000%s\n", pid, strings.Repeat(" 0", 35)))
+		relink(t, host.Proc, pid+"/net", map[string]string{"7": "../machine", "8": "../container"}[pid])
+		for _, inode := range inodes {
+			relink(t, host.Proc, fmt.Sprintf("%s/fd/%d", pid, inode), fmt.Sprintf("socket:[%d]", inode))
+		}
+	}
+	relink(t, host.Proc, "self/net", "../machine")
+	host.Loopback = loopback{
+		"127.0.0.1:8000/v1/models": `{"data":[{"id":"m","owned_by":"vllm"}]}`,
+		"127.0.0.1:8000/metrics":   "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name=\"m\"} 1\n",
+		"127.0.0.1:8080/v1/models": `{"data":[{"id":"m","owned_by":"llamacpp"}]}`,
+		"127.0.0.1:9000/v1/models": `{"title":"` + hostile + `"}`,
+	}
+	host.HTTP = host.Loopback
+	return host
+}
+
+// TestDoctorListsWhatDiscoveryFound: an engine, one without a page, a socket that is none, and a container that cannot be
+// reached; explain leaves out what is no engine.
+func TestDoctorListsWhatDiscoveryFound(t *testing.T) {
+	e := exporterOf(t, withEngines(t), Settings{})
+	var doctor, explained bytes.Buffer
+	must(t, e.Doctor(t.Context(), &doctor))
+	must(t, e.Explain(t.Context(), &explained))
+	const (
+		vllm        = "127.0.0.1:8000 of x (pid 7): vllm, page 127.0.0.1:8000/metrics\n"
+		llama       = "127.0.0.1:8080 of x (pid 7): llamacpp, no page: /metrics: answered with status 404; start llama-server with --metrics\n"
+		other       = "127.0.0.1:9000 of x (pid 7): unknown: "
+		unreachable = "0.0.0.0:8000 of x (pid 8): unreachable: "
+	)
+	wantIn(t, doctor.String(), "engine   ok", "         socket "+vllm, "         socket "+llama, "         socket "+other, "         socket "+unreachable)
+	wantIn(t, explained.String(), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
+	wantNotIn(t, explained.String(), other)
+	checkTerminal(t, "doctor", doctor.String())
+	address := servedAt(t, e.Handler())
+	wantIn(t, runHere(t, "explain", "--url="+address), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
+	wantIn(t, runHere(t, "explain", "--json", "--url="+address), `"result": "no_page"`, `"engine": "llamacpp"`, `"page": "127.0.0.1:8000/metrics"`, `"result": "unknown"`)
+}
