@@ -64,6 +64,7 @@ type campaignLine struct {
 	web            runner.ListenAddress
 	linger         time.Duration
 	logLevel       string
+	progress       runner.ProgressFormat
 }
 
 func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
@@ -77,13 +78,14 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
 	webFlags(clause, &l.web)
 	terminal.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, terminal.Duration)
+	progressFlag(clause, &l.progress)
 	logLevelFlag(clause, &l.logLevel)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
 }
 
 // run carries out campaign run.
 func (l *campaignLine) run(ctx context.Context, p Program) error {
-	env := p.environment(l.logLevel)
+	env := p.environment(l.logLevel, l.progress)
 	if err := l.read(); err != nil {
 		return usage(err)
 	}
@@ -123,13 +125,15 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 		return usage(err)
 	}
 	defer page.Close()
-	c.Operations = operations(&campaignRuns{env, page}, arms)
+	runs := &campaignRuns{env: env, page: page, planned: l.planned, dir: dir}
+	c.Operations = operations(runs, arms)
 	c.Operations.Outliers = func() ([]campaign.Outlier, error) { return outliersOf(l.planned, dir) }
 	invocation, err := c.Open()
 	if err != nil {
 		return usage(err)
 	}
 	defer invocation.Close()
+	runs.invocation = invocation
 	fmt.Fprintf(env.Stdout, "campaign %s: %d slots, %d already ended\nfolder: %s%c\n", l.planned.Name, invocation.Slots(), invocation.Resumed(), dir, os.PathSeparator)
 	printDecides(env.Stdout, c.Decides)
 	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))

@@ -16,6 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/render/comparison"
+
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -23,13 +25,32 @@ import (
 // campaignRuns makes the runs of a campaign. Each run has its own command line, and its manifest records that line, so
 // that it can be repeated.
 type campaignRuns struct {
-	env  runner.Environment
-	page *runner.LivePage
+	env     runner.Environment
+	page    *runner.LivePage
+	planned *plan.Plan
+	dir     string
+	// invocation carries out the campaign.
+	invocation *campaign.Invocation
+}
+
+// environment returns the environment of a run, with the results so far.
+func (c *campaignRuns) environment(logLevel string, o campaign.Order) runner.Environment {
+	env := quiet(c.env, logLevel, c.page)
+	env.Engine = &o.Engine
+	env.Series = &runner.Series{Kind: "campaign", Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().String()}
+	compared, _, _, err := compareCampaign(c.planned, c.dir)
+	if err != nil { // the arms have no runs yet, or conclude reports why they cannot be compared
+		return env
+	}
+	for _, v := range comparison.Verdicts(compared) {
+		env.Series.Verdicts = append(env.Series.Verdicts, strings.TrimPrefix(v.Where+": "+v.Text, ": "))
+	}
+	return env
 }
 
 // ofCampaign returns the flags that describe the campaign and not its runs.
 func ofCampaign() []string {
-	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "rank", "world", "start-at"}
+	return []string{"out", "run-id", "telemetry", "scrape", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "progress", "rank", "world", "start-at"}
 }
 
 // measure makes one run.
@@ -46,8 +67,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 		return failed(ctx, err)
 	}
 	settings.Target.Pinned = o.Pinned
-	env := quiet(c.env, settings.logLevel, c.page)
-	env.Engine = &o.Engine
+	env := c.environment(settings.logLevel, o)
 	made, err := makeRun(ctx, settings, env)
 	result := resultOf(ctx, err, made.Summary())
 	if sum := made.Summary(); sum != nil {
@@ -62,8 +82,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign
 	if err != nil {
 		return failed(ctx, err)
 	}
-	env := quiet(c.env, settings.logLevel, c.page)
-	env.Engine = &o.Engine
+	env := c.environment(settings.logLevel, o)
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // an exit code of the command itself is not a verdict
 		return failed(ctx, err)

@@ -72,8 +72,8 @@ func (p Program) Run(ctx context.Context, args []string) int {
 }
 
 // environment returns the environment of a run that has the terminal to itself. It has no live page yet.
-func (p Program) environment(logLevel string) runner.Environment {
-	console := runner.NewConsole(p.Stderr)
+func (p Program) environment(logLevel string, progress runner.ProgressFormat) runner.Environment {
+	console := runner.NewConsole(p.Stderr, progress)
 	return runner.Environment{
 		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: newLogger(console, logLevel), Cut: p.Cut, Exporter: p.Exporter,
 	}
@@ -147,13 +147,13 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.record = recordFlags(l.app)
 	l.verbs = append(verbs(l.app, l.check),
 		verb{l.run, func(ctx context.Context, p Program) error {
-			return l.measureRun(ctx, p.environment(l.settings.logLevel))
+			return l.measureRun(ctx, p.environment(l.settings.logLevel, l.settings.progress))
 		}},
 		verb{l.sweep, func(ctx context.Context, p Program) error {
-			return l.measureSweep(ctx, p.environment(l.sweepRun.logLevel))
+			return l.measureSweep(ctx, p.environment(l.sweepRun.logLevel, l.sweepRun.progress))
 		}},
 		verb{l.record.verb, func(ctx context.Context, p Program) error {
-			return l.measureCommand(ctx, p.environment(l.record.settings.logLevel))
+			return l.measureCommand(ctx, p.environment(l.record.settings.logLevel, runner.ProgressNone))
 		}},
 	)
 	return l

@@ -133,7 +133,7 @@ func (s *upArm) environment(t *testing.T, k keeping) runner.Environment {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	env := quiet(runner.Environment{Stderr: stderr}, k.logLevel, page)
+	env := quiet(runner.Environment{Console: runner.NewConsole(stderr, runner.ProgressNone)}, k.logLevel, page)
 	env.Engine, s.live = s.lifecycle(), page.URL()
 	return env
 }

@@ -25,6 +25,7 @@ func runFlags(set terminal.FlagSet) *settings {
 	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
 	terminal.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
+	progressFlag(set, &s.progress)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)
 	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
 	return s
@@ -49,6 +50,11 @@ func outFlag(set terminal.FlagSet, out *string) {
 
 func logLevelFlag(set terminal.FlagSet, level *string) {
 	terminal.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", level, terminal.OneOf("debug", "info", "warn", "error"))
+}
+
+func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
+	terminal.Flag(set, "progress", "How progress is shown, on standard error: auto, a line that is redrawn on a terminal, and elsewhere a line every 10 s; lines; json, an object a second (runner.Progress); or none.", string(runner.ProgressAuto), format,
+		terminal.OneOf(runner.ProgressAuto, runner.ProgressLines, runner.ProgressJSON, runner.ProgressNone)).HintOptions("auto", "lines", "json", "none")
 }
 
 // AddressVariable is the environment variable that sets the default of --web.listen-address. It is for containers,

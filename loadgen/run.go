@@ -69,7 +69,6 @@ func makeRun(ctx context.Context, s *settings, env runner.Environment) (runner.R
 
 // quiet returns the environment of one of many runs. Its figures go to its own folder and not to the terminal.
 func quiet(env runner.Environment, logLevel string, page *runner.LivePage) runner.Environment {
-	env.Stdout, env.Page, env.Console = io.Discard, page, runner.NewConsole(env.Stderr)
-	env.Log = newLogger(env.Console, logLevel)
+	env.Stdout, env.Stderr, env.Page, env.Log = io.Discard, env.Console, page, newLogger(env.Console, logLevel)
 	return env
 }

@@ -48,6 +48,7 @@ var described = []struct {
 	{"campaign", "campaign.json", campaign.StateFile, campaign.Schema, campaign.Facts{}},
 	{"journal", "A line of journal.jsonl", campaign.JournalFile, "", campaign.Event{}},
 	{"notice", "What --notify-url is sent", noticeOutput, campaign.MessageSchema, campaign.Message{}},
+	{"progress", "A line of --progress json", progressOutput, runner.ProgressSchema, runner.Progress{}},
 	{"check", "What check --json prints", checkOutput, server.CheckSchema, server.Findings{}},
 	{"comparison", "What compare --json prints", compareOutput, compare.Schema, compare.Comparison{}},
 	{"pack", "pack.json", publish.PackFile, publish.Schema, publish.Pack{}},
@@ -56,9 +57,10 @@ var described = []struct {
 
 // These stand for what is printed and no file of a run.
 const (
-	checkOutput   = "check --json"
-	compareOutput = "compare --json"
-	noticeOutput  = "--notify-url"
+	checkOutput    = "check --json"
+	compareOutput  = "compare --json"
+	noticeOutput   = "--notify-url"
+	progressOutput = "--progress json"
 )
 
 func schemaPath(name string) string { return filepath.Join("schema", name+".schema.json") }
@@ -307,7 +309,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, rundir.SweepFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
+				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, progressOutput, rundir.SweepFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {

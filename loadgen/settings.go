@@ -25,8 +25,9 @@ const defaultArm = "default"
 type settings struct {
 	runner.Load
 	keeping
-	sharing sharing
-	results results
+	sharing  sharing
+	results  results
+	progress runner.ProgressFormat
 }
 
 // keeping holds the settings that do not depend on the load: what is kept of a run and how it is shown while it runs.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -208,6 +210,10 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 		return s.fail(ctx, runner.Result{}, err)
 	}
 	env := quiet(s.env, settings.logLevel, s.page)
+	env.Series = &runner.Series{Kind: "sweep", Name: s.result.Sweep, Number: t.Number, Point: s.plan.Over.Name + " " + t.Value.Text, Results: s.results()}
+	if s.plan.Search == nil {
+		env.Series.Of = len(s.plan.Values)
+	}
 	env.Log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
 	made, err := makeRun(ctx, settings, env)
 	if err != nil {
@@ -218,6 +224,19 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 		done.Status = runner.Invalid
 	}
 	return done
+}
+
+// results counts the points so far by their status.
+func (s *sweeper) results() string {
+	counts := map[runner.RunStatus]int{}
+	for _, p := range s.result.Points {
+		counts[p.Status]++
+	}
+	var parts []string
+	for _, status := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[status], status))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // fail returns the outcome of a run that did not end as planned.

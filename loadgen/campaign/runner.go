@@ -320,6 +320,9 @@ func (r *Invocation) Resumed() int {
 	return n
 }
 
+// Outcome returns the result so far. It must not be called while another goroutine than the caller's carries out Run.
+func (r *Invocation) Outcome() Outcome { return r.outcome(Running, "") }
+
 func (r *Invocation) outcome(state State, reason string) Outcome {
 	o := Outcome{State: state, Reason: reason, Slots: len(r.slots), Counts: map[Status]int{}}
 	for _, s := range r.slots {

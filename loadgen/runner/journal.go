@@ -13,6 +13,7 @@ import (
 type journal struct {
 	clock   openai.Clock // nil until the run has begun
 	capture *Capture
+	meter   meter // shows the phases to people
 
 	mutex sync.Mutex // guards the fields below: two goroutines begin phases from the log of a command
 	live  *liveRun
@@ -68,6 +69,7 @@ func (j *journal) replace(phase string) error {
 	err := j.note()
 	j.enter(phase)
 	j.span = rundir.Span{Name: phase, StartNS: j.clock()}
+	j.meter.enter(phase, j.span.StartNS)
 	return err
 }
 
@@ -78,6 +80,7 @@ func (j *journal) note() error {
 	}
 	span := j.span
 	span.EndNS = j.clock()
+	j.meter.enter("", span.EndNS)
 	j.span = rundir.Span{}
 	return j.capture.passed(span)
 }

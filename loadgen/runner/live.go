@@ -20,6 +20,8 @@ const mostNativeBuckets = 2000
 // liveFacts are the facts of a run at its begin.
 type liveFacts struct {
 	Run, Arm, Scenario string
+	// Model is the model that the server names; empty while it is not known.
+	Model string
 	// Hosts are the machines that the run measures: an engine may span several, and their series are joined to the run
 	// by these names. The run is filed under the first.
 	Hosts []string

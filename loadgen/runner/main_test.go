@@ -42,7 +42,7 @@ func surroundings(t *testing.T) (Keep, Environment) {
 	if keep.Limits, err = summary.ParseLimits(keep.Validity); err != nil {
 		t.Fatal(err)
 	}
-	return keep, Environment{Stdout: io.Discard, Stderr: io.Discard, Console: NewConsole(io.Discard), Log: log, Page: page}
+	return keep, Environment{Stdout: io.Discard, Stderr: io.Discard, Console: NewConsole(io.Discard, ProgressNone), Log: log, Page: page}
 }
 
 // runOf is a run of the flags of a load, in a folder of runs.

@@ -247,7 +247,7 @@ func (m *measurement) announce(p *plan) {
 		facts.Good = objectives.Good
 	}
 	if p != nil {
-		facts.Simulated = p.served.Model.Simulated()
+		facts.Model, facts.Simulated = p.served.Model.ID, p.served.Model.Simulated()
 	}
 	m.show(facts)
 	if p == nil {

@@ -1,163 +1,118 @@
 package runner
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// Intervals of the progress line: redrawn on a terminal, a new line elsewhere.
-const (
-	redrawInterval = 500 * time.Millisecond
-	lineInterval   = 10 * time.Second
-)
+// ProgressSchema names the format of the lines of --progress json.
+const ProgressSchema = "umascope.progress/1"
 
-// tally counts the requests of a phase for the progress line.
-type tally struct {
-	phase   workload.Phase
-	planned int
-	since   int64
+// Progress is the state of a run at a moment: a line of --progress json, and what the web page shows. Figures that
+// were not observed are absent.
+type Progress struct {
+	Schema string    `json:"schema"`
+	At     time.Time `json:"at"`
+	// State is running, or how the run ended, by the words of the manifest.
+	State     string `json:"state"`
+	Run       string `json:"run"`
+	Arm       string `json:"arm"`
+	Scenario  string `json:"scenario"`
+	Model     string `json:"model,omitempty"`
+	Simulated bool   `json:"simulated,omitempty"`
 
-	started, ended, failed atomic.Int64
+	// Phase is the current phase; empty between phases and after the last. PhaseNumber is its place among all phases,
+	// from 1.
+	Phase               string  `json:"phase"`
+	PhaseNumber         int     `json:"phase_number"`
+	Phases              int     `json:"phases"`
+	ElapsedSeconds      float64 `json:"elapsed_seconds"` // of the run
+	PhaseElapsedSeconds float64 `json:"phase_elapsed_seconds"`
+	// PhaseLeftSeconds estimates the rest of the phase. It is 0 while the last requests end, and absent if unknown.
+	PhaseLeftSeconds *float64 `json:"phase_left_seconds,omitempty"`
+
+	// Requests are those of the phase; nil in a phase without load.
+	Requests *RequestCounts `json:"requests,omitempty"`
+	// PhaseRates and LastRates are means over the phase and over its last seconds, at most lastSeconds of them.
+	PhaseRates *Rates `json:"phase_rates,omitempty"`
+	LastRates  *Rates `json:"last_rates,omitempty"`
+	// TTFT is from the sending, ChunkGap between two payloads, of requests that ended ok.
+	TTFT     *Latencies `json:"ttft,omitempty"`
+	ChunkGap *Latencies `json:"chunk_gap,omitempty"`
+
+	Machines []Machine `json:"machines,omitempty"`
+	Series   *Series   `json:"series,omitempty"`
+	// History has the last seconds of the run, the oldest first, historySeconds at most.
+	History []Second `json:"-"`
 }
 
-// newTally counts a phase of so many requests (0 if the number is unknown) from a time in nanoseconds since the run's
-// start.
-func newTally(phase workload.Phase, planned int, since int64) *tally {
-	return &tally{phase: phase, planned: planned, since: since}
+// RequestCounts counts the requests of a phase.
+type RequestCounts struct {
+	// Planned is absent if the number is not known beforehand.
+	Planned  int                     `json:"planned,omitempty"`
+	Started  int64                   `json:"started"`
+	Ended    int64                   `json:"ended"`
+	InFlight int64                   `json:"in_flight"`
+	Failed   int64                   `json:"failed"`
+	FailedBy map[openai.Status]int64 `json:"failed_by,omitempty"`
 }
 
-// Observe returns the observer that counts the requests.
-func (t *tally) Observe() workload.Observer {
-	return workload.Observer{
-		Started: func() { t.started.Add(1) },
-		Payload: func() {},
-		Ended: func(_ workload.Job, result openai.Result) {
-			t.ended.Add(1)
-			if result.Record.Status != openai.StatusOK {
-				t.failed.Add(1)
-			}
-		},
-	}
+// Rates are rates over a stretch of a phase.
+type Rates struct {
+	RequestsPerSecond float64 `json:"requests_per_second"` // ended, failed ones too
+	// OutputTokensPerSecond counts the tokens of requests that ended ok. Of long answers it lags behind
+	// StreamEventsPerSecond, which counts payloads as they arrive; an event holds one token or more.
+	OutputTokensPerSecond float64 `json:"output_tokens_per_second"`
+	StreamEventsPerSecond float64 `json:"stream_events_per_second"`
 }
 
-// line returns the progress line at a time in nanoseconds since the run's start.
-func (t *tally) line(now int64) string {
-	ended, started, failed := t.ended.Load(), t.started.Load(), t.failed.Load()
-	elapsed := time.Duration(now - t.since)
-	total := ""
-	if t.planned > 0 {
-		total = fmt.Sprintf("/%d", t.planned)
-	}
-	rate := 0.0
-	if elapsed > 0 {
-		rate = float64(ended) / elapsed.Seconds()
-	}
-	return fmt.Sprintf("%s: %d%s requests, %.2f/s, %d in flight, %d failed, %s",
-		t.phase.Name, ended, total, rate, started-ended, failed, t.left(elapsed, int(ended)))
+// Latencies are quantiles of a latency in the phase and in its last seconds; nil without a value.
+type Latencies struct {
+	Phase *Quantiles `json:"phase,omitempty"`
+	Last  *Quantiles `json:"last,omitempty"`
 }
 
-// left estimates the remaining time of the phase: until its duration is over, or until the remaining requests have
-// ended at the rate so far, whichever is first.
-func (t *tally) left(elapsed time.Duration, ended int) string {
-	const unknown = time.Duration(1<<63 - 1)
-	left := unknown
-	if d := t.phase.Limit.Duration; d > 0 {
-		if left = d - elapsed; left <= 0 {
-			return "waiting for those in flight"
-		}
-	}
-	if t.planned > 0 && ended > 0 {
-		perRequest := elapsed / time.Duration(ended)
-		left = min(left, perRequest*time.Duration(t.planned-ended))
-	}
-	if left == unknown {
-		return "unknown time left"
-	}
-	return left.Round(time.Second).String() + " left"
+// Quantiles are exact to 1 %. Those of the run's summary are exact.
+type Quantiles struct {
+	Count      int64   `json:"count"`
+	P50Seconds float64 `json:"p50_seconds"`
+	P99Seconds float64 `json:"p99_seconds"`
 }
 
-// Console writes messages and one progress line to the same output. On a terminal the line stays below the messages
-// and is redrawn; elsewhere it is a message like any other.
-type Console struct {
-	out      io.Writer
-	terminal bool
-
-	mutex sync.Mutex
-	line  string
+// Second is one second of a run. A latency without a value in it is NaN.
+type Second struct {
+	Rates
+	TTFTP50Seconds, ChunkGapP50Seconds float64
 }
 
-// NewConsole writes to out, which may be a terminal.
-func NewConsole(out io.Writer) *Console {
-	return &Console{out: out, terminal: isTerminal(out)}
+// Machine is what the last sample of an exporter shows; it is absent while the exporter does not answer.
+type Machine struct {
+	Host string `json:"host"`
+	// Mode is how the exporter reads the machine: live, simulated, replayed or constructed.
+	Mode           string   `json:"mode,omitempty"`
+	PoolBytes      *float64 `json:"pool_bytes,omitempty"`
+	OccupiedBytes  *float64 `json:"occupied_bytes,omitempty"`
+	AvailableBytes *float64 `json:"available_bytes,omitempty"`
+	// KVCacheBytes is the size of the KV cache by the engine's own figure.
+	KVCacheBytes *float64 `json:"kv_cache_bytes,omitempty"`
+	// LedgerBytes are the lines of the memory ledger, which add up to the pool.
+	LedgerBytes map[string]float64 `json:"ledger_bytes,omitempty"`
+	GPUCelsius  *float64           `json:"gpu_celsius,omitempty"` // of the hottest GPU
+	GPUWatts    *float64           `json:"gpu_watts,omitempty"`   // of all GPUs
 }
 
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	return err == nil
-}
-
-const eraseLine = "\r\x1b[K"
-
-// Write writes a message above the progress line.
-func (c *Console) Write(message []byte) (int, error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.line == "" {
-		return c.out.Write(message)
-	}
-	if _, err := io.WriteString(c.out, eraseLine); err != nil {
-		return 0, err
-	}
-	n, err := c.out.Write(message)
-	if err == nil {
-		_, err = io.WriteString(c.out, c.line)
-	}
-	return n, err
-}
-
-// show replaces the progress line; "" removes it.
-func (c *Console) show(line string) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if !c.terminal {
-		if line != "" {
-			fmt.Fprintln(c.out, line)
-		}
-		return
-	}
-	c.line = line
-	fmt.Fprint(c.out, eraseLine+line)
-}
-
-// Follow shows the progress of a phase until the context is done.
-func (c *Console) Follow(ctx context.Context, t *tally, clock openai.Clock) {
-	interval := lineInterval
-	if c.terminal {
-		interval = redrawInterval
-	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			c.show(t.line(clock()))
-		case <-ctx.Done():
-			c.show("")
-			return
-		}
-	}
+// Series is the sweep or campaign that a run belongs to.
+type Series struct {
+	Kind string `json:"kind"` // sweep or campaign
+	Name string `json:"name"`
+	// Number is the place of the run, from 1: the point of a sweep, the slot of a campaign. Of is how many there are; 0
+	// if that is unknown.
+	Number int `json:"number"`
+	Of     int `json:"of,omitempty"`
+	// Of a sweep, Point is the load of the run, such as "concurrency 8".
+	Point string `json:"point,omitempty"`
+	// Results describe the runs so far, and Verdicts compare the arms by them.
+	Results  string   `json:"results,omitempty"`
+	Verdicts []string `json:"verdicts,omitempty"`
 }

@@ -31,11 +31,12 @@ type run struct {
 	manifest *rundir.Manifest
 	capture  *Capture
 	journal  *journal
+	unwatch  func(state string) // ends watch; does nothing before the run has begun
 }
 
 // newRun names a run. It has no folder yet.
 func newRun(id string, keep Keep, env Environment) *run {
-	return &run{keep: keep, env: env, id: id, journal: &journal{}}
+	return &run{keep: keep, env: env, id: id, journal: &journal{}, unwatch: func(string) {}}
 }
 
 // describe begins the manifest with the entries that are the same for all loads. From here on, everything that is kept
@@ -54,6 +55,7 @@ func (r *run) show(facts liveFacts) {
 	shown := newLiveRun(facts)
 	r.env.Page.show(shown)
 	r.journal.show(shown)
+	r.journal.meter.facts.Store(&facts)
 }
 
 // begin starts the clock of the run, and the sampling of its sources.
@@ -64,7 +66,9 @@ func (r *run) begin(ctx context.Context) error {
 	if err := r.save(); err != nil {
 		return err
 	}
-	return r.capture.startSampling(ctx, r.journal.clock)
+	err := r.capture.startSampling(ctx, r.journal.clock)
+	r.unwatch = r.watch()
+	return err
 }
 
 // save writes the manifest in its current state.
@@ -73,6 +77,7 @@ func (r *run) save() error { return r.folder.WriteJSON(rundir.ManifestFile, r.ma
 // end adds to the manifest when and how the run ended and which machines its telemetry shows, and returns the
 // telemetry. It is nil for a run without telemetry.
 func (r *run) end(state string) (*telemetry.Log, error) {
+	r.unwatch(state)
 	ended := time.Now().UTC()
 	r.manifest.EndedAt, r.manifest.State = &ended, state
 	log, err := r.capture.readTelemetry()
@@ -93,7 +98,10 @@ func (r *run) complete(j *rundir.Judging, earlier error) (*summary.Run, error) {
 }
 
 // remove removes the folder of a run that never began. The folder is new and holds only a plan.
-func (r *run) remove() { _ = os.RemoveAll(string(r.folder)) }
+func (r *run) remove() {
+	r.unwatch(rundir.StateFailed)
+	_ = os.RemoveAll(string(r.folder))
+}
 
 // stateOf returns the state of a run that ended with err.
 func stateOf(err error) string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -113,8 +112,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p workload.Phase) (failed
 	s.run.journal.enter(p.Name)
 	s.hold(stop)
 	s.run.capture.sample()
-	progress := newTally(p, planned, s.run.journal.clock())
-	hide := s.follow(progress)
+	progress := s.run.journal.meter.load(p, planned, s.run.journal.clock())
 	var watch *workload.Watch
 	if s.plan.work.Counts(p.Name) {
 		watch = workload.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
@@ -125,7 +123,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p workload.Phase) (failed
 	if watch != nil {
 		s.sent.health = s.sent.health.And(watch.End())
 	}
-	hide()
+	s.run.journal.meter.enter("", s.run.journal.clock())
 	cancel()
 	s.hold(stop)
 	return s.run.keep.Limits.Judges(summary.CodePhaseFailed) && ended.allFailed(), errors.Join(q.Rest(), s.run.journal.passed(rundir.Span(driven)))
@@ -139,32 +137,15 @@ func (s *sender) hold(stop context.Context) {
 	}
 }
 
-// follow shows the progress of a phase until the returned function is called.
-func (s *sender) follow(progress *tally) (hide func()) {
-	shown, cancel := context.WithCancel(context.Background())
-	if !s.run.env.Log.Enabled(shown, slog.LevelInfo) {
-		return cancel
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.run.env.Console.Follow(shown, progress, s.run.journal.clock)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
 // observer returns the observer of a phase. It records requests and passes them to the live page, the progress and the
 // model's guard.
-func (s *sender) observer(p workload.Phase, progress *tally, ended *outcomes) workload.Observer {
-	shown, counted := s.run.journal.live.observe(p.Name), progress.Observe()
+func (s *sender) observer(p workload.Phase, progress *phaseMeter, ended *outcomes) workload.Observer {
+	shown, counted := s.run.journal.live.observe(p.Name), progress.observe()
 	printing := verbosity{Requests: s.run.load.Verbose, Content: s.run.load.SeeOutputs}
 	rank := s.run.load.rank()
 	return workload.Observer{
 		Started: func() { shown.Started(); counted.Started() },
-		Payload: shown.Payload,
+		Payload: func() { shown.Payload(); counted.Payload() },
 		Failed: func(j workload.Job, result openai.Result) {
 			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
 			s.plan.identity.Saw(result)

@@ -72,7 +72,7 @@ func (s *SweepSettings) Plan(seed uint64, hasSLO bool) (Sweep, error) {
 
 // ofSweep returns the flags that describe the sweep and not its runs.
 func ofSweep() []string {
-	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger"}
+	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "progress"}
 }
 
 // PointFlags returns the flags of a point's run: those of the sweep, and the point's own value.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/runfile"
@@ -43,6 +44,9 @@ type follower struct {
 	dropped map[string]bool
 	stats   runfile.SourceSamplingStats
 	cpu     time.Duration
+
+	// latest is the last sample, for other goroutines; nil if it failed.
+	latest atomic.Pointer[[]observation]
 }
 
 // border is the beginning of a phase, waiting for its sample.
@@ -156,9 +160,11 @@ func (f *follower) sample(ctx context.Context, border *border) bool {
 		observations, err = f.parse(page)
 	}
 	if err != nil {
+		f.latest.Store(nil)
 		f.out.put(line{Gap: &gapLine{f.index, at, 1, shortened(err.Error())}})
 		return false
 	}
+	f.latest.Store(&observations)
 	sample := sampleLine{Source: f.index, AtNS: at}
 	if border != nil {
 		sample.Border = &border.index

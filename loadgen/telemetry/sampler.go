@@ -131,6 +131,19 @@ func (s *Sampler) Sample() {
 	}
 }
 
+// Latest calls visit for each series of the last sample of each exporter. An exporter whose last sample failed has none.
+func (s *Sampler) Latest(visit func(source, family string, labels map[string]string, value float64)) {
+	for _, f := range s.followers {
+		last := f.latest.Load()
+		if last == nil || f.source.Foreign {
+			continue
+		}
+		for _, o := range *last {
+			visit(f.source.Name, o.name, o.labels, o.value)
+		}
+	}
+}
+
 // Rest sets whether the engine is away. While it is away, before its start and after its stop, its pages are neither
 // read nor counted as missing. Exporters are always followed. Before the engine goes, the borders that were marked
 // while it was there get their samples, for an interval at most.

@@ -494,3 +494,30 @@ func TestAPageThatIsSlowAtABorderIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+func TestTheLatestValuesAreThoseOfTheLastSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t, func(host string, scrape int) (string, error) {
+			if scrape == 3 {
+				return "", errors.New("gone")
+			}
+			return fmt.Sprintf("uma_memory_pool_bytes %d\n", scrape), nil
+		}, Source{Name: "spark", URL: "http://spark:10420"}, Source{Name: "engine", URL: "http://engine:8000", Foreign: true})
+		s := start(t, o)
+		latest := func() (all []string) {
+			s.Latest(func(source, family string, _ map[string]string, value float64) {
+				all = append(all, fmt.Sprint(source, " ", family, " ", value))
+			})
+			return all
+		}
+		for _, want := range []string{"[spark uma_memory_pool_bytes 1]", "[spark uma_memory_pool_bytes 2]", "[]", "[spark uma_memory_pool_bytes 4]"} {
+			time.Sleep(950 * time.Millisecond)
+			synctest.Wait()
+			if got := fmt.Sprint(latest()); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		stop(t, s)
+	})
+}
