@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -79,4 +80,18 @@ func TestDoctorListsWhatDiscoveryFound(t *testing.T) {
 	address := servedAt(t, e.Handler())
 	wantIn(t, runHere(t, "explain", "--url="+address), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
 	wantIn(t, runHere(t, "explain", "--json", "--url="+address), `"result": "no_page"`, `"engine": "llamacpp"`, `"page": "127.0.0.1:8000/metrics"`, `"result": "unknown"`)
+}
+
+func landingPage(t *testing.T, e *Exporter) string {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	e.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	return recorder.Body.String()
+}
+
+// TestTheLandingPageListsSockets shows them all, hostile ones as text.
+func TestTheLandingPageListsSockets(t *testing.T) {
+	page := landingPage(t, exporterOf(t, withEngines(t), Settings{}))
+	wantIn(t, page, "<h2>Sockets of engines</h2>", "<td>127.0.0.1:8000</td>", "<td>found: vllm</td><td class=\"path\">127.0.0.1:8000/metrics</td>",
+		"<td>no_page: llamacpp</td>", "start llama-server with --metrics", "<td>0.0.0.0:8000</td>", "<td>unreachable</td>", "<td>unknown</td>")
 }

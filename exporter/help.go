@@ -41,11 +41,10 @@ const serveHelp = `Serve the metrics over HTTP.
 
   uma-exporter
   uma-exporter --once | grep memory_pool
-  uma-exporter --engine.url=http://127.0.0.1:8000/metrics \
-      --kvbm.url=http://127.0.0.1:6880/metrics
+  uma-exporter --engine.url=http://172.18.0.3:8000/metrics
   uma-exporter serve --web.listen-address=:10420 --no-collector.nvme
 
-It is what the program does without a verb. It listens on loopback unless told otherwise, because the page names processes and containers.`
+It is what the program does without a verb. It finds the engines of this machine; --engine.url names others, as in a container without a published port. It listens on loopback unless told otherwise, because the page names processes and containers.`
 
 const explainHelp = `Print where the memory is, and who holds it.
 
@@ -62,7 +61,7 @@ A running exporter is asked first, because it may read what you may not; its pag
 const doctorHelp = `Print what cannot be read here, and what mends it.
 
   uma-exporter doctor
-  uma-exporter doctor --engine.url=http://127.0.0.1:8000/metrics
+  uma-exporter doctor --engine.url=http://172.18.0.3:8000/metrics
 
 For each collector: what it lacks, what that costs, and the command that mends it. It changes nothing.`
 
