@@ -77,6 +77,9 @@ func TestDoctorListsWhatDiscoveryFound(t *testing.T) {
 	wantIn(t, explained.String(), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
 	wantNotIn(t, explained.String(), other)
 	checkTerminal(t, "doctor", doctor.String())
+	wantIn(t, body(t, get(t, e.Handler(), "/metrics")),
+		`uma_engine_info{engine="vllm",model="m",source="127.0.0.1:8000/metrics",version=""} 1`,
+		`uma_engine_info{engine="llamacpp",model="",source="127.0.0.1:8080/v1/models",version=""} 1`)
 	address := servedAt(t, e.Handler())
 	wantIn(t, runHere(t, "explain", "--url="+address), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
 	wantIn(t, runHere(t, "explain", "--json", "--url="+address), `"result": "no_page"`, `"engine": "llamacpp"`, `"page": "127.0.0.1:8000/metrics"`, `"result": "unknown"`)

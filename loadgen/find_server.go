@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -52,14 +53,14 @@ func (p Program) withServer(ctx context.Context, line *commandLine, verb string)
 	return whole, nil
 }
 
-// findEngine asks the exporter. Of several pages, those of servers without an OpenAI-compatible API do not count, such as
-// the workers behind a frontend.
+// findEngine asks the exporter. LMCache has a page and no API. Of several servers, those without an OpenAI-compatible API
+// do not count, such as the workers behind a frontend.
 func (p Program) findEngine(ctx context.Context) (telemetry.Engine, error) {
 	engines, err := telemetry.Engines(ctx, telemetry.Source{URL: p.Exporter})
 	if err != nil {
 		return telemetry.Engine{}, fmt.Errorf("%w; no exporter names an engine: %w", errNoURL, err)
 	}
-	engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool { return !slices.Contains(server.Engines(), e.Name) })
+	engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool { return e.Name == metric.EngineLMCache })
 	if len(engines) > 1 {
 		engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool { return !server.IsOpenAI(ctx, e.URL) })
 	}
@@ -67,7 +68,7 @@ func (p Program) findEngine(ctx context.Context) (telemetry.Engine, error) {
 		return engines[0], nil
 	}
 	if len(engines) == 0 {
-		return telemetry.Engine{}, fmt.Errorf("%w; the exporter at %s reads the page of no engine with an OpenAI-compatible API: uma-exporter doctor lists what it has found", errNoURL, p.Exporter)
+		return telemetry.Engine{}, fmt.Errorf("%w; the exporter at %s has found no engine with an OpenAI-compatible API; uma-exporter doctor lists the sockets that it looked at", errNoURL, p.Exporter)
 	}
 	var names []string
 	for _, e := range engines {

@@ -74,8 +74,8 @@ func TestWithoutURLWhatTheExporterAnswersIsShown(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for says, exporter := range map[string]string{
-		"has found 2 engines: " + one + " (vllm m), " + other + " (sglang m)": exporterOf(t, livePage("vllm="+sourceOf(one), "sglang="+sourceOf(other))),
-		"reads the page of no engine with an OpenAI-compatible API":           exporterOf(t, livePage("lmcache="+sourceOf(one))),
+		"has found 2 engines: " + one + " (vllm m), " + other + " (trtllm m)":    exporterOf(t, livePage("vllm="+sourceOf(one), "trtllm="+strings.TrimPrefix(other, "http://")+"/v1/models")),
+		"has found no engine with an OpenAI-compatible API; uma-exporter doctor": exporterOf(t, livePage("lmcache="+sourceOf(one))),
 		"it shows a recording":                exporterOf(t, string(recorded)),
 		"the page is not one of uma-exporter": exporterOf(t, "up 1\n"),
 		"not in the Prometheus text format":   exporterOf(t, "<h1>Grafana</h1>\x1b[2J\n"),

@@ -42,6 +42,8 @@ type EngineSocket struct {
 	// Engine is the engine that answers, "" if none was identified, and Source its page, as in the label of its series, ""
 	// if none is read.
 	Engine, Source string
+	// API is host:port of an engine without a page, where it answered.
+	API string
 	// Reason is why no page of it is read, "" for one that is.
 	Reason string
 }
@@ -117,7 +119,7 @@ func (d *discovered) join(named Targets) {
 	}
 }
 
-// emit counts the sockets by result.
+// emit counts the sockets by result, and names the engines without a page.
 func (d *discovered) emit(batch *Batch) {
 	if !d.on {
 		return
@@ -125,6 +127,9 @@ func (d *discovered) emit(batch *Batch) {
 	counts := map[string]int{}
 	for _, socket := range d.sockets {
 		counts[socket.Result]++
+		if socket.API != "" {
+			batch.Gauge(metric.EngineInfo, 1, socket.API+metric.ForeignModelsPath, socket.Engine, "", "")
+		}
 	}
 	for _, result := range metric.DiscoveryResults() {
 		batch.Gauge(metric.EngineDiscoverySockets, float64(counts[result]), result)
@@ -262,7 +267,7 @@ func (d *discovery) ask(socket *engineSocket) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	socket.tries++
-	socket.Result, socket.Engine, socket.Source, socket.Reason = answer.Result, answer.Engine, answer.Source, answer.Reason
+	socket.Result, socket.Engine, socket.Source, socket.API, socket.Reason = answer.Result, answer.Engine, answer.Source, answer.API, answer.Reason
 	socket.pages = pages
 	if answer.Result != metric.DiscoveryFound && socket.tries == discoveryTries {
 		socket.Reason += fmt.Sprintf("; asked %d times, and not again before its process restarts", discoveryTries)
@@ -287,7 +292,7 @@ func (d *discovery) askAt(ctx context.Context, address netip.AddrPort) (answer E
 	case err != nil:
 		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
 	case identity.PagePath == "":
-		return EngineSocket{Result: metric.DiscoveryNoPage, Engine: identity.Engine, Reason: "this engine has no page of metrics"}, Targets{}
+		return EngineSocket{Result: metric.DiscoveryNoPage, Engine: identity.Engine, API: base.URL.Host, Reason: "this engine has no page of metrics"}, Targets{}
 	}
 	at, err := engine.ParseEndpoint("http://" + address.String() + identity.PagePath)
 	if err != nil {
@@ -319,7 +324,7 @@ func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name strin
 	case name == "":
 		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, pages
 	}
-	return EngineSocket{Result: metric.DiscoveryNoPage, Engine: name, Reason: fmt.Sprintf("%s: %v%s", at.URL.Path, err, howToServePage(name))}, pages
+	return EngineSocket{Result: metric.DiscoveryNoPage, Engine: name, API: at.URL.Host, Reason: fmt.Sprintf("%s: %v%s", at.URL.Path, err, howToServePage(name))}, pages
 }
 
 // howToServePage names the setting without which an engine has no page.

@@ -396,12 +396,12 @@ func TestWhatAnEngineAnswersDecidesWhatIsRead(t *testing.T) {
 	}{
 		"vLLM":         {vllmServer(), EngineSocket{Result: "found", Engine: "vllm", Source: at + "/metrics"}},
 		"TensorRT-LLM": {engineServer{at + "/v1/models": `{"data":[{"owned_by":"tensorrt_llm"}]}`, at + "/prometheus/metrics": "trtllm_num_requests_running 1\n"}, EngineSocket{Result: "found", Engine: "trtllm", Source: at + "/prometheus/metrics"}},
-		"TensorRT-LLM without a page": {engineServer{at + "/v1/models": `{"data":[{"owned_by":"tensorrt_llm"}]}`}, EngineSocket{Result: "no_page", Engine: "trtllm",
+		"TensorRT-LLM without a page": {engineServer{at + "/v1/models": `{"data":[{"owned_by":"tensorrt_llm"}]}`}, EngineSocket{Result: "no_page", Engine: "trtllm", API: "127.0.0.1:8000",
 			Reason: "/prometheus/metrics: answered with status 404; set return_perf_metrics"}},
 		"a page of KVBM":             {engineServer{at + "/metrics": "kvbm_matched_tokens 1\n"}, EngineSocket{Result: "found", Source: at + "/metrics"}},
 		"an engine and KVBM at once": {engineServer{at + "/v1/models": vllmModels, at + "/metrics": vllmPage + "kvbm_matched_tokens 1\n"}, EngineSocket{Result: "found", Engine: "vllm", Source: at + "/metrics"}},
 		"a page of another program":  {engineServer{at + "/metrics": "node_load1 0.5\numa_engine_up 1\n"}, EngineSocket{Result: "unknown", Reason: "not the page of a known engine"}},
-		"Ollama":                     {engineServer{at + "/v1/models": `{"data":[{"owned_by":"library"}]}`}, EngineSocket{Result: "no_page", Engine: "ollama", Reason: "this engine has no page of metrics"}},
+		"Ollama":                     {engineServer{at + "/v1/models": `{"data":[{"owned_by":"library"}]}`}, EngineSocket{Result: "no_page", Engine: "ollama", API: "127.0.0.1:8000", Reason: "this engine has no page of metrics"}},
 		"a simulated engine":         {engineServer{at + "/v1/models": `{"data":[{"owned_by":"vllm-simulated"}]}`, at + "/metrics": vllmPage}, EngineSocket{Result: "unknown", Reason: "not the page of a known engine: it is a simulated one"}},
 		"nobody":                     {engineServer{}, EngineSocket{Result: "unreachable", Reason: "unreachable: dial tcp: connection refused"}},
 	} {

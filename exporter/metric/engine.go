@@ -75,7 +75,7 @@ var (
 		Source: enginePage, Labels: []Label{LabelSource}})
 	EngineInfo = gauge(Def{Name: "uma_engine_info", Unit: Info, Sum: SumNever(), Telemetry: true,
 		Help:   "Which engine answers, and which models it says it serves; the name of a model and the version are empty where it does not say. A name proves nothing about the weights.",
-		Source: enginePage + "; /version; /props of llama.cpp; /openapi.json of Dynamo's frontend", Labels: []Label{LabelSource, LabelEngine, LabelModel, LabelVersion}})
+		Source: enginePage + "; /version; /props of llama.cpp; /openapi.json of Dynamo's frontend; /v1/models of an engine without a page that discovery found", Labels: []Label{LabelSource, LabelEngine, LabelModel, LabelVersion}})
 	EngineKVCapacityBytes = gauge(Def{Name: "uma_engine_kv_capacity_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Size of the KV cache on the first GPU of each replica of the engine." + manySources,
 		Source: "vLLM kv_cache_memory_bytes where set without num_gpu_blocks_override; SGLang kv_cache_memory_usage_gb", Labels: []Label{LabelSource, LabelModel}})

@@ -9,9 +9,9 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// Engine is an inference engine whose page of metrics an exporter reads.
+// Engine is an inference engine that an exporter reads or has found.
 type Engine struct {
-	// URL is the server's, by the address of the page. Exporters do not publish whether it speaks TLS.
+	// URL is the server's, by the address of its page or its API. Exporters do not publish whether it speaks TLS.
 	URL string
 	// Name is a value of metric.LabelEngine. Models are those that it serves, as far as the page names them.
 	Name   string
@@ -23,7 +23,7 @@ func (e Engine) String() string {
 	return fmt.Sprintf("%s (%s)", e.URL, strings.Join(append([]string{e.Name}, e.Models...), " "))
 }
 
-// Engines lists the engines whose pages an exporter reads, in order of their URLs. The pages of a recording are not on
+// Engines lists the engines that an exporter reads or has found, in order of their URLs. The pages of a recording are not on
 // this machine now, which is an error.
 func Engines(ctx context.Context, exporter Source) ([]Engine, error) {
 	found, err := look(ctx, exporter, metric.EngineInfo.Def())
@@ -51,7 +51,7 @@ func isRecording(mode string) bool {
 func addEngine(engines []Engine, labels map[string]string) []Engine {
 	source := labels[string(metric.LabelSource)]
 	host, _, _ := strings.Cut(source, "/")
-	for _, page := range []string{metric.ForeignTensorRTLLMPagePath, "/metrics"} {
+	for _, page := range []string{metric.ForeignTensorRTLLMPagePath, "/metrics", metric.ForeignModelsPath} {
 		if above, is := strings.CutSuffix(source, page); is {
 			host = above
 			break
