@@ -26,12 +26,12 @@ func (l *commandLine) explain(ctx context.Context, stdout io.Writer) error {
 	}
 	defer source.close()
 	if !l.watch {
-		return l.explainOnce(ctx, source, "", stdout)
+		return l.explainOnce(ctx, source, stdout)
 	}
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
-		if err := l.explainOnce(ctx, source, clearScreen, stdout); err != nil {
+		if err := l.explainOnce(ctx, source, stdout); err != nil {
 			return err
 		}
 		select {
@@ -42,8 +42,8 @@ func (l *commandLine) explain(ctx context.Context, stdout io.Writer) error {
 	}
 }
 
-// explainOnce writes one explanation, after a prefix, in one piece.
-func (l *commandLine) explainOnce(ctx context.Context, source *explanations, prefix string, stdout io.Writer) error {
+// explainOnce writes one explanation in one piece, so that a screen does not flicker.
+func (l *commandLine) explainOnce(ctx context.Context, source *explanations, stdout io.Writer) error {
 	x, err := source.next(ctx)
 	if err != nil {
 		return err
@@ -51,14 +51,16 @@ func (l *commandLine) explainOnce(ctx context.Context, source *explanations, pre
 	if x.Mode == collector.Live {
 		l.nameContainers(ctx, &x)
 	}
-	out := bytes.NewBufferString(prefix)
+	var out bytes.Buffer
 	if l.asJSON {
-		err = x.writeJSON(out)
+		if err := x.writeJSON(&out); err != nil {
+			return err
+		}
 	} else {
-		x.print(out)
-	}
-	if err != nil {
-		return err
+		if l.watch {
+			out.WriteString(clearScreen)
+		}
+		x.print(&out)
 	}
 	_, err = stdout.Write(out.Bytes())
 	return err

@@ -75,6 +75,22 @@ func TestExplainAsJSONIsTheSameDocument(t *testing.T) {
 	}
 }
 
+// TestWatchedJSONIsOnlyJSON: only text clears the screen.
+func TestWatchedJSONIsOnlyJSON(t *testing.T) {
+	address := servedAt(t, openHostNamed(t, "no-gpu").Handler())
+	for flag, begins := range map[string]string{"--json": "{\n", "--no-json": clearScreen + "REPLAY: "} {
+		line, err := parse([]string{"explain", "--watch", flag, "--url=" + address}, &bytes.Buffer{}, &bytes.Buffer{})
+		must(t, err)
+		source, err := line.explanations()
+		must(t, err)
+		var out bytes.Buffer
+		must(t, line.explainOnce(t.Context(), source, &out))
+		if !strings.HasPrefix(out.String(), begins) || strings.Count(out.String(), "\x1b") != strings.Count(begins, "\x1b") {
+			t.Errorf("%s: %.100q", flag, out.String())
+		}
+	}
+}
+
 // TestFlagsOfTheMachineAreNotThoseOfARunningExporter: it is not asked where they are given.
 func TestFlagsOfTheMachineAreNotThoseOfARunningExporter(t *testing.T) {
 	asked := servedAt(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it is asked") }))

@@ -115,8 +115,14 @@ func checkHealthOverTLS(t *testing.T, dir, address string) {
 			t.Errorf("%s: the password is printed: %s", test.name, stderr)
 		}
 	}
-	if code, _, _ := run(t, "healthcheck", "--url="+address); code != 1 {
-		t.Errorf("without credentials: exit %d", code)
+	exporter := strings.TrimSuffix(address, "/-/healthy")
+	if code, stdout, stderr := run(t, "explain", "--url="+exporter, "--http.config.file="+filepath.Join(dir, "all.yml")); code != 0 || !strings.Contains(stdout, "read by the running exporter: "+exporter+"/explain.json\n") {
+		t.Errorf("explain: exit %d, %s%s", code, stdout, stderr)
+	}
+	for _, verb := range []string{"healthcheck", "explain"} {
+		if code, _, stderr := run(t, verb, "--url="+address); code != 1 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s without credentials: exit %d: %s", verb, code, stderr)
+		}
 	}
 }
 
