@@ -6,6 +6,12 @@ const (
 	comparePageName = "compare-runs"
 )
 
+// UIDs of pages that other programs link to.
+const (
+	RunUID    = tag + "-" + runPageName
+	MemoryUID = tag + "-" + memoryPageName
+)
+
 // path is one of the links of a cell.
 type path struct{ title, address string }
 
@@ -26,7 +32,7 @@ func toRun(start, end string) look {
 
 // addressOfRun is the address of the page of the run in a cell.
 func addressOfRun(start, end string) string {
-	return "/d/" + tag + "-" + runPageName + during(start, end) + "&var-run=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}"
+	return "/d/" + RunUID + during(start, end) + "&var-run=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}"
 }
 
 // during begins the parameters of an address: the time range between two columns of the same line, in milliseconds.

@@ -17,7 +17,7 @@ type panel = cog.Builder[dashboard.Panel]
 // memoryPage shows where every GiB of the pool is, whether the rest is enough, and which processes hold it.
 func memoryPage() page {
 	return page{
-		name:        "unified-memory",
+		name:        memoryPageName,
 		title:       "Unified memory",
 		description: "Where every GiB of the memory that CPU and GPU share is, who holds it, and whether what is left can be used.",
 		rows: []row{

@@ -26,6 +26,7 @@ func Subjects() []Subject {
 		{"Load", loadDefs()},
 		{"Results", resultsDefs()},
 		{"Comparisons", comparisonDefs()},
+		{"uma-view", viewDefs()},
 	}
 }
 

@@ -77,6 +77,7 @@ const (
 	LabelProfile        Label = "profile"  // size of a part of a GPU, such as 3g.40gb
 	LabelQuantile       Label = "quantile" // of a summary
 	LabelReason         Label = "reason"
+	LabelReceiver       Label = "receiver" // of notices
 	LabelResource       Label = "resource"
 	LabelResult         Label = "result"
 	LabelRevision       Label = "revision"

@@ -82,7 +82,11 @@ type Addresses struct{ Run, Comparison func(name string) string }
 
 // Counts returns how many runs there are, in a sentence.
 func (s *Shown) Counts() string {
-	return fmt.Sprintf("%d finished runs, the newest %d of them in the dashboards; %d unfinished, %d unreadable.", len(s.All), len(s.Runs), s.Unfinished, s.Unreadable)
+	text := fmt.Sprintf("%d finished runs", len(s.All))
+	if len(s.Runs) < len(s.All) {
+		text += fmt.Sprintf(", the newest %d of them in the dashboards", len(s.Runs))
+	}
+	return text + fmt.Sprintf("; %d unfinished, %d unreadable.", s.Unfinished, s.Unreadable)
 }
 
 // Blocks returns the comparisons and the runs, the newest first, and why others are not among them.
@@ -128,7 +132,7 @@ func (c comparison) decisive() []string {
 
 // verdict returns the verdict with what limits it.
 func (r row) verdict() string {
-	text := r.Verdict
+	text := strings.ReplaceAll(r.Verdict, "_", " ")
 	if r.Needed != nil {
 		text += fmt.Sprintf(", about %d runs of each arm needed for the margin", *r.Needed)
 	}
@@ -153,14 +157,14 @@ func (c comparison) table() render.Table {
 // RunTable has a row for each run. Those that are not measurements of a real machine are highlighted.
 func RunTable(runs []Run, address func(name string) string) render.Table {
 	t := render.Table{
-		Header: []string{"Run", "Quality", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Start (UTC)", "Arm", "Scenario", "Engine", "Model", "Host"},
-		Words:  []int{1, 6, 7, 8, 9, 10, 11},
+		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model", "Host"},
+		Words:  []int{1, 7, 8, 9, 10, 11},
 	}
 	for _, r := range runs {
 		quality, tone := r.quality()
 		row := render.Row{Tone: tone, Cells: []string{
-			r.info.run, quality, r.outputTokensPerSecond(), r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(),
-			r.started.UTC().Format(time.DateTime), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
+			r.info.run, quality, r.started.UTC().Format(time.DateTime), r.outputTokensPerSecond(),
+			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
 		}}
 		if address != nil {
 			row.Address = address(r.info.run)
@@ -173,13 +177,17 @@ func RunTable(runs []Run, address func(name string) string) render.Table {
 // quality returns whether the run is valid, and what it is not a measurement of.
 func (r Run) quality() (text string, tone render.Tone) {
 	var states []string
-	if r.simulated {
+	sameMode := r.simulated && r.mode == metric.ModeSimulated
+	switch {
+	case sameMode:
+		states, tone = append(states, "simulated"), render.Note
+	case r.simulated:
 		states, tone = append(states, "simulated engine"), render.Note
 	}
 	if r.imported != "" {
 		states, tone = append(states, "imported from "+r.imported), render.Note
 	}
-	if r.mode != "" && r.mode != metric.ModeLive {
+	if r.mode != "" && r.mode != metric.ModeLive && !sameMode {
 		states, tone = append(states, "telemetry "+r.mode), render.Note
 	}
 	validity := "valid"

@@ -12,6 +12,20 @@ import (
 // linkedVersion and linkedRevision are set by the linker for sources without version control, as in compose/native/build.
 var linkedVersion, linkedRevision string
 
+// build returns the version of this program and its revision.
+func build() (version, revision string) {
+	version, revision = linkedVersion, linkedRevision
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = cmp.Or(version, info.Main.Version)
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				revision = cmp.Or(revision, setting.Value)
+			}
+		}
+	}
+	return cmp.Or(version, "unknown"), cmp.Or(revision, "unknown")
+}
+
 // program returns the version of uma-view, as --version prints it.
 func program() string {
 	return fmt.Sprintf("uma-view %s (Prometheus %s, %s)", version().Revision, version().Version, version().GoVersion)

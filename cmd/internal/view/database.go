@@ -55,6 +55,8 @@ type databaseConfig struct {
 	Rules           []ruleFile
 	// Dial connects to targets; nil for the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Registry has the series of the database, and those that the caller has registered.
+	Registry *prometheus.Registry
 	// Notify receives alerts that fire or are resolved.
 	Notify  rules.NotifyFunc
 	Version api.PrometheusVersion
@@ -102,7 +104,7 @@ func openDatabase(c databaseConfig) (*database, error) {
 	d := &database{
 		config: parsed, version: c.Version, log: c.Log, dir: c.Dir, started: time.Now(), stop: stop,
 		retention: fmt.Sprintf("%s or %d MiB", model.Duration(c.RetentionTime), c.RetentionBytes>>20),
-		parser:    parser.NewParser(parser.Options{}), registry: prometheus.NewRegistry(),
+		parser:    parser.NewParser(parser.Options{}), registry: c.Registry,
 	}
 	if err := d.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.close())

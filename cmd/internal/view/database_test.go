@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/rules"
 )
 
@@ -56,6 +57,7 @@ func mustOpen(t *testing.T, c databaseConfig) *database {
 	t.Helper()
 	c.RetentionTime, c.RetentionBytes, c.Prometheus, c.EvaluationEvery = 24*time.Hour, 64<<20, oneTarget, 50*time.Millisecond
 	c.Rules = []ruleFile{{"rules.yaml", []byte("groups: [{name: g, rules: [{record: 'twice:a', expr: 'a * 2'}, {alert: A, expr: a > 1}]}]")}}
+	c.Registry = prometheus.NewRegistry()
 	d, err := openDatabase(c)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +137,7 @@ func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
 	if got := ask(t, again, "query", url.Values{"query": {"last_over_time(a[1h])"}, "time": {fmt.Sprint(end.Unix() + 1)}}); !strings.Contains(got, `"3"`) {
 		t.Errorf("after a restart: %s", got)
 	}
-	if _, err := openDatabase(databaseConfig{Dir: dir, Prometheus: oneTarget, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "another uma-view has it open") {
+	if _, err := openDatabase(databaseConfig{Registry: prometheus.NewRegistry(), Dir: dir, Prometheus: oneTarget, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "another uma-view has it open") {
 		t.Errorf("a second instance: %v", err)
 	}
 }

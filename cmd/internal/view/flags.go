@@ -35,48 +35,80 @@ type options struct {
 	listen     string
 	explicit   bool
 	allowHosts []string
+	config     string // --web.config.file
 	data, runs string
 	exporter   string
 	targets    []string
 	remote     []string
+	webhooks   []*url.URL
 	interval   time.Duration
 	keep       time.Duration
 	keepBytes  int64
 	logLevel   string
+
+	healthURL, healthConfig string // of the verb healthcheck
 }
 
-func parseOptions(args []string, stdout, stderr io.Writer) (o options, ended bool, err error) {
+// The verbs.
+const (
+	verbServe       = "serve"
+	verbHealthcheck = "healthcheck"
+)
+
+const serveHelp = `Scrape, keep and show (the default command).`
+
+const healthcheckHelp = `Ask a running uma-view whether it is alive.
+
+  uma-view healthcheck
+
+Exit codes: 0 if it answers, 1 if not.`
+
+// webhookVariable is the environment variable of --webhook: arguments are visible to every user of the machine.
+const webhookVariable = "UMA_VIEW_WEBHOOK"
+
+// parseOptions reads the arguments. ended is true if help was printed.
+func parseOptions(args []string, stdout, stderr io.Writer) (o options, verb string, ended bool, err error) {
 	app := kingpin.New("uma-view", about)
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	app.Version(program())
 	terminal.Guide{}.Apply(app)
-	terminal.Flag(app, "web.listen-address", "Address of the pages.", DefaultAddress, &o.listen, hostPort).IsSetByUser(&o.explicit)
-	webserver.AllowHostFlag(app, &o.allowHosts)
-	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
-	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
-	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
-	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
-	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")
-	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
-	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
-	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, bytes)
-	terminal.Flag(app, "log-level", "Least severe messages to print: debug, info, warn or error.", "warn", &o.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
-	if _, err = app.Parse(args); err != nil || ended {
-		return o, ended, terminal.Mend(app, args, err)
+	o.define(app.Command(verbServe, serveHelp).Default())
+	health := app.Command(verbHealthcheck, healthcheckHelp)
+	terminal.Flag(health, "url", "Health page to ask.", "http://"+DefaultAddress+webserver.HealthPath, &o.healthURL, terminal.Text)
+	terminal.Flag(health, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &o.healthConfig, terminal.Text).PlaceHolder("FILE")
+	if verb, err = app.Parse(args); err != nil || ended {
+		return o, verb, ended, terminal.Mend(app, args, err)
 	}
 	if o.data == "" {
 		o.data = defaultData()
 	}
 	// Before the first run there is no such folder.
 	if _, err := os.ReadDir(o.runs); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return o, false, fmt.Errorf("--runs %s: it cannot be read, give another folder: %w", o.runs, pathCause(err))
+		return o, verb, false, fmt.Errorf("--runs %s: it cannot be read, give another folder: %w", o.runs, pathCause(err))
 	}
 	for _, file := range o.targets {
 		if _, err := os.Stat(file); err != nil {
-			return o, false, fmt.Errorf("--targets: %w", err)
+			return o, verb, false, fmt.Errorf("--targets: %w", err)
 		}
 	}
-	return o, false, nil
+	return o, verb, false, nil
+}
+
+// define declares the flags of the verb serve.
+func (o *options) define(app *kingpin.CmdClause) {
+	terminal.Flag(app, "web.listen-address", "Address of the pages.", DefaultAddress, &o.listen, hostPort).IsSetByUser(&o.explicit)
+	terminal.Flag(app, webserver.ConfigFile, "TLS and passwords for readers, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &o.config, terminal.Text).PlaceHolder("FILE")
+	webserver.AllowHostFlag(app, &o.allowHosts)
+	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
+	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
+	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
+	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
+	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")
+	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, webhookAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
+	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
+	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
+	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
+	terminal.Flag(app, "log-level", "Least severe messages to print: debug, info, warn or error.", "warn", &o.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
 }
 
 // pathCause drops the path from an error, for a message that already names it.
@@ -116,7 +148,15 @@ func httpAddress(text string) (string, error) {
 	return text, nil
 }
 
-func bytes(text string) (int64, error) {
+// webhookAddress reads a URL. Its errors do not repeat it: it may hold a secret.
+func webhookAddress(text string) (*url.URL, error) {
+	if _, err := httpAddress(text); err != nil {
+		return nil, err
+	}
+	return url.Parse(text)
+}
+
+func byteSize(text string) (int64, error) {
 	n, err := units.ParseBase2Bytes(text)
 	if err != nil || n <= 0 {
 		return 0, fmt.Errorf("%q is not a size above 0, such as 1GB", text)

@@ -35,7 +35,7 @@ func listen(address string, explicit bool, stderr io.Writer) (net.Listener, erro
 // tunnel returns the command that brings pages on loopback to the machine that an SSH session comes from, "" if there is
 // no session or the pages can be reached without it. connection is SSH_CONNECTION: client, port, server, port. The address
 // of the server is that on its own network, which a client behind a jump host does not reach.
-func tunnel(address net.Addr, connection, user string) string {
+func tunnel(address net.Addr, scheme, connection, user string) string {
 	tcp, is := address.(*net.TCPAddr)
 	fields := strings.Fields(connection)
 	if !is || !tcp.IP.IsLoopback() || len(fields) != 4 {
@@ -48,5 +48,5 @@ func tunnel(address net.Addr, connection, user string) string {
 	if port != "22" {
 		server = "-p " + port + " " + server
 	}
-	return fmt.Sprintf("from your machine: ssh -L %d:%s %s, then http://127.0.0.1:%[1]d (with a jump host or a name of its own, the host as you gave it to ssh)", tcp.Port, tcp, server)
+	return fmt.Sprintf("from your machine: ssh -L %d:%s %s, then %s://127.0.0.1:%[1]d (with a jump host or a name of its own, the host as you gave it to ssh)", tcp.Port, tcp, server, scheme)
 }

@@ -49,7 +49,7 @@ func TestTunnel(t *testing.T) {
 		{at("127.0.0.1"), "", "ada", ""},
 		{at("127.0.0.1"), "10.0.0.9 50000", "ada", ""},
 	} {
-		if got := tunnel(test.address, test.connection, test.user); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+		if got := tunnel(test.address, "http", test.connection, test.user); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%v, %q: %q, want %q", test.address, test.connection, got, test.want)
 		}
 	}

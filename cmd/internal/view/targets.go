@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 
+	_ "github.com/prometheus/prometheus/discovery/file" // file_sd_configs, of --targets
 	"go.yaml.in/yaml/v4"
 )
 
@@ -13,6 +14,12 @@ const (
 	runsInside     = "runs.inside:80"
 	queryInside    = "prometheus.inside:80"
 )
+
+// exporterJob is the job of the machines, as in the compose stack.
+const exporterJob = "uma-exporter"
+
+// insideAddress matches the address of a target that would be a server inside this process.
+const insideAddress = `[^/]+\.inside(:\d+)?`
 
 // runInProgress is the page of uma-load run at its default address; while no run is on, the target is down.
 const runInProgress = "127.0.0.1:10421"
@@ -26,8 +33,8 @@ func prometheusConfig(o options, exporter *url.URL, host string) (string, error)
 	type m = map[string]any
 	interval := o.interval.String()
 	machine := m{"targets": []string{exporter.Host}, "labels": m{"instance": host, "host": host}}
-	exporterJob := m{
-		"job_name": "uma-exporter", "scheme": exporter.Scheme, "metrics_path": exporter.Path, "static_configs": []m{machine},
+	machines := m{
+		"job_name": exporterJob, "scheme": exporter.Scheme, "metrics_path": exporter.Path, "static_configs": []m{machine},
 	}
 	if len(o.targets) > 0 {
 		var files []string
@@ -38,7 +45,12 @@ func prometheusConfig(o options, exporter *url.URL, host string) (string, error)
 			}
 			files = append(files, path)
 		}
-		exporterJob["file_sd_configs"] = []m{{"files": files}}
+		machines["file_sd_configs"] = []m{{"files": files}}
+		// A file of targets names other machines: one that names a server inside this process is dropped, and is among
+		// the droppedTargets of /api/v1/targets.
+		machines["relabel_configs"] = []m{{
+			"source_labels": []string{"__meta_filepath", "__address__"}, "regex": ".+;" + insideAddress, "action": "drop",
+		}}
 	}
 	config := m{
 		// As in the stack: a page that is larger than any of ours is a mistake or an attack.
@@ -46,7 +58,7 @@ func prometheusConfig(o options, exporter *url.URL, host string) (string, error)
 			"scrape_interval": interval, "scrape_timeout": interval, "evaluation_interval": interval, "scrape_native_histograms": true,
 			"body_size_limit": "32MB", "sample_limit": 50_000,
 		},
-		"scrape_configs": []m{exporterJob, {
+		"scrape_configs": []m{machines, {
 			"job_name": "uma-load", "honor_labels": true, "static_configs": []m{{"targets": []string{runInProgress}}},
 		}, {
 			"job_name": "uma-results", "honor_labels": true, "scrape_interval": runsInterval, "scrape_timeout": runsInterval, "sample_limit": 200_000,

@@ -12,13 +12,20 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/webserver"
+	"github.com/umascope/umascope/dashboards"
+	"github.com/umascope/umascope/dashboards/grafana"
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/promexport"
 )
 
 // Exit codes, as of the other programs.
@@ -37,21 +44,28 @@ const (
 
 // Run is the whole program. It returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, ended, err := parseOptions(args, stdout, stderr)
+	o, verb, ended, err := parseOptions(args, stdout, stderr)
 	switch {
 	case ended:
 		return exitDone
 	case err != nil:
 		return fail(stderr, exitInput, err)
+	case verb == verbHealthcheck:
+		return healthcheck(ctx, o, stdout, stderr)
 	}
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
-	v := &viewer{options: o, network: &inside{}, log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))}
+	v := newViewer(o, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
 	defer v.close()
+	guard, err := webserver.Protect(o.config)
+	if err != nil {
+		return fail(stderr, exitInput, fmt.Errorf("--%s %s: %w", webserver.ConfigFile, o.config, err))
+	}
 	listener, err := listen(o.listen, o.explicit, stderr)
 	if err != nil {
 		return fail(stderr, exitCode(err), err)
 	}
+	v.site = guard.Scheme() + "://" + listener.Addr().String()
 	if err := v.open(ctx); err != nil {
 		listener.Close()
 		return fail(stderr, exitCode(err), err)
@@ -61,11 +75,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		listener.Close()
 		return fail(stderr, exitFailed, err)
 	}
-	fmt.Fprintf(stdout, "uma-view on http://%s; samples in %s; %s\n", listener.Addr(), o.data, v.source)
-	if hint := tunnel(listener.Addr(), os.Getenv("SSH_CONNECTION"), os.Getenv("USER")); hint != "" {
+	fmt.Fprintf(stdout, "uma-view on %s; samples in %s; %s\n", v.site, o.data, v.source)
+	if hint := tunnel(listener.Addr(), guard.Scheme(), os.Getenv("SSH_CONNECTION"), os.Getenv("USER")); hint != "" {
 		fmt.Fprintln(stdout, hint)
 	}
-	if err := v.serve(ctx, listener, pages); err != nil {
+	if err := v.serve(ctx, listener, guard, pages); err != nil {
 		return fail(stderr, exitFailed, err)
 	}
 	return exitDone
@@ -87,13 +101,32 @@ func fail(stderr io.Writer, code int, err error) int {
 // viewer is the program while it runs.
 type viewer struct {
 	options
-	network  *inside
-	log      *slog.Logger
-	host     string
-	source   string // where the samples of this machine come from, in words
-	database *database
-	servers  []*http.Server
-	closing  []func()
+	network    *inside
+	log        *slog.Logger
+	host       string
+	site       string // address of the pages
+	source     string // where the samples of this machine come from, in words
+	target     *url.URL
+	client     *http.Client // of the exporter
+	database   *database
+	notices    *notices
+	results    *promexport.Results
+	dashboards []dashboards.File
+	boards     []grafana.Dashboard // the same
+	drawing    chan struct{}       // has room for the reports that are drawn at a time
+	servers    []*http.Server
+	closing    []func()
+}
+
+func newViewer(o options, log *slog.Logger) *viewer {
+	network := &inside{}
+	return &viewer{
+		options: o, network: network, log: log, drawing: make(chan struct{}, 1),
+		client: &http.Client{
+			Transport:     &http.Transport{DialContext: network.dial},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
 }
 
 // open starts the pages inside the process, and then the database, which scrapes them.
@@ -101,14 +134,19 @@ func (v *viewer) open(ctx context.Context) (err error) {
 	if v.host, err = os.Hostname(); err != nil {
 		return err
 	}
-	target, err := v.openExporter(ctx)
-	if err != nil {
+	if v.dashboards, err = dashboards.Files(); err != nil {
+		return err
+	}
+	if v.boards, err = dashboardList(v.dashboards); err != nil {
+		return err
+	}
+	if v.target, err = v.openExporter(ctx); err != nil {
 		return err
 	}
 	if err := v.openRuns(); err != nil {
 		return err
 	}
-	config, err := prometheusConfig(v.options, target, v.host)
+	config, err := prometheusConfig(v.options, v.target, v.host)
 	if err != nil {
 		return err
 	}
@@ -116,15 +154,46 @@ func (v *viewer) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	registry, count := newRegistry()
+	v.notices = newNotices(v.site, v.webhooks, count, v.log)
 	v.database, err = openDatabase(databaseConfig{
 		Dir: v.data, RetentionTime: v.keep, RetentionBytes: v.keepBytes, Prometheus: config, EvaluationEvery: v.interval, Rules: rules,
-		Dial: v.network.dial, Notify: ignoreAlerts, Version: version(), Log: v.log,
+		Dial: v.network.dial, Registry: registry, Notify: v.notices.notify, Version: version(), Log: v.log,
 	})
 	if err != nil {
 		return err
 	}
 	v.serveInside(queryInside, v.database.handler())
+	sending, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); v.notices.run(sending) }()
+	v.closing = append(v.closing, func() { stop(); <-ended })
 	return nil
+}
+
+// newRegistry returns the registry of this program's own series.
+func newRegistry() (*prometheus.Registry, *prometheus.CounterVec) {
+	registry := prometheus.NewRegistry()
+	about, notices := metric.ViewBuildInfo.Def(), metric.ViewNoticesTotal.Def()
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: about.Name, Help: about.HelpText()}, about.LabelNames())
+	count := prometheus.NewCounterVec(prometheus.CounterOpts{Name: notices.Name, Help: notices.HelpText()}, notices.LabelNames())
+	registry.MustRegister(info, count, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	of, revision := build()
+	info.WithLabelValues(of, revision, runtime.Version()).Set(1)
+	return registry, count
+}
+
+// healthcheck is the verb of that name.
+func healthcheck(ctx context.Context, o options, stdout, stderr io.Writer) int {
+	err := webserver.Healthcheck(ctx, o.healthURL, o.healthConfig)
+	if _, is := errors.AsType[webserver.FlagError](err); is {
+		return fail(stderr, exitInput, err)
+	}
+	if err != nil {
+		return fail(stderr, exitFailed, err)
+	}
+	fmt.Fprintln(stdout, "ok")
+	return exitDone
 }
 
 // openExporter returns the metrics page of this machine: that of the flag, of a running exporter, or of this process.
@@ -177,7 +246,7 @@ func (v *viewer) serveInside(address string, pages http.Handler) {
 	go server.Serve(v.network.listen(address)) //nolint:errcheck // it ends by Close
 }
 
-func (v *viewer) serve(ctx context.Context, listener net.Listener, pages http.Handler) error {
+func (v *viewer) serve(ctx context.Context, listener net.Listener, guard webserver.Protection, pages http.Handler) error {
 	server, limited := webserver.New(listener, pages, webserver.Settings{MostConnections: mostConnections, AllowHosts: v.allowHosts})
 	ended := context.AfterFunc(ctx, func() {
 		limited, cancel := context.WithTimeout(context.Background(), leaveTimeout)
@@ -187,7 +256,7 @@ func (v *viewer) serve(ctx context.Context, listener net.Listener, pages http.Ha
 		}
 	})
 	defer ended()
-	if err := server.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
+	if err := guard.Serve(limited, server, v.log); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

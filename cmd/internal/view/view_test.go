@@ -26,7 +26,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		{[]string{"--scrape-interval=0"}, "--scrape-interval"},
 		{[]string{"--web.listen-address=10430"}, "--web.listen-address"},
 		{[]string{"--log-level=loud"}, "--log-level"},
-		{[]string{"runs"}, "unexpected"},
+		{[]string{"runs"}, "unknown verb"},
 		{[]string{"--frobnicate"}, "--frobnicate"},
 	} {
 		var stdout, stderr strings.Builder

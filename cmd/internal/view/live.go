@@ -1,0 +1,146 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/dashboards"
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+const (
+	liveRefresh   = 5 // seconds
+	headerTimeout = 3 * time.Second
+)
+
+// runningRun is a run in progress.
+type runningRun struct{ name, host, arm, scenario, phase string }
+
+// words describes the run in a few words.
+func (r runningRun) words() string {
+	var parts []string
+	for _, part := range []struct{ what, value string }{{"arm", r.arm}, {"scenario", r.scenario}, {"phase", r.phase}, {"on", r.host}} {
+		if part.value != "" {
+			parts = append(parts, part.what+" "+part.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// running returns the runs in progress, by the samples of their own pages.
+func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageQueryTimeout)
+	defer cancel()
+	one := expr.Number(1)
+	active, err := v.database.now(ctx, expr.Select(metric.RunActive).Equals(one))
+	if err != nil {
+		return nil, err
+	}
+	phases, err := v.database.now(ctx, expr.Select(metric.RunPhase).Equals(one))
+	var all []runningRun
+	for _, s := range active {
+		r := runningRun{name: label(s, metric.LabelRun), host: label(s, metric.LabelHost), arm: label(s, metric.LabelArm), scenario: label(s, metric.LabelScenario)}
+		for _, p := range phases {
+			if label(p, metric.LabelRun) == r.name && label(p, metric.LabelHost) == r.host {
+				r.phase = label(p, metric.LabelPhase)
+			}
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+// livePolicy is that of what another process serves here. Any program of this machine may listen at the address of a run:
+// what it sends must not run as a script of this site.
+const livePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
+// errNoPage is the error of a run without a page for people.
+var errNoPage = errors.New("the run has no page")
+
+// livePage shows the page of the run in progress, which is on this machine, by GET and without headers of the reader. Where
+// it has none, or none is in progress, it shows what the samples have.
+func (v *viewer) livePage() http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL = &url.URL{Scheme: "http", Host: runInProgress, Path: "/" + strings.TrimPrefix(r.In.URL.Path, livePath)}
+			r.Out.Host = runInProgress
+			r.Out.Header = http.Header{"Accept": r.In.Header.Values("Accept"), "Last-Event-Id": r.In.Header.Values("Last-Event-Id")}
+		},
+		Transport:      &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
+		FlushInterval:  -1, // events are sent as they come
+		ModifyResponse: restrict,
+		ErrorHandler:   v.withoutPage,
+		ErrorLog:       slog.NewLogLogger(v.log.Handler(), slog.LevelDebug),
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", livePolicy)
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// restrict keeps of an answer its body, its type and nothing else.
+func restrict(r *http.Response) error {
+	if r.StatusCode != http.StatusOK {
+		return errNoPage
+	}
+	kind := r.Header.Get("Content-Type")
+	r.Header = http.Header{"Content-Type": {kind}}
+	return nil
+}
+
+// withoutPage shows what the samples have of the run in progress. The request is that to the run.
+func (v *viewer) withoutPage(w http.ResponseWriter, r *http.Request, _ error) {
+	w.Header().Set("Content-Security-Policy", policy)
+	if r.URL.Path != "/" {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	d := render.Document{Title: "Run in progress", Pages: bar(runsPath), RefreshSeconds: liveRefresh}
+	running, err := v.running(r.Context())
+	switch {
+	case err != nil:
+		d.Add(render.Notice(render.Bad, render.Plain("The samples cannot be read: "+err.Error())))
+	case len(running) == 0:
+		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain("No run is in progress.")}},
+			render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(runInProgress), render.Plain(". "), render.Link("Finished runs", runsPath)))
+	}
+	for _, one := range running {
+		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(one.name)}}, render.P(render.Plain(one.words())))
+		d.Add(v.liveFacts(r.Context(), one), render.P(render.Link("This run on the dashboard Run detail", addressOfDashboard(dashboards.RunUID, url.Values{
+			"var-run": {one.name}, "var-host": {one.host}, "from": {"now-30m"}, "to": {"now"},
+		}))))
+	}
+	v.write(w, http.StatusOK, d)
+}
+
+// liveFacts are the figures of a run so far.
+func (v *viewer) liveFacts(ctx context.Context, of runningRun) render.Block {
+	ctx, cancel := context.WithTimeout(ctx, pageQueryTimeout)
+	defer cancel()
+	facts := render.Facts{Tiles: true}
+	run := expr.Is(metric.LabelRun, of.name)
+	add := func(name string, e expr.Expr, by metric.Label) {
+		found, err := v.database.now(ctx, e)
+		if err != nil {
+			return
+		}
+		for _, s := range found {
+			title := name
+			if value := label(s, by); value != "" {
+				title += ", " + value
+			}
+			facts.Facts = append(facts.Facts, render.Fact{Name: title, Value: render.Digits(s.F)})
+		}
+	}
+	add("in flight", expr.Select(metric.LoadRequestsInFlight, run).Sum(expr.By(metric.LabelRun)), "")
+	add("requests", expr.Select(metric.LoadRequestsTotal, run).Sum(expr.By(metric.LabelRun, metric.LabelStatus)), metric.LabelStatus)
+	return facts
+}
