@@ -69,6 +69,7 @@ type engineSocket struct {
 	reach   []netip.AddrPort // loopback addresses that lead to it, in order of preference; none if it is not reachable
 	holder  bool             // the process holds GPU memory
 	tries   int
+	loading bool    // found, and its page is still to come
 	pages   Targets // found
 }
 
@@ -95,15 +96,30 @@ func (s *Sample) discover(ctx context.Context, named Targets) discovered {
 		return discovered{targets: named}
 	}
 	found, _ := s.found.get(ctx, func(ctx context.Context) (discovered, error) {
-		s.discovery.refresh(ctx, named, func() ([]GPUProcess, []uint32) {
-			reading, _ := s.Memory(ctx) // the memory collector reports its fault
-			return reading.Processes, s.engineProcesses(ctx)
-		})
+		s.discovery.refresh(ctx, named, s.processLister(ctx))
 		return s.discovery.now(), nil
 	})
 	found.join(named)
 	s.engineSockets.Store(&found.sockets)
 	return found
+}
+
+// processLister lists the processes that hold GPU memory, and with them the others in their cgroups. The error is why some
+// may be missing.
+type processLister func() (holders []GPUProcess, all []uint32, err error)
+
+// processLister reads the list within the time of a collection, whether or not that has ended by then.
+func (s *Sample) processLister(collecting context.Context) processLister {
+	return func() ([]GPUProcess, []uint32, error) {
+		ctx := context.WithoutCancel(collecting)
+		if deadline, bounded := collecting.Deadline(); bounded {
+			limited, cancel := context.WithDeadline(ctx, deadline)
+			defer cancel()
+			ctx = limited
+		}
+		reading, err := s.Memory(ctx)
+		return reading.Processes, s.engineProcesses(ctx), errors.Join(err, s.gpuProcessesKnown(ctx))
+	}
 }
 
 // join adds the targets that are named. It marks sockets whose page has no room beside them.
@@ -157,7 +173,7 @@ func (s *Sample) EngineSockets() []EngineSocket {
 
 // refresh starts a look if one is due. The processes are listed in the goroutine of the look, because that may wait for
 // a driver.
-func (d *discovery) refresh(ctx context.Context, given Targets, list func() (holders []GPUProcess, all []uint32)) {
+func (d *discovery) refresh(ctx context.Context, given Targets, list processLister) {
 	now := d.host.Now()
 	d.mu.Lock()
 	age := now.Sub(d.began)
@@ -196,7 +212,7 @@ func (d *discovery) now() discovered {
 }
 
 // look finds the sockets and asks those that are due. A panic costs this look.
-func (d *discovery) look(given Targets, list func() ([]GPUProcess, []uint32)) {
+func (d *discovery) look(given Targets, list processLister) {
 	defer func() {
 		cause := recover()
 		d.mu.Lock()
@@ -206,7 +222,10 @@ func (d *discovery) look(given Targets, list func() ([]GPUProcess, []uint32)) {
 			d.err = &panicError{cause, debug.Stack()}
 		}
 	}()
-	holders, all := list()
+	holders, all, err := list()
+	if err != nil { // the collectors of memory and GPUs report it
+		holders, all = d.withKnown(holders, all)
+	}
 	scan := scanSockets(d.host.Proc, holders, all)
 	due := d.replace(scan, addressesGiven(d.host.Proc, given))
 	next := make(chan *engineSocket)
@@ -225,6 +244,19 @@ func (d *discovery) look(given Targets, list func() ([]GPUProcess, []uint32)) {
 	asking.Wait()
 }
 
+// withKnown adds the processes of the sockets of the last look, for a driver that does not list all.
+func (d *discovery) withKnown(holders []GPUProcess, all []uint32) ([]GPUProcess, []uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, socket := range d.sockets {
+		all = append(all, socket.PID)
+		if socket.holder {
+			holders = append(holders, GPUProcess{PID: socket.PID})
+		}
+	}
+	return holders, all
+}
+
 // replace makes the sockets of a scan the present ones, with what is known of them, and returns those to be asked.
 func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*engineSocket) {
 	d.mu.Lock()
@@ -239,28 +271,33 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 			socket = before[at]
 			d.sockets[i] = socket
 		}
-		switch {
-		case slices.ContainsFunc(socket.reach, func(a netip.AddrPort) bool { return slices.Contains(given, a) }):
-			socket.Result, socket.Reason, socket.pages = metric.DiscoveryGiven, "its address is given", Targets{}
-			socket.Source, socket.tries = "", 0
-		case socket.Result == metric.DiscoveryGiven:
-			socket.Result, socket.Reason = metric.DiscoveryUnknown, notAskedYet
-			fallthrough
-		case len(socket.reach) > 0 && socket.Result != metric.DiscoveryFound && socket.tries < discoveryTries:
+		if slices.ContainsFunc(socket.reach, func(a netip.AddrPort) bool { return slices.Contains(given, a) }) {
+			socket.forget(metric.DiscoveryGiven, "its address is given")
+			continue
+		}
+		if socket.Result == metric.DiscoveryGiven {
+			socket.forget(metric.DiscoveryUnknown, notAskedYet)
+		}
+		if len(socket.reach) > 0 && (socket.Result != metric.DiscoveryFound || socket.loading) && socket.tries < discoveryTries {
 			due = append(due, socket)
 		}
 	}
 	return due
 }
 
+// forget drops what was answered, for another result.
+func (s *engineSocket) forget(result, reason string) {
+	s.Result, s.Reason, s.Engine, s.Source, s.API = result, reason, "", "", ""
+	s.tries, s.loading, s.pages = 0, false, Targets{}
+}
+
 // ask asks a socket once. A hostile one costs its own result, and at most discoveryTimeout of one worker.
 func (d *discovery) ask(socket *engineSocket) {
 	ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
 	defer cancel()
-	var answer EngineSocket
-	var pages Targets
+	var answer engineSocket
 	for _, address := range socket.reach {
-		if answer, pages = d.askAt(ctx, address); answer.Result != metric.DiscoveryUnreachable {
+		if answer = d.askAt(ctx, address); answer.Result != metric.DiscoveryUnreachable {
 			break
 		}
 	}
@@ -268,63 +305,72 @@ func (d *discovery) ask(socket *engineSocket) {
 	defer d.mu.Unlock()
 	socket.tries++
 	socket.Result, socket.Engine, socket.Source, socket.API, socket.Reason = answer.Result, answer.Engine, answer.Source, answer.API, answer.Reason
-	socket.pages = pages
+	socket.pages, socket.loading = answer.pages, answer.loading
 	if answer.Result != metric.DiscoveryFound && socket.tries == discoveryTries {
 		socket.Reason += fmt.Sprintf("; asked %d times, and not again before its process restarts", discoveryTries)
 	}
 }
 
 // askAt identifies the server at an address, and then reads its page if it has one.
-func (d *discovery) askAt(ctx context.Context, address netip.AddrPort) (answer EngineSocket, pages Targets) {
+func (d *discovery) askAt(ctx context.Context, address netip.AddrPort) (answer engineSocket) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			answer, pages = EngineSocket{Result: metric.DiscoveryUnknown, Reason: fmt.Sprintf("panic: %v", cause)}, Targets{}
+			answer = answerOf(metric.DiscoveryUnknown, fmt.Errorf("panic: %v", cause))
 		}
 	}()
-	base, err := engine.ParseEndpoint("http://" + address.String())
+	at, err := engine.ParseEndpoint("http://" + address.String())
 	if err != nil {
-		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
+		return answerOf(metric.DiscoveryUnknown, err)
 	}
-	identity, err := d.client.Identify(ctx, base)
+	identity, err := d.client.Identify(ctx, at)
 	switch {
 	case errors.Is(err, engine.ErrUnreachable):
-		return EngineSocket{Result: metric.DiscoveryUnreachable, Reason: err.Error()}, Targets{}
+		return answerOf(metric.DiscoveryUnreachable, err)
 	case err != nil:
-		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
+		return answerOf(metric.DiscoveryUnknown, err)
 	case identity.PagePath == "":
-		return EngineSocket{Result: metric.DiscoveryNoPage, Engine: identity.Engine, API: base.URL.Host, Reason: "this engine has no page of metrics"}, Targets{}
+		return noPage(at, identity.Engine, errors.New("this engine has no page of metrics"))
 	}
-	at, err := engine.ParseEndpoint("http://" + address.String() + identity.PagePath)
-	if err != nil {
-		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, Targets{}
-	}
-	return d.askPage(ctx, at, identity.Engine)
+	return d.askPage(ctx, at.With(identity.PagePath), identity.Engine)
 }
 
 // askPage reads a page that may be read, and decides which collectors can read it. An engine that still loads its model
 // answers with status 503 and has its page later.
-func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name string) (EngineSocket, Targets) {
+func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name string) engineSocket {
 	page, err := d.client.Page(ctx, at)
-	if name != "" && errors.Is(err, engine.StatusError(http.StatusServiceUnavailable)) {
-		return EngineSocket{Result: metric.DiscoveryFound, Engine: name, Source: at.Source}, Targets{Engines: []*engine.Endpoint{at}}
+	answer := engineSocket{EngineSocket: EngineSocket{Result: metric.DiscoveryFound, Engine: name, Source: at.Source}}
+	if answer.loading = name != "" && errors.Is(err, engine.StatusError(http.StatusServiceUnavailable)); answer.loading {
+		answer.pages.Engines = []*engine.Endpoint{at}
+		return answer
 	}
-	var pages Targets
 	if err == nil {
 		var reading engine.Reading
 		if reading, err = engine.Translate(page); err == nil {
-			name, pages.Engines = reading.Engine, []*engine.Endpoint{at}
+			answer.Engine, answer.pages.Engines = reading.Engine, []*engine.Endpoint{at}
 		}
 		if (kvbmPage{page}).version() != "" {
-			pages.KVBM = []*engine.Endpoint{at}
+			answer.pages.KVBM = []*engine.Endpoint{at}
 		}
 	}
 	switch {
-	case len(pages.Engines)+len(pages.KVBM) > 0:
-		return EngineSocket{Result: metric.DiscoveryFound, Engine: name, Source: at.Source}, pages
+	case answer.pages.count() > 0:
+		return answer
 	case name == "":
-		return EngineSocket{Result: metric.DiscoveryUnknown, Reason: err.Error()}, pages
+		return answerOf(metric.DiscoveryUnknown, err)
 	}
-	return EngineSocket{Result: metric.DiscoveryNoPage, Engine: name, API: at.URL.Host, Reason: fmt.Sprintf("%s: %v%s", at.URL.Path, err, howToServePage(name))}, pages
+	return noPage(at, name, fmt.Errorf("%s: %w%s", at.URL.Path, err, howToServePage(name)))
+}
+
+// noPage is the answer of an engine without a page.
+func noPage(at *engine.Endpoint, name string, reason error) engineSocket {
+	answer := answerOf(metric.DiscoveryNoPage, reason)
+	answer.Engine, answer.API = name, at.URL.Host
+	return answer
+}
+
+// answerOf is the answer of a server of which no page is read.
+func answerOf(result string, reason error) engineSocket {
+	return engineSocket{EngineSocket: EngineSocket{Result: result, Reason: reason.Error()}}
 }
 
 // howToServePage names the setting without which an engine has no page.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -419,14 +420,70 @@ func TestWhatAnEngineAnswersDecidesWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatLoadsItsModelIsFound answers as llama.cpp does before it is ready.
+// TestAnEngineThatLoadsItsModelIsFound answers as llama.cpp does while it loads, and then as it does with its page and
+// without.
 func TestAnEngineThatLoadsItsModelIsFound(t *testing.T) {
-	d, socket := oneSocket(answered(func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Server": {"llama.cpp"}}, Body: http.NoBody, Request: r}, nil
-	}), "127.0.0.1:8080")
-	d.ask(socket)
-	if socket.Result != metric.DiscoveryFound || socket.Source != "127.0.0.1:8080/metrics" || len(socket.pages.Engines) != 1 {
-		t.Errorf("%+v", socket)
+	const up, found = `uma_engine_up{source="127.0.0.1:8000/metrics"}`, `uma_engine_discovery_sockets{result="found"}`
+	for name, c := range map[string]struct {
+		status int
+		then   map[string]float64
+	}{
+		"with its page":       {http.StatusOK, map[string]float64{up: 1, found: 1}},
+		"without":             {http.StatusNotImplemented, map[string]float64{found: 0, `uma_engine_discovery_sockets{result="no_page"}`: 1}},
+		"loading for minutes": {http.StatusServiceUnavailable, map[string]float64{up: 0, found: 1}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			status := http.StatusServiceUnavailable
+			llama := newAsking(answered(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Port() != "8000" {
+					return engineServer{}.RoundTrip(r)
+				}
+				return &http.Response{StatusCode: status, Header: http.Header{"Server": {"llama.cpp"}}, Body: io.NopCloser(strings.NewReader("llamacpp:requests_processing 1\n")), Request: r}, nil
+			}))
+			host := discoveryHost(t, llama)
+			host.HTTP = llama.RoundTripper
+			runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+			wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{up: 0, found: 1})
+			status = c.status
+			for range 5 {
+				time.Sleep(time.Minute)
+				mustScrape(t, runner, t.Context())
+				synctest.Wait()
+			}
+			series := gather(t, mustScrape(t, runner, t.Context()))
+			wantSeries(t, series, c.then)
+			if _, there := series[up]; there != (c.then[found] == 1) {
+				t.Errorf("%s: %s is there: %v", name, up, there)
+			}
+			if asked := llama.asked["GET 127.0.0.1:8000/v1/models"]; asked > discoveryTries {
+				t.Errorf("%s: asked %d times", name, asked)
+			}
+		})
+	}
+}
+
+// TestADriverThatFailsLosesNoEngine lists no processes in a later look, as while the driver hangs.
+func TestADriverThatFailsLosesNoEngine(t *testing.T) {
+	d := newDiscovery(discoveryHost(t, vllmServer()), SourceOptions{})
+	lists := func(err error, pids ...uint32) processLister {
+		return func() (holders []GPUProcess, all []uint32, _ error) {
+			for _, pid := range pids {
+				holders = append(holders, GPUProcess{PID: pid})
+			}
+			return holders, pids, err
+		}
+	}
+	for step, c := range []struct {
+		list processLister
+		want int
+	}{
+		{lists(nil, 6330), 2}, {lists(errors.New("the driver hangs")), 2}, {lists(errors.New("one of two devices fails"), 99), 2}, {lists(nil), 0},
+	} {
+		d.look(Targets{}, c.list)
+		found := d.now()
+		if len(found.sockets) != c.want || len(found.targets.Engines) != c.want/2 {
+			t.Errorf("step %d: %+v", step, found)
+		}
 	}
 }
 

@@ -45,10 +45,7 @@ func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 
 // drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.
 func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
-	elsewhere, address := *e, *e.URL
-	address.Path, address.RawPath = metric.ForeignTensorRTLLMPagePath, ""
-	elsewhere.URL = &address
-	reading, err := c.translated(ctx, &elsewhere)
+	reading, err := c.translated(ctx, e.With(metric.ForeignTensorRTLLMPagePath))
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		return Reading{}, err

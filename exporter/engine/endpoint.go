@@ -59,6 +59,12 @@ func portOf(parsed *url.URL) (string, error) {
 	return strconv.FormatUint(number, 10), nil
 }
 
+// With is the endpoint of another path of the same server.
+func (e *Endpoint) With(path string) *Endpoint {
+	there := e.at(path)
+	return &Endpoint{URL: there, Source: there.Host + there.EscapedPath()}
+}
+
 // at returns the address of another path of the same server, with the same query: a router such as that of llama.cpp
 // needs the model in every request.
 func (e *Endpoint) at(path string) *url.URL {

@@ -9,7 +9,8 @@
 // not replace them: it takes a number that was cut off for a whole one (meminfo, buddyinfo, diskstats, stat, <pid>/io),
 // has 0 for a field that is absent (<pid>/status, stat), reads descriptors and mappings of a process without a bound,
 // gives up all devices for one that fails (NVMe, InfiniBand, thermal zones) and asks each for more than is shown, serial
-// numbers too; and it reads neither hwmon nor most of memory.stat.
+// numbers too; its readers of net/tcp are deprecated and read every connection; and it reads neither hwmon nor most of
+// memory.stat.
 package hostfs
 
 import (

@@ -133,7 +133,7 @@ func prepare(scratch string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, ""); err != nil {
 		return fmt.Errorf("the file system: %w", err)
 	}
-	return nil
+	return os.Setenv("TMPDIR", scratch) // where the simulated host has its files
 }
 
 // checkout is a folder with all that the repository has at its top, to be read.

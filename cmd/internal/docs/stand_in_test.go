@@ -183,6 +183,9 @@ func umaExporter(ctx context.Context, args []string) error {
 			request.TelemetryAtOnce = true
 		}
 	}
+	if len(request.Engines)+len(request.KVBM) == 0 { // what discovery would find on the simulated machine, once they listen
+		request.Engines, request.KVBM = []string{"http://127.0.0.1:8000/metrics"}, []string{"http://127.0.0.1:6880/metrics"}
+	}
 	looked := slices.Clone(args)
 	if request.Verb == "serve" && !request.TelemetryAtOnce {
 		looked = append(looked, "--once")
