@@ -143,7 +143,7 @@ func (d *discovered) emit(batch *Batch) {
 	counts := map[string]int{}
 	for _, socket := range d.sockets {
 		counts[socket.Result]++
-		if socket.API != "" {
+		if socket.Result == metric.DiscoveryNoPage {
 			batch.Gauge(metric.EngineInfo, 1, socket.API+metric.ForeignModelsPath, socket.Engine, "", "")
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
@@ -493,5 +495,22 @@ func TestASecondAddressIsAskedWhereTheFirstRefuses(t *testing.T) {
 	d.ask(socket)
 	if socket.Source != "[::1]:8000/metrics" {
 		t.Errorf("%+v", socket)
+	}
+}
+
+// TestOnlyEnginesWithoutAPageAreNamedByDiscovery: of the others, the collector reads the page or it is given.
+func TestOnlyEnginesWithoutAPageAreNamedByDiscovery(t *testing.T) {
+	for _, result := range metric.DiscoveryResults() {
+		batch := newBatch(newFamilies(engineMetrics()))
+		found := discovered{on: true, sockets: []EngineSocket{{Result: result, Engine: metric.EngineTensorRTLLM, API: "127.0.0.1:8000"}}}
+		found.emit(batch)
+		families, err := batch.close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == metric.EngineInfo.Def().Name })
+		if named != (result == metric.DiscoveryNoPage) {
+			t.Errorf("%s: named %v", result, named)
+		}
 	}
 }
