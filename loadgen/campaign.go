@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -77,7 +78,7 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	clause.Flag("plan-changed", "Go on with a plan that is not the one that the campaign began with. A slot that has a run and would run something else now is refused, with the option that differs.").BoolVar(&l.changed)
 	clause.Flag("repeat-outliers", "Repeat, as new rounds with a run of every arm, the rounds with a run that is more than 5 % from the median of its arm. No run is replaced: comparisons show the verdict with and without these rounds.").BoolVar(&l.repeatOutliers)
 	webFlags(clause, &l.web)
-	terminal.Flag(clause, "web.linger", "How long the live metrics stay after the last run.", "0s", &l.linger, terminal.Duration)
+	terminal.Flag(clause, "web.linger", "How long the page and the metrics stay after the last run; the page is the comparison then.", "0s", &l.linger, terminal.Duration)
 	progressFlag(clause, &l.progress)
 	logLevelFlag(clause, &l.logLevel)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
@@ -139,6 +140,9 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 	log.Info("campaign", "name", l.planned.Name, "live", page.URL(), "notifies", cmp.Or(l.notifier.String(), "none"))
 	outcome, err := invocation.Run(ctx)
 	err = l.conclude(env.Stdout, env.Stderr, dir, outcome, err)
+	if comparison := filepath.Join(dir, comparisonPageFile); wasCompared(dir) {
+		page.Report(comparison)
+	}
 	linger(ctx, env.Cut, l.linger, log)
 	return err
 }

@@ -39,7 +39,7 @@ func keepFlags(set terminal.FlagSet, s *keeping) {
 	outFlag(set, &s.Out)
 	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
 	webFlags(set, &s.web)
-	terminal.Flag(set, "web.linger", "How long the live metrics stay after the run.", "0s", &s.linger, terminal.Duration)
+	terminal.Flag(set, "web.linger", "How long its page and metrics stay after the run; the page is its report then.", "0s", &s.linger, terminal.Duration)
 	logLevelFlag(set, &s.logLevel)
 }
 
@@ -62,7 +62,7 @@ func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
 func webFlags(set terminal.FlagSet, a *runner.ListenAddress) {
-	terminal.Flag(set, "web.listen-address", "Address of the live metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
+	terminal.Flag(set, "web.listen-address", "Address of the live page of runs, and of their metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
 	readerFlags(set, a)
 }
 

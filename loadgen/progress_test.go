@@ -1,9 +1,11 @@
 package loadgen
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +112,30 @@ gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
 	}
 	if last == nil || last.Number != 4 || last.Results != "running; of 4 slots 3 finished" || len(last.Verdicts) != 1 || !strings.Contains(last.Verdicts[0], "b against a") {
 		t.Errorf("last: %+v", last)
+	}
+}
+
+// TestThePageOfARunIsItsReportInTheEnd reads the page while the run's metrics stay.
+func TestThePageOfARunIsItsReportInTheEnd(t *testing.T) {
+	t.Parallel()
+	stderr := &lockedBuffer{}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	args := append([]string{"run", "--url", engine(t, 0), "--out", t.TempDir(), "--run-id=r1", "--web.listen-address=127.0.0.1:0", "--web.linger=1h", "--requests=2", "--warmup=0", "--output-tokens=4"}, uncontended...)
+	go func() { ended <- Run(ctx, args, &lockedBuffer{}, stderr) }()
+	await(t, func() bool { return strings.Contains(stderr.String(), "live metrics stay") })
+	address := regexp.MustCompile(`live=(http://\S+/)metrics`).FindStringSubmatch(stderr.String())
+	if address == nil {
+		t.Fatal(stderr.String())
+	}
+	if page := fetched(t, address[1]); !strings.Contains(page, "<title>r1</title>") || !strings.Contains(page, "<h2") {
+		t.Errorf("%.300s", page)
+	}
+	if page := fetched(t, address[1]+"metrics"); !strings.Contains(page, `run="r1"`) {
+		t.Errorf("metrics: %.300s", page)
+	}
+	cancel()
+	if code := <-ended; code != exitDone {
+		t.Errorf("exit %d: %s", code, stderr.String())
 	}
 }

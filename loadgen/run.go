@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
@@ -49,6 +50,7 @@ func (s *keeping) measure(ctx context.Context, env runner.Environment, makeOne f
 	if err != nil {
 		return err
 	}
+	env.Page.Report(result.Made.Folder.Path(rundir.HTMLFile))
 	linger(ctx, env.Cut, s.linger, env.Log)
 	return judge(*result.Summary())
 }

@@ -86,6 +86,7 @@ func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) 
 	if err != nil {
 		return err
 	}
+	s.page.Report(s.folder.Path(rundir.HTMLFile))
 	linger(ctx, env.Cut, run.linger, env.Log)
 	return s.judge(done)
 }

@@ -70,6 +70,28 @@ func LedgerLines() []string {
 	return names
 }
 
+// LedgerBand is a group of ledger lines that is drawn as one area: more than nine areas cannot be told apart. Its name is
+// also the class of its colour.
+type LedgerBand struct {
+	Name, Title string
+	Lines       []string
+}
+
+// LedgerBands lists the bands, which are stacked in the order of Ledger.
+func LedgerBands() []LedgerBand {
+	return []LedgerBand{
+		{"gpu", "held by GPU processes", []string{LineGPUProcess}},
+		{"managed", "managed and other kernel-charged", []string{LineManaged}},
+		{"anon", "anonymous", []string{LineAnon}},
+		{"shmem", "shared", []string{LineShmem}},
+		{"huge", "huge pages reserved", []string{LineHugetlb}},
+		{"kernel", "kernel", []string{LineKernelStack, LinePageTables, LinePercpu, LineSlabUnreclaimable}},
+		{"rest", "unattributed", []string{LineUnattributed}},
+		{"cache", "page cache and reclaimable", []string{LineZFSArc, LineSlabReclaimable, LineSwapCache, LinePageCache}},
+		{"free", "free", []string{LineFree}},
+	}
+}
+
 // InLedgerOrder sorts the keys of a ledger in that order. Lines outside the vocabulary are last, by name.
 func InLedgerOrder[V any](lines map[string]V) []string {
 	order := LedgerLines()

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-//go:embed page.html style.css
+//go:embed page.html style.css live.js
 var sources embed.FS
 
 // templates returns page.html with the style sheet as part of it: a page has all that it needs in one file.

@@ -143,6 +143,7 @@ type watcher struct {
 func (w *watcher) look() {
 	now := w.run.journal.clock()
 	p := w.progress(now)
+	w.run.env.Page.update(p)
 	c := w.run.env.Console
 	phase := w.run.journal.meter.phase.Load()
 	if phase != w.of {
@@ -166,10 +167,10 @@ func (w *watcher) look() {
 
 // end shows the last state of the run.
 func (w *watcher) end(state string) {
-	c := w.run.env.Console
+	c, p := w.run.env.Console, w.progress(w.run.journal.clock())
+	p.State = state
+	w.run.env.Page.update(p)
 	if c.format == ProgressJSON {
-		p := w.progress(w.run.journal.clock())
-		p.State = state
 		c.writeJSON(p)
 		return
 	}

@@ -11,39 +11,47 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
-// LivePage serves the live metrics of one run after the other. A run stays on the page until the next is shown.
+// LivePage serves one run after the other: its live metrics, and its progress as a page for people. A run stays on the
+// page until the next is shown, or until a report takes its place.
 type LivePage struct {
+	liveView
 	listener net.Listener
 	guard    webserver.Protection
-	shown    atomic.Pointer[http.Handler]
+	metrics  atomic.Pointer[http.Handler]
 	stop     func()
 }
 
 // OpenLivePage listens; the page has no series until a run is shown. Its error is an InputError that names the flag.
 func OpenLivePage(a ListenAddress, log *slog.Logger) (*LivePage, error) {
-	return ServePage(a, (&liveRun{registry: prometheus.NewRegistry()}).handler(), log)
+	p := &LivePage{}
+	p.show(&liveRun{registry: prometheus.NewRegistry()})
+	mux := http.NewServeMux()
+	p.handle(mux)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { (*p.metrics.Load()).ServeHTTP(w, r) })
+	return p.open(a, mux, log)
 }
 
 // ServePage listens and serves the handler. Its error is an InputError that names the flag.
 func ServePage(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
-	guard, err := webserver.Protect(a.ConfigFile)
-	if err != nil {
+	return (&LivePage{}).open(a, handler, log)
+}
+
+func (p *LivePage) open(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
+	var err error
+	if p.guard, err = webserver.Protect(a.ConfigFile); err != nil {
 		return nil, inputOf("--"+webserver.ConfigFile+" "+a.ConfigFile, err)
 	}
-	listener, err := listen(a, log)
-	if err != nil {
+	if p.listener, err = listen(a, log); err != nil {
 		return nil, err
 	}
-	p := &LivePage{listener: listener, guard: guard}
-	p.shown.Store(&handler)
-	p.stop = serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.shown.Load()).ServeHTTP(w, r) }), a.AllowHosts, guard, log)
+	p.stop = serve(p.listener, handler, a.AllowHosts, p.guard, log)
 	return p, nil
 }
 
 // show replaces the run on the page.
 func (p *LivePage) show(r *liveRun) {
 	handler := r.handler()
-	p.shown.Store(&handler)
+	p.metrics.Store(&handler)
 }
 
 // URL returns the URL of the series.

@@ -1,9 +1,12 @@
 package report
 
-import "github.com/umascope/umascope/exporter/metric"
+import (
+	"slices"
 
-// band is a group of ledger lines that the chart draws as one area: more than nine areas cannot
-// be told apart.
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// band is an area of a chart, such as a band of the ledger.
 type band struct {
 	name  string // also the class of its colour
 	title string
@@ -13,17 +16,15 @@ type band struct {
 
 // bands are stacked from the bottom, in the order of the vocabulary. The remainder, unattributed, is signed.
 func bands() []band {
-	return []band{
-		{"gpu", "held by GPU processes", []string{metric.LineGPUProcess}, ""},
-		{"managed", "managed and other kernel-charged", []string{metric.LineManaged}, ""},
-		{"anon", "anonymous", []string{metric.LineAnon}, ""},
-		{"shmem", "shared", []string{metric.LineShmem}, ""},
-		{"huge", "huge pages reserved", []string{metric.LineHugetlb}, ""},
-		{"kernel", "kernel", []string{metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineSlabUnreclaimable}, ""},
-		{"rest", "unattributed", []string{metric.LineUnattributed}, "lines count some bytes twice"},
-		{"cache", "page cache and reclaimable", []string{metric.LineZFSArc, metric.LineSlabReclaimable, metric.LineSwapCache, metric.LinePageCache}, ""},
-		{"free", "free", []string{metric.LineFree}, ""},
+	var all []band
+	for _, b := range metric.LedgerBands() {
+		below := ""
+		if slices.Contains(b.Lines, metric.LineUnattributed) {
+			below = "lines count some bytes twice"
+		}
+		all = append(all, band{b.Name, b.Title, b.Lines, below})
 	}
+	return all
 }
 
 // heldBands returns the memory that processes hold of each GPU, the rest of the occupied memory, and free memory.

@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/rundir"
+)
+
+const gib = 1 << 30
+
+// goldenProgress is a run of a campaign in its measured phase. Its history has a second without a request, and its ledger
+// counts 0.5 GiB twice.
+func goldenProgress() Progress {
+	p := Progress{
+		State: rundir.StateRunning, Run: "20261105T120000-native-0001", Arm: metric.ArmNative, Scenario: "standard", Model: "meta-llama/Llama-3.1-8B-Instruct", Simulated: true,
+		Phase: rundir.PhaseMeasure, PhaseNumber: 3, Phases: 4, ElapsedSeconds: 130.6, PhaseElapsedSeconds: 96.2, PhaseLeftSeconds: new(107.7),
+		Requests:   &RequestCounts{Planned: 300, Started: 150, Ended: 142, InFlight: 8, Failed: 3, FailedBy: map[openai.Status]int64{openai.StatusTimeout: 1, openai.StatusHTTP: 2}},
+		PhaseRates: &Rates{1.48, 379, 381}, LastRates: &Rates{1.4, 358, 377.3},
+		TTFT:     &Latencies{&Quantiles{140, .312, 1.204}, &Quantiles{14, .298, .401}},
+		ChunkGap: &Latencies{Phase: &Quantiles{35000, .0211, .0389}},
+		Machines: []Machine{{
+			Host: "spark-1", Mode: metric.ModeSimulated, PoolBytes: new(121.5 * gib), OccupiedBytes: new(101.5 * gib), AvailableBytes: new(48.0 * gib), KVCacheBytes: new(32.0 * gib),
+			LedgerBytes: map[string]float64{metric.LineGPUProcess: 62 * gib, metric.LineAnon: 8 * gib, metric.LineKernelStack: gib / 4, metric.LinePercpu: gib / 4, metric.LinePageCache: 31.5 * gib, metric.LineUnattributed: -.5 * gib, metric.LineFree: 20 * gib},
+			GPUCelsius:  new(64.0), GPUWatts: new(48.2),
+		}},
+		Series: &Series{Kind: "campaign", Name: "native-container", Number: 5, Of: 12, Results: "running; of 12 slots 4 finished", Verdicts: []string{"Output tokens/s, container against native: inconclusive. 371 tok/s against 379 tok/s, -2.1 % (-6.2 to +2.1), n = 2 and 2 runs."}},
+	}
+	for i := range 60 {
+		s := Second{Rates{1, 380, 300 + 5*float64(i)}, .3 + .01*float64(i%7), .02}
+		if i == 50 {
+			s = Second{Rates{}, math.NaN(), math.NaN()}
+		}
+		p.History = append(p.History, s)
+	}
+	return p
+}
+
+// drawn returns lines as text, and each style that is not empty in brackets around its span.
+func drawn(lines [][]render.Span, styles bool) string {
+	var b strings.Builder
+	for _, line := range lines {
+		var l strings.Builder
+		for _, s := range line {
+			if styles && s.Style != "" {
+				l.WriteString("[" + s.Style + ":" + s.Text + "]")
+			} else {
+				l.WriteString(s.Text)
+			}
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func TestProgressIsDrawnForEachWidth(t *testing.T) {
+	var got strings.Builder
+	for _, columns := range []int{40, 80, 200} {
+		got.WriteString(strconv.Itoa(columns) + " columns\n" + drawn(goldenProgress().Draw(columns), false) + "\n")
+	}
+	got.WriteString("styles\n" + drawn(goldenProgress().Draw(80), true))
+	path := filepath.Join("testdata", "progress.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(path); err != nil || string(want) != got.String() {
+		t.Errorf("%s is not what is drawn (%v); -update writes it anew:\n%s", path, err, got.String())
+	}
+}
+
+// TestNoTextBreaksADrawing draws hostile texts at every width: no line is wider, and none has a control character.
+func TestNoTextBreaksADrawing(t *testing.T) {
+	for _, hostile := range []string{"\x1b[2J\x1b]0;title\a", "a\nb\rc\td", "模型模型模型模型模型模型模型模型模型模型模型模型", strings.Repeat("x", 400), "\u202eevil\u200b", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦", "<script>alert(1)</script>", "e\u0301\u0301\u0301", "\xff\xfe"} {
+		p := goldenProgress()
+		p.Run, p.Arm, p.Model, p.Scenario, p.Phase, p.Machines[0].Host = hostile, hostile, hostile, hostile, hostile, hostile
+		p.Series.Name, p.Series.Results, p.Series.Verdicts, p.Series.Point = hostile, hostile, []string{hostile + " " + hostile}, hostile
+		for columns := leastColumns; columns <= mostColumns; columns++ {
+			for _, line := range p.Draw(columns) {
+				if got := width(line); got > columns {
+					t.Fatalf("%q at %d columns: a line of %d: %q", hostile, columns, got, line)
+				}
+				for _, s := range line {
+					if strings.ContainsFunc(s.Text, func(r rune) bool { return !unicode.IsPrint(r) }) || s.Text != ansi.Strip(s.Text) {
+						t.Fatalf("%q at %d columns: %q", hostile, columns, s.Text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestARunOfWhichNothingIsKnownYetIsDrawn(t *testing.T) {
+	for _, p := range []Progress{{}, {State: rundir.StateRunning, Run: "r", Phase: rundir.PhaseMeasure, Requests: &RequestCounts{}}, {Machines: []Machine{{Host: "h"}, {LedgerBytes: map[string]float64{metric.LineUnattributed: -1}}}}} {
+		if got := drawn(p.Draw(80), false); strings.Contains(got, "NaN") || strings.Contains(got, "%!") {
+			t.Error(got)
+		}
+	}
+}
+
+// TestTheBandsOfMemoryFillTheBar holds that the bar has one mark a column, however small a band is.
+func TestTheBandsOfMemoryFillTheBar(t *testing.T) {
+	m := goldenProgress().Machines[0]
+	for columns := 28; columns <= 288; columns++ {
+		if bar, _ := m.memory(columns); width(bar) != columns {
+			t.Fatalf("%d columns: %d", columns, width(bar))
+		}
+	}
+}
+
+func TestACurveBeginsAtZero(t *testing.T) {
+	for want, values := range map[string][]float64{"▁▁": {0, 0}, "▁▅█": {0, 5, 10}, "█ █": {3, math.NaN(), 3}, "": nil, "  ": {math.NaN(), math.NaN()}} {
+		if got := curve(values); got != want {
+			t.Errorf("%v: %q, want %q", values, got, want)
+		}
+	}
+}
