@@ -246,7 +246,7 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Errorf("after SIGINT: %v", err)
 	}
-	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "nobody listens there: start uma-exporter") {
+	if code, _, stderr := run(t, "healthcheck", "--url="+health); code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "nothing listens there: start uma-exporter") {
 		t.Errorf("healthcheck of no server: exit %d: %s", code, stderr)
 	}
 }

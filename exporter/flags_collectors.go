@@ -28,7 +28,7 @@ func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
 	groups := &l.options.Cgroups
 	terminal.Flag(c, "cgroup.include", "Show the cgroups whose path matches too, besides containers, pods, top-level ones and those that hold GPU memory. The expression may match anywhere in the path.", "", &groups.Include, regexp.Compile).PlaceHolder("REGEX")
 	terminal.Flag(c, "cgroup.limit", "How many cgroups are shown: those that hold GPU memory first, then containers, the largest first. The rest are counted.", "200", &groups.Limit, terminal.AtLeast(1))
-	c.Flag("cgroup.detail", "Show every kind of memory that memory.stat has, not only the ten that tell most.").BoolVar(&groups.Detail)
+	c.Flag("cgroup.detail", "Show every kind of memory that memory.stat has, not only the ten most useful.").BoolVar(&groups.Detail)
 	terminal.Flag(c, "cgroup.runtime-socket", "Ask the Docker-compatible API at this socket for the names of containers, such as /var/run/docker.sock. Whoever may use that socket rules the machine.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
 	c.Flag("cgroup.names-file", "Take the names of containers from this file, which is read again when it changes: lines of id, name and image, or JSON objects by id with container, image, pod, pod_uid, namespace.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
 
@@ -46,10 +46,10 @@ func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
 func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	o := &l.options.Sources
 	c.Flag("discovery", "Find the engines of this machine: the listening sockets of processes that hold GPU memory are asked who they are, on loopback only, at most three times each.").Default("true").BoolVar(&l.discovery)
-	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL that is not found, such as http://127.0.0.1:6880/metrics; may repeat. That nobody listens there is no failure.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL that is not found, such as http://127.0.0.1:6880/metrics; may repeat. It is no failure if nothing listens there.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine that is not found, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
-	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved beside blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
+	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved next to blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
 	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
 	c.Flag("engine.iteration-stats", "Ask TensorRT-LLM for its JSON statistics too, which hands each of them to one reader only.").BoolVar(&o.IterationStats)
 }

@@ -214,7 +214,7 @@ func TestPrivilegesTableIsThatOfTheCollectors(t *testing.T) {
 
 const privilegesIntroduction = `# What the exporter may look at, and what it costs if it may not
 
-The exporter runs as any user. What it may not read is absent from the page, never 0. It says so in three places: the series
+The exporter runs as any user. What it may not read is absent from the page, never 0. The exporter shows it in three places: the series
 ` + "`uma_collector_privilege{collector,needs}`" + ` (1 or 0), one line of its log when that changes, and ` + "`uma-exporter doctor`" + `,
 which also prints what mends it.
 

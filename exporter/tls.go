@@ -25,7 +25,7 @@ import (
 )
 
 func (l *commandLine) defineSecure(c *kingpin.CmdClause) {
-	c.Flag("name", "Name or address by which readers reach a machine that serves with it, beside loopback, which is always meant; may be repeated.").PlaceHolder("NAME").StringsVar(&l.secureNames)
+	c.Flag("name", "Name or address by which readers reach a machine that serves with it, besides loopback, which is always included; may be repeated.").PlaceHolder("NAME").StringsVar(&l.secureNames)
 	c.Arg("folder", "Folder to make; it must not exist.").Required().StringVar(&l.secureFolder)
 }
 

@@ -38,7 +38,7 @@ const (
 
 	armDownHelp = "End the arm's processes, and take its files away.\n\n  uma-load arm down native --plan plan.yaml\n\nThe last one that was started goes first. Nothing to end is no error.\n\nExit codes: 1 if something could not be ended, which is named."
 
-	armStatusHelp = "Say what the arm's processes do.\n\n  uma-load arm status native --plan plan.yaml\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not."
+	armStatusHelp = "Show what the arm's processes do.\n\n  uma-load arm status native --plan plan.yaml\n\nExit codes: 0 if all are alive and ready, or the arm is down; 1 if not."
 
 	armLogsHelp = "Print the ends of the logs of the arm's last start.\n\n  uma-load arm logs native --plan plan.yaml\n  uma-load arm logs native --plan plan.yaml -f"
 )

@@ -159,7 +159,7 @@ func (l *campaignLine) conclude(stdout, stderr io.Writer, dir string, o campaign
 	case o.State != campaign.Complete:
 		return fmt.Errorf("campaign %s; campaign run goes on where it ended", o)
 	case !o.Sound():
-		return outcome{exitInvalid, fmt.Errorf("campaign %s: campaign status %s says why", o, dir)}
+		return outcome{exitInvalid, fmt.Errorf("campaign %s: campaign status %s shows why", o, dir)}
 	default:
 		return nil
 	}

@@ -35,7 +35,7 @@ func planFlags(clause *kingpin.CmdClause, l *planLine) {
 	terminal.Flag(clause, "out", "Folder of campaign folders; this one's is called like the plan.", "runs", &l.out, terminal.Text)
 	terminal.Flags(clause, "only", "Make only the runs of model=NAME, arm=NAME or scenario=NAME; several with commas between.", &l.onlyText, terminal.Text, terminal.AsGiven).PlaceHolder("model=NAME,arm=NAME")
 	terminal.Flag(clause, "iterations", "Make only so many runs of each model, arm and scenario.", "", &l.iterations, terminal.AtLeast(1)).PlaceHolder("N")
-	terminal.Flag(clause, "notify-url", "Tell somebody when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+subprocess.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, terminal.Text).
+	terminal.Flag(clause, "notify-url", "Send a notice when the campaign ends, stops or stalls: an address that takes JSON, or one of ntfy or Slack (ntfy+https://..., slack+https://...). "+subprocess.NotifyVariable+" may have it instead, which keeps it out of the list of processes.", "", &l.notify, terminal.Text).
 		Envar(subprocess.NotifyVariable).PlaceHolder("URL")
 }
 

@@ -71,7 +71,7 @@ func compareVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &l.options.Baseline, terminal.Text).PlaceHolder("VALUE")
 	terminal.Flags(clause, "margin", "Largest difference of a metric that does not matter: METRIC=2%, or an amount as in memory_unavailable_peak_bytes=1GiB, with METRIC as --csv calls it; may be repeated. Latency and throughput have 2 %, memory 1 GiB, temperature 2 C.", &l.margins, parseMargin, terminal.AsGiven)
 	terminal.Flag(clause, "primary", "Metric that decides and is not adjusted for being one of many; that of the scenario, if not given.", "", &l.options.Primary, terminal.Text).PlaceHolder("METRIC")
-	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&l.options.AllowDifferentWorkload)
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and report it.").BoolVar(&l.options.AllowDifferentWorkload)
 	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
 	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")

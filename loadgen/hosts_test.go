@@ -131,7 +131,7 @@ func TestWhereNobodyIsFoundHostsSaysWhy(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"nobody answers":         {announced{"eth0": nil, "enp1s0f0np0": nil}, nil, exitFailed, []string{"eth0: nobody answered", "no host found in 1ms on enp1s0f0np0 (mlx5_core), eth0: nobody announces ssh there"}},
+		"nobody answers":         {announced{"eth0": nil, "enp1s0f0np0": nil}, nil, exitFailed, []string{"eth0: nobody answered", "no host found in 1ms on enp1s0f0np0 (mlx5_core), eth0: no machine announces ssh there"}},
 		"nobody of the name":     {sparks(), []string{"--match=jetson-*"}, exitFailed, []string{"nas, spark-1", "--match says which are meant"}},
 		"one link cannot be":     {announced{"eth0": nil}, nil, exitFailed, []string{"enp1s0f0np0 (mlx5_core) could not be asked", "no host found"}},
 		"no link can be":         {announced{}, nil, exitUsage, []string{"no interface could be asked"}},

@@ -42,7 +42,7 @@ func importVerb(app *kingpin.Application) verb {
 	}
 	terminal.Flag(clause, "format", "What the files are. "+strings.Join(formats, "; ")+".", "", &l.format, importer.Find).Required().PlaceHolder("NAME")
 	outFlag(clause, &l.out)
-	terminal.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file says; may be repeated.", &l.labels, parseLabel, terminal.AsGiven)
+	terminal.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file has; may be repeated.", &l.labels, parseLabel, terminal.AsGiven)
 	clause.Arg("file", "Files of results.").Required().StringsVar(&l.files)
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }

@@ -56,7 +56,7 @@ func publishVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, terminal.Text).IsSetByUser(&l.byGiven)
 	terminal.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
 	terminal.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, terminal.Text).PlaceHolder("VALUE")
-	clause.Flag("allow-different-workload", "Compare runs that did different work, and say so.").BoolVar(&s.Compare.AllowDifferentWorkload)
+	clause.Flag("allow-different-workload", "Compare runs that did different work, and report it.").BoolVar(&s.Compare.AllowDifferentWorkload)
 	terminal.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, terminal.Text)
 	terminal.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, terminal.Text, terminal.AsGiven)
 	terminal.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")

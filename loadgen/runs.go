@@ -181,7 +181,7 @@ func (l *runsLine) each(do func(path string) error) error {
 // prune carries out runs prune.
 func (l *runsLine) prune(ctx context.Context, stdout, stderr io.Writer) error {
 	if l.rule.Keep < 0 && l.rule.OlderThan == 0 {
-		return usage(errors.New("runs prune: say which runs go: --keep, --older-than or both"))
+		return usage(errors.New("runs prune: name the runs that go: --keep, --older-than or both"))
 	}
 	all, err := l.entries()
 	if err != nil {

@@ -48,7 +48,7 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	terminal.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, terminal.ShareWithin(1e-4, 0.5))
 	terminal.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, terminal.Text, terminal.AsGiven).PlaceHolder("DIR")
 	terminal.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
-	terminal.Flag(clause, "by", "With --from: the label that tells the arms.", defaultArmLabel, &l.by, terminal.Text).PlaceHolder("LABEL")
+	terminal.Flag(clause, "by", "With --from: the label that separates the arms.", defaultArmLabel, &l.by, terminal.Text).PlaceHolder("LABEL")
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
@@ -70,7 +70,7 @@ func (l *powerLine) run(stdout, stderr io.Writer) error {
 	case cv > 0 && len(l.from) > 0:
 		return usage(errors.New("--cv and --from: one of the two"))
 	case cv == 0 && len(l.from) == 0:
-		return usage(errors.New("--cv: say how much runs differ, such as 1.5%, or take it from earlier ones by --from"))
+		return usage(errors.New("--cv: give how much runs differ, such as 1.5%, or take it from earlier ones by --from"))
 	case cv == 0:
 		spread, err := l.spread(stderr)
 		if err != nil {

@@ -28,7 +28,7 @@ func TestCampaignPowerNamesWhatIsWrong(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "--cv: say how much runs differ, such as 1.5%, or take it from earlier ones by --from"},
+		{nil, "--cv: give how much runs differ, such as 1.5%, or take it from earlier ones by --from"},
 		{[]string{"--cv", "x"}, `--cv: "x" is not between 0.01% and 1000%`},
 		{[]string{"--cv", "0"}, `--cv: "0" is not between 0.01% and 1000%`},
 		{[]string{"--cv", "1%", "--margin", "-2%"}, `--margin: "-2%" is not between 0.01% and 99.99%`},

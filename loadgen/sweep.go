@@ -295,7 +295,7 @@ func (s *sweeper) judge(done []runner.SweepRun) error {
 	case runner.Unsound:
 		why := "the sweep has an invalid run"
 		if s.plan.Search != nil {
-			why = "the search ended with a run that tells nothing of the limit"
+			why = "the search ended with a run that shows nothing of the limit"
 		}
 		return outcome{exitInvalid, errors.New(why + ": see " + rundir.SweepCSVFile)}
 	case runner.Unmet:

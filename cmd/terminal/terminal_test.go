@@ -52,15 +52,15 @@ func TestARefusedLineNamesTheCorrection(t *testing.T) {
 		"frobnicate":                    `unknown verb "frobnicate": uma-tool --help lists those that there are`,
 		"runs lsit":                     `unknown verb "lsit": did you mean runs list? uma-tool runs --help lists all`,
 		"run":                           "missing --url; for example: uma-tool run --url http://127.0.0.1:8000",
-		"run --url":                     "--url wants a value: uma-tool run --help says which",
+		"run --url":                     "--url wants a value: uma-tool run --help shows which",
 		"run --url u --duration soon":   "--duration soon: want a duration, such as 90s or 5m",
 		"run --url u --request-seed=-1": "--request-seed -1: want a whole number from 0 on",
 		"run --url u --share much":      "--share much: want a number",
 		"run --url u --level loud":      "--level loud: want one of info, warn",
 		"runs list far":                 "depth far: want a number",
 		"runs":                          "must select a subcommand of 'runs'; for example: uma-tool runs list",
-		"run --url u more":              `unexpected "more": uma-tool run --help says what it takes`,
-		"run --url u --slow=maybe":      "--slow=maybe: --slow takes no value; uma-tool run --help says more",
+		"run --url u more":              `unexpected "more": uma-tool run --help shows what it takes`,
+		"run --url u --slow=maybe":      "--slow=maybe: --slow takes no value; see uma-tool run --help",
 		"run --dsk.size 1":              "unknown flag --dsk.size: did you mean --disk.size? uma-tool run --help lists all",
 		"run --b.size 1":                "unknown flag --b.size: did you mean one of --cache.size, --disk.size? uma-tool run --help lists all",
 	} {
@@ -87,7 +87,7 @@ func TestADefaultVerbNamesOthers(t *testing.T) {
 	app.Command("explain", "Explain.")
 	for typed, want := range map[string]string{
 		"explian":   `unknown verb "explian": did you mean explain? uma-tool --help lists all`,
-		"--once=no": "--once=no: --once takes no value; uma-tool --help says more",
+		"--once=no": "--once=no: --once takes no value; see uma-tool --help",
 		"--onec":    "unknown flag --onec: did you mean --once? uma-tool serve --help lists all",
 	} {
 		_, err := app.Parse([]string{typed})

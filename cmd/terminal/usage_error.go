@@ -36,7 +36,7 @@ func Mend(app *kingpin.Application, args []string, err error) error {
 	case strings.HasPrefix(text, "unknown short flag "):
 		return fmt.Errorf("unknown flag %s: %s lists those that there are", about, m.help())
 	case strings.HasPrefix(text, "expected argument for flag "):
-		return fmt.Errorf("%s wants a value: %s says which", about, m.help())
+		return fmt.Errorf("%s wants a value: %s shows which", about, m.help())
 	case strings.HasPrefix(text, "expected command but got "):
 		return m.unknownVerb(about)
 	case strings.HasPrefix(text, "unexpected "):
@@ -118,7 +118,7 @@ func sameEnding(name string, known []string) []string {
 func (m mending) valueOfSwitch(word string) error {
 	for _, arg := range m.args {
 		if flag, isFlag := strings.CutSuffix(arg, "="+word); isFlag && strings.HasPrefix(flag, "--") {
-			return fmt.Errorf("%s: %s takes no value; %s says more", arg, flag, m.help())
+			return fmt.Errorf("%s: %s takes no value; see %s", arg, flag, m.help())
 		}
 	}
 	return nil
@@ -155,7 +155,7 @@ func (m mending) unexpected(word string) error {
 	if err := m.valueOfSwitch(word); err != nil {
 		return err
 	}
-	return fmt.Errorf("unexpected %q: %s says what it takes", word, m.help())
+	return fmt.Errorf("unexpected %q: %s shows what it takes", word, m.help())
 }
 
 // value names the flag or argument whose value was rejected, which the library's errors of values leave out.

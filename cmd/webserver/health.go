@@ -47,7 +47,7 @@ func Healthcheck(ctx context.Context, address, configFile string) error {
 	if err != nil {
 		err = errors.Unwrap(err) // a *url.Error, which repeats the address
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			err = fmt.Errorf("%w; nobody listens there", err)
+			err = fmt.Errorf("%w; nothing listens there", err)
 		}
 		return fmt.Errorf("%s: %w", target.Host, err)
 	}

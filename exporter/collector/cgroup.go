@@ -37,7 +37,7 @@ func cgroupSpec() Spec {
 		Needs: []Need{{
 			Name: "host_cgroups",
 			Cost: "no cgroup is shown",
-			Mend: "boot with cgroup v2; start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host), or mount the host's tree (-v /sys/fs/cgroup:/host/cgroup:ro) and say --path.cgroupfs=/host/cgroup",
+			Mend: "boot with cgroup v2; start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host), or mount the host's tree (-v /sys/fs/cgroup:/host/cgroup:ro) and pass --path.cgroupfs=/host/cgroup",
 			Met:  func(host Host) bool { return hostfs.CheckHostCgroups(host.Cgroup) == nil },
 		}, {
 			Name: "host_cgroup_namespace",

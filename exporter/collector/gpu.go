@@ -21,7 +21,7 @@ func gpuSpec() Spec {
 		Metrics: gpuMetrics(),
 		Needs: []Need{{
 			Name: "host_pid_namespace",
-			Cost: "the driver leaves processes of other PID namespaces out of its lists without a word: GPU memory looks as if nobody held it",
+			Cost: "the driver leaves processes of other PID namespaces out of its lists without a word: GPU memory looks as if no process held it",
 			Mend: "start the container with the host's PID namespace (docker run --pid=host, in compose pid: host)",
 			Met:  seesAllProcesses,
 		}, {

@@ -30,11 +30,11 @@ type poolNodes struct {
 func (p poolNodes) contains(id *int) error {
 	switch {
 	case errors.Is(p.err, fs.ErrNotExist):
-		return errors.New("the kernel shows no NUMA nodes, so it cannot be told whether its memory is in the pool")
+		return errors.New("the kernel shows no NUMA nodes, so whether its memory is in the pool is unknown")
 	case p.err != nil:
 		return p.err
 	case id == nil:
-		return errors.New("the driver does not say which NUMA node its memory is")
+		return errors.New("the driver does not report which NUMA node its memory is")
 	}
 	var sum, own uint64
 	for _, node := range p.nodes {
@@ -47,7 +47,7 @@ func (p poolNodes) contains(id *int) error {
 		return fmt.Errorf("its NUMA node %d has no memory: it is not onlined", *id)
 	}
 	if difference := max(sum, p.total) - min(sum, p.total); difference > p.total/1000 {
-		return fmt.Errorf("the memory of all NUMA nodes is %d bytes and that of the machine %d: it cannot be told whether node %d is in the pool", sum, p.total, *id)
+		return fmt.Errorf("the memory of all NUMA nodes is %d bytes and that of the machine %d: it is unknown whether node %d is in the pool", sum, p.total, *id)
 	}
 	return nil
 }

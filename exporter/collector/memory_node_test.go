@@ -55,9 +55,9 @@ func TestCoherentMachinesByWhereTheGPUsMemoryIs(t *testing.T) {
 		{"kept by the driver", withNodes(t, sparkWith(t, coherent()), 127600748), Options{}, false, ""},
 		{"not onlined", withNodes(t, sparkWith(t, onNode()), 127600748, 0), Options{}, false, "node 1 has no memory"},
 		{"no such node", withNodes(t, sparkWith(t, onNode()), 127600748), Options{}, false, "node 1 has no memory"},
-		{"beside MemTotal", withNodes(t, sparkWith(t, onNode()), 127600748, gpuNodeKB), Options{}, false, "cannot be told whether node 1 is in the pool"},
+		{"beside MemTotal", withNodes(t, sparkWith(t, onNode()), 127600748, gpuNodeKB), Options{}, false, "it is unknown whether node 1 is in the pool"},
 		{"a kernel without nodes", sparkWith(t, onNode()), Options{}, false, "no NUMA nodes"},
-		{"said to be a node that nobody names", withNodes(t, sparkWith(t, h200()), cpuNodeKB, gpuNodeKB), Options{Architecture: nvml.CoherentNUMA}, false, "does not say which NUMA node"},
+		{"said to be a node that nobody names", withNodes(t, sparkWith(t, h200()), cpuNodeKB, gpuNodeKB), Options{Architecture: nvml.CoherentNUMA}, false, "does not report which NUMA node"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -139,7 +139,7 @@ func heldInPoolBy(device nvml.Device, pool poolNodes) (uint64, error) {
 	case !device.Architecture.TakesFromPool():
 		return 0, nil
 	case !device.HeldKnown():
-		return 0, errors.New("the driver does not say what every process holds")
+		return 0, errors.New("the driver does not report what every process holds")
 	case isNode(device):
 		return device.HeldBytes(), pool.contains(device.NUMANode)
 	}

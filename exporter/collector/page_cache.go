@@ -15,7 +15,7 @@ const pageCacheNeed = "page_cache_owner"
 func needPageCache() Need {
 	return Need{
 		Name:  pageCacheNeed,
-		Cost:  "it cannot be told how much of a path is in the page cache: the kernel tells that of a file to its owner, to who may write it, and with CAP_FOWNER",
+		Cost:  "how much of a path is in the page cache is unknown: the kernel shows that of a file to its owner, to users who may write it, and with CAP_FOWNER",
 		Mend:  "run the exporter as the owner of the files, or give it CAP_FOWNER and, where it may not even open them, CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=; docker run --cap-add=; in compose cap_add)",
 		Asked: func(_ Host, options Options) bool { return len(options.CachePaths) > 0 },
 	}

@@ -22,7 +22,7 @@ func processSpec() Spec {
 		Name:    "process",
 		Help:    "processes that use a GPU: resident memory by kind, swap, CPU time, storage I/O.",
 		Metrics: processMetrics(),
-		Needs:   []Need{inspectNeed("storage I/O of other users' processes is unknown: who reads and writes the drives is told by cgroups only")},
+		Needs:   []Need{inspectNeed("storage I/O of other users' processes is unknown: only cgroups show who reads and writes the drives")},
 		Open: func(host Host, options Options) Collect {
 			c := &processCollector{host: host, options: options, started: map[processID]float64{}}
 			return c.collect

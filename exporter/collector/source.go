@@ -161,7 +161,7 @@ func sourcesOutcome[T any](what, flag string, looked bool, answers []answer[T]) 
 	case len(answers) == 0:
 		return fmt.Errorf("%w: %w: neither %s nor --targets.file names %s", ErrAbsent, ErrNoSources, flag, what)
 	case len(unreachable) == len(answers):
-		return fmt.Errorf("%w: nobody listens at %s", ErrAbsent, strings.Join(unreachable, ", "))
+		return fmt.Errorf("%w: nothing listens at %s", ErrAbsent, strings.Join(unreachable, ", "))
 	}
 	return nil
 }

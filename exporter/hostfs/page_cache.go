@@ -20,7 +20,7 @@ const (
 // ErrCacheHidden is wrapped where the kernel hides how much of a file is cached: it shows it to the owner of the file,
 // to users who may write it and to processes with CAP_FOWNER, since otherwise one program could watch what another one
 // reads. It is an fs.ErrPermission.
-var ErrCacheHidden = fmt.Errorf("what is cached of a file is told only to its owner, to who may write it and with CAP_FOWNER: %w", fs.ErrPermission)
+var ErrCacheHidden = fmt.Errorf("the kernel shows what is cached of a file only to its owner, to users who may write it and with CAP_FOWNER: %w", fs.ErrPermission)
 
 // CacheResident is how much of a file of this machine is in the page cache, in bytes, in whole pages; of a directory
 // that of all regular files below it. Links below it are not followed, and directories that other file systems are

@@ -44,7 +44,7 @@ func returnTexts() map[Return]string {
 		NotBuilt:                "this program was built without cgo and cannot call the driver: build it where there is a C compiler (apt install gcc, then CGO_ENABLED=1 go build ./cmd/uma-exporter), or take the package",
 		Success:                 "success",
 		Uninitialized:           "the library is not initialised",
-		InvalidArgument:         "the driver does not know the argument",
+		InvalidArgument:         "the driver does not support the argument",
 		NotSupported:            "not supported by the device",
 		NoPermission:            "no permission: run as root, or give the container the device",
 		NotFound:                "not found",
@@ -58,7 +58,7 @@ func returnTexts() map[Return]string {
 		OperatingSystem:         "the operating system blocked the call: the container may have lost its device nodes, restart it",
 		LibRMVersionMismatch:    "library and kernel module are of different driver versions: reboot or reload the module, then restart the container or this program, which keeps the library it has loaded",
 		InUse:                   "the driver is in use by a call that has not returned",
-		ArgumentVersionMismatch: "the installed driver does not know this version of the call",
+		ArgumentVersionMismatch: "the installed driver does not support this version of the call",
 		Deprecated:              "the installed driver has withdrawn the call",
 		Unknown:                 "unknown driver error (999)",
 	}

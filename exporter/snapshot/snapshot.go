@@ -122,7 +122,7 @@ func Read(data []byte) (*Archive, error) {
 				return nil, fmt.Errorf("entry %.200q: %w", file.Name, err)
 			}
 		case found:
-			return nil, fmt.Errorf("%s stands twice", recordingName)
+			return nil, fmt.Errorf("%s is there twice", recordingName)
 		default:
 			a.recording, found = file.Data, true
 		}

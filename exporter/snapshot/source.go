@@ -29,7 +29,7 @@ func (a *Archive) addSource(key, value string) error {
 		case value == "":
 			return errors.New("names nothing")
 		case len(*kind.list) == maxSources:
-			return fmt.Errorf("stands more than %d times", maxSources)
+			return fmt.Errorf("is there more than %d times", maxSources)
 		default:
 			*kind.list = append(*kind.list, value)
 			return nil

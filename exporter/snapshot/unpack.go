@@ -66,7 +66,7 @@ func (p paths) add(name string) error {
 		p[above] = true
 	}
 	if _, known := p[name]; known {
-		return errors.New("stands twice")
+		return errors.New("is there twice")
 	}
 	p[name] = false
 	return nil

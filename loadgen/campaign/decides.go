@@ -45,7 +45,7 @@ func (r *Invocation) holdDecides() error {
 	}{{"primary metric of scenario", began.Primary, r.c.Decides.Primary}, {"margin of", began.Margins, r.c.Decides.Margins}} {
 		for _, key := range slices.Sorted(maps.Keys(of.was)) {
 			if of.now[key] != of.was[key] {
-				return fmt.Errorf("%s: --plan-changed: %s %s was %s when the campaign began and is %q now: it stands since the first run. Give another --out",
+				return fmt.Errorf("%s: --plan-changed: %s %s was %s when the campaign began and is %q now: it is fixed since the first run. Give another --out",
 					r.c.Dir, of.what, key, of.was[key], of.now[key])
 			}
 		}

@@ -51,7 +51,7 @@ func (r *Invocation) message(event, text string) Message {
 // send sends a notice, and logs a failure to send it.
 func (r *Invocation) send(ctx context.Context, m Message) {
 	if err := r.c.Notify.Tell(ctx, m); err != nil {
-		r.c.Log.Warn("nobody could be told", "why", err)
+		r.c.Log.Warn("no notice could be sent", "why", err)
 	}
 }
 

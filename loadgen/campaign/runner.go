@@ -257,7 +257,7 @@ func (r *Invocation) judge(ctx context.Context, slot plan.Slot) (State, string) 
 	case Invalid, Failed:
 		r.unsound++
 		if r.c.Plan.OnInvalid.Then == "stop" {
-			return Ended, fmt.Sprintf("slot %d has no valid run, and the plan says to stop then", slot.Number)
+			return Ended, fmt.Sprintf("slot %d has no valid run, and by the plan the campaign stops then", slot.Number)
 		}
 		if most := r.c.Plan.OnInvalid.StopAfter; most > 0 && r.unsound >= most {
 			return Ended, fmt.Sprintf("%d slots in a row have no valid run", r.unsound)

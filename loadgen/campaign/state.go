@@ -100,7 +100,7 @@ func ReadFacts(dir string) (Facts, error) {
 		return f, fmt.Errorf("%s: %w", path, err)
 	}
 	if f.Schema != Schema {
-		return f, fmt.Errorf("%s: its form is %q, and this program knows %q", path, f.Schema, Schema)
+		return f, fmt.Errorf("%s: its form is %q, and this program reads %q", path, f.Schema, Schema)
 	}
 	return f, nil
 }

@@ -115,7 +115,7 @@ func (c *comparing) checkWorkloads() error {
 	}
 	for _, cell := range c.cells {
 		if a, b := unlike(validOf(cell.runs)); a != nil {
-			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: name what tells them apart by --within, or compare them all the same by --allow-different-workload",
+			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: name the label that separates them by --within, or compare them all the same by --allow-different-workload",
 				a.ID, b.ID, short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within))
 		}
 	}

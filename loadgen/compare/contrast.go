@@ -65,7 +65,7 @@ func (c *contrast) run() bool {
 		if c.method == MethodWelchOfStarts {
 			what = "start"
 		}
-		c.note("one %s of an arm: nothing can be said beyond the difference", what)
+		c.note("one %s of an arm: only the difference is known", what)
 		return false
 	}
 	if welch, err := stats.Welch(c.x, c.y); err == nil {

@@ -200,7 +200,7 @@ func (c *comparing) simulation() []Warning {
 		all = append(all, warn(CodeSimulated, "%s of %d are not of a real machine and engine as they ran: what they show is simulated", Runs(n), len(c.runs)))
 	}
 	if n > 0 && n < len(c.runs) {
-		all = append(all, warn(CodeMixedModes, "simulated and real runs stand in one comparison (%s): no figure of it is a finding", strings.Join(texts, ", ")))
+		all = append(all, warn(CodeMixedModes, "simulated and real runs are in one comparison (%s): no figure of it is a finding", strings.Join(texts, ", ")))
 	}
 	return all
 }
@@ -233,7 +233,7 @@ func (c *comparing) metricUnknown() []Warning {
 	}
 	var all []Warning
 	if len(unknown) > 0 {
-		all = append(all, warn(CodeMetricUnknown, "not compared, since nothing says which way is better: %s", some(sortedKeys(unknown))))
+		all = append(all, warn(CodeMetricUnknown, "not compared, since the better direction is unknown: %s", some(sortedKeys(unknown))))
 	}
 	if len(unusable) > 0 {
 		all = append(all, warn(CodeValueUnusable, "left out, since it cannot be a figure of a run: %s", some(sortedKeys(unusable))))

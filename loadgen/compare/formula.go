@@ -28,7 +28,7 @@ func ParseExpression(text string) (Expression, error) {
 		return Expression{}, fmt.Errorf("an expression of %d characters: at most %d", len(text), longest)
 	}
 	if strings.ContainsAny(text, "\n\r") || strings.Contains(text, "//") || strings.Contains(text, "/*") {
-		return Expression{}, fmt.Errorf("%q: an expression stands in one line, without comments", text)
+		return Expression{}, fmt.Errorf("%q: an expression is one line, without comments", text)
 	}
 	root, err := parser.ParseExprFrom(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {

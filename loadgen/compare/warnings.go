@@ -72,7 +72,7 @@ func (c *comparing) stratumWarnings(cell *cell, s Stratum) []Warning {
 	case OrderBlocked:
 		all = append(all, warn(CodeBlockedOrder, "the arms ran in blocks, %s first: arm and time are confounded", s.Order.Sequence[0]))
 	case OrderUnknown:
-		all = append(all, warn(CodeOrderUnknown, "the start of a run is not known: nothing can be said of order and drift"))
+		all = append(all, warn(CodeOrderUnknown, "the start of a run is not known: order and drift are unknown"))
 	}
 	for _, name := range c.arms {
 		a, there := cell.arms[name]
@@ -137,7 +137,7 @@ func (c *comparing) repeated(cell *cell, a *arm) []Warning {
 			text += fmt.Sprintf(", %s has %d", name, len(other.valid))
 		}
 	}
-	return []Warning{warn(CodeIterationRepeated, "%s: a restart that nothing tells of?", text)}
+	return []Warning{warn(CodeIterationRepeated, "%s: an unreported restart?", text)}
 }
 
 func excludedWarning(a *arm) []Warning {

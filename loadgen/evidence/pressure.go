@@ -89,7 +89,7 @@ func (f *Forecast) host(first, pressure Load, r Room) {
 		if !r.Off.DiskOff {
 			f.Pressed = false
 		}
-		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s comes back from the host, which says nothing of the SSD", r.size(host), first.Name))
+		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s comes back from the host, which shows nothing of the SSD", r.size(host), first.Name))
 	default:
 		f.Lines = append(f.Lines, fmt.Sprintf("host tier %s: %s is evicted from the host", r.size(host), first.Name))
 	}

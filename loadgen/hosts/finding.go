@@ -39,7 +39,7 @@ func (f finding) notFound(s Search) error {
 	if len(f.refused) > 0 {
 		return fmt.Errorf("%s, only what is named above; --match says which are meant", why)
 	}
-	return errors.New(why + ": nobody announces ssh there; is avahi-daemon running on the others, and does a firewall let UDP 5353 in?")
+	return errors.New(why + ": no machine announces ssh there; is avahi-daemon running on the others, and does a firewall let UDP 5353 in?")
 }
 
 // note prints what was not found, and why.
@@ -77,7 +77,7 @@ func (f finding) note(w io.Writer, s Search) {
 		switch {
 		case h.Exporter == nil || h.Exporter.Found && h.Exporter.Mode == "live":
 		case h.Exporter.Found:
-			fmt.Fprintf(w, "%s: its exporter says that its figures are %s\n", h.Name, cmp.Or(h.Exporter.Mode, "of no known mode"))
+			fmt.Fprintf(w, "%s: its exporter reports that its figures are %s\n", h.Name, cmp.Or(h.Exporter.Mode, "of no known mode"))
 		default:
 			fmt.Fprintf(w, "%s: no exporter: %s\n", h.Name, h.Exporter.Why)
 		}

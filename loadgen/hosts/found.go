@@ -89,7 +89,7 @@ func gather(heard []Heard, links []Link, patterns []Pattern) ([]Host, []Refusal)
 			host.add(addr, h.Link, links)
 		}
 		if len(h.Addrs) == 0 {
-			refuse("it told no address on %s", h.Link.Name)
+			refuse("it gave no address on %s", h.Link.Name)
 		}
 		if len(host.Addresses) > 0 {
 			byName[strings.ToLower(name)] = host

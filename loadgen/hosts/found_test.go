@@ -51,7 +51,7 @@ func TestAnswersBecomeHostsOrAreRefusedWithAReason(t *testing.T) {
 		"an address of another net":               {[]Heard{{lan, "spark-2.local.", addrs("10.1.1.1"), 22}}, nil, "", `"spark-2.local.": 10.1.1.1: not of a network of eth0, where it was heard`},
 		"the bridge of its containers":            {[]Heard{{lan, "spark-2.local.", addrs("172.17.0.1", "192.168.1.6"), 22}}, nil, "spark-2 192.168.1.6", `"spark-2.local.": 172.17.0.1: not of a network of eth0, where it was heard`},
 		"loopback, which would be this machine":   {[]Heard{{lan, "spark-2.local.", addrs("127.0.0.1", "::1"), 22}}, nil, "", `"spark-2.local.": 127.0.0.1: not a private address; "spark-2.local.": ::1: not a private address`},
-		"no address":                              {[]Heard{{lan, "spark-2.local.", nil, 22}}, nil, "", `"spark-2.local.": it told no address on eth0`},
+		"no address":                              {[]Heard{{lan, "spark-2.local.", nil, 22}}, nil, "", `"spark-2.local.": it gave no address on eth0`},
 		"a name of another tree":                  {[]Heard{{lan, "spark-2.example.com.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-2.example.com.": it does not end in .local (on eth0)`},
 		"a name with a command":                   {[]Heard{{lan, "spark-$(reboot).local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-$(reboot).local.": no host can be called so (on eth0)`},
 		"a name with a line of a hostfile":        {[]Heard{{lan, "spark-2 slots=9\nevil.local.", addrs("192.168.1.6"), 22}}, nil, "", `"spark-2 slots=9\nevil.local.": no host can be called so (on eth0)`},

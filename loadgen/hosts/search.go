@@ -59,7 +59,7 @@ var errNothingWritten = errors.New("interrupted: nothing was written")
 // Run searches a network, and prints or writes what it found.
 func (s Search) Run(ctx context.Context, n Network, stdout, stderr io.Writer) error {
 	if s.Write != "" && s.Format != MPI && s.Format != Prometheus {
-		return InputError{errors.New("--write: say --format mpi or --format prometheus too")}
+		return InputError{errors.New("--write: add --format mpi or --format prometheus too")}
 	}
 	if len(s.Match) == 0 {
 		for _, name := range UsualNames() {

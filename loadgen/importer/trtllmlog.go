@@ -41,7 +41,7 @@ func readTRTLLMLog(f *file) ([]Result, error) {
 		Values: reading.Values(), Warnings: []string{zoneWarning},
 	}
 	if reading.Ranks() > 1 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the engine has %d ranks: what its log says of memory is of the first, and stands for none of the machine's figures", reading.Ranks()))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the engine has %d ranks: what its log reports of memory is of the first, and is none of the machine's figures", reading.Ranks()))
 	} else {
 		r.Memory = engineReport(r.Values)
 	}

@@ -89,7 +89,7 @@ func (a *answers) judge(asked server.Model) rundir.ModelFindings {
 	m := rundir.ModelFindings{Checked: len(a.models) > 0}
 	for _, name := range a.models {
 		if !asked.Named(name) {
-			m.Mismatch = fmt.Sprintf("answers say they are from %q", name)
+			m.Mismatch = fmt.Sprintf("answers name the model %q", name)
 		}
 	}
 	return m
@@ -109,10 +109,10 @@ func (a *answers) warnings(w *workload.Workload) []string {
 		warnings = append(warnings, warning)
 	}
 	if a.tooLong > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server does not know the cap by the name that it was sent (--engine)", a.tooLong, a.ok))
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server ignores the cap under the name that it was sent (--engine)", a.tooLong, a.ok))
 	}
 	if a.otherLengths > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or was not told (--engine)", a.otherLengths, a.ok))
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or the request lacks its option (--engine)", a.otherLengths, a.ok))
 	}
 	return warnings
 }

@@ -27,7 +27,7 @@ func mostConnections(limit uint64, inFlight int) (int, error) {
 	const plenty = 1 << 20
 	most := int(min(limit, plenty)) - ownDescriptors
 	if most < max(inFlight, 1) {
-		return 0, fmt.Errorf("%d requests in flight need as many connections, and %d files beside them; at most %d may be open: raise the limit with ulimit -n", max(inFlight, 1), ownDescriptors, limit)
+		return 0, fmt.Errorf("%d requests in flight need as many connections, and %d more files; at most %d may be open: raise the limit with ulimit -n", max(inFlight, 1), ownDescriptors, limit)
 	}
 	return most, nil
 }

@@ -56,7 +56,7 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.En
 		for _, log := range engineLogs(r, named) {
 			found, err := log.report(ctx, tools)
 			if err != nil {
-				r.env.Log.Info("what the engine says of its start could not be read", "in", log.name, "why", printable(err.Error()))
+				r.env.Log.Info("what the engine reports of its start could not be read", "in", log.name, "why", printable(err.Error()))
 			}
 			if found != nil {
 				return found

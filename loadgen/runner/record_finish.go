@@ -66,7 +66,7 @@ func (e recorded) warnings() []string {
 		w = append(w, "the log does not show when the benchmark began: the whole command is measured, the start of its engine too")
 	}
 	if ranks := r.log.reading.Ranks(); ranks > 1 {
-		w = append(w, fmt.Sprintf("the engine has %d ranks: what its log says of memory is of the first, and stands for none of the machine's figures", ranks))
+		w = append(w, fmt.Sprintf("the engine has %d ranks: what its log reports of memory is of the first, and is none of the machine's figures", ranks))
 	}
 	for _, stream := range r.manifest.Command.Cut {
 		w = append(w, fmt.Sprintf("of the command's %s only the first %d MiB are kept", stream, mostPrinted>>20))

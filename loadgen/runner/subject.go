@@ -64,7 +64,7 @@ func (s *subject) measureText(ctx context.Context, m *measurement) (traffic.Toke
 	} else if scale, err = calibration.Scale(ctx); err == nil {
 		m.env.Log.Debug("prompt lengths", "scale", scale.String())
 	} else {
-		m.env.Log.Info("the server does not say how many tokens texts have", "why", printable(err.Error()))
+		m.env.Log.Info("the server does not report how many tokens texts have", "why", printable(err.Error()))
 		scale, err = traffic.Assumption(), nil // the scale records that it is assumed
 	}
 	if ctx.Err() != nil {

@@ -68,7 +68,7 @@ func (s Search) says(over Over, done []SweepRun, b bracket) string {
 	var text string
 	switch {
 	case b.within == 0 && b.beyond == 0:
-		text = "No run tells anything of the limit."
+		text = "No run shows anything of the limit."
 	case b.within == 0:
 		text = fmt.Sprintf("The lowest %s that was measured, %s, %s already.", over.Name, above, s.words(beyond))
 	case b.beyond == 0:

@@ -140,7 +140,7 @@ func (r SweepResult) Verdict(p Sweep) string {
 	case judged == Unmet:
 		return "No run keeps the SLO."
 	case judged == Unsound && p.Search != nil:
-		return "INVALID: the search ended with a run that tells nothing of the limit."
+		return "INVALID: the search ended with a run that shows nothing of the limit."
 	case judged == Unsound:
 		return "A run of this sweep is INVALID."
 	case p.Search != nil:

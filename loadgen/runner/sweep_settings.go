@@ -25,7 +25,7 @@ type SweepSettings struct {
 // SweepFlags declares the flags of a sweep that a run does not have.
 func SweepFlags(set terminal.FlagSet) *SweepSettings {
 	s := &SweepSettings{}
-	terminal.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival says otherwise), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
+	terminal.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival is given), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
 		"Unless --requests or --duration is given, a point of the standard scenario measures 10 requests a slot or those of a minute, 100 at least; a shape, 100 times its batch after 10 times for warm-up.", "", &s.over, ParseOver).Required()
 	terminal.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, terminal.OneOf(SearchKinds()...))
 	terminal.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, terminal.ShareWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)

@@ -13,7 +13,7 @@ func (c *checker) look(ctx context.Context, result openai.Result) {
 	c.usage(result.Record)
 	switch {
 	case result.Model == "":
-		c.found.note("model", "answers do not say which model they are from")
+		c.found.note("model", "answers do not name their model")
 	default:
 		c.found.add("model", Model{ID: c.found.Model}.Named(result.Model), fmt.Sprintf("answers are from %q", result.Model))
 	}

@@ -22,7 +22,7 @@ func TestTheProcessBehindAnAddressIsTheOneThatListens(t *testing.T) {
 	if err != nil || !slices.Equal(p.Argv, os.Args) || !slices.ContainsFunc(p.Environ, func(one string) bool { return strings.HasPrefix(one, "PATH=") }) {
 		t.Errorf("%+v (%v)", p, err)
 	}
-	for address, want := range map[string]string{"http://203.0.113.7:8000": "not on this machine", "http://127.0.0.1:1": "nobody is seen"} {
+	for address, want := range map[string]string{"http://203.0.113.7:8000": "not on this machine", "http://127.0.0.1:1": "no process is seen"} {
 		if _, err := ProcessBehind(address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -17,7 +17,7 @@ const tcpListen = 0x0A
 func listeningProcess(proc procfs.FS, port uint64, addresses ...net.IP) (pid int, err error) {
 	inodes := listening(proc, port, addresses)
 	if len(inodes) == 0 {
-		return 0, errors.New("nobody is seen to listen on the server's port")
+		return 0, errors.New("no process is seen to listen on the server's port")
 	}
 	processes, err := proc.AllProcs()
 	if err != nil {

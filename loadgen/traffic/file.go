@@ -254,7 +254,7 @@ func (f *PromptFile) add(c Conversation) error {
 		return fmt.Errorf("more than %d prompts", maxConversations)
 	}
 	if len(c.Turns) == 0 {
-		return errors.New("nobody asks anything")
+		return errors.New("it has no user message")
 	}
 	c.ID = f.name(c.ID)
 	for i := range c.Turns {

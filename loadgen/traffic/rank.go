@@ -119,7 +119,7 @@ func (l launcher) place(given RankFlags, lookup func(string) (string, bool)) (Pl
 		return Place{}, err
 	}
 	if world == nil {
-		return Place{}, fmt.Errorf("--world: %s says that this is rank %d, and nothing of how many; say --world N, or --rank 0 --world 1 for a run of its own", rankFrom, *rank)
+		return Place{}, fmt.Errorf("--world: %s says that this is rank %d, but not of how many; add --world N, or --rank 0 --world 1 for a run of its own", rankFrom, *rank)
 	}
 	return Place{*rank, *world, rankFrom + " and " + worldFrom}.checked()
 }
@@ -132,10 +132,10 @@ func rankValue(given *int, flag, variable string, lookup func(string) (string, b
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return nil, "", fmt.Errorf("%s: %q is not a whole number of 0 or more; say --rank and --world", variable, shortenedVariable(text))
+		return nil, "", fmt.Errorf("%s: %q is not a whole number of 0 or more; give --rank and --world", variable, shortenedVariable(text))
 	}
 	if given != nil && *given != n {
-		return nil, "", fmt.Errorf("%s: %d, but %s is %d; say --rank and --world both if that is meant", flag, *given, variable, n)
+		return nil, "", fmt.Errorf("%s: %d, but %s is %d; give both --rank and --world if that is meant", flag, *given, variable, n)
 	}
 	return &n, variable, nil
 }

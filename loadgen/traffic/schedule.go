@@ -106,7 +106,7 @@ func (p ArrivalProcess) Check() error {
 func (p ArrivalProcess) checkRate() error {
 	if len(p.Stages) > 0 {
 		if p.RatePerSecond != 0 {
-			return errors.New("the stages say the rate")
+			return errors.New("the stages have the rate")
 		}
 		return checkStages(p.Stages, rateLevel)
 	}

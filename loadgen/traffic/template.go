@@ -53,7 +53,7 @@ func ParseTemplate(source string) (*Template, error) {
 		return nil, err
 	}
 	if !strings.Contains(rendered, first) || !strings.Contains(rendered, second) {
-		return nil, errors.New("it leaves out what messages say: write {{range .Messages}}{{.Content}}{{end}}")
+		return nil, errors.New("it leaves out the content of messages: write {{range .Messages}}{{.Content}}{{end}}")
 	}
 	return t, nil
 }

@@ -59,11 +59,11 @@ func (s *Settings) checkStages() error {
 	case s.Arrival == traffic.Recorded:
 		return errors.New("--stages: a trace has the rate that it was recorded with")
 	case s.rate != 0:
-		return errors.New("--rate: the stages say the rate")
+		return errors.New("--rate: the stages have the rate")
 	case s.duration != 0:
-		return errors.New("--duration: the stages say how long it takes")
+		return errors.New("--duration: the stages have the duration")
 	case s.Arrival == traffic.Closed && s.Concurrency != 0:
-		return errors.New("--concurrency: the stages of a closed loop say how many requests are in flight")
+		return errors.New("--concurrency: the stages of a closed loop have the number of requests in flight")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (s *Settings) readTrace() error {
 		given bool
 	}{{"--prompts", s.promptsGiven}, {"--input-tokens", s.inputTokens != nil}, {"--output-tokens", s.outputGiven}, {"--shared-prefix-tokens", s.sharedTokens != 0}} {
 		if other.given {
-			return fmt.Errorf("%s: a trace says it", other.flag)
+			return fmt.Errorf("%s: a trace has it", other.flag)
 		}
 	}
 	if s.TracePath == "" {

@@ -45,7 +45,7 @@ func parseScenario(s string) (Scenario, error) {
 			return known, nil
 		}
 	}
-	return Scenario{}, fmt.Errorf("%q is not in this version; it knows %s", s, strings.Join(scenarioNames(), ", "))
+	return Scenario{}, fmt.Errorf("unknown %q; choose from %s", s, strings.Join(scenarioNames(), ", "))
 }
 
 func scenarioNames() []string {

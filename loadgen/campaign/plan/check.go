@@ -90,7 +90,7 @@ func (p *Plan) checkValueNames(path string, values map[string]string) error {
 		case slices.Contains(reservedValues(), name):
 			return p.errorAt(at, "is a value that every template has; choose another name")
 		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
-			return p.errorAt(at, "want a name of letters, digits and _, so that {{.name}} can say it")
+			return p.errorAt(at, "want a name of letters, digits and _, so that {{.name}} can stand for it")
 		case strings.Contains(values[name], "{{"):
 			return p.errorAt(at, "a value is no template: put the parts together where they are used")
 		}
@@ -108,7 +108,7 @@ func (p *Plan) checkArms() error {
 		path := item("arms", i)
 		for _, name := range sortedKeys(a.Labels) {
 			if slices.Contains(ownLabels(), name) {
-				return p.errorAt(path+".labels."+name, "the campaign says it itself")
+				return p.errorAt(path+".labels."+name, "the campaign sets it itself")
 			}
 			if !terminal.PlainName(name) {
 				return p.errorAt(path+".labels."+name, "want a name of letters, digits, . _ and -")

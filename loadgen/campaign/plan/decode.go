@@ -67,7 +67,7 @@ func (d *decoder) keys(path string, node *yaml.Node, each func(key, value *yaml.
 		}
 		inside := strings.TrimPrefix(path+"."+key.Value, ".")
 		if line, twice := seen[key.Value]; twice {
-			return d.fault(inside, key, "stands in line %d too", line)
+			return d.fault(inside, key, "is in line %d too", line)
 		}
 		seen[key.Value] = key.Line
 		if err := each(key, value, inside); err != nil {

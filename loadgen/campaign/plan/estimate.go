@@ -234,7 +234,7 @@ func (p *Plan) notes(facts Facts) []string {
 		notes = append(notes, "iterations: "+strconv.Itoa(p.Iterations)+" is odd: the last way forth has no way back, and drift does not cancel")
 	}
 	if several && p.Iterations < 3 {
-		notes = append(notes, "iterations: "+strconv.Itoa(p.Iterations)+" for each arm is too few for a verdict: campaign power says how many it takes")
+		notes = append(notes, "iterations: "+strconv.Itoa(p.Iterations)+" for each arm is too few for a verdict: campaign power shows how many it takes")
 	}
 	if !several {
 		notes = append(notes, "arms: there is one, so there is nothing to compare")

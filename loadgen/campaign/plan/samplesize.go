@@ -145,7 +145,7 @@ func (a *SampleSize) Write(w io.Writer) error {
 		percent(a.CV), percent(a.Power), percent(a.Alpha))
 	fmt.Fprintf(&text, "%6d  to show two equal arms equivalent within %s\n", a.ToEqual, percent(a.Margin))
 	fmt.Fprintf(&text, "%6d  to find a difference of %s\n\n", a.ToFind, percent(a.Difference))
-	fmt.Fprintf(&text, "A campaign that shall say either takes %d iterations", a.Needed())
+	fmt.Fprintf(&text, "A campaign that is to show either takes %d iterations", a.Needed())
 	if a.Balanced() != a.Needed() {
 		fmt.Fprintf(&text, "; in the order abba %d, so that the last way forth has its way back", a.Balanced())
 	}

@@ -103,7 +103,7 @@ func TestTheAnswerIsWrittenWithItsArithmetic(t *testing.T) {
     11  to show two equal arms equivalent within 2 %
     11  to find a difference of 2 %
 
-A campaign that shall say either takes 11 iterations; in the order abba 12, so that the last way forth has its way back.
+A campaign that is to show either takes 11 iterations; in the order abba 12, so that the last way forth has its way back.
 
 A ratio is compared as a difference of logarithms. The CV is a standard deviation of 0.0150,
 the margin ln(1+0.02) = 0.0198, which is 1.32 of them, the difference 1.32 of them.
