@@ -26,7 +26,8 @@ const (
 	discoveryTimeout = 3 * time.Second
 	discoveryWorkers = 4
 	notAskedYet      = "not asked yet"
-	// maxDiscovered is the maximum number of sockets, those of processes with GPU memory first.
+	// maxDiscovered is the maximum number of sockets that are asked, those of low ports first: each worker of an engine
+	// has a dozen for its own purposes, at ports that the kernel chooses.
 	maxDiscovered = 64
 )
 
@@ -140,10 +141,11 @@ func (d *discovered) emit(batch *Batch) {
 	if !d.on {
 		return
 	}
-	counts := map[string]int{}
+	counts, named := map[string]int{}, map[string]bool{}
 	for _, socket := range d.sockets {
 		counts[socket.Result]++
-		if socket.Result == metric.DiscoveryNoPage {
+		if socket.Result == metric.DiscoveryNoPage && !named[socket.API] { // processes can share a port
+			named[socket.API] = true
 			batch.Gauge(metric.EngineInfo, 1, socket.API+metric.ForeignModelsPath, socket.Engine, "", "")
 		}
 	}
@@ -268,6 +270,7 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 			return known.process == socket.process && known.Address == socket.Address && slices.Equal(known.reach, socket.reach)
 		})
 		if at >= 0 {
+			before[at].holder = socket.holder
 			socket = before[at]
 			d.sockets[i] = socket
 		}
@@ -304,6 +307,9 @@ func (d *discovery) ask(socket *engineSocket) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	socket.tries++
+	if socket.loading && answer.Result != metric.DiscoveryFound && answer.Result != metric.DiscoveryNoPage {
+		return // loading a model can leave no time for answers
+	}
 	socket.Result, socket.Engine, socket.Source, socket.API, socket.Reason = answer.Result, answer.Engine, answer.Source, answer.API, answer.Reason
 	socket.pages, socket.loading = answer.pages, answer.loading
 	if answer.Result != metric.DiscoveryFound && socket.tries == discoveryTries {
@@ -370,7 +376,7 @@ func noPage(at *engine.Endpoint, name string, reason error) engineSocket {
 
 // answerOf is the answer of a server of which no page is read.
 func answerOf(result string, reason error) engineSocket {
-	return engineSocket{EngineSocket: EngineSocket{Result: result, Reason: reason.Error()}}
+	return engineSocket{EngineSocket: EngineSocket{Result: result, Reason: fmt.Sprintf("%.300s", reason.Error())}}
 }
 
 // howToServePage names the setting without which an engine has no page.
@@ -386,7 +392,7 @@ func howToServePage(name string) string {
 	return ""
 }
 
-// addressesGiven lists the addresses that the given pages have on this machine, with every loopback address for a name of the machine.
+// addressesGiven lists the loopback addresses of given pages that are on this machine.
 func addressesGiven(proc hostfs.Dir, given Targets) []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, at := range slices.Concat(given.Engines, given.KVBM) {

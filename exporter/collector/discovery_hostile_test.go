@@ -88,6 +88,7 @@ func strangers() map[int]struct {
 		2005: {says("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/\r\nContent-Length: 0\r\n\r\n"), "status 302"},
 		2006: {repeats("HTTP/1.1 200 OK\r\n", "X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 0), "exceeded"},
 		2007: {says("hello\n"), "malformed HTTP"},
+		2026: {says(strings.Repeat("\x1b", 60_000) + "\r\n"), "malformed HTTP"},
 		2008: {says("\x15\x03\x01\x00\x02\x02\x46"), "malformed HTTP"},
 		2009: {says("SSH-2.0-OpenSSH_9.6\r\n"), "malformed HTTP"},
 		2010: {func(net.Conn, string) {}, "EOF"},
@@ -151,8 +152,8 @@ func (n *network) count(r *http.Request) {
 	n.asked[r.Host+r.URL.Path]++
 }
 
-// TestTwentyFiveHostileListenersAndAnEngine lets an engine share its process with listeners of every kind.
-func TestTwentyFiveHostileListenersAndAnEngine(t *testing.T) {
+// TestHostileListenersAndAnEngine lets an engine share its process with listeners of every kind.
+func TestHostileListenersAndAnEngine(t *testing.T) {
 	all := strangers()
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{t: t, asked: map[string]int{}, servers: map[string]stranger{

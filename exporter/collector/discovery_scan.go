@@ -134,7 +134,8 @@ func (s *socketScanner) inspect(one *member) {
 	}
 }
 
-// readPublishedPorts reads the ports that Docker publishes in the exporter's network namespace.
+// readPublishedPorts reads the ports that Docker publishes in the exporter's network namespace. A process of another kind
+// under the name of a proxy publishes none.
 func (s *socketScanner) readPublishedPorts(pids []uint32) {
 	for _, pid := range pids {
 		if s.processes[pid].Comm != hostfs.DockerProxyName {
@@ -144,11 +145,8 @@ func (s *socketScanner) readPublishedPorts(pids []uint32) {
 		if err != nil || namespace != s.own {
 			continue
 		}
-		switch port, err := hostfs.ReadPublishedPort(s.proc, pid); {
-		case err == nil:
+		if port, err := hostfs.ReadPublishedPort(s.proc, pid); err == nil {
 			s.published = append(s.published, port)
-		case !errors.Is(err, hostfs.ErrOtherProtocol) && !hostfs.IsGone(err):
-			s.scan.err = errors.Join(s.scan.err, err)
 		}
 	}
 }
@@ -266,20 +264,20 @@ func (s *socketScanner) throughDocker(address netip.AddrPort, pid uint32) (reach
 	return slices.Compact(reach), unreachable
 }
 
-// sort puts the sockets in order of addresses and leaves out those beyond the limit, of processes without GPU memory
-// first.
+// sort puts the sockets in order of ports. Those beyond the limit are not asked.
 func (s *socketScanner) sort() {
-	byAddress := func(a, b *engineSocket) int {
+	slices.SortFunc(s.scan.sockets, func(a, b *engineSocket) int {
 		return cmp.Or(cmp.Compare(a.Address.Port(), b.Address.Port()), a.Address.Compare(b.Address), cmp.Compare(a.PID, b.PID))
+	})
+	asked := 0
+	for _, socket := range s.scan.sockets {
+		if len(socket.reach) == 0 {
+			continue
+		}
+		if asked++; asked > maxDiscovered {
+			socket.reach, socket.Reason = nil, fmt.Sprintf("not asked: the %d sockets at lower ports are", maxDiscovered)
+		}
 	}
-	slices.SortFunc(s.scan.sockets, byAddress)
-	if len(s.scan.sockets) <= maxDiscovered {
-		return
-	}
-	s.scan.err = errors.Join(s.scan.err, fmt.Errorf("%d listening sockets, of which %d are looked at", len(s.scan.sockets), maxDiscovered))
-	slices.SortStableFunc(s.scan.sockets, func(a, b *engineSocket) int { return cmp.Compare(number(b.holder), number(a.holder)) })
-	s.scan.sockets = s.scan.sockets[:maxDiscovered]
-	slices.SortFunc(s.scan.sockets, byAddress)
 }
 
 // isThisMachine reports whether a host of a URL is this machine, by a loopback or local address or by its name.

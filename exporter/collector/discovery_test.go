@@ -153,21 +153,25 @@ func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 	}
 }
 
-func TestOfManySocketsThoseOfGPUProcessesAreKept(t *testing.T) {
-	holder := machineProcess{pid: 6330, group: 6330}
-	child := machineProcess{pid: 7000, group: 6330, start: 500}
-	var listeners []listening
+// TestOfManySocketsThoseAtLowPortsAreAsked is an engine whose workers have many sockets.
+func TestOfManySocketsThoseAtLowPortsAreAsked(t *testing.T) {
+	server, worker := machineProcess{pid: 6001, group: 6330, sockets: []int{50}}, machineProcess{pid: 6330, group: 6330}
+	listeners := []listening{{"", "00000000:1F40", 0, 50}}
 	for i := range 100 {
-		listeners = append(listeners, listening{"", fmt.Sprintf("00000000:%04X", 2000+i), 0, 100 + i})
-		owner := &child
-		if i == 99 {
-			owner = &holder
-		}
-		owner.sockets = append(owner.sockets, 100+i)
+		listeners = append(listeners, listening{"", fmt.Sprintf("00000000:%04X", 40_000+i), 0, 100 + i})
+		worker.sockets = append(worker.sockets, 100+i)
 	}
-	scan := scanSockets(onDisk(t, machineProc([]machineProcess{holder, child}, listeners...)), []GPUProcess{{PID: 6330}}, []uint32{6330})
-	if len(scan.sockets) != maxDiscovered || scan.sockets[maxDiscovered-1].PID != 6330 || scan.sockets[0].Address.Port() != 2000 || scan.err == nil {
-		t.Errorf("%d sockets, %v", len(scan.sockets), scan.err)
+	scan := scanSockets(onDisk(t, machineProc([]machineProcess{server, worker}, listeners...)), []GPUProcess{{PID: 6330}}, []uint32{6330})
+	asked := 0
+	for _, socket := range scan.sockets {
+		if len(socket.reach) > 0 {
+			asked++
+		} else if socket.Result != metric.DiscoveryUnknown || !strings.Contains(socket.Reason, "not asked: ") {
+			t.Errorf("%+v", socket)
+		}
+	}
+	if len(scan.sockets) != 101 || asked != maxDiscovered || scan.sockets[0].PID != 6001 || len(scan.sockets[0].reach) != 1 || scan.err != nil {
+		t.Errorf("%d sockets, %d asked, %v", len(scan.sockets), asked, scan.err)
 	}
 }
 
@@ -433,11 +437,13 @@ func TestAnEngineThatLoadsItsModelIsFound(t *testing.T) {
 		"with its page":       {http.StatusOK, map[string]float64{up: 1, found: 1}},
 		"without":             {http.StatusNotImplemented, map[string]float64{found: 0, `uma_engine_discovery_sockets{result="no_page"}`: 1}},
 		"loading for minutes": {http.StatusServiceUnavailable, map[string]float64{up: 0, found: 1}},
+		"in trouble":          {http.StatusInternalServerError, map[string]float64{found: 0, `uma_engine_discovery_sockets{result="no_page"}`: 1}},
+		"too busy to answer":  {0, map[string]float64{up: 0, found: 1}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			status := http.StatusServiceUnavailable
 			llama := newAsking(answered(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Port() != "8000" {
+				if r.URL.Port() != "8000" || status == 0 {
 					return engineServer{}.RoundTrip(r)
 				}
 				return &http.Response{StatusCode: status, Header: http.Header{"Server": {"llama.cpp"}}, Body: io.NopCloser(strings.NewReader("llamacpp:requests_processing 1\n")), Request: r}, nil

@@ -166,13 +166,10 @@ const DockerProxyName = "docker-proxy"
 //
 //	docker-proxy -proto tcp -host-ip 0.0.0.0 -host-port 8000 -container-ip 172.17.0.2 -container-port 8000
 //
-// The error of a proxy of another protocol is ErrOtherProtocol.
+// A proxy of another protocol is an error.
 func ReadPublishedPort(proc Dir, pid uint32) (PublishedPort, error) {
 	return parseFile(proc, processFile(pid, "cmdline"), parsePublishedPort)
 }
-
-// ErrOtherProtocol is returned for a published port of UDP or SCTP.
-var ErrOtherProtocol = errors.New("not a TCP port")
 
 // parsePublishedPort takes the last of arguments that occur twice, as package flag does.
 func parsePublishedPort(arguments string) (PublishedPort, error) {
@@ -184,7 +181,7 @@ func parsePublishedPort(arguments string) (PublishedPort, error) {
 		}
 	}
 	if given["proto"] != "tcp" {
-		return PublishedPort{}, ErrOtherProtocol
+		return PublishedPort{}, fmt.Errorf("%w arguments: no port of TCP", errMalformed)
 	}
 	machine, machineErr := parseAddressPort(given["host-ip"], given["host-port"])
 	container, containerErr := parseAddressPort(given["container-ip"], given["container-port"])
