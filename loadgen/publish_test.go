@@ -88,7 +88,7 @@ var hiddenFlags = []string{
 	"before", "after", "grace", "telemetry-interval", "requests", "duration", "warmup", "ramp", "seed", "rank", "world", "start-at", "clients", "active-conversations",
 	"max-turns", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
 	"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
-	"web.linger", "save-outputs", "save-prompts", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "tolerance", "pause", "stop-error-rate",
+	"web.linger", "save-outputs", "save-prompts", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "progress", "tolerance", "pause", "stop-error-rate",
 	"same-prompts", "repeat-of",
 }
 
