@@ -87,9 +87,7 @@ func until(t *testing.T, d *database, path string, form url.Values, text string)
 		if got := ask(t, d, path, form); strings.Contains(got, text) {
 			return got
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		}
+		time.Sleep(10 * time.Millisecond)
 		if time.Now().After(end) {
 			t.Fatalf("%s never has %s: %s\ntargets %s", path, text, ask(t, d, path, form), ask(t, d, "targets", nil))
 		}

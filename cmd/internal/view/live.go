@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/prometheus/prometheus/promql"
 
 	"github.com/umascope/umascope/dashboards"
 	"github.com/umascope/umascope/exporter/metric"
@@ -22,7 +25,10 @@ const (
 )
 
 // runningRun is a run in progress.
-type runningRun struct{ name, host, arm, scenario, phase string }
+type runningRun struct {
+	name, host, arm, scenario, phase string
+	simulated                        bool
+}
 
 // words describes the run in a few words.
 func (r runningRun) words() string {
@@ -31,6 +37,9 @@ func (r runningRun) words() string {
 		if part.value != "" {
 			parts = append(parts, part.what+" "+part.value)
 		}
+	}
+	if r.simulated {
+		parts = append([]string{"SIMULATED engine"}, parts...)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -45,6 +54,10 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 		return nil, err
 	}
 	phases, err := v.database.now(ctx, expr.Select(metric.RunPhase).Equals(one))
+	if err != nil {
+		return nil, err
+	}
+	simulated, err := v.database.now(ctx, expr.Select(metric.RunSimulated).Equals(one))
 	var all []runningRun
 	for _, s := range active {
 		r := runningRun{name: label(s, metric.LabelRun), host: label(s, metric.LabelHost), arm: label(s, metric.LabelArm), scenario: label(s, metric.LabelScenario)}
@@ -53,6 +66,7 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 				r.phase = label(p, metric.LabelPhase)
 			}
 		}
+		r.simulated = slices.ContainsFunc(simulated, func(s promql.Sample) bool { return label(s, metric.LabelRun) == r.name })
 		all = append(all, r)
 	}
 	return all, err
