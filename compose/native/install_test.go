@@ -20,17 +20,17 @@ func newArchive(t *testing.T) archive {
 	t.Helper()
 	a := archive{t: t, dir: t.TempDir(), home: filepath.Join(t.TempDir(), "home of somebody"), path: t.TempDir()}
 	a.write("install", read(t, "install"), 0o755)
-	for _, program := range []string{"uma-exporter", "uma-load"} {
+	for _, program := range []string{"uma-exporter", "uma-load", "uma-view"} {
 		a.write("bin/"+program, "#!/bin/sh\nexit 0\n", 0o755)
 		a.write("man/"+program+".1.gz", "", 0o644)
 		a.write("completion/"+program+".bash", "", 0o644)
 		a.write("completion/"+program+".zsh", "", 0o644)
 	}
-	for _, unit := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service"} {
+	for _, unit := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service", "uma-view.service"} {
 		a.write("systemd/user/"+unit, read(t, "user/"+unit), 0o644)
 	}
 	a.write("systemd/user/uma-run.timer", read(t, "uma-run.timer"), 0o644)
-	for _, name := range []string{"exporter.env", "results.env", "run.env"} {
+	for _, name := range []string{"exporter.env", "results.env", "run.env", "view.env"} {
 		a.write("settings/"+name, read(t, name), 0o644)
 	}
 	a.write("ARCH", "linux/amd64\n", 0o644)
@@ -90,7 +90,7 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	if code, output := a.install("--user"); code != 0 || !strings.Contains(output, "enable-linger") || !strings.Contains(output, "not in PATH") {
 		t.Fatalf("exit %d: %s", code, output)
 	}
-	if all := a.files(); len(all) != 15 {
+	if all := a.files(); len(all) != 21 {
 		t.Errorf("%d files: %q", len(all), all)
 	}
 	settings := filepath.Join(a.home, ".config/umascope/exporter.env")
@@ -110,7 +110,7 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 	if code, output := a.install("--user", "--uninstall"); code != 0 || !strings.Contains(output, ".local/state/umascope") {
 		t.Errorf("exit %d: %s", code, output)
 	}
-	if left := strings.Join(a.files(), " "); left != ".config/umascope/exporter.env .config/umascope/results.env .config/umascope/run.env" {
+	if left := strings.Join(a.files(), " "); left != ".config/umascope/exporter.env .config/umascope/results.env .config/umascope/run.env .config/umascope/view.env" {
 		t.Errorf("left: %s", left)
 	}
 	if err := errors.Join(os.RemoveAll(filepath.Dir(settings)), os.RemoveAll(filepath.Join(a.home, ".local/state"))); err != nil {
@@ -120,12 +120,12 @@ func TestAUserInstallsUpdatesAndUninstallsWithoutRoot(t *testing.T) {
 		t.Errorf("exit %d, and what is not there is called left: %s", code, output)
 	}
 	asked := read(t, filepath.Join(a.path, "asked"))
-	for _, want := range []string{"--user enable --now uma-exporter.service", "--user try-restart uma-exporter.service uma-results.service", "--user disable --now uma-run.timer"} {
+	for _, want := range []string{"--user enable --now uma-exporter.service", "--user try-restart uma-exporter.service uma-results.service uma-view.service", "--user disable --now uma-run.timer"} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("systemctl is not asked to %s: %s", want, asked)
 		}
 	}
-	if strings.Contains(asked, "enable --now uma-run") || strings.Contains(asked, "enable --now uma-results") {
+	if strings.Contains(asked, "enable --now uma-run") || strings.Contains(asked, "enable --now uma-results") || strings.Contains(asked, "enable --now uma-view") {
 		t.Errorf("more than the exporter is enabled: %s", asked)
 	}
 }

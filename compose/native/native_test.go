@@ -81,7 +81,7 @@ func TestProgramsTakeTheFlagsOfUnits(t *testing.T) {
 // TestUnitsOfAUserDoWhatThoseOfTheSystemDo holds two files of each service to each other.
 func TestUnitsOfAUserDoWhatThoseOfTheSystemDo(t *testing.T) {
 	home := strings.NewReplacer("%h/.local/bin/", "/usr/bin/", "%h/.local/state/umascope", "/var/lib/umascope", "%h/.config/umascope", "/etc/umascope")
-	for _, name := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service"} {
+	for _, name := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service", "uma-view.service"} {
 		system, user := read(t, name), read(t, filepath.Join("user", name))
 		for _, key := range []string{"ExecStart", "EnvironmentFile", "Type", "Restart", "RestartSec", "RestartPreventExitStatus", "StartLimitIntervalSec", "SuccessExitStatus",
 			"KillMode", "KillSignal", "TimeoutStopSec", "TimeoutStartSec", "ConditionPathExists", "NoNewPrivileges", "MemoryMax"} {
@@ -141,13 +141,13 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 	}
 	// Verify wants the programs to be there.
 	dir, bin := t.TempDir(), t.TempDir()
-	for _, program := range []string{"uma-exporter", "uma-load"} {
+	for _, program := range []string{"uma-exporter", "uma-load", "uma-view"} {
 		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	units := []string{"verify", "--man=no"}
-	for _, unit := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service", "uma-run.timer"} {
+	for _, unit := range []string{"uma-exporter.service", "uma-results.service", "uma-run.service", "uma-run.timer", "uma-view.service"} {
 		text := strings.ReplaceAll(read(t, unit), "=/usr/bin/", "="+bin+"/")
 		if err := os.WriteFile(filepath.Join(dir, unit), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
