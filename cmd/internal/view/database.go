@@ -57,6 +57,8 @@ type databaseConfig struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Registry has the series of the database, and those that the caller has registered.
 	Registry *prometheus.Registry
+	// Room returns an error while the disk is too full for samples; nil asks the file system.
+	Room func() error
 	// Notify receives alerts that fire or are resolved.
 	Notify  rules.NotifyFunc
 	Version api.PrometheusVersion
@@ -100,6 +102,10 @@ func openDatabase(c databaseConfig) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Log = newFullDiskLog(c.Log, c.Dir)
+	if c.Room == nil {
+		c.Room = func() error { return room(c.Dir) }
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	d := &database{
 		config: parsed, version: c.Version, log: c.Log, dir: c.Dir, started: time.Now(), stop: stop,
@@ -121,7 +127,7 @@ func (d *database) open(ctx context.Context, c databaseConfig) (err error) {
 		return err
 	}
 	d.remote = remote.NewStorage(d.log, d.registry, d.local.StartTime, c.Dir, remoteFlushTimeout, d, false)
-	d.storage = storage.NewFanout(d.log, d.local, d.remote)
+	d.storage = roomyStorage{storage.NewFanout(d.log, d.local, d.remote), c.Room}
 	if err := d.remote.ApplyConfig(d.config); err != nil {
 		return err
 	}

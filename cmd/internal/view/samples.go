@@ -16,8 +16,12 @@ import (
 	"github.com/prometheus/prometheus/util/compression"
 )
 
-// walSegmentBytes is the size of a file of the write-ahead log. Files are removed whole, so small ones keep the folder small.
-const walSegmentBytes = 16 << 20
+// Sizes of files. Those of the write-ahead log are removed whole, so that small ones keep the folder small; those of blocks have
+// their space before they are written, which a small disk may not have.
+const (
+	walSegmentBytes = 16 << 20
+	blockFileBytes  = 32 << 20
+)
 
 // lockFolder makes the folder of the samples, and locks it against other instances.
 func lockFolder(dir string) (*tsdbutil.DirLocker, error) {
@@ -37,6 +41,9 @@ func lockFolder(dir string) (*tsdbutil.DirLocker, error) {
 // openSamples opens the folder of the samples, which is locked. Prometheus repairs its write-ahead log itself, and logs what
 // that loses.
 func openSamples(c databaseConfig, registry prometheus.Registerer) (*tsdb.DB, error) {
+	if err := c.Room(); err != nil {
+		return nil, folderProblem(c.Dir, err)
+	}
 	if err := setAsideDamaged(c.Dir, c.Log); err != nil {
 		return nil, folderProblem(c.Dir, err)
 	}
@@ -44,6 +51,7 @@ func openSamples(c databaseConfig, registry prometheus.Registerer) (*tsdb.DB, er
 	options.NoLockfile = true
 	options.RetentionDuration, options.MaxBytes = c.RetentionTime.Milliseconds(), c.RetentionBytes
 	options.MaxBlockDuration = options.RetentionDuration / 10 // as Prometheus: few large blocks need less index than many small ones
+	options.MaxBlockChunkSegmentSize = blockFileBytes
 	options.WALSegmentSize, options.WALCompression = walSegmentBytes, compression.Snappy
 	db, err := tsdb.Open(c.Dir, c.Log, registry, options, tsdb.NewDBStats())
 	if err != nil {
@@ -85,7 +93,7 @@ func setAsideDamaged(dir string, log *slog.Logger) error {
 func folderProblem(dir string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("--data %s: the disk is full; free some of it, or give a folder on another disk", dir)
+		return fmt.Errorf("--data %s: the disk is full; free some of it, or give a folder on another disk: %w", dir, err)
 	case errors.Is(err, syscall.EAGAIN): // of the lock
 		return inputError{fmt.Errorf("--data %s: another uma-view has it open; end that, or give another folder", dir)}
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
