@@ -19,7 +19,7 @@ var (
 	flagNamed = regexp.MustCompile(`(?:^|[\s"'\[(=])(--[a-z][a-z0-9._-]*)`)
 	helpFlag  = regexp.MustCompile(`--(?:\[no-\])?([a-z][a-z0-9._-]*)`)
 	verbTyped = regexp.MustCompile(`^(?:[./a-z]*/)?(uma-(?:load|exporter|gen|demo)) ([a-z]+)(?: |$)`)
-	programs  = []string{"uma-load", "uma-exporter", "uma-gen", "uma-demo"}
+	programs  = []string{"uma-load", "uma-exporter", "uma-view", "uma-gen", "uma-demo"}
 )
 
 // TestEverySeriesThatAPageNamesIsThere: in full, or as far as a star.

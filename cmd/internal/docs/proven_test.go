@@ -28,6 +28,11 @@ func proofs() map[string][]proof {
 			{command: "docker compose start", why: "the end of that backup"},
 			{command: "docker compose --profile '*' down", file: ".ci/proofs/stack/prove", words: "down --volumes"},
 		},
+		"../../uma-view/README.md": {
+			{command: "uma-view", file: ".ci/proofs/view/prove", words: "$bin/uma-view"},
+			{command: "promtool query", file: ".ci/proofs/view/prove", words: "promtool\" query"},
+			{command: "sudo systemctl enable", file: ".ci/proofs/native/guest", words: "systemctl enable --now uma-view"},
+		},
 		"../../../compose/TLS.md": {{command: "uma-exporter secure", file: "exporter/tls_test.go", words: "--name"}},
 		"../../../compose/native/README.md": {
 			{command: "sudo apt install", file: ".ci/proofs/native/guest", words: "dpkg -i umascope_1.deb"},

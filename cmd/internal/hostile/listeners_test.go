@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/internal/demo"
+	"github.com/umascope/umascope/cmd/internal/view"
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/loadgen"
 )
@@ -68,6 +69,12 @@ func listeners() map[string]func(t *testing.T) listening {
 		},
 		"uma-load serve": func(t *testing.T) listening {
 			return load(t, `url=http://(\S+)/metrics`, "serve", "--runs="+t.TempDir(), "--web.listen-address=127.0.0.1:0")
+		},
+		"uma-view": func(t *testing.T) listening {
+			at, end := serving(t, func(ctx context.Context, out io.Writer) int {
+				return view.Run(ctx, []string{"--web.listen-address=127.0.0.1:0", "--data=" + t.TempDir(), "--runs=" + t.TempDir(), "--exporter=" + page(t) + "/metrics"}, out, out)
+			}, `uma-view on http://([^\s;]+)`)
+			return listening{at: at, path: "/api/v1/status/buildinfo", end: end, busy: true}
 		},
 		"uma-demo simulate": func(t *testing.T) listening {
 			const free = "listen-address=127.0.0.1:0"

@@ -257,7 +257,14 @@ func (d *database) handler() http.Handler {
 	)
 	router := route.New()
 	served.Register(router.WithPrefix("/api/v1"))
-	return router
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost { // by which clients ask long queries
+			w.Header().Set("Allow", "GET, HEAD, POST")
+			http.Error(w, "this API is only read", http.StatusMethodNotAllowed)
+			return
+		}
+		router.ServeHTTP(w, r)
+	})
 }
 
 func (d *database) runtimeInfo() (api.RuntimeInfo, error) {
