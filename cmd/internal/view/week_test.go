@@ -20,6 +20,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/rules"
 
 	"github.com/umascope/umascope/exporter"
@@ -65,7 +66,7 @@ func TestWriteAWeekOfSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := openDatabase(databaseConfig{
-			Dir: dir, RetentionTime: o.keep, RetentionBytes: o.keepBytes, Prometheus: config, EvaluationEvery: o.interval, Rules: shipped,
+			Registry: prometheus.NewRegistry(), Dir: dir, RetentionTime: o.keep, RetentionBytes: o.keepBytes, Prometheus: config, EvaluationEvery: o.interval, Rules: shipped,
 			Dial: network.dial, Notify: func(context.Context, string, ...*rules.Alert) {}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		})
 		if err != nil {
