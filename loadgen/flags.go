@@ -53,7 +53,7 @@ func logLevelFlag(set terminal.FlagSet, level *string) {
 }
 
 func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
-	terminal.Flag(set, "progress", "How progress is shown, on standard error: auto, a line that is redrawn on a terminal, and elsewhere a line every 10 s; lines; json, an object a second (runner.Progress); or none.", string(runner.ProgressAuto), format,
+	terminal.Flag(set, "progress", "How progress is shown, on standard error: auto, a screen on a terminal, and elsewhere a line every 10 s; lines; json, an object a second (runner.Progress); or none.", string(runner.ProgressAuto), format,
 		terminal.OneOf(runner.ProgressAuto, runner.ProgressLines, runner.ProgressJSON, runner.ProgressNone)).HintOptions("auto", "lines", "json", "none")
 }
 

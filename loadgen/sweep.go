@@ -224,6 +224,7 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 	if !done.Summary.Valid {
 		done.Status = runner.Invalid
 	}
+	env.Log.Info("point", "number", t.Number, s.plan.Over.Name, t.Value.Text, "run", made.Run, "status", string(done.Status))
 	return done
 }
 

@@ -7,10 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // ProgressFormat is how the progress of runs is shown.
@@ -18,7 +19,7 @@ type ProgressFormat string
 
 // Formats of progress.
 const (
-	ProgressAuto  ProgressFormat = "auto"  // a line that is redrawn on a terminal, lines elsewhere
+	ProgressAuto  ProgressFormat = "auto"  // a screen on a terminal, lines elsewhere
 	ProgressLines ProgressFormat = "lines" // a line every lineInterval
 	ProgressJSON  ProgressFormat = "json"  // a Progress every jsonInterval
 	ProgressNone  ProgressFormat = "none"
@@ -31,63 +32,47 @@ const (
 	lineInterval   = 10 * time.Second
 )
 
-// Console writes messages and the progress of runs to the same output. On a terminal one line of progress stays below
-// the messages and is redrawn.
+// Console writes messages and the progress of runs to the same output. On a terminal the progress stays below the
+// messages as a screen that is redrawn.
 type Console struct {
-	out      io.Writer
-	format   ProgressFormat
-	terminal bool
-
-	mutex sync.Mutex
-	line  string
+	out    io.Writer
+	format ProgressFormat
+	mutex  sync.Mutex
+	screen *screen // nil if out is no terminal, or another format is wanted
 }
 
 // NewConsole writes to out, which may be a terminal.
 func NewConsole(out io.Writer, format ProgressFormat) *Console {
-	return &Console{out: out, format: format, terminal: format == ProgressAuto && isTerminal(out) && os.Getenv("TERM") != "dumb"}
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
+	c := &Console{out: out, format: format}
+	if file, is := out.(*os.File); is && format == ProgressAuto && isTerminal(file) && os.Getenv("TERM") != "dumb" {
+		c.screen = &screen{size: func() (int, int) { return terminalSize(file) }, colours: os.Getenv("NO_COLOR") == ""}
 	}
-	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	return err == nil
+	return c
 }
 
-const eraseLine = "\r\x1b[K"
-
-// Write writes a message above the progress line.
+// Write writes a message above the screen.
 func (c *Console) Write(message []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.line == "" {
+	if c.screen == nil || len(c.screen.shown) == 0 {
 		return c.out.Write(message)
 	}
-	if _, err := io.WriteString(c.out, eraseLine); err != nil {
-		return 0, err
+	text := c.screen.erase() + string(message)
+	if !strings.HasSuffix(text, "\n") { // the rest of the line comes with the next message
+		_, err := io.WriteString(c.out, text)
+		c.screen.shown = nil
+		return len(message), err
 	}
-	n, err := c.out.Write(message)
-	if err == nil {
-		_, err = io.WriteString(c.out, c.line)
-	}
-	return n, err
+	_, err := io.WriteString(c.out, text+c.screen.redraw())
+	return len(message), err
 }
 
-// show replaces the progress line; "" removes it.
-func (c *Console) show(line string) {
+// draw replaces the screen; no lines remove it. It does nothing where there is no screen.
+func (c *Console) draw(of func(columns int) [][]render.Span) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if !c.terminal {
-		if line != "" {
-			fmt.Fprintln(c.out, line)
-		}
-		return
-	}
-	if c.line != "" || line != "" {
-		c.line = line
-		fmt.Fprint(c.out, eraseLine+line)
+	if c.screen != nil {
+		_, _ = io.WriteString(c.out, c.screen.replace(of)) // a closed terminal does not affect the run
 	}
 }
 
@@ -98,7 +83,7 @@ func (c *Console) interval() time.Duration {
 		return 0
 	case c.format == ProgressJSON:
 		return jsonInterval
-	case c.terminal:
+	case c.screen != nil:
 		return redrawInterval
 	}
 	return lineInterval
@@ -146,22 +131,22 @@ func (w *watcher) look() {
 	w.run.env.Page.update(p)
 	c := w.run.env.Console
 	phase := w.run.journal.meter.phase.Load()
-	if phase != w.of {
-		w.of = phase
-		if c.format != ProgressJSON {
-			w.shown = time.Now() // the lines of a phase begin anew
-			c.show("")
-		}
+	if phase != w.of && c.interval() == lineInterval {
+		w.shown = time.Now() // the lines of a phase begin anew
 	}
+	w.of = phase
 	interval := c.interval()
 	if !w.lines || interval == 0 || time.Since(w.shown) < interval {
 		return
 	}
 	w.shown = time.Now()
-	if c.format == ProgressJSON {
+	switch {
+	case c.format == ProgressJSON:
 		c.writeJSON(p)
-	} else if phase != nil && phase.loaded {
-		c.show(phase.line(now))
+	case c.screen != nil:
+		c.draw(p.Draw)
+	case phase != nil && phase.loaded:
+		fmt.Fprintln(c, phase.line(now))
 	}
 }
 
@@ -174,7 +159,7 @@ func (w *watcher) end(state string) {
 		c.writeJSON(p)
 		return
 	}
-	c.show("")
+	c.draw(nothing)
 }
 
 // progress returns the state of the run.

@@ -206,18 +206,3 @@ func TestRequestsOfAllEndingsAreCountedWhileTheyAreRead(t *testing.T) {
 		t.Errorf("%+v, %d first tokens, want %d", c, p.whole.ttft.TotalCount(), ok)
 	}
 }
-
-func TestOnATerminalMessagesStandAboveTheLine(t *testing.T) {
-	var out bytes.Buffer
-	c := &Console{out: &out, terminal: true}
-	c.show("half")
-	if _, err := c.Write([]byte("a message\n")); err != nil {
-		t.Fatal(err)
-	}
-	c.show("done")
-	c.show("")
-	want := eraseLine + "half" + eraseLine + "a message\n" + "half" + eraseLine + "done" + eraseLine
-	if out.String() != want {
-		t.Errorf("%q, want %q", out.String(), want)
-	}
-}

@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+// screen is lines at the end of what a terminal shows. It moves the cursor and erases; it changes no mode of the terminal,
+// so that Ctrl-C stays a signal and a killed program leaves the terminal as it was.
+type screen struct {
+	size    func() (columns, lines int)
+	colours bool
+	// shown are the lines on the terminal. The cursor is below them.
+	shown [][]render.Span
+}
+
+func isTerminal(file *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// terminalSize returns the size of a terminal; that of a VT100 if it has none, as a serial line.
+func terminalSize(file *os.File) (columns, lines int) {
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Col == 0 || size.Row == 0 {
+		return 80, 24
+	}
+	return int(size.Col), int(size.Row)
+}
+
+// nothing draws no lines.
+func nothing(int) [][]render.Span { return nil }
+
+// erase returns what removes the screen. A terminal that became narrower has folded lines.
+func (s *screen) erase() string {
+	if len(s.shown) == 0 {
+		return ""
+	}
+	columns, _ := s.size()
+	rows := 0
+	for _, line := range s.shown {
+		rows += max(1, (width(line)+columns-1)/columns)
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", rows)
+}
+
+// replace returns what replaces the screen by the lines that are drawn for its width. Lines that the terminal has no room
+// for are left out.
+func (s *screen) replace(draw func(columns int) [][]render.Span) string {
+	erase := s.erase()
+	columns, lines := s.size()
+	if s.shown = nil; columns >= leastColumns {
+		s.shown = draw(columns)
+		s.shown = s.shown[:min(len(s.shown), max(lines-1, 0))]
+	}
+	return erase + s.redraw()
+}
+
+// redraw returns the lines that are shown.
+func (s *screen) redraw() string {
+	var text strings.Builder
+	for _, line := range s.shown {
+		for _, span := range line {
+			if code := styleCode(span.Style); s.colours && code != "" {
+				text.WriteString("\x1b[" + code + "m" + span.Text + "\x1b[m")
+			} else {
+				text.WriteString(span.Text)
+			}
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// styleCode returns the parameters of SGR (ECMA-48) of a style: the colours of the user's theme, and of bands of memory
+// those of the 256 colours that are nearest to the page's.
+func styleCode(style string) string {
+	return map[string]string{
+		"strong": "1", "soft": "2", "good": "32", "bad": "31", "note": "33", "c0": "34",
+		"band-gpu": "38;5;32", "band-managed": "38;5;74", "band-anon": "38;5;166", "band-shmem": "38;5;175", "band-huge": "38;5;227",
+		"band-kernel": "38;5;36", "band-cache": "38;5;178", "band-free": "2", "band-rest": "2",
+	}[style]
+}
