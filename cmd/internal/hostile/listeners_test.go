@@ -170,7 +170,7 @@ func (l listening) ask(t *testing.T, conn net.Conn, kind, request string) int {
 		t.Errorf("%s: other sites may read it", kind)
 	case len(text) >= 64<<20:
 		t.Errorf("%s: the answer has no end", kind)
-	case err == nil && response.StatusCode == http.StatusForbidden && (strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), "--web.allow-host ")):
+	case err == nil && response.StatusCode == http.StatusForbidden && kind != "POST of another site" && (strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), "--web.allow-host ")):
 		t.Errorf("%s: %q does not name the flag in one line", kind, text)
 	}
 	return response.StatusCode
