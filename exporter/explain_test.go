@@ -70,7 +70,7 @@ func explained(t *testing.T, host collector.Host) string {
 func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
 	wantIn(t, text,
-		"SIMULATED: 80.0 of 100.0 GiB occupied: VLLM::EngineCor 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA can still take 20.0.\nmode SIMULATED",
+		"SIMULATED: 80.0 of 100.0 GiB occupied: vLLM 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA can still take 20.0.\nmode SIMULATED",
 		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
 		"Memory pool  100.00 GiB",
 		"  free                   20.00    20.0%  ████████\n",

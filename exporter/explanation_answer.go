@@ -72,7 +72,7 @@ func (m *memoryAccount) parts() []part {
 	var held int64
 	for _, h := range m.Holders {
 		if h.Bytes != nil {
-			processes, held = add(processes, h.name(), int64(*h.Bytes)), held+int64(*h.Bytes)
+			processes, held = add(processes, h.engineOrName(), int64(*h.Bytes)), held+int64(*h.Bytes)
 		}
 	}
 	for _, line := range m.Lines {
@@ -90,6 +90,18 @@ func (m *memoryAccount) parts() []part {
 // name is the name of the process, its number if it ended before that was read.
 func (h holder) name() string { return cmp.Or(printable(h.Comm), fmt.Sprintf("process %d", h.PID)) }
 
+// engineOrName is the name of the engine whose process names itself so, else that of the process. An engine can have a
+// process for each GPU.
+func (h holder) engineOrName() string {
+	switch {
+	case strings.HasPrefix(h.Comm, "VLLM::"): // VLLM::EngineCore, VLLM::Worker_TP0
+		return "vLLM"
+	case h.Comm == "llama-server":
+		return "llama.cpp"
+	}
+	return h.name()
+}
+
 // ownMemory sums the memory of the GPUs that have their own, and lists how much of each CUDA can still take.
 func (x *explanation) ownMemory() (all occupied, onGPUs []string) {
 	var rest int64 // what no process holds
@@ -102,7 +114,7 @@ func (x *explanation) ownMemory() (all occupied, onGPUs []string) {
 		onGPUs = append(onGPUs, fmt.Sprintf("%s on GPU %d", inTenths(tenths(int64(*g.FreeBytes))), g.Index))
 		for _, h := range x.Memory.Holders {
 			if h.GPU == g.Index && h.Bytes != nil {
-				all.parts = add(all.parts, h.name(), int64(*h.Bytes))
+				all.parts = add(all.parts, h.engineOrName(), int64(*h.Bytes))
 				rest -= int64(*h.Bytes)
 			}
 		}

@@ -14,12 +14,12 @@ import (
 
 func TestTheAnswerOfRecordedMachines(t *testing.T) {
 	for name, want := range map[string]string{
-		"gb10-load":    "CONSTRUCTED: 115.0 of 121.7 GiB occupied: VLLM::EngineCor 93.8, anon 11.0, page cache 6.1, other 4.1; CUDA can still take 6.7.",
+		"gb10-load":    "CONSTRUCTED: 115.0 of 121.7 GiB occupied: vLLM 93.8, anon 11.0, page cache 6.1, other 4.1; CUDA can still take 6.7.",
 		"h200-load":    "REPLAY: host 9.1 of 125.9 GiB occupied: page cache 5.1, shmem 2.0, other 2.0; GPU 61.9 of 139.8 GiB occupied: python3 61.9; CUDA can still take 77.9.",
 		"h200x2":       "REPLAY: host 9.2 of 251.8 GiB occupied: page cache 5.0, other 4.2; 2 GPUs 72.5 of 279.6 GiB occupied: python3 72.5; CUDA can still take 77.9 on GPU 0, 129.2 on GPU 1.",
-		"gh200":        "CONSTRUCTED: 294.8 of 573.6 GiB occupied: page cache 180.0, VLLM::EngineCor 78.5, anon 20.6, shmem 6.0, other 9.7; CUDA can still take 11.5.",
+		"gh200":        "CONSTRUCTED: 294.8 of 573.6 GiB occupied: page cache 180.0, vLLM 78.5, anon 20.6, shmem 6.0, other 9.7; CUDA can still take 11.5.",
 		"no-gpu":       "REPLAY: 1.9 of 23.5 GiB occupied: page cache 1.6, other 0.3.",
-		simulatedSpark: "SIMULATED: 109.3 of 121.7 GiB occupied: VLLM::EngineCor 94.0, anon 10.2, page cache 1.7, other 3.4; CUDA can still take 12.4.",
+		simulatedSpark: "SIMULATED: 109.3 of 121.7 GiB occupied: vLLM 94.0, anon 10.2, page cache 1.7, other 3.4; CUDA can still take 12.4.",
 	} {
 		x, err := openHostNamed(t, name).explanation(t.Context())
 		must(t, err)
@@ -109,8 +109,8 @@ func TestTheAnswerWithoutFiguresIsASentence(t *testing.T) {
 	}
 }
 
-// TestProcessesOfOneNameAreOnePart: an engine has one process for each GPU, and one may have ended before it was named.
-func TestProcessesOfOneNameAreOnePart(t *testing.T) {
+// TestProcessesOfOneNameOrEngineAreOnePart: an engine can have a process for each GPU, and one may have ended before it was named.
+func TestProcessesOfOneNameOrEngineAreOnePart(t *testing.T) {
 	gib := func(n int64) *int64 { n <<= 30; return &n }
 	held := func(n uint64) *uint64 { n <<= 30; return &n }
 	x := explanation{Mode: collector.Live, Memory: &memoryAccount{
@@ -119,6 +119,10 @@ func TestProcessesOfOneNameAreOnePart(t *testing.T) {
 		Holders: []holder{{Bytes: held(40), Comm: "engine"}, {Bytes: held(20), Comm: "engine"}, {Bytes: held(10), PID: 7}, {Comm: "unknown"}},
 	}}
 	if got, want := x.answer(), "70.0 of 100.0 GiB occupied: engine 60.0, process 7 10.0; CUDA can still take 30.0."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	x.Memory.Holders = []holder{{Bytes: held(30), Comm: "VLLM::Worker_TP"}, {Bytes: held(30), Comm: "VLLM::EngineCor"}, {Bytes: held(10), Comm: "llama-server"}}
+	if got, want := x.answer(), "70.0 of 100.0 GiB occupied: vLLM 60.0, llama.cpp 10.0; CUDA can still take 30.0."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
