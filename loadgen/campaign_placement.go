@@ -35,7 +35,7 @@ func placeArms(ctx context.Context, dir, executable string, log *slog.Logger) *a
 	if executable == "" {
 		return nil
 	}
-	cgroups, err := arm.TakeDelegated()
+	cgroups, err := arm.TakeDelegated(restarted)
 	if err != nil && !restarted {
 		err = fmt.Errorf("%w, and %w", err, restartInScope(ctx))
 	}

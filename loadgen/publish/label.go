@@ -15,7 +15,7 @@ func kindOfLabel() map[metric.Label]Kind {
 		metric.LabelHost: KindHost, metric.LabelUUID: KindUUID, metric.LabelMIGUUID: KindUUID,
 		metric.LabelContainer: KindContainer, metric.LabelContainerID: KindContainer, metric.LabelPod: KindContainer, metric.LabelPodUID: KindUUID,
 		metric.LabelNamespace: KindValue, metric.LabelCgroup: KindCgroup, metric.LabelParent: KindCgroup, metric.LabelPath: KindPath,
-		metric.LabelAgent: KindValue, metric.LabelSource: KindAddress, metric.LabelImage: KindImage, metric.LabelValue: KindValue,
+		metric.LabelAgent: KindValue, metric.LabelSource: KindAddress, metric.LabelReceiver: KindAddress, metric.LabelImage: KindImage, metric.LabelValue: KindValue,
 		metric.LabelBaselineValue: KindValue, metric.LabelCandidateValue: KindValue, metric.LabelDetail: KindValue,
 	}
 }

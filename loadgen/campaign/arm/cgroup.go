@@ -58,10 +58,11 @@ func (c *Cgroups) String() string { return c.dir }
 
 // TakeDelegated returns the cgroup that systemd has delegated to this process, and moves this process to a cgroup below
 // it: a cgroup whose controllers are enabled for those below it may hold no processes. Its error is why arms cannot
-// have cgroups here.
-func TakeDelegated() (*Cgroups, error) { return takeDelegated(CgroupRoot) }
+// have cgroups here. A process that was started by systemd-run with Delegate=yes sets ownScope: the manager of a user
+// marks nothing, since all its cgroups are that user's.
+func TakeDelegated(ownScope bool) (*Cgroups, error) { return takeDelegated(CgroupRoot, ownScope) }
 
-func takeDelegated(root string) (*Cgroups, error) {
+func takeDelegated(root string, ownScope bool) (*Cgroups, error) {
 	var mounted unix.Statfs_t
 	if err := unix.Statfs(root, &mounted); err != nil || mounted.Type != unix.CGROUP2_SUPER_MAGIC {
 		return nil, fmt.Errorf("no cgroup v2 is mounted at %s", root)
@@ -74,7 +75,7 @@ func takeDelegated(root string) (*Cgroups, error) {
 	if filepath.Base(dir) == ownCgroup { // by DelegateSubgroup=
 		dir = filepath.Dir(dir)
 	}
-	if !delegated(dir) {
+	if !delegated(dir) && !(ownScope && ownedByThisUser(dir)) {
 		return nil, fmt.Errorf("cgroup %s is not delegated", path)
 	}
 	c := &Cgroups{dir: dir}
@@ -106,6 +107,11 @@ func delegated(dir string) bool {
 		n, err := unix.Getxattr(dir, mark, value)
 		return err == nil && string(value[:n]) == "1"
 	})
+}
+
+func ownedByThisUser(dir string) bool {
+	var stat unix.Stat_t
+	return unix.Stat(dir, &stat) == nil && int(stat.Uid) == os.Geteuid()
 }
 
 // prepare moves this process out of the way and enables the controllers that are available for arms.

@@ -39,11 +39,18 @@ func mountedCgroups(t *testing.T) string {
 // delegatedCgroup creates a cgroup with the mark of systemd.
 func delegatedCgroup(t *testing.T) (root, dir string) {
 	t.Helper()
+	root, dir = ownCgroupWithoutMark(t)
+	if err := unix.Setxattr(dir, "user.delegate", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	return root, dir
+}
+
+// ownCgroupWithoutMark creates a cgroup as the manager of a user does.
+func ownCgroupWithoutMark(t *testing.T) (root, dir string) {
+	t.Helper()
 	root = mountedCgroups(t)
 	dir, err := os.MkdirTemp(root, "umascope-test-")
-	if err == nil {
-		err = unix.Setxattr(dir, "user.delegate", []byte("1"), 0)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +103,27 @@ func TestAnArmHasACgroupUntilItsOwnerOrItsGuardianStopsIt(t *testing.T) {
 				t.Error("the cgroup of the arm is there")
 			}
 		})
+	}
+}
+
+// TestAScopeOfAUserIsDelegatedWithoutAMark: systemd 252 marks cgroups of the system's manager only.
+func TestAScopeOfAUserIsDelegatedWithoutAMark(t *testing.T) {
+	root, dir := ownCgroupWithoutMark(t)
+	o := startOwner(t, "it is ready", "CGROUPS="+root, "DELEGATED="+dir, "SCOPE=yes")
+	pids := o.started(true)
+	slices.Sort(pids)
+	if got := membersOf(t, filepath.Join(dir, "arm-a", "process-family")); !slices.Equal(got, pids) {
+		t.Errorf("in the cgroup of the process: %v, want %v", got, pids)
+	}
+	if err := o.Process.Signal(unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	o.gone(pids)
+	if err := os.Chown(dir, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if ownedByThisUser(dir) {
+		t.Error("the cgroup of another user is taken as this user's")
 	}
 }
 
@@ -188,10 +216,10 @@ func TestACgroupWithAProcessIsNamedAndAnEmptyOneIsReplaced(t *testing.T) {
 
 func TestCgroupsAreTakenOnlyWhereTheyAreDelegated(t *testing.T) {
 	empty := t.TempDir()
-	if c, err := takeDelegated(empty); err == nil || err.Error() != "no cgroup v2 is mounted at "+empty {
+	if c, err := takeDelegated(empty, true); err == nil || err.Error() != "no cgroup v2 is mounted at "+empty {
 		t.Errorf("%v, %v", c, err)
 	}
-	if c, err := takeDelegated(mountedCgroups(t)); err == nil || !strings.HasSuffix(err.Error(), " is not delegated") {
+	if c, err := takeDelegated(mountedCgroups(t), false); err == nil || !strings.HasSuffix(err.Error(), " is not delegated") {
 		t.Errorf("%v, %v", c, err)
 	}
 }

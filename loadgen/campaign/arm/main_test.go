@@ -133,7 +133,7 @@ func own() {
 	if root := os.Getenv("CGROUPS"); root != "" {
 		err := writeCgroup(os.Getenv("DELEGATED"), "cgroup.procs", strconv.Itoa(os.Getpid()))
 		if err == nil {
-			o.Cgroups, err = takeDelegated(root)
+			o.Cgroups, err = takeDelegated(root, os.Getenv("SCOPE") != "")
 		}
 		if err != nil {
 			panic(err)
