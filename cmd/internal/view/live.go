@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,8 +74,9 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 }
 
 // livePolicy is that of what another process serves here. Any program of this machine may listen at the address of a run:
-// what it sends must not run as a script of this site.
-const livePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+// what it sends must not run as a script of this site. No source of scripts is allowed, so that none runs;
+// allow-scripts lets the page be loaded again, which is an automatic feature that a sandbox may block with them.
+const livePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
 
 // errNoPage is the error of a run without a page for people.
 var errNoPage = errors.New("the run has no page")
@@ -100,13 +102,14 @@ func (v *viewer) livePage() http.Handler {
 	})
 }
 
-// restrict keeps of an answer its body, its type and nothing else.
+// restrict keeps of an answer its body, its type and nothing else. The page is drawn as of now, and loaded again: its own script
+// does not run here.
 func restrict(r *http.Response) error {
 	if r.StatusCode != http.StatusOK {
 		return errNoPage
 	}
 	kind := r.Header.Get("Content-Type")
-	r.Header = http.Header{"Content-Type": {kind}}
+	r.Header = http.Header{"Content-Type": {kind}, "Refresh": {strconv.Itoa(liveRefresh)}}
 	return nil
 }
 

@@ -303,7 +303,7 @@ func TestARunInProgressIsShownByItsOwnPageOrItsSamples(t *testing.T) {
 	answer := o.request(request)
 	header := answer.Header()
 	if answer.Body.String() != hostileText || header.Get("Set-Cookie") != "" || header.Get("Access-Control-Allow-Origin") != "" || header.Get("X-Content-Type-Options") != "nosniff" ||
-		len(header.Values("Content-Security-Policy")) != 1 || !strings.HasSuffix(header.Get("Content-Security-Policy"), "; sandbox") || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
+		len(header.Values("Content-Security-Policy")) != 1 || !strings.HasSuffix(header.Get("Content-Security-Policy"), "; sandbox allow-scripts") || header.Get("Refresh") != "5" || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
 		t.Errorf("%d %v %s", answer.Code, header, answer.Body)
 	}
 	if seen.Host != runInProgress || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "" {
