@@ -25,16 +25,17 @@ const (
 	headerTimeout = 3 * time.Second
 )
 
-// runningRun is a run in progress.
+// runningRun is a run in progress. An engine may span several hosts.
 type runningRun struct {
-	name, host, arm, scenario, phase string
-	simulated                        bool
+	name, arm, scenario, phase string
+	hosts                      []string
+	simulated                  bool
 }
 
 // words describes the run in a few words.
 func (r runningRun) words() string {
 	var parts []string
-	for _, part := range []struct{ what, value string }{{"arm", r.arm}, {"scenario", r.scenario}, {"phase", r.phase}, {"on", r.host}} {
+	for _, part := range []struct{ what, value string }{{"arm", r.arm}, {"scenario", r.scenario}, {"phase", r.phase}, {"on", strings.Join(r.hosts, " and ")}} {
 		if part.value != "" {
 			parts = append(parts, part.what+" "+part.value)
 		}
@@ -61,14 +62,23 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 	simulated, err := v.database.now(ctx, expr.Select(metric.RunSimulated).Equals(one))
 	var all []runningRun
 	for _, s := range active {
-		r := runningRun{name: label(s, metric.LabelRun), host: label(s, metric.LabelHost), arm: label(s, metric.LabelArm), scenario: label(s, metric.LabelScenario)}
+		name, host := label(s, metric.LabelRun), label(s, metric.LabelHost)
+		at := slices.IndexFunc(all, func(r runningRun) bool { return r.name == name })
+		if at < 0 {
+			at = len(all)
+			all = append(all, runningRun{name: name, arm: label(s, metric.LabelArm), scenario: label(s, metric.LabelScenario)})
+		}
+		r := &all[at]
+		r.hosts = append(r.hosts, host)
 		for _, p := range phases {
-			if label(p, metric.LabelRun) == r.name && label(p, metric.LabelHost) == r.host {
+			if label(p, metric.LabelRun) == name && label(p, metric.LabelHost) == host {
 				r.phase = label(p, metric.LabelPhase)
 			}
 		}
-		r.simulated = slices.ContainsFunc(simulated, func(s promql.Sample) bool { return label(s, metric.LabelRun) == r.name })
-		all = append(all, r)
+		r.simulated = slices.ContainsFunc(simulated, func(s promql.Sample) bool { return label(s, metric.LabelRun) == name })
+	}
+	for _, r := range all {
+		slices.Sort(r.hosts)
 	}
 	return all, err
 }
@@ -132,7 +142,7 @@ func (v *viewer) withoutPage(w http.ResponseWriter, r *http.Request, _ error) {
 	for _, one := range running {
 		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(one.name)}}, render.P(render.Plain(one.words())))
 		d.Add(v.liveFacts(r.Context(), one), render.P(render.Link("This run on the dashboard Run detail", addressOfDashboard(dashboards.RunUID, url.Values{
-			"var-run": {one.name}, "var-host": {one.host}, "from": {"now-30m"}, "to": {"now"},
+			"var-run": {one.name}, "var-host": {one.hosts[0]}, "from": {"now-30m"}, "to": {"now"},
 		}))))
 	}
 	v.write(w, http.StatusOK, d)

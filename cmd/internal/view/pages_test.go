@@ -269,7 +269,7 @@ func livePages(t *testing.T, root http.HandlerFunc) map[string]http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		fmt.Fprint(w, "uma_run_simulated{host=\"h\",run=\"<script>\"} 1\numa_run_active{host=\"h\",run=\"<script>\",arm=\"native\",scenario=\"standard\"} 1\numa_run_phase{host=\"h\",run=\"<script>\",phase=\"measure\"} 1\n"+
+		fmt.Fprint(w, "uma_run_simulated{host=\"h\",run=\"<script>\"} 1\numa_run_active{host=\"h\",run=\"<script>\",arm=\"native\",scenario=\"standard\"} 1\numa_run_active{host=\"g\",run=\"<script>\",arm=\"native\",scenario=\"standard\"} 1\numa_run_phase{host=\"h\",run=\"<script>\",phase=\"measure\"} 1\n"+
 			"uma_load_requests_in_flight{run=\"<script>\",phase=\"measure\"} 7\numa_load_requests_total{run=\"<script>\",phase=\"measure\",status=\"ok\"} 42\n")
 	})
 	mux.HandleFunc("/{$}", root)
@@ -278,7 +278,7 @@ func livePages(t *testing.T, root http.HandlerFunc) map[string]http.Handler {
 
 func TestARunInProgressIsShownByItsOwnPageOrItsSamples(t *testing.T) {
 	o := openPages(t, machinePage, livePages(t, http.NotFound), nil)
-	wantParts(t, "/", o.until(t, "/", "In progress"), `<a href="/runs/live/">&lt;script&gt;</a>, SIMULATED engine, arm native, scenario standard, phase measure, on h`)
+	wantParts(t, "/", o.until(t, "/", "In progress"), `<a href="/runs/live/">&lt;script&gt;</a>, SIMULATED engine, arm native, scenario standard, phase measure, on g and h`)
 	wantParts(t, "live", o.until(t, "/runs/live/", "requests, ok"), "<dd>7</dd>", "<dd>42</dd>", "/d/umascope-run-detail?", "var-run=%3Cscript%3E")
 	if code := o.get("/runs/live").Code; code/100 != 3 {
 		t.Errorf("without the slash: %d", code)
