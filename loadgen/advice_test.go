@@ -23,12 +23,7 @@ func TestAnErrorSaysWhatToDoNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := closed.Addr().String()
-	closed.Close()
+	const nobody = "127.0.0.1:1"
 	answering := func(status int) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		t.Cleanup(s.Close)

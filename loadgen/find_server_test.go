@@ -71,15 +71,13 @@ func TestWithoutURLWhatTheExporterAnswersIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	for says, exporter := range map[string]string{
 		"has found 2 engines: " + one + " (vllm m), " + other + " (trtllm m)":    exporterOf(t, livePage("vllm="+sourceOf(one), "trtllm="+strings.TrimPrefix(other, "http://")+"/v1/models")),
 		"has found no engine with an OpenAI-compatible API; uma-exporter doctor": exporterOf(t, livePage("lmcache="+sourceOf(one))),
 		"it shows a recording":                exporterOf(t, string(recorded)),
 		"the page is not one of uma-exporter": exporterOf(t, "up 1\n"),
 		"not in the Prometheus text format":   exporterOf(t, "<h1>Grafana</h1>\x1b[2J\n"),
-		"connection refused":                  gone.URL + "/metrics",
+		"connection refused":                  "http://127.0.0.1:1/metrics",
 		"such as --url http://127.0.0.1:8000": "",
 	} {
 		for _, verb := range []string{"check", "run", "sweep --over concurrency=1,2"} {

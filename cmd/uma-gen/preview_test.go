@@ -41,12 +41,7 @@ func TestThePreviewRefusesBadInputInOneLine(t *testing.T) {
 }
 
 func TestAPreviewWithoutAPrometheusWarnsThatItsPagesAreEmpty(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := "http://" + closed.Addr().String()
-	closed.Close()
+	const gone = "http://127.0.0.1:1"
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	for address, says := range map[string]string{gone: "connection refused; until one answers there", other.URL: "answers 404 Not Found; until one answers there"} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -73,12 +72,7 @@ func TestAnExporterWithTLSIsRecognised(t *testing.T) {
 }
 
 func TestARefusalHasALikelyReason(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := netip.MustParseAddrPort(listener.Addr().String())
-	listener.Close()
+	at := netip.MustParseAddrPort("127.0.0.1:1")
 	hosts := []Host{{Addresses: []Address{{Addr: at.Addr()}}}, {Addresses: []Address{{Addr: netip.MustParseAddr("fe80::1%lo")}}}}
 	Probe(t.Context(), hosts, int(at.Port()))
 	if e := hosts[0].Exporter; e.Found || !strings.Contains(e.Why, "--web.listen-address") {

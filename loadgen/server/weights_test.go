@@ -55,13 +55,11 @@ func TestWeightsThatCannotBeSeenAreMissingAndNoError(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(pipe, "config.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closed := httptest.NewServer(&picky{})
-	closed.Close()
 	for name, c := range map[string]struct{ url, folder, says string }{
 		"another machine":    {"http://192.0.2.1:8000", "/m", "loopback"},
 		"a name":             {"http://spark1:8000", "/m", "loopback"},
 		"no folder":          {server.URL, "meta-llama/Llama-3.1-8B", "names no folder"},
-		"nobody listens":     {closed.URL, "/m", "no process is seen"},
+		"nobody listens":     {"http://127.0.0.1:1", "/m", "no process is seen"},
 		"folder is not here": {server.URL, "/no/such/model", "config.json"},
 		"no configuration":   {server.URL, t.TempDir(), "config.json"},
 		"no weights":         {server.URL, modelFolder(t, map[string]int{"config.json": 2, "rank0.engine": 9}), "no files of weights"},

@@ -3,8 +3,6 @@ package demo
 import (
 	"bytes"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,14 +40,12 @@ func TestBadInputIsOneLineAndExit2(t *testing.T) {
 }
 
 func TestWhatCannotBeAskedOrOpenedIsSaidWithWhatToDo(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"healthcheck", "--url", closed.URL}, exitFailed, "uma-demo simulate"},
+		{[]string{"healthcheck", "--url", "http://127.0.0.1:1"}, exitFailed, "uma-demo simulate"},
 		{[]string{"--serve", "--out", t.TempDir(), "--web.listen-address", "here"}, exitInput, "HOST:PORT"},
 		{[]string{"--serve", "--out", t.TempDir(), "--web.listen-address", "127.0.0.1:99999"}, exitInput, "HOST:PORT"},
 	} {
