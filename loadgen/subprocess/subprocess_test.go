@@ -35,9 +35,11 @@ func TestMain(m *testing.M) {
 	case "wait":
 		_, _ = os.Stdout.WriteString("ready\n")
 		time.Sleep(time.Hour)
-	case "parent": // its child holds the output
+	case "hold":
+		time.Sleep(time.Hour)
+	case "parent": // its child holds the output, and writes nothing: the order of their lines would be chance
 		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), act+"=wait")
+		child.Env = append(os.Environ(), act+"=hold")
 		child.Stdout = os.Stdout
 		if child.Start() != nil {
 			os.Exit(1)
@@ -194,7 +196,7 @@ func TestASignalReachesWhatTheProgramStarted(t *testing.T) {
 	}
 	c.Interrupt()
 	<-c.Ended()
-	for range 100 { // until init has reaped it
+	for range 6000 { // until init has reaped it
 		if errors.Is(unix.Kill(pid, 0), unix.ESRCH) || zombie(pid) {
 			return
 		}
