@@ -255,7 +255,7 @@ func (p Progress) drawFigures(d *drawing) {
 		over = fmt.Sprintf("%d s", len(seconds))
 	}
 	d.line(styled("soft", padded("", figureLabel)+padded(fmt.Sprintf("last %d s", lastSeconds), -figureCell)+padded("phase", -figureCell)+
-		strings.Repeat(" ", curveGap)+padded(over, -room)))
+		strings.Repeat(" ", curveGap)+over))
 	row := func(label, last, phase string, point func(Second) float64) {
 		var values []float64
 		for _, s := range seconds {
@@ -263,7 +263,7 @@ func (p Progress) drawFigures(d *drawing) {
 		}
 		d.line([]render.Span{
 			{Text: padded(label, figureLabel), Style: "soft"}, {Text: padded(last, -figureCell), Style: "strong"}, render.Plain(padded(phase, -figureCell) + strings.Repeat(" ", curveGap)),
-			{Text: padded(curve(values), -room), Style: "c0"},
+			{Text: curve(values), Style: "c0"},
 		})
 	}
 	rate := func(label string, of func(Rates) float64) {

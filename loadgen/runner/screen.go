@@ -90,11 +90,11 @@ func (s *screen) write(text *strings.Builder, line []render.Span) {
 }
 
 // styleCode returns the parameters of SGR (ECMA-48) of a style: the colours of the user's theme, and of bands of memory
-// those of the 256 colours that are nearest to the page's.
+// those of the 256 colours that are nearest to the page's, which fill the cell.
 func styleCode(style string) string {
 	return map[string]string{
 		"strong": "1", "soft": "2", "good": "32", "bad": "31", "note": "33", "c0": "34",
-		"band-gpu": "38;5;32", "band-managed": "38;5;74", "band-anon": "38;5;166", "band-shmem": "38;5;175", "band-huge": "38;5;227",
-		"band-kernel": "38;5;36", "band-cache": "38;5;178", "band-free": "2", "band-rest": "2",
+		"band-gpu": "38;5;32;48;5;32", "band-managed": "38;5;74;48;5;74", "band-anon": "38;5;166;48;5;166", "band-shmem": "38;5;175;48;5;175",
+		"band-huge": "38;5;227;48;5;227", "band-kernel": "38;5;36;48;5;36", "band-cache": "38;5;178;48;5;178", "band-free": "2", "band-rest": "2",
 	}[style]
 }
