@@ -165,7 +165,7 @@ func (p Progress) drawWaiting(d *drawing) {
 	if p.Waiting == "" {
 		return
 	}
-	items := d.folded("for " + p.Waiting)
+	items := d.folded("", "for "+p.Waiting)
 	if p.WaitingSeconds != nil {
 		items = append(items, words("at most %s", duration(*p.WaitingSeconds)))
 	}
@@ -226,15 +226,15 @@ func (p Progress) drawRequests(d *drawing) {
 	if r.Planned > 0 {
 		total = fmt.Sprintf(" of %d", r.Planned)
 	}
-	failed := words("0 failed")
+	failed := [][]render.Span{words("0 failed")}
 	if r.Failed > 0 {
 		var by []string
 		for _, status := range slices.Sorted(maps.Keys(r.FailedBy)) {
 			by = append(by, fmt.Sprintf("%d %s", r.FailedBy[status], status))
 		}
-		failed = styled("bad", fmt.Sprintf("%d failed: %s", r.Failed, strings.Join(by, ", ")))
+		failed = d.folded("bad", fmt.Sprintf("%d failed: %s", r.Failed, strings.Join(by, ", ")))
 	}
-	d.row("requests", words("%d%s ended", r.Ended, total), words("%d in flight", r.InFlight), failed)
+	d.row("requests", append([][]render.Span{words("%d%s ended", r.Ended, total), words("%d in flight", r.InFlight)}, failed...)...)
 	p.drawFigures(d)
 }
 
@@ -385,7 +385,7 @@ func (m Machine) memory(columns int) (bar []render.Span, legend [][]render.Span)
 		cells := int(math.Round(before/sum*float64(columns))) - drawn
 		drawn += cells
 		bar = append(bar, render.Span{Text: strings.Repeat(bandMark(band.Name), cells), Style: style})
-		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + band.Title + " " + render.FormatBytes(sizes[band.Name]))})
+		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + render.FormatBytes(sizes[band.Name]) + " " + band.Title)})
 	}
 	return bar, legend
 }
@@ -434,7 +434,7 @@ func (s Series) drawResults(d *drawing) {
 		if i == 0 {
 			label = "so far"
 		}
-		d.row(label, d.folded(verdict)...)
+		d.row(label, d.folded("", verdict)...)
 	}
 	if len(s.Runs) == 0 {
 		return
@@ -487,7 +487,7 @@ func (d *drawing) table(label string, rows [][]string) {
 }
 
 // folded splits a text into parts of a line, between words.
-func (d *drawing) folded(text string) [][]render.Span {
+func (d *drawing) folded(style, text string) [][]render.Span {
 	var parts [][]render.Span
 	line := ""
 	for word := range strings.FieldsSeq(render.Printable(text)) {
@@ -497,8 +497,8 @@ func (d *drawing) folded(text string) [][]render.Span {
 		case ansi.StringWidth(line)+1+ansi.StringWidth(word) <= d.columns-d.labels:
 			line += " " + word
 		default:
-			parts, line = append(parts, words("%s", line)), word
+			parts, line = append(parts, styled(style, line)), word
 		}
 	}
-	return append(parts, words("%s", line))
+	return append(parts, styled(style, line))
 }

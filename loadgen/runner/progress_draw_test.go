@@ -127,6 +127,19 @@ func TestTheBandsOfMemoryFillTheBar(t *testing.T) {
 	}
 }
 
+// TestNoFigureIsCutOff draws in the least width: reasons of failures and amounts of memory are whole.
+func TestNoFigureIsCutOff(t *testing.T) {
+	p := goldenProgress()
+	p.Requests.FailedBy = map[openai.Status]int64{openai.StatusTimeout: 111, openai.StatusHTTP: 222, openai.StatusTruncated: 333, openai.StatusConnect: 444}
+	p.Machines[0].LedgerBytes[metric.LineManaged] = 151 << 20
+	got := strings.Join(strings.Fields(drawn(p.Draw(leastColumns), false)), " ")
+	for _, want := range []string{"444 connect, 222 http, 111 timeout, 333 truncated", "▓ 151 MiB", "= 31.5 GiB"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+}
+
 func TestACurveBeginsAtZero(t *testing.T) {
 	for want, values := range map[string][]float64{"▁▁": {0, 0}, "▁▅█": {0, 5, 10}, "█ █": {3, math.NaN(), 3}, "": nil, "  ": {math.NaN(), math.NaN()}} {
 		if got := curve(values); got != want {
