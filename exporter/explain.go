@@ -92,7 +92,7 @@ func (e *Exporter) explanation(ctx context.Context) (explanation, error) {
 	if err != nil {
 		return explanation{}, err
 	}
-	return explain(scrape), nil
+	return e.explained(scrape), nil
 }
 
 // explanations are those of a running exporter, or of the host as this program reads it.
@@ -145,5 +145,8 @@ func (s *explanations) next(ctx context.Context) (explanation, error) {
 	}
 	x, err := s.own.explanation(ctx)
 	x.Note = note
+	if self, err := s.own.proc.ReadLink("self"); err == nil {
+		x.leaveOut(self) // this command ends now
+	}
 	return x, err
 }

@@ -34,7 +34,7 @@ const (
 func (e *Exporter) writeExplanation(w http.ResponseWriter, _ *http.Request, scrape *collector.Scrape) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	x := explain(scrape)
+	x := e.explained(scrape)
 	if err := x.writeJSON(w); err != nil {
 		e.settings.Logger.Error("page", "problem", err.Error())
 	}
@@ -144,6 +144,14 @@ func (x *explanation) check() error {
 	for _, path := range x.Cached {
 		if tooLarge(path.Bytes) {
 			return errors.New("impossible page cache of a path")
+		}
+	}
+	if len(x.Own) > mostHolders {
+		return fmt.Errorf("it has %d processes of umascope", len(x.Own))
+	}
+	for _, p := range x.Own {
+		if tooLarge(&p.ResidentBytes) {
+			return fmt.Errorf("impossible memory of process %d", p.PID)
 		}
 	}
 	if x.Memory == nil {

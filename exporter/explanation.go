@@ -33,6 +33,8 @@ type explanation struct {
 	Memory *memoryAccount `json:"memory,omitempty"`
 	// Cached are the paths of Options.CachePaths, the largest first.
 	Cached []cachedPath `json:"page_cache_by_path,omitempty"`
+	// Own are the processes of umascope on the machine.
+	Own []ownProcess `json:"umascope_processes,omitempty"`
 	// Sockets are those that may be an engine's, in the order of metric.DiscoveryResults.
 	Sockets []engineSocket `json:"engine_sockets,omitempty"`
 	// Unknown are sentences on missing figures, with the reasons.

@@ -40,6 +40,7 @@ func (x *explanation) print(out io.Writer) {
 		}
 		fmt.Fprintf(out, "  %9s  %s\n", gibOr(path.Bytes), printable(path.Path))
 	}
+	printOwn(out, x.Own)
 	title := "\nEngines\n"
 	for _, socket := range x.Sockets {
 		if socket.Result != metric.DiscoveryUnknown { // doctor has the others

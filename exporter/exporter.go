@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 const (
@@ -57,6 +58,7 @@ type Settings struct {
 type Exporter struct {
 	settings Settings
 	runner   *collector.Runner
+	proc     hostfs.Dir
 	pages    *pages
 	own      []prometheus.Gatherer // of the exporter itself, empty when hidden
 	landing  *template.Template
@@ -86,7 +88,7 @@ func newExporter(host collector.Host, specs []collector.Spec, settings Settings)
 	runner := collector.NewRunner(host, settings.Options, specs, collector.RunnerSettings{
 		Timeout: settings.CollectTimeout, Build: readBuild().Build, Logger: settings.Logger,
 	})
-	e := &Exporter{settings: settings, runner: runner, pages: newPages(runner, settings.MaxRequests), landing: page}
+	e := &Exporter{settings: settings, runner: runner, proc: host.Proc, pages: newPages(runner, settings.MaxRequests), landing: page}
 	if !settings.HideOwnMetrics {
 		e.own = []prometheus.Gatherer{newOwn()}
 	}

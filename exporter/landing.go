@@ -35,7 +35,7 @@ func (e *Exporter) writeLanding(w http.ResponseWriter, _ *http.Request, scrape *
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := e.landing.Execute(w, landing{
-		explanation: explain(scrape), Outcomes: scrape.Outcomes, Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode, thisMachine),
+		explanation: e.explained(scrape), Outcomes: scrape.Outcomes, Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode, thisMachine),
 		Live: scrape.Mode == collector.Live, TelemetryPath: e.settings.TelemetryPath,
 	}); err != nil {
 		e.settings.Logger.Error("page", "problem", err.Error())

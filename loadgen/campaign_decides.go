@@ -106,7 +106,7 @@ func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs
 		}
 	}
 	if len(arms) < 2 {
-		return c, nil, damaged, errNoArms
+		return c, runs, damaged, errNoArms
 	}
 	o := compare.Options{By: "arm", Within: []string{"model", "scenario"}, Primary: planned.Primary, Margins: marginsOf(planned)}
 	if slices.Contains(arms, planned.Arms[0].Name) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -37,8 +38,12 @@ type campaignRuns struct {
 func (c *campaignRuns) environment(logLevel string, o campaign.Order) runner.Environment {
 	env := quiet(c.env, logLevel, c.page)
 	env.Engine = &o.Engine
-	env.Series = &runner.Series{Kind: "campaign", Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().String()}
-	compared, _, _, err := compareCampaign(c.planned, c.dir)
+	env.Series = &runner.Series{Kind: runner.SeriesCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
+	if left, known := c.invocation.Left(); known {
+		env.Series.EndsAt = new(time.Now().Add(left))
+	}
+	compared, runs, _, err := compareCampaign(c.planned, c.dir)
+	env.Series.Runs = slotResults(c.planned, c.invocation.Facts().Slots, runs)
 	if err != nil { // the arms have no runs yet, or conclude reports why they cannot be compared
 		return env
 	}
@@ -46,6 +51,33 @@ func (c *campaignRuns) environment(logLevel string, o campaign.Order) runner.Env
 		env.Series.Verdicts = append(env.Series.Verdicts, strings.TrimPrefix(v.Where+": "+v.Text, ": "))
 	}
 	return env
+}
+
+// slotResults returns the results of the last slots that have ended.
+func slotResults(planned *plan.Plan, slots []campaign.SlotFacts, runs []summary.Run) []runner.SeriesRun {
+	summaries := map[string]*summary.Summary{}
+	for i := range runs {
+		summaries[runs[i].Summary.Run] = &runs[i].Summary
+	}
+	var all []runner.SeriesRun
+	for _, s := range slots {
+		if !slices.Contains([]campaign.Status{campaign.Finished, campaign.Invalid, campaign.Failed, campaign.Skipped}, s.Status) {
+			continue
+		}
+		name := []string{fmt.Sprint(s.Number), s.Arm}
+		if len(planned.Scenarios) > 1 {
+			name = append(name, s.Scenario)
+		}
+		if len(planned.Models) > 1 {
+			name = append(name, s.Model)
+		}
+		var made *summary.Summary
+		if n := len(s.Runs); n > 0 {
+			made = summaries[s.Runs[n-1]]
+		}
+		all = append(all, runner.NewSeriesRun(strings.Join(name, " "), string(s.Status), made))
+	}
+	return all[max(0, len(all)-runner.MostSeriesRuns):]
 }
 
 // ofCampaign returns the flags that describe the campaign and not its runs.

@@ -57,7 +57,7 @@ func newArm(t *testing.T) *upArm {
 func (s *upArm) lifecycle() *server.EngineLifecycle {
 	return &server.EngineLifecycle{
 		Starts: true,
-		Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+		Before: func(ctx context.Context, enter func(string), _ func(string, time.Time)) (context.Context, error) {
 			for _, phase := range []string{metric.PhaseCooldown, metric.PhaseStart, metric.PhaseLoad} {
 				enter(phase)
 				s.seen = append(s.seen, phase+" "+s.shown())

@@ -78,6 +78,9 @@ func TestASweepReportsThePointAndTheResultsSoFar(t *testing.T) {
 	if last := all[len(all)-1]; last.Series == nil || last.Series.Name != want.Name || last.Series.Number != want.Number || last.Series.Of != want.Of || last.Series.Point != want.Point || last.Series.Results != want.Results {
 		t.Errorf("%+v, want %+v", last.Series, want)
 	}
+	if runs := all[len(all)-1].Series.Runs; len(runs) != 1 || runs[0].Name != "concurrency 1" || runs[0].Status != "valid" || runs[0].OutputTokensPerSecond == nil {
+		t.Errorf("%+v", runs)
+	}
 	if first := all[0]; first.Series.Number != 1 || first.Series.Results != "" {
 		t.Errorf("%+v", first.Series)
 	}
@@ -107,10 +110,10 @@ gates: {off: [cooldown, gpu_celsius, cpu_ratio, mem_free_within]}
 		t.Fatalf("%q", stderr)
 	}
 	first, last := all[0].Series, all[len(all)-1].Series
-	if first == nil || first.Kind != "campaign" || first.Number != 1 || first.Of != 4 || first.Results != "running; of 4 slots 0 finished" || len(first.Verdicts) != 0 {
+	if first == nil || first.Kind != "campaign" || first.Number != 1 || first.Of != 4 || first.Results != "0 finished" || len(first.Runs) != 0 || first.EndsAt != nil || len(first.Verdicts) != 0 {
 		t.Errorf("first: %+v", first)
 	}
-	if last == nil || last.Number != 4 || last.Results != "running; of 4 slots 3 finished" || len(last.Verdicts) != 1 || !strings.Contains(last.Verdicts[0], "b against a") {
+	if last == nil || last.Number != 4 || last.Results != "3 finished" || last.EndsAt == nil || len(last.Runs) != 3 || last.Runs[0].Name != "1 a" || last.Runs[0].Status != "finished" || last.Runs[0].OutputTokensPerSecond == nil || last.Runs[0].ChunkGapP50Seconds == nil || len(last.Verdicts) != 1 || !strings.Contains(last.Verdicts[0], "b against a") {
 		t.Errorf("last: %+v", last)
 	}
 }

@@ -63,6 +63,7 @@ type sweeper struct {
 	page   *runner.LivePage
 	folder rundir.Folder
 	result runner.SweepResult
+	done   []runner.SweepRun
 	// failure is the error of the last run, with its exit code.
 	failure error
 }
@@ -176,7 +177,7 @@ func (s *sweeper) drive(ctx context.Context) ([]runner.SweepRun, error) {
 		s.undo()
 		return nil, runner.BadOut(err)
 	}
-	done, err := s.plan.Drive(ctx, s.measure, s.keep)
+	done, err := s.plan.Drive(ctx, s.pause, s.measure, s.keep)
 	if s.failure != nil && len(done) == 1 && done[0].Summary == nil {
 		s.undo()
 		return nil, s.failure // nothing was measured, so the error and its exit code are those of the run
@@ -211,10 +212,7 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 		return s.fail(ctx, runner.Result{}, err)
 	}
 	env := quiet(s.env, settings.logLevel, s.page)
-	env.Series = &runner.Series{Kind: "sweep", Name: s.result.Sweep, Number: t.Number, Point: s.plan.Over.Name + " " + t.Value.Text, Results: s.results()}
-	if s.plan.Search == nil {
-		env.Series.Of = len(s.plan.Values)
-	}
+	env.Series = s.series(t.Number, t.Value)
 	env.Log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
 	made, err := makeRun(ctx, settings, env)
 	if err != nil {
@@ -226,6 +224,25 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 	}
 	env.Log.Info("point", "number", t.Number, s.plan.Over.Name, t.Value.Text, "run", made.Run, "status", string(done.Status))
 	return done
+}
+
+// series returns the sweep before a point.
+func (s *sweeper) series(number int, v runner.OverValue) *runner.Series {
+	shown := &runner.Series{Kind: runner.SeriesSweep, Name: s.result.Sweep, Number: number, Point: s.plan.Over.Name + " " + v.Text, Results: s.results()}
+	if s.plan.Search == nil {
+		shown.Of = len(s.plan.Values)
+	}
+	for _, t := range s.done[max(0, len(s.done)-runner.MostSeriesRuns):] {
+		shown.Runs = append(shown.Runs, runner.NewSeriesRun(s.plan.Over.Name+" "+t.Value.Text, string(t.Status), t.Summary))
+	}
+	return shown
+}
+
+// pause waits before a point, and shows it.
+func (s *sweeper) pause(ctx context.Context, next runner.OverValue) bool {
+	env := s.env
+	env.Page, env.Series = s.page, s.series(len(s.done)+1, next)
+	return runner.Pause(ctx, env, "the pause before this point", s.plan.Pause)
 }
 
 // results counts the points so far by their status.
@@ -253,6 +270,7 @@ func (s *sweeper) fail(ctx context.Context, made runner.Result, err error) runne
 
 // keep writes the points measured so far.
 func (s *sweeper) keep(done []runner.SweepRun) error {
+	s.done = done
 	s.result.Update(s.plan, done)
 	return errors.Join(s.folder.WriteJSON(rundir.SweepFile, s.result), s.folder.Write(rundir.SweepCSVFile, s.result.CSV))
 }

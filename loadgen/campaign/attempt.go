@@ -94,14 +94,14 @@ func (a *attempt) manifest() *rundir.Campaign {
 }
 
 // before brings the machine to rest and starts the engine.
-func (a *attempt) before(ctx context.Context, enter func(string)) (context.Context, error) {
+func (a *attempt) before(ctx context.Context, enter func(string), wait func(string, time.Time)) (context.Context, error) {
 	enter(metric.PhaseCooldown)
 	kept := a.r.engineIsUp(a.of())
 	if !kept {
 		a.r.lower(ctx, a)
 	}
 	a.facts.EngineKept = kept
-	if err := a.rest(ctx, kept); err != nil {
+	if err := a.rest(ctx, kept, wait); err != nil {
 		return nil, err
 	}
 	if kept || !a.hasEngine() {
@@ -109,6 +109,7 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 	}
 	enter(metric.PhaseStart)
 	enter(metric.PhaseLoad)
+	wait("arm "+a.slot.Arm+" to be ready", time.Time{})
 	if err := a.raise(ctx); err != nil {
 		return nil, err
 	}
@@ -116,8 +117,8 @@ func (a *attempt) before(ctx context.Context, enter func(string)) (context.Conte
 }
 
 // rest waits for the gates, and applies the page cache policy before the engine is started.
-func (a *attempt) rest(ctx context.Context, kept bool) error {
-	k := &gatekeeper{operations: a.r.c.Operations, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept}
+func (a *attempt) rest(ctx context.Context, kept bool, wait func(string, time.Time)) error {
+	k := &gatekeeper{operations: a.r.c.Operations, log: a.r.c.Log, cell: a.cell, gates: a.cell.Gates, known: a.r.known, kept: kept, show: wait}
 	err := k.rest(ctx)
 	if err == nil {
 		err = a.check(ctx, whenBefore)

@@ -62,8 +62,10 @@ type gatekeeper struct {
 	gates      plan.Gates
 	known      *progress
 	kept       bool // the engine is up already, so its memory is not checked
-	passed     []rundir.Gate
-	last       Machine
+	// show shows what the run waits for, and until when at most.
+	show   func(what string, until time.Time)
+	passed []rundir.Gate
+	last   Machine
 }
 
 // gate is one condition to wait for.
@@ -89,6 +91,9 @@ func (k *gatekeeper) rest(ctx context.Context) error {
 		want = 0
 	}
 	left := min(max(want-time.Since(k.known.lastEnd), 0), want)
+	if left > 0 {
+		k.show("the machine to rest", time.Now().Add(left))
+	}
 	err := sleep(ctx, left)
 	facts.Seconds = left.Seconds()
 	k.note(facts)
@@ -204,6 +209,7 @@ func (k *gatekeeper) wait(ctx context.Context, g gate) error {
 		if facts.State != "" {
 			break
 		}
+		k.show("gate "+gateText(facts), began.Add(k.gates.Timeout))
 		if facts.Value != nil && !logged {
 			logged = true
 			k.log.Info("waiting for gate "+gateText(facts), "at_most", k.gates.Timeout)
@@ -244,6 +250,7 @@ func (k *gatekeeper) clock(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
+	k.show("the clock of the GPU under load", began.Add(clockStart))
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -152,6 +153,21 @@ func TestAnInterruptEndsTheWaiting(t *testing.T) {
 		o, err := w.run(ctx, w.campaign(parsed(t, "iterations: 1\ngates: {gpu_celsius: 45}\n")))
 		if err != nil || o.State != Stopped || time.Since(began) > time.Minute+time.Second || len(w.ordered()) != 0 {
 			t.Errorf("%+v (%v) after %s", o, err, time.Since(began))
+		}
+		if want := []string{"gate gpu_celsius at 60 C, 45 C wanted, at most 30m0s", "gate gpu_celsius at 60 C, 45 C wanted, at most 29m55s"}; !slices.Equal(w.waited[:2], want) {
+			t.Errorf("%q, want %q", w.waited, want)
+		}
+	})
+}
+
+func TestWhatARunWaitsForIsShown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.machine = func() Machine { return Machine{} }
+		if _, err := w.run(t.Context(), w.campaign(parsed(t, "iterations: 1\ngates: {cooldown: 2m, off: [gpu_celsius, cpu_ratio, mem_free_within]}\n"))); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"arm a to be ready", "the machine to rest, at most 2m0s", "arm b to be ready"}; !slices.Equal(w.waited, want) {
+			t.Errorf("%q, want %q", w.waited, want)
 		}
 	})
 }

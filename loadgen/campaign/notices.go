@@ -75,13 +75,18 @@ func (o Outcome) String() string {
 	if o.Reason != "" {
 		text += ": " + o.Reason
 	}
+	return fmt.Sprintf("%s; of %d slots %s", text, o.Slots, o.Tally())
+}
+
+// Tally counts the slots that have ended, such as 3 finished, 1 invalid.
+func (o Outcome) Tally() string {
 	var counts []string
 	for _, s := range []Status{Finished, Invalid, Failed, Skipped} {
 		if n := o.Counts[s]; n > 0 || s == Finished {
 			counts = append(counts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return fmt.Sprintf("%s; of %d slots %s", text, o.Slots, strings.Join(counts, ", "))
+	return strings.Join(counts, ", ")
 }
 
 // Sound reports whether every selected slot has a valid run, or an arm that is optional.

@@ -320,6 +320,22 @@ func (r *Invocation) Resumed() int {
 	return n
 }
 
+// Left estimates the remaining time of the selected slots by the runs that were measured. known is false if there were
+// none. It must not be called while another goroutine than the caller's carries out Run.
+func (r *Invocation) Left() (left time.Duration, known bool) {
+	for _, s := range r.slots {
+		if r.known.over(s.Number, r.c.Plan.OnInvalid.Repeat) {
+			continue
+		}
+		usual, measured := r.known.usual(s)
+		if !measured {
+			return 0, false
+		}
+		left, known = left+usual, true
+	}
+	return left, known
+}
+
 // Outcome returns the result so far. It must not be called while another goroutine than the caller's carries out Run.
 func (r *Invocation) Outcome() Outcome { return r.outcome(Running, "") }
 

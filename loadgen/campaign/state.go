@@ -56,9 +56,10 @@ const (
 )
 
 // keep writes campaign.json.
-func (r *Invocation) keep() error { return rundir.Folder(r.c.Dir).WriteJSON(StateFile, r.facts()) }
+func (r *Invocation) keep() error { return rundir.Folder(r.c.Dir).WriteJSON(StateFile, r.Facts()) }
 
-func (r *Invocation) facts() Facts {
+// Facts returns the state so far. It must not be called while another goroutine than the caller's carries out Run.
+func (r *Invocation) Facts() Facts {
 	f := Facts{
 		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, PID: os.Getpid(), BootID: r.c.Operations.Boot,
 		StartedAt: r.known.events[0].At.UTC(), InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),

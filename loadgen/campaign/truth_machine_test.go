@@ -50,7 +50,7 @@ func carryOut(t *testing.T, order plan.Order, seed uint64, dir string) (runs []m
 		t.Fatal(err)
 	}
 	measure := func(ctx context.Context, o campaign.Order) campaign.Result {
-		if _, err := o.Engine.Before(ctx, func(string) {}); err != nil {
+		if _, err := o.Engine.Before(ctx, func(string) {}, func(string, time.Time) {}); err != nil {
 			t.Fatal(err)
 		}
 		defer o.Engine.After(ctx)

@@ -42,6 +42,18 @@ type world struct {
 	cgroup    string              // of an arm
 	names     int
 	log       bytes.Buffer
+	// waited is what runs waited for, and for how long at most; each once.
+	waited []string
+}
+
+// wait takes what a run waits for.
+func (w *world) wait(what string, until time.Time) {
+	if !until.IsZero() {
+		what += ", at most " + time.Until(until).String()
+	}
+	if !slices.Contains(w.waited, what) {
+		w.waited = append(w.waited, what)
+	}
 }
 
 // inWorld runs a test on a virtual clock.
@@ -120,7 +132,7 @@ func (w *world) measure(ctx context.Context, o Order) Result {
 	}
 	state("running")
 	cut := context.WithoutCancel(ctx)
-	engine, err := o.Engine.Before(ctx, func(phase string) { w.do("%s %s", o.Run, phase) })
+	engine, err := o.Engine.Before(ctx, func(phase string) { w.do("%s %s", o.Run, phase) }, w.wait)
 	if err != nil {
 		o.Engine.After(cut)
 		state("failed")

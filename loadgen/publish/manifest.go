@@ -36,7 +36,7 @@ func clientRules() rules {
 	return rules{
 		"hostname": named(KindHost), "boot_id": named(KindBoot), "kernel": texts, "arch": texts, "cores": figures,
 		"time_zone":    leftOut, // it shows where the user lives
-		"cpu_governor": texts, "power_profile": texts, "cpu_ratio": figures, "stalls": figures, "clock_step_seconds": figures,
+		"cpu_governor": texts, "power_profile": texts, "cpu_ratio": figures, "stalls": figures, "clock_step_seconds": figures, "programs": figures, "programs.program": texts,
 	}
 }
 

@@ -97,6 +97,20 @@ type Client struct {
 	// ClockStepSeconds is by how much the time of day moved against the clock of the run during it: it was set, or the
 	// machine slept. Offsets use a clock that is never set.
 	ClockStepSeconds float64 `json:"clock_step_seconds,omitempty"`
+	// Programs are what umascope's own processes on this machine took during the run; absent if unknown.
+	Programs []OwnProgram `json:"programs,omitempty"`
+}
+
+// OwnPrograms returns the programs of umascope that run beside an engine.
+func OwnPrograms() []string { return []string{"uma-exporter", "uma-load", "uma-view"} }
+
+// OwnProgram is what all processes of one program took.
+type OwnProgram struct {
+	Program   string `json:"program"`
+	Processes int    `json:"processes"` // at the end of the run
+	// CPURatio is the share of one core, as a mean over the run. ResidentBytes is at its end.
+	CPURatio      float64 `json:"cpu_ratio"`
+	ResidentBytes uint64  `json:"resident_bytes"`
 }
 
 // Imported is the file of results that a run was read from.

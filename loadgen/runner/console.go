@@ -1,17 +1,18 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // ProgressFormat is how the progress of runs is shown.
@@ -39,6 +40,9 @@ type Console struct {
 	format ProgressFormat
 	mutex  sync.Mutex
 	screen *screen // nil if out is no terminal, or another format is wanted
+	// held are messages that the next redraw shows, and written is true if one was written since the last.
+	held    []byte
+	written bool
 }
 
 // NewConsole writes to out, which may be a terminal.
@@ -50,30 +54,48 @@ func NewConsole(out io.Writer, format ProgressFormat) *Console {
 	return c
 }
 
-// Write writes a message above the screen.
+// Write writes a message above the screen. Between two redraws this happens once; further messages wait for the next, so
+// that there are two redraws an interval at most. The last line of a message that does not end waits for its end.
 func (c *Console) Write(message []byte) (int, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.screen == nil || len(c.screen.shown) == 0 {
 		return c.out.Write(message)
 	}
-	text := c.screen.erase() + string(message)
-	if !strings.HasSuffix(text, "\n") { // the rest of the line comes with the next message
-		_, err := io.WriteString(c.out, text)
-		c.screen.shown = nil
-		return len(message), err
+	c.held = append(c.held, message...)
+	if c.written {
+		return len(message), nil
 	}
-	_, err := io.WriteString(c.out, text+c.screen.redraw())
-	return len(message), err
+	c.written = true
+	shown := c.screen.shown
+	return len(message), c.redraw(func(columns int) [][]render.Span {
+		if columns != c.screen.columns {
+			return nil // until they are drawn for the new width
+		}
+		return shown
+	})
 }
 
 // draw replaces the screen; no lines remove it. It does nothing where there is no screen.
 func (c *Console) draw(of func(columns int) [][]render.Span) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.screen != nil {
-		_, _ = io.WriteString(c.out, c.screen.replace(of)) // a closed terminal does not affect the run
+	if c.written = false; c.screen != nil {
+		_ = c.redraw(of) // a closed terminal does not affect the run
 	}
+}
+
+// redraw writes the messages that wait, and the screen below them. The caller holds the mutex.
+func (c *Console) redraw(of func(columns int) [][]render.Span) error {
+	whole := bytes.LastIndexByte(c.held, '\n') + 1
+	messages := string(c.held[:whole])
+	c.held = c.held[:copy(c.held, c.held[whole:])]
+	text := c.screen.replace(messages, of)
+	if len(c.screen.shown) == 0 {
+		text, c.held = text+string(c.held), nil
+	}
+	_, err := io.WriteString(c.out, text)
+	return err
 }
 
 // interval returns the time between two lines; 0 if there are none.
@@ -92,7 +114,7 @@ func (c *Console) interval() time.Duration {
 // watch shows the progress of the run until the returned function is called, with the state in which the run ended.
 func (r *run) watch() (end func(state string)) {
 	stop, done := make(chan struct{}), make(chan struct{})
-	w := watcher{run: r, lines: r.env.Console.format == ProgressJSON || r.env.Log.Enabled(context.Background(), slog.LevelInfo)}
+	w := watcher{run: r, lines: r.env.Console.format == ProgressJSON || r.env.showsProgress()}
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(redrawInterval)
@@ -115,6 +137,33 @@ func (r *run) watch() (end func(state string)) {
 		})
 	}
 }
+
+// Pause waits between two runs of a series, and shows what for. It returns false if ctx was done before.
+func Pause(ctx context.Context, env Environment, what string, lasts time.Duration) bool {
+	over, tick := time.NewTimer(lasts), time.NewTicker(redrawInterval)
+	defer over.Stop()
+	defer tick.Stop()
+	defer env.Console.draw(nothing)
+	waits := waiting{what, time.Now().Add(lasts)}
+	for {
+		p := Progress{Schema: ProgressSchema, At: time.Now().UTC(), State: rundir.StateRunning, Series: env.Series}
+		waits.describe(&p)
+		env.Page.update(p)
+		if env.showsProgress() {
+			env.Console.draw(p.Draw)
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// showsProgress reports whether people are shown the progress of runs.
+func (e Environment) showsProgress() bool { return e.Log.Enabled(context.Background(), slog.LevelInfo) }
 
 // watcher shows the progress of a run at intervals. It is used by one goroutine at a time.
 type watcher struct {

@@ -38,7 +38,7 @@ func (r *run) runEngine(ctx, cut context.Context, enter func(phase string) error
 // startEngine starts the engine, waits until it is ready, and enters the phases of the start.
 func (r *run) startEngine(ctx context.Context, enter func(phase string) error) (engine context.Context, err error) {
 	var failed error
-	engine, err = r.env.Engine.Before(ctx, func(phase string) { failed = errors.Join(failed, enter(phase)) })
+	engine, err = r.env.Engine.Before(ctx, func(phase string) { failed = errors.Join(failed, enter(phase)) }, r.journal.meter.wait)
 	if err = errors.Join(err, failed); err != nil && ctx.Err() != nil {
 		err = ErrInterrupted
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -62,14 +63,14 @@ func TestAnEngineIsNotRaisedIfAPhaseCannotBeNoted(t *testing.T) {
 		{name: "interrupted", came: lost, interrupted: true, want: ErrInterrupted, butNot: lost},
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())
-		e := &server.EngineLifecycle{Before: func(ctx context.Context, enter func(string)) (context.Context, error) {
+		e := &server.EngineLifecycle{Before: func(ctx context.Context, enter func(string), _ func(string, time.Time)) (context.Context, error) {
 			enter("cooldown")
 			if c.interrupted {
 				interrupt()
 			}
 			return ctx, c.came
 		}}
-		_, err := (&run{env: Environment{Engine: e}}).startEngine(ctx, func(string) error { return c.entered })
+		_, err := (&run{journal: &journal{}, env: Environment{Engine: e}}).startEngine(ctx, func(string) error { return c.entered })
 		if !errors.Is(err, c.want) || c.butNot != nil && errors.Is(err, c.butNot) {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -25,8 +25,9 @@ type liveFacts struct {
 	// Hosts are the machines that the run measures: an engine may span several, and their series are joined to the run
 	// by these names. The run is filed under the first.
 	Hosts []string
-	// Phases are the names of all phases that the run may enter.
-	Phases []string
+	// Phases are the names of all phases that the run may enter; those of the load only if Planned is true.
+	Phases  []string
+	Planned bool
 	// Version, Revision and GoVersion describe this program.
 	Version, Revision, GoVersion string
 	// Streaming is true if answers come token by token, so that they have a first token.

@@ -242,7 +242,7 @@ func (m *measurement) announce(p *plan) {
 		}
 	}
 	facts := m.keep.facts(m.id, m.load.Scenario.Name, append(names, rundir.PhaseStop))
-	facts.Streaming = !m.load.NoStream
+	facts.Streaming, facts.Planned = !m.load.NoStream, p != nil
 	if objectives := m.load.SLO; len(objectives) > 0 {
 		facts.Good = objectives.Good
 	}

@@ -18,15 +18,21 @@ import (
 const (
 	// lastSeconds is the length of the stretch that Last figures are of, in seconds.
 	lastSeconds = 10
-	// historySeconds is the length of Progress.History.
-	historySeconds = 60
+	// historySeconds is the length of Progress.History: a curve over the widest screen.
+	historySeconds = 300
 )
+
+// leastSecond is the length from which a second of the history is over: the state is taken twice a second, and the moments
+// vary.
+const leastSecond = int64(time.Second - redrawInterval/2)
 
 // meter measures a run while it lasts, for people who watch it. Requests add to counters and histograms; one goroutine
 // reads them, by progress.
 type meter struct {
 	facts atomic.Pointer[liveFacts]
 	phase atomic.Pointer[phaseMeter]
+	// waiting is what the phase waits for; nil for nothing in particular.
+	waiting atomic.Pointer[waiting]
 
 	// The fields below belong to the goroutine that calls progress.
 	history []Second
@@ -35,8 +41,18 @@ type meter struct {
 	of      *phaseMeter // the phase that counted is of
 }
 
+// waiting is what a run waits for, and until when at most; the zero time if there is no limit.
+type waiting struct {
+	what  string
+	until time.Time
+}
+
+// wait shows what the phase waits for, until the next phase begins.
+func (m *meter) wait(what string, until time.Time) { m.waiting.Store(&waiting{what, until}) }
+
 // enter begins a phase without load; an empty name is the time between two phases.
 func (m *meter) enter(name string, now int64) {
+	m.waiting.Store(nil)
 	m.phase.Store(&phaseMeter{phase: workload.Phase{Name: name}, since: now})
 }
 
@@ -44,6 +60,7 @@ func (m *meter) enter(name string, now int64) {
 func (m *meter) load(phase workload.Phase, planned int, now int64) *phaseMeter {
 	p := newPhaseMeter(phase, planned, now)
 	p.streaming = m.facts.Load().Streaming
+	m.waiting.Store(nil)
 	m.phase.Store(p)
 	return p
 }
@@ -56,12 +73,18 @@ func (m *meter) progress(now int64) Progress {
 	}
 	p := Progress{
 		Schema: ProgressSchema, At: time.Now().UTC(), State: rundir.StateRunning, Run: facts.Run, Arm: facts.Arm, Scenario: facts.Scenario,
-		Model: facts.Model, Simulated: facts.Simulated, Phases: len(facts.Phases), ElapsedSeconds: seconds(now),
+		Model: facts.Model, Simulated: facts.Simulated, ElapsedSeconds: seconds(now),
+	}
+	if facts.Planned {
+		p.Phases = len(facts.Phases)
+	}
+	if w := m.waiting.Load(); w != nil {
+		w.describe(&p)
 	}
 	if phase != m.of {
 		m.of, m.counted, m.second = phase, counts{}, now
 	}
-	if took := now - m.second; took >= int64(time.Second) && phase != nil {
+	if took := now - m.second; took >= leastSecond && phase != nil {
 		m.roll(phase, seconds(took))
 		m.second = now
 	}
@@ -78,18 +101,28 @@ func (m *meter) roll(phase *phaseMeter, took float64) {
 	now := phase.counts()
 	fresh := phase.roll(took, now.less(m.counted))
 	m.history = append(m.history, Second{
-		Rates: now.less(m.counted).rates(took), TTFTP50Seconds: p50(fresh.ttft), ChunkGapP50Seconds: p50(fresh.gap),
+		Rates:          now.less(m.counted).rates(took),
+		TTFTP50Seconds: percentile(fresh.ttft, 50), TTFTP99Seconds: percentile(fresh.ttft, 99),
+		ChunkGapP50Seconds: percentile(fresh.gap, 50), ChunkGapP99Seconds: percentile(fresh.gap, 99),
 	})
 	m.history = m.history[max(0, len(m.history)-historySeconds):]
 	m.counted = now
 }
 
-// p50 returns the median of a histogram in seconds; NaN without a value.
-func p50(h *hdr.Histogram) float64 {
+// percentile returns a percentile of a histogram in seconds; NaN without a value.
+func percentile(h *hdr.Histogram, p float64) float64 {
 	if h == nil || h.TotalCount() == 0 {
 		return math.NaN()
 	}
-	return float64(h.ValueAtQuantile(50)) / 1e6
+	return float64(h.ValueAtQuantile(p)) / 1e6
+}
+
+// describe adds what the run waits for to its state.
+func (w waiting) describe(p *Progress) {
+	p.Waiting = w.what
+	if !w.until.IsZero() {
+		p.WaitingSeconds = new(max(time.Until(w.until), 0).Seconds())
+	}
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // ProgressSchema names the format of the lines of --progress json.
@@ -24,13 +26,18 @@ type Progress struct {
 
 	// Phase is the current phase; empty between phases and after the last. PhaseNumber is its place among all phases,
 	// from 1.
-	Phase               string  `json:"phase"`
-	PhaseNumber         int     `json:"phase_number"`
+	Phase       string `json:"phase"`
+	PhaseNumber int    `json:"phase_number"`
+	// Phases is how many there are; 0 while the load of the run is not planned.
 	Phases              int     `json:"phases"`
 	ElapsedSeconds      float64 `json:"elapsed_seconds"` // of the run
 	PhaseElapsedSeconds float64 `json:"phase_elapsed_seconds"`
 	// PhaseLeftSeconds estimates the rest of the phase. It is 0 while the last requests end, and absent if unknown.
 	PhaseLeftSeconds *float64 `json:"phase_left_seconds,omitempty"`
+
+	// Waiting is what the run waits for, such as a gate of a campaign, and WaitingSeconds how much longer at most.
+	Waiting        string   `json:"waiting,omitempty"`
+	WaitingSeconds *float64 `json:"waiting_seconds,omitempty"`
 
 	// Requests are those of the phase; nil in a phase without load.
 	Requests *RequestCounts `json:"requests,omitempty"`
@@ -83,7 +90,7 @@ type Quantiles struct {
 // Second is one second of a run. A latency without a value in it is NaN.
 type Second struct {
 	Rates
-	TTFTP50Seconds, ChunkGapP50Seconds float64
+	TTFTP50Seconds, TTFTP99Seconds, ChunkGapP50Seconds, ChunkGapP99Seconds float64
 }
 
 // Machine is what the last sample of an exporter shows; it is absent while the exporter does not answer.
@@ -102,9 +109,15 @@ type Machine struct {
 	GPUWatts    *float64           `json:"gpu_watts,omitempty"`   // of all GPUs
 }
 
+// Kinds of series.
+const (
+	SeriesSweep    = "sweep"
+	SeriesCampaign = "campaign"
+)
+
 // Series is the sweep or campaign that a run belongs to.
 type Series struct {
-	Kind string `json:"kind"` // sweep or campaign
+	Kind string `json:"kind"` // SeriesSweep or SeriesCampaign
 	Name string `json:"name"`
 	// Number is the place of the run, from 1: the point of a sweep, the slot of a campaign. Of is how many there are; 0
 	// if that is unknown.
@@ -112,7 +125,52 @@ type Series struct {
 	Of     int `json:"of,omitempty"`
 	// Of a sweep, Point is the load of the run, such as "concurrency 8".
 	Point string `json:"point,omitempty"`
-	// Results describe the runs so far, and Verdicts compare the arms by them.
-	Results  string   `json:"results,omitempty"`
-	Verdicts []string `json:"verdicts,omitempty"`
+	// EndsAt estimates the end of the series by the runs so far; absent without one.
+	EndsAt *time.Time `json:"ends_at,omitempty"`
+	// Results counts the runs so far by their status, Runs are the last of them, the oldest first, and Verdicts compare
+	// the arms by all.
+	Results  string      `json:"results,omitempty"`
+	Runs     []SeriesRun `json:"runs,omitempty"`
+	Verdicts []string    `json:"verdicts,omitempty"`
+}
+
+// MostSeriesRuns is the most results of a series that are shown.
+const MostSeriesRuns = 12
+
+// SeriesRun is the result of a run of a series. Figures that the run does not have are absent.
+type SeriesRun struct {
+	// Name is what distinguishes the run from the others, such as its point or its arm.
+	Name                  string   `json:"name"`
+	Status                string   `json:"status"`
+	Why                   string   `json:"why,omitempty"` // it is invalid: codes of rules
+	OutputTokensPerSecond *float64 `json:"output_tokens_per_second,omitempty"`
+	TTFTP50Seconds        *float64 `json:"ttft_p50_seconds,omitempty"`
+	TTFTP99Seconds        *float64 `json:"ttft_p99_seconds,omitempty"`
+	ChunkGapP50Seconds    *float64 `json:"chunk_gap_p50_seconds,omitempty"`
+	ChunkGapP99Seconds    *float64 `json:"chunk_gap_p99_seconds,omitempty"`
+}
+
+// NewSeriesRun takes the figures of a run from its summary, which is nil if the run has none.
+func NewSeriesRun(name, status string, s *summary.Summary) SeriesRun {
+	r := SeriesRun{Name: name, Status: status}
+	if s == nil {
+		return r
+	}
+	var codes []string
+	for _, reason := range s.InvalidReasons {
+		codes = append(codes, string(reason.Code))
+	}
+	r.Why = strings.Join(codes, ", ")
+	r.OutputTokensPerSecond = s.Throughput.OutputTokensPerSecond
+	l := s.Latency
+	if l == nil { // of a command
+		return r
+	}
+	if l.TTFT != nil && l.TTFT.Send != nil {
+		r.TTFTP50Seconds, r.TTFTP99Seconds = l.TTFT.Send.P50, l.TTFT.Send.P99
+	}
+	if l.ChunkGap != nil && l.ChunkGap.Send != nil {
+		r.ChunkGapP50Seconds, r.ChunkGapP99Seconds = l.ChunkGap.Send.P50, l.ChunkGap.Send.P99
+	}
+	return r
 }

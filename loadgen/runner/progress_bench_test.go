@@ -49,3 +49,11 @@ func BenchmarkEventObserved(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkRedraw is the cost of one redraw of a screen of 200 columns, of which there are two a second.
+func BenchmarkRedraw(b *testing.B) {
+	screen := &screen{size: func() (int, int) { return 200, 50 }, colours: true}
+	for p := goldenProgress(); b.Loop(); {
+		_, _ = io.WriteString(io.Discard, screen.replace("", p.Draw))
+	}
+}

@@ -19,23 +19,31 @@ import (
 const (
 	leastColumns = 40
 	mostColumns  = 300
+	// narrowColumns is the width from which labels have more room.
+	narrowColumns = 60
 )
 
 // Draw draws the state of a run for so many columns. No line is wider. Bands of memory have the style band- and their
 // name; the other styles are strong, soft, good, bad and note.
 func (p Progress) Draw(columns int) [][]render.Span {
 	d := &drawing{columns: min(max(columns, leastColumns), mostColumns), labels: 12}
-	if d.columns < 60 {
-		d.labels = 2
+	if d.columns < narrowColumns {
+		d.labels = 9
 	}
-	p.drawRun(d)
-	p.drawPhase(d)
+	if s := p.Series; s != nil {
+		s.draw(d, p.At)
+	}
+	if p.Run != "" {
+		p.drawRun(d)
+		p.drawPhase(d)
+	}
+	p.drawWaiting(d)
 	p.drawRequests(d)
 	for _, m := range p.Machines {
 		m.draw(d)
 	}
 	if s := p.Series; s != nil {
-		s.draw(d)
+		s.drawResults(d)
 	}
 	return d.lines
 }
@@ -43,7 +51,7 @@ func (p Progress) Draw(columns int) [][]render.Span {
 // drawing is lines of a fixed width.
 type drawing struct {
 	columns int
-	labels  int // columns of the labels, which have a line of their own in a narrow drawing
+	labels  int // columns of the labels
 	lines   [][]render.Span
 }
 
@@ -53,34 +61,41 @@ func words(format string, args ...any) []render.Span {
 
 func styled(style, text string) []render.Span { return []render.Span{{Text: text, Style: style}} }
 
+// itemGap is between two items of a row.
+const itemGap = "   "
+
 // row adds a label and its items, on as many lines as they need. An item that is wider than a line is cut.
 func (d *drawing) row(label string, items ...[]render.Span) {
 	if len(items) == 0 {
 		return
 	}
-	line := styled("soft", label)
-	if width := ansi.StringWidth(label); width < d.labels {
-		line[0].Text += strings.Repeat(" ", d.labels-width)
-	} else {
-		d.lines, line = append(d.lines, line), words("%s", strings.Repeat(" ", d.labels))
-	}
+	line := styled("soft", padded(label, d.labels))
 	used := d.labels
 	for i, item := range items {
 		item = cut(item, d.columns-d.labels)
 		gap, width := 0, width(item)
 		if i > 0 {
-			gap = 3
+			gap = len(itemGap)
 		}
 		if used+gap+width > d.columns && i > 0 {
 			d.lines = append(d.lines, line)
 			line, used, gap = words("%s", strings.Repeat(" ", d.labels)), d.labels, 0
 		}
 		if gap > 0 {
-			line = append(line, render.Plain(strings.Repeat(" ", gap)))
+			line = append(line, render.Plain(itemGap))
 		}
 		line, used = append(line, item...), used+gap+width
 	}
 	d.lines = append(d.lines, line)
+}
+
+// padded fills a text with blanks to so many columns, at its end; with a negative number, at its begin.
+func padded(text string, columns int) string {
+	blanks := strings.Repeat(" ", max(max(columns, -columns)-ansi.StringWidth(text), 0))
+	if columns < 0 {
+		return blanks + text
+	}
+	return text + blanks
 }
 
 // width returns the columns that spans take on a terminal.
@@ -131,15 +146,37 @@ func (p Progress) drawPhase(d *drawing) {
 	if p.Phase != "" {
 		items = append(items, []render.Span{render.Strong(p.Phase), render.Plain(place(p.PhaseNumber, p.Phases))})
 	}
-	if done, known := p.done(); known {
-		items = append(items, progressBar(done, min(30, (d.columns-d.labels)/3)))
-	}
 	if left := p.PhaseLeftSeconds; left != nil || p.Requests != nil {
 		items = append(items, words("%s", p.leftText()))
 	}
 	items = append(items, styled("soft", "elapsed "+duration(p.ElapsedSeconds)))
+	if done, known := p.done(); known {
+		room := d.columns - d.labels
+		for _, item := range items {
+			room -= width(item) + len(itemGap)
+		}
+		items = slices.Insert(items, 1, progressBar(done, min(max(room-len(" 100 %"), leastBar), mostBar)))
+	}
 	d.row("phase", items...)
 }
+
+// drawWaiting draws what the run waits for.
+func (p Progress) drawWaiting(d *drawing) {
+	if p.Waiting == "" {
+		return
+	}
+	items := d.folded("", "for "+p.Waiting)
+	if p.WaitingSeconds != nil {
+		items = append(items, words("at most %s", duration(*p.WaitingSeconds)))
+	}
+	d.row("waiting", items...)
+}
+
+// Limits of the length of a progress bar, in columns.
+const (
+	leastBar = 10
+	mostBar  = 30
+)
 
 // leftText describes the remaining time of the phase.
 func (p Progress) leftText() string {
@@ -189,71 +226,79 @@ func (p Progress) drawRequests(d *drawing) {
 	if r.Planned > 0 {
 		total = fmt.Sprintf(" of %d", r.Planned)
 	}
-	failed := words("0 failed")
+	failed := [][]render.Span{words("0 failed")}
 	if r.Failed > 0 {
 		var by []string
 		for _, status := range slices.Sorted(maps.Keys(r.FailedBy)) {
 			by = append(by, fmt.Sprintf("%d %s", r.FailedBy[status], status))
 		}
-		failed = styled("bad", fmt.Sprintf("%d failed: %s", r.Failed, strings.Join(by, ", ")))
+		failed = d.folded("bad", fmt.Sprintf("%d failed: %s", r.Failed, strings.Join(by, ", ")))
 	}
-	d.row("requests", words("%d%s ended", r.Ended, total), words("%d in flight", r.InFlight), failed)
-	p.drawRates(d)
-	p.drawLatency(d, "TTFT", p.TTFT, func(s Second) float64 { return s.TTFTP50Seconds })
-	p.drawLatency(d, "chunk gap", p.ChunkGap, func(s Second) float64 { return s.ChunkGapP50Seconds })
+	d.row("requests", append([][]render.Span{words("%d%s ended", r.Ended, total), words("%d in flight", r.InFlight)}, failed...)...)
+	p.drawFigures(d)
 }
 
-func (p Progress) drawRates(d *drawing) {
-	var items [][]render.Span
-	for _, stretch := range []struct {
-		name string
-		of   *Rates
-	}{{fmt.Sprintf("last %d s", lastSeconds), p.LastRates}, {"phase", p.PhaseRates}} {
-		if r := stretch.of; r != nil {
-			items = append(items, []render.Span{{Text: stretch.name, Style: "soft"}, render.Plain(" " + render.Digits(r.RequestsPerSecond) + " requests/s")},
-				words("%s tokens/s", render.Digits(r.OutputTokensPerSecond)), words("%s events/s", render.Digits(r.StreamEventsPerSecond)))
-		}
-	}
-	d.row("throughput", p.withCurve(d, items, func(s Second) float64 { return s.StreamEventsPerSecond })...)
-}
-
-func (p Progress) drawLatency(d *drawing, label string, l *Latencies, point func(Second) float64) {
-	if l == nil {
-		return
-	}
-	var items [][]render.Span
-	for _, stretch := range []struct {
-		name string
-		of   *Quantiles
-	}{{fmt.Sprintf("last %d s", lastSeconds), l.Last}, {"phase", l.Phase}} {
-		if q := stretch.of; q != nil {
-			items = append(items, []render.Span{{Text: stretch.name, Style: "soft"},
-				render.Plain(fmt.Sprintf(" p50 %s, p99 %s", render.FormatSeconds(q.P50Seconds), render.FormatSeconds(q.P99Seconds)))})
-		}
-	}
-	d.row(label, p.withCurve(d, items, point)...)
-}
-
+// Columns of the table of figures.
 const (
-	// leastCurve is the least number of seconds that are drawn as a curve.
-	leastCurve = 8
-	// besideCurve is the room for the figures next to a curve, in columns.
-	besideCurve = 58
+	figureLabel = 12
+	figureCell  = 10
+	curveGap    = 2
 )
 
-// withCurve puts the curve of the last seconds before the items, as many seconds as the drawing has room for.
-func (p Progress) withCurve(d *drawing, items [][]render.Span, point func(Second) float64) [][]render.Span {
-	room := min(d.columns-d.labels-besideCurve, historySeconds)
-	if room < leastCurve {
-		return items
+// drawFigures draws throughput and latencies as a table: of the last seconds, of the phase, and as a curve of as many
+// seconds as the drawing has room for. It has the same rows during the whole phase, so that nothing moves.
+func (p Progress) drawFigures(d *drawing) {
+	room := min(d.columns-figureLabel-2*figureCell-curveGap, historySeconds)
+	seconds := p.History[max(0, len(p.History)-room):]
+	over := fmt.Sprintf("last %d s", len(seconds))
+	if len(over) > room {
+		over = fmt.Sprintf("%d s", len(seconds))
 	}
-	var values []float64
-	for _, s := range p.History[max(0, len(p.History)-room):] {
-		values = append(values, point(s))
+	d.line(styled("soft", padded("", figureLabel)+padded(fmt.Sprintf("last %d s", lastSeconds), -figureCell)+padded("phase", -figureCell)+
+		strings.Repeat(" ", curveGap)+over))
+	row := func(label, last, phase string, point func(Second) float64) {
+		var values []float64
+		for _, s := range seconds {
+			values = append(values, point(s))
+		}
+		d.line([]render.Span{
+			{Text: padded(label, figureLabel), Style: "soft"}, {Text: padded(last, -figureCell), Style: "strong"}, render.Plain(padded(phase, -figureCell) + strings.Repeat(" ", curveGap)),
+			{Text: curve(values), Style: "c0"},
+		})
 	}
-	text := curve(values)
-	return slices.Insert(items, 0, styled("c0", strings.Repeat(" ", room-ansi.StringWidth(text))+text))
+	rate := func(label string, of func(Rates) float64) {
+		text := func(r *Rates) string {
+			if r == nil {
+				return render.None
+			}
+			return render.Digits(of(*r))
+		}
+		row(label, text(p.LastRates), text(p.PhaseRates), func(s Second) float64 { return of(s.Rates) })
+	}
+	rate("requests/s", func(r Rates) float64 { return r.RequestsPerSecond })
+	rate("tokens/s", func(r Rates) float64 { return r.OutputTokensPerSecond })
+	rate("events/s", func(r Rates) float64 { return r.StreamEventsPerSecond })
+	latency := func(label string, l *Latencies, of func(Quantiles) float64, point func(Second) float64) {
+		text := func(q *Quantiles) string {
+			if q == nil {
+				return render.None
+			}
+			return render.FormatSeconds(of(*q))
+		}
+		if l == nil {
+			l = &Latencies{}
+		}
+		row(label, text(l.Last), text(l.Phase), point)
+	}
+	p50, p99 := func(q Quantiles) float64 { return q.P50Seconds }, func(q Quantiles) float64 { return q.P99Seconds }
+	latency("TTFT p50", p.TTFT, p50, func(s Second) float64 { return s.TTFTP50Seconds })
+	latency("TTFT p99", p.TTFT, p99, func(s Second) float64 { return s.TTFTP99Seconds })
+	latency("gap p50", p.ChunkGap, p50, func(s Second) float64 { return s.ChunkGapP50Seconds })
+	latency("gap p99", p.ChunkGap, p99, func(s Second) float64 { return s.ChunkGapP99Seconds })
 }
+
+// line adds a line as it is. It must not be wider than the drawing.
+func (d *drawing) line(spans []render.Span) { d.lines = append(d.lines, spans) }
 
 // curve draws values from 0 on, one a column. A value that is NaN is a blank.
 func curve(values []float64) string {
@@ -288,24 +333,30 @@ func (m Machine) draw(d *drawing) {
 	if m.Mode != "" && m.Mode != metric.ModeLive {
 		host = append(host, render.Span{Text: " " + m.Mode, Style: "note"})
 	}
-	items := [][]render.Span{host}
-	for _, figure := range []struct {
-		name  string
-		value *float64
-		text  func(float64) string
-	}{
-		{"pool", m.PoolBytes, render.FormatBytes}, {"occupied", m.OccupiedBytes, render.FormatBytes}, {"available", m.AvailableBytes, render.FormatBytes},
-		{"KV cache", m.KVCacheBytes, render.FormatBytes}, {"GPU", m.GPUCelsius, render.FormatCelsius}, {"GPU power", m.GPUWatts, watts},
-	} {
-		if figure.value != nil {
-			items = append(items, words("%s %s", figure.name, figure.text(*figure.value)))
-		}
-	}
-	d.row("machine", items...)
+	d.row("machine", append([][]render.Span{host}, known([]figure{{"GPU", m.GPUCelsius, render.FormatCelsius}, {"power", m.GPUWatts, watts}, {"KV cache", m.KVCacheBytes, render.FormatBytes}})...)...)
+	d.row("memory", known([]figure{{"pool", m.PoolBytes, render.FormatBytes}, {"occupied", m.OccupiedBytes, render.FormatBytes}, {"available", m.AvailableBytes, render.FormatBytes}})...)
 	if bar, legend := m.memory(d.columns - d.labels); len(legend) > 0 {
-		d.row("memory", bar)
+		d.row("", bar)
 		d.row("", legend...)
 	}
+}
+
+// figure is a value with its name; nil if it is unknown.
+type figure struct {
+	name  string
+	value *float64
+	text  func(float64) string
+}
+
+// known returns the items of the figures that are known.
+func known(figures []figure) [][]render.Span {
+	var items [][]render.Span
+	for _, f := range figures {
+		if f.value != nil {
+			items = append(items, words("%s %s", f.name, f.text(*f.value)))
+		}
+	}
+	return items
 }
 
 func watts(v float64) string { return render.Digits(v) + " W" }
@@ -334,33 +385,120 @@ func (m Machine) memory(columns int) (bar []render.Span, legend [][]render.Span)
 		cells := int(math.Round(before/sum*float64(columns))) - drawn
 		drawn += cells
 		bar = append(bar, render.Span{Text: strings.Repeat(bandMark(band.Name), cells), Style: style})
-		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + band.Title + " " + render.FormatBytes(sizes[band.Name]))})
+		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + render.FormatBytes(sizes[band.Name]) + " " + band.Title)})
 	}
 	return bar, legend
 }
 
-func (s Series) draw(d *drawing) {
-	items := [][]render.Span{{render.Strong(s.Name), render.Plain(place(s.Number, s.Of))}}
+func (s Series) draw(d *drawing, now time.Time) {
+	items := [][]render.Span{{render.Strong(s.Name)}}
+	if at := s.place(); at != "" {
+		items = append(items, words("%s", at))
+	}
 	for _, text := range []string{s.Point, s.Results} {
 		if text != "" {
 			items = append(items, words("%s", text))
 		}
 	}
+	if s.EndsAt != nil && s.EndsAt.After(now) {
+		items = append(items, words("about %s left", estimated(s.EndsAt.Sub(now))))
+	}
 	d.row(s.Kind, items...)
+}
+
+// place returns the place of the run in the series, such as slot 5 of 12.
+func (s Series) place() string {
+	unit := map[string]string{SeriesCampaign: "slot", SeriesSweep: "point"}[s.Kind]
+	switch {
+	case s.Number == 0:
+		return ""
+	case s.Of == 0:
+		return fmt.Sprintf("%s %d", unit, s.Number)
+	}
+	return fmt.Sprintf("%s %d of %d", unit, s.Number, s.Of)
+}
+
+// estimated formats a duration that is an estimate.
+func estimated(left time.Duration) string {
+	if left < time.Minute {
+		return left.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(left.Round(time.Minute).String(), "0s")
+}
+
+// drawResults draws the verdicts so far, and the results of runs as a table, the newest first: a screen that is too low
+// leaves out the oldest.
+func (s Series) drawResults(d *drawing) {
 	for i, verdict := range s.Verdicts {
 		label := ""
 		if i == 0 {
 			label = "so far"
 		}
-		d.row(label, d.folded(verdict)...)
+		d.row(label, d.folded("", verdict)...)
+	}
+	if len(s.Runs) == 0 {
+		return
+	}
+	rows := [][]string{{"", "", "tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99"}}
+	for _, r := range slices.Backward(s.Runs) {
+		status := r.Status
+		if r.Why != "" && d.columns >= narrowColumns {
+			status += ": " + r.Why
+		}
+		row := []string{render.Printable(r.Name), render.Printable(status), render.Optional(r.OutputTokensPerSecond, render.Digits)}
+		for _, v := range []*float64{r.TTFTP50Seconds, r.TTFTP99Seconds, r.ChunkGapP50Seconds, r.ChunkGapP99Seconds} {
+			row = append(row, render.Optional(v, render.FormatSeconds))
+		}
+		rows = append(rows, row)
+	}
+	d.table("results", rows)
+}
+
+// table adds rows of cells, the first of which is the header. The first two columns are words. Columns for which there is
+// no room are left out.
+func (d *drawing) table(label string, rows [][]string) {
+	widths, room := make([]int, len(rows[0])), d.columns-d.labels
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+		}
+	}
+	widths[0] = min(widths[0], room/2)
+	widths[1] = min(widths[1], room/3)
+	for i, row := range rows {
+		line, left := styled("soft", padded(label, d.labels)), room
+		label = ""
+		for j, cell := range row {
+			gap := min(2*j, 2)
+			if left -= gap + widths[j]; left < 0 {
+				break
+			}
+			columns, style := -widths[j], ""
+			if j < 2 {
+				columns = widths[j]
+			}
+			if i == 0 {
+				style = "soft"
+			}
+			line = append(line, render.Span{Text: strings.Repeat(" ", gap) + padded(ansi.Truncate(cell, widths[j], "…"), columns), Style: style})
+		}
+		d.line(line)
 	}
 }
 
 // folded splits a text into parts of a line, between words.
-func (d *drawing) folded(text string) [][]render.Span {
+func (d *drawing) folded(style, text string) [][]render.Span {
 	var parts [][]render.Span
-	for line := range strings.Lines(ansi.Wordwrap(render.Printable(text), d.columns-d.labels, "")) {
-		parts = append(parts, words("%s", strings.TrimSpace(line)))
+	line := ""
+	for word := range strings.FieldsSeq(render.Printable(text)) {
+		switch {
+		case line == "":
+			line = word
+		case ansi.StringWidth(line)+1+ansi.StringWidth(word) <= d.columns-d.labels:
+			line += " " + word
+		default:
+			parts, line = append(parts, styled(style, line)), word
+		}
 	}
-	return parts
+	return append(parts, styled(style, line))
 }

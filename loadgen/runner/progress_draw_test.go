@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,11 +20,13 @@ import (
 
 const gib = 1 << 30
 
+var progressAt = time.Date(2026, 11, 5, 12, 2, 10, 0, time.UTC)
+
 // goldenProgress is a run of a campaign in its measured phase. Its history has a second without a request, and its ledger
 // counts 0.5 GiB twice.
 func goldenProgress() Progress {
 	p := Progress{
-		State: rundir.StateRunning, Run: "20261105T120000-native-0001", Arm: metric.ArmNative, Scenario: "standard", Model: "meta-llama/Llama-3.1-8B-Instruct", Simulated: true,
+		At: progressAt, State: rundir.StateRunning, Run: "20261105T120000-native-0001", Arm: metric.ArmNative, Scenario: "standard", Model: "meta-llama/Llama-3.1-8B-Instruct", Simulated: true,
 		Phase: rundir.PhaseMeasure, PhaseNumber: 3, Phases: 4, ElapsedSeconds: 130.6, PhaseElapsedSeconds: 96.2, PhaseLeftSeconds: new(107.7),
 		Requests:   &RequestCounts{Planned: 300, Started: 150, Ended: 142, InFlight: 8, Failed: 3, FailedBy: map[openai.Status]int64{openai.StatusTimeout: 1, openai.StatusHTTP: 2}},
 		PhaseRates: &Rates{1.48, 379, 381}, LastRates: &Rates{1.4, 358, 377.3},
@@ -34,12 +37,16 @@ func goldenProgress() Progress {
 			LedgerBytes: map[string]float64{metric.LineGPUProcess: 62 * gib, metric.LineAnon: 8 * gib, metric.LineKernelStack: gib / 4, metric.LinePercpu: gib / 4, metric.LinePageCache: 31.5 * gib, metric.LineUnattributed: -.5 * gib, metric.LineFree: 20 * gib},
 			GPUCelsius:  new(64.0), GPUWatts: new(48.2),
 		}},
-		Series: &Series{Kind: "campaign", Name: "native-container", Number: 5, Of: 12, Results: "running; of 12 slots 4 finished", Verdicts: []string{"Output tokens/s, container against native: inconclusive. 371 tok/s against 379 tok/s, -2.1 % (-6.2 to +2.1), n = 2 and 2 runs."}},
+		Series: &Series{Kind: SeriesCampaign, Name: "native-container", Number: 5, Of: 12, EndsAt: new(progressAt.Add(41*time.Minute + 12*time.Second)), Results: "3 finished, 1 invalid", Runs: []SeriesRun{
+			{Name: "1 native", Status: "finished", OutputTokensPerSecond: new(379.4), TTFTP50Seconds: new(.312), TTFTP99Seconds: new(1.21), ChunkGapP50Seconds: new(.0211), ChunkGapP99Seconds: new(.0389)},
+			{Name: "2 container", Status: "finished", OutputTokensPerSecond: new(371.2), TTFTP50Seconds: new(.322), ChunkGapP50Seconds: new(.0214), ChunkGapP99Seconds: new(.0391)},
+			{Name: "3 container", Status: "invalid", Why: "client_lag, error_rate"},
+		}, Verdicts: []string{"Output tokens/s, container against native: inconclusive. 371 tok/s against 379 tok/s, -2.1 % (-6.2 to +2.1), n = 2 and 2 runs."}},
 	}
 	for i := range 60 {
-		s := Second{Rates{1, 380, 300 + 5*float64(i)}, .3 + .01*float64(i%7), .02}
+		s := Second{Rates{1, 380, 300 + 5*float64(i)}, .3 + .01*float64(i%7), .4, .02, .03}
 		if i == 50 {
-			s = Second{Rates{}, math.NaN(), math.NaN()}
+			s = Second{Rates{}, math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 		}
 		p.History = append(p.History, s)
 	}
@@ -86,6 +93,7 @@ func TestNoTextBreaksADrawing(t *testing.T) {
 		p := goldenProgress()
 		p.Run, p.Arm, p.Model, p.Scenario, p.Phase, p.Machines[0].Host = hostile, hostile, hostile, hostile, hostile, hostile
 		p.Series.Name, p.Series.Results, p.Series.Verdicts, p.Series.Point = hostile, hostile, []string{hostile + " " + hostile}, hostile
+		p.Series.Runs[0].Name, p.Series.Runs[1].Status, p.Waiting, p.WaitingSeconds = hostile, hostile, hostile, new(3.0)
 		for columns := leastColumns; columns <= mostColumns; columns++ {
 			for _, line := range p.Draw(columns) {
 				if got := width(line); got > columns {
@@ -102,7 +110,7 @@ func TestNoTextBreaksADrawing(t *testing.T) {
 }
 
 func TestARunOfWhichNothingIsKnownYetIsDrawn(t *testing.T) {
-	for _, p := range []Progress{{}, {State: rundir.StateRunning, Run: "r", Phase: rundir.PhaseMeasure, Requests: &RequestCounts{}}, {Machines: []Machine{{Host: "h"}, {LedgerBytes: map[string]float64{metric.LineUnattributed: -1}}}}} {
+	for _, p := range []Progress{{}, {State: rundir.StateRunning, Run: "r", Phase: rundir.PhaseMeasure, Requests: &RequestCounts{}}, {Waiting: "a pause", Series: &Series{}}, {Machines: []Machine{{Host: "h"}, {LedgerBytes: map[string]float64{metric.LineUnattributed: -1}}}}} {
 		if got := drawn(p.Draw(80), false); strings.Contains(got, "NaN") || strings.Contains(got, "%!") {
 			t.Error(got)
 		}
@@ -115,6 +123,19 @@ func TestTheBandsOfMemoryFillTheBar(t *testing.T) {
 	for columns := 28; columns <= 288; columns++ {
 		if bar, _ := m.memory(columns); width(bar) != columns {
 			t.Fatalf("%d columns: %d", columns, width(bar))
+		}
+	}
+}
+
+// TestNoFigureIsCutOff draws in the least width: reasons of failures and amounts of memory are whole.
+func TestNoFigureIsCutOff(t *testing.T) {
+	p := goldenProgress()
+	p.Requests.FailedBy = map[openai.Status]int64{openai.StatusTimeout: 111, openai.StatusHTTP: 222, openai.StatusTruncated: 333, openai.StatusConnect: 444}
+	p.Machines[0].LedgerBytes[metric.LineManaged] = 151 << 20
+	got := strings.Join(strings.Fields(drawn(p.Draw(leastColumns), false)), " ")
+	for _, want := range []string{"444 connect, 222 http, 111 timeout, 333 truncated", "▓ 151 MiB", "= 31.5 GiB"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func watched(t *testing.T, format ProgressFormat) (r *run, out *bytes.Buffer, en
 	r.capture = &Capture{}
 	start := time.Now()
 	r.journal.clock = func() int64 { return int64(time.Since(start)) }
-	r.journal.meter.facts.Store(&liveFacts{Run: "r1", Arm: "native", Streaming: true, Phases: []string{rundir.PhaseReady, rundir.PhaseMeasure}})
+	r.journal.meter.facts.Store(&liveFacts{Run: "r1", Arm: "native", Streaming: true, Planned: true, Phases: []string{rundir.PhaseReady, rundir.PhaseMeasure}})
 	return r, out, r.watch()
 }
 
@@ -170,13 +170,59 @@ func TestTheHistoryHasASecondAPoint(t *testing.T) {
 	if got := m.progress(1500 * ms).History; len(got) != 1 {
 		t.Errorf("half a second later: %d points", len(got))
 	}
-	for second := range int64(100) {
+	if got := m.progress(1999 * ms).History; len(got) != 2 {
+		t.Errorf("a tick that is early: %d points", len(got))
+	}
+	for second := range int64(historySeconds + 40) {
 		m.progress((second + 2) * 1000 * ms)
 	}
-	all := m.progress(102_000 * ms).History
+	all := m.progress((historySeconds + 42) * 1000 * ms).History
 	if len(all) != historySeconds || all[historySeconds-1].RequestsPerSecond != 0 || !math.IsNaN(all[0].TTFTP50Seconds) {
-		t.Errorf("after 102 s: %d points, %+v", len(all), all[0])
+		t.Errorf("in the end: %d points, %+v", len(all), all[0])
 	}
+}
+
+func TestWhatARunWaitsForIsShownUntilTheNextPhase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{}
+		m.enter("cooldown", 0)
+		m.wait("a gate", time.Now().Add(time.Minute))
+		time.Sleep(20 * time.Second)
+		if p := m.progress(0); p.Waiting != "a gate" || p.WaitingSeconds == nil || *p.WaitingSeconds != 40 {
+			t.Errorf("%+v", p)
+		}
+		m.wait("an arm", time.Time{})
+		if p := m.progress(0); p.Waiting != "an arm" || p.WaitingSeconds != nil {
+			t.Errorf("%+v", p)
+		}
+		m.enter("ready", 0)
+		if p := m.progress(0); p.Waiting != "" {
+			t.Errorf("in the next phase: %+v", p)
+		}
+	})
+}
+
+// TestAPauseIsShownOnTerminalAndPage holds that a pause has its own screen, which is gone when it ends.
+func TestAPauseIsShownOnTerminalAndPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		columns, lines := 80, 24
+		c, out := terminalOf(&columns, &lines, false)
+		env := Environment{Console: c, Log: slog.New(slog.NewTextHandler(c, nil)), Page: &LivePage{}, Series: &Series{Kind: SeriesSweep, Name: "s", Number: 2, Of: 3}}
+		ended := make(chan bool)
+		go func() { ended <- Pause(t.Context(), env, "the pause before this point", time.Minute) }()
+		time.Sleep(20*time.Second + time.Millisecond)
+		synctest.Wait()
+		shown := strings.Join(played(t, out.String()), "|")
+		if !strings.Contains(shown, "point 2 of 3") || !strings.Contains(shown, "for the pause before this point   at most 40s") {
+			t.Errorf("%q", shown)
+		}
+		if page := drawn(env.Page.lines(80), false); !strings.Contains(page, "at most 40s") {
+			t.Errorf("page: %q", page)
+		}
+		if !<-ended || strings.Join(played(t, out.String()), "|") != "" {
+			t.Errorf("in the end: %q", played(t, out.String()))
+		}
+	})
 }
 
 func TestRequestsOfAllEndingsAreCountedWhileTheyAreRead(t *testing.T) {

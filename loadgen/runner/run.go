@@ -17,6 +17,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -31,6 +33,7 @@ type run struct {
 	manifest *rundir.Manifest
 	capture  *Capture
 	journal  *journal
+	own      *ownUse            // of umascope when the run began
 	unwatch  func(state string) // ends watch; does nothing before the run has begun
 }
 
@@ -62,6 +65,7 @@ func (r *run) show(facts liveFacts) {
 func (r *run) begin(ctx context.Context) error {
 	start := time.Now()
 	r.manifest.StartedAt = start.UTC()
+	r.own = readOwn(procfs.DefaultMountPoint, start)
 	r.journal.open(r.capture, func() int64 { return int64(time.Since(start)) })
 	if err := r.save(); err != nil {
 		return err
@@ -79,6 +83,7 @@ func (r *run) save() error { return r.folder.WriteJSON(rundir.ManifestFile, r.ma
 func (r *run) end(state string) (*telemetry.Log, error) {
 	r.unwatch(state)
 	ended := time.Now().UTC()
+	r.manifest.Client.Programs = readOwn(procfs.DefaultMountPoint, time.Now()).since(r.own)
 	r.manifest.EndedAt, r.manifest.State = &ended, state
 	log, err := r.capture.readTelemetry()
 	addMachines(r.manifest, log)

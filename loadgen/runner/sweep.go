@@ -26,15 +26,16 @@ type Sweep struct {
 }
 
 // Drive measures one value after the other. After each run it saves all trials so far, so that a killed sweep is
-// readable up to its last run. It fails if a run does, and returns the trials in any case.
-func (p Sweep) Drive(ctx context.Context, run func(context.Context, SweepRun) SweepOutcome, keep func([]SweepRun) error) ([]SweepRun, error) {
+// readable up to its last run. Between two runs it calls pause, which returns false if it was interrupted. It fails if a
+// run does, and returns the trials in any case.
+func (p Sweep) Drive(ctx context.Context, pause func(ctx context.Context, next OverValue) bool, run func(context.Context, SweepRun) SweepOutcome, keep func([]SweepRun) error) ([]SweepRun, error) {
 	var done []SweepRun
 	for {
 		value, more := p.next(done)
 		if !more {
 			return done, nil
 		}
-		if !p.cool(ctx, len(done) == 0) {
+		if ctx.Err() != nil || len(done) > 0 && p.Pause > 0 && !pause(ctx, value) {
 			return done, ErrInterrupted
 		}
 		t := SweepRun{Number: len(done) + 1, Value: value, Repeat: repeats(done, value)}
@@ -50,21 +51,6 @@ func (p Sweep) Drive(ctx context.Context, run func(context.Context, SweepRun) Sw
 		case Failed:
 			return done, fmt.Errorf("%s %s: %s", p.Over.Name, value.Text, t.Problem)
 		}
-	}
-}
-
-// cool waits between two runs; false if it was interrupted.
-func (p Sweep) cool(ctx context.Context, first bool) bool {
-	if first || p.Pause == 0 {
-		return ctx.Err() == nil
-	}
-	pause := time.NewTimer(p.Pause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -67,7 +67,7 @@ func looking(t *testing.T, kind SearchKind, over string, tolerance float64) Swee
 // driveSweep runs a plan on a server; at most so many runs are reasonable.
 func driveSweep(t *testing.T, p Sweep, s loadResponse) []SweepRun {
 	t.Helper()
-	done, err := p.Drive(context.Background(), func(_ context.Context, trial SweepRun) SweepOutcome { return s(trial.Value.Load) }, func([]SweepRun) error { return nil })
+	done, err := p.Drive(context.Background(), unwatched(p), func(_ context.Context, trial SweepRun) SweepOutcome { return s(trial.Value.Load) }, func([]SweepRun) error { return nil })
 	if err != nil && !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}

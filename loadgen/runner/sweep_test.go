@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +31,12 @@ func listed(t *testing.T, over string) Sweep {
 	return Sweep{Over: o, Values: values, StopErrorRatio: 0.1, Seed: 7}
 }
 
+// unwatched is the pause of a sweep that is shown nowhere.
+func unwatched(p Sweep) func(context.Context, OverValue) bool {
+	env := Environment{Console: NewConsole(io.Discard, ProgressNone), Log: slog.New(slog.DiscardHandler), Page: &LivePage{}}
+	return func(ctx context.Context, _ OverValue) bool { return Pause(ctx, env, "the pause", p.Pause) }
+}
+
 func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := listed(t, "shape=T6,T1..T3")
@@ -36,7 +44,7 @@ func TestPointsAreMeasuredInTheirOrderWithAPauseBetweenThem(t *testing.T) {
 		began := time.Now()
 		var at []string
 		kept := 0
-		done, err := p.Drive(t.Context(), func(_ context.Context, trial SweepRun) SweepOutcome {
+		done, err := p.Drive(t.Context(), unwatched(p), func(_ context.Context, trial SweepRun) SweepOutcome {
 			at = append(at, trial.Value.Text+" "+time.Since(began).String())
 			time.Sleep(time.Minute)
 			return goodput(true)
@@ -61,7 +69,7 @@ func TestAPauseCanBeInterrupted(t *testing.T) {
 		p.Pause = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		done, err := p.Drive(ctx, func(context.Context, SweepRun) SweepOutcome { return goodput(true) }, func([]SweepRun) error { return nil })
+		done, err := p.Drive(ctx, unwatched(p), func(context.Context, SweepRun) SweepOutcome { return goodput(true) }, func([]SweepRun) error { return nil })
 		if !errors.Is(err, ErrInterrupted) || len(done) != 1 {
 			t.Errorf("%d runs (%v)", len(done), err)
 		}
@@ -81,7 +89,7 @@ func TestASweepEndsWithTheRunThatCannotBeMade(t *testing.T) {
 	} {
 		p := listed(t, "concurrency=1,2,3")
 		kept := 0
-		done, err := p.Drive(context.Background(), func(_ context.Context, trial SweepRun) SweepOutcome {
+		done, err := p.Drive(context.Background(), unwatched(p), func(_ context.Context, trial SweepRun) SweepOutcome {
 			if trial.Number == 2 {
 				return c.outcome
 			}

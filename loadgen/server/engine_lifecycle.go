@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -9,9 +10,10 @@ import (
 // EngineLifecycle starts the engine of a run and stops it, so that the memory that the engine takes while it loads is
 // in the run's own telemetry.
 type EngineLifecycle struct {
-	// Before brings the machine to rest and starts the engine. It calls enter when a phase begins. The returned
+	// Before brings the machine to rest and starts the engine. It calls enter when a phase begins, and wait
+	// when the phase waits for something: what that is, and until when at most, which may be the zero time. The returned
 	// context is done, with the cause, when the engine is lost.
-	Before func(ctx context.Context, enter func(phase string)) (engine context.Context, err error)
+	Before func(ctx context.Context, enter func(phase string), wait func(what string, until time.Time)) (engine context.Context, err error)
 	// After stops everything that Before has started, even if Before failed. It stops at once when cut is done.
 	After func(cut context.Context)
 	// Facts returns the manifest's record of the campaign so far.

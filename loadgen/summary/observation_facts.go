@@ -21,6 +21,9 @@ const (
 	memoryTolerance  = 1 << 30
 	swapTolerance    = 1 << 20
 	secondsTolerance = 1
+
+	ownCPUTolerance    = 5 // % of a core
+	ownMemoryTolerance = 256 << 20
 )
 
 // facts are the conditions that can differ between arms, in the order of display. An unknown fact of a run is absent.
@@ -169,6 +172,10 @@ func (r Run) machineFacts(f *facts) {
 	if local {
 		f.add("CPU governor", client.Governor)
 		f.add("power profile", client.PowerProfile)
+		for _, p := range client.Programs {
+			f.number("CPU of "+p.Program+", of one core", new(100*p.CPURatio), ownCPUTolerance, "%")
+			f.number("memory of "+p.Program, new(float64(p.ResidentBytes)), ownMemoryTolerance, "bytes")
+		}
 	}
 }
 

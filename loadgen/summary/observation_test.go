@@ -42,7 +42,8 @@ func observedRun() Run {
 	s.Signals.SSDRehydrate = evidence.Signal{Grade: evidence.Proven}
 	m := &r.Manifest
 	m.Server = rundir.Server{Engine: "vllm", Version: "0.24", Settings: map[string]string{"block_size": "16"}}
-	m.Client = rundir.Client{Hostname: "spark1", Kernel: "6.17", Arch: "arm64", Governor: "performance"}
+	m.Client = rundir.Client{Hostname: "spark1", Kernel: "6.17", Arch: "arm64", Governor: "performance",
+		Programs: []rundir.OwnProgram{{Program: "uma-exporter", Processes: 1, CPURatio: .015, ResidentBytes: 32 << 20}, {Program: "uma-view"}}}
 	m.Flags = map[string]string{"rate": "2", "out": "runs", "label": "[arm=a]", "run-id": "x", "expect": "kv=cpu_disk"}
 	m.Container = &rundir.Container{Image: "i:1", Digests: []string{"sha256:b", "sha256:a"}, HostConfig: map[string]json.RawMessage{"ShmSize": json.RawMessage("{ \"a\": 1 }")}}
 	m.Machines = []rundir.Machine{{
@@ -179,7 +180,8 @@ func TestFactsAreConditionsThatCanDifferBetweenArms(t *testing.T) {
 	for item, want := range map[string]compare.Fact{
 		"MemFree at start": {Number: new(100. * gib), Tolerance: gib}, "page cache at start": {Number: new(5. * gib), Tolerance: gib},
 		"GPU temperature at start": {Number: new(40.), Tolerance: 2}, "clocks held by sw power cap": {Number: new(12.), Tolerance: 1},
-		"read back from swap": {Number: new(4096.), Tolerance: 1 << 20},
+		"read back from swap":              {Number: new(4096.), Tolerance: 1 << 20},
+		"CPU of uma-exporter, of one core": {Number: new(1.5), Tolerance: 5}, "memory of uma-exporter": {Number: new(32. * (1 << 20)), Tolerance: 256 << 20}, "CPU of uma-view, of one core": {Number: new(0.), Tolerance: 5},
 	} {
 		if f := got[item]; f.Number == nil || *f.Number != *want.Number || f.Tolerance != want.Tolerance || f.Unit == "" {
 			t.Errorf("%s: %+v", item, f)
@@ -235,7 +237,7 @@ func TestFactsOfTheClientAreNotThoseOfAnotherHost(t *testing.T) {
 	r := observedRun()
 	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
 	for _, f := range r.Observation().Facts {
-		if f.Item == "kernel" || f.Item == "CPU governor" || f.Item == "architecture" {
+		if f.Item == "kernel" || f.Item == "CPU governor" || f.Item == "architecture" || f.Item == "CPU of uma-exporter, of one core" {
 			t.Errorf("%+v is of the client", f)
 		}
 	}
