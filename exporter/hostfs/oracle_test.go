@@ -1,14 +1,10 @@
 package hostfs
 
 import (
-	"maps"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/containerd/cgroups/v3/cgroup2"
 	"github.com/prometheus/procfs"
-	"github.com/prometheus/procfs/blockdevice"
 	"github.com/prometheus/procfs/sysfs"
 )
 
@@ -21,54 +17,6 @@ func procOracle(t *testing.T, contents map[string]string) procfs.FS {
 		t.Fatal(err)
 	}
 	return proc
-}
-
-func TestMeminfoAgreesWithProcfs(t *testing.T) {
-	contents := map[string]string{"meminfo": sampleMeminfo}
-	got := must(t, ReadMeminfo, files(t, contents))
-	oracle, err := procOracle(t, contents).Meminfo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	unknownToProcfs := maps.Clone(got)
-	value := reflect.ValueOf(oracle)
-	for i := range value.NumField() {
-		name, inBytes := strings.CutSuffix(value.Type().Field(i).Name, "Bytes")
-		pointer, isNumber := value.Field(i).Interface().(*uint64)
-		if !inBytes || !isNumber || pointer == nil {
-			continue
-		}
-		delete(unknownToProcfs, name)
-		if bytes, there := got[name]; !there || bytes != *pointer {
-			t.Errorf("%s: %d (there: %v), procfs has %d", name, bytes, there, *pointer)
-		}
-	}
-	delete(unknownToProcfs, "KReclaimable")
-	if len(unknownToProcfs) > 0 {
-		t.Errorf("not in procfs: %v", unknownToProcfs)
-	}
-}
-
-func TestBuddyinfoAgreesWithProcfs(t *testing.T) {
-	contents := map[string]string{"buddyinfo": sampleBuddyinfo}
-	got := must(t, ReadBuddyinfo, files(t, contents))
-	oracle, err := procOracle(t, contents).BuddyInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(oracle) != len(got) {
-		t.Fatalf("%d zones, procfs has %d", len(got), len(oracle))
-	}
-	for i, want := range oracle {
-		if got[i].Node != want.Node || got[i].Zone != want.Zone || len(got[i].FreeBlocks) != len(want.Sizes) {
-			t.Errorf("zone %d: %+v, procfs has %+v", i, got[i], want)
-		}
-		for order, count := range want.Sizes {
-			if float64(got[i].FreeBlocks[order]) != count {
-				t.Errorf("zone %d order %d: %d, procfs has %v", i, order, got[i].FreeBlocks[order], count)
-			}
-		}
-	}
 }
 
 func TestPressureAgreesWithProcfs(t *testing.T) {
@@ -84,45 +32,6 @@ func TestPressureAgreesWithProcfs(t *testing.T) {
 	if *got.Some != float64(oracle.Some.Total)/1e6 || *got.Full != float64(oracle.Full.Total)/1e6 {
 		t.Errorf("%v and %v seconds, procfs has %d and %d microseconds", *got.Some, *got.Full, oracle.Some.Total, oracle.Full.Total)
 	}
-}
-
-func TestDiskstatsAgreeWithProcfs(t *testing.T) {
-	contents := map[string]string{"diskstats": sampleDiskstats}
-	got := must(t, ReadDiskstats, files(t, contents))
-	root := written(t, contents)
-	devices, err := blockdevice.NewFS(root, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	oracle, err := devices.ProcDiskstats()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(oracle) != len(got) {
-		t.Fatalf("%d disks, procfs has %d", len(got), len(oracle))
-	}
-	for i, theirs := range oracle {
-		if want := asDiskstats(theirs); !reflect.DeepEqual(got[i], want) {
-			t.Errorf("%s:\ngot    %+v\nprocfs %+v", want.Device, got[i], want)
-		}
-	}
-}
-
-// asDiskstats converts what procfs read into our units.
-func asDiskstats(d blockdevice.Diskstats) Diskstats {
-	want := Diskstats{
-		Device:   d.DeviceName,
-		Reads:    DiskOperations{d.ReadIOs, d.ReadSectors * 512, float64(d.ReadTicks) / 1000},
-		Writes:   DiskOperations{d.WriteIOs, d.WriteSectors * 512, float64(d.WriteTicks) / 1000},
-		InFlight: d.IOsInProgress, BusySeconds: float64(d.IOsTotalTicks) / 1000, WeightedSeconds: float64(d.WeightedIOTicks) / 1000,
-	}
-	if d.IoStatsCount >= 18 {
-		want.Discards = &DiskOperations{d.DiscardIOs, d.DiscardSectors * 512, float64(d.DiscardTicks) / 1000}
-	}
-	if d.IoStatsCount >= 20 {
-		want.Flushes = &DiskFlushes{d.FlushRequestsCompleted, float64(d.TimeSpentFlushing) / 1000}
-	}
-	return want
 }
 
 func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
