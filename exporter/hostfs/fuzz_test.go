@@ -128,16 +128,17 @@ func FuzzCPUStat(f *testing.F) {
 }
 
 func FuzzProcessCgroup(f *testing.F) {
+	read := textReader(f, "735/cgroup", ofProcess(ProcessCgroup))
 	addSeeds(f, "0::/system.slice/docker-4f5b3a.scope\n", "4:memory:/x\n0::/a (deleted)\n0::/b\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {
-		path, err := parseProcessCgroup(text)
+		path, err := read(text)
 		if err != nil {
 			return
 		}
 		if !strings.HasPrefix(path, "/") || !strings.Contains(text, path) || strings.Contains(path, "\n") {
 			t.Errorf("path %q", path)
 		}
-		if part, err := parseProcessCgroup(text[:min(int(cut), len(text))]); err == nil && part != path {
+		if part, err := read(text[:min(int(cut), len(text))]); err == nil && part != path {
 			t.Errorf("a part gives %q, the whole %q", part, path)
 		}
 	})
