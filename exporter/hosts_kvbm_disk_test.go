@@ -53,8 +53,8 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, chain := range map[string][]uint64{
-		"reads":  {read, io.Read, container.Reads.Bytes, slice.Reads.Bytes, disks[0].Reads.Bytes},
-		"writes": {written, io.Written, container.Writes.Bytes, slice.Writes.Bytes, disks[0].Writes.Bytes},
+		"reads":  {read, io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disks[0].Reads.Bytes},
+		"writes": {written, io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disks[0].Writes.Bytes},
 	} {
 		for i := 1; i < len(chain); i++ {
 			if chain[i] < chain[i-1] {

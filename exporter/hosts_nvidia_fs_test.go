@@ -34,8 +34,8 @@ func TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes(t *testing.T) {
 		t.Fatalf("the first drive is %s", disk.Device)
 	}
 	for what, chain := range map[string][]uint64{
-		"reads":  {nvfs.Bytes["read"], io.Read, container.Reads.Bytes, slice.Reads.Bytes, disk.Reads.Bytes},
-		"writes": {nvfs.Bytes["write"], io.Written, container.Writes.Bytes, slice.Writes.Bytes, disk.Writes.Bytes},
+		"reads":  {nvfs.Bytes["read"], io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disk.Reads.Bytes},
+		"writes": {nvfs.Bytes["write"], io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disk.Writes.Bytes},
 	} {
 		for i, bytes := range chain[1:] {
 			if bytes < chain[i] || chain[0] == 0 {

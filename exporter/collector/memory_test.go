@@ -1,19 +1,18 @@
 package collector
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/exporter/hostfs"
 
@@ -128,7 +127,7 @@ func TestOneGiBMoreInMeminfoMovesItsLineAndUnattributedOnly(t *testing.T) {
 	host := spark(t)
 	series, _ := memoryPage(t, host)
 	before := ledgerOf(series)
-	for field, value := range meminfoOf(t, host) {
+	for field, value := range kibibytesOf(t, sparkMeminfo) {
 		want := maps.Clone(before)
 		switch line, inLedger := lineOf[field]; {
 		case field == "MemTotal":
@@ -141,7 +140,7 @@ func TestOneGiBMoreInMeminfoMovesItsLineAndUnattributedOnly(t *testing.T) {
 			want["unattributed"] -= gib
 		}
 		more := host
-		more.Proc = onDisk(t, replaced(sparkProc(), "meminfo", withField(sparkMeminfo, field, value/kib+mib)))
+		more.Proc = onDisk(t, replaced(sparkProc(), "meminfo", withField(sparkMeminfo, field, value+mib)))
 		series, _ := memoryPage(t, more)
 		if got := ledgerOf(series); !maps.Equal(got, want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", field, got, want)
@@ -149,13 +148,18 @@ func TestOneGiBMoreInMeminfoMovesItsLineAndUnattributedOnly(t *testing.T) {
 	}
 }
 
-func meminfoOf(t *testing.T, host Host) hostfs.Meminfo {
+// kibibytesOf are the amounts of a meminfo, without its numbers of huge pages.
+func kibibytesOf(t *testing.T, meminfo string) map[string]uint64 {
 	t.Helper()
-	meminfo, err := hostfs.ReadMeminfo(host.Proc)
-	if err != nil {
-		t.Fatal(err)
+	fields := map[string]uint64{}
+	for _, field := range regexp.MustCompile(`(?m)^(.+): +([0-9]+) kB$`).FindAllStringSubmatch(meminfo, -1) {
+		amount, err := strconv.ParseUint(field[2], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields[field[1]] = amount
 	}
-	return meminfo
+	return fields
 }
 
 func withField(meminfo, field string, kibibytes uint64) string {
@@ -471,35 +475,16 @@ func wantDeclared(t *testing.T, spec Spec, subject string) {
 	}
 }
 
-// BenchmarkMemoryCollector runs the whole collector on the machine that it runs on, and beside it what
-// procfs reads of the same: everything but vmstat and cgroups, which it does not know.
+// BenchmarkMemoryCollector runs the whole collector on the machine that it runs on.
 func BenchmarkMemoryCollector(b *testing.B) {
-	b.Run("ours", func(b *testing.B) {
-		host := Host{
-			Proc: hostfs.Dir{Path: "/proc"}, Sys: hostfs.Dir{Path: "/sys"}, Cgroup: hostfs.Dir{Path: "/sys/fs/cgroup"},
-			GPU: nvml.NewReader(driver{opens: nvml.LibraryNotFound}, nvml.ReaderOptions{}), Mode: Live, Now: time.Now,
-		}
-		known := newFamilies(memoryMetrics())
-		for b.Loop() {
-			if err := collectMemory(b.Context(), host, NewSample(host, Options{}), newBatch(known)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("procfs", func(b *testing.B) {
-		proc, err := procfs.NewFS("/proc")
-		if err != nil {
+	host := Host{
+		Proc: hostfs.Dir{Path: "/proc"}, Sys: hostfs.Dir{Path: "/sys"}, Cgroup: hostfs.Dir{Path: "/sys/fs/cgroup"},
+		GPU: nvml.NewReader(driver{opens: nvml.LibraryNotFound}, nvml.ReaderOptions{}), Mode: Live, Now: time.Now, PageSize: os.Getpagesize(),
+	}
+	known := newFamilies(memoryMetrics())
+	for b.Loop() {
+		if err := collectMemory(b.Context(), host, NewSample(host, Options{}), newBatch(known)); err != nil {
 			b.Fatal(err)
 		}
-		for b.Loop() {
-			_, meminfoErr := proc.Meminfo()
-			_, buddyErr := proc.BuddyInfo()
-			if err := errors.Join(meminfoErr, buddyErr); err != nil {
-				b.Fatal(err)
-			}
-			for _, resource := range hostfs.PressureResources() {
-				_, _ = proc.PSIStatsForResource(resource) // no kernel has all of them
-			}
-		}
-	})
+	}
 }

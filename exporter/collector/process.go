@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"regexp"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -97,8 +99,8 @@ type processReading struct {
 	pid    uint32
 	stat   hostfs.ProcessStat
 	status hostfs.ProcessStatus
-	cgroup string            // "" where the host has no cgroup v2
-	io     *hostfs.ProcessIO // nil if not readable
+	cgroup string         // "" where the host has no cgroup v2
+	io     *procfs.ProcIO // nil if not readable
 }
 
 func (p *processReading) id() processID { return processID{p.pid, p.stat.StartTicks} }
@@ -150,9 +152,9 @@ func emitProcess(batch *Batch, p *processReading) {
 	batch.Counter(metric.ProcessCPUSecondsTotal, p.stat.CPUSeconds, p.labels()...)
 	batch.Gauge(metric.ProcessThreads, float64(p.stat.Threads), p.labels()...)
 	if p.io != nil {
-		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.Read), p.labels(metric.OpRead)...)
-		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.Written), p.labels(metric.OpWrite)...)
-		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.CancelledWrite), p.labels(metric.OpCancelledWrite)...)
+		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.ReadBytes), p.labels(metric.OpRead)...)
+		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.WriteBytes), p.labels(metric.OpWrite)...)
+		batch.Counter(metric.ProcessIOBytesTotal, float64(p.io.CancelledWriteBytes), p.labels(metric.OpCancelledWrite)...)
 	}
 }
 

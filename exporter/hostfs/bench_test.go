@@ -1,74 +1,43 @@
 package hostfs
 
 import (
+	"os"
 	"strconv"
 	"testing"
 
-	"github.com/prometheus/procfs"
-	"github.com/prometheus/procfs/blockdevice"
 	"github.com/prometheus/procfs/sysfs"
 )
 
-// The benchmarks read the files of the machine that they run on, by us and by procfs in the same run.
+// The benchmarks read the files of the machine that they run on.
 
 func BenchmarkMeminfo(b *testing.B) {
-	b.Run("ours", func(b *testing.B) {
-		proc := Dir{Path: "/proc"}
-		for b.Loop() {
-			must(b, ReadMeminfo, proc)
-		}
-	})
-	b.Run("procfs", func(b *testing.B) {
-		proc, err := procfs.NewFS("/proc")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			if _, err := proc.Meminfo(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	proc := Dir{Path: "/proc"}
+	for b.Loop() {
+		must(b, ReadMeminfo, proc)
+	}
 }
 
 func BenchmarkDiskstats(b *testing.B) {
-	b.Run("ours", func(b *testing.B) {
-		proc := Dir{Path: "/proc"}
-		for b.Loop() {
-			must(b, ReadDiskstats, proc)
-		}
-	})
-	b.Run("procfs", func(b *testing.B) {
-		devices, err := blockdevice.NewFS("/proc", "/sys")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			if _, err := devices.ProcDiskstats(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	proc := Dir{Path: "/proc"}
+	for b.Loop() {
+		must(b, ReadDiskstats, proc)
+	}
 }
 
 func BenchmarkBuddyinfo(b *testing.B) {
-	b.Run("ours", func(b *testing.B) {
-		proc := Dir{Path: "/proc"}
-		for b.Loop() {
-			must(b, ReadBuddyinfo, proc)
-		}
-	})
-	b.Run("procfs", func(b *testing.B) {
-		proc, err := procfs.NewFS("/proc")
-		if err != nil {
+	proc := Dir{Path: "/proc"}
+	for b.Loop() {
+		must(b, ReadBuddyinfo, proc)
+	}
+}
+
+func BenchmarkProcessStat(b *testing.B) {
+	proc, pid := Dir{Path: "/proc"}, uint32(os.Getpid())
+	for b.Loop() {
+		if _, err := ReadProcessStat(proc, pid); err != nil {
 			b.Fatal(err)
 		}
-		for b.Loop() {
-			if _, err := proc.BuddyInfo(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	}
 }
 
 // BenchmarkNVMeControllers reads the drive of a Spark: the machine that this runs on may have none.

@@ -13,10 +13,11 @@ import (
 // is absent: the controller is not enabled for the cgroup, or the kernel is older.
 //
 // github.com/containerd/cgroups (cgroup2.Manager.StatFiltered) reads these files too; the tests compare this reader with
-// it. It does not serve here: it gives 0 for a file that is missing or forbidden and the largest number for no limit;
-// of "7:7 7:6 7:5 rbytes=" in io.stat it counts the traffic for 7:7 instead of 7:5, and it drops discards and every
-// error; it lacks memory.high; it panics on an empty line of a pressure file and logs by itself; and it links eBPF and
-// D-Bus libraries into the exporter.
+// it, and fail when it no longer gets these wrong. It does not serve here: it gives 0 for a file or key that is missing,
+// and for most that are forbidden, and the largest number for no limit; of "7:7 7:6 7:5 rbytes=" in io.stat it counts the
+// traffic for 7:7 instead of 7:5, and it drops discards and most errors; it lacks memory.high; it panics on an empty line
+// of a pressure file and logs by itself; and it links eBPF and D-Bus libraries into the exporter. Its Controllers reads a
+// file of which only the existence matters here.
 type Cgroup struct {
 	// Current is the present charge, Peak the highest charge so far (kernel 5.19), Swap is in swap.
 	Current, Peak, Swap *uint64

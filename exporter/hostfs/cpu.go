@@ -24,7 +24,8 @@ func cpuModes() []string {
 }
 
 // ReadCPUSeconds reads the time that all CPUs together have spent in each mode since boot, from the first line of
-// /proc/stat. Times of idle CPUs may go back by a little, since the kernel estimates them.
+// /proc/stat. Times of idle CPUs may go back by a little, since the kernel estimates them. procfs has 0 for a column that
+// is absent, and parses the lines of all CPUs for this one.
 //
 //	cpu  695175 24566 168959 1160454 6072 0 2634 2912 0 0
 func ReadCPUSeconds(proc Dir) (CPUSeconds, error) {
@@ -61,7 +62,8 @@ type CPUFrequency struct {
 var cpuDirectory = regexp.MustCompile(`^cpu([0-9]+)$`)
 
 // ReadCPUFrequencies reads the clocks of the CPUs, in kHz. A CPU that is off or whose driver has no reading is left
-// out; a machine without frequency scaling, such as a virtual one, gives none.
+// out; a machine without frequency scaling, such as a virtual one, gives none. procfs gives all CPUs up for one that
+// lacks a file.
 //
 //	devices/system/cpu/cpu0/cpufreq/scaling_cur_freq  3900000
 func ReadCPUFrequencies(sys Dir) ([]CPUFrequency, error) {

@@ -1,8 +1,11 @@
 package hostfs
 
 import (
+	"fmt"
 	"math"
-	"strings"
+
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
 )
 
 // Diskstats are the counts of one block device since boot. Times are summed over requests that overlap; the kernel
@@ -32,97 +35,64 @@ type DiskFlushes struct {
 	Seconds   float64
 }
 
-// The columns of /proc/diskstats after major, minor and name (Documentation/admin-guide/iostats.rst).
-const (
-	columnReads        = 0 // completed, merged, sectors, milliseconds
-	columnWrites       = 4
-	columnInFlight     = 8
-	columnBusy         = 9
-	columnWeighted     = 10
-	columnDiscards     = 11
-	columnFlushes      = 15 // completed, milliseconds
-	columnsWithoutMore = 11
-	columnsAll         = 17
-)
-
 // ReadDiskstats reads /proc/diskstats in the order of its lines: whole devices and partitions. A line has 14, 18 or 20
-// columns by kernel version; additional columns of later kernels are not read.
+// columns by kernel version (Documentation/admin-guide/iostats.rst); additional columns of later kernels are not read. A
+// line with fewer columns is left out.
 //
 //	259       0 nvme0n1 1841223 1021 214478132 402911 2213377 1288421 391882744 1902877 0 1187412 2391004 0 0 0 0 98211 85216
 func ReadDiskstats(proc Dir) ([]Diskstats, error) {
-	return parseFile(proc, "diskstats", parseDiskstats)
-}
-
-func parseDiskstats(text string) ([]Diskstats, error) {
-	disks := make([]Diskstats, 0, strings.Count(text, "\n"))
-	err := parseLines(text, func(line string) error {
-		disk, err := parseDisk(line)
-		disks = append(disks, disk)
-		return err
+	return readProcfs(proc, "diskstats", func(procfs.FS) ([]Diskstats, error) {
+		tree, err := blockdevice.NewFS(proc.Path, proc.Path)
+		if err != nil {
+			return nil, err
+		}
+		read, err := tree.ProcDiskstats()
+		if err != nil {
+			return nil, err
+		}
+		disks := make([]Diskstats, len(read))
+		for i, disk := range read {
+			if disks[i], err = newDiskstats(disk); err != nil {
+				return nil, err
+			}
+		}
+		return disks, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return disks, nil
 }
 
-func parseDisk(line string) (Diskstats, error) {
-	var values [columnsAll]uint64
-	name, column := "", -3
-	for field := range strings.FieldsSeq(line) {
-		switch {
-		case column == -1:
-			name = field
-		case column >= columnsAll:
-			// A column of a later kernel.
-		default:
-			value, err := parseUint(field)
-			if err != nil {
-				return Diskstats{}, errMalformed
-			}
-			if column >= 0 {
-				values[column] = value
-			}
-		}
-		column++
-	}
-	switch {
-	case column == columnsWithoutMore, column == columnFlushes, column >= columnsAll:
-		return newDiskstats(name, values, column)
-	}
-	return Diskstats{}, errMalformed
-}
+// The numbers of columns that a line may have.
+const (
+	columnsAtFirst      = 14
+	columnsWithDiscards = 18
+	columnsWithFlushes  = 20
+)
 
-func newDiskstats(name string, values [columnsAll]uint64, columns int) (Diskstats, error) {
-	for _, at := range []int{columnReads, columnWrites, columnDiscards} {
-		if values[at+2] > math.MaxInt64/sectorBytes {
-			return Diskstats{}, errMalformed
-		}
+func newDiskstats(read blockdevice.Diskstats) (Diskstats, error) {
+	columns := read.IoStatsCount
+	known := columns == columnsAtFirst || columns == columnsWithDiscards || columns == columnsWithFlushes
+	if !known || max(read.ReadSectors, read.WriteSectors, read.DiscardSectors) > math.MaxInt64/sectorBytes {
+		return Diskstats{}, fmt.Errorf("%w: %d columns of %s", errMalformed, columns, excerpt(read.DeviceName))
 	}
 	disk := Diskstats{
-		Device: name,
-		Reads:  operations(values[columnReads:]), Writes: operations(values[columnWrites:]),
-		InFlight:    values[columnInFlight],
-		BusySeconds: seconds(values[columnBusy]), WeightedSeconds: seconds(values[columnWeighted]),
+		Device:      read.DeviceName,
+		Reads:       DiskOperations{read.ReadIOs, read.ReadSectors * sectorBytes, seconds(read.ReadTicks)},
+		Writes:      DiskOperations{read.WriteIOs, read.WriteSectors * sectorBytes, seconds(read.WriteTicks)},
+		InFlight:    read.IOsInProgress,
+		BusySeconds: seconds(read.IOsTotalTicks), WeightedSeconds: seconds(read.WeightedIOTicks),
 	}
-	if columns > columnDiscards {
-		discards := operations(values[columnDiscards:])
-		disk.Discards = &discards
+	if columns >= columnsWithDiscards {
+		disk.Discards = &DiskOperations{read.DiscardIOs, read.DiscardSectors * sectorBytes, seconds(read.DiscardTicks)}
 	}
-	if columns > columnFlushes {
-		disk.Flushes = &DiskFlushes{Completed: values[columnFlushes], Seconds: seconds(values[columnFlushes+1])}
+	if columns >= columnsWithFlushes {
+		disk.Flushes = &DiskFlushes{read.FlushRequestsCompleted, seconds(read.TimeSpentFlushing)}
 	}
 	return disk, nil
 }
 
-// operations are four columns: completed, merged, sectors, milliseconds.
-func operations(columns []uint64) DiskOperations {
-	return DiskOperations{Completed: columns[0], Bytes: columns[2] * sectorBytes, Seconds: seconds(columns[3])}
-}
-
 func seconds(milliseconds uint64) float64 { return float64(milliseconds) / 1e3 }
 
-// ReadBlockDeviceBytes reads the size of a block device from /sys/class/block/<device>/size.
+// ReadBlockDeviceBytes reads the size of a block device from /sys/class/block/<device>/size. procfs reads it below
+// /sys/block, which recordings do not have.
 //
 //	8001573552
 func ReadBlockDeviceBytes(sys Dir, device string) (uint64, error) {

@@ -11,9 +11,10 @@ import (
 // the whole.
 
 func FuzzMeminfo(f *testing.F) {
+	read := textReader(f, "meminfo", ReadMeminfo)
 	addSeeds(f, sampleMeminfo, "MemTotal: 1 kB\nMemTotal: 2 kB\n", "MemTotal: 9007199254740991 kB\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {
-		meminfo, err := parseMeminfo(text)
+		meminfo, err := read(text)
 		if err != nil {
 			return
 		}
@@ -25,7 +26,7 @@ func FuzzMeminfo(f *testing.F) {
 				t.Errorf("%q: %d", name, bytes)
 			}
 		}
-		checkCut(t, partOfMap(parseMeminfo), text, cut, len(meminfo))
+		checkCut(t, partOfMap(read), text, cut, distinctNames(text))
 	})
 }
 
@@ -47,9 +48,10 @@ func FuzzKeyed(f *testing.F) {
 }
 
 func FuzzBuddyinfo(f *testing.F) {
+	read := textReader(f, "buddyinfo", ReadBuddyinfo)
 	addSeeds(f, sampleBuddyinfo, "Node 0, zone DMA 18446744073709551615 18446744073709551615\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {
-		zones, err := parseBuddyinfo(text)
+		zones, err := read(text)
 		if err != nil {
 			return
 		}
@@ -61,14 +63,15 @@ func FuzzBuddyinfo(f *testing.F) {
 			}
 			last = bytes
 		}
-		checkCut(t, partOfSlice(parseBuddyinfo), text, cut, strings.Count(text, "\n"))
+		checkCut(t, partOfSlice(read), text, cut, strings.Count(text, "\n"))
 	})
 }
 
 func FuzzDiskstats(f *testing.F) {
+	read := textReader(f, "diskstats", ReadDiskstats)
 	addSeeds(f, sampleDiskstats, " 1 0 x 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ?\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {
-		disks, err := parseDiskstats(text)
+		disks, err := read(text)
 		if err != nil {
 			return
 		}
@@ -82,7 +85,7 @@ func FuzzDiskstats(f *testing.F) {
 				t.Errorf("%+v", d)
 			}
 		}
-		checkCut(t, partOfSlice(parseDiskstats), text, cut, strings.Count(text, "\n"))
+		checkCut(t, partOfSlice(read), text, cut, strings.Count(text, "\n"))
 	})
 }
 
@@ -125,16 +128,17 @@ func FuzzCPUStat(f *testing.F) {
 }
 
 func FuzzProcessCgroup(f *testing.F) {
+	read := textReader(f, "735/cgroup", ofProcess(ProcessCgroup))
 	addSeeds(f, "0::/system.slice/docker-4f5b3a.scope\n", "4:memory:/x\n0::/a (deleted)\n0::/b\n")
 	f.Fuzz(func(t *testing.T, text string, cut uint16) {
-		path, err := parseProcessCgroup(text)
+		path, err := read(text)
 		if err != nil {
 			return
 		}
 		if !strings.HasPrefix(path, "/") || !strings.Contains(text, path) || strings.Contains(path, "\n") {
 			t.Errorf("path %q", path)
 		}
-		if part, err := parseProcessCgroup(text[:min(int(cut), len(text))]); err == nil && part != path {
+		if part, err := read(text[:min(int(cut), len(text))]); err == nil && part != path {
 			t.Errorf("a part gives %q, the whole %q", part, path)
 		}
 	})
@@ -180,6 +184,16 @@ func checkCut(t *testing.T, partOf func(whole, cut string) error, text string, c
 	if err := partOf(text, text[:min(int(cut), len(text))]); err != nil {
 		t.Error(err)
 	}
+}
+
+// distinctNames is the number of names of fields in a text such as meminfo.
+func distinctNames(text string) int {
+	names := map[string]bool{}
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(line, ":")
+		names[strings.TrimSpace(name)] = true
+	}
+	return len(names)
 }
 
 func largestNumber(text string) uint64 {

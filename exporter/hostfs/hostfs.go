@@ -1,16 +1,13 @@
-// Package hostfs parses the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
+// Package hostfs reads the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
 // below the paths at which they are mounted, or at which a recording or a simulation has put its files.
 //
 // Values are in base units: bytes, seconds, degrees Celsius. A value that a file lacks is missing from the result,
-// never zero. A line that is truncated or malformed is an error that names file and line; the rows before it are not
-// returned.
+// never zero. A file that is truncated or malformed is an error that names it, and the line where that is known; the
+// rows before it are not returned.
 //
-// github.com/prometheus/procfs parses many of these files too, and the tests compare the parsers here with it. It does
-// not replace them: it takes a number that was cut off for a whole one (meminfo, buddyinfo, diskstats, stat, <pid>/io),
-// has 0 for a field that is absent (<pid>/status, stat), reads descriptors and mappings of a process without a bound,
-// gives up all devices for one that fails (NVMe, InfiniBand, thermal zones) and asks each for more than is shown, serial
-// numbers too; its readers of net/tcp are deprecated and read every connection; and it reads neither hwmon nor most of
-// memory.stat.
+// github.com/prometheus/procfs reads meminfo, buddyinfo, diskstats, the time of boot, and stat, io and cgroup of a
+// process. Where it has a reader of another file that is read here, the comment there has the reason. The tests compare
+// the two, and fail when a release of the library corrects what it gets wrong.
 package hostfs
 
 import (

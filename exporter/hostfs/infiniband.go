@@ -45,8 +45,8 @@ func infinibandErrors() []string {
 const infinibandClass = "class/infiniband"
 
 // ReadInfiniBandPorts reads /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband). A port that cannot
-// be read whole is in the results with what could be read, and in the error. procfs does not serve here: it lacks the
-// counters of RoCE and does not separate absent from zero.
+// be read whole is in the results with what could be read, and in the error. procfs gives all devices up for one that
+// lacks a file, and reads every counter of the card.
 //
 //	class/infiniband/mlx5_0/ports/1/state                   4: ACTIVE
 //	class/infiniband/mlx5_0/ports/1/rate                    200 Gb/sec (4X HDR)

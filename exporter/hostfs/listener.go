@@ -30,7 +30,7 @@ type Listener struct {
 //	0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 26411 1 ...
 //
 // The kernel lists listeners first (tcp_seq_start in net/ipv4/tcp_ipv4.c), so that the connections of a busy server,
-// which follow, are not read.
+// which follow, are not read. procfs reads them, and only in the reader's own namespace.
 func Listeners(proc Dir, pid uint32) ([]Listener, error) {
 	var all []Listener
 	for _, table := range []string{"net/tcp", "net/tcp6"} {

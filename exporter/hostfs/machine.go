@@ -11,7 +11,7 @@ type Machine struct {
 	Arch            string // as uname -m gives it, such as aarch64
 }
 
-// ReadMachine reads only what many units share: no serial number, no UUID. Firmware without DMI, as on Jetson,
+// ReadMachine reads only what many units share: no serial number, no UUID, which procfs reads too. Firmware without DMI, as on Jetson,
 // describes itself in a device tree, whose texts end with a zero byte. The architecture is available since kernel 6.1.
 //
 //	/sys/class/dmi/id/product_name  NVIDIA_DGX_Spark

@@ -28,7 +28,8 @@ const netClass = "class/net"
 // what could be read, and in the error.
 //
 // It reads sysfs and not /proc/net/dev, because that file shows the network namespace of the process that opens it,
-// also in a procfs mounted from the host, while a sysfs shows the namespace in which it was mounted.
+// also in a procfs mounted from the host, while a sysfs shows the namespace in which it was mounted. The library procfs
+// reads none of the traffic there, but every attribute, hardware addresses too, and gives an interface up for one.
 //
 //	class/net/enp1s0f0np0                      link to ../../devices/pci0000:00/.../net/enp1s0f0np0
 //	class/net/enp1s0f0np0/statistics/rx_bytes  104857600

@@ -65,7 +65,7 @@ func parseNodeMeminfo(text string, id int) (Meminfo, error) {
 		if !ours {
 			return errMalformed
 		}
-		return memory.addLine(field)
+		return memory.addField(field)
 	})
 	if err != nil {
 		return nil, err
@@ -74,4 +74,21 @@ func parseNodeMeminfo(text string, id int) (Meminfo, error) {
 		return nil, fmt.Errorf("%w: no MemTotal", errMalformed)
 	}
 	return memory, nil
+}
+
+// addField adds a field, unless it is a number of pages, as the HugePages_ fields are.
+func (m Meminfo) addField(line string) error {
+	name, amount, found := strings.Cut(line, ":")
+	if !found || name == "" {
+		return errMalformed
+	}
+	kibibytes, isMemory := strings.CutSuffix(strings.TrimSpace(amount), " kB")
+	value, err := parseUint(kibibytes)
+	if err != nil || value > math.MaxInt64/1024 {
+		return errMalformed
+	}
+	if isMemory {
+		m[name] = value * 1024
+	}
+	return nil
 }

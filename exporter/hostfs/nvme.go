@@ -30,7 +30,8 @@ var (
 )
 
 // ReadNVMeControllers reads /sys/class/nvme, in order of names. A controller that cannot be read whole is in the
-// results with what could be read, and in the error. A machine without NVMe gives fs.ErrNotExist or an empty list.
+// results with what could be read, and in the error. A machine without NVMe gives fs.ErrNotExist or an empty list. procfs
+// gives all controllers up for one that lacks a file, and reads their serial numbers.
 //
 //	class/nvme/nvme0/model         SAMSUNG MZALC4T0HBL1-00B07
 //	class/nvme/nvme0/firmware_rev  NXHB202Q

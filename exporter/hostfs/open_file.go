@@ -45,7 +45,7 @@ type OpenFile struct {
 // It reads links and the status of their targets, and opens no file, since that would wait for the other end of a pipe
 // or operate a device. A descriptor that is closed meanwhile is left out. If a process has more than the limit, the
 // first are returned, with ErrTooLong. Without the right to inspect another user's process the error is
-// fs.ErrPermission.
+// fs.ErrPermission. procfs reads all descriptors, however many.
 func OpenFiles(proc Dir, pid uint32) ([]OpenFile, error) {
 	directory := processFile(pid, "fd")
 	names, more, err := proc.Names(directory, maxOpenFiles)

@@ -1,14 +1,17 @@
 package hostfs
 
 import (
-	"maps"
-	"reflect"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/containerd/cgroups/v3/cgroup2"
+	"github.com/containerd/cgroups/v3/cgroup2/stats"
 	"github.com/prometheus/procfs"
-	"github.com/prometheus/procfs/blockdevice"
 	"github.com/prometheus/procfs/sysfs"
 )
 
@@ -21,54 +24,6 @@ func procOracle(t *testing.T, contents map[string]string) procfs.FS {
 		t.Fatal(err)
 	}
 	return proc
-}
-
-func TestMeminfoAgreesWithProcfs(t *testing.T) {
-	contents := map[string]string{"meminfo": sampleMeminfo}
-	got := must(t, ReadMeminfo, files(t, contents))
-	oracle, err := procOracle(t, contents).Meminfo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	unknownToProcfs := maps.Clone(got)
-	value := reflect.ValueOf(oracle)
-	for i := range value.NumField() {
-		name, inBytes := strings.CutSuffix(value.Type().Field(i).Name, "Bytes")
-		pointer, isNumber := value.Field(i).Interface().(*uint64)
-		if !inBytes || !isNumber || pointer == nil {
-			continue
-		}
-		delete(unknownToProcfs, name)
-		if bytes, there := got[name]; !there || bytes != *pointer {
-			t.Errorf("%s: %d (there: %v), procfs has %d", name, bytes, there, *pointer)
-		}
-	}
-	delete(unknownToProcfs, "KReclaimable")
-	if len(unknownToProcfs) > 0 {
-		t.Errorf("not in procfs: %v", unknownToProcfs)
-	}
-}
-
-func TestBuddyinfoAgreesWithProcfs(t *testing.T) {
-	contents := map[string]string{"buddyinfo": sampleBuddyinfo}
-	got := must(t, ReadBuddyinfo, files(t, contents))
-	oracle, err := procOracle(t, contents).BuddyInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(oracle) != len(got) {
-		t.Fatalf("%d zones, procfs has %d", len(got), len(oracle))
-	}
-	for i, want := range oracle {
-		if got[i].Node != want.Node || got[i].Zone != want.Zone || len(got[i].FreeBlocks) != len(want.Sizes) {
-			t.Errorf("zone %d: %+v, procfs has %+v", i, got[i], want)
-		}
-		for order, count := range want.Sizes {
-			if float64(got[i].FreeBlocks[order]) != count {
-				t.Errorf("zone %d order %d: %d, procfs has %v", i, order, got[i].FreeBlocks[order], count)
-			}
-		}
-	}
 }
 
 func TestPressureAgreesWithProcfs(t *testing.T) {
@@ -84,45 +39,6 @@ func TestPressureAgreesWithProcfs(t *testing.T) {
 	if *got.Some != float64(oracle.Some.Total)/1e6 || *got.Full != float64(oracle.Full.Total)/1e6 {
 		t.Errorf("%v and %v seconds, procfs has %d and %d microseconds", *got.Some, *got.Full, oracle.Some.Total, oracle.Full.Total)
 	}
-}
-
-func TestDiskstatsAgreeWithProcfs(t *testing.T) {
-	contents := map[string]string{"diskstats": sampleDiskstats}
-	got := must(t, ReadDiskstats, files(t, contents))
-	root := written(t, contents)
-	devices, err := blockdevice.NewFS(root, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	oracle, err := devices.ProcDiskstats()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(oracle) != len(got) {
-		t.Fatalf("%d disks, procfs has %d", len(got), len(oracle))
-	}
-	for i, theirs := range oracle {
-		if want := asDiskstats(theirs); !reflect.DeepEqual(got[i], want) {
-			t.Errorf("%s:\ngot    %+v\nprocfs %+v", want.Device, got[i], want)
-		}
-	}
-}
-
-// asDiskstats converts what procfs read into our units.
-func asDiskstats(d blockdevice.Diskstats) Diskstats {
-	want := Diskstats{
-		Device:   d.DeviceName,
-		Reads:    DiskOperations{d.ReadIOs, d.ReadSectors * 512, float64(d.ReadTicks) / 1000},
-		Writes:   DiskOperations{d.WriteIOs, d.WriteSectors * 512, float64(d.WriteTicks) / 1000},
-		InFlight: d.IOsInProgress, BusySeconds: float64(d.IOsTotalTicks) / 1000, WeightedSeconds: float64(d.WeightedIOTicks) / 1000,
-	}
-	if d.IoStatsCount >= 18 {
-		want.Discards = &DiskOperations{d.DiscardIOs, d.DiscardSectors * 512, float64(d.DiscardTicks) / 1000}
-	}
-	if d.IoStatsCount >= 20 {
-		want.Flushes = &DiskFlushes{d.FlushRequestsCompleted, float64(d.TimeSpentFlushing) / 1000}
-	}
-	return want
 }
 
 func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
@@ -157,41 +73,114 @@ func TestMemoryStatAgreesWithContainerdWhereThatReadsIt(t *testing.T) {
 	}
 }
 
-// TestLibrariesDoNotReadWhatTheyGetWrong is why the parsers here are not replaced by them: it fails when a release of a
-// library no longer differs.
+// TestLibrariesDoNotReadWhatTheyGetWrong is why some files are read here and not by procfs: it fails when a release of it
+// no longer differs.
 func TestLibrariesDoNotReadWhatTheyGetWrong(t *testing.T) {
-	proc := procOracle(t, map[string]string{
-		"meminfo": "MemTotal: 1048576", "buddyinfo": "Node 0, zone DMA 12", "stat": "cpu  1 2 3\nbtime 17794", "7/status": "Name:\tx\n",
-		"7/io": "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\ncancelled_write_bytes: 7",
-	})
+	contents := map[string]string{"7/status": "Name:\tx\n", "7/comm": " x \n", "stat": "cpu  1 2 3\n",
+		"pressure/io": "full avg10=0.00 avg60=0.00 avg300=0.00 total=12x\n"}
+	for fd := range maxOpenFiles + 1 {
+		contents[fmt.Sprintf("7/fd/%d", fd)] = ""
+	}
+	proc := procOracle(t, contents)
 	process, err := proc.Proc(7)
 	if err != nil {
 		t.Fatal(err)
 	}
+	sys := sysOracle(t, onDisk(t, libraryFiles()))
 	for what, read := range map[string]func() (wrong bool, err error){
-		"half an amount of meminfo":       func() (bool, error) { m, err := proc.Meminfo(); return *m.MemTotalBytes == 1048576, err },
-		"half a count of buddyinfo":       func() (bool, error) { zones, err := proc.BuddyInfo(); return len(zones) == 1, err },
-		"half a time of boot":             func() (bool, error) { s, err := proc.Stat(); return s.BootTime == 17794, err },
 		"a column of stat that is absent": func() (bool, error) { s, err := proc.Stat(); return s.CPUTotal.Steal == 0, err },
-		"half an amount of io":            func() (bool, error) { io, err := process.IO(); return io.CancelledWriteBytes == 7, err },
 		"memory of a kernel thread":       func() (bool, error) { s, err := process.NewStatus(); return s.RssAnon == 0, err },
+		"blanks around a process's name":  func() (bool, error) { name, err := process.Comm(); return name == "x", err },
+		"more descriptors than the limit": func() (bool, error) { n, err := process.FileDescriptorTargets(); return len(n) > maxOpenFiles, err },
+		"pressure followed by garbage":    func() (bool, error) { p, err := proc.PSIStatsForResource("io"); return p.Full.Total == 12, err },
+		"a temperature that is none":      func() (bool, error) { z, err := sys.ClassThermalZoneStats(); return z[0].Temp == 0, err },
+		"serial numbers of the machine":   func() (bool, error) { d, err := sys.DMIClass(); return *d.ProductSerial == "1", err },
+		"the address of an interface":     func() (bool, error) { n, err := sys.NetClassByIface("eth0"); return n.Address == "1", err },
+		"no drive because of one":         func() (bool, error) { drives, err := sys.NVMeClass(); return drives == nil && fails(err, "nvme1"), nil },
+		"no RDMA device because of one": func() (bool, error) {
+			ports, err := sys.InfiniBandClass()
+			return ports == nil && fails(err, "infiniband/b"), nil
+		},
+		"no clock of a CPU because of one": func() (bool, error) { cpus, err := sys.SystemCpufreq(); return cpus == nil && fails(err, "cpu1"), nil },
 	} {
 		if wrong, err := read(); !wrong || err != nil {
-			t.Errorf("procfs no longer reads %s as a figure: %v", what, err)
+			t.Errorf("%s: procfs no longer gives that: %v", what, err)
 		}
 	}
-	const oddLine = "7:7 7:6 7:5 rbytes=28672 wbytes=0 rios=22 wios=0 dbytes=0 dios=0\n"
-	manager, err := cgroup2.Load("/a", cgroup2.WithMountpoint(written(t, map[string]string{"a/io.stat": oddLine, "a/cgroup.controllers": "io\n"})))
+}
+
+func fails(err error, at string) bool { return err != nil && strings.Contains(err.Error(), at) }
+
+// libraryFiles are a sysfs with two drives, RDMA devices and CPUs each, of which the second lacks a file, and others with
+// what is not to be read.
+func libraryFiles() fstest.MapFS {
+	files := tree(map[string]string{
+		"class/thermal/thermal_zone0/type": "acpitz\n", "class/thermal/thermal_zone0/policy": "step_wise\n", "class/thermal/thermal_zone0/temp": "hot\n",
+		"class/dmi/id/product_name": "x\n", "class/dmi/id/product_serial": "1\n", "class/net/eth0/operstate": "up\n", "class/net/eth0/address": "1\n",
+		"class/infiniband/a/fw_ver": "1\n", "class/infiniband/b/board_id": "1\n", "devices/system/cpu/offline": "\n",
+	})
+	for name, content := range nvmeClassFiles() {
+		files[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	files["class/nvme/nvme1/model"] = &fstest.MapFile{Data: []byte("x\n")}
+	files["class/infiniband/a/ports"] = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+	for _, cpu := range []string{"cpu0", "cpu1"} {
+		files["devices/system/cpu/"+cpu+"/cpufreq/scaling_cur_freq"] = &fstest.MapFile{Data: []byte("1\n")}
+	}
+	for _, file := range []string{"available_governors", "driver", "governor", "setspeed"} {
+		files["devices/system/cpu/cpu0/cpufreq/scaling_"+file] = &fstest.MapFile{Data: []byte("0\n")}
+	}
+	files["devices/system/cpu/cpu0/cpufreq/related_cpus"] = &fstest.MapFile{Data: []byte("0\n")}
+	return files
+}
+
+// TestContainerdDoesNotReadWhatItGetsWrong is the same of the files of a cgroup.
+func TestContainerdDoesNotReadWhatItGetsWrong(t *testing.T) {
+	const missing, refused = "missing", "refused" // instead of a file's text
+	for _, odd := range []struct {
+		file, text string
+		wrong      func(*stats.Metrics) bool
+	}{
+		{"pids.current", missing, func(m *stats.Metrics) bool { return m.GetPids().GetCurrent() == 0 }},
+		{"pids.current", refused, func(m *stats.Metrics) bool { return m.GetPids().GetCurrent() == 0 }},
+		{"cpu.stat", missing, func(m *stats.Metrics) bool { return m.GetCPU() != nil && m.GetCPU().GetUserUsec() == 0 }},
+		{"cpu.stat", "usage_usec 5\n", func(m *stats.Metrics) bool { return m.GetCPU().GetUserUsec() == 0 }},
+		{"cpu.stat", "user_usec -5\n", func(m *stats.Metrics) bool { return m.GetCPU().GetUserUsec() == 0 }},
+		{"cpu.pressure", refused, func(m *stats.Metrics) bool { return m.GetCPU().GetPSI() == nil }},
+		{"memory.current", missing, func(m *stats.Metrics) bool { return m.GetMemory().GetUsage() == 0 }},
+		{"memory.current", refused, func(m *stats.Metrics) bool { return m.GetMemory().GetUsage() == 0 }},
+		{"memory.max", "max\n", func(m *stats.Metrics) bool { return m.GetMemory().GetUsageLimit() == math.MaxUint64 }},
+		{"memory.events", "low 5\n", func(m *stats.Metrics) bool { return m.GetMemoryEvents().GetOomKill() == 0 }},
+		{"io.stat", refused, func(m *stats.Metrics) bool { return m.GetIo() != nil && m.GetIo().GetUsage() == nil }},
+		{"io.stat", "7:7 7:6 7:5 rbytes=28672 wbytes=0 rios=22 wios=0\n", func(m *stats.Metrics) bool { return m.GetIo().GetUsage()[0].GetMinor() == 7 }},
+	} {
+		contents, file := engineFiles(), "system.slice/engine.scope/"+odd.file
+		contents[file] = odd.text
+		if odd.text == missing || odd.text == refused {
+			delete(contents, file)
+		}
+		cgroups := tree(contents)
+		if odd.text == refused {
+			cgroups[file] = link(odd.file) // to itself, which no user can open
+		}
+		if read, err := loadEngine(t, onDisk(t, cgroups)).Stat(); err != nil || !odd.wrong(read) {
+			t.Errorf("containerd no longer makes a figure of %s: %q: %v", odd.file, odd.text, err)
+		}
+	}
+	_, err := contained(loadEngine(t, files(t, with(engineFiles(), "system.slice/engine.scope/cpu.pressure", samplePressure+"\n"))).Stat)
+	if !errors.Is(err, errMalformed) {
+		t.Errorf("containerd no longer panics on an empty line: %v", err)
+	}
+}
+
+// loadEngine is containerd's reader of the cgroup of engineFiles.
+func loadEngine(t *testing.T, cgroups Dir) *cgroup2.Manager {
+	t.Helper()
+	manager, err := cgroup2.Load("/system.slice/engine.scope", cgroup2.WithMountpoint(cgroups.Path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats, err := manager.StatFiltered(cgroup2.StatIO | cgroup2.StatPids)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if usage := stats.GetIo().GetUsage(); len(usage) != 1 || usage[0].Minor != 7 || stats.GetPids().GetCurrent() != 0 {
-		t.Errorf("containerd no longer counts the I/O of 7:5 for 7:7, or tasks that it cannot read as 0: %v, %v", usage, stats.GetPids())
-	}
+	return manager
 }
 
 // nvmeClassFiles are nvmeFiles with what procfs wants: it gives a controller up if one of these is missing.
@@ -222,35 +211,5 @@ func TestNVMeControllersAgreeWithProcfs(t *testing.T) {
 	}
 	if want := oracle["nvme0"]; got[0].Model != want.Model || got[0].Firmware != want.FirmwareRevision {
 		t.Errorf("got %+v, procfs has %+v", got[0], want)
-	}
-}
-
-func TestProcessFilesAgreeWithProcfs(t *testing.T) {
-	contents := map[string]string{
-		"6330/comm":   "VLLM::EngineCor\n",
-		"6330/cgroup": "12:pids:/old\n0::/system.slice/docker-4f5b3a.scope\n",
-	}
-	process, err := procOracle(t, contents).Proc(6330)
-	if err != nil {
-		t.Fatal(err)
-	}
-	comm, err := process.Comm()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := Comm(files(t, contents), 6330); got != comm || err != nil {
-		t.Errorf("comm %q, %v; procfs has %q", got, err, comm)
-	}
-	cgroups, err := process.Cgroups()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cgroup := range cgroups {
-		if cgroup.HierarchyID != 0 {
-			continue
-		}
-		if got, err := ProcessCgroup(files(t, contents), 6330); got != cgroup.Path || err != nil {
-			t.Errorf("cgroup %q, %v; procfs has %q", got, err, cgroup.Path)
-		}
 	}
 }

@@ -20,7 +20,8 @@ type Pressure struct {
 func PressureResources() []string { return []string{"cpu", "io", "irq", "memory"} }
 
 // ReadPressure reads /proc/pressure/<resource>, whose totals are in microseconds. A kernel built without pressure stall
-// information, or started with it turned off, returns fs.ErrNotExist.
+// information, or started with it turned off, returns fs.ErrNotExist. The text is that of a cgroup's pressure files, for
+// which procfs has no reader: one parser serves both.
 //
 //	some avg10=0.00 avg60=0.12 avg300=0.05 total=10481234
 func ReadPressure(proc Dir, resource string) (Pressure, error) {

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // Comm reads the kernel's short name of a process, at most 15 bytes that the process chose, from
-// /proc/<pid>/comm. A process that has ended gives fs.ErrNotExist.
+// /proc/<pid>/comm. A process that has ended gives fs.ErrNotExist. procfs cuts off blanks around the name, which would
+// then differ from that in <pid>/stat.
 //
 //	VLLM::EngineCor
 func Comm(proc Dir, pid uint32) (string, error) {
@@ -19,27 +22,21 @@ func Comm(proc Dir, pid uint32) (string, error) {
 // cgroup namespace. Where cgroup v2 is mounted next to v1 it is / for all processes; without cgroup v2 it is an error.
 //
 //	0::/system.slice/docker-4f5b3a.scope
+//
+// A process whose cgroup has been removed keeps its path with a suffix.
 func ProcessCgroup(proc Dir, pid uint32) (string, error) {
-	return parseFile(proc, processFile(pid, "cgroup"), parseProcessCgroup)
-}
-
-// parseProcessCgroup finds the line of hierarchy 0, which has no controllers. A process whose cgroup has been removed
-// keeps its path with a suffix.
-func parseProcessCgroup(text string) (string, error) {
-	path := ""
-	err := parseLines(text, func(line string) error {
-		if rest, unified := strings.CutPrefix(line, "0::"); unified && path == "" {
-			path = strings.TrimSuffix(rest, " (deleted)")
+	return readProcess(proc, pid, "cgroup", func(process procfs.Proc) (string, error) {
+		cgroups, err := process.Cgroups()
+		if err != nil {
+			return "", err
 		}
-		return nil
+		for _, cgroup := range cgroups {
+			if cgroup.HierarchyID == 0 && strings.HasPrefix(cgroup.Path, "/") {
+				return strings.TrimSuffix(cgroup.Path, " (deleted)"), nil
+			}
+		}
+		return "", fmt.Errorf("%w: no cgroup v2 path", errMalformed)
 	})
-	if err == nil && !strings.HasPrefix(path, "/") {
-		err = fmt.Errorf("%w: no cgroup v2 path", errMalformed)
-	}
-	if err != nil {
-		return "", err
-	}
-	return path, nil
 }
 
 func processFile(pid uint32, file string) string {
@@ -57,7 +54,7 @@ const hostPIDNamespace = "pid:[4026531836]"
 // The rule is the target of /proc/self/ns/pid: it asks the kernel about the very process that will call the driver.
 // Names of processes 1 and 2 would be a guess, and with the host's procfs mounted in a container a wrong one: it shows
 // the host's processes while the driver still goes by the namespace of the caller. A procfs that does not show the
-// reader has no self and is an error.
+// reader has no self and is an error. procfs reads all namespaces for that, and fails with any of them.
 func HostPIDNamespace(proc Dir) (bool, error) {
 	link, err := proc.ReadLink("self/ns/pid")
 	if err != nil {

@@ -36,7 +36,7 @@ func parsePIDs(text string) ([]uint32, error) {
 const maxProcesses = 1 << 16
 
 // ListProcesses lists the processes that the reader can see, in no order: those with a directory in /proc. Beyond the
-// limit the first are returned, with ErrTooLong.
+// limit the first are returned, with ErrTooLong. procfs lists all, however many.
 func ListProcesses(proc Dir) ([]uint32, error) {
 	names, more, err := proc.Names(".", maxProcesses)
 	if err != nil {

@@ -11,7 +11,7 @@ const maxMapsBytes = 32 << 20
 
 // MappedLibraries returns which of the files, each given by the prefix of its name, such as libcufile.so, a process has
 // mapped, from /proc/<pid>/maps. If a process has more mappings than are read, the files found are returned with
-// ErrTooLong, unless all were found.
+// ErrTooLong, unless all were found. procfs keeps all mappings of a process in memory, however many.
 //
 //	7f2b1c000000-7f2b1c2f0000 r-xp 00000000 103:02 9961475    /usr/local/cuda/lib64/libcufile.so.1.15.1
 func MappedLibraries(proc Dir, pid uint32, prefixes ...string) (map[string]bool, error) {

@@ -26,7 +26,8 @@ type ProcessStatus struct {
 	Swap *uint64
 }
 
-// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which any user may read.
+// ReadProcessStatus reads /proc/<pid>/status (proc_pid_status(5)), which any user may read. procfs has 0 for a field that
+// is absent.
 //
 //	RssAnon:	 3563544 kB
 func ReadProcessStatus(proc Dir, pid uint32) (ProcessStatus, error) {

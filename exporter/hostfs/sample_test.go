@@ -122,6 +122,23 @@ func onDisk(t testing.TB, files fstest.MapFS) Dir {
 	return Dir{Path: root}
 }
 
+// textReader makes a reader of files one of texts, which it writes into the same file one after the other.
+func textReader[T any](t testing.TB, name string, read func(Dir) (T, error)) func(text string) (T, error) {
+	t.Helper()
+	dir := files(t, map[string]string{name: ""})
+	return func(text string) (T, error) {
+		if err := os.WriteFile(dir.path(name), []byte(text), 0o644); err != nil {
+			panic(err) // within a fuzz target t is not the test
+		}
+		return read(dir)
+	}
+}
+
+// ofProcess is a reader of files of process 735.
+func ofProcess[T any](read func(Dir, uint32) (T, error)) func(Dir) (T, error) {
+	return func(proc Dir) (T, error) { return read(proc, 735) }
+}
+
 // link is a link of a tree.
 func link(target string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}

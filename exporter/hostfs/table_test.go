@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,6 +28,30 @@ func TestMeminfoTellsAbsentFromZero(t *testing.T) {
 	}
 	if _, there := m["HugePages_Total"]; there || m["MemTotal"] != 16384 {
 		t.Errorf("a count passes for memory: %v", m)
+	}
+}
+
+// TestMeminfoIsInBytesByTheKernelsNames compares with the text itself.
+func TestMeminfoIsInBytesByTheKernelsNames(t *testing.T) {
+	m := must(t, ReadMeminfo, files(t, map[string]string{"meminfo": sampleMeminfo}))
+	for _, name := range []string{"MemTotal", "Buffers", "Cached", "SwapCached", "Dirty", "AnonPages", "Shmem", "SReclaimable", "SUnreclaim", "Hugepagesize"} {
+		if _, there := m[name]; !there {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	for name, bytes := range m {
+		line := regexp.MustCompile(`(?m)^` + name + `: +([0-9]+) kB$`).FindStringSubmatch(sampleMeminfo)
+		if line == nil || line[1] != strconv.FormatUint(bytes/1024, 10) || bytes%1024 != 0 {
+			t.Errorf("%s is %d, in the file %q", name, bytes, line)
+		}
+	}
+}
+
+func TestFreeBlocksOfEachZone(t *testing.T) {
+	zones := must(t, ReadBuddyinfo, files(t, map[string]string{"buddyinfo": sampleBuddyinfo}))
+	want := procfs.BuddyInfo{Node: "0", Zone: "Normal", Sizes: []float64{2544, 637, 994, 1117, 800, 692, 536, 412, 295, 204, 382}}
+	if len(zones) != 3 || !reflect.DeepEqual(zones[2], want) {
+		t.Errorf("got %+v, want %+v", zones, want)
 	}
 }
 
@@ -64,9 +91,9 @@ func TestPageSizeIsWorkedOutFromTwoFiles(t *testing.T) {
 }
 
 func TestFreeContiguousBytesAreCumulativeAndFollowThePageSize(t *testing.T) {
-	zones := []BuddyZone{
-		{"0", "DMA", []uint64{1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1}}, // orders 0, 4, 10
-		{"1", "Normal", []uint64{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}}, // order 9
+	zones := []procfs.BuddyInfo{
+		{Node: "0", Zone: "DMA", Sizes: []float64{1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1}}, // orders 0, 4, 10
+		{Node: "1", Zone: "Normal", Sizes: []float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 3}}, // order 9
 	}
 	const kib, mib = 1 << 10, 1 << 20
 	tests := []struct {
@@ -96,8 +123,12 @@ func TestDiskColumnsOfLaterKernelsAreNilOnEarlierOnes(t *testing.T) {
 			t.Errorf("%s: discards %v, flushes %v", got.Device, got.Discards, got.Flushes)
 		}
 	}
-	if d := disks[0]; d.Discards.Bytes != 8192*512 || d.Reads.Seconds != 402.911 || d.Flushes.Seconds != 85.216 {
-		t.Errorf("%+v", d)
+	want := Diskstats{
+		Device: "nvme0n1", Reads: DiskOperations{1841223, 214478132 * 512, 402.911}, Writes: DiskOperations{2213377, 391882744 * 512, 1902.877},
+		Discards: &DiskOperations{17, 8192 * 512, 0.003}, Flushes: &DiskFlushes{98211, 85.216}, BusySeconds: 1187.412, WeightedSeconds: 2391.004,
+	}
+	if !reflect.DeepEqual(disks[0], want) {
+		t.Errorf("got  %+v\nwant %+v", disks[0], want)
 	}
 }
 
@@ -247,33 +278,48 @@ func TestARCWithoutItsPartsInSlab(t *testing.T) {
 	}
 }
 
-func TestMalformedTablesAreErrorsThatNameTheLine(t *testing.T) {
+// TestMalformedTablesAreErrorsThatNameTheFile and what procfs or the parsers here name of the text, often the line.
+func TestMalformedTablesAreErrorsThatNameTheFile(t *testing.T) {
 	tests := []struct {
-		file, text, line string
-		read             func(Dir) error
+		file, text, names string
+		read              func(Dir) error
 	}{
-		{"meminfo", "MemTotal: 5 kB\nMemFree 4 kB\n", "line 2", reading(ReadMeminfo)},
-		{"meminfo", "MemTotal: -5 kB\n", "line 1", reading(ReadMeminfo)},
-		{"meminfo", "MemTotal: 9007199254740992 kB\n", "line 1", reading(ReadMeminfo)}, // 2^63 bytes
+		{"meminfo", "MemTotal: -5 kB\n", "-5", reading(ReadMeminfo)},
+		{"meminfo", "MemTotal: 5 MB\n", "unit", reading(ReadMeminfo)},
+		{"meminfo", "MemTotal: 9007199254740992 kB\n", "MemTotal", reading(ReadMeminfo)},  // 2^63 bytes
+		{"meminfo", "MemTotal: 18014398509481985 kB\n", "MemTotal", reading(ReadMeminfo)}, // 2^64 + 1024 bytes
 		{"meminfo", "", "no MemTotal", reading(ReadMeminfo)},
 		{"meminfo", "pgfault: 5\n", "no MemTotal", reading(ReadMeminfo)},
 		{"vmstat", "pgfault 5\n\n", "line 2", reading(ReadVmstat)},
 		{"vmstat", "pgfault 18446744073709551616\n", "line 1", reading(ReadVmstat)},
-		{"buddyinfo", "Node 0, zone DMA\n", "line 1", reading(ReadBuddyinfo)},
-		{"buddyinfo", "Node 0, zone DMA" + strings.Repeat(" 1", 33) + "\n", "line 1", reading(ReadBuddyinfo)},
-		{"diskstats", "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10\n", "line 1", reading(ReadDiskstats)},
-		{"diskstats", "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11 12\n", "line 1", reading(ReadDiskstats)},
-		{"diskstats", fmt.Sprintf("259 0 nvme0n1 1 2 %d 4 5 6 7 8 9 10 11\n", uint64(math.MaxUint64)), "line 1", reading(ReadDiskstats)},
-		{"diskstats", "259 zero nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n", "line 1", reading(ReadDiskstats)},
+		{"buddyinfo", "Node 0, zone DMA\n", "DMA", reading(ReadBuddyinfo)},
+		{"buddyinfo", "Node 0, zone DMA" + strings.Repeat(" 1", 33) + "\n", "DMA", reading(ReadBuddyinfo)},
+		{"buddyinfo", "Node 0, zone DMA 1 -1\n", "-1", reading(ReadBuddyinfo)},
+		{"buddyinfo", "Node 0, zone DMA 1 NaN\n", "NaN", reading(ReadBuddyinfo)},
+		{"diskstats", "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11 12\n", "nvme0n1", reading(ReadDiskstats)},
+		{"diskstats", fmt.Sprintf("259 0 nvme0n1 1 2 %d 4 5 6 7 8 9 10 11\n", uint64(math.MaxUint64)), "nvme0n1", reading(ReadDiskstats)},
+		{"diskstats", "259 zero nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n", "integer", reading(ReadDiskstats)},
 		{"pressure/io", "some avg10=0.00 total=x\n", "line 1", readingPressure},
 		{"pressure/io", "many total=5\n", "line 1", readingPressure},
 		{"pressure/io", "some\n", "line 1", readingPressure},
 	}
 	for _, test := range tests {
 		err := test.read(files(t, map[string]string{test.file: test.text}))
-		if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), test.line) || !strings.Contains(err.Error(), "/"+test.file+": ") {
+		if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), test.names) || !strings.Contains(err.Error(), "/"+test.file+": ") {
 			t.Errorf("%s %.60q: %v", test.file, test.text, err)
 		}
+	}
+}
+
+// TestALineOfAnotherFormIsAbsentNotZero: procfs leaves such lines out, without an error.
+func TestALineOfAnotherFormIsAbsentNotZero(t *testing.T) {
+	m := must(t, ReadMeminfo, files(t, map[string]string{"meminfo": "MemTotal: 5 kB\nMemFree 4 kB\n"}))
+	if _, there := m["MemFree"]; there {
+		t.Errorf("%v", m)
+	}
+	disks := must(t, ReadDiskstats, files(t, map[string]string{"diskstats": "259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10\n" + sampleDiskstats}))
+	if len(disks) != strings.Count(sampleDiskstats, "\n") {
+		t.Errorf("%+v", disks)
 	}
 }
 
@@ -303,11 +349,11 @@ func TestATableCutAnywhereGivesAnErrorOrFewerRows(t *testing.T) {
 		name, text string
 		part       func(whole, cut string) error
 	}{
-		{"meminfo", sampleMeminfo, partOfMap(parseMeminfo)},
+		{"meminfo", sampleMeminfo, partOfMap(textReader(t, "meminfo", ReadMeminfo))},
 		{"vmstat", sampleVmstat, partOfMap(parseKeyed)},
 		{"memory.stat", sampleMemoryStat, partOfMap(parseKeyed)},
-		{"buddyinfo", sampleBuddyinfo, partOfSlice(parseBuddyinfo)},
-		{"diskstats", sampleDiskstats, partOfSlice(parseDiskstats)},
+		{"buddyinfo", sampleBuddyinfo, partOfSlice(textReader(t, "buddyinfo", ReadBuddyinfo))},
+		{"diskstats", sampleDiskstats, partOfSlice(textReader(t, "diskstats", ReadDiskstats))},
 	}
 	for _, table := range tables {
 		for at := range len(table.text) {

@@ -32,7 +32,7 @@ const (
 )
 
 // ReadThermalZones reads /sys/class/thermal, in millidegrees. A zone or trip point that cannot be read is left out and
-// in the error. procfs does not read trip points.
+// in the error. procfs does not read trip points, and has 0 for a temperature that cannot be read.
 //
 //	class/thermal/thermal_zone0/type               acpitz
 //	class/thermal/thermal_zone0/temp               41200

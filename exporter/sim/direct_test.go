@@ -16,7 +16,7 @@ func TestADirectTransferEndsAtItsMostHoweverLateTheNextDemandIs(t *testing.T) {
 		defer snapshot.Close()
 		io, err := hostfs.ReadProcessIO(snapshot.Proc, p.PID)
 		must(t, err)
-		return int64(io.Read), int64(io.Written)
+		return int64(io.ReadBytes), int64(io.WriteBytes)
 	}
 	for _, most := range []int64{300 << 20, 700 << 20} {
 		p.Demand(Demand{DirectReadBytesPerSecond: gib, DirectReadMostBytes: most, DirectWriteBytesPerSecond: gib, DirectWriteMostBytes: most / 2})

@@ -54,6 +54,7 @@ const (
 // shown is a host as it shows itself at one moment, parsed from its files by the exporter's own readers.
 type shown struct {
 	memory    collector.MemoryReading
+	meminfo   map[string]uint64 // all of it, in bytes
 	vmstat    hostfs.Vmstat
 	disk      hostfs.Diskstats
 	cgroups   map[string]shownCgroup
@@ -81,7 +82,7 @@ func read(t testing.TB, host *Host) shown {
 	defer snapshot.Close()
 	memory, err := collector.NewSample(snapshot, collector.Options{}).Memory(t.Context())
 	must(t, err)
-	r := shown{memory: memory, processes: map[uint32]map[string]uint64{}, groupOf: map[uint32]string{},
+	r := shown{memory: memory, meminfo: fieldsOf(t, snapshot.Proc, "meminfo"), processes: map[uint32]map[string]uint64{}, groupOf: map[uint32]string{},
 		cgroups: map[string]shownCgroup{}, pressure: map[string]uint64{}}
 	r.vmstat, err = hostfs.ReadVmstat(snapshot.Proc)
 	must(t, err)
@@ -121,21 +122,27 @@ func (r *shown) readProcess(t testing.TB, proc hostfs.Dir, pid uint32) {
 	cgroup, err := hostfs.ProcessCgroup(proc, pid)
 	must(t, err)
 	r.groupOf[pid] = cgroup
-	r.processes[pid] = map[string]uint64{}
-	for _, file := range []string{"status", "io"} {
-		text, err := proc.ReadFile(fmt.Sprintf("%d/%s", pid, file))
-		must(t, err)
-		for line := range strings.Lines(string(text)) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-			value, isKiB := strings.CutSuffix(strings.TrimSpace(value), " kB")
-			if n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64); err == nil {
-				if isKiB {
-					n *= 1024
-				}
-				r.processes[pid][name] = n
+	r.processes[pid] = fieldsOf(t, proc, fmt.Sprintf("%d/status", pid))
+	maps.Copy(r.processes[pid], fieldsOf(t, proc, fmt.Sprintf("%d/io", pid)))
+}
+
+// fieldsOf are the numbers of a file with a name before each; amounts are in bytes.
+func fieldsOf(t testing.TB, proc hostfs.Dir, name string) map[string]uint64 {
+	t.Helper()
+	text, err := proc.ReadFile(name)
+	must(t, err)
+	fields := map[string]uint64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value, isKiB := strings.CutSuffix(strings.TrimSpace(value), " kB")
+		if n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64); err == nil {
+			if isKiB {
+				n *= 1024
 			}
+			fields[name] = n
 		}
 	}
+	return fields
 }
 
 func (r *shown) readCgroups(t testing.TB, cgroups hostfs.Dir) {
@@ -318,8 +325,8 @@ func (r *shown) checkCgroups(t *testing.T) {
 	}
 	for field, key := range map[string]string{"AnonPages": "anon", "Shmem": "shmem", "PageTables": "pagetables", "KernelStack": "kernel_stack",
 		"Slab": "slab", "Percpu": "percpu", "Dirty": "file_dirty", "Active(file)": "active_file", "Inactive(anon)": "inactive_anon"} {
-		if r.memory.Meminfo[field] != r.cgroups["/"].stat[key] {
-			t.Errorf("%s %d is not %s %d of the root", field, r.memory.Meminfo[field], key, r.cgroups["/"].stat[key])
+		if r.meminfo[field] != r.cgroups["/"].stat[key] {
+			t.Errorf("%s %d is not %s %d of the root", field, r.meminfo[field], key, r.cgroups["/"].stat[key])
 		}
 	}
 }

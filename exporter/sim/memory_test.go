@@ -26,7 +26,7 @@ func moved(before, after shown, cgroup string, p *Process) map[string]int64 {
 	for _, field := range []string{"RssAnon", "RssFile", "RssShmem"} {
 		put(field, before.processes[p.PID][field], after.processes[p.PID][field])
 	}
-	put("Mapped", before.memory.Meminfo["Mapped"], after.memory.Meminfo["Mapped"])
+	put("Mapped", before.meminfo["Mapped"], after.meminfo["Mapped"])
 	for _, line := range before.memory.Lines {
 		if line.Name != metric.LineFree && line.Name != metric.LinePageTables {
 			put("line "+line.Name, uint64(line.Bytes), uint64(after.line(line.Name)))
