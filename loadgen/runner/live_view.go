@@ -71,7 +71,7 @@ func (v *liveView) page(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, *path)
 		return
 	}
-	view := render.LiveView{Title: "uma-load", Lines: v.lines(pageColumns)}
+	view := render.LiveView{Title: "uma-load", Lines: v.lines(pageColumns), Links: []render.Span{render.Link("Metrics", "metrics")}}
 	if p := v.latest.Load(); p != nil {
 		view.Title = p.Run
 	}
