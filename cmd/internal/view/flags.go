@@ -37,6 +37,7 @@ type options struct {
 	allowHosts []string
 	config     string // --web.config.file
 	data, runs string
+	host       string // label of this machine's series
 	exporter   string
 	targets    []string
 	remote     []string
@@ -101,6 +102,7 @@ func (o *options) define(app *kingpin.CmdClause) {
 	webserver.AllowHostFlag(app, &o.allowHosts)
 	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
 	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
+	app.Flag("host", "Name of this machine: the label host of its series. Default: its host name, which uma-load gives its runs too.").PlaceHolder("NAME").StringVar(&o.host)
 	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
 	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
 	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")

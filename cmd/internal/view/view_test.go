@@ -1,10 +1,17 @@
 package view
 
 import (
+	"fmt"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/umascope/umascope/exporter"
 )
 
 func TestBadInputIsNamed(t *testing.T) {
@@ -56,4 +63,20 @@ func TestDefaultFolderOfTheSamples(t *testing.T) {
 			t.Errorf("%+v: %s", test, got)
 		}
 	}
+}
+
+// TestAnExporterThatHasJustStartedIsFound: its first page waits for the sockets that discovery asks.
+func TestAnExporterThatHasJustStartedIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newViewer(options{}, slog.New(slog.DiscardHandler))
+		defer v.close()
+		v.serveInside(exporter.DefaultAddress, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(4 * time.Second)
+			fmt.Fprintln(w, "uma_exporter_build_info 1")
+		}))
+		target, err := v.openExporter(t.Context())
+		if err != nil || target.String() != "http://127.0.0.1:10420/metrics" {
+			t.Errorf("%v, %v; %s", target, err, v.source)
+		}
+	})
 }
