@@ -55,7 +55,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
-	v := newViewer(o, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	v := newViewer(o, slog.New(newOnceLog(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))))
 	defer v.close()
 	guard, err := webserver.Protect(o.config)
 	if err != nil {
