@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -83,6 +83,9 @@ type Addresses struct{ Run, Comparison func(name string) string }
 // Counts returns how many runs there are, in a sentence.
 func (s *Shown) Counts() string {
 	text := fmt.Sprintf("%d finished runs", len(s.All))
+	if len(s.All) == 1 {
+		text = "1 finished run"
+	}
 	if len(s.Runs) < len(s.All) {
 		text += fmt.Sprintf(", the newest %d of them in the dashboards", len(s.Runs))
 	}
@@ -157,15 +160,22 @@ func (c comparison) table() render.Table {
 // RunTable has a row for each run. Those that are not measurements of a real machine are highlighted.
 func RunTable(runs []Run, address func(name string) string) render.Table {
 	t := render.Table{
-		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model", "Host"},
+		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model"},
 		Words:  []int{1, 7, 8, 9, 10, 11},
+	}
+	severalHosts := slices.ContainsFunc(runs, func(r Run) bool { return r.info.host != runs[0].info.host })
+	if severalHosts {
+		t.Header = append(t.Header, "Host")
 	}
 	for _, r := range runs {
 		quality, tone := r.quality()
 		row := render.Row{Tone: tone, Cells: []string{
-			r.info.run, quality, r.started.UTC().Format(time.DateTime), r.outputTokensPerSecond(),
-			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
+			r.info.run, quality, r.started.UTC().Format("2006-01-02 15:04"), r.outputTokensPerSecond(),
+			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model,
 		}}
+		if severalHosts {
+			row.Cells = append(row.Cells, r.info.host)
+		}
 		if address != nil {
 			row.Address = address(r.info.run)
 		}

@@ -47,6 +47,12 @@ func execute(w io.Writer, name string, view any) error {
 	return nil
 }
 
+// longestShort is the longest text, in bytes, that its cell shows on one line: a few of them leave room for figures.
+const longestShort = 18
+
+// IsShort reports whether a text takes one line of its cell.
+func (t Table) IsShort(text string) bool { return len(text) <= longestShort }
+
 // IsWords reports whether a column is text.
 func (t Table) IsWords(column int) bool { return slices.Contains(t.Words, column) }
 

@@ -6,7 +6,9 @@ import "io"
 // events?columns=N next to the page, and the event report when another page has taken its place.
 type LiveView struct {
 	Title string
+	Pages []PageLink // above the page
 	Lines [][]Span
+	Links []Span // below the lines
 }
 
 // LiveScriptFile is the address of the script next to the page.

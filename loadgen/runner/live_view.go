@@ -71,7 +71,7 @@ func (v *liveView) page(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, *path)
 		return
 	}
-	view := render.LiveView{Title: "uma-load", Lines: v.lines(pageColumns)} // one page shows several runs
+	view := render.LiveView{Title: "uma-load", Lines: v.lines(pageColumns), Links: []render.Span{render.Link("Metrics", "metrics")}} // one page shows several runs
 	var text bytes.Buffer
 	err := render.Live(&text, view)
 	answer(w, "text/html; charset=utf-8", render.LivePolicy, text.Bytes(), err)

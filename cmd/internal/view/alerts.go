@@ -147,7 +147,7 @@ func (v *viewer) alertsPage(w http.ResponseWriter, _ *http.Request) {
 			d.Add(render.H2(title(state)), cards)
 		}
 	}
-	table := render.Table{Header: []string{"Rule", "State", "Severity", "Says", "Must hold"}, Words: []int{1, 2, 3, 4}}
+	table := render.Table{Header: []string{"Rule", "State", "Severity", "Meaning", "Fires after"}, Words: []int{1, 2, 3, 4}}
 	for _, r := range all {
 		tone := render.Tone("")
 		if r.State() == rules.StateFiring && !r.isForMachines() {

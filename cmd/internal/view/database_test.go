@@ -15,6 +15,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/rules"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 const oneTarget = `
@@ -137,5 +140,19 @@ func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
 	}
 	if _, err := openDatabase(databaseConfig{Registry: prometheus.NewRegistry(), Dir: dir, Prometheus: oneTarget, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "another uma-view has it open") {
 		t.Errorf("a second instance: %v", err)
+	}
+}
+
+// TestWhatIsNotScrapedAnyMoreIsNotPresent: a run that ended while this program was down has no mark of staleness.
+func TestWhatIsNotScrapedAnyMoreIsNotPresent(t *testing.T) {
+	n := &inside{}
+	page(t, n, "uma_run_active 1\n")
+	d := open(t, t.TempDir(), n, nil)
+	defer d.close()
+	until(t, d, "query", url.Values{"query": {"uma_run_active"}}, "spark")
+	for age, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
+		if got, err := d.at(t.Context(), expr.Select(metric.RunActive), time.Now().Add(age)); err != nil || len(got) != want {
+			t.Errorf("%s after a scrape: %v, %v", age, got, err)
+		}
 	}
 }

@@ -23,12 +23,20 @@ const DefaultAddress = "127.0.0.1:10430"
 
 const about = `Shows dashboards, alerts and runs of this machine, with their history, in one process.
 
-  uma-view
-  uma-view --runs runs --targets spark-2.yaml
-  uma-view --remote-write http://prometheus.example.org:9090/api/v1/write
-
 It scrapes the running uma-exporter, or collects itself where none runs, and keeps the samples in --data. It is a
 Prometheus data source of Grafana at its own address. Ctrl-C ends it.`
+
+func guide() terminal.Guide {
+	return terminal.Guide{
+		First: []string{
+			"uma-view                         # http://127.0.0.1:10430",
+			"uma-view --targets spark-2.yaml  # and other machines",
+			"uma-view serve --help            # all flags",
+		},
+		Groups: []terminal.Group{{Title: "Verbs", Verbs: []string{verbServe, verbHealthcheck}}},
+		Foot:   "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
+	}
+}
 
 // options are the flags.
 type options struct {
@@ -37,9 +45,10 @@ type options struct {
 	allowHosts []string
 	config     string // --web.config.file
 	data, runs string
+	host       string // label of this machine's series
 	exporter   string
 	targets    []string
-	remote     []string
+	remote     []*url.URL
 	webhooks   []*url.URL
 	interval   time.Duration
 	keep       time.Duration
@@ -55,7 +64,11 @@ const (
 	verbHealthcheck = "healthcheck"
 )
 
-const serveHelp = `Scrape, keep and show (the default command).`
+const serveHelp = `Scrape, keep and show (the default command).
+
+  uma-view
+  uma-view --runs runs --targets spark-2.yaml
+  uma-view --remote-write http://prometheus.example.org:9090/api/v1/write`
 
 const healthcheckHelp = `Ask a running uma-view whether it is alive.
 
@@ -63,15 +76,18 @@ const healthcheckHelp = `Ask a running uma-view whether it is alive.
 
 Exit codes: 0 if it answers, 1 if not.`
 
-// webhookVariable is the environment variable of --webhook: arguments are visible to every user of the machine.
-const webhookVariable = "UMA_VIEW_WEBHOOK"
+// Environment variables of flags that may hold a secret: arguments are visible to every user of the machine.
+const (
+	webhookVariable = "UMA_VIEW_WEBHOOK"
+	remoteVariable  = "UMA_VIEW_REMOTE_WRITE"
+)
 
 // parseOptions reads the arguments. ended is true if help was printed.
 func parseOptions(args []string, stdout, stderr io.Writer) (o options, verb string, ended bool, err error) {
 	app := kingpin.New("uma-view", about)
 	app.Terminate(func(int) { ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	app.Version(program())
-	terminal.Guide{}.Apply(app)
+	guide().Apply(app)
 	o.define(app.Command(verbServe, serveHelp).Default())
 	health := app.Command(verbHealthcheck, healthcheckHelp)
 	terminal.Flag(health, "url", "Health page to ask.", "http://"+DefaultAddress+webserver.HealthPath, &o.healthURL, terminal.Text)
@@ -87,8 +103,8 @@ func parseOptions(args []string, stdout, stderr io.Writer) (o options, verb stri
 		return o, verb, false, fmt.Errorf("--runs %s: it cannot be read, give another folder: %w", o.runs, pathCause(err))
 	}
 	for _, file := range o.targets {
-		if _, err := os.Stat(file); err != nil {
-			return o, verb, false, fmt.Errorf("--targets: %w", err)
+		if err := checkTargets(file); err != nil {
+			return o, verb, false, fmt.Errorf("--targets %s: %w", file, pathCause(err))
 		}
 	}
 	return o, verb, false, nil
@@ -101,10 +117,11 @@ func (o *options) define(app *kingpin.CmdClause) {
 	webserver.AllowHostFlag(app, &o.allowHosts)
 	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
 	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
+	app.Flag("host", "Name of this machine: the label host of its series. Default: its host name, which uma-load gives its runs too.").PlaceHolder("NAME").StringVar(&o.host)
 	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
 	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
-	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")
-	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, webhookAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
+	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, secretAddress, terminal.NameOnly).PlaceHolder("URL").Envar(remoteVariable)
+	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, secretAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
 	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
 	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
 	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
@@ -140,20 +157,22 @@ func hostPort(text string) (string, error) {
 	return text, nil
 }
 
+// httpAddress reads a URL that is shown on pages.
 func httpAddress(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("want http://HOST:PORT/PATH")
+	u, err := secretAddress(text)
+	if err == nil && u.User != nil {
+		err = errors.New("want http://HOST:PORT/PATH, without a user or a password")
 	}
-	return text, nil
+	return text, err
 }
 
-// webhookAddress reads a URL. Its errors do not repeat it: it may hold a secret.
-func webhookAddress(text string) (*url.URL, error) {
-	if _, err := httpAddress(text); err != nil {
-		return nil, err
+// secretAddress reads a URL. Its errors do not repeat it: it may hold a secret.
+func secretAddress(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("want http://HOST:PORT/PATH")
 	}
-	return url.Parse(text)
+	return u, nil
 }
 
 func byteSize(text string) (int64, error) {

@@ -1,14 +1,15 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -83,91 +84,110 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 	return all, err
 }
 
-// livePolicy is that of what another process serves here. Any program of this machine may listen at the address of a run:
-// what it sends must not run as a script of this site. No source of scripts is allowed, so that none runs;
-// allow-scripts lets the page be loaded again, which is an automatic feature that a sandbox may block with them.
-const livePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts"
+// livePolicy is that of the page of a run in progress, whose script is ours.
+const livePolicy = render.LivePolicy + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// errNoPage is the error of a run without a page for people.
-var errNoPage = errors.New("the run has no page")
-
-// livePage shows the page of the run in progress, which is on this machine, by GET and without headers of the reader. Where
-// it has none, or none is in progress, it shows what the samples have.
-func (v *viewer) livePage() http.Handler {
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL = &url.URL{Scheme: "http", Host: runInProgress, Path: "/" + strings.TrimPrefix(r.In.URL.Path, livePath)}
-			r.Out.Host = runInProgress
-			r.Out.Header = http.Header{"Accept": r.In.Header.Values("Accept"), "Last-Event-Id": r.In.Header.Values("Last-Event-Id")}
-		},
-		Transport:      &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
-		FlushInterval:  -1, // events are sent as they come
-		ModifyResponse: restrict,
-		ErrorHandler:   v.withoutPage,
-		ErrorLog:       slog.NewLogLogger(v.log.Handler(), slog.LevelDebug),
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", livePolicy)
-		proxy.ServeHTTP(w, r)
-	})
-}
-
-// restrict keeps of an answer its body, its type and nothing else. The page is drawn as of now, and loaded again: its own script
-// does not run here.
-func restrict(r *http.Response) error {
-	if r.StatusCode != http.StatusOK {
-		return errNoPage
-	}
-	kind := r.Header.Get("Content-Type")
-	r.Header = http.Header{"Content-Type": {kind}, "Refresh": {strconv.Itoa(liveRefresh)}}
-	return nil
-}
-
-// withoutPage shows what the samples have of the run in progress. The request is that to the run.
-func (v *viewer) withoutPage(w http.ResponseWriter, r *http.Request, _ error) {
-	w.Header().Set("Content-Security-Policy", policy)
-	if r.URL.Path != "/" {
-		http.Error(w, "404 page not found", http.StatusNotFound)
+// livePage shows the runs in progress: what the samples have of them, and on top of that the lines that the run on this machine draws
+// every second.
+func (v *viewer) livePage(w http.ResponseWriter, r *http.Request) {
+	running, err := v.running(r.Context())
+	if err != nil || len(running) == 0 {
+		d := render.Document{Title: "Run in progress", Pages: bar(runsPath), RefreshSeconds: liveRefresh}
+		if err != nil {
+			d.Add(render.Notice(render.Bad, render.Plain("The samples cannot be read: "+err.Error())))
+		} else {
+			d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain("No run is in progress.")}},
+				render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(runInProgress), render.Plain(". "), render.Link("Finished runs", runsPath)))
+		}
+		v.write(w, http.StatusOK, d)
 		return
 	}
-	d := render.Document{Title: "Run in progress", Pages: bar(runsPath), RefreshSeconds: liveRefresh}
-	running, err := v.running(r.Context())
-	switch {
-	case err != nil:
-		d.Add(render.Notice(render.Bad, render.Plain("The samples cannot be read: "+err.Error())))
-	case len(running) == 0:
-		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain("No run is in progress.")}},
-			render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(runInProgress), render.Plain(". "), render.Link("Finished runs", runsPath)))
-	}
+	page := render.LiveView{Title: running[0].name, Pages: bar(runsPath), Links: []render.Span{render.Link("This run on the dashboard Run detail", addressOfDashboard(dashboards.RunUID, url.Values{
+		"var-run": {running[0].name}, "var-host": {running[0].hosts[0]}, "from": {"now-30m"}, "to": {"now"},
+	}))}}
 	for _, one := range running {
-		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(one.name)}}, render.P(render.Plain(one.words())))
-		d.Add(v.liveFacts(r.Context(), one), render.P(render.Link("This run on the dashboard Run detail", addressOfDashboard(dashboards.RunUID, url.Values{
-			"var-run": {one.name}, "var-host": {one.hosts[0]}, "from": {"now-30m"}, "to": {"now"},
-		}))))
+		page.Lines = append(page.Lines, []render.Span{render.Strong(one.name)}, []render.Span{render.Plain(one.words())}, []render.Span{render.Plain(v.liveRequests(r.Context(), one))})
 	}
-	v.write(w, http.StatusOK, d)
+	var text bytes.Buffer
+	if err := render.Live(&text, page); err != nil {
+		v.log.Error("page", "title", page.Title, "why", err)
+		http.Error(w, "this page cannot be drawn", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", livePolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text.Bytes())
 }
 
-// liveFacts are the figures of a run so far.
-func (v *viewer) liveFacts(ctx context.Context, of runningRun) render.Block {
+func (v *viewer) liveScript(w http.ResponseWriter, _ *http.Request) {
+	script, err := render.LiveScript()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	_, _ = w.Write(script)
+}
+
+// liveRequests counts the requests of a run so far.
+func (v *viewer) liveRequests(ctx context.Context, of runningRun) string {
 	ctx, cancel := context.WithTimeout(ctx, pageQueryTimeout)
 	defer cancel()
-	facts := render.Facts{Tiles: true}
 	run := expr.Is(metric.LabelRun, of.name)
-	add := func(name string, e expr.Expr, by metric.Label) {
-		found, err := v.database.now(ctx, e)
-		if err != nil {
-			return
-		}
-		for _, s := range found {
-			title := name
-			if value := label(s, by); value != "" {
-				title += ", " + value
-			}
-			facts.Facts = append(facts.Facts, render.Fact{Name: title, Value: render.Digits(s.F)})
+	inFlight, err := v.database.now(ctx, expr.Select(metric.LoadRequestsInFlight, run).Sum(expr.By(metric.LabelRun)))
+	if err != nil {
+		return err.Error()
+	}
+	ended, err := v.database.now(ctx, expr.Select(metric.LoadRequestsTotal, run).Sum(expr.By(metric.LabelRun, metric.LabelStatus)))
+	if err != nil {
+		return err.Error()
+	}
+	var counts []string
+	for _, s := range inFlight {
+		counts = append(counts, render.Digits(s.F)+" in flight")
+	}
+	for _, s := range ended {
+		if s.F > 0 {
+			counts = append(counts, render.Digits(s.F)+" "+label(s, metric.LabelStatus))
 		}
 	}
-	add("in flight", expr.Select(metric.LoadRequestsInFlight, run).Sum(expr.By(metric.LabelRun)), "")
-	add("requests", expr.Select(metric.LoadRequestsTotal, run).Sum(expr.By(metric.LabelRun, metric.LabelStatus)), metric.LabelStatus)
-	return facts
+	return "requests: " + strings.Join(counts, ", ")
+}
+
+// errNoEvents is the error of a server that is no run with a page.
+var errNoEvents = errors.New("no events")
+
+// liveEvents hands on what the run on this machine draws, by GET and without headers of the reader. Any program of this machine may
+// listen at the address of a run: its answer must be one of events, which the script of the page reads as texts.
+func (v *viewer) liveEvents() http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL = &url.URL{Scheme: "http", Host: runInProgress, Path: "/events", RawQuery: url.Values{"columns": {r.In.URL.Query().Get("columns")}}.Encode()}
+			r.Out.Host = runInProgress
+			r.Out.Header = http.Header{"Accept": {eventStream}}
+		},
+		Transport:     &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
+		FlushInterval: -1, // events are sent as they come
+		ModifyResponse: func(r *http.Response) error {
+			if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != eventStream {
+				return errNoEvents
+			}
+			r.Header = http.Header{"Content-Type": {eventStream}}
+			return nil
+		},
+		ErrorHandler: v.withoutEvents,
+		ErrorLog:     slog.NewLogLogger(v.log.Handler(), slog.LevelDebug),
+	}
+}
+
+const eventStream = "text/event-stream"
+
+// withoutEvents makes the page load again after the next scrape, which shows whether the run has ended.
+func (v *viewer) withoutEvents(w http.ResponseWriter, r *http.Request, _ error) {
+	select {
+	case <-time.After(v.interval):
+	case <-r.Context().Done():
+	}
+	w.Header().Set("Content-Type", eventStream)
+	_, _ = io.WriteString(w, "event: report\ndata: \n\n")
 }

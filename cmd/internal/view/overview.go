@@ -108,12 +108,12 @@ func (v *viewer) memoryBlocks(ctx context.Context) []render.Block {
 	var blocks []render.Block
 	own, known := all[v.host]
 	if known {
-		sentence := v.answer(ctx)
-		if sentence == "" {
-			sentence = own.sentence()
+		sentence, lines := own.sentence(), own.lines
+		if now := v.explain(ctx); now.Answer != "" {
+			sentence, lines = now.Answer, now.lines(lines)
 		}
 		blocks = append(blocks, render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(sentence)}},
-			render.Figures{report.LedgerBar("Memory now", "The parts add up to the pool, the memory that the kernel manages.", own.lines)},
+			render.Figures{report.LedgerBar("Memory now", "The parts add up to the pool, the memory that the kernel manages.", lines)},
 			render.P(render.Link("Where every GiB is, over time", addressOfDashboard(dashboards.MemoryUID, url.Values{"var-host": {v.host}}))))
 	} else {
 		blocks = append(blocks, render.Notice(render.Note, render.Plain("There are no figures of this machine’s memory yet: the first come within "+(2*v.interval).String()+".")))
@@ -141,24 +141,49 @@ func (v *viewer) lostTargets() render.Block {
 	return list
 }
 
-// answer returns what uma-exporter explain prints first, "" if the exporter does not answer soon or is an older one.
-func (v *viewer) answer(ctx context.Context) string {
+// explanation is the answer of uma-exporter explain, and the ledger that it is about.
+type explanation struct {
+	Answer string
+	Memory struct {
+		Lines []struct {
+			Line  string
+			Bytes *float64
+		}
+	}
+}
+
+// lines returns the lines of the ledger, or others where it has none.
+func (x explanation) lines(others map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for _, line := range x.Memory.Lines {
+		if line.Bytes != nil {
+			all[line.Line] = *line.Bytes
+		}
+	}
+	if len(all) == 0 {
+		return others
+	}
+	return all
+}
+
+// explain asks the exporter where the memory is. The answer is empty if it does not come soon, or the exporter is an older one.
+func (v *viewer) explain(ctx context.Context) explanation {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.target.ResolveReference(&url.URL{Path: "explain.json"}).String(), http.NoBody)
 	if err != nil {
-		return ""
+		return explanation{}
 	}
 	response, err := v.client.Do(request)
 	if err != nil {
-		return ""
+		return explanation{}
 	}
 	defer response.Body.Close()
-	var found struct{ Answer string }
+	var found explanation
 	if response.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(&found) != nil {
-		return ""
+		return explanation{}
 	}
-	return found.Answer
+	return found
 }
 
 // runLine names the run in progress.

@@ -60,7 +60,9 @@ func (v *viewer) pages() (http.Handler, error) {
 	mux.HandleFunc("GET /run/{name}/{$}", v.runPage)
 	mux.HandleFunc("GET /run/{name}/{file}", v.runFile)
 	mux.HandleFunc("GET /comparison/{name}", v.comparisonPage)
-	mux.Handle("GET "+livePath, v.livePage())
+	mux.HandleFunc("GET "+livePath+"{$}", v.livePage)
+	mux.HandleFunc("GET "+livePath+render.LiveScriptFile, v.liveScript)
+	mux.Handle("GET "+livePath+"events", v.liveEvents())
 	return guarded(mux), nil
 }
 

@@ -139,6 +139,13 @@ func TestTheAnswerIsThatOfExplain(t *testing.T) {
 		answer = text
 		wantParts(t, text, o.get("/").Body.String(), want)
 	}
+	answer = `{"answer": "80 of 101 GiB occupied.", "memory": {"lines": [{"line": "free", "bytes": 22548578304}, {"line": "anon", "bytes": 85899345920}, {"line": "managed"}]}}`
+	wantParts(t, "the lines of the same moment", o.get("/").Body.String(), "80 of 101 GiB occupied.", "anonymous 80 GiB", "free 21 GiB")
+}
+
+func TestTheNameOfTheMachineIsThatOfTheFlag(t *testing.T) {
+	o := openPages(t, machinePage, nil, func(o *options) { o.host = "sim-spark" })
+	wantParts(t, "/", o.until(t, "/", "1 alert fires"), "<h1>sim-spark</h1>", "var-host=sim-spark", "100.0 of 101.0 GiB occupied")
 }
 
 func TestAnExporterThatIsGoneIsNamed(t *testing.T) {
@@ -220,7 +227,7 @@ func TestRunsAreListedWithTheirReportsAndFiles(t *testing.T) {
 	}
 	o := openPages(t, machinePage, nil, func(o *options) { o.runs = runs })
 	page := o.get("/runs").Body.String()
-	wantParts(t, "/runs", page, "1 finished runs; 0 unfinished, 1 unreadable", damaged, `href="`+strings.ReplaceAll(addressOfRun(hostile), "&", "&amp;")+`"`, `href="/comparison/a%3Cb%3E"`)
+	wantParts(t, "/runs", page, "1 finished run; 0 unfinished, 1 unreadable", damaged, `href="`+strings.ReplaceAll(addressOfRun(hostile), "&", "&amp;")+`"`, `href="/comparison/a%3Cb%3E"`)
 	report := o.get(addressOfRun(hostile))
 	wantParts(t, "the report", report.Body.String(), "This run is", "Run detail</a>", "Every request", "<h2>Files</h2>", `<a href="requests.jsonl">`, "var-run=..%2F%3Cscript")
 	if strings.Contains(report.Body.String(), "link.txt") || strings.Contains(report.Body.String(), "pipe.txt") {
@@ -265,67 +272,84 @@ func TestRunsThatCannotBeReadAreNamed(t *testing.T) {
 }
 
 // livePages are the pages of a run in progress, whose answers may be those of any program.
-func livePages(t *testing.T, root http.HandlerFunc) map[string]http.Handler {
+func livePages(events http.HandlerFunc) map[string]http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprint(w, "uma_run_simulated{host=\"h\",run=\"<script>\"} 1\numa_run_active{host=\"h\",run=\"<script>\",arm=\"native\",scenario=\"standard\"} 1\numa_run_active{host=\"g\",run=\"<script>\",arm=\"native\",scenario=\"standard\"} 1\numa_run_phase{host=\"h\",run=\"<script>\",phase=\"measure\"} 1\n"+
-			"uma_load_requests_in_flight{run=\"<script>\",phase=\"measure\"} 7\numa_load_requests_total{run=\"<script>\",phase=\"measure\",status=\"ok\"} 42\n")
+			"uma_load_requests_in_flight{run=\"<script>\",phase=\"measure\"} 7\numa_load_requests_total{run=\"<script>\",phase=\"measure\",status=\"ok\"} 42\numa_load_requests_total{run=\"<script>\",phase=\"measure\",status=\"http\"} 0\n")
 	})
-	mux.HandleFunc("/{$}", root)
+	mux.HandleFunc("/events", events)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostileText) })
 	return map[string]http.Handler{runInProgress: mux}
 }
 
-func TestARunInProgressIsShownByItsOwnPageOrItsSamples(t *testing.T) {
-	o := openPages(t, machinePage, livePages(t, http.NotFound), nil)
-	wantParts(t, "/", o.until(t, "/", "In progress"), `<a href="/runs/live/">&lt;script&gt;</a>, SIMULATED engine, arm native, scenario standard, phase measure, on g and h`)
-	wantParts(t, "live", o.until(t, "/runs/live/", "requests, ok"), "<dd>7</dd>", "<dd>42</dd>", "/d/umascope-run-detail?", "var-run=%3Cscript%3E")
+func TestARunInProgressIsShown(t *testing.T) {
+	o := openPages(t, machinePage, livePages(http.NotFound), nil)
+	const words = "SIMULATED engine, arm native, scenario standard, phase measure, on g and h"
+	wantParts(t, "/", o.until(t, "/", "In progress"), `<a href="/runs/live/">&lt;script&gt;</a>, `+words)
+	wantParts(t, "live", o.until(t, "/runs/live/", "42 ok"), words, "requests: 7 in flight, 42 ok<", "/d/umascope-run-detail?", "var-run=%3Cscript%3E", `<a href="/runs" class="here">Runs</a>`)
 	if code := o.get("/runs/live").Code; code/100 != 3 {
 		t.Errorf("without the slash: %d", code)
 	}
-	if code := o.get("/runs/live/none").Code; code != http.StatusNotFound {
-		t.Errorf("a path that the run lacks: %d", code)
+	if code := o.request(httptest.NewRequest(http.MethodPost, "/runs/live/", nil)).Code; code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", code)
 	}
+	if script := o.get("/runs/live/live.js"); script.Code != http.StatusOK || script.Header().Get("Content-Type") != "text/javascript; charset=utf-8" || !strings.Contains(script.Body.String(), "EventSource") {
+		t.Errorf("the script: %d %v", script.Code, script.Header())
+	}
+	wantParts(t, "no run", openPages(t, machinePage, nil, nil).get("/runs/live/").Body.String(), "No run is in progress.")
+}
 
+func TestARunInProgressGivesEventsAndNothingElse(t *testing.T) {
 	var seen *http.Request
-	o = openPages(t, machinePage, livePages(t, func(w http.ResponseWriter, r *http.Request) {
+	o := openPages(t, machinePage, livePages(func(w http.ResponseWriter, r *http.Request) {
 		seen = r
 		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
-		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Content-Security-Policy", "script-src *")
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		fmt.Fprint(w, hostileText)
+		fmt.Fprint(w, "data: []\n\n")
 	}), nil)
-	request := httptest.NewRequest(http.MethodGet, "/runs/live/?a=b", nil)
+	request := httptest.NewRequest(http.MethodGet, "/runs/live/events?columns=80&a=b", nil)
 	request.Header.Set("Authorization", "Basic x")
 	request.Header.Set("Cookie", "c=d")
 	request.Header.Set("X-Forwarded-For", "1.2.3.4")
 	answer := o.request(request)
 	header := answer.Header()
-	if answer.Body.String() != hostileText || header.Get("Set-Cookie") != "" || header.Get("Access-Control-Allow-Origin") != "" || header.Get("X-Content-Type-Options") != "nosniff" ||
-		len(header.Values("Content-Security-Policy")) != 1 || !strings.HasSuffix(header.Get("Content-Security-Policy"), "; sandbox allow-scripts") || header.Get("Refresh") != "5" || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
+	if answer.Body.String() != "data: []\n\n" || header.Get("Set-Cookie") != "" || header.Get("Access-Control-Allow-Origin") != "" || header.Get("X-Content-Type-Options") != "nosniff" ||
+		len(header.Values("Content-Security-Policy")) != 1 || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
 		t.Errorf("%d %v %s", answer.Code, header, answer.Body)
 	}
-	if seen.Host != runInProgress || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "" {
+	if seen.Host != runInProgress || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "columns=80" {
 		t.Errorf("the run gets %v", seen)
 	}
-	if code := o.request(httptest.NewRequest(http.MethodPost, "/runs/live/", nil)).Code; code != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", code)
+	const again = "event: report\ndata: \n\n" // the page is loaded again
+	for name, events := range map[string]http.HandlerFunc{
+		"a page": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostileText) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
+		},
+		"an error": http.NotFound,
+	} {
+		o := openPages(t, machinePage, livePages(events), nil)
+		if answer := o.get("/runs/live/events?columns=80"); answer.Body.String() != again || answer.Header().Get("Location") != "" {
+			t.Errorf("%s: %d %v %s", name, answer.Code, answer.Header(), answer.Body)
+		}
 	}
-
-	o = openPages(t, machinePage, livePages(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
-	}), nil)
-	if answer := o.get("/runs/live/"); answer.Code != http.StatusOK || answer.Header().Get("Location") != "" {
-		t.Errorf("a redirect: %d %v", answer.Code, answer.Header())
+	if answer := openPages(t, machinePage, nil, nil).get("/runs/live/events?columns=80"); answer.Body.String() != again {
+		t.Errorf("a run that has ended: %d %s", answer.Code, answer.Body)
 	}
-	o = openPages(t, machinePage, nil, nil)
-	wantParts(t, "no run", o.get("/runs/live/").Body.String(), "No run is in progress.")
+	for _, path := range []string{"/runs/live/metrics", "/runs/live/none"} {
+		if code := o.get(path).Code; code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
 }
 
 // everyPath are the paths of all pages.
 var everyPath = []string{
-	"/", "/alerts", "/alerts/Watchdog", "/runs", "/runs/live/", "/run/none/", "/run/none/x", "/comparison/none", "/dashboards/", "/d/umascope-overview", "/render/umascope-overview",
+	"/", "/alerts", "/alerts/Watchdog", "/runs", "/runs/live/", "/runs/live/events", "/runs/live/live.js", "/run/none/", "/run/none/x", "/comparison/none", "/dashboards/", "/d/umascope-overview", "/render/umascope-overview",
 	"/assets/style.css", "/api/v1/query?query=1", "/metrics", "/-/healthy", "/-/ready", "/none",
 }
 

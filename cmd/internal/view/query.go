@@ -14,9 +14,22 @@ import (
 // pageQueryTimeout bounds the queries of one page.
 const pageQueryTimeout = 5 * time.Second
 
+// A sample of the present is at most this old, in time and in scrapes. The five minutes of Prometheus are for graphs: while this
+// program was down, a run may have ended, or a machine got another name, without a mark of staleness.
+const (
+	presentTime    = 20 * time.Second
+	presentScrapes = 4
+)
+
 // now returns the series of an expression at the present.
 func (d *database) now(ctx context.Context, e expr.Expr) (promql.Vector, error) {
-	query, err := d.engine.NewInstantQuery(ctx, d.local, nil, e.String(), time.Now())
+	return d.at(ctx, e, time.Now())
+}
+
+// at returns the series of an expression that were present at a moment.
+func (d *database) at(ctx context.Context, e expr.Expr, moment time.Time) (promql.Vector, error) {
+	options := promql.NewPrometheusQueryOpts(false, max(presentTime, presentScrapes*time.Duration(d.config.GlobalConfig.ScrapeInterval)))
+	query, err := d.engine.NewInstantQuery(ctx, d.local, options, e.String(), moment)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestEveryPathNeedsThePassword(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		code <- Run(ctx, []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + config, "--data=" + t.TempDir(), "--runs=" + t.TempDir(), "--exporter=" + machine.URL + "/metrics",
-			"--webhook=" + secretURL, "--webhook=https://hook.example/s3cret"}, write, &stderr)
+			"--webhook=" + secretURL, "--webhook=https://hook.example/s3cret", "--remote-write=http://me:s3cret@127.0.0.1:1/write"}, write, &stderr)
 		write.Close()
 	}()
 	line, err := bufio.NewReader(read).ReadString('\n')

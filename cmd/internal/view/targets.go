@@ -1,10 +1,17 @@
 package view
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"net/url"
+	"os"
 	"path/filepath"
+	"strings"
 
 	_ "github.com/prometheus/prometheus/discovery/file" // file_sd_configs, of --targets
+	"github.com/prometheus/prometheus/discovery/targetgroup"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -67,11 +74,39 @@ func prometheusConfig(o options, exporter *url.URL, host string) (string, error)
 	}
 	var remote []m
 	for _, address := range o.remote {
-		remote = append(remote, m{"url": address})
+		to := *address
+		to.User = nil // Prometheus logs the URL
+		endpoint := m{"url": to.String()}
+		if user := address.User; user != nil {
+			password, _ := user.Password()
+			endpoint["basic_auth"] = m{"username": user.Username(), "password": password}
+		}
+		remote = append(remote, endpoint)
 	}
 	if remote != nil {
 		config["remote_write"] = remote
 	}
 	text, err := yaml.Marshal(config)
 	return string(text), err
+}
+
+// checkTargets returns why file_sd would not read a file. Later on, what is wrong with it is logged.
+func checkTargets(file string) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var groups []*targetgroup.Group
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".json":
+		return json.Unmarshal(content, &groups)
+	case ".yml", ".yaml":
+		decoder := yaml.NewDecoder(bytes.NewReader(content))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(&groups); !errors.Is(err, io.EOF) { // of an empty file
+			return err
+		}
+		return nil
+	}
+	return errors.New("its name must end in .json, .yml or .yaml")
 }

@@ -39,7 +39,7 @@ const (
 const (
 	mostConnections = 128
 	leaveTimeout    = 3 * time.Second
-	probeTimeout    = time.Second
+	probeTimeout    = 10 * time.Second // of a page: the first one of an exporter waits for the driver, and for discovery
 )
 
 // Run is the whole program. It returns the exit code.
@@ -55,7 +55,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
-	v := newViewer(o, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	v := newViewer(o, slog.New(newOnceLog(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))))
 	defer v.close()
 	guard, err := webserver.Protect(o.config)
 	if err != nil {
@@ -103,7 +103,6 @@ type viewer struct {
 	options
 	network    *inside
 	log        *slog.Logger
-	host       string
 	site       string // address of the pages
 	source     string // where the samples of this machine come from, in words
 	target     *url.URL
@@ -131,8 +130,10 @@ func newViewer(o options, log *slog.Logger) *viewer {
 
 // open starts the pages inside the process, and then the database, which scrapes them.
 func (v *viewer) open(ctx context.Context) (err error) {
-	if v.host, err = os.Hostname(); err != nil {
-		return err
+	if v.host == "" {
+		if v.host, err = os.Hostname(); err != nil {
+			return err
+		}
 	}
 	if v.dashboards, err = dashboards.Files(); err != nil {
 		return err
@@ -199,7 +200,7 @@ func healthcheck(ctx context.Context, o options, stdout, stderr io.Writer) int {
 // openExporter returns the metrics page of this machine: that of the flag, of a running exporter, or of this process.
 func (v *viewer) openExporter(ctx context.Context) (*url.URL, error) {
 	address := v.exporter
-	if running := "http://" + exporter.DefaultAddress + exporter.DefaultTelemetryPath; address == "" && isExporter(ctx, running) {
+	if running := "http://" + exporter.DefaultAddress + exporter.DefaultTelemetryPath; address == "" && v.isExporter(ctx, running) {
 		address = running
 	}
 	if address != "" {
@@ -221,16 +222,14 @@ func (v *viewer) openExporter(ctx context.Context) (*url.URL, error) {
 }
 
 // isExporter reports whether a page is that of uma-exporter.
-func isExporter(ctx context.Context, address string) bool {
+func (v *viewer) isExporter(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return false
 	}
-	response, err := client.Do(request)
+	response, err := v.client.Do(request)
 	if err != nil {
 		return false
 	}

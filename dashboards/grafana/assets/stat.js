@@ -4,6 +4,14 @@ import { configOf, colourOf, display } from "./field.js";
 import { reduce } from "./reduce.js";
 import { onTop } from "./colour.js";
 
+// wrapped is a name that breaks between its words, OfTheseToo, and is as large as the longest of them allows.
+function wrapped(name) {
+  const words = name.split(/(?<=[a-z])(?=[A-Z])|(?<= )/);
+  const out = el("span", { class: "value" }, ...words.flatMap((word, i) => (i ? [el("wbr", {}), word] : [word])));
+  out.style.setProperty("--signs", Math.max(...words.map((word) => word.trim().length)));
+  return out;
+}
+
 function cell(panel, config, name, value) {
   const o = panel.options ?? {};
   const shown = display(config, value);
@@ -14,7 +22,7 @@ function cell(panel, config, name, value) {
   const named = mode === "name" || mode === "value_and_name";
   const style = background && colour !== "transparent" ? { background: colour, color: onTop(colour) } : coloured ? { color: colour } : {};
   const out = el("div", { class: mode === "name" ? "stat named" : "stat", style });
-  if (mode === "name") out.append(el("span", { class: "value" }, name));
+  if (mode === "name") out.append(wrapped(name));
   else if (mode !== "none") {
     if (named) out.append(el("span", { class: "label" }, name));
     const text = el("span", { class: "value" }, shown.text);

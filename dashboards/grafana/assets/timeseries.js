@@ -198,7 +198,7 @@ export function timeseries(body, panel, frames, page) {
     series.push(marks(page.events, page.window));
     Object.assign(series[0], series[0].markArea ? {} : limits(panel, axes[0].scale));
     return {
-      grid: { left: 6, right: 10, top: axes.some((a) => a.config.custom.axisLabel) ? 22 : 10, bottom: 2, containLabel: true },
+      grid: { left: 6, right: 18, top: axes.some((a) => a.config.custom.axisLabel) ? 22 : 10, bottom: 2, containLabel: true },
       xAxis: timeAxis(page.window), yAxis: axes.map((a, i) => axisOptions(a, fields.filter((f) => f.axis === i && !hidden.has(f.index)))), series,
       tooltip: { trigger: "axis", axisPointer: { type: "line", animation: false }, ...tooltipStyle(), formatter: tooltip(panel, fields, page.events, hidden) },
     };
