@@ -43,7 +43,7 @@ type compareLine struct {
 	failOn              compare.FailOn
 	asJSON, asCSV, asMD bool
 	html                string
-	save                bool
+	save, all           bool
 }
 
 // margin is a --margin.
@@ -75,6 +75,7 @@ func compareVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
 	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")
+	clause.Flag("all", "Print every metric, the ledgers and the caveats; without it the answer.").BoolVar(&l.all)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
@@ -192,7 +193,10 @@ func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) erro
 	case l.asMD:
 		return comparison.Markdown(stdout, title, c)
 	}
-	return comparison.Text(stdout, c)
+	if l.all {
+		return comparison.Text(stdout, c)
+	}
+	return comparison.Brief(stdout, c)
 }
 
 // keep writes the comparison next to the runs: into the first folder that was named or, if that is a run, into its

@@ -11,11 +11,12 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are usually
-// published.
+// decisiveGrid has a row for each primary metric of each stratum and for the figures of memory that are usually
+// published; where two arms are compared once, also for each metric that is beyond its margin.
 func decisiveGrid(c compare.Comparison) render.Table {
 	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
 	two := len(c.Arms) == 2
+	once := two && len(c.Strata) == 1
 	if two {
 		g.Header[4] = c.Arms[1]
 	}
@@ -26,7 +27,7 @@ func decisiveGrid(c compare.Comparison) render.Table {
 				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
 			}
 			for _, m := range pair.Metrics {
-				if !m.Primary && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
+				if !m.Primary && !(once && found(m)) && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
