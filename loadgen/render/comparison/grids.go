@@ -16,9 +16,12 @@ import (
 func decisiveGrid(c compare.Comparison) render.Table {
 	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
 	two := len(c.Arms) == 2
-	once := two && len(c.Strata) == 1
+	once := two && len(c.Strata) == 1 // then all rows are of the same runs, and need no name of them
 	if two {
 		g.Header[4] = c.Arms[1]
+	}
+	if once {
+		g.Header, g.Words = g.Header[1:], []int{1}
 	}
 	for _, s := range c.Strata {
 		for _, pair := range s.Pairs {
@@ -31,8 +34,12 @@ func decisiveGrid(c compare.Comparison) render.Table {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
-					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
+				cells := []string{name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
+					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
+				if once {
+					cells = cells[1:]
+				}
+				g.AddIn(rowTone(m), cells...)
 			}
 		}
 	}
