@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -34,8 +35,8 @@ type campaignRuns struct {
 }
 
 // environment returns the environment of a run, with the results so far.
-func (c *campaignRuns) environment(logLevel string, o campaign.Order) runner.Environment {
-	env := quiet(c.env, logLevel, c.page)
+func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.Environment {
+	env := quiet(c.env, log, c.page)
 	env.Engine = &o.Engine
 	env.Series = &runner.Series{Kind: "campaign", Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().String()}
 	compared, _, _, err := compareCampaign(c.planned, c.dir)
@@ -67,7 +68,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 		return failed(ctx, err)
 	}
 	settings.Target.Pinned = o.Pinned
-	env := c.environment(settings.logLevel, o)
+	env := c.environment(settings.log, o)
 	made, err := makeRun(ctx, settings, env)
 	result := resultOf(ctx, err, made.Summary())
 	if sum := made.Summary(); sum != nil {
@@ -82,7 +83,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign
 	if err != nil {
 		return failed(ctx, err)
 	}
-	env := c.environment(settings.logLevel, o)
+	env := c.environment(settings.log, o)
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // an exit code of the command itself is not a verdict
 		return failed(ctx, err)

@@ -210,7 +210,7 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 	if err != nil {
 		return s.fail(ctx, runner.Result{}, err)
 	}
-	env := quiet(s.env, settings.logLevel, s.page)
+	env := quiet(s.env, settings.log, s.page)
 	env.Series = &runner.Series{Kind: "sweep", Name: s.result.Sweep, Number: t.Number, Point: s.plan.Over.Name + " " + t.Value.Text, Results: s.results()}
 	if s.plan.Search == nil {
 		env.Series.Of = len(s.plan.Values)
