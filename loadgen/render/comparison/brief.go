@@ -91,8 +91,11 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 			name = "* " + name
 		}
 		verdict := strings.ReplaceAll(string(m.Verdict), "_", " ")
-		if m.Confounded {
+		switch {
+		case m.Confounded:
 			verdict += ", confounded"
+		case lostToHolm(m):
+			verdict += " (Holm)"
 		}
 		t.Add(name, render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text), signedChange(m), verdict)
 	}

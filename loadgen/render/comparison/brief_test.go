@@ -78,6 +78,7 @@ func TestAHeadlineStatesWhatEachVerdictIs(t *testing.T) {
 		"memory occupied without KV cache 512.00 MiB more [256.00, 768.00], less than the margin of ±1.00 GiB": memory(compare.Irrelevant, .5, gibs(.25, .75)),
 		"memory occupied without KV cache the same within ±1.00 GiB":                                           memory(compare.Equivalent, 0, gibs(-.1, .1)),
 		"memory occupied without KV cache not decided":                                                         memory(compare.Inconclusive, 5, gibs(-16, 26)),
+		"memory occupied without KV cache 25.00 GiB more [18.00, 32.00], not decided as one of many tests":     memory(compare.Inconclusive, 25, gibs(18, 32)),
 		"memory occupied without KV cache 5.00 GiB more, not tested":                                           memory(compare.Undecided, 5, nil),
 		"request duration, p50 10 % shorter [8, 12], better":                                                   {Name: compare.RequestDuration, Unit: string(compare.UnitSeconds), Margin: compare.Margin{Value: .02, Relative: true}, Verdict: compare.Better, Ratio: &ratio, RatioCI95: &compare.Interval{.88, .92}},
 	} {

@@ -100,6 +100,9 @@ func clause(m compare.Metrics) string {
 	case compare.Irrelevant:
 		return fmt.Sprintf("%s %s, less than the margin of %s", name, amount(m), margin)
 	case compare.Inconclusive:
+		if lostToHolm(m) {
+			return name + " " + amount(m) + ", not decided as one of many tests"
+		}
 		return name + " not decided"
 	case compare.Undecided:
 		return fmt.Sprintf("%s %s, not tested", name, amount(m))
@@ -109,6 +112,12 @@ func clause(m compare.Metrics) string {
 		text += " but confounded with time"
 	}
 	return text
+}
+
+// lostToHolm reports whether a metric would have a finding if it were the only one that is tested: its interval leaves out
+// no difference.
+func lostToHolm(m compare.Metrics) bool {
+	return m.Verdict == compare.Inconclusive && m.CI95 != nil && (m.CI95[0] > 0 || m.CI95[1] < 0)
 }
 
 // amount formats a difference by its size and direction, with its 95 % interval.
