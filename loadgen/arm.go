@@ -71,7 +71,9 @@ func armVerbs(app *kingpin.Application) []verb {
 	armLogFlags(logs, l)
 	return []verb{
 		{up, func(ctx context.Context, p Program) error { return l.up(ctx, p.Stdout, p.Stderr) }},
-		{down, func(ctx context.Context, p Program) error { return l.down(ctx, p.Stdout, newLogger(p.Stderr, "warn")) }},
+		{down, func(ctx context.Context, p Program) error {
+			return l.down(ctx, p.Stdout, terminal.LogAt("warn").Logger(p.Stderr))
+		}},
 		{status, func(ctx context.Context, p Program) error { return l.status(ctx, p.Stdout) }},
 		{logs, func(ctx context.Context, p Program) error { return l.logs(ctx, p.Stdout) }},
 	}
@@ -119,7 +121,7 @@ func (l *armLine) up(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := readyToStart(ctx, cell, dir); err != nil {
 		return runner.Unusable(ctx, err)
 	}
-	running, err := arm.Up(ctx, cell.Arm, dir, arm.Options{Log: newLogger(stderr, "warn")})
+	running, err := arm.Up(ctx, cell.Arm, dir, arm.Options{Log: terminal.LogAt("warn").Logger(stderr)})
 	if failure, ok := errors.AsType[*arm.Failure](err); ok {
 		return errors.Join(failure, failure.Write(stderr))
 	}

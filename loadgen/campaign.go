@@ -22,7 +22,7 @@ import (
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
-const campaignHelp = `Make the runs of a plan, in an order that time cannot explain.
+const campaignHelp = `Make the runs of a plan, arms interleaved so that drift cancels.
 
   uma-load campaign plans native-container > plan.yaml
   uma-load campaign run plan.yaml --dry-run
@@ -64,7 +64,7 @@ type campaignLine struct {
 	repeatOutliers bool
 	web            runner.ListenAddress
 	linger         time.Duration
-	logLevel       string
+	log            terminal.Log
 	progress       runner.ProgressFormat
 }
 
@@ -80,13 +80,13 @@ func campaignRunVerb(campaignClause *kingpin.CmdClause) verb {
 	webFlags(clause, &l.web)
 	terminal.Flag(clause, "web.linger", "How long the page and the metrics stay after the last run; the page is the comparison then.", "0s", &l.linger, terminal.Duration)
 	progressFlag(clause, &l.progress)
-	logLevelFlag(clause, &l.logLevel)
+	l.log.Flags(clause, defaultLogLevel)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p) }}
 }
 
 // run carries out campaign run.
 func (l *campaignLine) run(ctx context.Context, p Program) error {
-	env := p.environment(l.logLevel, l.progress)
+	env := p.environment(l.log, l.progress)
 	if err := l.read(); err != nil {
 		return usage(err)
 	}

@@ -40,7 +40,7 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 		return err
 	}
 	fmt.Fprintln(stdout)
-	if err := comparison.Text(stdout, c); err != nil {
+	if err := comparison.Brief(stdout, c); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\ncomparison: %s\nruns, over time: %s\n", filepath.Join(dir, comparisonPageFile), filepath.Join(dir, rundir.HTMLFile))

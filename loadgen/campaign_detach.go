@@ -39,7 +39,8 @@ func (l *campaignLine) detached() []string {
 	for _, name := range l.web.AllowHosts {
 		args = append(args, "--web.allow-host="+name)
 	}
-	return append(args, "--web.linger="+l.linger.String(), "--log-level="+l.logLevel, "--progress="+string(l.progress))
+	args = append(args, l.log.Args()...)
+	return append(args, "--web.linger="+l.linger.String(), "--progress="+string(l.progress))
 }
 
 // startDetached runs the campaign in a separate process that survives this process and the terminal. It first takes

@@ -17,7 +17,7 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-const campaignInstallHelp = `Write a systemd unit that goes on with a campaign after a reboot.
+const campaignInstallHelp = `Write a systemd unit that resumes a campaign after a reboot.
 
   uma-load campaign install plan.yaml --print
   uma-load campaign install plan.yaml

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -35,8 +36,8 @@ type campaignRuns struct {
 }
 
 // environment returns the environment of a run, with the results so far.
-func (c *campaignRuns) environment(logLevel string, o campaign.Order) runner.Environment {
-	env := quiet(c.env, logLevel, c.page)
+func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.Environment {
+	env := quiet(c.env, log, c.page)
 	env.Engine = &o.Engine
 	env.Series = &runner.Series{Kind: runner.SeriesCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
 	if left, known := c.invocation.Left(); known {
@@ -99,7 +100,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 		return failed(ctx, err)
 	}
 	settings.Target.Pinned = o.Pinned
-	env := c.environment(settings.logLevel, o)
+	env := c.environment(settings.log, o)
 	made, err := makeRun(ctx, settings, env)
 	result := resultOf(ctx, err, made.Summary())
 	if sum := made.Summary(); sum != nil {
@@ -114,7 +115,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign
 	if err != nil {
 		return failed(ctx, err)
 	}
-	env := c.environment(settings.logLevel, o)
+	env := c.environment(settings.log, o)
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // an exit code of the command itself is not a verdict
 		return failed(ctx, err)

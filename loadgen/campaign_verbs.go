@@ -46,7 +46,7 @@ func folderFlags(clause *kingpin.CmdClause) (dir, out *string) {
 	return dir, out
 }
 
-const campaignStatusHelp = `Say how far a campaign is.
+const campaignStatusHelp = `Show the progress of a campaign.
 
   uma-load campaign status
   uma-load campaign status runs/native-container
@@ -73,7 +73,7 @@ func campaignStatusVerb(campaignClause *kingpin.CmdClause) verb {
 	}}
 }
 
-const campaignStopHelp = `Stop a campaign, to go on later.
+const campaignStopHelp = `Stop a campaign, to resume it later.
 
   uma-load campaign stop
   uma-load campaign stop runs/native-container --after-run
@@ -132,7 +132,7 @@ func stopCampaign(ctx context.Context, stdout io.Writer, dir string, afterRun bo
 	return fmt.Errorf("process %d still runs after %s; kill -INT %d cuts its run off", pid, most, pid)
 }
 
-const campaignPlansHelp = `List the plans that are ready to be used, or print one.
+const campaignPlansHelp = `List the ready plans, or print one.
 
   uma-load campaign plans
   uma-load campaign plans native-container > plan.yaml`

@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/server"
 )
 
-const checkHelp = `Ask a server what it is and what it accepts.
+const checkHelp = `Check which engine and models a server has, and what it accepts.
 
   uma-load check --url http://127.0.0.1:8000
   uma-load check --url https://llm.example.org --api-key-file key.txt --json

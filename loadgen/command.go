@@ -72,10 +72,10 @@ func (p Program) Run(ctx context.Context, args []string) int {
 }
 
 // environment returns the environment of a run that has the terminal to itself. It has no live page yet.
-func (p Program) environment(logLevel string, progress runner.ProgressFormat) runner.Environment {
+func (p Program) environment(log terminal.Log, progress runner.ProgressFormat) runner.Environment {
 	console := runner.NewConsole(p.Stderr, progress)
 	return runner.Environment{
-		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: newLogger(console, logLevel), Cut: p.Cut, Exporter: p.Exporter,
+		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: log.Logger(console), Cut: p.Cut, Exporter: p.Exporter,
 	}
 }
 
@@ -147,13 +147,13 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.record = recordFlags(l.app)
 	l.verbs = append(verbs(l.app, l.check),
 		verb{l.run, func(ctx context.Context, p Program) error {
-			return l.measureRun(ctx, p.environment(l.settings.logLevel, l.settings.progress))
+			return l.measureRun(ctx, p.environment(l.settings.log, l.settings.progress))
 		}},
 		verb{l.sweep, func(ctx context.Context, p Program) error {
-			return l.measureSweep(ctx, p.environment(l.sweepRun.logLevel, l.sweepRun.progress))
+			return l.measureSweep(ctx, p.environment(l.sweepRun.log, l.sweepRun.progress))
 		}},
 		verb{l.record.verb, func(ctx context.Context, p Program) error {
-			return l.measureCommand(ctx, p.environment(l.record.settings.logLevel, runner.ProgressNone))
+			return l.measureCommand(ctx, p.environment(l.record.settings.log, runner.ProgressNone))
 		}},
 	)
 	return l
@@ -228,14 +228,6 @@ func buildVersion() rundir.Program {
 		b.Revision += "+modified"
 	}
 	return b
-}
-
-// newLogger returns a logger that writes messages of the level and above as text.
-func newLogger(w io.Writer, level string) *slog.Logger {
-	var least slog.Level
-	// The flag accepts only the level names of slog.
-	_ = least.UnmarshalText([]byte(level))
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: least}))
 }
 
 // linger keeps the last values scrapeable for the duration, unless the context or cut ends it.

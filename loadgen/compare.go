@@ -20,7 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const compareHelp = `Say what differs between arms, how sure that is, and what else could explain it.
+const compareHelp = `Compare arms: differences with intervals, verdicts and caveats.
 
   uma-load compare runs --by arm
   uma-load compare runs/native-container --by arm --within model \
@@ -29,9 +29,9 @@ const compareHelp = `Say what differs between arms, how sure that is, and what e
   uma-load compare runs --by arm --margin memory_unavailable_peak_bytes=2GiB
   uma-load compare before after --by version --fail-on worse
 
-Every value of a label (or of model, engine, scenario, host) is an arm and held against the baseline; runs are taken apart by --within.
+Each value of the label (or of model, engine, scenario, host) is an arm, compared with the baseline within the groups of --within. A headline gives the answer, a table the metrics that decide (*) and those beyond their margin; --all prints the rest.
 
-A verdict goes by the margin, which says what matters, and by the 95 % interval of the difference: equivalent (the interval lies within the margin and holds 0), irrelevant (within, without 0), better or worse (it leaves out 0 and reaches beyond the margin), else inconclusive, with the runs that would tell. A metric is the primary one of its scenario (*); the others are adjusted for being many (Holm). Beside every verdict stands what could be behind it: the order of the runs and drift, what else was not the same in both arms, where the memory went.
+A verdict follows from the margin, the largest difference that does not matter, and the 95 % interval of the difference: equivalent (within the margin, includes 0), irrelevant (within the margin, without 0), better or worse (without 0, beyond the margin), else inconclusive, with the number of runs that would decide it. Metrics that are not primary are adjusted for their number (Holm).
 
 Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met.`
 
@@ -43,7 +43,7 @@ type compareLine struct {
 	failOn              compare.FailOn
 	asJSON, asCSV, asMD bool
 	html                string
-	save                bool
+	save, all           bool
 }
 
 // margin is a --margin.
@@ -75,6 +75,7 @@ func compareVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
 	terminal.Flag(clause, "fail-on", "Exit with 4 if any metric is worse; or (inconclusive) also if a primary one is not decided or an arm not compared.", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")
+	clause.Flag("all", "Print every metric, the ledgers and the caveats; without it the answer.").BoolVar(&l.all)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
 	clause.Flag("md", "Print Markdown.").BoolVar(&l.asMD)
@@ -192,7 +193,10 @@ func (l *compareLine) write(stdout, stderr io.Writer, c compare.Comparison) erro
 	case l.asMD:
 		return comparison.Markdown(stdout, title, c)
 	}
-	return comparison.Text(stdout, c)
+	if l.all {
+		return comparison.Text(stdout, c)
+	}
+	return comparison.Brief(stdout, c)
 }
 
 // keep writes the comparison next to the runs: into the first folder that was named or, if that is a run, into its

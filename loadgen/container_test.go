@@ -64,7 +64,7 @@ func TestAContainerThatIsNotThereIsOneClearLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool(t, test.script)
-			code, folder, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--engine=vllm", "--container=engine", "--log-level=error")
+			code, folder, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--engine=vllm", "--container=engine", "--log.level=error")
 			if code != exitUsage || !strings.Contains(stderr, test.says) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("exit %d: %s", code, stderr)
 			}
@@ -74,7 +74,7 @@ func TestAContainerThatIsNotThereIsOneClearLine(t *testing.T) {
 		})
 	}
 	t.Setenv("PATH", t.TempDir())
-	if code, _, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--engine=vllm", "--container=engine", "--log-level=error"); code != exitUsage || !strings.Contains(stderr, "neither docker nor podman is installed") {
+	if code, _, _, stderr := invoke(t, t.Context(), "--url", engine(t, time.Millisecond), "--engine=vllm", "--container=engine", "--log.level=error"); code != exitUsage || !strings.Contains(stderr, "neither docker nor podman is installed") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code, _, _, stderr := invoke(t, t.Context(), "--url=http://127.0.0.1:1", "--container=--privileged"); code != exitUsage || !strings.Contains(stderr, "is no name or id of a container") {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/metric"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -128,12 +129,12 @@ func runStarting(t *testing.T, ctx context.Context, s *upArm, args ...string) (d
 func (s *upArm) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
 	stderr := &lockedBuffer{}
-	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, newLogger(stderr, "error"))
+	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, terminal.LogAt("error").Logger(stderr))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(page.Close)
-	env := quiet(runner.Environment{Console: runner.NewConsole(stderr, runner.ProgressNone)}, k.logLevel, page)
+	env := quiet(runner.Environment{Console: runner.NewConsole(stderr, runner.ProgressNone)}, k.log, page)
 	env.Engine, s.live = s.lifecycle(), page.URL()
 	return env
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sim"
 )
@@ -12,7 +13,7 @@ func TestSimulatedEnginesPassForTheVendorThatTheySimulate(t *testing.T) {
 	for _, vendor := range sim.Vendors() {
 		_, url := simulated(t, func(c *sim.Config) { c.Vendor = vendor })
 		var log bytes.Buffer
-		found, err := server.Inquire(t.Context(), server.Target{URL: url, Engine: server.EngineAuto}, newLogger(&log, "warn"))
+		found, err := server.Inquire(t.Context(), server.Target{URL: url, Engine: server.EngineAuto}, terminal.LogAt("warn").Logger(&log))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -16,22 +17,22 @@ import (
 var errNoURL = errors.New("missing --url of the server under test, such as --url http://127.0.0.1:8000")
 
 // target returns the server under test of a verb, with the level of its log; nil for a verb without one.
-func (l *commandLine) target(verb string) (t *server.Target, logLevel string) {
+func (l *commandLine) target(verb string) (t *server.Target, log terminal.Log) {
 	switch verb {
 	case "run":
-		return &l.settings.Target, l.settings.logLevel
+		return &l.settings.Target, l.settings.log
 	case "sweep":
-		return &l.sweepRun.Target, l.sweepRun.logLevel
+		return &l.sweepRun.Target, l.sweepRun.log
 	case "check":
-		return &l.check.target, "info"
+		return &l.check.target, terminal.LogAt(defaultLogLevel)
 	}
-	return nil, ""
+	return nil, log
 }
 
 // withServer returns a command line that lacks --url with that of the only engine that the exporter of this machine has
 // found, and other command lines unchanged.
 func (p Program) withServer(ctx context.Context, line *commandLine, verb string) (*commandLine, error) {
-	target, logLevel := line.target(verb)
+	target, log := line.target(verb)
 	if target == nil || target.URL != "" {
 		return line, nil
 	}
@@ -49,7 +50,7 @@ func (p Program) withServer(ctx context.Context, line *commandLine, verb string)
 	}
 	target, _ = whole.target(verb)
 	target.FoundBy = p.Exporter
-	newLogger(p.Stderr, logLevel).Info("the server under test is the engine that the exporter has found", "url", target.URL, "engine", found.Name, "exporter", p.Exporter)
+	log.Logger(p.Stderr).Info("the server under test is the engine that the exporter has found", "url", target.URL, "engine", found.Name, "exporter", p.Exporter)
 	return whole, nil
 }
 

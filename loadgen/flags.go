@@ -40,7 +40,7 @@ func keepFlags(set terminal.FlagSet, s *keeping) {
 	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
 	webFlags(set, &s.web)
 	terminal.Flag(set, "web.linger", "How long its page and metrics stay after the run; the page is its report then.", "0s", &s.linger, terminal.Duration)
-	logLevelFlag(set, &s.logLevel)
+	s.log.Flags(set, defaultLogLevel)
 }
 
 // outFlag declares the flag of the folder that run folders are written to.
@@ -48,9 +48,7 @@ func outFlag(set terminal.FlagSet, out *string) {
 	terminal.Flag(set, "out", "Folder of run folders.", "runs", out, terminal.Text)
 }
 
-func logLevelFlag(set terminal.FlagSet, level *string) {
-	terminal.Flag(set, "log-level", "Least severe messages to print: debug, info, warn or error.", "info", level, terminal.OneOf("debug", "info", "warn", "error"))
-}
+const defaultLogLevel = "info"
 
 func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
 	terminal.Flag(set, "progress", "How progress is shown, on standard error: auto, a screen on a terminal, and elsewhere a line every 10 s; lines; json, an object a second (runner.Progress); or none.", string(runner.ProgressAuto), format,
@@ -76,7 +74,9 @@ func readerFlags(set terminal.FlagSet, a *runner.ListenAddress) {
 func (l *commandLine) flagValues(verb *kingpin.CmdClause) map[string]string {
 	values := map[string]string{}
 	for _, f := range verb.Model().Flags {
-		values[f.Name] = f.Value.String()
+		if value := f.Value.String(); value != "" || !f.Hidden { // an earlier spelling only where it is given
+			values[f.Name] = value
+		}
 	}
 	return values
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/runner"
 )
 
-const healthcheckHelp = `Ask a run, a campaign or serve whether it is alive.
+const healthcheckHelp = `Check that a run, a campaign or serve answers.
 
   uma-load healthcheck
   uma-load healthcheck --web.listen-address 127.0.0.1:10422  # of serve

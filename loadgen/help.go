@@ -2,24 +2,37 @@ package loadgen
 
 import "github.com/umascope/umascope/cmd/terminal"
 
-const aboutProgram = "Loads an OpenAI-compatible server, records every chunk of every answer, and says whether the figures may be used. Experiments are runs of a campaign; compare says what differs."
+const aboutProgram = "Loads an OpenAI-compatible server, records every chunk of every answer, and reports whether the run is valid. A campaign makes the runs of an experiment; compare shows what differs."
 
 // guide returns the text of --help around the verbs and flags.
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
-			"uma-load check --url http://127.0.0.1:8000  # what serves there",
-			"uma-load run --url http://127.0.0.1:8000    # measure it, see the report",
-			"uma-load compare runs --by arm              # what differs, and how sure",
+			"uma-load check --url http://127.0.0.1:8000  # which engine serves",
+			"uma-load run --url http://127.0.0.1:8000    # measure it",
+			"uma-load compare runs --by arm              # what differs, how sure",
 		},
 		Groups: []terminal.Group{
 			{Title: "Measure", Verbs: []string{"check", "run", "sweep", "record"}},
 			{Title: "Experiment", Verbs: []string{"campaign", "arm", "compare"}},
 			{Title: "Results", Verbs: []string{"report", "publish", "serve", "runs", "import", "merge"}},
-			{Title: "Around it", Verbs: []string{"hosts", "healthcheck", "completion"}},
+			{Title: "Utilities", Verbs: []string{"hosts", "healthcheck", "completion"}},
 		},
 		Sections: map[string][]terminal.Section{"run": runSections(), "sweep": append([]terminal.Section{{Flag: "over", Title: "Points"}}, runSections()...)},
-		Foot:     "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID, as it says; 4 --slo was not met, or --fail-on was.",
+		Common: map[string][]string{
+			"run": commonFlags(), "sweep": append([]string{"over", "search"}, commonFlags()...),
+			"record":       {"extract", "result", "before", "after", "container", "telemetry", "label", "out"},
+			"campaign run": {"out", "only", "iterations", "dry-run", "detach", "retry", "repeat-outliers", "notify-url"},
+		},
+		Foot: "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment; 3 the run finished but is INVALID; 4 --slo was not met, or --fail-on was.",
+	}
+}
+
+// commonFlags returns the flags of a run that --help shows.
+func commonFlags() []string {
+	return []string{
+		"url", "model", "scenario", "prompts", "input-tokens", "output-tokens", "concurrency", "arrival", "rate",
+		"requests", "duration", "slo", "expect", "label", "out",
 	}
 }
 
@@ -45,6 +58,6 @@ const runHelp = `Measure a server and write a run folder.
   uma-load run --url http://127.0.0.1:8000 --scenario eviction_replay \
       --expect kv=cpu_disk
 
-Without more it sends 64 requests, one at a time. The folder is below runs/, with report.html. While it lasts, the terminal and http://127.0.0.1:10421/ show it; --progress json prints it. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
+By default it sends 64 requests, one at a time. The folder is below runs/, with report.html. While it lasts, the terminal and http://127.0.0.1:10421/ show it; --progress json prints it. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
 
-Exit codes: 3 if the run is INVALID, as it says; 4 if --slo was not met.`
+Exit codes: 3 if the run is INVALID; 4 if --slo was not met.`

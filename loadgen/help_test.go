@@ -57,6 +57,9 @@ func TestEveryPageOfHelpFitsATerminal(t *testing.T) {
 				t.Errorf("uma-load %s --help: %d columns: %s", verb.Name, wide, line)
 			}
 		}
+		if n := strings.Count(page.String(), "\n"); n > 60 {
+			t.Errorf("uma-load %s --help: %d lines", verb.Name, n)
+		}
 		if verb.Name == "" && (strings.Contains(page.String(), "Others:") || strings.Count(page.String(), "\n") > 50) {
 			t.Errorf("the first page has verbs without a group, or more than a screen:\n%s", page.String())
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/hosts"
 )
 
-const hostsHelp = `Find Sparks on the local networks, by multicast DNS.
+const hostsHelp = `Find Sparks on the local networks by multicast DNS.
 
   uma-load hosts                                 # what is there, how to reach it
   uma-load hosts --match 'spark-*' --interface enp1s0f0np0

@@ -14,7 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-const importHelp = `Make run folders of what other benchmarks wrote.
+const importHelp = `Import the results of other benchmarks as run folders.
 
   uma-load import --format vllm --label arm=native results.json
   uma-load import --format benchmark-spark all_benchmark_results.json

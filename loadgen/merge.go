@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const mergeHelp = `Make one run of those of the ranks that shared its load.
+const mergeHelp = `Merge the folders of ranks that shared one load into one run.
 
   uma-load merge runs/load1-rank*of4
 

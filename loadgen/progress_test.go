@@ -45,7 +45,7 @@ func TestARunReportsItsProgressInJSON(t *testing.T) {
 	page, _ := exporter(t)
 	stderr := &lockedBuffer{}
 	args := append([]string{"run", "--url", engine(t, time.Millisecond), "--telemetry", "spark1=" + page, "--out", t.TempDir(), "--run-id=r1", "--web.listen-address=127.0.0.1:0",
-		"--requests=4", "--warmup=0", "--output-tokens=4", "--label=arm=native", "--progress=json", "--log-level=error", "--validity=telemetry_lost=off"}, uncontended...)
+		"--requests=4", "--warmup=0", "--output-tokens=4", "--label=arm=native", "--progress=json", "--log.level=error", "--validity=telemetry_lost=off"}, uncontended...)
 	if code := Run(t.Context(), args, &lockedBuffer{}, stderr); code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
@@ -66,7 +66,7 @@ func TestASweepReportsThePointAndTheResultsSoFar(t *testing.T) {
 	t.Parallel()
 	stderr := &lockedBuffer{}
 	args := append([]string{"sweep", "--over=concurrency=1,2", "--url", engine(t, 0), "--out", t.TempDir(), "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--pause=0s",
-		"--requests=4", "--warmup=0", "--output-tokens=4", "--progress=json", "--log-level=error"}, uncontended...)
+		"--requests=4", "--warmup=0", "--output-tokens=4", "--progress=json", "--log.level=error"}, uncontended...)
 	if code := Run(t.Context(), args, &lockedBuffer{}, stderr); code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}

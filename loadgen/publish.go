@@ -25,7 +25,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const publishHelp = `Make a pack of runs for any static web server.
+const publishHelp = `Write a pack of runs for a static web server.
 
   uma-load publish runs/native-container --out pack
   uma-load publish runs/a runs/b --by arm --within model \

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestTheCommandsOfTheReadmeAreOnes parses what a reader is told to type: verbs and flags are there. What
-// runs of campaigns do is tried by their own page.
+// TestTheCommandsOfTheReadmeAreOnes parses the commands of both READMEs: their verbs and flags exist. What runs of campaigns do is
+// tried by their own page.
 func TestTheCommandsOfTheReadmeAreOnes(t *testing.T) {
 	typed := 0
-	for _, match := range regexp.MustCompile("(?m)(?:^|`)(?:go run ./cmd/)?uma-load ([a-z]+ [^`\\n]*)").FindAllStringSubmatch(text(t, "../README.md"), -1) {
+	for _, match := range regexp.MustCompile("(?m)(?:^|`)(?:go run ./cmd/)?uma-load ([a-z]+ [^`\\n]*)").FindAllStringSubmatch(text(t, "../README.md")+text(t, "README.md"), -1) {
 		line, _, _ := strings.Cut(match[1], "  #")
 		line, _, _ = strings.Cut(line, " > ")
 		if _, _, err := newCommandLine(io.Discard).parse(strings.Fields(line)); err != nil {

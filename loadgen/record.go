@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
 
-const recordHelp = `Run a command as the load: for benchmarks without a server.
+const recordHelp = `Run a command as the load, for benchmarks without a server.
 
   uma-load record --label arm=native --extract trtllm -- \
       trtllm-bench --model MODEL throughput --dataset data.jsonl

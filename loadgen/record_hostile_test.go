@@ -52,7 +52,7 @@ func TestNoSecretOfARecordedCommandLeavesItsLog(t *testing.T) {
 	}
 	for _, tool := range enginelog.Tools() {
 		t.Run(tool.Name, func(t *testing.T) {
-			code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract="+tool.Name, "--xlsx", "--csv", "--log-level=debug", "--telemetry-interval=100ms", "--before=100ms", "--after=100ms",
+			code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract="+tool.Name, "--xlsx", "--csv", "--log.level=debug", "--telemetry-interval=100ms", "--before=100ms", "--after=100ms",
 				"--telemetry=spark="+page+"?token="+secrets["a query of telemetry"], "--scrape=engine="+page+"?token="+secrets["a query of a page"], "--validity=telemetry_lost=off",
 				"--capture=it=true "+secrets["a command"], "--", printing(t, "benchmark", logs[tool.Name]), "--header="+secrets["a header"], secrets["a credential"], "-k"+key)
 			if code != exitDone || logs[tool.Name] == "" {

@@ -316,7 +316,7 @@ func TestACommandThatCannotRunLeavesNoFolder(t *testing.T) {
 		"absent": {"--", "/no/such/program"}, "no program": {"--", noProgram}, "none": nil, "empty": {"--", ""},
 		"a file for none": {"--result=x", "--", "true"}, "extractor": {"--extract=ollama", "--", "true"}, "exporter": {"--telemetry=a=http://127.0.0.1:1", "--", "true"},
 	} {
-		code, dir, _, stderr := recorded(t, Program{}, t.Context(), append([]string{"--log-level=error"}, args...)...)
+		code, dir, _, stderr := recorded(t, Program{}, t.Context(), append([]string{"--log.level=error"}, args...)...)
 		if code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "uma-load: ") {
 			t.Errorf("%s: exit %d: %s", name, code, stderr)
 		}

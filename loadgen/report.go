@@ -22,7 +22,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const reportHelp = `Show what a run came to, or many of them side by side.
+const reportHelp = `Show the report of a run, or runs side by side.
 
   uma-load report runs/20261101T120000Z-native-4f1c
   uma-load report runs --format html --out all.html

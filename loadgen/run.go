@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 )
@@ -70,7 +71,7 @@ func makeRun(ctx context.Context, s *settings, env runner.Environment) (runner.R
 }
 
 // quiet returns the environment of one of many runs. Its figures go to its own folder and not to the terminal.
-func quiet(env runner.Environment, logLevel string, page *runner.LivePage) runner.Environment {
-	env.Stdout, env.Stderr, env.Page, env.Log = io.Discard, env.Console, page, newLogger(env.Console, logLevel)
+func quiet(env runner.Environment, log terminal.Log, page *runner.LivePage) runner.Environment {
+	env.Stdout, env.Stderr, env.Page, env.Log = io.Discard, env.Console, page, log.Logger(env.Console)
 	return env
 }

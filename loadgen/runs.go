@@ -22,7 +22,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const runsHelp = `Look after run folders: list, pin, prune, archive.
+const runsHelp = `Manage runs: list, pin, prune, archive.
 
   uma-load runs list
   uma-load runs pin 20261105T141503Z-native-a1b2c3

@@ -16,7 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const powerHelp = `Say how many runs of each arm a campaign takes.
+const powerHelp = `Compute how many runs of each arm a campaign needs.
 
   uma-load campaign power --cv 1.5% --margin 2%
   uma-load campaign power --cv 1.5% --margin 2% --difference 5% --power 90%

@@ -81,7 +81,7 @@ func TestBadInputFilesAreExit2WithOneLineAndLeaveNothing(t *testing.T) {
 		{"--prompts", bad}, {"--prompts", "/nonexistent"}, {"--arrival=trace", "--trace", bad}, {"--prompts", long},
 		{"--endpoint=completions", "--template", bad}, {"--max-input-tokens=300"},
 	} {
-		code, folder, stdout, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--log-level=error"}, args...)...)
+		code, folder, stdout, stderr := invoke(t, t.Context(), append([]string{"--url", url, "--log.level=error"}, args...)...)
 		if code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "--") || stdout != "" {
 			t.Errorf("%v: exit %d: %s%s", args, code, stdout, stderr)
 		}

@@ -127,7 +127,7 @@ func TestNoSecretReachesAFileAPageOrAMessage(t *testing.T) {
 	}))
 	defer exporter.Close()
 	server := repeating(t)
-	common := []string{"--url", server.URL, "--requests=12", "--warmup=1", "--log-level=debug", "--telemetry-interval=100ms", "--web.linger=300ms",
+	common := []string{"--url", server.URL, "--requests=12", "--warmup=1", "--log.level=debug", "--telemetry-interval=100ms", "--web.linger=300ms",
 		"--telemetry=spark=" + exporter.URL + "/metrics?token=" + secrets["a query of telemetry"],
 		"--scrape=engine=" + exporter.URL + "/metrics?token=" + secrets["a query of a page"],
 		"--capture=it=true " + secrets["a command"], "--header=X-Token:" + secrets["a header"],

@@ -34,7 +34,7 @@ type serveLine struct {
 	web           runner.ListenAddress
 	perCell, most int
 	noLegacyNames bool
-	logLevel      string
+	log           terminal.Log
 }
 
 func serveVerb(app *kingpin.Application) verb {
@@ -46,8 +46,8 @@ func serveVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
 	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
 	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
-	logLevelFlag(clause, &l.logLevel)
-	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, newLogger(p.Stderr, l.logLevel)) }}
+	l.log.Flags(clause, defaultLogLevel)
+	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, l.log.Logger(p.Stderr)) }}
 }
 
 // run carries out the verb serve until the context or cut ends it.

@@ -33,10 +33,10 @@ type settings struct {
 // keeping holds the settings that do not depend on the load: what is kept of a run and how it is shown while it runs.
 type keeping struct {
 	runner.Keep
-	labels   []label // as the flags gave them
-	web      runner.ListenAddress
-	linger   time.Duration // how long live metrics are served after the end of the run
-	logLevel string
+	labels []label // as the flags gave them
+	web    runner.ListenAddress
+	linger time.Duration // how long live metrics are served after the end of the run
+	log    terminal.Log
 }
 
 type label struct{ name, value string }

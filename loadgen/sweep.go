@@ -211,7 +211,7 @@ func (s *sweeper) measure(ctx context.Context, t runner.SweepRun) runner.SweepOu
 	if err != nil {
 		return s.fail(ctx, runner.Result{}, err)
 	}
-	env := quiet(s.env, settings.logLevel, s.page)
+	env := quiet(s.env, settings.log, s.page)
 	env.Series = s.series(t.Number, t.Value)
 	env.Log.Info("sweep", "point", t.Number, s.plan.Over.Name, t.Value.Text)
 	made, err := makeRun(ctx, settings, env)

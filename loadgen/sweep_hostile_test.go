@@ -13,7 +13,7 @@ import (
 func TestNoSecretReachesTheFilesOfASweep(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", secrets["the environment's key"])
 	page, _ := exporter(t)
-	code, dir, stdout, stderr := swept(t, t.Context(), "--url", repeating(t).URL, "--over=concurrency=1,2", "--stop-error-rate=off", "--requests=8", "--warmup=1", "--log-level=debug",
+	code, dir, stdout, stderr := swept(t, t.Context(), "--url", repeating(t).URL, "--over=concurrency=1,2", "--stop-error-rate=off", "--requests=8", "--warmup=1", "--log.level=debug",
 		"--telemetry=spark="+page+"?token="+secrets["a query of telemetry"], "--scrape=engine="+page+"?token="+secrets["a query of a page"], "--telemetry-interval=100ms",
 		"--capture=it=true "+secrets["a command"], "--header=X-Token:"+secrets["a header"], "--header=Authorization:Bearer "+secrets["a credential"], "--save-outputs", "--xlsx", "--csv")
 	if code != exitInvalid {

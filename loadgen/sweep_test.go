@@ -353,7 +353,7 @@ func TestOnePageShowsTheRunsOfASweep(t *testing.T) {
 
 func TestTheHelpOfSweepHasItsFlagsAndAnExample(t *testing.T) {
 	var printed bytes.Buffer
-	if code := Run(t.Context(), []string{"sweep", "--help"}, &printed, &printed); code != exitDone {
+	if code := Run(t.Context(), []string{"sweep", "--help-all"}, &printed, &printed); code != exitDone {
 		t.Fatalf("exit %d", code)
 	}
 	for _, want := range []string{"--over", "--search", "--tolerance", "--pause", "--stop-error-rate", "same-prompts", "--concurrency", "--slo", "uma-load sweep --url", "Exit codes"} {

@@ -13,7 +13,7 @@ import (
 
 func TestAVerboseRunTellsEveryRequestAndKeepsNoMoreThanAnother(t *testing.T) {
 	url := engine(t, 100*time.Microsecond)
-	args := []string{"--url", url, "--requests=5", "--warmup=0", "--output-tokens=4", "--log-level=error"}
+	args := []string{"--url", url, "--requests=5", "--warmup=0", "--output-tokens=4", "--log.level=error"}
 	line := regexp.MustCompile(`(?m)^measure \d: ok, .*$`)
 	_, _, _, quiet := invoke(t, t.Context(), args...)
 	_, _, _, verbose := invoke(t, t.Context(), append(args, "--verbose")...)

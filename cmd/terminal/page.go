@@ -5,6 +5,7 @@ package terminal
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"text/template"
@@ -24,6 +25,9 @@ type Guide struct {
 	// Sections group the flags of long pages by subject, keyed by the full name of the verb: a section begins with a
 	// flag.
 	Sections map[string][]Section
+	// Common are the flags that --help shows of a verb with many, in this order, each by the first sentence of its text;
+	// --help-all shows all flags. Keyed by the full name of the verb.
+	Common map[string][]string
 	// Foot is the end of the page, such as the exit codes.
 	Foot string
 }
@@ -40,14 +44,52 @@ type Section struct{ Flag, Title string }
 // Apply sets the guide as the program's help, and shortens the help texts of the library's own flags.
 func (g Guide) Apply(app *kingpin.Application) {
 	app.HelpFlag.Short('h').Help("Show help.")
+	all := false
+	if len(g.Common) > 0 {
+		app.Flag("help-all", "Show help with every flag.").PreAction(func(c *kingpin.ParseContext) error {
+			all = true
+			c.Elements = append(c.Elements, &kingpin.ParseElement{Clause: app.HelpFlag}) // as if --help were given
+			return nil
+		}).Bool()
+	}
 	app.UsageTemplate(page).UsageFuncs(template.FuncMap{
-		"First":    func() []string { return g.First },
-		"Foot":     func() string { return g.Foot },
-		"Groups":   func(model *kingpin.ApplicationModel) []listed { return g.groups(model.Commands) },
-		"Below":    below,
-		"Verb":     verbText,
-		"Sections": g.sections,
+		"First":  func() []string { return g.First },
+		"Foot":   func() string { return g.Foot },
+		"Groups": func(model *kingpin.ApplicationModel) []listed { return g.groups(model.Commands) },
+		"Below":  below,
+		"Verb":   verbText,
+		"Sections": func(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) []listed {
+			if common := g.common(flags, verb); len(common.Rows) > 0 && !all {
+				return []listed{common}
+			}
+			return g.sections(flags, verb)
+		},
+		"More": func(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) string {
+			common := g.common(flags, verb)
+			if len(common.Rows) == 0 || all {
+				return ""
+			}
+			count := 0
+			for _, section := range g.sections(flags, verb) {
+				count += len(section.Rows)
+			}
+			return fmt.Sprintf("%s %s --help-all lists all %d flags, by subject.", app.Name, verb.FullCommand, count)
+		},
 	})
+}
+
+// common returns the flags of a verb that --help shows; none for a verb whose flags are all shown.
+func (g Guide) common(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) listed {
+	l := listed{Title: "Flags"}
+	if verb == nil {
+		return l
+	}
+	for _, name := range g.Common[verb.FullCommand] {
+		if i := slices.IndexFunc(flags, func(f *kingpin.FlagModel) bool { return f.Name == name }); i >= 0 {
+			l.Rows = append(l.Rows, [2]string{flagText(flags[i], false), summary(flags[i].Help)})
+		}
+	}
+	return l
 }
 
 // listed is a title and the rows below it.
@@ -127,7 +169,7 @@ func (g Guide) sections(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) []li
 }
 
 func isProgram(flag *kingpin.FlagModel, verb *kingpin.CmdModel) bool {
-	return verb != nil && (flag.Name == "help" || flag.Name == "version")
+	return verb != nil && slices.Contains([]string{"help", "help-all", "version"}, flag.Name)
 }
 
 // flagText formats a flag as it is typed, with its default or its placeholder.

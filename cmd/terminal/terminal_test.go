@@ -176,6 +176,35 @@ func TestThePageOfAVerbHasItsFlagsBySubject(t *testing.T) {
 	}
 }
 
+func TestAVerbOfManyFlagsShowsTheCommonOnesAndHelpAllShowsAll(t *testing.T) {
+	pageOf := func(args ...string) string {
+		var shown bytes.Buffer
+		app := kingpin.New("uma-tool", "Does things.").UsageWriter(&shown).Terminate(func(int) {})
+		verb := app.Command("run", "Run it.")
+		verb.Flag("url", "Server. It may be left out.").Required().String()
+		verb.Flag("rare", "Seldom given.").String()
+		app.Command("list", "List.").Flag("long", "Show more.").Bool()
+		Guide{Common: map[string][]string{"run": {"url", "gone"}}}.Apply(app)
+		_, _ = app.Parse(args)
+		page, _, _ := strings.Cut(shown.String(), "usage: uma-tool run --url=URL [<flags>]\n\nRun it.\n\nusage") // a Terminate that returns goes on
+		return page
+	}
+	brief, all := pageOf("run", "--help"), pageOf("run", "--help-all")
+	for _, want := range []string{"--url=URL  Server\n", "uma-tool run --help-all lists all 2 flags"} {
+		if !strings.Contains(brief, want) || strings.Contains(all, want) {
+			t.Errorf("%q is not in the brief page only:\n%s\n%s", want, brief, all)
+		}
+	}
+	for _, want := range []string{"--rare=RARE", "It may be left out."} {
+		if strings.Contains(brief, want) || !strings.Contains(all, want) {
+			t.Errorf("%q is not in the whole page only:\n%s\n%s", want, brief, all)
+		}
+	}
+	if page := pageOf("list", "--help"); !strings.Contains(page, "--long") || strings.Contains(page, "help-all") {
+		t.Errorf("a verb of few flags:\n%s", page)
+	}
+}
+
 func TestExamplesAreWhatIsTyped(t *testing.T) {
 	for _, verb := range Verbs(program(io.Discard)) {
 		switch verb.Name {

@@ -16,6 +16,11 @@ const mostShown = 12
 // index returns the front page.
 func (b *builder) index(figures []comparison.Named) render.Document {
 	d := render.Document{Title: b.Title}
+	if b.comparison != nil {
+		for _, h := range comparison.Headlines(*b.comparison) {
+			d.Add(h.Block())
+		}
+	}
 	d.Add(paragraph("%s", b.abstract()))
 	if b.pack.Simulated {
 		d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" At least one run was of a simulated, replayed or constructed engine or machine: that is no measurement of a real one.")))
@@ -27,10 +32,7 @@ func (b *builder) index(figures []comparison.Named) render.Document {
 	if b.comparison == nil {
 		d.Add(render.Notice(render.Note, render.Plain(b.uncompared)))
 	} else {
-		for _, v := range comparison.Verdicts(*b.comparison) {
-			d.Add(v.Block())
-		}
-		d.Add(comparison.Warnings(b.comparison.Warnings))
+		d.Add(comparison.Caveats(b.comparison.Warnings))
 		file(ComparisonFile, "the whole comparison, with every figure and table")
 		file(ComparisonJSON, "the same for programs")
 	}

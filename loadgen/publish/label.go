@@ -72,7 +72,7 @@ func (c *cleaner) seriesLabel(name, value string) string {
 func ShownFlags() []string {
 	return []string{
 		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
-		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log-level", "over", "search", "rate", "concurrency", "format",
+		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log.level", "log.format", "log-level", "over", "search", "rate", "concurrency", "format",
 	}
 }
 

@@ -171,7 +171,7 @@ func (b *builder) orderSection() []render.Block {
 		}
 		order.Add(append(row, s.Order.Kind, strings.Join(s.Order.Sequence, " "), fmt.Sprint(s.Order.Boots))...)
 	}
-	return []render.Block{render.H2("Order"), order, comparison.Warnings(b.comparison.Warnings)}
+	return []render.Block{render.H2("Order"), order, comparison.Caveats(b.comparison.Warnings)}
 }
 
 // planSection describes the plans of the runs, and the results of the gates before the runs.

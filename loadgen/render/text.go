@@ -88,14 +88,18 @@ func (t *terminal) table(table Table) {
 	if t.err != nil {
 		return
 	}
-	out := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	out := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, cells := range table.lines() {
 		for i, text := range cells {
 			cells[i] = Printable(text)
 		}
-		_, _ = io.WriteString(out, strings.Join(cells, "\t")+"\n") // Flush returns the error
+		_, _ = io.WriteString(out, strings.Join(cells, "\t")+"\n") // a strings.Builder fails no write
 	}
-	t.err = out.Flush()
+	_ = out.Flush()
+	for one := range strings.Lines(text.String()) {
+		t.line(strings.TrimRight(one, " \n")) // empty cells at the end of a row are padded
+	}
 }
 
 // lines returns the heading, if there is one, and the rows; the caller may change them.

@@ -16,12 +16,12 @@ func Flags(set terminal.FlagSet, s *Settings) {
 }
 
 func requestFlags(set terminal.FlagSet, s *Settings) {
-	var kinds []string
+	var names, kinds []string
 	for _, scenario := range scenarios() {
-		kinds = append(kinds, scenario.Name+": "+scenario.help)
+		names, kinds = append(names, scenario.Name), append(kinds, scenario.Name+": "+scenario.help)
 	}
-	terminal.Flag(set, "scenario", "What to measure. "+strings.Join(kinds, "; ")+".", ScenarioStandard, &s.Scenario, parseScenario)
-	terminal.Flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (either, half of the requests each), or a file: ShareGPT, conversations or a generator file of vLLM's multi-turn benchmark, JSONL with prompt or messages, or text, a prompt a line.", promptsShort, &s.Prompts, terminal.Text).IsSetByUser(&s.promptsGiven)
+	terminal.Flag(set, "scenario", "What to measure: "+strings.Join(names, ", ")+". "+strings.Join(kinds, "; ")+".", ScenarioStandard, &s.Scenario, parseScenario)
+	terminal.Flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (half of each), or a file. Files: ShareGPT, conversations or a generator file of vLLM's multi-turn benchmark, JSONL with prompt or messages, or text, a prompt a line.", promptsShort, &s.Prompts, terminal.Text).IsSetByUser(&s.promptsGiven)
 	terminal.Flag(set, "input-tokens", "Prompt length in tokens, without what the chat template adds: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
 	set.Flag("prompt-ids", "For completions: send prompts as token ids, so that they have exactly the length asked for, whatever the tokenizer. Refused unless the server counts as many tokens as it is sent. What such prompts say is noise, which speculative decoding and the routing of experts do not treat as they treat text.").BoolVar(&s.PromptIDs)
 	terminal.Flag(set, "max-input-tokens", "Longest prompt in tokens; what the server's context leaves beside the answer, if not given.", "", &s.maxInputTokens, terminal.AtLeast(1))

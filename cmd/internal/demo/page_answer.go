@@ -97,8 +97,10 @@ func (a campaignAnswer) card() render.Group {
 }
 
 func warningList(all []compare.Warning) render.List {
-	l := comparison.Warnings(all)
-	l.Tone, l.Lead, l.Class = "", nil, "small"
+	l := render.List{Class: "small"}
+	for _, w := range all {
+		l.Items = append(l.Items, render.Coded(w.Code, w.Text))
+	}
 	return l
 }
 

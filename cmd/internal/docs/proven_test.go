@@ -37,6 +37,8 @@ func proofs() map[string][]proof {
 		"../../../compose/native/README.md": {
 			{command: "sudo apt install", file: ".ci/proofs/native/guest", words: "dpkg -i umascope_1.deb"},
 			{command: "curl -s", file: ".ci/proofs/native/guest", words: "10420"},
+			{command: "curl -fsSLO", why: "a download from the network"},
+			{command: "sh install.sh", file: "compose/native/install_sh_test.go", words: "install.sh"},
 			{command: "sha256sum", file: "compose/native/install_test.go", words: "install"},
 			{command: "tar -xzf", file: ".ci/proofs/native/check", words: "tar"},
 			{command: "sudo ./umascope", file: ".ci/proofs/native/guest", words: "/opt/archive/install"},

@@ -62,8 +62,9 @@ func together(t *testing.T, name string, g group) {
 	}
 	var b strings.Builder
 	section := func(name, cells string) { b.WriteString("=== " + name + "\n" + cells) }
-	section("text", textCells(form("--html="+page)))
-	section("all columns", textCells(form("--columns=shapiro,bonferroni,bh,bca")))
+	section("answer", textCells(form()))
+	section("text", textCells(form("--all", "--html="+page)))
+	section("all columns", textCells(form("--all", "--columns=shapiro,bonferroni,bh,bca")))
 	section("md", markdownCells(form("--md")))
 	section("html", htmlCells(t, read(t, page)))
 	want(t, name+".comparison.cells", b.String())
@@ -187,7 +188,7 @@ func TestPublishedRuns(t *testing.T) {
 		return verb(t, slices.Concat([]string{"compare"}, g.folders, g.by, args)...).done(t).stdout
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
-	want(t, "published/text.cells", textCells(form("--html="+page)))
+	want(t, "published/text.cells", textCells(form("--all", "--html="+page)))
 	want(t, "published/md.cells", markdownCells(form("--md")))
 	want(t, "published/html.cells", htmlCells(t, read(t, page)))
 	want(t, "published/comparison.json", form("--json"))

@@ -182,7 +182,7 @@ func (m *maker) runArgs(id string, args ...string) []string {
 // common adds what every run has unless it says otherwise. The limits of the client are wide: the load generator shares
 // its processors with all else.
 func (m *maker) common(args ...string) []string {
-	usual := []string{"--out=.", "--label=host=" + host, "--log-level=error", "--web.listen-address=127.0.0.1:0", "--validity=client_lag=100ms", "--validity=client_stall=off", "--validity=stream_buffered=off"}
+	usual := []string{"--out=.", "--label=host=" + host, "--log.level=error", "--web.listen-address=127.0.0.1:0", "--validity=client_lag=100ms", "--validity=client_stall=off", "--validity=stream_buffered=off"}
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--url=") }) {
 		usual = append(usual, "--url="+m.engine)
 	}
@@ -213,7 +213,7 @@ func (m *maker) record(id string, want int, script string, args ...string) error
 	if err := errors.Join(os.Mkdir(filepath.Dir(program), 0o755), os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
 		return err
 	}
-	return m.verb(context.Background(), want, slices.Concat([]string{"record", "--out=.", "--run-id=" + id, "--label=host=" + host, "--label=arm=native", "--web.listen-address=127.0.0.1:0", "--log-level=error"}, args, []string{"--", program, "--model", "m"})...)
+	return m.verb(context.Background(), want, slices.Concat([]string{"record", "--out=.", "--run-id=" + id, "--label=host=" + host, "--label=arm=native", "--web.listen-address=127.0.0.1:0", "--log.level=error"}, args, []string{"--", program, "--model", "m"})...)
 }
 
 func (m *maker) campaign(name string, want int, text string) error {
@@ -226,7 +226,7 @@ func (m *maker) campaign(name string, want int, text string) error {
 	if err := os.WriteFile(plan, []byte(text), 0o644); err != nil {
 		return err
 	}
-	args := []string{"campaign", "run", plan, "--out=.", "--web.listen-address=127.0.0.1:0", "--log-level=error"}
+	args := []string{"campaign", "run", plan, "--out=.", "--web.listen-address=127.0.0.1:0", "--log.level=error"}
 	if m.hurried {
 		args = append(args, "--iterations=1")
 	}

@@ -53,7 +53,7 @@ type options struct {
 	interval   time.Duration
 	keep       time.Duration
 	keepBytes  int64
-	logLevel   string
+	log        terminal.Log
 
 	healthURL, healthConfig string // of the verb healthcheck
 }
@@ -125,7 +125,7 @@ func (o *options) define(app *kingpin.CmdClause) {
 	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
 	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
 	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
-	terminal.Flag(app, "log-level", "Least severe messages to print: debug, info, warn or error.", "warn", &o.logLevel, terminal.OneOf("debug", "info", "warn", "error"))
+	o.log.Flags(app, "warn")
 }
 
 // pathCause drops the path from an error, for a message that already names it.

@@ -53,9 +53,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case verb == verbHealthcheck:
 		return healthcheck(ctx, o, stdout, stderr)
 	}
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(o.logLevel)) // one of its own words
-	v := newViewer(o, slog.New(newOnceLog(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))))
+	v := newViewer(o, slog.New(newOnceLog(o.log.Logger(stderr).Handler())))
 	defer v.close()
 	guard, err := webserver.Protect(o.config)
 	if err != nil {

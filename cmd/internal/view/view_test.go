@@ -43,7 +43,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		{[]string{"--retention.time=5m"}, "--retention.time"},
 		{[]string{"--scrape-interval=0"}, "--scrape-interval"},
 		{[]string{"--web.listen-address=10430"}, "--web.listen-address"},
-		{[]string{"--log-level=loud"}, "--log-level"},
+		{[]string{"--log.level=loud"}, "--log.level"},
 		{[]string{"runs"}, "unknown verb"},
 		{[]string{"--frobnicate"}, "--frobnicate"},
 	} {

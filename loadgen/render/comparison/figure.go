@@ -42,13 +42,18 @@ type key struct {
 
 func keyOf(m compare.Metrics) key { return key{m.Name, m.EngineReported} }
 
-// title returns the title of the metric; its name if the table does not have it.
+// title returns the title of the metric with a capital letter.
 func (k key) title() string {
+	text := k.words()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// words returns the title of the metric; its name if the table does not have it.
+func (k key) words() string {
 	text := strings.ReplaceAll(k.name, "_", " ")
 	if m, known := compare.FindMetric(k.name); known {
 		text = m.Title
 	}
-	text = strings.ToUpper(text[:1]) + text[1:]
 	if k.engine {
 		text += ", as the engine reports it"
 	}

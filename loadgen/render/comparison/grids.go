@@ -11,13 +11,17 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// decisiveGrid has a row for each primary metric of each stratum, and for the figures of memory that are usually
-// published.
+// decisiveGrid has a row for each primary metric of each stratum and for the figures of memory that are usually
+// published; where two arms are compared once, also for each metric that is beyond its margin.
 func decisiveGrid(c compare.Comparison) render.Table {
 	g := render.Table{Header: []string{"", "metric", "verdict", c.Baseline, "other arm", "difference", "change", "95 % CI"}, Words: []int{1, 2}}
 	two := len(c.Arms) == 2
+	once := two && len(c.Strata) == 1 // then all rows are of the same runs, and need no name of them
 	if two {
 		g.Header[4] = c.Arms[1]
+	}
+	if once {
+		g.Header, g.Words = g.Header[1:], []int{1}
 	}
 	for _, s := range c.Strata {
 		for _, pair := range s.Pairs {
@@ -26,12 +30,16 @@ func decisiveGrid(c compare.Comparison) render.Table {
 				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
 			}
 			for _, m := range pair.Metrics {
-				if !m.Primary && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
+				if !m.Primary && !(once && found(m)) && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				g.AddIn(rowTone(m), name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
-					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m))
+				cells := []string{name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
+					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
+				if once {
+					cells = cells[1:]
+				}
+				g.AddIn(rowTone(m), cells...)
 			}
 		}
 	}

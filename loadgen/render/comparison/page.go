@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
@@ -32,17 +33,22 @@ const (
 // page returns a comparison as a document, with charts or with every stratum.
 func page(title string, c compare.Comparison, drawn bool) render.Document {
 	d := render.Document{Title: title}
+	headlines := Headlines(c)
+	for _, h := range headlines[:min(len(headlines), mostStrata)] {
+		d.Add(h.Block())
+	}
 	if c.Simulated {
 		d.Add(render.Notice(render.Bad, render.Strong("SIMULATED."), render.Plain(" At least one run was of a simulated engine or machine: none of this is a measurement of a real one.")))
 	}
-	for _, v := range Verdicts(c) {
-		d.Add(v.Block())
-	}
-	d.Add(Warnings(c.Warnings), render.Facts{Facts: append(identity(c), madeFacts(c)...)}, render.H2("At a glance"), decisiveGrid(c))
+	d.Add(decisiveGrid(c), Caveats(c.Warnings))
 	if drawn {
 		d.Add(render.Figures(frontFigures(c)))
 	}
-	d.Add(render.H3("How far the runs carry"), gradesGrid(c),
+	d.Add(render.H2("What the verdicts mean"))
+	for _, v := range Verdicts(c) {
+		d.Add(v.Block())
+	}
+	d.Add(render.Facts{Facts: append(identity(c), madeFacts(c)...)}, render.H3("Run quality"), gradesGrid(c),
 		render.Small("“Decision” is a valid run of arms that were interleaved and whose evidence is proven. Invalid runs enter no figure."))
 	if over := loadFigures(c); drawn && len(over) > 0 {
 		d.Add(render.H2("Over load"), render.Figures(over))
@@ -62,13 +68,13 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	return d
 }
 
-// Warnings returns the caveats of a comparison as a list.
-func Warnings(all []compare.Warning) render.List {
-	l := render.List{Tone: render.Note, Lead: []render.Span{render.Strong("What stands beside the verdicts")}}
+// Caveats returns the caveats of a comparison, folded under their number.
+func Caveats(all []compare.Warning) render.Details {
+	l := render.List{Tone: render.Note}
 	for _, w := range all {
 		l.Items = append(l.Items, render.Coded(w.Code, w.Text))
 	}
-	return l
+	return render.Details{Summary: counted(len(all), "caveat") + ": " + strings.Join(codesOf(all), ", "), Blocks: []render.Block{l}}
 }
 
 // kvModel is the model of the KV cache with its chart.
@@ -90,7 +96,7 @@ func kvBlocks(kv *kvModel, drawn bool) []render.Block {
 
 // section returns the blocks of one stratum.
 func section(c compare.Comparison, s compare.Stratum, drawn bool) []render.Block {
-	blocks := []render.Block{render.H2(stratumName(c, s)), render.P(render.Plain(orderWords(s))), Warnings(s.Warnings)}
+	blocks := []render.Block{render.H2(stratumName(c, s)), render.P(render.Plain(orderWords(s))), Caveats(s.Warnings)}
 	for i, pair := range s.Pairs {
 		blocks = append(blocks, pairBlocks(c, s, pair, drawn && i < mostPairs)...)
 	}
@@ -120,7 +126,7 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 			blocks = append(blocks, newVerdict("", s, pair, m).Block())
 		}
 	}
-	blocks = append(blocks, Warnings(pair.Warnings))
+	blocks = append(blocks, Caveats(pair.Warnings))
 	if drawn {
 		blocks = append(blocks, pairFigures(c, s, pair))
 	}

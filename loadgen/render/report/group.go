@@ -257,10 +257,11 @@ func (g Group) sentences() []string {
 
 // WriteText writes the table for a terminal.
 func (g Group) WriteText(w io.Writer) error {
-	d := render.Document{Blocks: []render.Block{g.table()}}
-	for _, line := range append(g.sentences(), g.Verdict) {
+	var d render.Document
+	for _, line := range append([]string{g.answer()}, g.sentences()...) {
 		d.Add(render.P(render.Plain(line)))
 	}
+	d.Add(g.table())
 	return render.Text(w, d)
 }
 
@@ -273,7 +274,7 @@ func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(t
 // document returns the page of a group; drawn adds its charts.
 func (g Group) document(drawn bool) render.Document {
 	d := render.Document{Title: g.Title}
-	d.Add(verdictBlock(g.Good, g.Verdict, render.Items(g.sentences())), warningList(g.warnings()), render.Facts{Facts: g.identity()}, render.H2("Runs"), g.table())
+	d.Add(verdictBlock(g.Good, g.answer(), render.Items(g.sentences())), g.table(), warningList(g.warnings()), render.Facts{Facts: g.identity()})
 	if drawn {
 		if figures := g.figures(); len(figures) > 0 {
 			d.Add(render.H2("Over load"), render.Figures(figures))

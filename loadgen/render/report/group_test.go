@@ -134,3 +134,23 @@ func TestAGroupLeadsToThePagesOfItsRuns(t *testing.T) {
 		t.Errorf("%d links to 2 runs with a page", n)
 	}
 }
+
+func TestAGroupBeginsWithItsRangesAndWhereTheBestIs(t *testing.T) {
+	member := func(name string, valid bool, rate, ttft float64) Member {
+		s := &summary.Summary{Valid: valid}
+		s.Throughput.OutputTokensPerSecond = &rate
+		s.Latency = &summary.Latency{TTFT: &summary.Clocks{Intended: &summary.Distribution{P50: &ttft}}}
+		return Member{Name: name, Summary: s}
+	}
+	g := Group{Verdict: "1 of 4 runs are INVALID: they are in no mean.", Over: "concurrency", Members: []Member{
+		member("1", true, 24.1, .18), member("8", true, 120, .4), member("16", true, 110, 1.2), member("64", false, 900, .01), {Name: "128"},
+	}}
+	const want = "1 of 4 runs are INVALID: they are in no mean. Output tokens per second 24.1 to 120, highest at concurrency 8; TTFT p50 180 ms to 1.2 s, shortest at concurrency 1."
+	if got := g.answer(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	g.Members = g.Members[:1]
+	if got := g.answer(); got != "1 of 4 runs are INVALID: they are in no mean." {
+		t.Errorf("a range of one run: %s", got)
+	}
+}

@@ -44,8 +44,8 @@ func Markdown(w io.Writer, s summary.Summary) error {
 func (p Page) Document() render.Document {
 	s := p.Summary
 	d := render.Document{Title: p.Title}
-	d.Add(verdictBlock(s.Valid, "This run is "+verdictText(s)+".", reasonItems(s)), warningList(s.Warnings),
-		render.Facts{Facts: runIdentity(s)}, render.Facts{Facts: pageFacts(runFacts(s)), Tiles: true}, measuredMemory(s))
+	d.Add(answerBlock(s), readyBar(s), measuredMemory(s), render.Facts{Facts: pageFacts(runFacts(s)), Tiles: true}, warningList(s.Warnings),
+		render.Facts{Facts: append(runIdentity(s), fact("this run is", verdictText(s)))})
 	if reported := toolTable(s.Tool); !reported.Empty() {
 		d.Add(render.H2("Reported by "+s.Tool.Program), render.Small("By the tool’s own definitions, read from its log or its files; none of it was measured here."), reported)
 	}
@@ -100,8 +100,13 @@ func reasonItems(s summary.Summary) [][]render.Span {
 	return items
 }
 
-func warningList(warnings []string) render.List {
-	return render.List{Tone: render.Note, Lead: []render.Span{render.Strong("Warnings")}, Items: render.Items(warnings)}
+// warningList returns warnings folded under their number.
+func warningList(warnings []string) render.Details {
+	summary := "1 warning"
+	if len(warnings) != 1 {
+		summary = fmt.Sprintf("%d warnings", len(warnings))
+	}
+	return render.Details{Summary: summary, Blocks: []render.Block{render.List{Tone: render.Note, Items: render.Items(warnings)}}}
 }
 
 // checkedRules returns the rules that were applied.

@@ -220,6 +220,9 @@ func Text(w io.Writer, s summary.Summary) error {
 	if made := madeText(s.Made); made != "" {
 		d.Add(render.P(render.Plain(made)))
 	}
+	if answer := Answer(s); answer != "" {
+		d.Add(render.P(render.Plain(answer)))
+	}
 	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies, render.P(render.Plain(verdictText(s))), grounds)
 	return render.Text(w, d)
 }
