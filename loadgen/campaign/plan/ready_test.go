@@ -55,6 +55,8 @@ func TestTheReadyPlansHaveTheRunsThatTheyAreKnownFor(t *testing.T) {
 		"three-engines":          {2, 3, 2, 10},
 		"two-nodes":              {1, 2, 2, 10},
 		"discrete-gpu":           {2, 2, 1, 10},
+		"vllm-native-container":  {1, 2, 1, 10},
+		"vllm-options":           {1, 2, 1, 10},
 	} {
 		p := read(t, name)
 		if got := [4]int{len(p.Models), len(p.Arms), len(p.Scenarios), p.Iterations}; got != want {
