@@ -229,7 +229,7 @@ func TestRunsAreListedWithTheirReportsAndFiles(t *testing.T) {
 	page := o.get("/runs").Body.String()
 	wantParts(t, "/runs", page, "1 finished run; 0 unfinished, 1 unreadable", damaged, `href="`+strings.ReplaceAll(addressOfRun(hostile), "&", "&amp;")+`"`, `href="/comparison/a%3Cb%3E"`)
 	report := o.get(addressOfRun(hostile))
-	wantParts(t, "the report", report.Body.String(), "This run is", "Run detail</a>", "Every request", "<h2>Files</h2>", `<a href="requests.jsonl">`, "var-run=..%2F%3Cscript")
+	wantParts(t, "the report", report.Body.String(), "this run is", "Run detail</a>", "Every request", "<h2>Files</h2>", `<a href="requests.jsonl">`, "var-run=..%2F%3Cscript")
 	if strings.Contains(report.Body.String(), "link.txt") || strings.Contains(report.Body.String(), "pipe.txt") {
 		t.Error("links or pipes are listed as files")
 	}
