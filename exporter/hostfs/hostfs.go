@@ -1,13 +1,14 @@
 // Package hostfs reads the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
 // below the paths at which they are mounted, or at which a recording or a simulation has put its files.
 //
-// Values are in base units: bytes, seconds, degrees Celsius; those of diskstats are in the kernel's. A value that a file lacks is missing from the result,
-// never zero. A file that is truncated or malformed is an error that names it, and the line where that is known; the
-// rows before it are not returned.
+// Values are in base units: bytes, seconds, degrees Celsius; only those of diskstats are in the kernel's. A value that a
+// file lacks is missing from the result, never zero. A file that is truncated or malformed is an error that names it, and
+// the line if a parser here found it; the rows before it are not returned.
 //
 // github.com/prometheus/procfs reads meminfo, buddyinfo, diskstats, the time of boot, and stat, io and cgroup of a
-// process. Where it has a reader of another file that is read here, the comment there has the reason. The tests compare
-// the two, and fail when a release of the library corrects what it gets wrong.
+// process. It leaves out lines of meminfo and diskstats whose form it does not know. Where it has a reader of another file
+// that is read here, the comment there has the reason. The tests compare the two, and fail when a release of the library
+// corrects what it gets wrong.
 package hostfs
 
 import (
