@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
+
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -95,17 +98,17 @@ func checkTraffic(t *testing.T, a recorded, cgroups map[string]hostfs.Cgroup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := disks[slices.IndexFunc(disks, func(d hostfs.Diskstats) bool { return d.Device == "nvme0n1" })]
+	d := disks[slices.IndexFunc(disks, func(d blockdevice.Diskstats) bool { return d.DeviceName == "nvme0n1" })]
 	for what, pair := range map[string][2]uint64{
-		"bytes read": {sum.Reads.Bytes, d.Reads.Bytes}, "reads": {sum.Reads.Operations, d.Reads.Completed},
-		"bytes written": {sum.Writes.Bytes, d.Writes.Bytes}, "writes": {sum.Writes.Operations, d.Writes.Completed},
+		"bytes read": {sum.Reads.Bytes, d.ReadSectors * procfs.SectorSize}, "reads": {sum.Reads.Operations, d.ReadIOs},
+		"bytes written": {sum.Writes.Bytes, d.WriteSectors * procfs.SectorSize}, "writes": {sum.Writes.Operations, d.WriteIOs},
 	} {
 		if pair[0] > pair[1] || pair[0] < pair[1]/4 {
 			t.Errorf("%s: %d by cgroups, %d by the disk", what, pair[0], pair[1])
 		}
 	}
-	if vmstat, err := hostfs.ReadVmstat(a.Proc); err != nil || vmstat["pgpgin"]*kib != d.Reads.Bytes || vmstat["pgpgout"]*kib != d.Writes.Bytes {
-		t.Errorf("vmstat has %d and %d kB, %v; the disk %d and %d bytes", vmstat["pgpgin"], vmstat["pgpgout"], err, d.Reads.Bytes, d.Writes.Bytes)
+	if vmstat, err := hostfs.ReadVmstat(a.Proc); err != nil || vmstat["pgpgin"]*kib != d.ReadSectors*procfs.SectorSize || vmstat["pgpgout"]*kib != d.WriteSectors*procfs.SectorSize {
+		t.Errorf("vmstat has %d and %d kB, %v; the disk %d and %d bytes", vmstat["pgpgin"], vmstat["pgpgout"], err, d.ReadSectors*procfs.SectorSize, d.WriteSectors*procfs.SectorSize)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
@@ -53,8 +55,8 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, chain := range map[string][]uint64{
-		"reads":  {read, io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disks[0].Reads.Bytes},
-		"writes": {written, io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disks[0].Writes.Bytes},
+		"reads":  {read, io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disks[0].ReadSectors * procfs.SectorSize},
+		"writes": {written, io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disks[0].WriteSectors * procfs.SectorSize},
 	} {
 		for i := 1; i < len(chain); i++ {
 			if chain[i] < chain[i-1] {
@@ -62,8 +64,8 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 			}
 		}
 	}
-	if container.Reads.Operations < 12608 || disks[0].Reads.Completed < container.Reads.Operations {
-		t.Errorf("%d reads of the container, %d of the drive", container.Reads.Operations, disks[0].Reads.Completed)
+	if container.Reads.Operations < 12608 || disks[0].ReadIOs < container.Reads.Operations {
+		t.Errorf("%d reads of the container, %d of the drive", container.Reads.Operations, disks[0].ReadIOs)
 	}
 	// What the prompts had and what was computed for them is what was found and what was kept.
 	vllm := page("http://127.0.0.1:8081")

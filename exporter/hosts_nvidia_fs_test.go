@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -30,12 +32,12 @@ func TestWhatNvidiaFSMovedIsInAllThatCountsItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk := disks[0]
-	if disk.Device != drive {
-		t.Fatalf("the first drive is %s", disk.Device)
+	if disk.DeviceName != drive {
+		t.Fatalf("the first drive is %s", disk.DeviceName)
 	}
 	for what, chain := range map[string][]uint64{
-		"reads":  {nvfs.Bytes["read"], io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disk.Reads.Bytes},
-		"writes": {nvfs.Bytes["write"], io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disk.Writes.Bytes},
+		"reads":  {nvfs.Bytes["read"], io.ReadBytes, container.Reads.Bytes, slice.Reads.Bytes, disk.ReadSectors * procfs.SectorSize},
+		"writes": {nvfs.Bytes["write"], io.WriteBytes, container.Writes.Bytes, slice.Writes.Bytes, disk.WriteSectors * procfs.SectorSize},
 	} {
 		for i, bytes := range chain[1:] {
 			if bytes < chain[i] || chain[0] == 0 {

@@ -313,16 +313,12 @@ func checkDisk(t *testing.T, a recorded) {
 	}
 	found := false
 	for _, d := range disks {
-		if d.Device != "nvme0n1" {
+		if d.DeviceName != "nvme0n1" {
 			continue
 		}
 		found = true
-		total := d.Reads.Seconds + d.Writes.Seconds
-		if d.Flushes != nil {
-			total += d.Flushes.Seconds
-		}
-		if d.WeightedSeconds < total-0.001 || d.WeightedSeconds > total+0.001 {
-			t.Errorf("%v s of requests, weighted time %v s", total, d.WeightedSeconds)
+		if total := d.ReadTicks + d.WriteTicks + d.TimeSpentFlushing; d.WeightedIOTicks != total {
+			t.Errorf("%d ms of requests, weighted time %d ms", total, d.WeightedIOTicks)
 		}
 	}
 	controllers, err := hostfs.ReadNVMeControllers(a.Sys)

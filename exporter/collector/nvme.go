@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
+
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -34,10 +37,10 @@ func collectNVMe(ctx context.Context, host Host, drives *nvmeDrives, batch *Batc
 	found := len(controllers) > 0
 	var errs []error
 	for _, disk := range disks {
-		if hostfs.IsNVMeNamespace(disk.Device) {
+		if hostfs.IsNVMeNamespace(disk.DeviceName) {
 			found = true
 			emitDisk(batch, disk)
-			errs = append(errs, emitCapacity(batch, host.Sys, disk.Device))
+			errs = append(errs, emitCapacity(batch, host.Sys, disk.DeviceName))
 		}
 	}
 	for _, controller := range controllers {
@@ -53,24 +56,26 @@ func collectNVMe(ctx context.Context, host Host, drives *nvmeDrives, batch *Batc
 	return err
 }
 
-func emitDisk(batch *Batch, d hostfs.Diskstats) {
-	batch.Counter(metric.NVMeReadBytesTotal, float64(d.Reads.Bytes), d.Device)
-	batch.Counter(metric.NVMeReadsCompletedTotal, float64(d.Reads.Completed), d.Device)
-	batch.Counter(metric.NVMeReadTimeSecondsTotal, d.Reads.Seconds, d.Device)
-	batch.Counter(metric.NVMeWrittenBytesTotal, float64(d.Writes.Bytes), d.Device)
-	batch.Counter(metric.NVMeWritesCompletedTotal, float64(d.Writes.Completed), d.Device)
-	batch.Counter(metric.NVMeWriteTimeSecondsTotal, d.Writes.Seconds, d.Device)
-	batch.Gauge(metric.NVMeIONow, float64(d.InFlight), d.Device)
-	batch.Counter(metric.NVMeIOTimeSecondsTotal, d.BusySeconds, d.Device)
-	batch.Counter(metric.NVMeIOTimeWeightedSecondsTotal, d.WeightedSeconds, d.Device)
-	if d.Discards != nil {
-		batch.Counter(metric.NVMeDiscardedBytesTotal, float64(d.Discards.Bytes), d.Device)
-		batch.Counter(metric.NVMeDiscardsCompletedTotal, float64(d.Discards.Completed), d.Device)
-		batch.Counter(metric.NVMeDiscardTimeSecondsTotal, d.Discards.Seconds, d.Device)
+func emitDisk(batch *Batch, d blockdevice.Diskstats) {
+	bytes := func(sectors uint64) float64 { return float64(sectors) * procfs.SectorSize }
+	seconds := func(milliseconds uint64) float64 { return float64(milliseconds) / 1e3 }
+	batch.Counter(metric.NVMeReadBytesTotal, bytes(d.ReadSectors), d.DeviceName)
+	batch.Counter(metric.NVMeReadsCompletedTotal, float64(d.ReadIOs), d.DeviceName)
+	batch.Counter(metric.NVMeReadTimeSecondsTotal, seconds(d.ReadTicks), d.DeviceName)
+	batch.Counter(metric.NVMeWrittenBytesTotal, bytes(d.WriteSectors), d.DeviceName)
+	batch.Counter(metric.NVMeWritesCompletedTotal, float64(d.WriteIOs), d.DeviceName)
+	batch.Counter(metric.NVMeWriteTimeSecondsTotal, seconds(d.WriteTicks), d.DeviceName)
+	batch.Gauge(metric.NVMeIONow, float64(d.IOsInProgress), d.DeviceName)
+	batch.Counter(metric.NVMeIOTimeSecondsTotal, seconds(d.IOsTotalTicks), d.DeviceName)
+	batch.Counter(metric.NVMeIOTimeWeightedSecondsTotal, seconds(d.WeightedIOTicks), d.DeviceName)
+	if d.IoStatsCount >= hostfs.DiskColumnsWithDiscards {
+		batch.Counter(metric.NVMeDiscardedBytesTotal, bytes(d.DiscardSectors), d.DeviceName)
+		batch.Counter(metric.NVMeDiscardsCompletedTotal, float64(d.DiscardIOs), d.DeviceName)
+		batch.Counter(metric.NVMeDiscardTimeSecondsTotal, seconds(d.DiscardTicks), d.DeviceName)
 	}
-	if d.Flushes != nil {
-		batch.Counter(metric.NVMeFlushRequestsTotal, float64(d.Flushes.Completed), d.Device)
-		batch.Counter(metric.NVMeFlushTimeSecondsTotal, d.Flushes.Seconds, d.Device)
+	if d.IoStatsCount >= hostfs.DiskColumnsWithFlushes {
+		batch.Counter(metric.NVMeFlushRequestsTotal, float64(d.FlushRequestsCompleted), d.DeviceName)
+		batch.Counter(metric.NVMeFlushTimeSecondsTotal, seconds(d.TimeSpentFlushing), d.DeviceName)
 	}
 }
 

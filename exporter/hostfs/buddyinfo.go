@@ -18,8 +18,7 @@ func ReadBuddyinfo(proc Dir) ([]procfs.BuddyInfo, error) {
 			return nil, err
 		}
 		for _, zone := range zones {
-			noNumber := slices.ContainsFunc(zone.Sizes, func(count float64) bool { return !(count >= 0 && count <= math.MaxUint64) }) // such as NaN
-			if orders := len(zone.Sizes); orders == 0 || orders > maxOrders || noNumber {
+			if orders := len(zone.Sizes); orders == 0 || orders > maxOrders || slices.ContainsFunc(zone.Sizes, isNoCount) {
 				return nil, fmt.Errorf("%w: %s", errMalformed, excerpt(fmt.Sprint(zone)))
 			}
 		}
@@ -29,6 +28,9 @@ func ReadBuddyinfo(proc Dir) ([]procfs.BuddyInfo, error) {
 
 // maxOrders is above the maximum of any kernel: 11 is usual, 14 the most (arm64 with pages of 64 KiB).
 const maxOrders = 32
+
+// isNoCount finds what procfs takes for a number of blocks and is none: NaN, Inf, -1.
+func isNoCount(count float64) bool { return !(count >= 0 && count <= math.MaxUint64) }
 
 // FreeContiguousBytes is the free memory in blocks of at least minBlock bytes, over all zones, for the page size of the
 // kernel that wrote the file.

@@ -28,7 +28,8 @@ const (
 // kernel lets it, and waits there when a read returns EAGAIN ("try again"). procfs found drivers whose sysfs attributes
 // return that and never become ready (an ACPI battery with a stuck controller, a hwmon chip that has lost its device):
 // the reader waits for ever. A file must be a regular file, so that a pipe or a device node in the wrong place neither
-// blocks nor acts, and it may have at most 1 MiB.
+// blocks nor acts, and it may have at most 1 MiB. Files of proc that the library procfs reads are the exception: no file of
+// a mounted procfs returns EAGAIN or blocks, and those of a folder are checked before (see readProcfs).
 type Dir struct {
 	Path string
 	// Temporary is set for a folder whose path means nothing to people: messages name its files without it.

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -76,12 +77,7 @@ func FuzzDiskstats(f *testing.F) {
 			return
 		}
 		for _, d := range disks {
-			for _, seconds := range []float64{d.Reads.Seconds, d.Writes.Seconds, d.BusySeconds, d.WeightedSeconds} {
-				if !(seconds >= 0) {
-					t.Errorf("%s: %v seconds", d.Device, seconds)
-				}
-			}
-			if d.Reads.Bytes > math.MaxInt64 || d.Writes.Bytes > math.MaxInt64 || d.Device == "" || d.Flushes != nil && d.Discards == nil {
+			if max(d.ReadSectors, d.WriteSectors, d.DiscardSectors) > math.MaxInt64/512 || d.DeviceName == "" || !strings.Contains("14 18 20", strconv.Itoa(d.IoStatsCount)) {
 				t.Errorf("%+v", d)
 			}
 		}

@@ -1,13 +1,14 @@
 // Package hostfs reads the files in which the Linux kernel describes a machine: proc, sys, cgroup v2 and their like,
 // below the paths at which they are mounted, or at which a recording or a simulation has put its files.
 //
-// Values are in base units: bytes, seconds, degrees Celsius. A value that a file lacks is missing from the result,
-// never zero. A file that is truncated or malformed is an error that names it, and the line where that is known; the
-// rows before it are not returned.
+// Values are in base units: bytes, seconds, degrees Celsius; only those of diskstats are in the kernel's. A value that a
+// file lacks is missing from the result, never zero. A file that is truncated or malformed is an error that names it, and
+// the line if a parser here found it; the rows before it are not returned.
 //
 // github.com/prometheus/procfs reads meminfo, buddyinfo, diskstats, the time of boot, and stat, io and cgroup of a
-// process. Where it has a reader of another file that is read here, the comment there has the reason. The tests compare
-// the two, and fail when a release of the library corrects what it gets wrong.
+// process. It leaves out lines of meminfo and diskstats whose form it does not know. Where it has a reader of another file
+// that is read here, the comment there has the reason. The tests compare the two, and fail when a release of the library
+// corrects what it gets wrong.
 package hostfs
 
 import (
@@ -20,10 +21,6 @@ import (
 
 // errMalformed is the error of a line that does not have its documented form.
 var errMalformed = errors.New("malformed")
-
-// sectorBytes is the unit of /proc/diskstats and of block device sizes, whatever the device's logical block size
-// (Documentation/block/stat.rst).
-const sectorBytes = 512
 
 // parseFile reads the whole file and parses it. Errors name the file.
 func parseFile[T any](dir Dir, name string, parse func(string) (T, error)) (T, error) {

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+	"github.com/prometheus/procfs/blockdevice"
+
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
@@ -56,7 +59,7 @@ type shown struct {
 	memory    collector.MemoryReading
 	meminfo   map[string]uint64 // all of it, in bytes
 	vmstat    hostfs.Vmstat
-	disk      hostfs.Diskstats
+	disk      blockdevice.Diskstats
 	cgroups   map[string]shownCgroup
 	processes map[uint32]map[string]uint64 // status and io together, in bytes
 	groupOf   map[uint32]string
@@ -88,7 +91,7 @@ func read(t testing.TB, host *Host) shown {
 	must(t, err)
 	disks, err := hostfs.ReadDiskstats(snapshot.Proc)
 	must(t, err)
-	if p1, p2 := disks[1], disks[2]; disks[0].Reads.Bytes != p1.Reads.Bytes+p2.Reads.Bytes || disks[0].Reads.Completed != p1.Reads.Completed+p2.Reads.Completed {
+	if p1, p2 := disks[1], disks[2]; disks[0].ReadSectors != p1.ReadSectors+p2.ReadSectors || disks[0].ReadIOs != p1.ReadIOs+p2.ReadIOs {
 		t.Errorf("the partitions do not add up to the drive: %+v", disks)
 	}
 	r.disk = disks[0]
@@ -336,7 +339,7 @@ func (r *shown) checkCgroups(t *testing.T) {
 func (r *shown) checkTraffic(t *testing.T, truth Truth) {
 	t.Helper()
 	root := r.cgroups["/"]
-	if root.read != r.disk.Reads.Bytes || root.written != r.disk.Writes.Bytes || root.reads != r.disk.Reads.Completed || root.writes != r.disk.Writes.Completed {
+	if root.read != r.disk.ReadSectors*procfs.SectorSize || root.written != r.disk.WriteSectors*procfs.SectorSize || root.reads != r.disk.ReadIOs || root.writes != r.disk.WriteIOs {
 		t.Errorf("io.stat %+v, diskstats %+v", root, r.disk)
 	}
 	const byKernel = 300 << 20 // the block devices, read when the machine was booted
@@ -345,11 +348,11 @@ func (r *shown) checkTraffic(t *testing.T, truth Truth) {
 		read += p["read_bytes"]
 		written += p["write_bytes"]
 	}
-	if read != r.disk.Reads.Bytes {
-		t.Errorf("processes have read %d bytes, the drive %d", read, r.disk.Reads.Bytes)
+	if read != r.disk.ReadSectors*procfs.SectorSize {
+		t.Errorf("processes have read %d bytes, the drive %d", read, r.disk.ReadSectors*procfs.SectorSize)
 	}
-	if want := written - uint64(truth.DirtyBytes) + uint64(truth.SwappedOutBytes); want != r.disk.Writes.Bytes {
-		t.Errorf("processes have written %d bytes (%d dirty, %d swap), the drive %d", written, truth.DirtyBytes, truth.SwappedOutBytes, r.disk.Writes.Bytes)
+	if want := written - uint64(truth.DirtyBytes) + uint64(truth.SwappedOutBytes); want != r.disk.WriteSectors*procfs.SectorSize {
+		t.Errorf("processes have written %d bytes (%d dirty, %d swap), the drive %d", written, truth.DirtyBytes, truth.SwappedOutBytes, r.disk.WriteSectors*procfs.SectorSize)
 	}
 	if uint64(truth.SwappedOutBytes) != r.vmstat["pswpout"]*pageBytes {
 		t.Errorf("swapped out %d, vmstat %d pages", truth.SwappedOutBytes, r.vmstat["pswpout"])
@@ -370,7 +373,7 @@ func checkMonotone(t *testing.T, before, after shown) {
 			t.Errorf("%s: counters fell from %+v to %+v", name, g, now)
 		}
 	}
-	if a, b := before.disk, after.disk; b.BusySeconds < a.BusySeconds || b.WeightedSeconds < a.WeightedSeconds || b.Flushes.Completed < a.Flushes.Completed {
+	if a, b := before.disk, after.disk; b.IOsTotalTicks < a.IOsTotalTicks || b.WeightedIOTicks < a.WeightedIOTicks || b.FlushRequestsCompleted < a.FlushRequestsCompleted {
 		t.Errorf("the drive's times fell: %+v, %+v", a, b)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -252,12 +254,12 @@ func TestFileIsReadFromTheDriveOnce(t *testing.T) {
 	addFile(t, host, "weights", 8*gib)
 	p := start(t, host, "engine", container)
 	for pass, want := range []int64{8 * gib, 0} {
-		before := read(t, host).disk.Reads.Bytes
+		before := read(t, host).disk.ReadSectors * procfs.SectorSize
 		p.Demand(Demand{})
 		host.Advance(tick)
 		p.Demand(Demand{Read: FileTransfer{"weights", 4 * gib}})
 		host.Advance(3 * time.Second)
-		if got := int64(read(t, host).disk.Reads.Bytes - before); got != want || p.Status().ReadLeftBytes != 0 {
+		if got := int64(read(t, host).disk.ReadSectors*procfs.SectorSize - before); got != want || p.Status().ReadLeftBytes != 0 {
 			t.Errorf("pass %d read %d from the drive, want %d; %+v", pass, got, want, p.Status())
 		}
 	}
@@ -274,11 +276,11 @@ func TestWrittenFilesReachTheDriveLater(t *testing.T) {
 	p.Demand(Demand{Write: FileTransfer{"layers", gib}})
 	host.Advance(3 * time.Second)
 	r := checkAgreement(t, host)
-	if r.processes[p.PID]["write_bytes"] != uint64(2*gib) || r.disk.Writes.Bytes != before.disk.Writes.Bytes || host.Truth().DirtyBytes != 2*gib {
+	if r.processes[p.PID]["write_bytes"] != uint64(2*gib) || r.disk.WriteSectors*procfs.SectorSize != before.disk.WriteSectors*procfs.SectorSize || host.Truth().DirtyBytes != 2*gib {
 		t.Errorf("after 3 s: %v, %+v", r.processes[p.PID], r.disk)
 	}
 	host.Advance(40 * time.Second)
-	if r = checkAgreement(t, host); r.disk.Writes.Bytes != before.disk.Writes.Bytes+uint64(2*gib) || host.Truth().DirtyBytes != 0 {
+	if r = checkAgreement(t, host); r.disk.WriteSectors*procfs.SectorSize != before.disk.WriteSectors*procfs.SectorSize+uint64(2*gib) || host.Truth().DirtyBytes != 0 {
 		t.Errorf("after 43 s: %+v, %+v", r.disk, host.Truth())
 	}
 }
@@ -412,7 +414,7 @@ func TestTwoReadersOfOneFileShareIt(t *testing.T) {
 	}
 	host.Advance(time.Minute)
 	r := checkAgreement(t, host)
-	if got := int64(r.disk.Reads.Bytes - before.disk.Reads.Bytes); got != 10*gib || host.Truth().CachedBytes["weights"] != 10*gib {
+	if got := int64(r.disk.ReadSectors*procfs.SectorSize - before.disk.ReadSectors*procfs.SectorSize); got != 10*gib || host.Truth().CachedBytes["weights"] != 10*gib {
 		t.Errorf("%d read from the drive, %v cached", got, host.Truth().CachedBytes)
 	}
 }
