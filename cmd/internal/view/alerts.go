@@ -147,13 +147,13 @@ func (v *viewer) alertsPage(w http.ResponseWriter, _ *http.Request) {
 			d.Add(render.H2(title(state)), cards)
 		}
 	}
-	table := render.Table{Header: []string{"Rule", "State", "Severity", "Meaning", "Fires after"}, Words: []int{1, 2, 3, 4}}
+	table := render.Table{Header: []string{"Rule", "Meaning", "State", "Severity", "Fires after"}, Words: []int{1, 2, 3, 4}}
 	for _, r := range all {
 		tone := render.Tone("")
 		if r.State() == rules.StateFiring && !r.isForMachines() {
 			tone = render.Note
 		}
-		table.Rows = append(table.Rows, render.Row{Tone: tone, Address: addressOfAlert(r.Name()), Cells: []string{r.Name(), r.State().String(), string(r.severity), r.summary(), holds(r.HoldDuration())}})
+		table.Rows = append(table.Rows, render.Row{Tone: tone, Address: addressOfAlert(r.Name()), Cells: []string{r.Name(), r.summary(), r.State().String(), string(r.severity), holds(r.HoldDuration())}})
 	}
 	d.Add(render.H2("All rules"), table, render.Small("Severity critical means now, warning today, info with the next routine check; none is for programs, such as a dead man’s switch."))
 	v.write(w, http.StatusOK, d)
