@@ -170,6 +170,7 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	if err := m.journal.pass(rundir.PhaseReady); err != nil {
 		return nil, err
 	}
+	m.journal.meter.wait("the server to answer", time.Time{})
 	p, err := m.prepare(ctx, func(served server.Served) error {
 		page.Store(served.Page != "" && served.Page == m.load.Target.PlannedPage())
 		return m.capture.findEngine(ctx)
