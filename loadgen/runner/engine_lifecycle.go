@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -29,6 +30,9 @@ func (r *run) runEngine(ctx, cut context.Context, enter func(phase string) error
 		err = load(engine)
 	}
 	r.capture.engineStopped()
+	if r.env.Engine.Starts {
+		r.journal.meter.wait("the engine to stop", time.Time{})
+	}
 	r.env.Engine.After(cut)
 	r.capture.settle(cut) // keep recording the machine a moment longer
 	r.describeEngine()

@@ -16,13 +16,14 @@ type interrupts struct {
 }
 
 // newInterrupts derives the interrupts from the context of the run. When the context is done, requests in flight have
-// the grace period to end; when now is closed, they are cancelled at once. The caller calls end, after which nothing
-// is logged.
-func newInterrupts(ctx context.Context, now <-chan struct{}, grace time.Duration, log *slog.Logger) (i interrupts, end func()) {
+// the grace period to end, and wait shows it; when now is closed, they are cancelled at once. The caller calls end, after
+// which nothing is logged.
+func newInterrupts(ctx context.Context, now <-chan struct{}, grace time.Duration, wait func(string, time.Time), log *slog.Logger) (i interrupts, end func()) {
 	i.stop, i.halt = context.WithCancelCause(ctx)
 	logged := make(chan struct{})
 	silence := context.AfterFunc(ctx, func() {
 		defer close(logged)
+		wait("requests in flight to end; interrupt again to cancel them", time.Now().Add(grace))
 		log.Warn("interrupted: requests in flight may end; interrupt again to cancel them", "at_most", grace)
 	})
 	var release func()

@@ -81,7 +81,7 @@ func (m *measurement) alone(ctx context.Context) (*ended, error) {
 
 // send sends the load to a server that uma-load does not start.
 func (m *measurement) send(ctx context.Context, p *plan) *ended {
-	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
+	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.journal.meter.wait, m.env.Log)
 	defer end()
 	over := &ended{run: m, plan: p}
 	err := m.capture.runCommands(ctx, beforeLoad)
@@ -122,7 +122,7 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	m.beginManifest()
 	m.announce(nil)
 
-	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.env.Log)
+	i, end := newInterrupts(ctx, m.env.Cut, m.load.Grace, m.journal.meter.wait, m.env.Log)
 	defer end()
 	over := &ended{run: m}
 	err = m.runEngine(i.stop, i.cut, m.journal.pass, func(engine context.Context) error {
@@ -170,6 +170,7 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	if err := m.journal.pass(rundir.PhaseReady); err != nil {
 		return nil, err
 	}
+	m.journal.meter.wait("the server to answer", time.Time{})
 	p, err := m.prepare(ctx, func(served server.Served) error {
 		page.Store(served.Page != "" && served.Page == m.load.Target.PlannedPage())
 		return m.capture.findEngine(ctx)

@@ -165,7 +165,7 @@ func (p Progress) drawWaiting(d *drawing) {
 	if p.Waiting == "" {
 		return
 	}
-	items := d.folded("", "for "+p.Waiting)
+	items := d.folded("note", "for "+p.Waiting)
 	if p.WaitingSeconds != nil {
 		items = append(items, words("at most %s", duration(*p.WaitingSeconds)))
 	}
@@ -439,33 +439,40 @@ func (s Series) drawResults(d *drawing) {
 	if len(s.Runs) == 0 {
 		return
 	}
-	rows := [][]string{{"", "", "tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99"}}
+	var rows [][]render.Span
+	add := func(style string, cells ...string) {
+		row := styled(style, cells[0])
+		for _, cell := range cells[1:] {
+			row = append(row, styled(style, cell)...)
+		}
+		rows = append(rows, row)
+	}
+	add("soft", "", "", "tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99")
 	for _, r := range slices.Backward(s.Runs) {
 		status := r.Status
 		if r.Why != "" && d.columns >= narrowColumns {
 			status += ": " + r.Why
 		}
-		row := []string{render.Printable(r.Name), render.Printable(status), render.Optional(r.OutputTokensPerSecond, render.Digits)}
-		for _, v := range []*float64{r.TTFTP50Seconds, r.TTFTP99Seconds, r.ChunkGapP50Seconds, r.ChunkGapP99Seconds} {
-			row = append(row, render.Optional(v, render.FormatSeconds))
-		}
-		rows = append(rows, row)
+		seconds := func(v *float64) string { return render.Optional(v, render.FormatSeconds) }
+		add("", render.Printable(r.Name), render.Printable(status), render.Optional(r.OutputTokensPerSecond, render.Digits),
+			seconds(r.TTFTP50Seconds), seconds(r.TTFTP99Seconds), seconds(r.ChunkGapP50Seconds), seconds(r.ChunkGapP99Seconds))
+		rows[len(rows)-1][1].Style = map[string]string{"finished": "good", string(Valid): "good", string(Invalid): "bad", string(Failed): "bad"}[r.Status]
 	}
 	d.table("results", rows)
 }
 
-// table adds rows of cells, the first of which is the header. The first two columns are words. Columns for which there is
-// no room are left out.
-func (d *drawing) table(label string, rows [][]string) {
+// table adds rows of as many cells each. The first two columns are words. Columns for which there is no room are left
+// out.
+func (d *drawing) table(label string, rows [][]render.Span) {
 	widths, room := make([]int, len(rows[0])), d.columns-d.labels
 	for i := range widths {
 		for _, row := range rows {
-			widths[i] = max(widths[i], ansi.StringWidth(row[i]))
+			widths[i] = max(widths[i], ansi.StringWidth(row[i].Text))
 		}
 	}
 	widths[0] = min(widths[0], room/2)
 	widths[1] = min(widths[1], room/3)
-	for i, row := range rows {
+	for _, row := range rows {
 		line, left := styled("soft", padded(label, d.labels)), room
 		label = ""
 		for j, cell := range row {
@@ -473,14 +480,11 @@ func (d *drawing) table(label string, rows [][]string) {
 			if left -= gap + widths[j]; left < 0 {
 				break
 			}
-			columns, style := -widths[j], ""
+			columns := -widths[j]
 			if j < 2 {
 				columns = widths[j]
 			}
-			if i == 0 {
-				style = "soft"
-			}
-			line = append(line, render.Span{Text: strings.Repeat(" ", gap) + padded(ansi.Truncate(cell, widths[j], "…"), columns), Style: style})
+			line = append(line, render.Span{Text: strings.Repeat(" ", gap) + padded(ansi.Truncate(cell.Text, widths[j], "…"), columns), Style: cell.Style})
 		}
 		d.line(line)
 	}

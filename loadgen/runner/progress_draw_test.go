@@ -75,6 +75,9 @@ func TestProgressIsDrawnForEachWidth(t *testing.T) {
 	for _, columns := range []int{40, 80, 200} {
 		got.WriteString(strconv.Itoa(columns) + " columns\n" + drawn(goldenProgress().Draw(columns), false) + "\n")
 	}
+	waits := Progress{At: progressAt, State: rundir.StateRunning, Run: "20261105T120500-container-0002", Arm: metric.ArmContainer, Phase: metric.PhaseCooldown, PhaseNumber: 1, ElapsedSeconds: 12,
+		Waiting: "gate gpu_celsius at 68 C, 62 C wanted", WaitingSeconds: new(1787.0), Series: goldenProgress().Series}
+	got.WriteString("waiting\n" + drawn(waits.Draw(80), true) + "\n")
 	got.WriteString("styles\n" + drawn(goldenProgress().Draw(80), true))
 	path := filepath.Join("testdata", "progress.txt")
 	if *update {

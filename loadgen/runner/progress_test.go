@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/traffic"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -179,6 +181,27 @@ func TestTheHistoryHasASecondAPoint(t *testing.T) {
 	all := m.progress((historySeconds + 42) * 1000 * ms).History
 	if len(all) != historySeconds || all[historySeconds-1].RequestsPerSecond != 0 || !math.IsNaN(all[0].TTFTP50Seconds) {
 		t.Errorf("in the end: %d points, %+v", len(all), all[0])
+	}
+}
+
+func TestAResultHasTheFiguresThatItsRunHas(t *testing.T) {
+	latencies := func(p50, p99 *float64) *summary.Distribution { return &summary.Distribution{P50: p50, P99: p99} }
+	full := &summary.Summary{
+		Throughput: summary.Throughput{OutputTokensPerSecond: new(100.)}, InvalidReasons: []summary.Reason{{Code: summary.CodeClientLag}, {Code: summary.CodeErrorRate}},
+		Latency: &summary.Latency{TTFT: &summary.Clocks{Send: latencies(new(.3), nil)}, ChunkGap: &summary.ChunkGap{Send: latencies(new(.02), new(.04))}},
+	}
+	for name, c := range map[string]struct {
+		of   *summary.Summary
+		want SeriesRun
+	}{
+		"of requests":                     {full, SeriesRun{Why: "client_lag, error_rate", OutputTokensPerSecond: new(100.), TTFTP50Seconds: new(.3), ChunkGapP50Seconds: new(.02), ChunkGapP99Seconds: new(.04)}},
+		"of a command, without latencies": {&summary.Summary{Throughput: summary.Throughput{OutputTokensPerSecond: new(7.)}}, SeriesRun{OutputTokensPerSecond: new(7.)}},
+		"failed before it had a summary":  {nil, SeriesRun{}},
+	} {
+		c.want.Name, c.want.Status = "1 a", "invalid"
+		if got := NewSeriesRun("1 a", "invalid", c.of); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }
 
