@@ -37,8 +37,11 @@ type options struct {
 	allowHosts []string
 	config     string // --web.config.file
 	data, runs string
+	host       string
 	exporter   string
 	targets    []string
+	live       []string // --load
+	ruleFolder string
 	remote     []string
 	webhooks   []*url.URL
 	interval   time.Duration
@@ -102,10 +105,13 @@ func (o *options) define(app *kingpin.CmdClause) {
 	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)
 	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
 	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
+	app.Flag("host", "Name of this machine: label host of its series, as in the label host of its runs. Default: its hostname.").StringVar(&o.host)
+	terminal.Flags(app, "load", "Address of the live metrics of uma-load; may be repeated. Default: "+defaultLive+".", &o.live, hostPort, terminal.AsGiven).PlaceHolder("HOST:PORT")
+	app.Flag("rules", "Folder of rule files of Prometheus, *.yaml, to evaluate in place of the rules of this program.").PlaceHolder("FOLDER").StringVar(&o.ruleFolder)
 	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
 	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")
 	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, webhookAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
-	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
+	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(100*time.Millisecond, time.Minute))
 	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
 	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
 	terminal.Flag(app, "log-level", "Least severe messages to print: debug, info, warn or error.", "warn", &o.logLevel, terminal.OneOf("debug", "info", "warn", "error"))

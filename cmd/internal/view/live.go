@@ -96,8 +96,8 @@ var errNoPage = errors.New("the run has no page")
 func (v *viewer) livePage() http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL = &url.URL{Scheme: "http", Host: runInProgress, Path: "/" + strings.TrimPrefix(r.In.URL.Path, livePath)}
-			r.Out.Host = runInProgress
+			r.Out.URL = &url.URL{Scheme: "http", Host: v.live[0], Path: "/" + strings.TrimPrefix(r.In.URL.Path, livePath)}
+			r.Out.Host = v.live[0]
 			r.Out.Header = http.Header{"Accept": r.In.Header.Values("Accept"), "Last-Event-Id": r.In.Header.Values("Last-Event-Id")}
 		},
 		Transport:      &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
@@ -137,7 +137,7 @@ func (v *viewer) withoutPage(w http.ResponseWriter, r *http.Request, _ error) {
 		d.Add(render.Notice(render.Bad, render.Plain("The samples cannot be read: "+err.Error())))
 	case len(running) == 0:
 		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain("No run is in progress.")}},
-			render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(runInProgress), render.Plain(". "), render.Link("Finished runs", runsPath)))
+			render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(v.live[0]), render.Plain(". "), render.Link("Finished runs", runsPath)))
 	}
 	for _, one := range running {
 		d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(one.name)}}, render.P(render.Plain(one.words())))

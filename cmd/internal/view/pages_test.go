@@ -273,7 +273,7 @@ func livePages(t *testing.T, root http.HandlerFunc) map[string]http.Handler {
 			"uma_load_requests_in_flight{run=\"<script>\",phase=\"measure\"} 7\numa_load_requests_total{run=\"<script>\",phase=\"measure\",status=\"ok\"} 42\n")
 	})
 	mux.HandleFunc("/{$}", root)
-	return map[string]http.Handler{runInProgress: mux}
+	return map[string]http.Handler{defaultLive: mux}
 }
 
 func TestARunInProgressIsShownByItsOwnPageOrItsSamples(t *testing.T) {
@@ -306,7 +306,7 @@ func TestARunInProgressIsShownByItsOwnPageOrItsSamples(t *testing.T) {
 		len(header.Values("Content-Security-Policy")) != 1 || !strings.HasSuffix(header.Get("Content-Security-Policy"), "; sandbox allow-scripts") || header.Get("Refresh") != "5" || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
 		t.Errorf("%d %v %s", answer.Code, header, answer.Body)
 	}
-	if seen.Host != runInProgress || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "" {
+	if seen.Host != defaultLive || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "" {
 		t.Errorf("the run gets %v", seen)
 	}
 	if code := o.request(httptest.NewRequest(http.MethodPost, "/runs/live/", nil)).Code; code != http.StatusMethodNotAllowed {
