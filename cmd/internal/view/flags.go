@@ -45,9 +45,11 @@ type options struct {
 	remote     []string
 	webhooks   []*url.URL
 	interval   time.Duration
-	keep       time.Duration
-	keepBytes  int64
-	logLevel   string
+	// runsInterval is the time between two scrapes of finished runs.
+	runsInterval time.Duration
+	keep         time.Duration
+	keepBytes    int64
+	logLevel     string
 
 	healthURL, healthConfig string // of the verb healthcheck
 }
@@ -112,6 +114,7 @@ func (o *options) define(app *kingpin.CmdClause) {
 	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, httpAddress, terminal.NameOnly).PlaceHolder("URL")
 	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, webhookAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
 	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(100*time.Millisecond, time.Minute))
+	terminal.Flag(app, "runs-interval", "Time between two scrapes of finished runs.", "60s", &o.runsInterval, terminal.DurationWithin(time.Second, time.Hour))
 	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
 	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
 	terminal.Flag(app, "log-level", "Least severe messages to print: debug, info, warn or error.", "warn", &o.logLevel, terminal.OneOf("debug", "info", "warn", "error"))

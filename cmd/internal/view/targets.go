@@ -3,7 +3,6 @@ package view
 import (
 	"net/url"
 	"path/filepath"
-	"time"
 
 	"github.com/prometheus/common/model"
 	_ "github.com/prometheus/prometheus/discovery/file" // file_sd_configs, of --targets
@@ -26,14 +25,11 @@ const insideAddress = `[^/]+\.inside(:\d+)?`
 // defaultLive is the default address of the live metrics of uma-load; while no run is on, the target is down.
 const defaultLive = "127.0.0.1:10421"
 
-// runsEvery is how many scrapes of a machine come to one of the finished runs, which change seldom: one a minute by default.
-const runsEvery = 12
-
 // prometheusConfig returns a prometheus.yml: this machine, its runs, and what the flags add. The labels are those of the
 // compose stack, which the dashboards and rules expect.
 func prometheusConfig(o options, exporter *url.URL, host string) (string, error) {
 	type m = map[string]any
-	interval, runsInterval := model.Duration(o.interval).String(), model.Duration(min(runsEvery*o.interval, time.Minute)).String()
+	interval, runsInterval := model.Duration(o.interval).String(), model.Duration(o.runsInterval).String()
 	machine := m{"targets": []string{exporter.Host}, "labels": m{"instance": host, "host": host}}
 	machines := m{
 		"job_name": exporterJob, "scheme": exporter.Scheme, "metrics_path": exporter.Path, "static_configs": []m{machine},

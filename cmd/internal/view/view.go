@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,6 +127,7 @@ func newViewer(o options, log *slog.Logger) *viewer {
 	if len(o.live) == 0 {
 		o.live = []string{defaultLive}
 	}
+	o.runsInterval = cmp.Or(o.runsInterval, time.Minute)
 	return &viewer{
 		options: o, network: network, log: log, drawing: make(chan struct{}, 1),
 		client: &http.Client{
