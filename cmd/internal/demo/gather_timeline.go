@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/common/model"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -37,7 +39,7 @@ func (s *shown) heat(ctx context.Context) Heat {
 	} {
 		// Prometheus takes a value of up to five minutes ago for the present one. With such values a curve would
 		// continue where no scrape succeeded.
-		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.Host, 3*scrapeInterval)
+		query := fmt.Sprintf("last_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelHost, event.Host, model.Duration(3*scrapeInterval))
 		series, err := s.ask(ctx, query, event.From.Add(-scaled(around)), until.Add(scaled(around)))
 		if err != nil {
 			page.Fault = cmp.Or(page.Fault, err.Error())
