@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -93,9 +91,6 @@ func meanOfArm(of []account, arm string) float64 {
 	}
 	return sum / n
 }
-
-// mechanismSeeds are of machines whose desktops do different things.
-var mechanismSeeds = []uint64{1, 2, 3, 4, 5}
 
 // TestInBlocksTheFiguresAreNearThePublishedOnes: 70.47 GiB occupied without KV cache and 44.31 of it in native runs, 101.30
 // and 16.57 in those of the container, whose first run after native ones was the highest in all three published blocks.
