@@ -24,11 +24,12 @@ type showing struct {
 	machines  []*machine // one for each campaign, then one for each trial
 	control   *control
 	controlAt string
-	viewAt    string // HOST:PORT of the view
-	servers   servers
-	live      context.CancelFunc // stops the view and the work on the machines
-	running   sync.WaitGroup     // the work until then
-	sampling  time.Duration      // between two samples of telemetry
+	// viewListens is the address of the view, viewAt the one at which this machine reaches it.
+	viewListens, viewAt string
+	servers             servers
+	live                context.CancelFunc // stops the view and the work on the machines
+	running             sync.WaitGroup     // the work until then
+	sampling            time.Duration      // between two samples of telemetry
 }
 
 // show runs all campaigns and trials at the same time, prints the progress and writes the page.
@@ -138,14 +139,16 @@ const listenAddress = "web.listen-address"
 // findAddress finds the address of uma-view: with --serve the one of the flag, or the default one or a port near it.
 func (s *showing) findAddress() (err error) {
 	if !s.options.serve {
-		s.viewAt, err = freeAddress()
+		s.viewListens, err = freeAddress()
+		s.viewAt = s.viewListens
 		return err
 	}
 	open, err := listen(listenAddress, s.options.listen, !s.options.explicit)
 	if err != nil {
 		return err
 	}
-	if s.viewAt = open.at; s.viewAt != s.options.listen && !s.options.explicit {
+	s.viewListens, s.viewAt = open.Addr().String(), open.at
+	if s.viewAt != s.options.listen && !s.options.explicit {
 		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, s.viewAt)
 	}
 	return open.Close()

@@ -73,7 +73,7 @@ func (s *showing) openView(ctx context.Context) error {
 func (s *showing) viewArguments() []string {
 	first := s.machines[0]
 	args := []string{
-		"--web.listen-address", s.viewAt, "--data", filepath.Join(s.folder, samplesFolder), "--runs", s.folder,
+		"--web.listen-address", s.viewListens, "--data", filepath.Join(s.folder, samplesFolder), "--runs", s.folder,
 		"--rules", filepath.Join(s.folder, rulesFolder), "--host", first.name, "--exporter", first.exporterURL(),
 		"--targets", filepath.Join(s.folder, targetsFile), "--scrape-interval", scrapeInterval.String(), "--runs-interval", runsInterval.String(), "--log-level", "error",
 	}
