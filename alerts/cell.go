@@ -15,11 +15,6 @@ func cellOfRun() []metric.Label {
 	return []metric.Label{metric.LabelHost, metric.LabelArm, metric.LabelScenario, metric.LabelEngine, metric.LabelModel, metric.LabelMode}
 }
 
-// acrossArms are the same for runs of different arms.
-func acrossArms() []metric.Label {
-	return []metric.Label{metric.LabelHost, metric.LabelScenario, metric.LabelEngine, metric.LabelModel, metric.LabelMode}
-}
-
 func onRun() expr.Matching { return expr.On(metric.LabelRun) }
 
 // figure is a figure of each run, once even if several servers export it.
@@ -74,12 +69,6 @@ func powerMedian() expr.Expr {
 	now := expr.Select(metric.ExporterMode).Equals(expr.Number(1))
 	ofSuchHost := medianOf(metric.RunGPUPowerWatts, validStarts()).And(now, expr.On(metric.LabelHost, metric.LabelMode))
 	return ofSuchHost.Min(expr.By(metric.LabelHost, metric.LabelArm, metric.LabelScenario))
-}
-
-// nativeMedian is the median of a figure over the valid native runs with which a container is compared.
-func nativeMedian(of metric.Gauge) expr.Expr {
-	native := inCells(of, expr.Is(metric.LabelArm, metric.ArmNative))
-	return native.And(validStarts(), onRun()).Quantile(0.5, expr.By(acrossArms()...))
 }
 
 // whileFresh keeps the figures of runs that are recent.

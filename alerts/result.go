@@ -29,50 +29,24 @@ func resultGroup() Group {
 			{metric.RunKVCapacityTokensMedian, medianBefore(metric.RunKVCapacityTokens)},
 			{metric.RunPowerWattsMedian, powerMedian()},
 		},
-		Alerts: []Alert{containerMemoryOverhead(t), kvCapacityRegression(t), thermalHeadroomShrinking(t), runInvalid(t)},
-	}
-}
-
-func containerMemoryOverhead(t metric.Thresholds) Alert {
-	container := ofNewest(metric.RunMemoryOccupiedWithoutKVBytes, expr.Is(metric.LabelArm, metric.ArmContainer))
-	native := nativeMedian(metric.RunMemoryOccupiedWithoutKVBytes)
-	pair := expr.On(acrossArms()...).GroupLeft()
-	byShare := container.Above(native.Times(expr.Number(1+t.Container.OverheadShare)), pair)
-	more := container.Minus(native, pair).Above(expr.Number(t.Container.OverheadBytes))
-	return Alert{
-		Name:    "ContainerMemoryOverhead",
-		Summary: "The newest run in a container occupies more memory without KV cache than native runs do.",
-		About:   AboutRun,
-		Rules: []Rule{{
-			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
-			Expr: whileFresh(more.And(byShare, onRun()), t),
-			Description: "{{ $value | humanize1024 }}B more occupied without KV cache than the median of native runs of {{ $labels.scenario }} with {{ $labels.model }}, more than " +
-				metric.Decimal(t.Container.OverheadShare*100) + " % and " + metric.BinaryBytes(t.Container.OverheadBytes) + ". That an arm was the container does not yet prove that the container is the cause.",
-		}},
-		Runbook: Runbook{
-			Meaning: "Memory occupied without KV cache is the pool minus free memory minus the KV cache when the engine was ready. Compared are the newest valid run of arm `container` and the median of the valid runs of arm `native` on the same host with the same scenario, engine and model. An engine that sizes its KV cache from free memory has a smaller one by so much. It does **not** prove that containers cost memory. Page cache that an earlier run or the pull of an image left counts as occupied, as it does for CUDA; arms that ran one after the other differ in time as well as in arm; with fewer than five native runs the median is hardly more than a run. GPU memory is charged to no cgroup, so \"Docker counts it twice\" is not the cause.",
-			Check:   "The ledgers of both arms side by side in the dashboard that compares runs, or `uma-load compare` over their folders. A difference in `page_cache` is history; one in `anon` or `shmem` is the container; one in `gpu_process` is the engine's settings. Look at the order of the runs, and whether the first run after the switch stands out.",
-			Action:  "Repeat both arms in turns (`uma-load campaign`, order abba) with the page cache dropped before every start. If the difference stays, compare the options of the container (shared memory, pinned host tiers) and the version of the engine in the image.",
-		},
+		Alerts: []Alert{kvCapacityRegression(t), thermalHeadroomShrinking(t), runInvalid(t)},
 	}
 }
 
 func kvCapacityRegression(t metric.Thresholds) Alert {
 	share := expr.Number(t.Run.KVShare)
 	before := ofNewest(metric.RunKVCapacityTokens).Below(expr.Select(metric.RunKVCapacityTokensMedian).Times(share), expr.On(cellOfRun()...).GroupLeft())
-	container := ofNewest(metric.RunKVCapacityTokens, expr.Is(metric.LabelArm, metric.ArmContainer))
-	native := container.Below(nativeMedian(metric.RunKVCapacityTokens).Times(share), expr.On(acrossArms()...).GroupLeft())
 	return Alert{
 		Name:    "KVCapacityRegression",
 		Summary: "The KV cache of the newest run has room for fewer tokens than it used to.",
 		About:   AboutRun,
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
-			Expr:        whileFresh(before.Or(native), t),
-			Description: `room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + metric.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it, or of native ones.",
+			Expr:        whileFresh(before, t),
+			Description: `room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + metric.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it.",
 		}},
 		Runbook: Runbook{
-			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it, and, if it ran in a container, against native ones. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
+			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
 			Check:   called(metric.RunFreeAtKVSizingBytes) + " of this run and of those before it; the ledger at `ready` of both. If free memory was the same, a setting of the engine has changed: its version, the memory fraction, the type of the cache, CUDA graphs.",
 			Action:  "Drop the page cache before the engine starts (`sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`), stop what else holds memory, or give the engine a fixed size of the cache. The alert ends with the next run that is as before.",
 		},

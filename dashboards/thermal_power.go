@@ -31,7 +31,8 @@ func heldDown() panel {
 	}
 	for _, r := range heldReasons() {
 		held := eachPerSecond(metric.GPUClockEventSecondsTotal, expr.Is(metric.LabelReason, r.reason))
-		s.queries = append(s.queries, query{r.title + ", GPU {{gpu}}", numbered(held)})
+		// Between two scrapes of which one came late, a rate is above 1.
+		s.queries = append(s.queries, query{r.title + ", GPU {{gpu}}", numbered(held.ClampMax(1))})
 	}
 	built := lines(s).Min(0).Max(1)
 	for _, r := range heldReasons() {
@@ -97,16 +98,17 @@ func stuckLow() panel {
 	t := metric.AlertThresholds()
 	return series(subject{
 		title: "Busy, but slow?",
-		means: "Utilisation, clock and power of a GB10, each over the level that GPUStuckLowPower holds it against (" + percent(t.BusyRatio) + " busy, " +
+		means: "Utilisation, clock and power of a GB10, each as a multiple of the level that GPUStuckLowPower holds it against (" + percent(t.BusyRatio) + " busy, " +
 			metric.Decimal(t.StuckHertz/1e9) + " GHz, " + metric.Decimal(t.StuckWatts) + " W), cut off at twice that. A GB10 can get stuck at low power, and the driver gives no reason then.",
 		wrong:  "*busy* is above the line while *clock* and *power* are below it: power delivery. The runbook of that alert says what to do.",
 		noData: "no GB10, its driver does not answer, or no exporter does",
 		queries: []query{
-			{"busy, GPU {{gpu}}", overLevel(metric.GPUUtilizationRatio, t.BusyRatio)},
-			{"clock, GPU {{gpu}}", overLevel(metric.GPUSMClockHertz, t.StuckHertz)},
-			{"power, GPU {{gpu}}", overLevel(metric.GPUPowerWatts, t.StuckWatts)},
+			{"busy over " + percent(t.BusyRatio) + ", GPU {{gpu}}", overLevel(metric.GPUUtilizationRatio, t.BusyRatio)},
+			{"clock over " + metric.Decimal(t.StuckHertz/1e9) + " GHz, GPU {{gpu}}", overLevel(metric.GPUSMClockHertz, t.StuckHertz)},
+			{"power over " + metric.Decimal(t.StuckWatts) + " W, GPU {{gpu}}", overLevel(metric.GPUPowerWatts, t.StuckWatts)},
 		},
 	}).Min(0).Max(2).
+		Unit("suffix: ×").
 		Thresholds(steps("transparent", from(1, "orange"))).
 		ThresholdsStyle(dashedLine()).
 		OverrideByRegexp("/^busy/", dashed())

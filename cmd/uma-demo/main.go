@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/umascope/umascope/cmd/internal/demo"
+	"github.com/umascope/umascope/cmd/internal/view"
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen"
 )
@@ -38,5 +39,5 @@ func run() int {
 	load := func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return loadgen.Program{Stdout: stdout, Stderr: stderr, Cut: cut}.Run(ctx, args)
 	}
-	return demo.Program{Stdout: stdout, Stderr: os.Stderr, Load: load}.Run(ctx, os.Args[1:])
+	return demo.Program{Stdout: stdout, Stderr: os.Stderr, Load: load, View: view.Run}.Run(ctx, os.Args[1:])
 }

@@ -157,7 +157,7 @@ func (p *process) ends(t *testing.T) (code int, took time.Duration) {
 func acts() map[string]string {
 	return map[string]string{
 		"as it starts":            "uma-demo",
-		"as its machines start":   "uma-demo/demo-*/timeline/wal",
+		"as its machines start":   "uma-demo/demo-*/samples/wal",
 		"as its campaigns start":  "uma-demo/demo-*/blocks/journal.jsonl",
 		"while an arm comes up":   "uma-demo/demo-*/blocks/arms/*/*/arm.json",
 		"in the middle of runs":   "uma-demo/demo-*/abba/2*/requests.jsonl",

@@ -33,8 +33,8 @@ func (s *saying) String() string {
 	return s.text.String()
 }
 
-// TestADemoThatIsServedStaysOpenUntilItIsEnded: its page, the files that the report leads to, the dashboards, and what
-// Prometheus would answer of the machines and of finished runs.
+// TestADemoThatIsServedStaysOpenUntilItIsEnded reads the pages of uma-view, and what its Prometheus answers of the
+// machines, of finished runs and of their comparisons.
 func TestADemoThatIsServedStaysOpenUntilItIsEnded(t *testing.T) {
 	p := program(t, "--quick", "--serve", "--web.listen-address", "127.0.0.1:0")
 	output := &saying{}
@@ -64,9 +64,9 @@ func TestADemoThatIsServedStaysOpenUntilItIsEnded(t *testing.T) {
 		return string(page)
 	}
 	for path, want := range map[string]string{
-		"":            "imulated",
-		"report.html": "Simulated",
-		"files/":      "blocks-comparison.html",
+		"":            "SIMULATED",
+		"runs":        "native",
+		"alerts":      "GPUHot",
 		"dashboards/": "Unified memory",
 	} {
 		if page := get(path); !strings.Contains(page, want) {
@@ -74,14 +74,15 @@ func TestADemoThatIsServedStaysOpenUntilItIsEnded(t *testing.T) {
 		}
 	}
 	for query, atLeast := range map[string]int{
-		`uma_exporter_mode{mode="simulated"}==1`: 5,
-		`count%20by(host)(uma_run_info)`:         3,
-		`ALERTS{alertname="Watchdog"}`:           1,
+		`uma_exporter_mode{mode="simulated"}==1`:      5,
+		`count%20by(host)(uma_run_info)`:              3,
+		`ALERTS{alertname="Watchdog"}`:                1,
+		`count%20by(comparison)(uma_comparison_info)`: 3,
 	} {
 		var answer struct {
 			Data struct{ Result []json.RawMessage }
 		}
-		if err := json.Unmarshal([]byte(get("prometheus/api/v1/query?query="+query)), &answer); err != nil || len(answer.Data.Result) < atLeast {
+		if err := json.Unmarshal([]byte(get("api/v1/query?query="+query)), &answer); err != nil || len(answer.Data.Result) < atLeast {
 			t.Errorf("%s: %d series, want at least %d, %v", query, len(answer.Data.Result), atLeast, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"syscall"
@@ -45,7 +46,10 @@ func Healthcheck(ctx context.Context, address, configFile string) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		err = errors.Unwrap(err) // a *url.Error, which repeats the address
+		err = errors.Unwrap(err)                            // a *url.Error, which repeats the address
+		if op, is := errors.AsType[*net.OpError](err); is { // which repeats it too
+			err = op.Err
+		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			err = fmt.Errorf("%w; nothing listens there", err)
 		}

@@ -68,7 +68,7 @@ func AlertThresholds() Thresholds {
 		FillingRecent:           2 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
-		Container:               ContainerThresholds{UncoveredRatio: 0.10, OverheadShare: 0.10, OverheadBytes: 2 * gib},
+		Container:               ContainerThresholds{UncoveredRatio: 0.10, OverheadBytes: 2 * gib},
 		Run:                     RunThresholds{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute},
 		MachineThresholds: MachineThresholds{
 			ThrottledWarning: 0.01, ThrottledCritical: 0.20,

@@ -7,10 +7,9 @@ type ContainerThresholds struct {
 	// UncoveredRatio is the limit of the share of a container's memory that its limit does not count. It is our own
 	// choice: below a tenth the limit still shows about how much the container takes.
 	UncoveredRatio float64
-	// OverheadShare and OverheadBytes together limit how much more memory a run in a container occupies without KV
-	// cache than native ones: a share of what they occupy, and bytes, so that neither a small engine nor the noise of a
-	// large one fires.
-	OverheadShare, OverheadBytes float64
+	// OverheadBytes is the limit of how much more memory runs in a container occupy without KV cache than native ones, by a
+	// comparison that finds the difference: what is less is small beside any engine.
+	OverheadBytes float64
 }
 
 // RunThresholds are the numbers of alerts about runs and comparisons.

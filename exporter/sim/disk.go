@@ -87,7 +87,7 @@ func (m *machine) wait(g *group, microseconds int64) {
 }
 
 // settle ends a tick: how long the drive was busy, how warm it is.
-func (d *disk) settle(ticks, ambient int64) {
+func (d *disk) settle(ticks int64, h *heat) {
 	bytes := d.moved[reading] + d.moved[writing]
 	took := (bytes/requestBytes)*requestNanoseconds + bytes/1024*nanosecondsPer1024Bytes
 	d.busy += min(took*busyEighths/8, tickMicroseconds*1000)
@@ -97,7 +97,7 @@ func (d *disk) settle(ticks, ambient int64) {
 		d.flushes.nanoseconds += flushNanoseconds
 	}
 	perSecond := bytes * ticksPerSecond >> 20 // MiB
-	rest := ambient + diskIdleMicrokelvin + perSecond*diskMicrokelvinPerMiB
-	d.temperature += (rest - d.temperature) / (diskHeatSeconds * ticksPerSecond)
+	rest := h.ambient + diskIdleMicrokelvin + perSecond*diskMicrokelvinPerMiB
+	d.temperature += h.approach(rest, d.temperature, diskHeatSeconds)
 	d.moved = [operations]int64{}
 }

@@ -106,8 +106,13 @@ func (m *machine) gpuPower(ready bool) int64 {
 // cpuPower is that of the CPUs and the rest of the package.
 func (m *machine) cpuPower() int64 { return 12_000 + m.cpu.milliCPUs*5/2 }
 
-// heat is a package on a heat sink with a fan, in microdegrees and microkelvin.
-type heat struct{ ambient, sink, die int64 }
+// heat is a package on a heat sink with a fan, in microdegrees and microkelvin. factor is Config.ThermalFactor.
+type heat struct{ ambient, sink, die, factor int64 }
+
+// approach is the step of a tick towards a temperature, by a time constant.
+func (h *heat) approach(rest, now, seconds int64) int64 {
+	return (rest - now) / max(1, seconds*ticksPerSecond/h.factor)
+}
 
 // Two resistances and two time constants: die to sink, sink to air. The fan makes the second one smaller as
 // the sink gets warm. At rest the die comes to 38 degrees in a room of 25, under load to 76.
@@ -125,9 +130,9 @@ const (
 // warm moves the temperatures a tick nearer to where the powers, in milliwatts, take them.
 func (h *heat) warm(gpuPower, otherPower int64) {
 	sinkRest := h.ambient + h.sinkResistance()*(gpuPower+otherPower)
-	h.sink += (sinkRest - h.sink) / (sinkSeconds * ticksPerSecond)
+	h.sink += h.approach(sinkRest, h.sink, sinkSeconds)
 	dieRest := h.sink + dieKelvinPerKilowatt*gpuPower
-	h.die += (dieRest - h.die) / (dieSeconds * ticksPerSecond)
+	h.die += h.approach(dieRest, h.die, dieSeconds)
 }
 
 func (h *heat) sinkResistance() int64 {

@@ -154,3 +154,25 @@ func TestDriveGetsWarmFromTraffic(t *testing.T) {
 		t.Errorf("from %d to %d microdegrees", idle, busy)
 	}
 }
+
+// TestTheThermalFactorChangesWhenAndNotWhere compares temperatures after an hour with those after a minute, and powers.
+func TestTheThermalFactorChangesWhenAndNotWhere(t *testing.T) {
+	for _, busy := range []float64{0, 0.5, 1} {
+		read := func(factor int64, after time.Duration) (die, sink, drive, power int64) {
+			host := newHost(t, Config{ThermalFactor: factor})
+			start(t, host, "VLLM::EngineCor", container).Demand(Demand{DeviceBytes: 90 * gib, BusyRatio: busy, CPUs: 2, DirectReadBytesPerSecond: int64(busy*2) * gib})
+			host.Advance(after)
+			m := host.machine
+			return m.heat.die / 1e6, m.heat.sink / 1e6, m.disk.temperature / 1e6, m.gpu.power / 1e3
+		}
+		for _, after := range []time.Duration{2 * time.Minute, time.Hour} {
+			die, sink, drive, power := read(1, after)
+			fastDie, fastSink, fastDrive, fastPower := read(60, after/60)
+			for what, pair := range map[string][2]int64{"die": {die, fastDie}, "sink": {sink, fastSink}, "drive": {drive, fastDrive}, "power": {power, fastPower}} {
+				if pair[0]-pair[1] > 3 || pair[1]-pair[0] > 3 {
+					t.Errorf("busy %v, %s after %v: %d, with a factor of 60 after a 60th of it %d", busy, what, after, pair[0], pair[1])
+				}
+			}
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (m *machine) step() {
 	m.settle()
 	m.runCPUs()
 	m.runGPU()
-	m.disk.settle(m.ticks, m.heat.ambient)
+	m.disk.settle(m.ticks, &m.heat)
 	m.ticks++
 	m.settleStalls()
 }

@@ -102,7 +102,7 @@ func (m *machine) settleIn(ambient int64) {
 		kernelStack: 2400, pageTables: 900, secPageTables: 512, percpu: 2600, vmalloc: 512, sock: 128,
 		slabReclaimable: 30_000, slabUnreclaimable: 78_000,
 	})
-	m.heat = heat{ambient: ambient, sink: ambient + 12_000_000, die: ambient + 13_000_000}
+	m.heat = heat{ambient: ambient, sink: ambient + 12_000_000, die: ambient + 13_000_000, factor: max(1, m.config.ThermalFactor)}
 	m.disk.temperature = ambient + diskIdleMicrokelvin
 	m.gpu = gpu{clock: clockRest, allowed: clockBoost, power: powerRest, energy: powerRest * int64(uptime/time.Microsecond) / 1000}
 	m.scattered = m.free / 80

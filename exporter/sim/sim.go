@@ -71,6 +71,9 @@ type Config struct {
 	MinFreeBytes int64
 	// AmbientCelsius is the temperature of the room, 25 if 0.
 	AmbientCelsius float64
+	// ThermalFactor divides the heat that package and drive store, 1 if 0: temperatures go where they go so many times as
+	// soon. Powers and the temperatures that they lead to stay.
+	ThermalFactor int64
 	// RailSensors adds the sensors of the out-of-tree driver spbm.
 	RailSensors bool
 	// Cable joins one of the two ConnectX ports to another machine: the link is up and moves what processes

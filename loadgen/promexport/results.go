@@ -16,8 +16,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// lookEvery is the maximum age of the served data: an earlier scrape gets the data of the last one.
-const lookEvery = 5 * time.Second
+// maxAge is the default of Results.MaxAge.
+const maxAge = 5 * time.Second
 
 // Results reads the folders of finished runs and holds the exported data.
 type Results struct {
@@ -25,6 +25,8 @@ type Results struct {
 	Root string
 	// PerCell and Most are the limits of the number of runs: of a cell, and in all.
 	PerCell, Most int
+	// MaxAge is the maximum age of the served data: an earlier scrape gets the data of the last one.
+	MaxAge time.Duration
 	// LegacyNames serves renamed series under their old names too.
 	LegacyNames bool
 	// Now is the clock.
@@ -42,7 +44,7 @@ type Results struct {
 
 // New returns the results below a folder, by the clock of the machine.
 func New(root string, perCell, most int, legacyNames bool) *Results {
-	return &Results{Root: root, PerCell: perCell, Most: most, LegacyNames: legacyNames, Now: time.Now, find: findRuns, open: openRun}
+	return &Results{Root: root, PerCell: perCell, Most: most, MaxAge: maxAge, LegacyNames: legacyNames, Now: time.Now, find: findRuns, open: openRun}
 }
 
 // findRuns lists the runs below a folder, which may have none yet.
@@ -80,12 +82,12 @@ type Shown struct {
 	Problems                        []string
 }
 
-// Look reads the current data, unless it did so less than lookEvery ago. A file that cannot be read becomes a problem;
+// Look reads the current data, unless it did so less than MaxAge ago. A file that cannot be read becomes a problem;
 // the rest is exported.
 func (s *Results) Look() *Shown {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if now := s.Now(); s.shown == nil || now.Sub(s.looked) >= lookEvery || now.Before(s.looked) {
+	if now := s.Now(); s.shown == nil || now.Sub(s.looked) >= s.MaxAge || now.Before(s.looked) {
 		s.shown, s.looked = s.look(), now
 	}
 	return s.shown

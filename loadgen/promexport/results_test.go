@@ -102,17 +102,17 @@ func TestOnlyWhatChangedIsReadAgain(t *testing.T) {
 		}
 	}
 	look(0, 3, 2)
-	look(lookEvery, 0, 2)
+	look(maxAge, 0, 2)
 	// The run ends: its summary is written.
 	delete(b.errs, path)
 	if err := errors.Join(os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, "summary.json"), []byte("{}"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	look(lookEvery/2, 0, 2) // a moment after the last look
-	look(lookEvery/2, 1, 3)
+	look(maxAge/2, 0, 2) // a moment after the last look
+	look(maxAge/2, 1, 3)
 	look(-time.Hour, 0, 3) // the clock was set
 	delete(b.runs, path)
-	look(lookEvery, 0, 2)
+	look(maxAge, 0, 2)
 }
 
 func TestARootThatIsNoFolderIsRefused(t *testing.T) {

@@ -60,6 +60,7 @@ func chatting(ctx context.Context, engineURL string) {
 			return
 		}
 		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("User-Agent", chatAgent)
 		if response, err := client.Do(request); err == nil {
 			_, _ = io.Copy(io.Discard, response.Body)
 			response.Body.Close()

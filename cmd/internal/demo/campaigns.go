@@ -31,7 +31,7 @@ func campaignsOf(o showOptions) []*shownCampaign {
 		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, Campaign: Campaign{Title: "The same turns, with an empty page cache before every start"}},
 	}
 	for _, c := range campaigns {
-		c.iterations, c.exit = paceOf(o).iterations, notMade
+		c.iterations = paceOf(o).iterations
 	}
 	return campaigns
 }
@@ -61,12 +61,11 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 	if err != nil {
 		return err
 	}
-	args := []string{"campaign", "run", c.plan, "--out", s.folder, "--web.listen-address", "127.0.0.1:0"}
+	args := []string{"campaign", "run", c.plan, "--out", s.folder, "--web.listen-address", m.loadAt}
 	c.Commands = append(c.Commands, typed(args))
 	seen := s.watch(c)
 	code, message := s.load(ctx, c.name, args, io.Discard)
 	seen()
-	c.exit = code
 	if code == exitInvalid || code == exitDone || ctx.Err() != nil {
 		message = ""
 	}
@@ -83,7 +82,7 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 // compareArms compares the runs that exist.
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
-	args := []string{"compare", c.dir, "--by", "arm", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--json", "--html", page}
+	args := []string{"compare", c.dir, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--save", "--json", "--html", page}
 	c.Commands = append(c.Commands, typed(args))
 	var printed bytes.Buffer
 	// An interrupt does not end it: it is short, and compares the runs that were finished until then.
@@ -93,8 +92,8 @@ func (s *showing) compareArms(c *shownCampaign) error {
 	if err := json.Unmarshal(printed.Bytes(), &c.Comparison); err != nil {
 		return fmt.Errorf("compare --json: %w", err)
 	}
-	c.page, c.comparisonFile = page, filepath.Join(s.folder, c.name+comparisonSuffix+".json")
-	return os.WriteFile(c.comparisonFile, printed.Bytes(), 0o644)
+	c.page = page
+	return os.WriteFile(strings.TrimSuffix(page, ".html")+".json", printed.Bytes(), 0o644)
 }
 
 // load runs uma-load with its messages in a log of that name, and returns its exit code and its last error line.

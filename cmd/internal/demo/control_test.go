@@ -17,7 +17,7 @@ import (
 // controlled is a machine whose arms are begun at an address.
 func controlled(t *testing.T) (s *stage, server *httptest.Server, address string) {
 	t.Helper()
-	s = play(t, testSpeed)
+	s = play(t, timeFactor)
 	c := newControl(1, []*machine{{name: "m", stage: s}})
 	server = httptest.NewServer(c.handler())
 	t.Cleanup(server.Close)

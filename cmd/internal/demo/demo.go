@@ -3,7 +3,7 @@
 // The hosts are simulated: each stage is a DGX Spark with an engine in one of the arms. The programs that measure them
 // are real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes
 // campaigns and trials on five stages at once and writes one page about them; a simulation keeps one stage in use for
-// dashboards and alerts.
+// dashboards and alerts. All of it is on the wall clock; what would take minutes is divided by timeFactor.
 package demo
 
 import (
@@ -32,6 +32,8 @@ type Program struct {
 	// Load is uma-load: it takes the arguments and returns the exit code. The main passes it in, so that the demo does
 	// not import the load generator.
 	Load func(ctx context.Context, args []string, stdout, stderr io.Writer) int
+	// View is uma-view, passed in for the same reason.
+	View func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 // Run executes the command line and returns the exit code. When ctx ends, the load drains, Run still writes the page of

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/cmd/internal/view"
 	"github.com/umascope/umascope/loadgen"
 )
 
 // program is the demo with the load generator that its main hands in.
 func program(stdout, stderr io.Writer) Program {
-	return Program{Stdout: stdout, Stderr: stderr, Load: loadgen.Run}
+	return Program{Stdout: stdout, Stderr: stderr, Load: loadgen.Run, View: view.Run}
 }
 
 func TestBadInputIsOneLineAndExit2(t *testing.T) {

@@ -26,7 +26,7 @@ func (s *stage) watch(t *testing.T, e event, see func(now time.Time, p page)) {
 			}
 			return
 		case <-time.After(5 * time.Millisecond):
-			see(s.host.Now(), s.look(t))
+			see(time.Now(), s.look(t))
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestEventsNameAlertsThatThereAre(t *testing.T) {
 }
 
 func TestAWorkerIsKilledAndItsContainerTellsOfIt(t *testing.T) {
-	s := play(t, testSpeed)
+	s := play(t, timeFactor)
 	scope := "cgroup=" + dockerScope("51300002")
 	var before, after stretch
 	s.watch(t, eventOf(t, "ContainerOOMKill"), func(now time.Time, p page) {
@@ -83,7 +83,7 @@ func TestAWorkerIsKilledAndItsContainerTellsOfIt(t *testing.T) {
 		after.note(now, there && kills == 1)
 	})
 	// Two scrapes, five seconds apart, have to see either.
-	if before.longest < 11*time.Second || after.longest < 11*time.Second {
+	if before.longest < scaled(11*time.Second) || after.longest < scaled(11*time.Second) {
 		t.Errorf("no kill was told for %v, one for %v", before.longest, after.longest)
 	}
 	if kills := s.host.Truth().Kills; kills != 1 {
@@ -92,13 +92,13 @@ func TestAWorkerIsKilledAndItsContainerTellsOfIt(t *testing.T) {
 }
 
 func TestHardlyAnyMemoryIsLeftForLongEnoughAndThenAgainALot(t *testing.T) {
-	s := play(t, testSpeed)
+	s := play(t, timeFactor)
 	s.ready(t, nativeArm())
 	var low stretch
 	s.watch(t, eventOf(t, "MemoryAvailableLow"), func(now time.Time, p page) {
 		low.note(now, p.must(t, metric.MemoryAvailableBytes) < 0.03*p.must(t, metric.MemoryPoolBytes))
 	})
-	if low.longest < 25*time.Second { // 15 that the alert waits for, and two scrapes
+	if low.longest < scaled(25*time.Second) { // 15 that the alert waits for, and two scrapes
 		t.Errorf("hardly any memory is left for %v", low.longest)
 	}
 	if err := pause(t.Context(), 100*time.Millisecond); err != nil {
@@ -113,13 +113,13 @@ func TestHardlyAnyMemoryIsLeftForLongEnoughAndThenAgainALot(t *testing.T) {
 }
 
 func TestTheGPUGetsHotForLongEnoughAndCoolsDown(t *testing.T) {
-	s := play(t, 4*testSpeed)
+	s := play(t, timeFactor)
 	s.ready(t, nativeArm())
 	var hot stretch
 	s.watch(t, eventOf(t, "GPUHot"), func(now time.Time, p page) {
 		hot.note(now, p.must(t, metric.GPUTemperatureCelsius) > 92)
 	})
-	if hot.longest < 80*time.Second { // a minute that the alert waits for, and some scrapes
+	if hot.longest < scaled(80*time.Second) { // a minute that the alert waits for, and some scrapes
 		t.Errorf("hot for %v", hot.longest)
 	}
 	if left := s.look(t).must(t, metric.GPUTemperatureCelsius); left > 60 {
@@ -129,10 +129,10 @@ func TestTheGPUGetsHotForLongEnoughAndCoolsDown(t *testing.T) {
 
 // An alert waits for what it sees, and a busy computer may keep it from looking.
 func TestTheHeatLastsUntilItIsSeenButNotForEver(t *testing.T) {
-	s := play(t, 4*testSpeed)
+	s := play(t, timeFactor)
 	for _, after := range []int{3, 1000} { // so many looks
 		looks := 0
-		if err := heat(t.Context(), s, func() bool { looks++; return looks == after }); err != nil {
+		if err := heat(t.Context(), s, heating, func() bool { looks++; return looks == after }); err != nil {
 			t.Fatal(err)
 		}
 		if most := int(heating / unseenYet); looks != min(after, most) {
@@ -143,7 +143,7 @@ func TestTheHeatLastsUntilItIsSeenButNotForEver(t *testing.T) {
 
 func TestAnEventThatIsCutShortLeavesTheMachineAsItWas(t *testing.T) {
 	for _, e := range events() {
-		s := play(t, testSpeed)
+		s := play(t, timeFactor)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if err := e.play(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", e.name, err)

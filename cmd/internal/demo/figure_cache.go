@@ -60,7 +60,7 @@ func cacheFigure(campaigns []Campaign) render.Figure {
 	for _, file := range files {
 		f.Legend = append(f.Legend, render.LegendItem{Class: file.class, Text: file.name})
 	}
-	f.Caption = "n = " + strings.Join(counts, ", ") + " starts, in the order of time; by the simulator’s books, which the exporter does not read. " +
+	f.Caption = "n = " + strings.Join(counts, ", ") + " starts, in the order of time; ground truth of the simulator, which the exporter does not read. " +
 		"Below each bar is the first letter of its arm. What another arm has read stays until something needs the memory: that is what is carried over."
 	return f.DrawTall(280, 60+190*float64(len(all)), func(width, height float64) *render.Drawing {
 		y := render.LinearAxis("GiB of page cache", 0, highest*1.12, 1./(1<<30), 4)

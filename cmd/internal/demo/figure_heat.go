@@ -28,21 +28,21 @@ func heatFigure(h Heat) render.Figure {
 	})
 	f := render.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
 	f.Legend = []render.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}
-	f.Caption = fmt.Sprintf("n = %d points of all curves; on the machine’s own clock, %s to %s. A line is broken where there is no sample. Alerts for information alone are in the table.", n, timeOfDay(from), timeOfDay(to))
+	f.Caption = fmt.Sprintf("n = %d points of all curves; %s to %s. Alerts for information alone are in the table.", n, timeOfDay(from), timeOfDay(to))
 	curves := float64(len(h.Curves)) * (curveHeight + curveGap)
 	all := curves + axisHeight + float64(len(firings)+len(eventsOf(h)))*barHeight
 	return f.DrawTall(all, all, func(width, height float64) *render.Drawing {
-		axis := minutes(from, to, width)
+		axis := seconds(from, to, width)
 		var frames []*render.Frame
 		for i, c := range h.Curves {
-			if i == len(h.Curves)-1 {
-				frames = append(frames, drawCurve(c, i, from, axis, width, height, f.Title))
-			} else {
-				frames = append(frames, drawCurve(c, i, from, render.Axis{Lo: axis.Lo, Hi: axis.Hi}, width, height, f.Title))
+			x := axis
+			if i < len(h.Curves)-1 {
+				x.Ticks = nil
 			}
+			frames = append(frames, drawCurve(c, i, from, x, width, height, f.Title))
 		}
 		last := frames[len(frames)-1]
-		last.Text("axis", (last.Left+last.Right)/2, last.Bottom+34, "middle", "minutes of the machine’s clock, from "+timeOfDay(from)+" on")
+		last.Text("axis", (last.Left+last.Right)/2, last.Bottom+34, "middle", "seconds, from "+timeOfDay(from)+" on")
 		drawBars(last, h, firings, from, to, last.Bottom+axisHeight)
 		return gather(width, height, f.Title+": "+f.Caption, frames)
 	})
@@ -64,8 +64,8 @@ func spanOf(curves []Curve) (from, to time.Time, n int) {
 	return from, to, n
 }
 
-func minutes(from, to time.Time, width float64) render.Axis {
-	end := max(to.Sub(from).Minutes(), 1)
+func seconds(from, to time.Time, width float64) render.Axis {
+	end := max(to.Sub(from).Seconds(), 1)
 	return render.LinearAxis("", 0, end, 1, render.TicksFor(width)).Between(0, end)
 }
 
@@ -86,28 +86,12 @@ func drawCurve(c Curve, i int, from time.Time, x render.Axis, width, height floa
 	}
 	f := render.NewFrameIn(render.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
 	f.Text("axis", f.Left, top-8, "start", fmt.Sprintf("%s, %s", c.Title, c.Unit))
-	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, broken(c.Points, from))
+	var line []render.Place
+	for _, p := range c.Points {
+		line = append(line, render.Place{X: p.At.Sub(from).Seconds(), Y: p.Value})
+	}
+	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, [][]render.Place{line})
 	return f
-}
-
-// farApart is the multiple of the usual distance of two samples from which on a distance is a gap.
-const farApart = 3
-
-// broken splits points at missing samples.
-func broken(points []Point, from time.Time) (runs [][]render.Place) {
-	var apart []time.Duration
-	for i := 1; i < len(points); i++ {
-		apart = append(apart, points[i].At.Sub(points[i-1].At))
-	}
-	slices.Sort(apart)
-	for i, p := range points {
-		if i == 0 || p.At.Sub(points[i-1].At) > farApart*apart[len(apart)/2] {
-			runs = append(runs, nil)
-		}
-		last := len(runs) - 1
-		runs[last] = append(runs[last], render.Place{X: p.At.Sub(from).Minutes(), Y: p.Value})
-	}
-	return runs
 }
 
 func eventsOf(h Heat) (own []Event) {
@@ -125,7 +109,7 @@ func drawBars(f *render.Frame, h Heat, firings []Firing, from, to time.Time, top
 		if t.IsZero() || t.After(to) {
 			t = to
 		}
-		return f.PX(max(0, t.Sub(from).Minutes()))
+		return f.PX(max(0, t.Sub(from).Seconds()))
 	}
 	bar := func(class, title string, begin, end time.Time) {
 		if left, right := at(begin), at(end); right > left {

@@ -23,10 +23,9 @@ func (s *shown) page(ctx context.Context) Page {
 	page := Page{
 		Made: Made{
 			Command: s.command(), Seed: s.options.seed, Begun: s.begun, Ended: s.ended,
-			MachineBegun: s.machineBegun, MachineEnded: s.machineEnded, Speed: s.speed, Quick: s.options.quick, Partial: s.interrupted,
+			Quick: s.options.quick, Partial: s.interrupted,
 		},
 		Problems: s.noted(),
-		Limits:   s.limits(ctx),
 		Heat:     s.heat(ctx),
 		Links:    []Link{s.link("everything that this demo has written", s.folder)},
 	}
@@ -122,9 +121,8 @@ func cachedFiles() []struct{ file, name string } {
 // page returns the content of an account for the page.
 func (a account) page() Start {
 	start := Start{Arm: a.arm, At: a.at, OccupiedWithoutKVBytes: float64(a.occupiedWithoutKVBytes), KVBytes: float64(a.kvBytes)}
-	rest, others := a.occupiedWithoutKVBytes, int64(0)
+	others := int64(0)
 	for file, bytes := range a.cachedBytes {
-		rest -= bytes
 		if !slices.ContainsFunc(cachedFiles(), func(known struct{ file, name string }) bool { return known.file == file }) {
 			others += bytes
 		}
@@ -133,11 +131,5 @@ func (a account) page() Start {
 		start.Cached = append(start.Cached, Part{Name: known.name, Bytes: float64(a.cachedBytes[known.file])})
 	}
 	start.Cached = append(start.Cached, Part{Name: "other files", Bytes: float64(others)})
-	start.Other = []Part{
-		{Name: "GPU memory of the engine: weights, graphs, workspaces", Bytes: float64(a.deviceBytes)},
-		{Name: "pinned: the tier of the KV cache in the host’s memory", Bytes: float64(a.pinnedBytes)},
-		{Name: "shared memory of the engine", Bytes: float64(a.shmemBytes)},
-		{Name: "all else of the machine", Bytes: float64(rest - a.deviceBytes - a.pinnedBytes - a.shmemBytes)},
-	}
 	return start
 }

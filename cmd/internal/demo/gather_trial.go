@@ -2,17 +2,11 @@ package demo
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
-	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // openTrial reads the run folder of a trial; run is nil without one. fault is the trial's own fault, or the reason why
@@ -54,11 +48,6 @@ func (s *shown) rehydration() Rehydration {
 	}
 	signals := run.Summary.Signals
 	page.Run, page.Rehydrate, page.Stored = run.Summary.Run, signals.SSDRehydrate, signals.SSDOffload
-	passes, err := passesOf(run)
-	if err != nil {
-		page.Fault = cmp.Or(page.Fault, "times to the first token: "+err.Error())
-	}
-	page.Passes = passes
 	return page
 }
 
@@ -76,87 +65,6 @@ func (s *shown) trialLinks(t *shownTrial) []Link {
 		return nil
 	}
 	return []Link{s.link("the report of the run", filepath.Join(t.folder, rundir.HTMLFile)), s.link("the folder of the run", t.folder)}
-}
-
-// firstPhases and againPhases begin the names of phases with one request in flight: in phases with more, requests wait
-// for each other and not for the cache.
-const (
-	firstPhases = "warm_"
-	againPhases = "replay_"
-)
-
-// passesOf returns the times to first token of the phases that send the same prompts, by where their KV cache came
-// from.
-func passesOf(r *summary.Run) ([]Pass, error) {
-	type phase struct {
-		seconds        []float64
-		cached, tokens int
-	}
-	phases := map[string]*phase{}
-	for record, err := range summary.Records(r.Path(rundir.RequestsFile)) {
-		if err != nil {
-			return nil, err
-		}
-		first, known := record.TTFT(openai.FromSend)
-		if record.Status != openai.StatusOK || !known || !strings.HasPrefix(record.Phase, firstPhases) && !strings.HasPrefix(record.Phase, againPhases) {
-			continue
-		}
-		p := phases[record.Phase]
-		if p == nil {
-			p = &phase{}
-			phases[record.Phase] = p
-		}
-		p.seconds = append(p.seconds, first.Seconds())
-		if record.TokensIn != nil && record.TokensCached != nil {
-			p.tokens, p.cached = p.tokens+*record.TokensIn, p.cached+*record.TokensCached
-		}
-	}
-	log, err := telemetry.Read(r.Path(rundir.TelemetryFile))
-	if err != nil {
-		return nil, err
-	}
-	var passes []Pass
-	for _, name := range slices.Sorted(maps.Keys(phases)) {
-		p := phases[name]
-		cached := float64(p.cached) / float64(max(1, p.tokens))
-		passes = append(passes, Pass{Name: fmt.Sprintf("%s (%s)", origin(cached, log, name), name), Run: r.Summary.Run, Seconds: p.seconds})
-	}
-	slices.SortStableFunc(passes, func(a, b Pass) int { return cmp.Compare(slices.Min(a.Seconds), slices.Min(b.Seconds)) })
-	return passes, nil
-}
-
-// mostlyCached is the share of cached tokens from which a phase counts as a prefix-cache hit.
-const mostlyCached = 0.5
-
-// origin returns where the KV cache of a phase came from, by the answers and by the counters of its block manager.
-func origin(cached float64, log *telemetry.Log, phase string) string {
-	switch {
-	case cached < mostlyCached:
-		return "computed"
-	case onboarded(log, phase, metric.TierDisk) > 0:
-		return "brought back from the SSD"
-	case onboarded(log, phase, metric.TierHost) > 0:
-		return "brought back from the host’s memory"
-	}
-	return "still on the device"
-}
-
-// onboarded returns how many blocks were moved up from a tier in a phase. It reads the telemetry: the summary of a run
-// has no counters of a simulated machine by phase, since it judges nothing by them.
-func onboarded(log *telemetry.Log, phase, tier string) (blocks float64) {
-	for _, source := range log.Sources {
-		for _, series := range source.Find(metric.KVBMBlocksTotal) {
-			if series.Labels[string(metric.LabelOp)] != metric.OpOnboard || series.Labels[string(metric.LabelFrom)] != tier {
-				continue
-			}
-			for _, window := range log.Windows(source, phase) {
-				if grown, _, known := series.Increase(window); known {
-					blocks += grown
-				}
-			}
-		}
-	}
-	return blocks
 }
 
 // outputs returns the answers of all trials: those of the engine without a fault and those of the engine that returns
@@ -180,42 +88,5 @@ func (s *shown) judged(t *shownTrial) Judged {
 		return j
 	}
 	j.Run, j.Valid, j.Match = run.Summary.Run, run.Summary.Valid, run.Summary.Signals.OutputMatch
-	examples, err := differing(run)
-	if err != nil {
-		j.Fault = cmp.Or(j.Fault, "what was answered: "+err.Error())
-	}
-	j.Examples = examples
 	return j
-}
-
-// differing returns the prompts whose second answer differs from the first.
-func differing(r *summary.Run) ([]Example, error) {
-	outputs, err := rundir.OpenOutputs(r.Path(rundir.OutputsFile))
-	if err != nil {
-		return nil, err
-	}
-	defer outputs.Close()
-	var first, again string
-	for name := range r.Summary.Phases {
-		switch {
-		case strings.HasPrefix(name, firstPhases):
-			first = name
-		case strings.HasPrefix(name, againPhases) && (again == "" || name < again):
-			again = name
-		}
-	}
-	var examples []Example
-	for prompt := 0; ; prompt++ {
-		expected, err := outputs.Find(first, prompt)
-		if err != nil || expected == nil {
-			return examples, err
-		}
-		seen, err := outputs.Find(again, prompt)
-		if err != nil {
-			return examples, err
-		}
-		if seen != nil && *seen != *expected {
-			examples = append(examples, Example{Prompt: prompt, Expected: *expected, Seen: *seen})
-		}
-	}
 }

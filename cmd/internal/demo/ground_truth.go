@@ -89,39 +89,28 @@ func valueOf(s compare.Stratum, r run, m *compare.Metrics) *float64 {
 // groundTruth is the ground truth of a difference that a comparison has found: the same runs, by the simulator's figures.
 type groundTruth struct {
 	difference float64
-	a, b       int  // number of starts of each arm
-	all        bool // over all starts, since runs cannot be matched with starts
+	a, b       int // number of starts of each arm
 }
 
 // groundTruthOf returns the ground truth of b minus a, over the starts of the runs that have a figure of the metric; nil
-// unless both arms have starts.
+// unless both arms have starts, and every run can be matched with its own.
 func groundTruthOf(c Campaign, p compare.Pair, m *compare.Metrics, of func(Start) float64) *groundTruth {
 	runs, matched := truthRuns(c)
 	s, _ := stratum(c)
 	var a, b []float64
-	take := func(s Start) {
-		switch s.Arm {
-		case p.A:
-			a = append(a, of(s))
-		case p.B:
-			b = append(b, of(s))
-		}
-	}
-	if matched {
-		for _, r := range runs {
-			if valueOf(s, r, m) != nil {
-				take(*r.start)
-			}
-		}
-	} else {
-		for _, s := range c.Starts {
-			take(s)
+	for _, r := range runs {
+		switch {
+		case !matched || valueOf(s, r, m) == nil:
+		case r.arm == p.A:
+			a = append(a, of(*r.start))
+		case r.arm == p.B:
+			b = append(b, of(*r.start))
 		}
 	}
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	return &groundTruth{mean(b) - mean(a), len(a), len(b), !matched}
+	return &groundTruth{mean(b) - mean(a), len(a), len(b)}
 }
 
 func mean(x []float64) float64 {
@@ -135,13 +124,9 @@ func mean(x []float64) float64 {
 // describe describes the ground truth next to an interval; the tone shows whether the interval contains it.
 func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
-		return "The simulator’s books: none of both arms.", render.Note
+		return "Ground truth of the simulator: none that can be matched with the runs.", render.Note
 	}
-	text = fmt.Sprintf("The simulator’s books: %s (n = %d and %d starts", signed(unit, b.difference), b.a, b.b)
-	if b.all {
-		text += ", which could not be told apart by run"
-	}
-	text += ")"
+	text = fmt.Sprintf("Ground truth of the simulator: %s (n = %d and %d starts)", signed(unit, b.difference), b.a, b.b)
 	switch {
 	case ci == nil:
 		return text + ". There is no interval to hold it.", render.Note
@@ -150,33 +135,4 @@ func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text st
 	default:
 		return text + ": outside the interval.", render.Bad
 	}
-}
-
-// truthRow is a part of the ground truth, as the mean over the starts of each arm.
-type truthRow struct {
-	name string
-	a, b float64
-	n    int
-}
-
-// parts returns the parts of all starts, as means by arm, in the order of the starts.
-func parts(c Campaign, p compare.Pair) (rows []truthRow) {
-	values := map[string]map[string][]float64{}
-	var names []string
-	for _, s := range c.Starts {
-		for _, part := range slices.Concat(s.Cached, s.Other) {
-			if values[part.Name] == nil {
-				values[part.Name] = map[string][]float64{}
-				names = append(names, part.Name)
-			}
-			values[part.Name][s.Arm] = append(values[part.Name][s.Arm], part.Bytes)
-		}
-	}
-	for _, name := range names {
-		a, b := values[name][p.A], values[name][p.B]
-		if len(a) > 0 && len(b) > 0 {
-			rows = append(rows, truthRow{name, mean(a), mean(b), len(a) + len(b)})
-		}
-	}
-	return rows
 }

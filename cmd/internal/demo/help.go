@@ -2,14 +2,14 @@ package demo
 
 import "github.com/umascope/umascope/cmd/terminal"
 
-const about = `Shows what umascope finds on a DGX Spark, without one: five are simulated, with their engines, on a fast clock. Exporter, load generator, campaigns, comparisons and alert rules are the real ones. No GPU, no Docker, nothing installed, nothing left running.`
+const about = `Shows what umascope finds on a DGX Spark, without one: five are simulated, with their engines. Exporter, load generator, campaigns, comparisons, uma-view and its alert rules are the real ones. No GPU, no Docker, nothing installed, nothing left running.`
 
 // guide is the part of --help around commands and flags.
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
 			"uma-demo          # about a minute; writes uma-demo/report.html",
-			"uma-demo --serve  # keeps the page and the dashboards open",
+			"uma-demo --serve  # keeps uma-view open over it",
 			"uma-demo --quick  # less of everything, in about 20 seconds",
 		},
 		Groups: []terminal.Group{
@@ -29,6 +29,10 @@ const aboutShow = `The demo, which is what is done without a verb.
 
 Three campaigns of the same two arms, native and container, which differ in order and page cache only; a replay whose KV blocks come back from the drive; the same with an engine that gives back wrong blocks; and a room that gets too hot.
 
+Sizes, powers and latencies are those of a Spark, on the wall clock. A thirtieth of it is what would take minutes: the durations in the demo's copy of the alert rules, and the heat that a machine stores. --quick serves a model of 8 GiB.
+
+--serve is uma-view over what the demo makes, from its first second on: dashboards, alerts, runs and saved comparisons, with an engine in use on every machine once the report is written.
+
 All files of a start lie in a folder of its own below --out, where report.html is the newest page.
 
 Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.`
@@ -45,6 +49,8 @@ It is for dashboards and alerts without a GPU. Everything that it serves says th
 Arms native and container take turns in an order that time cannot explain, and so do the scenarios standard and eviction_replay. After half a cycle of eight runs the arms are compared. The first cycle in an empty folder has no pauses, the ones after it a run every --every.
 
 After the first run, and then about every 15 minutes, something goes wrong on purpose: a container is killed at its limit, memory runs out, the room gets hot; in turn. Nothing is measured while it does.
+
+A run of your own against the engine keeps it: the next turn and the next event wait until it has had no request for 10 seconds.
 
 On SIGTERM the run in flight ends with a complete folder, within some 8 seconds. Started again it goes on where it was.`
 

@@ -11,21 +11,22 @@ import (
 	"github.com/umascope/umascope/loadgen/sim"
 )
 
-// lookPause is the interval, in wall time, at which the state of the machine is checked. takenUp is the time on its
-// clock after which a new demand is in effect.
+// lookPause is the interval at which the state of the machine is checked. takenUp is the time after which a new demand is
+// in effect: two ticks of the machine.
 const (
 	lookPause = 10 * time.Millisecond
-	takenUp   = 300 * time.Millisecond
+	takenUp   = 200 * time.Millisecond
 )
 
 // inference is the engine on the machine. Each arm starts a new one.
 type inference struct {
 	host    *hostsim.Host
-	speed   float64                    // of the host's clock, which is the clock of loading weights
+	weights int64                      // bytes
 	current atomic.Pointer[sim.Engine] // nil: no engine, no answers
 
 	process *hostsim.Process
 	arm     arm
+	kvBytes int64              // of engineOptions
 	awaited int64              // GPU memory, in bytes, that the engine had been given before it went on
 	stop    context.CancelFunc // nil: no engine
 	running sync.WaitGroup
@@ -34,6 +35,7 @@ type inference struct {
 	accounts   []account
 
 	read, written tierTraffic
+	visits        visits
 }
 
 // begin starts the engine in the cgroup of an arm and returns when it loads its weights.
@@ -55,8 +57,7 @@ func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
 		return err
 	}
 	running, stop := context.WithCancel(context.Background())
-	config := engineConfig(o)
-	config.Memory.LoadBytesPerSecond *= i.speed
+	config := engineConfig(o, i.weights)
 	config.KV.FreeBytes = i.note // by then it has been given all other memory
 	config.OnUse = func(use sim.Use) { i.follow(running, use) }
 	engine, err := sim.New(config)
@@ -65,7 +66,7 @@ func (i *inference) begin(ctx context.Context, a arm, o engineOptions) error {
 		process.Stop()
 		return err
 	}
-	i.process, i.arm, i.awaited, i.read, i.written = process, a, 0, tierTraffic{}, tierTraffic{}
+	i.process, i.arm, i.kvBytes, i.awaited, i.read, i.written = process, a, o.kvBytes, 0, tierTraffic{}, tierTraffic{}
 	i.stop = stop
 	i.running.Go(func() { _ = engine.Run(running) }) // clients see whether it serves
 	i.current.Store(engine)
@@ -77,7 +78,7 @@ func (i *inference) readWhole(ctx context.Context, process *hostsim.Process, fil
 	if file == "" {
 		return nil
 	}
-	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: hostsim.FileTransfer{File: file, BytesPerSecond: imageRate}})
+	process.Demand(hostsim.Demand{AnonBytes: gib, CPUs: 2, Read: hostsim.FileTransfer{File: file, BytesPerSecond: loadRate}})
 	for asked := i.host.Now(); ; {
 		if err := pause(ctx, lookPause); err != nil {
 			return err
@@ -94,11 +95,11 @@ func (i *inference) follow(ctx context.Context, use sim.Use) {
 	demand := i.demandOf(use)
 	if moved := i.process.Status(); moved.Alive {
 		demand.DirectReadMostBytes, demand.DirectWriteMostBytes = use.DiskReadBytes, use.DiskWrittenBytes
-		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.ReadBytes, i.speed)
-		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.WrittenBytes, i.speed)
+		demand.DirectReadBytesPerSecond = i.read.owed(use.DiskReadBytes, moved.ReadBytes)
+		demand.DirectWriteBytesPerSecond = i.written.owed(use.DiskWrittenBytes, moved.WrittenBytes)
 	}
 	i.process.Demand(demand)
-	if use.WeightsRead == weightBytes && use.PromptTokens == 0 && use.DeviceBytes > i.awaited {
+	if use.WeightsRead == i.weights && use.PromptTokens == 0 && use.DeviceBytes > i.awaited {
 		i.awaited = use.DeviceBytes
 		i.given(ctx, demand)
 	}
@@ -158,7 +159,9 @@ func (i *inference) serve(of func(*sim.Engine) http.Handler) http.Handler {
 }
 
 // engineHandler serves the API of the engine and its metrics page.
-func (s *stage) engineHandler() http.Handler { return s.inference.serve((*sim.Engine).Handler) }
+func (s *stage) engineHandler() http.Handler {
+	return s.inference.visits.counted(s.inference.serve((*sim.Engine).Handler))
+}
 
 // kvbmHandler serves the metrics page of its KV block manager.
 func (s *stage) kvbmHandler() http.Handler { return s.inference.serve((*sim.Engine).KVBMHandler) }

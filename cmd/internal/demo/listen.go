@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -43,6 +45,18 @@ func listenHere() (listener, error) {
 		return listener{}, fmt.Errorf("no port of the loopback can be had: %w", err)
 	}
 	return listening(open)
+}
+
+// freeAddress returns an address of the loopback that a program can open in a moment. The port is below those that the
+// kernel gives to connections.
+func freeAddress() (string, error) {
+	for range 100 {
+		open, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(11_000+rand.IntN(20_000)))
+		if err == nil {
+			return open.Addr().String(), open.Close()
+		}
+	}
+	return "", errors.New("no port of the loopback can be had")
 }
 
 // refused returns an error that names the flag whose address could not be opened. It leaves out the address that the

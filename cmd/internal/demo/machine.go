@@ -2,9 +2,7 @@ package demo
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/umascope/umascope/exporter"
 )
@@ -17,6 +15,8 @@ type machine struct {
 	name  string
 	stage *stage
 	pages [3]listener // of exporter, engine and KVBM
+	// loadAt is the address of the live metrics of its runs, which uma-load opens for each.
+	loadAt string
 }
 
 // The pages of a machine.
@@ -26,8 +26,8 @@ const (
 	kvbmPage
 )
 
-// openMachine starts a machine whose pages have the addresses that listen opens.
-func openMachine(name string, seed uint64, speed float64, listen func(page int) (listener, error)) (*machine, error) {
+// openMachine starts a machine whose pages have the addresses that listen opens; the settings lack them.
+func openMachine(name string, settings stageSettings, listen func(page int) (listener, error)) (*machine, error) {
 	m := &machine{name: name}
 	for page := range m.pages {
 		var err error
@@ -36,8 +36,9 @@ func openMachine(name string, seed uint64, speed float64, listen func(page int) 
 			return nil, err
 		}
 	}
+	settings.enginePage, settings.kvbmPage = m.engineURL()+pagePath, m.kvbmURL()
 	var err error
-	if m.stage, err = openStage(stageSettings{seed: seed, speed: speed, enginePage: m.engineURL() + pagePath, kvbmPage: m.kvbmURL()}); err != nil {
+	if m.stage, err = openStage(settings); err != nil {
 		m.closePages()
 		return nil, err
 	}
@@ -45,12 +46,12 @@ func openMachine(name string, seed uint64, speed float64, listen func(page int) 
 }
 
 // openMachineHere starts a machine that people use, and serves it on free ports of the loopback until ctx ends.
-func openMachineHere(ctx context.Context, name string, seed uint64, speed float64, s *servers) (*machine, error) {
-	m, err := openMachine(name, seed, speed, func(int) (listener, error) { return listenHere() })
+func openMachineHere(ctx context.Context, name string, settings stageSettings, s *servers) (*machine, error) {
+	m, err := openMachine(name, settings, func(int) (listener, error) { return listenHere() })
 	if err != nil {
 		return nil, err
 	}
-	if err := m.stage.lively(ctx, seed); err != nil {
+	if err := m.stage.lively(ctx, settings.seed); err != nil {
 		m.closePages()
 		m.stage.close()
 		return nil, err
@@ -80,42 +81,3 @@ func (m *machine) exporterURL() string {
 }
 func (m *machine) engineURL() string { return "http://" + m.pages[enginePage].at }
 func (m *machine) kvbmURL() string   { return "http://" + m.pages[kvbmPage].at + pagePath }
-
-// looks is the number of pages that are requested to measure how long they take.
-const looks = 5
-
-// slowestPage returns how long the slowest of some pages of the exporter took.
-func (m *machine) slowestPage(ctx context.Context) (slowest time.Duration, err error) {
-	client := &http.Client{Transport: &http.Transport{Proxy: nil}}
-	defer client.CloseIdleConnections()
-	for range looks {
-		began := time.Now()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.exporterURL(), http.NoBody)
-		if err != nil {
-			return 0, err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return 0, err
-		}
-		_, err = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		if err != nil {
-			return 0, err
-		}
-		slowest = max(slowest, time.Since(began))
-	}
-	return slowest, nil
-}
-
-// armUp returns the arm of the current engine, or of the last one.
-func (m *machine) armUp() string {
-	if m.stage.inference.current.Load() == nil {
-		return "none"
-	}
-	all := m.stage.accounts()
-	if len(all) == 0 {
-		return "starts"
-	}
-	return all[len(all)-1].arm
-}

@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -23,7 +21,7 @@ func course(t *testing.T, seed uint64, order string, drops bool) (accounts []acc
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		const nowhere = "http://127.0.0.1:1/metrics" // nobody looks at the exporter's page
-		s, err := openStage(stageSettings{seed: seed, speed: 40, enginePage: nowhere, kvbmPage: nowhere})
+		s, err := openStage(stageSettings{seed: seed, weights: weightBytes, factor: timeFactor, enginePage: nowhere, kvbmPage: nowhere})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,17 +92,15 @@ func meanOfArm(of []account, arm string) float64 {
 	return sum / n
 }
 
-// mechanismSeeds are of machines whose desktops do different things.
-var mechanismSeeds = []uint64{1, 2, 3, 4, 5}
-
 // TestInBlocksTheFiguresAreNearThePublishedOnes: 70.47 GiB occupied without KV cache and 44.31 of it in native runs, 101.30
 // and 16.57 in those of the container, whose first run after native ones was the highest in all three published blocks.
-// The pool here is 2 GiB larger than the published one, so both cannot be met; what the desktop holds differs by 2 GiB.
+// The pool here is 2 GiB larger than the published one, so both cannot be met; what the desktop holds differs by 1 GiB from
+// its mean. A KV cache may be off by the share that it takes of both.
 func TestInBlocksTheFiguresAreNearThePublishedOnes(t *testing.T) {
 	for _, seed := range mechanismSeeds {
 		blocks := course(t, seed, "nnnncccc", false)
 		native, container := blocks[3], blocks[4]
-		if !near(native.occupiedWithoutKVBytes, 70.47, 2.5) || !near(native.kvBytes, 44.31, 2.5) {
+		if !near(native.occupiedWithoutKVBytes, 70.47, 2.5) || !near(native.kvBytes, 44.31, kvShare*3) {
 			t.Errorf("seed %d: native %.2f GiB occupied without KV cache, %.2f of it", seed, inGiB(native.occupiedWithoutKVBytes), inGiB(native.kvBytes))
 		}
 		if !near(container.occupiedWithoutKVBytes, 101.30, 2.5) || !near(container.kvBytes, 16.57, 3) {

@@ -2,12 +2,13 @@ package demo
 
 import "github.com/umascope/umascope/loadgen/sim"
 
-// The engine serves a simulated model of 33 billion parameters: 21.5 GiB of weights in a little less than six bits, 60
-// layers of 52 heads of 128 values, no heads shared. Its 16-bit KV cache takes 1560 KiB per token, so that the prompts
-// of a short run fill the memory and push blocks out to the drive.
+// The engine serves a simulated model of 33 billion parameters: 21.5 GiB of weights in a little less than six bits, and in
+// the quick demo 8 GiB in a little more than two; 60 layers of 52 heads of 128 values, no heads shared. Its 16-bit KV
+// cache takes 1560 KiB per token, so that the prompts of a short run fill the memory and push blocks out to the drive.
 const (
 	modelName     = "simulated-33b"
 	weightBytes   = 43 * gib / 2
+	quickWeights  = 8 * gib
 	bytesPerToken = 2 * 2 * 60 * 52 * 128
 	blockTokens   = 16
 	blockBytes    = bytesPerToken * blockTokens
@@ -41,12 +42,12 @@ const (
 	tierFile = "/tmp/dynamo-kvbm-disk-cache-simulated (deleted)"
 )
 
-// Speeds. Those of loading are on the machine's clock; those of requests are on the wall clock, as their latencies are.
+// Speeds.
 const (
-	loadRate  = 4 * gib // bytes per second
-	imageRate = 5 * gib
+	// loadRate is the most that the drive gives, in bytes a second. Real engines take several times as long to load.
+	loadRate = 12 * gib
 	// A prompt is computed at 6.5 GB of KV cache a second and read back from the drive at 12.5 GB: nearly twice as
-	// fast, and within the write and read rates of the drive of a machine on the wall clock.
+	// fast, and within the write and read rates of the drive.
 	prefillRate = 4096 // tokens per second
 	driveRate   = 12.5e9
 )
@@ -55,10 +56,12 @@ const (
 type engineOptions struct {
 	seed   uint64 // of the step times
 	faults sim.Faults
+	// kvBytes is the size of the KV cache, as of --kv-cache-memory-bytes of vLLM; 0 for kvShare of what is free.
+	kvBytes int64
 }
 
-// engineConfig returns the configuration of the engine, the same in every arm.
-func engineConfig(o engineOptions) sim.Config {
+// engineConfig returns the configuration of an engine with so many bytes of weights, the same in every arm.
+func engineConfig(o engineOptions, weights int64) sim.Config {
 	c := sim.Default()
 	c.Model, c.Seed, c.Faults = modelName, o.seed, o.faults
 	c.PrefillTokensPerSecond, c.PrefillChunkTokens = prefillRate, 512
@@ -67,6 +70,6 @@ func engineConfig(o engineOptions) sim.Config {
 	c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter = hostTier, diskTier, false
 	c.KV.Disk.BytesPerSecond = driveRate
 	c.KV.Page, c.KV.FreeRatio, c.KV.ReportBytes = sim.KVBMv2, kvShare, true
-	c.Memory = sim.Memory{WeightBytes: weightBytes, LoadBytesPerSecond: loadRate, OverheadBytes: overheadBytes}
+	c.Memory = sim.Memory{WeightBytes: weights, LoadBytesPerSecond: loadRate, OverheadBytes: overheadBytes}
 	return c
 }

@@ -20,7 +20,6 @@ type Page struct {
 	// Problems are the errors of the demo, a line each.
 	Problems    []string
 	Campaigns   []Campaign
-	Limits      Limits
 	Rehydration Rehydration
 	Outputs     Outputs
 	Heat        Heat
@@ -30,14 +29,10 @@ type Page struct {
 
 // Made describes how the page was made.
 type Made struct {
-	Command string // as it was typed
-	Seed    uint64
-	// Begun and Ended are on the wall clock, MachineBegun and MachineEnded on the clocks of the machines, which are
-	// Speed times as fast.
-	Begun, Ended               time.Time
-	MachineBegun, MachineEnded time.Time
-	Speed                      float64
-	Quick                      bool
+	Command      string // as it was typed
+	Seed         uint64
+	Begun, Ended time.Time
+	Quick        bool
 	// Partial reports that an interrupt came before everything was made.
 	Partial bool
 }
@@ -70,10 +65,9 @@ type Campaign struct {
 // Start is the ground truth of one start of an engine, when the engine sized its KV cache.
 type Start struct {
 	Arm                             string
-	At                              time.Time // on the machine's clock
+	At                              time.Time
 	OccupiedWithoutKVBytes, KVBytes float64
-	// Cached is the page cache by file, Other the rest of occupied memory, by kind.
-	Cached, Other []Part
+	Cached                          []Part // the page cache by file
 }
 
 // Part is one part of occupied memory. Its name is the same in all starts.
@@ -85,35 +79,11 @@ type Part struct {
 // Invalid is a run that is in no figure.
 type Invalid struct{ Run, Arm, Why string }
 
-// Limits compares the limits of containers with the memory of their engines.
-type Limits struct {
-	Section
-	Containers []Container
-}
-
-// Container is the memory of a container while its engine served.
-type Container struct {
-	Host, Cgroup string
-	At           time.Time // on the machine's clock
-	// LimitBytes is the memory limit, ChargedBytes the memory that counts towards it, and HeldBytes the GPU-held memory
-	// of its processes.
-	LimitBytes, ChargedBytes, HeldBytes float64
-}
-
 // Rehydration has the results of a run on KV blocks that came back from a drive.
 type Rehydration struct {
 	Section
 	Run               string
 	Rehydrate, Stored evidence.Signal
-	// Passes are the times to first token, in wall time, by where the KV cache of the prompts came from.
-	Passes []Pass
-}
-
-// Pass is one pass over a set of prompts.
-type Pass struct {
-	Name    string
-	Run     string
-	Seconds []float64 // one per request
 }
 
 // Outputs has the comparisons of answers, of the engine with a correct cache and of the one with a faulty cache.
@@ -131,19 +101,12 @@ type Judged struct {
 	Match        evidence.Signal
 	Exit, Wanted int
 	Valid        bool
-	Examples     []Example
 	Links        []Link
 
 	Absent, Fault string // as in a Section
 }
 
-// Example is a prompt with two different answers.
-type Example struct {
-	Prompt         int // its number
-	Expected, Seen string
-}
-
-// Heat has the alerts, on the clocks of the machines.
+// Heat has the alerts.
 type Heat struct {
 	Section
 	// Host is the machine of the curves.
@@ -176,7 +139,6 @@ type Event struct {
 // Firing is an alert that fired. Until is zero if it still fires.
 type Firing struct {
 	Alert, Severity, Host, Summary string
-	About                          string // which part of the machine, if it has several
 	Runbook                        string // its address
 	Pending, From, Until           time.Time
 }

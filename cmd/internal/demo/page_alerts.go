@@ -3,86 +3,42 @@ package demo
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// fired has the tables of alerts.
-type fired struct {
-	Heat
-	Figure render.Figure
-	// Machines has all firings of an alert on one machine in one row.
-	Machines render.Table
-	// Firings has one row per firing, where that shows more than Machines. Information has the alerts that need no
-	// action.
-	Firings, Information render.Table
-	Runbooks             []Link
-}
-
 // informational is the severity of alerts that need no action.
 const informational = "info"
 
-func newHeat(h Heat) fired {
-	each := render.Table{Header: []string{"alert", "severity", "machine", "of it", "pending from", "fired", "over", "it says"}, Words: []int{1, 2, 3, 7}}
-	v := fired{
-		Heat: h, Figure: heatFigure(h), Firings: each, Information: each,
-		Machines: render.Table{Header: []string{"alert", "severity", "machine", "times", "first pending", "first fired", "last over", "it says"}, Words: []int{1, 2, 7}},
-	}
-	acted := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool { return f.Severity == informational })
-	rows := byMachine(acted)
-	for _, row := range rows {
+// alertsSection has the curves of the machine with the events, and all alerts: a row for an alert on a machine, however
+// often it fired there.
+func alertsSection(h Heat) []render.Block {
+	figure := heatFigure(h)
+	table := render.Table{Header: []string{"alert", "severity", "machine", "times", "first pending", "first fired", "last over", "it says"}, Words: []int{1, 2, 7}}
+	var runbooks []Link
+	for _, row := range byMachine(h.Firings) {
 		first := row[0]
-		v.Machines.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), timeOfDay(earliest(row, Firing.pending)), timeOfDay(earliest(row, Firing.fired)), over(latest(row)), first.Summary)
-	}
-	for _, f := range h.Firings {
-		switch {
-		case f.Severity == informational:
-			v.Information.Add(f.cells()...)
-		case len(rows) < len(acted) || slices.ContainsFunc(acted, func(f Firing) bool { return f.About != "" }):
-			v.Firings.Add(f.cells()...)
-		}
-		if link := (Link{f.Alert, f.Runbook}); f.Runbook != "" && !slices.Contains(v.Runbooks, link) {
-			v.Runbooks = append(v.Runbooks, link)
+		table.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), timeOfDay(first.Pending), timeOfDay(first.From), over(row), first.Summary)
+		if link := (Link{first.Alert, first.Runbook}); !slices.Contains(runbooks, link) {
+			runbooks = append(runbooks, link)
 		}
 	}
-	v.Absent = missing(h.Section, len(h.Firings) > 0 || v.Figure.Drawn())
-	if len(h.Firings) == 0 && v.Figure.Drawn() && v.Absent == "" {
-		v.Absent = "no alert has fired"
+	why := missing(h.Section, len(h.Firings) > 0 || figure.Drawn())
+	if len(h.Firings) == 0 && figure.Drawn() && why == "" {
+		why = "no alert has fired"
 	}
-	return v
-}
-
-func (v fired) blocks() []render.Block {
 	blocks := []render.Block{
-		section("alerts", "What the alerts said", "machine clock"),
-		text("Samples of the machines were stored at the machines’ own time, and the unmodified alert rules were evaluated there by Prometheus’ own code. An alert about runs looks at the newest one, and knows nothing of their order: where it and a comparison above differ, the comparison holds."),
-		absent(v.Absent), fault(v.Fault), render.Figures{v.Figure}, v.Machines,
-		render.Details{Summary: fmt.Sprintf("Each by itself: %d", len(v.Firings.Rows)), Blocks: []render.Block{v.Firings}},
-		render.Details{Summary: fmt.Sprintf("For information only: %d", len(v.Information.Rows)), Blocks: []render.Block{v.Information}},
+		section("alerts", "What the alerts said"),
+		text(fmt.Sprintf("uma-view scraped the machines and evaluated the alert rules with Prometheus’ own code. Their durations are a %dth of those that are shipped: a minute is two seconds.", timeFactor)),
+		absent(why), fault(h.Fault), render.Figures{figure}, table,
 	}
-	if len(v.Runbooks) > 0 {
-		blocks = append(blocks, render.Small("What to do when one fires:"), links(v.Runbooks))
+	if len(runbooks) > 0 {
+		blocks = append(blocks, render.Small("What to do when one fires:"), links(runbooks))
 	}
-	return append(blocks, links(v.Links))
+	return append(blocks, links(h.Links))
 }
 
-func (f Firing) pending() time.Time { return f.Pending }
-func (f Firing) fired() time.Time   { return f.From }
-
-func (f Firing) cells() []string {
-	return []string{f.Alert, f.Severity, f.Host, f.About, timeOfDay(f.Pending), timeOfDay(f.From), over(f.Until), f.Summary}
-}
-
-func over(until time.Time) string {
-	if until.IsZero() {
-		return "fires still"
-	}
-	return timeOfDay(until)
-}
-
-// byMachine groups firings by alert, severity and machine, in the order of the first of each group: alerts on runs fire
-// again for every run.
+// byMachine groups firings by alert, severity and machine, in the order of the first of each group.
 func byMachine(firings []Firing) [][]Firing {
 	var rows [][]Firing
 	for _, f := range firings {
@@ -97,26 +53,10 @@ func byMachine(firings []Firing) [][]Firing {
 	return rows
 }
 
-func earliest(firings []Firing, of func(Firing) time.Time) time.Time {
-	least := of(firings[0])
-	for _, f := range firings[1:] {
-		if t := of(f); t.Before(least) {
-			least = t
-		}
+// over tells when the last of some firings was over.
+func over(firings []Firing) string {
+	if slices.ContainsFunc(firings, func(f Firing) bool { return f.Until.IsZero() }) {
+		return "fires still"
 	}
-	return least
-}
-
-// latest returns when the last of them was over; zero while one still fires.
-func latest(firings []Firing) time.Time {
-	most := firings[0].Until
-	for _, f := range firings {
-		if f.Until.IsZero() {
-			return time.Time{}
-		}
-		if f.Until.After(most) {
-			most = f.Until
-		}
-	}
-	return most
+	return timeOfDay(slices.MaxFunc(firings, func(a, b Firing) int { return a.Until.Compare(b.Until) }).Until)
 }

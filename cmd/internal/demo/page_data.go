@@ -10,24 +10,17 @@ import (
 type shown struct {
 	// out is the folder that the flag names, with the page of the newest demo. folder is the folder of this start in
 	// it, and contains all other files.
-	out, folder string
-	options     showOptions
-	// speed is the ratio of the machines' clocks to the wall clock.
-	speed float64
-
-	// begun and ended are on the wall clock, as latencies are. machineBegun and machineEnded are on the clocks of the
-	// machines, which run together: all samples of machines, alerts and accounts are on it.
-	begun, ended               time.Time
-	machineBegun, machineEnded time.Time
+	out, folder  string
+	options      showOptions
+	begun, ended time.Time
 
 	campaigns []*shownCampaign
 	trials    []*shownTrial
 	events    []Event
 
-	// timeline has the samples of all machines, firings the alerts that the rules have fired on them. Nil where it
-	// could not be opened.
-	timeline *timeline
-	firings  []firing
+	// view has the samples of all machines, nil without them; firings are the alerts that its rules have fired.
+	view    *viewer
+	firings []Firing
 
 	// interrupted reports that an interrupt came before everything was made. problems are the errors, a line each.
 	interrupted bool
@@ -49,10 +42,8 @@ type shownCampaign struct {
 	iterations  int    // per arm
 	// plan is the plan file and dir the folder with the runs.
 	plan, dir string
-	// exit is the exit code of campaign run.
-	exit int
-	// page is the file of compare --html, comparisonFile that of compare --json; empty where there is none.
-	comparisonFile, page string
+	// page is the file of compare --html; empty where there is none.
+	page string
 	// accounts are the ground truth of the simulator, one per start.
 	accounts []account
 }

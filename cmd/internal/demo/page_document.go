@@ -61,13 +61,10 @@ func commands(all []string) render.Details {
 	return render.Details{Summary: fmt.Sprintf("How it was made: %d %s", len(all), name), Blocks: []render.Block{l}}
 }
 
-// section is a heading with the clocks of its figures.
-func section(id, text string, clocks ...string) render.Heading {
+// section is a heading that links lead to.
+func section(id, text string) render.Heading {
 	h := render.H2(text)
 	h.ID = id
-	for _, clock := range clocks {
-		h.Badges = append(h.Badges, render.Badge("", clock))
-	}
 	return h
 }
 
@@ -75,7 +72,7 @@ func document(p Page) render.Document {
 	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
 	d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" Machines, engine and model are simulated; no figure on this page is a measurement of a DGX Spark. "+
 		"What measured and judged them is not: the exporter, the load generator, the comparison and the alert rules are those that run on a real one.")),
-		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead(p.Made))}}, render.Facts{Facts: madeFacts(p.Made)})
+		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)})
 	for _, notice := range notices(p) {
 		d.Add(render.Notice(render.Note, render.Plain(notice)))
 	}
@@ -84,7 +81,7 @@ func document(p Page) render.Document {
 	d.Add(where(p)...)
 	d.Add(rehydration(p.Rehydration)...)
 	d.Add(outputs(p.Outputs)...)
-	d.Add(newHeat(p.Heat).blocks()...)
+	d.Add(alertsSection(p.Heat)...)
 	d.Add(section("not", "What this does not show"), render.List{Items: render.Items(not(p))}, render.H3("Runs that enter no figure"), invalid(p.Campaigns))
 	switch {
 	case len(p.Campaigns) == 0:
@@ -107,43 +104,55 @@ func question(p Page) []render.Block {
 		made = append(made, c.Commands...)
 	}
 	runs := runsFigure(p.Campaigns, compare.MemoryOccupiedWithoutKV, "Every run in the order of time: memory occupied without KV cache (simulated)",
-		"Each is what was not free when the engine sized its KV cache, on the machine’s clock. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
-	kv := runsFigure(p.Campaigns, compare.KVCapacity, "Every run in the order of time: the KV cache (simulated)",
-		"What the engine took for its KV cache: a share of what was free. It is the figure above once more, and no second finding.")
+		"Each is what was not free when the engine sized its KV cache. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{render.Figures{runs}}}
 	if headline := headline(p.Campaigns); headline != "" {
 		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Strong(headline), render.Plain(" "+moral(p.Campaigns))))
 	}
 	groundTruth := ""
 	if len(p.Campaigns) > 0 {
-		groundTruth = "Beside each answer stands what the simulator knows of the same starts. No program of the project reads these books: they are what the answers are held against."
+		groundTruth = "Beside each answer stands the ground truth of the same starts. No program of the project reads it: the answers are compared with it."
 	}
 	return []render.Block{
-		section("answers", "One question, three designs", "memory: machine clock"),
+		section("answers", "One question, three designs"),
 		text("How much more memory does an engine need in a container than natively, before it takes its KV cache? " +
 			"Published runs of TensorRT-LLM on a DGX Spark said 101.30 against 70.47 GiB, and 16.57 against 44.31 GiB of KV cache. They were made native first, always. " +
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
 		absent(missing(Section{}, len(p.Campaigns) > 0)),
 		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs.Drawn())), seen}},
-		render.Small(groundTruth), render.Figures{kv}, commands(made),
+		render.Small(groundTruth), commands(made),
 	}
 }
 
-// moral returns the conclusion from the headline.
+// moral returns the conclusion from the headline. The baseline is the same in all campaigns: where its mean differs, that
+// comes from the state of the machine at its starts.
 func moral(campaigns []Campaign) string {
-	return "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " +
-		baselineItself(campaigns) +
+	var means []string
+	itself := ""
+	for _, c := range campaigns {
+		pair, _ := pairOf(c)
+		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
+			means = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name))
+			itself = "In the mean " + pair.A + " itself has " + enumerated(means) + ": this measure is also one of what the runs before have read. "
+		}
+	}
+	if len(means) < 2 {
+		itself = ""
+	}
+	return "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " + itself +
 		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
 }
 
-// lead describes which figures are on which clock, and their limits.
-func lead(m Made) string {
-	speed := "a clock of their own, faster than the wall clock"
-	if m.Speed > 0 {
-		speed = fmt.Sprintf("a clock of their own, %s times as fast as the wall clock", render.Number(m.Speed))
-	}
-	return "Two axes of time: memory, bytes of the drive, heat and alerts are on the machines’ time, " + speed +
-		". Latencies of requests are wall time, of an engine that is no GPU: read which of them is shorter, not how long they are."
+// enumerated joins texts.
+func enumerated(texts []string) string {
+	last := len(texts) - 1
+	return strings.TrimPrefix(strings.Join(texts[:last], ", ")+" and "+texts[last], " and ")
+}
+
+// lead describes what is scaled, and the limits of the figures.
+func lead() string {
+	return fmt.Sprintf("Sizes, powers and times are those of one clock, the wall clock. A %dth is what takes minutes on a real machine: the durations in the alert rules, and the heat that a machine stores. ", timeFactor) +
+		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: read which of them is shorter, not how long they are."
 }
 
 func madeFacts(m Made) []render.Fact {
@@ -159,9 +168,6 @@ func madeFacts(m Made) []render.Fact {
 	}
 	if m.Ended.After(m.Begun) {
 		add("wall time", duration(m.Ended.Sub(m.Begun)))
-	}
-	if m.MachineEnded.After(m.MachineBegun) {
-		add("machine time", duration(m.MachineEnded.Sub(m.MachineBegun)))
 	}
 	add("seed", fmt.Sprint(m.Seed))
 	return facts
@@ -182,55 +188,19 @@ func notices(p Page) []string {
 	return all
 }
 
-// ofMemory returns the texts that are not empty of the campaigns that compare the memory occupied without KV cache, and
-// the name of their baseline.
-func ofMemory(campaigns []Campaign, text func(c Campaign, m compare.Metrics) string) (texts []string, baseline string) {
-	for _, c := range campaigns {
-		pair, _ := pairOf(c)
-		m := find(pair, compare.MemoryOccupiedWithoutKV)
-		if m == nil {
-			continue
-		}
-		if one := text(c, *m); one != "" {
-			texts, baseline = append(texts, one), pair.A
-		}
-	}
-	return texts, baseline
-}
-
-// enumerated joins two texts or more.
-func enumerated(texts []string) string {
-	last := len(texts) - 1
-	return strings.Join(texts[:last], ", ") + " and " + texts[last]
-}
-
 // headline summarises the answers of all campaigns in one paragraph.
 func headline(campaigns []Campaign) string {
-	answers, _ := ofMemory(campaigns, func(c Campaign, m compare.Metrics) string {
-		if m.Difference == nil {
-			return ""
+	var answers []string
+	for _, c := range campaigns {
+		pair, _ := pairOf(c)
+		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.Difference != nil {
+			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
 		}
-		return fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(m))
-	})
+	}
 	if len(answers) < 2 {
 		return ""
 	}
 	return "The same two arms differ by " + enumerated(answers) + "."
-}
-
-// baselineItself compares the means of the baseline between campaigns: that arm is the same in all, so that a
-// difference comes from the state of the machine at its starts. It is empty unless two campaigns have the baseline.
-func baselineItself(campaigns []Campaign) string {
-	means, name := ofMemory(campaigns, func(c Campaign, m compare.Metrics) string {
-		if m.A.Mean == nil {
-			return ""
-		}
-		return fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name)
-	})
-	if len(means) < 2 {
-		return ""
-	}
-	return "In the mean " + name + " itself has " + enumerated(means) + ": this measure is also one of what the runs before have read. "
 }
 
 // not lists what the page does not show.

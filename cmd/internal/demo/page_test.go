@@ -35,7 +35,7 @@ func rendered(t *testing.T, p Page) string {
 
 // sections are the headings that every page has, in their order.
 var sections = []string{
-	"One question, three designs", "Where the GiB went", "The limit of the container did not see it", "Did KV blocks come back from the SSD?",
+	"One question, three designs", "Where the GiB went", "Did KV blocks come back from the SSD?",
 	"Would wrong KV be noticed?", "What the alerts said", "What this does not show", "Runs that enter no figure", "The same on a real machine",
 }
 
@@ -78,7 +78,7 @@ func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
 	if strings.Contains(text, absentNotice) {
 		t.Error("something is said to be missing of a page that lacks nothing")
 	}
-	expectInOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Two axes of time", "uma-demo --seed 1"}, sections...)...)
+	expectInOrder(t, text, append([]string{"<strong>Simulated.</strong>", "those of one clock, the wall clock", "uma-demo --seed 1"}, sections...)...)
 	expectInOrder(t, text, "As published", "worse, confounded with time", "blocked_order", "Forth and back<", "inconclusive", "Forth and back, every start alike", ">worse<", "The same two arms differ by")
 }
 
@@ -105,14 +105,13 @@ func TestEveryFigureHasCountsAndUnits(t *testing.T) {
 func TestNoSectionVanishes(t *testing.T) {
 	text := rendered(t, Page{})
 	expectInOrder(t, text, sections...)
-	if n := strings.Count(text, absentNotice); n != 8 {
-		t.Errorf("%d of 8 parts say that they are missing", n)
+	if n := strings.Count(text, absentNotice); n != 7 {
+		t.Errorf("%d of 7 parts say that they are missing", n)
 	}
 	for part, without := range map[string]func(*Page){
 		"answers":   func(p *Page) { p.Campaigns = nil },
 		"ledger":    func(p *Page) { p.Campaigns[0].Comparison, p.Campaigns = nil, p.Campaigns[:1] },
 		"books":     func(p *Page) { p.Campaigns[0].Starts, p.Campaigns[1].Starts, p.Campaigns[2].Starts = nil, nil, nil },
-		"limits":    func(p *Page) { p.Limits.Containers = nil },
 		"drive":     func(p *Page) { p.Rehydration.Run = "" },
 		"outputs":   func(p *Page) { p.Outputs.Runs = nil },
 		"one trial": func(p *Page) { p.Outputs.Runs[0].Run = "" },

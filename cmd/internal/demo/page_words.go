@@ -77,78 +77,6 @@ func gradeWords(s evidence.Signal) string {
 	return text
 }
 
-// observationTitle returns the description of an observation of a signal by its name.
-func observationTitle(name string) string {
-	words := map[string]string{
-		"kvbm_blocks_from_disk":           "KVBM: blocks brought back from the drive",
-		"kvbm_blocks_from_host":           "KVBM: blocks brought back from the host's memory",
-		"kvbm_matched_tokens":             "KVBM: prompt tokens found below the device",
-		"kvbm_blocks_from_disk_bytes":     "KVBM: those blocks in bytes",
-		"kvbm_blocks_to_disk":             "KVBM: blocks written to the drive",
-		"kvbm_blocks_to_disk_bytes":       "KVBM: those blocks in bytes",
-		"process_read":                    "the engine's process: read (/proc/PID/io)",
-		"process_written":                 "the engine's process: written (/proc/PID/io)",
-		"cgroup_read":                     "its cgroup: read (io.stat)",
-		"cgroup_written":                  "its cgroup: written (io.stat)",
-		"device_read":                     "the drive: read",
-		"device_written":                  "the drive: written",
-		"baseline_diverging":              "without any cache, the same prompt twice: answers that differ",
-		"replay_diverging":                "from the cache against computed: answers that differ",
-		"excess_by_chance":                "how likely that many would be by the engine's own drift",
-		"excess_at_most":                  "how many more may differ, at most, as a share of the prompts",
-		"replay_diverging_before_token_8": "of those, before their eighth token",
-	}
-	if text, known := words[name]; known {
-		return text
-	}
-	return strings.ReplaceAll(name, "_", " ")
-}
-
-// amount formats a figure of an observation with its unit.
-func amount(v float64, unit string) string {
-	switch unit {
-	case "bytes":
-		return compare.UnitBytes.Text(v)
-	case "seconds":
-		return render.FormatSeconds(v)
-	case "probability":
-		return fmt.Sprintf("p %.2g", v)
-	}
-	return strings.TrimSpace(render.Number(v) + " " + unit)
-}
-
-// expected formats the range of an observation.
-func expected(w evidence.Figure) string {
-	lowest, highest := w.Expected[0], w.Expected[1]
-	low, high := math.IsInf(lowest, -1), math.IsInf(highest, 1)
-	switch {
-	case low && high, high && lowest == 0:
-		return "any"
-	case high:
-		return "at least " + end(lowest, w.Unit)
-	case low:
-		return "at most " + end(highest, w.Unit)
-	case lowest == highest:
-		return end(lowest, w.Unit)
-	}
-	return end(lowest, w.Unit) + " to " + end(highest, w.Unit)
-}
-
-// end formats one end of a range. It does not repeat the noun of a count.
-func end(v float64, unit string) string {
-	if unit == "bytes" || unit == "seconds" || unit == "probability" {
-		return amount(v, unit)
-	}
-	return render.Number(v)
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
 // duration formats a duration in words.
 func duration(d time.Duration) string {
 	d = d.Round(time.Second)
@@ -161,7 +89,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// timeOfDay formats a time of day on a machine's clock.
+// timeOfDay formats a time of day.
 func timeOfDay(t time.Time) string {
 	if t.IsZero() {
 		return render.None

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render/comparison"
@@ -42,13 +41,9 @@ func (t *progress) print(format string, args ...any) {
 
 // introduce prints what is simulated, what will be made and on which clock, before any figure appears.
 func (t *progress) introduce(s *showing) {
-	pace, busy := paceOf(s.options), ""
-	if s.sampling > 2*shortestSampling {
-		busy = ", and longer now: this machine is busy"
-	}
 	t.print(`umascope demo. All of it is simulated: no figure is of a real machine.
 
-Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, the alert rules.
+Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
 `)
 	for _, c := range s.campaigns {
 		t.print("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
@@ -61,10 +56,10 @@ Five DGX Sparks with an engine each are simulated here. What looks at them is re
 		t.print("  %-13s %s%s\n", one.host, one.Title, after)
 	}
 	t.print(`
-Clocks of machines go %v times as fast as the one on the wall. Memory, heat and alerts are on theirs; latencies are on the wall's.
-It takes about %v%s. Ctrl-C ends it at any time.
+Sizes, powers and latencies are those of a Spark. A %dth of it: the durations in the alert rules, and the heat that a machine stores.
+It takes about %v, longer on a busy computer. Ctrl-C ends it at any time.
 
-`, s.speed, pace.about, busy)
+`, timeFactor, paceOf(s.options).about)
 }
 
 // run prints a finished run of a campaign.
@@ -99,7 +94,7 @@ func (t *progress) problem(host, what string) { t.line(host, "problem: %s", what
 func (t *progress) verdict(s *shown) {
 	t.print("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
-		t.print("  %-13s %-31s %s\n", c.host, c.design(), c.difference())
+		t.print("  %-13s %-19s %s\n", c.host, c.label(), c.difference())
 	}
 	t.print("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
 	for _, e := range s.events {
@@ -113,8 +108,8 @@ func (t *progress) verdict(s *shown) {
 // caught describes whether the alert of an event has fired.
 func (s *shown) caught(e Event) string {
 	for _, f := range s.firings {
-		if f.Alert == e.Alert && f.Labels[string(metric.LabelHost)] == e.Host && f.From.After(e.From) {
-			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot, by the machine's clock.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second))
+		if f.Alert == e.Alert && f.Host == e.Host && f.From.After(e.From) {
+			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second))
 		}
 	}
 	if e.Until.IsZero() {
@@ -135,45 +130,17 @@ func (s *shown) otherAlerts() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// design describes how a campaign was made, in a few words.
-func (c *shownCampaign) design() string {
-	order := "native first, then container"
-	if c.order == orderABBA {
-		order = "arms take turns"
-	}
-	if c.dropsCaches {
-		order += ", caches emptied"
-	}
-	return order
-}
-
 // difference returns the result of the comparison for the memory occupied without KV cache, in the comparison's words.
 func (c *shownCampaign) difference() string {
-	m, ok := c.metric(compare.MemoryOccupiedWithoutKV)
+	pair, _ := pairOf(c.Campaign)
+	m := find(pair, compare.MemoryOccupiedWithoutKV)
 	switch {
-	case !ok || m.Difference == nil:
+	case m == nil || m.Difference == nil:
 		return "no comparison: " + cmp.Or(c.Fault, "it was not made to its end")
 	case m.CI95 == nil:
-		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, comparison.VerdictText(m))
+		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, comparison.VerdictText(*m))
 	}
-	return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, comparison.VerdictText(m))
-}
-
-// metric returns a metric of the only pair of arms in the comparison.
-func (c *shownCampaign) metric(name string) (compare.Metrics, bool) {
-	if c.Comparison == nil {
-		return compare.Metrics{}, false
-	}
-	for _, s := range c.Comparison.Strata {
-		for _, pair := range s.Pairs {
-			for _, m := range pair.Metrics {
-				if m.Name == name {
-					return m, true
-				}
-			}
-		}
-	}
-	return compare.Metrics{}, false
+	return fmt.Sprintf("%+6.1f GiB [%+.1f, %+.1f]  %s", *m.Difference/gib, m.CI95[0]/gib, m.CI95[1]/gib, comparison.VerdictText(*m))
 }
 
 // where prints, at the end of the demo, which pages to open and what to do next.

@@ -122,7 +122,7 @@ func (s *shortStory) furnish(t *testing.T) {
 	engine := startEngine(t, process)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { host.Run(ctx, 20) })
+	running.Go(func() { host.Run(ctx, 1) })
 	t.Cleanup(func() { stop(); running.Wait() })
 	server, kvbm := httptest.NewServer(engine.Handler()), httptest.NewServer(engine.KVBMHandler())
 	t.Cleanup(server.Close)
@@ -194,7 +194,7 @@ func (s *shortStory) drive(ctx context.Context, arm, live string) int {
 // during scrapes everything, the load generator's page too, while work is done.
 func (s *shortStory) during(t *testing.T, work func(ctx context.Context, live string) int) {
 	t.Helper()
-	live := freeAddress(t)
+	live := unusedAddress(t)
 	loadPage := pageAt(live, metric.JobLoad, "client")
 	done := make(chan int, 1)
 	go func() { done <- work(t.Context(), live) }()
@@ -251,7 +251,7 @@ func (s *shortStory) scrapeAll(t *testing.T) {
 // serve adds the page of finished runs.
 func (s *shortStory) serve(t *testing.T, runs string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := unusedAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

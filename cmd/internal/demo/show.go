@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/umascope/umascope/exporter"
 )
 
 // showing is a running demo: its results so far, and its machines and servers.
@@ -21,17 +22,14 @@ type showing struct {
 	progress *progress
 
 	machines  []*machine // one for each campaign, then one for each trial
-	scraper   *scraper
 	control   *control
 	controlAt string
-	open      listener // with --serve, its address
-	servers   servers
-	live      context.CancelFunc // stops the work on the machines
-	// stopWriting stops the scrapes and rules of the scraper, and waits for them.
-	stopWriting func()
-	running     sync.WaitGroup // the work until then
-	reported    atomic.Bool    // the page of this demo is written
-	sampling    time.Duration  // between two samples of telemetry
+	// viewListens is the address of the view, viewAt the one at which this machine reaches it.
+	viewListens, viewAt string
+	servers             servers
+	live                context.CancelFunc // stops the view and the work on the machines
+	running             sync.WaitGroup     // the work until then
+	sampling            time.Duration      // between two samples of telemetry
 }
 
 // show runs all campaigns and trials at the same time, prints the progress and writes the page.
@@ -45,7 +43,6 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 	s.perform(ctx)
 	code := s.conclude(ctx)
 	if o.serve && ctx.Err() == nil {
-		s.stopWriting = s.write(context.WithoutCancel(ctx))
 		s.stay(ctx)
 	}
 	return code
@@ -53,10 +50,10 @@ func (p Program) show(ctx context.Context, o showOptions) int {
 
 // open opens everything that can fail because of the command line.
 func (p Program) open(ctx context.Context, o showOptions) (*showing, error) {
-	s := &showing{program: p, shown: &shown{options: o, speed: paceOf(o).speed, begun: time.Now()}}
+	s := &showing{program: p, shown: &shown{options: o, begun: time.Now()}}
 	s.progress = &progress{out: p.Stdout, began: s.begun}
 	s.campaigns, s.trials = campaignsOf(o), trialsOf()
-	err := s.listenOpen() // first, so that an error leaves no folder
+	err := s.findAddress() // first, so that an error leaves no folder
 	if err == nil {
 		err = s.makeFolder()
 	}
@@ -105,20 +102,16 @@ func (s *showing) start(ctx context.Context) error {
 		hosts = append(hosts, t.host)
 	}
 	for _, host := range hosts {
-		m, err := openMachineHere(live, host, s.options.seed, s.speed, &s.servers)
+		m, err := openMachineHere(live, host, stageSettings{seed: s.options.seed, weights: paceOf(s.options).weights, factor: timeFactor}, &s.servers)
+		if err == nil {
+			m.loadAt, err = freeAddress()
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", host, err)
 		}
 		s.machines = append(s.machines, m)
 	}
-	s.machineBegun = s.machines[0].stage.host.Now()
-	var err error
-	if s.scraper, err = openScraper(filepath.Join(s.folder, timelineFolder), s.machines, s.speed, paceOf(s.options).rhythm, s.problem); err != nil {
-		return err
-	}
-	s.timeline = s.scraper.store
-	s.stopWriting = s.write(live)
-	if err := s.keepResults(live, ctx); err != nil {
+	if err := s.openView(live); err != nil {
 		return err
 	}
 	s.control = newControl(s.options.seed, s.machines)
@@ -128,46 +121,47 @@ func (s *showing) start(ctx context.Context) error {
 	}
 	s.controlAt = controlled.at
 	s.servers.serve(controlled, s.control.handler())
-	if s.options.serve {
-		if err := s.keepOpen(); err != nil {
-			return err
-		}
-	}
-	return s.findSampling(ctx)
-}
-
-// findSampling measures how long pages take while all machines run and are scraped.
-func (s *showing) findSampling(ctx context.Context) error {
 	var slowest time.Duration
 	for _, m := range s.machines {
-		took, err := m.slowestPage(ctx)
-		if err != nil && ctx.Err() == nil {
+		began := time.Now()
+		if err := (&viewer{at: m.pages[exporterPage].at, client: s.view.client}).get(ctx, exporter.DefaultTelemetryPath, nil); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		slowest = max(slowest, took)
+		slowest = max(slowest, time.Since(began))
 	}
 	s.sampling = samplingFor(slowest)
 	return nil
 }
 
-// timelineFolder has the samples of all machines. A Prometheus can open it as its data.
-const timelineFolder = "timeline"
+// listenAddress is the flag for the address of a demo that is kept open.
+const listenAddress = "web.listen-address"
 
-// write runs the scraper until stop is called.
-func (s *showing) write(ctx context.Context) (stop func()) {
-	writing, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { s.scraper.run(writing) })
-	return func() {
-		cancel()
-		running.Wait()
+// findAddress finds the address of uma-view: with --serve the one of the flag, or the default one or a port near it.
+func (s *showing) findAddress() (err error) {
+	if !s.options.serve {
+		s.viewListens, err = freeAddress()
+		s.viewAt = s.viewListens
+		return err
 	}
+	open, err := listen(listenAddress, s.options.listen, !s.options.explicit)
+	if err != nil {
+		return err
+	}
+	s.viewListens, s.viewAt = open.Addr().String(), open.at
+	if s.viewAt != s.options.listen && !s.options.explicit {
+		fmt.Fprintf(s.program.Stderr, "uma-demo: warning: %s is in use, listening on %s instead\n", s.options.listen, s.viewAt)
+	}
+	return open.Close()
 }
 
 // controlURL is the URL that starts the arms of a machine.
 func (s *showing) controlURL(m *machine) string {
 	return "http://" + s.controlAt + s.control.path(m.name)
 }
+
+// resultsSeen is the time from the end of a run, or of a comparison, to the alerts about it: the view reads results every
+// few seconds, and its rules wait a moment.
+const resultsSeen = 5 * time.Second
 
 // perform runs the campaigns and the trials, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {
@@ -179,8 +173,11 @@ func (s *showing) perform(ctx context.Context) {
 		making.Go(func() { s.tryAll(ctx, t, s.machines[len(s.campaigns)+i]) })
 	}
 	making.Wait()
-	s.ended, s.machineEnded = time.Now(), s.machines[0].stage.host.Now()
 	s.interrupted = ctx.Err() != nil
+	if !s.interrupted {
+		_ = pause(ctx, resultsSeen) // an interrupt ends the pause
+	}
+	s.ended = time.Now()
 }
 
 // problem records an error.
@@ -199,19 +196,24 @@ func (s *shown) noted() []string {
 
 // conclude writes the page, prints the results and returns the exit code.
 func (s *showing) conclude(ctx context.Context) int {
-	s.stopWriting() // late rules on a busy machine would delay the rest
-	s.firings = s.scraper.firings()
+	var err error
+	if s.firings, err = s.view.firings(context.WithoutCancel(ctx), s.begun, s.ended); err != nil {
+		s.problem("alerts: " + err.Error())
+	}
 	for _, c := range s.campaigns {
-		s.missing(c.name, c.Fault)
+		if c.Fault != "" {
+			s.problem(c.name + ": " + c.Fault)
+		}
 	}
 	for _, t := range s.trials {
-		s.missing(t.name, t.Fault)
+		if t.Fault != "" {
+			s.problem(t.name + ": " + t.Fault)
+		}
 	}
 	s.progress.verdict(s.shown)
 	if err := s.program.writeReport(ctx, s.shown); err != nil {
 		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err))))
 	}
-	s.reported.Store(true)
 	s.progress.where(s.shown)
 	if s.interrupted {
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
@@ -242,35 +244,33 @@ func full(out string, err error) error {
 	return err
 }
 
-// missing records the reason why something is missing.
-func (s *showing) missing(what, why string) {
-	if why != "" {
-		s.problem(what + ": " + why)
-	}
-}
-
 // close stops the clients first, then the servers, then the machines.
 func (s *showing) close() {
 	if s.live != nil {
 		s.live()
-	}
-	if s.open.Listener != nil {
-		s.open.Close() // closes it a second time, if it was served
 	}
 	s.servers.close()
 	if s.control != nil {
 		s.control.close()
 	}
 	s.running.Wait()
-	if s.stopWriting != nil {
-		s.stopWriting()
-	}
 	for _, m := range s.machines {
 		m.stage.close()
 	}
-	if s.scraper != nil {
-		if err := s.scraper.close(); err != nil && len(s.noted()) == 0 {
-			fmt.Fprintln(s.program.Stderr, "uma-demo: "+err.Error())
+}
+
+// stay keeps everything open until ctx ends, with an engine that serves requests on every machine.
+func (s *showing) stay(ctx context.Context) {
+	for i, m := range s.machines {
+		a := nativeArm()
+		if i%2 == 0 {
+			a = containerArm()
 		}
+		if err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed}); err != nil {
+			return // an interrupt, or the machine has no engine
+		}
+		s.running.Go(func() { chatting(ctx, m.engineURL()) })
 	}
+	s.progress.print("\nopen         http://%s/ until Ctrl-C\n", s.viewAt)
+	<-ctx.Done()
 }

@@ -2,16 +2,15 @@ package demo
 
 import "time"
 
-// showPace is the size of the demo, and the speed of the machines' clocks.
+// showPace is the size of the demo.
 type showPace struct {
-	speed  float64
-	rhythm rhythm
+	weights int64 // of the model, in bytes
 	// iterations is the number of runs of an arm in a campaign; requests is per run, inputTokens and outputTokens are
 	// per request.
 	iterations, requests, inputTokens, outputTokens int
 	// A trial sends trialRequests prompts again, each with trialOutput tokens of answer.
 	trialRequests, trialOutput int
-	// about is the expected time of the demo on two cores, in wall time.
+	// about is the expected time of the demo on two cores.
 	about time.Duration
 }
 
@@ -21,20 +20,20 @@ type showPace struct {
 func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
-			speed: 100, rhythm: hastyRhythm(), iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
+			weights: quickWeights, iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
 			about: 20 * time.Second,
 		}
 	}
 	return showPace{
-		speed: 40, rhythm: usualRhythm(), iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
+		weights: weightBytes, iterations: 4, requests: 4, inputTokens: 1000, outputTokens: 12, trialRequests: 6, trialOutput: 12,
 		about: time.Minute,
 	}
 }
 
-// Limits of the interval between two samples of telemetry, in wall time. A page that takes longer than the interval
-// loses a sample, and every phase of a run needs several samples.
+// Limits of the interval between two samples of telemetry. A page that takes longer than the interval loses a sample, and
+// every phase of a run needs several samples.
 const (
-	shortestSampling = 200 * time.Millisecond
+	shortestSampling = 300 * time.Millisecond
 	longestSampling  = time.Second // the default of uma-load
 )
 
@@ -42,11 +41,6 @@ const (
 // work that will run at the same time, pages take several times as long.
 func samplingFor(slowest time.Duration) time.Duration {
 	return min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
-}
-
-// ofMachine returns the time on the machines' clocks that passes in a wall time.
-func (p showPace) ofMachine(wall time.Duration) time.Duration {
-	return time.Duration(float64(wall) * p.speed)
 }
 
 // laptopValidity returns the validity limits that are wider here than uma-load's defaults, since client, engines and

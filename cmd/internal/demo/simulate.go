@@ -84,7 +84,7 @@ func (s *simulation) open() (firstTurn int, err error) {
 	addresses := [...]struct{ flag, address string }{
 		exporterPage: {"exporter.listen-address", s.options.exporter}, enginePage: {"engine.listen-address", s.options.engine}, kvbmPage: {"kvbm.listen-address", s.options.kvbm},
 	}
-	s.machine, err = openMachine(s.options.host, s.options.seed, s.pace.speed, func(page int) (listener, error) {
+	s.machine, err = openMachine(s.options.host, stageSettings{seed: s.options.seed, weights: weightBytes, factor: s.pace.factor}, func(page int) (listener, error) {
 		return listen(addresses[page].flag, addresses[page].address, false)
 	})
 	if err != nil {

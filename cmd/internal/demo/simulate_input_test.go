@@ -14,7 +14,7 @@ import (
 
 // freeAddress is an address below the ports that the kernel hands out by itself: one of those may be another's a
 // moment later.
-func freeAddress(t *testing.T) string {
+func unusedAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
 		address := "127.0.0.1:" + strconv.Itoa(10000+rand.IntN(20000))
@@ -69,7 +69,7 @@ func TestBadInputOfASimulationIsOneLineAndExit2(t *testing.T) {
 }
 
 func TestHealthcheckNamesAPageThatDoesNotAnswer(t *testing.T) {
-	for url, want := range map[string]int{"nonsense": exitInput, "ftp://a/b": exitInput, "http://" + freeAddress(t) + "/": exitFailed} {
+	for url, want := range map[string]int{"nonsense": exitInput, "ftp://a/b": exitInput, "http://" + unusedAddress(t) + "/": exitFailed} {
 		var stderr bytes.Buffer
 		code := program(io.Discard, &stderr).Run(t.Context(), []string{"healthcheck", "--url", url})
 		if code != want || strings.Count(stderr.String(), "\n") != 1 {

@@ -43,15 +43,16 @@ type pace struct {
 	every time.Duration
 	// load returns the sizes of a scenario, as flags of uma-load.
 	load func(scenario string) []string
+	// quiet is the time without a request after which no run is on: neither its own nor that of a user.
+	quiet time.Duration
 	// eventsEvery is the time from the beginning of an event to the next one.
 	eventsEvery time.Duration
-	// speed is the ratio of the machine's clock to the wall clock.
-	speed float64
+	factor      int // see stageSettings
 }
 
 // usualPace has runs of about a minute, with the start of the engine.
 func usualPace(every time.Duration) pace {
-	return pace{every: every, eventsEvery: 15 * time.Minute, speed: 1, load: usualLoad}
+	return pace{every: every, quiet: 10 * time.Second, eventsEvery: 15 * time.Minute, factor: 1, load: usualLoad}
 }
 
 func usualLoad(scenario string) []string {

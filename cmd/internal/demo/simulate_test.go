@@ -44,7 +44,7 @@ func (r *record) String() string {
 
 // quickPace has runs of a second, and a machine whose engine is there in no time.
 func quickPace() pace {
-	return pace{every: 50 * time.Millisecond, eventsEvery: time.Hour, speed: testSpeed, load: func(scenario string) []string {
+	return pace{every: 50 * time.Millisecond, eventsEvery: time.Hour, factor: timeFactor, load: func(scenario string) []string {
 		const busy = "--validity=client_lag=off --validity=client_stall=off --validity=telemetry_lost=off --validity=stream_buffered=off --telemetry-interval=200ms "
 		if scenario == scenarioEviction {
 			return strings.Fields(busy + "--warmup=1 --output-tokens=4 --input-tokens=64 --force --set=a.requests=2 --set=b.requests=4 --set=baseline.requests=1")
@@ -68,7 +68,7 @@ func rehearse(t *testing.T, runs string, change func(*simulation)) *rehearsal {
 	r := &rehearsal{code: make(chan int, 1), stop: stop}
 	options := simulateOptions{
 		host: "sim-spark", runs: runs, keep: cycle, seed: 1,
-		exporter: freeAddress(t), load: freeAddress(t), engine: freeAddress(t), kvbm: freeAddress(t),
+		exporter: unusedAddress(t), load: unusedAddress(t), engine: unusedAddress(t), kvbm: unusedAddress(t),
 	}
 	r.simulation = program(&r.printed, &r.printed).newSimulation(options, quickPace())
 	r.nextEvent = time.Now().Add(time.Hour)
@@ -323,4 +323,24 @@ func TestARunThatDoesNotComeAboutTurnsTheHealthPageRed(t *testing.T) {
 	if code := asked.Run(t.Context(), []string{"healthcheck", "--url", health}); code != exitDone {
 		t.Errorf("healthcheck of a green page: exit %d", code)
 	}
+}
+
+func TestTheEngineStaysWhileAUsersRunLasts(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	r := rehearse(t, t.TempDir(), func(s *simulation) { s.pace.quiet = 2 * time.Second })
+	r.prints(t, 1, finishedRun)
+	engine := r.machine.stage.inference.current.Load()
+	body := `{"model":"` + modelName + `","max_tokens":2,"prompt":"hello"}`
+	for range 12 {
+		response, err := http.Post("http://"+r.options.engine+"/v1/completions", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK || r.machine.stage.inference.current.Load() != engine {
+			t.Fatalf("status %d: the engine of a user's run is gone", response.StatusCode)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	r.prints(t, 2, finishedRun)
 }

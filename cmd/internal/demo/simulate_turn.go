@@ -9,6 +9,7 @@ import (
 // the first comparison comes early.
 func (s *simulation) perform(ctx context.Context, first int) {
 	for number := first; ctx.Err() == nil; {
+		s.awaitQuiet(ctx)
 		t, began := turnOf(number), time.Now()
 		switch s.take(ctx, t) {
 		case verdictInterrupted:
@@ -22,6 +23,12 @@ func (s *simulation) perform(ctx context.Context, first int) {
 		if number++; first > 0 || number >= cycle {
 			s.rest(ctx, began.Add(s.pace.every))
 		}
+	}
+}
+
+// awaitQuiet returns when no run is on: the engine stays for a user's run as long as that lasts.
+func (s *simulation) awaitQuiet(ctx context.Context) {
+	for s.machine.stage.inference.visits.quiet() < s.pace.quiet && pause(ctx, s.pace.quiet/10) == nil {
 	}
 }
 
@@ -74,6 +81,7 @@ func (s *simulation) eventIfDue(ctx context.Context) {
 	if time.Now().Before(s.nextEvent) || ctx.Err() != nil {
 		return
 	}
+	s.awaitQuiet(ctx)
 	s.nextEvent = time.Now().Add(s.pace.eventsEvery)
 	all := events()
 	e := all[s.events%len(all)]

@@ -25,7 +25,7 @@ const pagePath = "/metrics"
 // Arms are started one after the other. All other methods are safe for concurrent use.
 type stage struct {
 	host      *hostsim.Host
-	speed     float64
+	factor    int // see stageSettings
 	seen      collector.Host
 	exporter  *exporter.Exporter
 	inference inference
@@ -36,9 +36,11 @@ type stage struct {
 
 // stageSettings configure a stage.
 type stageSettings struct {
-	seed uint64
-	// speed is the ratio of the machine's clock to the wall clock.
-	speed float64
+	seed    uint64
+	weights int64 // bytes of the model
+	// factor divides the durations of what goes on beside the engine and the heat that the machine stores: timeFactor for
+	// rules with scaled durations, else 1.
+	factor int
 	// enginePage and kvbmPage are the URLs at which the exporter reads them; the owner of the stage serves
 	// engineHandler and kvbmHandler there.
 	enginePage, kvbmPage string
@@ -54,20 +56,20 @@ func openStage(settings stageSettings) (*stage, error) {
 		return nil, err
 	}
 	host, err := hostsim.New(hostsim.Config{
-		Seed: settings.seed, Start: time.Now().Add(-uptime), SwapBytes: 16 * gib, RailSensors: true, Generations: true,
+		Seed: settings.seed, Start: time.Now().Add(-uptime), SwapBytes: 16 * gib, RailSensors: true, Generations: true, ThermalFactor: int64(settings.factor),
 	})
 	if err != nil {
 		return nil, err
 	}
-	for name, bytes := range map[string]int64{weightsFile: weightBytes, containerWeightsFile: weightBytes, imageFile: imageBytes, homeFile: homeBytes} {
+	for name, bytes := range map[string]int64{weightsFile: settings.weights, containerWeightsFile: settings.weights, imageFile: imageBytes, homeFile: homeBytes} {
 		if err := host.AddFile(name, bytes); err != nil {
 			host.Close()
 			return nil, err
 		}
 	}
 	host.Advance(uptime)
-	s := &stage{host: host, speed: settings.speed, seen: host.Collect()}
-	s.inference.host, s.inference.speed = host, settings.speed
+	s := &stage{host: host, factor: settings.factor, seen: host.Collect()}
+	s.inference.host, s.inference.weights = host, settings.weights
 	s.seen.HTTP = engine.Transport() // requests to the engine, which is not a file of the machine
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
@@ -79,7 +81,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.running.Go(func() { host.Run(ctx, settings.speed) })
+	s.running.Go(func() { host.Run(ctx, 1) })
 	return s, nil
 }
 
@@ -113,9 +115,9 @@ func (s *stage) begin(ctx context.Context, a arm, o engineOptions) error {
 // end stops the engine, if there is one. The machine goes on, with its page cache.
 func (s *stage) end() { s.inference.end() }
 
-// wait returns after d on the machine's clock.
+// wait returns after a duration that goes with those of the rules.
 func (s *stage) wait(ctx context.Context, d time.Duration) error {
-	return pause(ctx, time.Duration(float64(d)/s.speed))
+	return pause(ctx, d/time.Duration(s.factor))
 }
 
 // close stops the engine, the exporter and the machine.
@@ -127,7 +129,7 @@ func (s *stage) close() {
 	s.host.Close()
 }
 
-// pause waits for d of wall time, or returns the error of ctx.
+// pause waits for d, or returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,10 +17,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// play opens a stage on a fast clock whose pages are served.
-func play(t *testing.T, speed float64) *stage {
+// play opens a stage whose pages are served.
+func play(t *testing.T, factor int) *stage {
 	t.Helper()
-	m, err := openMachine("spark", 1, speed, func(int) (listener, error) { return listenHere() })
+	m, err := openMachine("spark", stageSettings{seed: 1, weights: weightBytes, factor: factor}, func(int) (listener, error) { return listenHere() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +109,8 @@ func (p page) must(t *testing.T, d metric.Definer, labels ...string) float64 {
 	return sum
 }
 
-// testSpeed is that of the machine's clock in tests.
-const testSpeed = 30
-
 func TestArmsDifferByWhatIsReadAndNotByAnyFigureOfTheirs(t *testing.T) {
-	s := play(t, testSpeed)
+	s := play(t, timeFactor)
 	pages := map[string]page{}
 	for _, a := range []arm{nativeArm(), containerArm()} {
 		a.dropsCaches = true
@@ -193,7 +190,7 @@ func (s *stage) agrees(t *testing.T, p page) {
 }
 
 func TestBetweenTwoEnginesNobodyAnswersInTheirPlace(t *testing.T) {
-	s := play(t, testSpeed)
+	s := play(t, timeFactor)
 	s.ready(t, nativeArm())
 	s.end()
 	for name, handler := range map[string]http.Handler{"engine": s.engineHandler(), "KVBM": s.kvbmHandler()} {
@@ -213,7 +210,7 @@ func TestAnArmThatIsNotWaitedForLeavesNoProcess(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if err := s.begin(ctx, containerArm(), engineOptions{seed: 1}); err == nil {
-		t.Fatal("9 GiB were read in no time")
+		t.Fatal("8 GiB were read in no time")
 	}
 	if held, there := s.look(t).sum(metric.CgroupLimitUncoveredRatio); there {
 		t.Errorf("the container is there still: %v", held)

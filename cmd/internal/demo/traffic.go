@@ -9,16 +9,15 @@ type tierTraffic struct {
 	before uint64 // bytes of the process before the first of the engine
 }
 
-// settling is the wall time in which the machine catches up with the engine: two reports, so that the rate is even.
+// settling is the time in which the machine catches up with the engine: two reports, so that the rate is even.
 const settling = 200 * time.Millisecond
 
-// owed returns the rate, in bytes per second of the machine's clock, at which the machine catches up with the bytes of
-// the engine, given the bytes of the process.
-func (t *tierTraffic) owed(engine int64, process uint64, speed float64) (bytesPerSecond int64) {
+// owed returns the rate at which the machine catches up with the bytes of the engine, given the bytes of the process.
+func (t *tierTraffic) owed(engine int64, process uint64) (bytesPerSecond int64) {
 	if engine == 0 {
 		t.before = process
 		return 0
 	}
 	owed := engine - int64(process-t.before)
-	return int64(float64(max(0, owed)) / settling.Seconds() / speed)
+	return int64(float64(max(0, owed)) / settling.Seconds())
 }

@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -23,7 +21,7 @@ import (
 func TestTheMachineReadsFromItsDriveWhatTheEngineBringsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nowhere = "http://127.0.0.1:1/metrics"
-		s, err := openStage(stageSettings{seed: 1, speed: 40, enginePage: nowhere, kvbmPage: nowhere})
+		s, err := openStage(stageSettings{seed: 1, weights: weightBytes, factor: timeFactor, enginePage: nowhere, kvbmPage: nowhere})
 		if err != nil {
 			t.Fatal(err)
 		}

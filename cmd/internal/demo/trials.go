@@ -65,10 +65,7 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 			name = fmt.Sprintf("%s-%d", t.name, number)
 			s.progress.line(t.host, "%-9s  once more: %v", t.name, err)
 		}
-		if err = m.stage.fill(ctx, seed); err == nil {
-			err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}})
-		}
-		if err != nil {
+		if err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}, kvBytes: trialKV}); err != nil {
 			return err
 		}
 		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
@@ -83,16 +80,6 @@ func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
 			s.progress.trial(t, r)
 			return nil
 		}
-	}
-	return err
-}
-
-// fill leaves in the page cache the files that a start of the native arm reads.
-func (s *stage) fill(ctx context.Context, seed uint64) error {
-	before := len(s.accounts())
-	err := s.begin(ctx, nativeArm(), engineOptions{seed: seed})
-	for err == nil && len(s.accounts()) == before { // the start has read all files when it sizes its KV cache
-		err = pause(ctx, lookPause)
 	}
 	return err
 }
@@ -119,15 +106,18 @@ func (s *showing) trialArguments(m *machine, name string) []string {
 		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", s.sampling.String(),
 		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
-		"--grace", "1s", "--web.listen-address", "127.0.0.1:0", "--log-level", "warn",
+		"--grace", "1s", "--web.listen-address", m.loadAt, "--log-level", "warn",
 		"--scenario", scenarioEviction,
 	}
 	return append(args, trialLoad(paceOf(s.options))...)
 }
 
-// trialPressure is how many prompts of a thousand tokens, with 1.5 GiB of KV cache each, evict others from the engine
-// and from the tier above the drive: after a start of the native arm the container finds little free memory, see fill.
-const trialPressure = 13
+// trialKV is the KV cache that the engine of a trial is given. trialPressure is how many prompts of a thousand tokens,
+// with 1.5 GiB of KV cache each, evict others from it and from the tier above the drive.
+const (
+	trialKV       = 9 * gib
+	trialPressure = 12
+)
 
 // trialLoad returns the sizes of a trial.
 func trialLoad(pace showPace) []string {
@@ -147,21 +137,17 @@ func trialLoad(pace showPace) []string {
 
 // heatUp puts the machine into a hot room until an alert fires, and then lets it cool down.
 func (s *showing) heatUp(ctx context.Context, m *machine) error {
-	for _, e := range events() {
-		if e.alert != heatAlert {
-			continue
-		}
-		shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: m.stage.host.Now()}
-		s.progress.line(m.name, "%s, for at least %v of its clock", e.name, heating.Round(time.Second))
-		err := heat(ctx, m.stage, func() bool { return s.scraper.fires(heatAlert, m.name) })
-		if err == nil {
-			shown.Until = m.stage.host.Now()
-			err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event
-		}
-		s.events = append(s.events, shown)
-		return err
+	all := events()
+	e := all[slices.IndexFunc(all, func(e event) bool { return e.alert == heatAlert })]
+	shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: time.Now()}
+	s.progress.line(m.name, "%s", e.name)
+	err := heat(ctx, m.stage, 0, func() bool { return s.view.fires(ctx, heatAlert, m.name) })
+	if err == nil {
+		shown.Until = time.Now()
+		err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event
 	}
-	return fmt.Errorf("no event is of the alert %s", heatAlert)
+	s.events = append(s.events, shown)
+	return err
 }
 
 // heatAlert is the alert on a hot GPU.

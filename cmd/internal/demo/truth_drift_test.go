@@ -13,10 +13,10 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 )
 
-// How a machine drifts: somebody's process takes more and more memory, by the machine's clock, and the room gets warmer
+// How a machine drifts: somebody's process takes more and more memory, and the room gets warmer
 // from run to run.
 const (
-	leakPerMinute = 800 << 20
+	leakPerSecond = 500 << 20
 	mostLeaked    = 24 * gib
 	warmerByRun   = 3.0
 )
@@ -31,7 +31,7 @@ func (s *specimen) leaking(ctx context.Context) error {
 	s.running.Go(func() {
 		defer process.Stop()
 		for s.wait(ctx, time.Second) == nil {
-			leaked := int64(s.host.Now().Sub(began).Minutes() * leakPerMinute)
+			leaked := int64(s.host.Now().Sub(began).Seconds() * leakPerSecond)
 			process.Demand(hostsim.Demand{AnonBytes: min(leaked, mostLeaked)})
 		}
 	})

@@ -24,9 +24,6 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// truthSpeed is that of the clock of these machines, as in the demo: a run of two seconds is more than a minute of theirs.
-const truthSpeed = 40
-
 // atOnce is how many machines are there at the same time. They mostly wait, for their engines and for samples; of many
 // more, samples come too late even on a computer that does nothing else.
 const atOnce = 16
@@ -104,7 +101,7 @@ func withSpecimen(ctx context.Context, seed uint64, folder string, do func(conte
 	var pages servers
 	defer pages.close()
 	ctx, stop := context.WithCancel(ctx)
-	m, err := openMachineHere(ctx, truthHost, seed, truthSpeed, &pages)
+	m, err := openMachineHere(ctx, truthHost, stageSettings{seed: seed, weights: weightBytes, factor: timeFactor}, &pages)
 	if err != nil {
 		stop()
 		return err

@@ -137,7 +137,7 @@ func (p *pair) export(t *testing.T, name string, host *hostsim.Host) {
 // load runs uma-load on both machines and looks in, as Prometheus would, while it lasts.
 func (p *pair) load(t *testing.T, out, arm string, watch func(live string), flags ...string) (code int, summary map[string]any) {
 	t.Helper()
-	live := freeAddress(t)
+	live := unusedAddress(t)
 	done := make(chan int, 1)
 	go func() {
 		done <- loadgen.Run(t.Context(), append([]string{"run", "--url", p.url, "--telemetry", firstSpark + "=" + p.pages[firstSpark], "--telemetry", secondSpark + "=" + p.pages[secondSpark],

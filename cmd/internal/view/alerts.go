@@ -260,8 +260,11 @@ func (v *viewer) alertPage(w http.ResponseWriter, r *http.Request) {
 	d := render.Document{Title: defined.Name, Pages: bar(alertsPath), RefreshSeconds: overviewRefresh}
 	d.Add(render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(defined.Summary)}})
 	state, cards := rules.StateInactive, render.Group{Class: "cards"}
+	var listed []render.Block
 	for _, one := range v.rules() {
 		if one.Name() == defined.Name {
+			fires := alerts.Rule{Severity: one.severity, For: one.HoldDuration()}.Fires()
+			listed = append(listed, render.P(render.Plain(fires+":")), render.Listing{Language: "promql", Text: one.Query().String()})
 			state = max(state, one.State())
 			d.Add(one.problem())
 			cards.Blocks = append(cards.Blocks, append(one.cards(rules.StateFiring, false), one.cards(rules.StatePending, false)...)...)
@@ -272,9 +275,7 @@ func (v *viewer) alertPage(w http.ResponseWriter, r *http.Request) {
 		d.Add(render.H3(part.Title), render.P(spans(part.Text)...))
 	}
 	d.Add(render.H2("Rules"))
-	for _, one := range defined.Rules {
-		d.Add(render.P(render.Plain(one.Fires()+":")), render.Listing{Language: "promql", Text: one.Expr.String()})
-	}
+	d.Add(listed...)
 	v.write(w, http.StatusOK, d)
 }
 

@@ -48,12 +48,16 @@ type options struct {
 	host       string // label of this machine's series
 	exporter   string
 	targets    []string
+	live       []string // --load
+	ruleFolder string
 	remote     []*url.URL
 	webhooks   []*url.URL
 	interval   time.Duration
-	keep       time.Duration
-	keepBytes  int64
-	log        terminal.Log
+	// runsInterval is the time between two scrapes of finished runs.
+	runsInterval time.Duration
+	keep         time.Duration
+	keepBytes    int64
+	log          terminal.Log
 
 	healthURL, healthConfig string // of the verb healthcheck
 }
@@ -119,10 +123,13 @@ func (o *options) define(app *kingpin.CmdClause) {
 	app.Flag("runs", "Folder of the runs of uma-load.").Default("runs").StringVar(&o.runs)
 	app.Flag("host", "Name of this machine: the label host of its series. Default: its host name, which uma-load gives its runs too.").PlaceHolder("NAME").StringVar(&o.host)
 	terminal.Flag(app, "exporter", "Metrics page of this machine's uma-exporter. Default: http://127.0.0.1:10420/metrics if it answers at the start, else the collectors of this process.", "", &o.exporter, httpAddress)
+	terminal.Flags(app, "load", "Address of the live metrics of uma-load; may be repeated. Default: "+defaultLive+".", &o.live, hostPort, terminal.AsGiven).PlaceHolder("HOST:PORT")
+	app.Flag("rules", "Folder of rule files of Prometheus, *.yaml, to evaluate in place of the rules of this program.").PlaceHolder("FOLDER").StringVar(&o.ruleFolder)
 	app.Flag("targets", "File of other machines, in the format of Prometheus' file_sd; read again when it changes; may be repeated.").PlaceHolder("FILE").StringsVar(&o.targets)
 	terminal.Flags(app, "remote-write", "URL of a remote write endpoint that gets all samples; may be repeated.", &o.remote, secretAddress, terminal.NameOnly).PlaceHolder("URL").Envar(remoteVariable)
 	terminal.Flags(app, "webhook", "URL that gets a notice, in the JSON of Alertmanager's webhook, when an alert of severity warning or critical fires or is resolved; may be repeated.", &o.webhooks, secretAddress, terminal.NameOnly).PlaceHolder("URL").Envar(webhookVariable)
-	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(time.Second, time.Minute))
+	terminal.Flag(app, "scrape-interval", "Time between two scrapes.", "5s", &o.interval, terminal.DurationWithin(100*time.Millisecond, time.Minute))
+	terminal.Flag(app, "runs-interval", "Time between two scrapes of finished runs.", "60s", &o.runsInterval, terminal.DurationWithin(time.Second, time.Hour))
 	terminal.Flag(app, "retention.time", "How long samples are kept.", "360h", &o.keep, terminal.DurationWithin(time.Hour, 10*365*24*time.Hour))
 	terminal.Flag(app, "retention.size", "Most bytes of samples kept, with unit B, KB, MB, GB.", "1GB", &o.keepBytes, byteSize)
 	o.log.Flags(app, "warn")

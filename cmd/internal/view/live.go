@@ -97,7 +97,7 @@ func (v *viewer) livePage(w http.ResponseWriter, r *http.Request) {
 			d.Add(render.Notice(render.Bad, render.Plain("The samples cannot be read: "+err.Error())))
 		} else {
 			d.Add(render.Paragraph{Class: "big", Spans: []render.Span{render.Plain("No run is in progress.")}},
-				render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(runInProgress), render.Plain(". "), render.Link("Finished runs", runsPath)))
+				render.P(render.Plain("uma-load run begins one; its live metrics are read from "), render.Code(v.live[0]), render.Plain(". "), render.Link("Finished runs", runsPath)))
 		}
 		v.write(w, http.StatusOK, d)
 		return
@@ -162,8 +162,8 @@ var errNoEvents = errors.New("no events")
 func (v *viewer) liveEvents() http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL = &url.URL{Scheme: "http", Host: runInProgress, Path: "/events", RawQuery: url.Values{"columns": {r.In.URL.Query().Get("columns")}}.Encode()}
-			r.Out.Host = runInProgress
+			r.Out.URL = &url.URL{Scheme: "http", Host: v.live[0], Path: "/events", RawQuery: url.Values{"columns": {r.In.URL.Query().Get("columns")}}.Encode()}
+			r.Out.Host = v.live[0]
 			r.Out.Header = http.Header{"Accept": {eventStream}}
 		},
 		Transport:     &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},

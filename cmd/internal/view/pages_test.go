@@ -281,7 +281,7 @@ func livePages(events http.HandlerFunc) map[string]http.Handler {
 	})
 	mux.HandleFunc("/events", events)
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostileText) })
-	return map[string]http.Handler{runInProgress: mux}
+	return map[string]http.Handler{defaultLive: mux}
 }
 
 func TestARunInProgressIsShown(t *testing.T) {
@@ -321,7 +321,7 @@ func TestARunInProgressGivesEventsAndNothingElse(t *testing.T) {
 		len(header.Values("Content-Security-Policy")) != 1 || strings.Contains(header.Get("Content-Security-Policy"), "script-src") {
 		t.Errorf("%d %v %s", answer.Code, header, answer.Body)
 	}
-	if seen.Host != runInProgress || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "columns=80" {
+	if seen.Host != defaultLive || seen.Header.Get("Authorization")+seen.Header.Get("Cookie")+seen.Header.Get("X-Forwarded-For") != "" || seen.URL.RawQuery != "columns=80" {
 		t.Errorf("the run gets %v", seen)
 	}
 	const again = "event: report\ndata: \n\n" // the page is loaded again

@@ -30,6 +30,7 @@ const runsPerCell, mostRuns = 10, 500
 // openRuns serves the finished runs inside this process.
 func (v *viewer) openRuns() error {
 	v.results = promexport.New(v.runs, runsPerCell, mostRuns, false)
+	v.results.MaxAge = min(v.results.MaxAge, v.runsInterval)
 	of, revision := build()
 	served, err := promexport.Handler(v.results, promexport.Program{Version: of, Revision: revision, GoVersion: runtime.Version()}, v.log)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	_ "github.com/prometheus/prometheus/discovery/file" // file_sd_configs, of --targets
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 	"go.yaml.in/yaml/v4"
@@ -28,17 +29,14 @@ const exporterJob = "uma-exporter"
 // insideAddress matches the address of a target that would be a server inside this process.
 const insideAddress = `[^/]+\.inside(:\d+)?`
 
-// runInProgress is the page of uma-load run at its default address; while no run is on, the target is down.
-const runInProgress = "127.0.0.1:10421"
-
-// runsInterval is the time between two scrapes of finished runs, which change seldom.
-const runsInterval = "60s"
+// defaultLive is the default address of the live metrics of uma-load; while no run is on, the target is down.
+const defaultLive = "127.0.0.1:10421"
 
 // prometheusConfig returns a prometheus.yml: this machine, its runs, and what the flags add. The labels are those of the
 // compose stack, which the dashboards and rules expect.
 func prometheusConfig(o options, exporter *url.URL, host string) (string, error) {
 	type m = map[string]any
-	interval := o.interval.String()
+	interval, runsInterval := model.Duration(o.interval).String(), model.Duration(o.runsInterval).String()
 	machine := m{"targets": []string{exporter.Host}, "labels": m{"instance": host, "host": host}}
 	machines := m{
 		"job_name": exporterJob, "scheme": exporter.Scheme, "metrics_path": exporter.Path, "static_configs": []m{machine},
@@ -66,7 +64,7 @@ func prometheusConfig(o options, exporter *url.URL, host string) (string, error)
 			"body_size_limit": "32MB", "sample_limit": 50_000,
 		},
 		"scrape_configs": []m{machines, {
-			"job_name": "uma-load", "honor_labels": true, "static_configs": []m{{"targets": []string{runInProgress}}},
+			"job_name": "uma-load", "honor_labels": true, "static_configs": []m{{"targets": o.live}},
 		}, {
 			"job_name": "uma-results", "honor_labels": true, "scrape_interval": runsInterval, "scrape_timeout": runsInterval, "sample_limit": 200_000,
 			"static_configs": []m{{"targets": []string{runsInside}}},

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +13,16 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/cmd/webserver"
@@ -117,6 +122,10 @@ type viewer struct {
 
 func newViewer(o options, log *slog.Logger) *viewer {
 	network := &inside{}
+	if len(o.live) == 0 {
+		o.live = []string{defaultLive}
+	}
+	o.runsInterval = cmp.Or(o.runsInterval, time.Minute)
 	return &viewer{
 		options: o, network: network, log: log, drawing: make(chan struct{}, 1),
 		client: &http.Client{
@@ -149,7 +158,7 @@ func (v *viewer) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	rules, err := shippedRules()
+	rules, err := v.ruleFiles()
 	if err != nil {
 		return err
 	}
@@ -273,6 +282,45 @@ func (v *viewer) close() {
 	}
 }
 
+// ruleFiles returns the rules of --rules, or those of the project.
+func (v *viewer) ruleFiles() ([]ruleFile, error) {
+	if v.ruleFolder != "" {
+		return rulesIn(v.ruleFolder)
+	}
+	return shippedRules()
+}
+
+const ruleSuffix = ".yaml"
+
+// rulesIn reads the rule files of a folder.
+func rulesIn(folder string) (all []ruleFile, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*"+ruleSuffix))
+	if err == nil && len(paths) == 0 {
+		err = errors.New("it has no file *" + ruleSuffix)
+	}
+	for _, path := range paths {
+		content, failed := os.ReadFile(path)
+		err = errors.Join(err, failed)
+		if failed == nil {
+			_, wrong := rulefmt.Parse(content, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+			err = errors.Join(err, fileProblem(filepath.Base(path), wrong))
+		}
+		all = append(all, ruleFile{path, content})
+	}
+	if err != nil {
+		return nil, inputError{fmt.Errorf("--rules %s: %w", folder, err)}
+	}
+	return all, nil
+}
+
+// fileProblem returns the first of some errors with the name of the file; nil without one.
+func fileProblem(name string, errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, errs[0])
+}
+
 // shippedRules returns the rule files of the project.
 func shippedRules() ([]ruleFile, error) {
 	files, err := alerts.Files()
@@ -281,7 +329,7 @@ func shippedRules() ([]ruleFile, error) {
 	}
 	var rules []ruleFile
 	for _, f := range files {
-		if strings.HasSuffix(f.Name, ".yaml") {
+		if strings.HasSuffix(f.Name, ruleSuffix) {
 			rules = append(rules, ruleFile{f.Name, f.Content})
 		}
 	}

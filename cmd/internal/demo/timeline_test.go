@@ -1,15 +1,15 @@
+//go:build proof
+
 package demo
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/tsdb"
@@ -43,9 +43,8 @@ const (
 	usualInterval = 15 * time.Second
 )
 
-// timeline is the part of a Prometheus that a simulation needs: it scrapes pages, evaluates rules and answers queries at
-// times that the caller passes. A simulated machine has a clock of its own, so the wall clock is never the time of a
-// sample, of an evaluation or of an answer. Storage, query engine, rules and the parsing of pages are Prometheus' own.
+// timeline is a Prometheus for the proofs of dashboards and alerts: it scrapes pages, evaluates rules and answers queries
+// at times that the caller passes. Storage, query engine, rules and the parsing of pages are Prometheus' own.
 //
 // It keeps samples, and the alerts that rules have fired on them. It is safe for concurrent use.
 //
@@ -122,15 +121,6 @@ func (s *timeline) use() (done func(), err error) {
 		return nil, errClosed
 	}
 	return s.life.RUnlock, nil
-}
-
-// Newest returns the time of the latest sample, zero if there is none. It is the present of the simulation.
-func (s *timeline) Newest() time.Time {
-	newest := s.database.Head().MaxTime()
-	if newest == math.MinInt64 {
-		return time.Time{}
-	}
-	return model.Time(newest).Time().UTC()
 }
 
 // Close ends the store once all calls have returned. Its samples stay in its folder, which a Prometheus can open.

@@ -1,3 +1,5 @@
+//go:build proof
+
 package demo
 
 import (
@@ -7,8 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,13 +21,10 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// ruleStore has the rules and the alerts that have fired.
+// ruleStore has the rules.
 type ruleStore struct {
 	evaluating sync.Mutex
 	groups     []*group // in the order of their files
-
-	mu      sync.Mutex
-	firings map[string]*firing
 }
 
 // group is a group of rules. due is the time of its next evaluation.
@@ -63,7 +60,7 @@ func (l *loader) Parse(expression string) (parser.Expr, error) { return l.parser
 func readRules(config timelineConfig, s *timeline) ([]*group, error) {
 	load := &loader{files: map[string][]byte{}, parser: s.parser, log: config.Log}
 	manager := rules.NewManager(&rules.ManagerOptions{
-		ExternalURL: &url.URL{}, QueryFunc: s.instant, NotifyFunc: s.notify, Appendable: appendable{s}, Logger: config.Log,
+		ExternalURL: &url.URL{}, QueryFunc: s.instant, NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Appendable: appendable{s}, Logger: config.Log,
 		GroupLoader: load, Parser: s.parser,
 	})
 	made := map[string]*rules.Group{}
@@ -159,70 +156,4 @@ func (b *ruleStore) next(until time.Time) *group {
 		}
 	}
 	return first
-}
-
-// firing is one firing of an alert.
-type firing struct {
-	Alert, Severity string
-	Labels          map[string]string
-	// Pending is when its condition began to hold, From when it fired, Until when it was over: zero if it still fires.
-	Pending, From, Until time.Time
-	// Summary and Description are its annotations at the time it fired.
-	Summary, Description string
-}
-
-// mostFirings limits the memory of a simulation that does not end; the oldest are dropped.
-const mostFirings = 10_000
-
-// notify receives, at every evaluation, the alerts that fire and those that are over.
-func (s *timeline) notify(_ context.Context, expression string, alerts ...*rules.Alert) {
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	if s.rules.firings == nil {
-		s.rules.firings = map[string]*firing{}
-	}
-	for _, a := range alerts {
-		key := fmt.Sprint(a.FiredAt.UnixNano(), a.Labels, expression)
-		f := s.rules.firings[key]
-		if f == nil {
-			f = &firing{
-				Alert: a.Labels.Get(labels.AlertName), Severity: a.Labels.Get("severity"), Labels: a.Labels.Map(),
-				Pending: a.ActiveAt.UTC(), From: a.FiredAt.UTC(),
-				Summary: a.Annotations.Get("summary"), Description: a.Annotations.Get("description"),
-			}
-			s.rules.firings[key] = f
-		}
-		f.Until = a.ResolvedAt.UTC()
-	}
-	s.rules.forget()
-}
-
-// forget drops the oldest firings when there are too many, a tenth at a time.
-func (b *ruleStore) forget() {
-	if len(b.firings) <= mostFirings {
-		return
-	}
-	keys := slices.SortedFunc(maps.Keys(b.firings), func(x, y string) int { return b.firings[x].From.Compare(b.firings[y].From) })
-	for _, key := range keys[:mostFirings/10] {
-		delete(b.firings, key)
-	}
-}
-
-// Firings returns all alerts that have fired so far, in the order of time.
-func (s *timeline) Firings() []firing {
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	all := make([]firing, 0, len(s.rules.firings))
-	for _, f := range s.rules.firings {
-		one := *f
-		one.Labels = maps.Clone(f.Labels)
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(x, y firing) int {
-		if c := x.From.Compare(y.From); c != 0 {
-			return c
-		}
-		return strings.Compare(fmt.Sprint(x.Labels), fmt.Sprint(y.Labels))
-	})
-	return all
 }
