@@ -124,7 +124,7 @@ func (s *showing) start(ctx context.Context) error {
 	var slowest time.Duration
 	for _, m := range s.machines {
 		began := time.Now()
-		if err := (&viewer{at: m.pages[exporterPage].at, client: s.view.client}).get(ctx, exporter.DefaultTelemetryPath, nil); err != nil {
+		if err := (&viewer{at: m.pages[exporterPage].at, client: s.view.client}).get(ctx, exporter.DefaultTelemetryPath, nil); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		slowest = max(slowest, time.Since(began))
