@@ -129,7 +129,8 @@ func (s *showing) start(ctx context.Context) error {
 		}
 		slowest = max(slowest, time.Since(began))
 	}
-	s.sampling = samplingFor(slowest)
+	// With the work that will run at the same time, pages take several times as long.
+	s.sampling = min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
 	return nil
 }
 
@@ -219,18 +220,14 @@ func (s *showing) conclude(ctx context.Context) int {
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
 	}
 	if problems := s.noted(); len(problems) > 0 {
-		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("not all could be made, the report has the rest: %s", problemText(problems))))
+		for _, why := range append(problems, s.viewComplaint()) {
+			if err := full(s.options.out, errors.New(why)); err.Error() != why {
+				return s.program.fail(exitFailed, err)
+			}
+		}
+		return s.program.fail(exitFailed, fmt.Errorf("not all could be made, the report has the rest: %s", problems[0]))
 	}
 	return exitDone
-}
-
-// problemText returns the first problem and the number of the others.
-func problemText(problems []string) string {
-	more := ""
-	if n := len(problems) - 1; n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	return problems[0] + more
 }
 
 // full replaces the error of a full disk with one that says what to do, and returns every other error as it is. An
