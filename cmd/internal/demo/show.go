@@ -168,16 +168,16 @@ const resultsSeen = 5 * time.Second
 func (s *showing) perform(ctx context.Context) {
 	var making sync.WaitGroup
 	for i, c := range s.campaigns {
-		making.Go(func() { s.campaign(ctx, c, s.machines[i]) })
+		making.Go(func() {
+			s.campaign(ctx, c, s.machines[i])
+			_ = pause(ctx, resultsSeen) // an interrupt ends the pause
+		})
 	}
 	for i, t := range s.trials {
 		making.Go(func() { s.tryAll(ctx, t, s.machines[len(s.campaigns)+i]) })
 	}
 	making.Wait()
 	s.interrupted = ctx.Err() != nil
-	if !s.interrupted {
-		_ = pause(ctx, resultsSeen) // an interrupt ends the pause
-	}
 	s.ended = time.Now()
 }
 
