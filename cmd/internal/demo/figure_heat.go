@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -24,7 +25,7 @@ func heatFigure(h Heat) render.Figure {
 		return render.Figure{}
 	}
 	firings := slices.DeleteFunc(slices.Clone(h.Firings), func(f Firing) bool {
-		return f.Host != h.Host || f.Severity == informational || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
+		return f.Host != h.Host || f.Severity == string(alerts.Info) || !f.Until.IsZero() && f.Until.Before(from) || f.Pending.After(to)
 	})
 	f := render.Figure{Title: "Heat, clock and power of " + h.Host + ", and what the alert rules made of it (simulated)", Full: true}
 	f.Legend = []render.LegendItem{{Class: "pending", Text: "pending"}, {Class: "c2", Text: "firing"}, {Class: "event", Text: "done to the machine on purpose"}}

@@ -22,7 +22,7 @@ func (p Program) writeReport(ctx context.Context, s *shown) error {
 func (s *shown) page(ctx context.Context) Page {
 	page := Page{
 		Made: Made{
-			Command: s.command(), Seed: s.options.seed, Begun: s.begun, Ended: s.ended,
+			Command: s.command(), Begun: s.begun, Ended: s.ended,
 			Quick: s.options.quick, Partial: s.interrupted,
 		},
 		Problems: s.noted(),

@@ -30,7 +30,6 @@ type Page struct {
 // Made describes how the page was made.
 type Made struct {
 	Command      string // as it was typed
-	Seed         uint64
 	Begun, Ended time.Time
 	Quick        bool
 	// Partial reports that an interrupt came before everything was made.

@@ -7,9 +7,6 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// informational is the severity of alerts that need no action.
-const informational = "info"
-
 // alertsSection has the curves of the machine with the events, and all alerts: a row for an alert on a machine, however
 // often it fired there.
 func alertsSection(h Heat) []render.Block {

@@ -169,7 +169,6 @@ func madeFacts(m Made) []render.Fact {
 	if m.Ended.After(m.Begun) {
 		add("wall time", duration(m.Ended.Sub(m.Begun)))
 	}
-	add("seed", fmt.Sprint(m.Seed))
 	return facts
 }
 

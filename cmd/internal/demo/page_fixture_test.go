@@ -108,7 +108,7 @@ func whole(t *testing.T) Page { return examplePage(t, "") }
 func examplePage(t *testing.T, hostile string) Page {
 	t.Helper()
 	p := Page{
-		Made: Made{Command: "uma-demo --seed 1" + hostile, Seed: 1, Begun: morning, Ended: morning.Add(58 * time.Second)},
+		Made: Made{Command: "uma-demo --seed 1" + hostile, Begun: morning, Ended: morning.Add(58 * time.Second)},
 		Campaigns: []Campaign{
 			design{name: "blocks", title: "As published: native first, then container", order: blockOrder, hostile: hostile}.campaign(t),
 			design{name: "abba", title: "Forth and back", order: abbaOrder, hostile: hostile}.campaign(t),

@@ -124,12 +124,13 @@ func (s *showing) start(ctx context.Context) error {
 	var slowest time.Duration
 	for _, m := range s.machines {
 		began := time.Now()
-		if err := (&viewer{at: m.pages[exporterPage].at, client: s.view.client}).get(ctx, exporter.DefaultTelemetryPath, nil); err != nil {
+		if err := (&viewer{at: m.pages[exporterPage].at, client: s.view.client}).get(ctx, exporter.DefaultTelemetryPath, nil); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		slowest = max(slowest, time.Since(began))
 	}
-	s.sampling = samplingFor(slowest)
+	// With the work that will run at the same time, pages take several times as long.
+	s.sampling = min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
 	return nil
 }
 
@@ -167,16 +168,16 @@ const resultsSeen = 5 * time.Second
 func (s *showing) perform(ctx context.Context) {
 	var making sync.WaitGroup
 	for i, c := range s.campaigns {
-		making.Go(func() { s.campaign(ctx, c, s.machines[i]) })
+		making.Go(func() {
+			s.campaign(ctx, c, s.machines[i])
+			_ = pause(ctx, resultsSeen) // an interrupt ends the pause
+		})
 	}
 	for i, t := range s.trials {
 		making.Go(func() { s.tryAll(ctx, t, s.machines[len(s.campaigns)+i]) })
 	}
 	making.Wait()
 	s.interrupted = ctx.Err() != nil
-	if !s.interrupted {
-		_ = pause(ctx, resultsSeen) // an interrupt ends the pause
-	}
 	s.ended = time.Now()
 }
 
@@ -219,18 +220,14 @@ func (s *showing) conclude(ctx context.Context) int {
 		return s.program.fail(exitFailed, errors.New("interrupted: the report tells of what there was until then, and says so"))
 	}
 	if problems := s.noted(); len(problems) > 0 {
-		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("not all could be made, the report has the rest: %s", problemText(problems))))
+		for _, why := range append(problems, s.viewComplaint()) {
+			if err := full(s.options.out, errors.New(why)); err.Error() != why {
+				return s.program.fail(exitFailed, err)
+			}
+		}
+		return s.program.fail(exitFailed, fmt.Errorf("not all could be made, the report has the rest: %s", problems[0]))
 	}
 	return exitDone
-}
-
-// problemText returns the first problem and the number of the others.
-func problemText(problems []string) string {
-	more := ""
-	if n := len(problems) - 1; n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	return problems[0] + more
 }
 
 // full replaces the error of a full disk with one that says what to do, and returns every other error as it is. An

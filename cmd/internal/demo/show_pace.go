@@ -37,12 +37,6 @@ const (
 	longestSampling  = time.Second // the default of uma-load
 )
 
-// samplingFor returns the interval between two samples where slowest is the time of the slowest of some pages. With the
-// work that will run at the same time, pages take several times as long.
-func samplingFor(slowest time.Duration) time.Duration {
-	return min(max(10*slowest, shortestSampling), longestSampling).Round(10 * time.Millisecond)
-}
-
 // laptopValidity returns the validity limits that are wider here than uma-load's defaults, since client, engines and
 // machines share one computer that may be a busy laptop: the lag of the client and the share of lost samples. Samples
 // at the borders of phases, which memory figures are computed from, are required as usual.

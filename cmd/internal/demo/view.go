@@ -36,6 +36,7 @@ const (
 	samplesFolder = "samples"
 	rulesFolder   = "rules"
 	targetsFile   = "machines.yaml"
+	viewLog       = "view.log"
 )
 
 // openView starts uma-view over the machines and waits until it answers.
@@ -47,26 +48,34 @@ func (s *showing) openView(ctx context.Context) error {
 		return err
 	}
 	s.view = &viewer{at: s.viewAt, client: &http.Client{Transport: &http.Transport{Proxy: nil}}}
-	ended := make(chan string, 1)
+	log, err := os.Create(filepath.Join(s.folder, viewLog))
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
 	s.running.Go(func() {
-		var complaints tailWriter
-		code := s.program.View(ctx, s.viewArguments(), io.Discard, &complaints)
-		if ctx.Err() == nil && code != exitDone {
-			ended <- complaints.line()
-		}
+		defer close(ended)
+		defer log.Close()
+		s.program.View(ctx, s.viewArguments(), io.Discard, log)
 	})
 	for {
 		if s.view.get(ctx, "/-/ready", nil) == nil {
 			return nil
 		}
 		select {
-		case why := <-ended:
-			return errors.New(why)
+		case <-ended:
+			return errors.New(s.viewComplaint())
 		case <-time.After(lookPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// viewComplaint returns the last line of the errors of the view, empty if there is none.
+func (s *showing) viewComplaint() string {
+	text, _ := os.ReadFile(filepath.Join(s.folder, viewLog)) // without it there is no complaint
+	return (&tailWriter{kept: text}).line()
 }
 
 // viewArguments returns the command line of uma-view.
