@@ -73,7 +73,7 @@ func tierBytes() panel {
 
 func preemptions() panel {
 	return series(subject{
-		title:   "Requests thrown out",
+		title:   "Preemptions",
 		means:   "Requests thrown out of the batch for lack of KV cache, to be computed again: preemptions of vLLM, retractions of SGLang.",
 		wrong:   "it is not 0 in a run whose figures are to be compared: the work was done twice.",
 		noData:  "the engine does not count them: vLLM does, SGLang from the first on",

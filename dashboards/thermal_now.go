@@ -54,8 +54,8 @@ func powerCapNow() panel {
 
 func clockNow() panel {
 	return number(subject{
-		title:   "Clock of its highest",
-		means:   "Clock of the slowest GPU over the highest that it can have.",
+		title:   "Clock, % of maximum",
+		means:   "Clock of the slowest GPU, as a share of its maximum.",
 		wrong:   "it stays below a half while the GPU is busy.",
 		noData:  "no GPU",
 		queries: []query{{"clock", clockShare().Min(byHost())}},
