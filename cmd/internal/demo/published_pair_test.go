@@ -102,7 +102,7 @@ func (s *shortStory) pairRun(t *testing.T, arm string, cached int64) {
 	defer telemetry.Close()
 	s.command(t, "run", "--url", server.URL, "--engine", "vllm", "--wait-ready", "20s", "--telemetry", spark+"="+telemetry.URL+exporter.DefaultTelemetryPath,
 		"--telemetry-interval", "200ms", "--concurrency", "2", "--duration", "2s", "--warmup", "2", "--input-tokens", "64", "--output-tokens", "8",
-		"--label", "arm="+arm, "--label", "host="+spark, "--label", "engine=vllm", "--out", s.out, "--web.listen-address", "127.0.0.1:0", "--log-level", "error",
+		"--label", "arm="+arm, "--label", "host="+spark, "--label", "engine=vllm", "--out", s.out, "--web.listen-address", "127.0.0.1:0", "--log.level", "error",
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "telemetry_lost=off", "--validity", "stream_buffered=off")
 }
 

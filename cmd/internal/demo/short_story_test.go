@@ -188,7 +188,7 @@ func (s *shortStory) drive(ctx context.Context, arm, live string) int {
 		"--concurrency", "6", "--duration", s.runLength.String(), "--warmup", "6", "--prompts", s.prompts, "--output-tokens", "16:32",
 		"--slo", "ttft=2s,tpot=200ms", "--label", "arm=" + arm, "--label", "host=" + spark,
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "telemetry_lost=off", "--validity", "stream_buffered=off", // the machine is busy with other tests
-		"--out", s.out, "--web.listen-address", live, "--log-level", "error"}, io.Discard, io.Discard)
+		"--out", s.out, "--web.listen-address", live, "--log.level", "error"}, io.Discard, io.Discard)
 }
 
 // during scrapes everything, the load generator's page too, while work is done.
@@ -255,7 +255,7 @@ func (s *shortStory) serve(t *testing.T, runs string) {
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		loadgen.Run(ctx, []string{"serve", "--runs", runs, "--web.listen-address", address, "--log-level", "error"}, io.Discard, io.Discard)
+		loadgen.Run(ctx, []string{"serve", "--runs", runs, "--web.listen-address", address, "--log.level", "error"}, io.Discard, io.Discard)
 	})
 	t.Cleanup(func() { stop(); running.Wait() })
 	page := pageAt(address, metric.JobResults, filepath.Base(runs))

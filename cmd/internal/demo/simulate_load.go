@@ -25,7 +25,7 @@ func (s *simulation) runArguments(t turn, run string) []string {
 		"--telemetry", s.options.host + "=" + s.machine.exporterURL(),
 		"--label", "arm=" + t.arm.name, "--label", "host=" + s.options.host, "--label", "engine=vllm", "--label", turnLabel + "=" + strconv.Itoa(t.number),
 		"--out", s.options.runs, "--run-id", run, "--seed", strconv.FormatUint(s.options.seed, 10),
-		"--grace", drainTime.String(), "--web.listen-address", s.options.load, "--log-level", "error",
+		"--grace", drainTime.String(), "--web.listen-address", s.options.load, "--log.level", "error",
 		"--scenario", t.scenario,
 	}
 	for _, name := range s.options.allowHosts {

@@ -106,7 +106,7 @@ func (s *showing) trialArguments(m *machine, name string) []string {
 		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", s.sampling.String(),
 		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
-		"--grace", "1s", "--web.listen-address", m.loadAt, "--log-level", "warn",
+		"--grace", "1s", "--web.listen-address", m.loadAt, "--log.level", "warn",
 		"--scenario", scenarioEviction,
 	}
 	return append(args, trialLoad(paceOf(s.options))...)

@@ -132,7 +132,7 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 	args := []string{
 		"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", truthHost + "=" + s.pagesURL,
 		"--label", "arm=" + a.name, "--label", "host=" + truthHost, "--out", s.folder, "--run-id", id,
-		"--web.listen-address", "127.0.0.1:0", "--log-level", "error", "--warmup", "0", "--ignore-eos",
+		"--web.listen-address", "127.0.0.1:0", "--log.level", "error", "--warmup", "0", "--ignore-eos",
 		// Dozens of clients on one computer are late by themselves. How late is no question here.
 		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
 		// What is asked for here is sampled at the borders of phases. Of the samples between them any may be missing.

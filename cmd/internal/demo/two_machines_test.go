@@ -143,7 +143,7 @@ func (p *pair) load(t *testing.T, out, arm string, watch func(live string), flag
 		done <- loadgen.Run(t.Context(), append([]string{"run", "--url", p.url, "--telemetry", firstSpark + "=" + p.pages[firstSpark], "--telemetry", secondSpark + "=" + p.pages[secondSpark],
 			"--label", "host=" + firstSpark, "--label", "arm=" + arm, "--run-id", arm, "--telemetry-interval", "500ms", "--concurrency", "4", "--duration", "4s", "--warmup", "2", "--output-tokens", "32",
 			"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
-			"--out", out, "--web.listen-address", live, "--log-level", "error"}, flags...), io.Discard, io.Discard)
+			"--out", out, "--web.listen-address", live, "--log.level", "error"}, flags...), io.Discard, io.Discard)
 	}()
 	for {
 		select {

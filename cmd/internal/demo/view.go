@@ -84,7 +84,7 @@ func (s *showing) viewArguments() []string {
 	args := []string{
 		"--web.listen-address", s.viewListens, "--data", filepath.Join(s.folder, samplesFolder), "--runs", s.folder,
 		"--rules", filepath.Join(s.folder, rulesFolder), "--host", first.name, "--exporter", first.exporterURL(),
-		"--targets", filepath.Join(s.folder, targetsFile), "--scrape-interval", scrapeInterval.String(), "--runs-interval", runsInterval.String(), "--log-level", "error",
+		"--targets", filepath.Join(s.folder, targetsFile), "--scrape-interval", scrapeInterval.String(), "--runs-interval", runsInterval.String(), "--log.level", "error",
 	}
 	for _, m := range s.machines {
 		args = append(args, "--load", m.loadAt)
