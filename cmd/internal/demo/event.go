@@ -79,7 +79,7 @@ func useMemoryUp(ctx context.Context, s *stage) error {
 // back at the temperature that runs start with.
 const (
 	heating = 420 * time.Second
-	cooling = 3 * time.Minute
+	cooling = 4 * time.Minute
 	// unseenYet is the step by which the heat is prolonged until it was scraped.
 	unseenYet = 30 * time.Second
 )
