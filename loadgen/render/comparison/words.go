@@ -57,10 +57,8 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	switch {
 	case m.Confounded:
 		v.Means += " " + orderAs(s.Order, pair.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
-	case m.Verdict == compare.Equivalent || m.Verdict == compare.Irrelevant || m.Verdict == compare.Better:
-		v.Tone = render.Good
-	case m.Verdict == compare.Worse:
-		v.Tone = render.Bad
+	default:
+		v.Tone = toneOf(m.Verdict)
 	}
 	carry, text := gradeWords(s, pair)
 	if v.Means += " " + text; !carry && v.Tone == render.Good {

@@ -36,7 +36,11 @@ func Answer(s summary.Summary) string {
 // answerBlock returns the answer for a page, with the grounds of a run that is invalid.
 func answerBlock(s summary.Summary) render.Block {
 	text, items := Answer(s), reasonItems(s)
-	if text == "" {
+	switch {
+	case text != "":
+	case s.Tool != nil:
+		text = "Figures of " + s.Tool.Program + ": the tool reported them, none was measured here."
+	default:
 		text = "This run has no figures of memory or of answers."
 	}
 	return verdictBlock(s.Valid, text, items)
