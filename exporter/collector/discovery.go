@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	// discoveryInterval is the time from one look for engines to the next: an engine takes longer to start.
-	discoveryInterval = time.Minute
-	// discoveryTries is how often a socket is asked; afterwards its process is not asked any more.
+	// discoveryInterval is the time from one look at the sockets to the next: an engine is seen so soon after it listens.
+	discoveryInterval = 10 * time.Second
+	// discoveryTries is how often a socket is asked, a discoveryPause apart; afterwards its process is not asked any more.
 	discoveryTries = 3
+	discoveryPause = time.Minute
 	// discoveryTimeout is the time for all answers of one socket, and discoveryWorkers how many are asked at a time.
 	discoveryTimeout = 3 * time.Second
 	discoveryWorkers = 4
@@ -49,8 +50,8 @@ type EngineSocket struct {
 	Reason string
 }
 
-// discovery finds the pages of engines that the options do not name. It looks once a minute in a goroutine of its own,
-// so that no listener can hold up a page: pages show what has been found by then.
+// discovery finds the pages of engines that the options do not name. It looks in a goroutine of its own, so that no
+// listener can hold up a page: pages show what has been found by then.
 type discovery struct {
 	host   Host
 	client engine.Client
@@ -70,6 +71,7 @@ type engineSocket struct {
 	reach   []netip.AddrPort // loopback addresses that lead to it, in order of preference; none if it is not reachable
 	holder  bool             // the process holds GPU memory
 	tries   int
+	asked   time.Time
 	loading bool    // found, and its page is still to come
 	pages   Targets // found
 }
@@ -281,11 +283,18 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 		if socket.Result == metric.DiscoveryGiven {
 			socket.forget(metric.DiscoveryUnknown, notAskedYet)
 		}
-		if len(socket.reach) > 0 && (socket.Result != metric.DiscoveryFound || socket.loading) && socket.tries < discoveryTries {
+		if socket.due(d.host.Now()) {
 			due = append(due, socket)
 		}
 	}
 	return due
+}
+
+// due reports whether a socket is to be asked now. A clock that was set back delays no question.
+func (s *engineSocket) due(now time.Time) bool {
+	open := s.Result != metric.DiscoveryFound || s.loading
+	pause := now.Sub(s.asked)
+	return len(s.reach) > 0 && open && s.tries < discoveryTries && (s.tries == 0 || pause < 0 || pause >= discoveryPause)
 }
 
 // forget drops what was answered, for another result.
@@ -296,6 +305,7 @@ func (s *engineSocket) forget(result, reason string) {
 
 // ask asks a socket once. A hostile one costs its own result, and at most discoveryTimeout of one worker.
 func (d *discovery) ask(socket *engineSocket) {
+	asked := d.host.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
 	defer cancel()
 	var answer engineSocket
@@ -307,6 +317,7 @@ func (d *discovery) ask(socket *engineSocket) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	socket.tries++
+	socket.asked = asked
 	if socket.loading && answer.Result != metric.DiscoveryFound && answer.Result != metric.DiscoveryNoPage {
 		return // loading a model can leave no time for answers
 	}

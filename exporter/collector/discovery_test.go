@@ -320,6 +320,37 @@ func TestASocketIsAskedThreeTimesAMinuteApart(t *testing.T) {
 	})
 }
 
+// TestAnEngineIsSeenTenSecondsAfterItListens starts an engine after the exporter, as at every boot. Other sockets of its
+// process are asked no more often for that.
+func TestAnEngineIsSeenTenSecondsAfterItListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newAsking(vllmServer())
+		host := discoveryHost(t, server)
+		listening, err := os.ReadFile(host.Proc.Path + "/ns-host/tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(sockets []byte) {
+			if err := os.WriteFile(host.Proc.Path+"/ns-host/tcp", sockets, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(nil)
+		runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+		wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{`uma_engine_discovery_sockets{result="found"}`: 0})
+		write(listening)
+		time.Sleep(10 * time.Second)
+		for range 2 { // the first starts the look
+			series := gather(t, mustScrape(t, runner, t.Context()))
+			synctest.Wait()
+			if _, there := series[`uma_engine_up{source="127.0.0.1:8000/metrics"}`]; there {
+				return
+			}
+		}
+		t.Errorf("asked %v", server.asked)
+	})
+}
+
 // TestAnEngineThatStopsIsForgotten ends the process of an engine.
 func TestAnEngineThatStopsIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -391,7 +422,7 @@ func (a answered) RoundTrip(r *http.Request) (*http.Response, error) { return a(
 // oneSocket is the discovery of a machine with one socket at this loopback address.
 func oneSocket(loopback http.RoundTripper, address string) (*discovery, *engineSocket) {
 	at := netip.MustParseAddrPort(address)
-	d := &discovery{client: engine.Client{HTTP: loopback}}
+	d := &discovery{host: Host{Now: time.Now}, client: engine.Client{HTTP: loopback}}
 	return d, &engineSocket{reach: []netip.AddrPort{at}, EngineSocket: EngineSocket{Address: at}}
 }
 
