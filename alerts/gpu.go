@@ -17,7 +17,7 @@ func gpuGroup() Group {
 		},
 		Alerts: []Alert{
 			gpuThermalThrottling(t), gpuHot(t), gpuPowerCapped(t), gpuStuckLowPower(t), gpuSlowState(t),
-			xid(), gpuLost(), nvmlCallHung(), nvmlStuck(t),
+			xid(), gpuLost(), nvmlCallHung(), nvmlStuck(t), driverErrorLogged(),
 		},
 	}
 }

@@ -12,7 +12,7 @@ func memoryGroup() Group {
 	t := metric.AlertThresholds()
 	return Group{Name: "memory", Alerts: []Alert{
 		memoryAvailableLow(t), memFreeLowWhileLoading(t), memoryFillingUp(t), memoryFragmented(t),
-		memoryPressure(t), swapActive(), oomKill(), unattributedMemoryGrowth(t),
+		memoryPressure(t), swapActive(), oomKill(), allocationFailed(), unattributedMemoryGrowth(t),
 	}}
 }
 
@@ -26,19 +26,25 @@ func memoryAvailableLow(t metric.Thresholds) Alert {
 	below := func(floor metric.Floor) expr.Expr {
 		return available().Below(expr.AtFloor(floor), expr.On(metric.LabelHost)).InPool()
 	}
+	// A server that has taken its share and stays at that is no reason to warn for as long as it serves.
+	on := expr.On(metric.LabelHost)
+	waiting := expr.Rate(metric.PressureWaitingSecondsTotal, expr.Over(5*time.Minute), expr.Is(metric.LabelResource, metric.ResourceMemory)).
+		Max(byHost()).Above(expr.Number(t.WaitingRatio))
+	falling := expr.Delta(metric.MemoryAvailableBytes, expr.Over(t.AvailableFall)).Min(byHost()).Below(expr.Number(-t.AvailableFallBytes))
+	short := below(t.AvailableWarning).And(waiting, on).Or(below(t.AvailableWarning).And(falling, on), on).Or(below(t.AvailableCritical), on)
 	return Alert{
 		Name:    "MemoryAvailableLow",
 		Summary: "The pool that CPU and GPU share is nearly full.",
 		// An engine fills the pool with its KV cache, on purpose.
 		ExpectedInRuns: true,
 		Rules: []Rule{
-			{Severity: Warning, Expr: below(t.AvailableWarning), For: time.Minute, KeepFiringFor: 5 * time.Minute,
+			{Severity: Warning, Expr: short, For: time.Minute, KeepFiringFor: 5 * time.Minute,
 				Description: "{{ $value | humanize1024 }}B available, less than " + t.AvailableWarning.String() + "."},
 			{Severity: Critical, Expr: below(t.AvailableCritical), For: 15 * time.Second, KeepFiringFor: 5 * time.Minute,
 				Description: "{{ $value | humanize1024 }}B available, less than " + t.AvailableCritical.String() + ". The host may stop answering without any process being killed."},
 		},
 		Runbook: Runbook{
-			Meaning: "New allocations, of the CPU or the GPU, are about to fail. On a unified-memory machine the driver's allocations fail without the OOM killer, and the host has been seen to stop answering before anything is killed. Container limits do not help: GPU memory is charged to no container.",
+			Meaning: "New allocations, of the CPU or the GPU, are about to fail. On a unified-memory machine the driver's allocations fail without the OOM killer, and the host has been seen to stop answering before anything is killed. Container limits do not help: GPU memory is charged to no container. It warns while memory is also waited for (more than " + metric.Decimal(100*t.WaitingRatio) + " % of the last 5 minutes) or falls (by " + metric.BinaryBytes(t.AvailableFallBytes) + " within " + duration(t.AvailableFall) + "), and below the critical floor in any case: a server that has taken its share and stays at that is silent.",
 			Check:   "`uma-exporter explain` prints the ledger and who holds GPU memory. Look at the lines `gpu_process`, `anon` and `unattributed` first. The page cache is part of what is available, so dropping caches does not end this alert.",
 			Action:  "Stop the process that is not needed, or restart the server with a smaller KV cache (a lower memory fraction). If several servers share the machine, give each a fixed size instead of a fraction of what is free.",
 		},

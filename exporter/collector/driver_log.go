@@ -16,7 +16,7 @@ const kernelLogNeed = "kernel_log"
 func needKernelLog() Need {
 	return Need{
 		Name:  kernelLogNeed,
-		Cost:  "errors that the driver of the GPU writes to the kernel log are not counted: XID codes, failed initialisation, a GPU that fell off the bus",
+		Cost:  "errors that the driver of the GPU writes to the kernel log are not counted: XID codes, failed initialisation, a GPU that fell off the bus; nor are failed allocations of memory",
 		Mend:  "give CAP_SYSLOG and the device (systemd: copy the example /usr/share/doc/umascope/examples/kernel-log.conf to /etc/systemd/system/uma-exporter.service.d/, it has CAP_SYSLOG and ProtectKernelLogs=no; docker run --cap-add=SYSLOG --device=/dev/kmsg:/dev/kmsg:r, in compose cap_add and devices)",
 		Asked: func(host Host, options Options) bool { return options.KernelLog && host.KernelLog != nil },
 	}
@@ -26,13 +26,15 @@ func needKernelLog() Need {
 // is read the next time.
 const mostRecords = 20_000
 
-// driverLog counts lines of the driver from the end that the kernel log had when it was opened.
+// driverLog counts lines of the driver and failed allocations from the end that the kernel log had when it was opened.
 type driverLog struct {
 	open     func() (next func() (string, error), err error)
 	next     func() (string, error) // nil until it is open
 	kinds    map[hostfs.DriverKind]float64
 	xids     map[uint64]float64
 	overruns float64
+	// pages and contiguous are failed allocations of one page, and of several in a row.
+	pages, contiguous float64
 }
 
 // newDriverLog returns nil if the log is not requested or does not belong to this host.
@@ -66,6 +68,8 @@ func (d *driverLog) emit(batch *Batch) error {
 	}
 	batch.Counter(metric.DriverLogXIDLinesTotal, other, metric.XIDOther)
 	batch.Counter(metric.DriverLogOverrunsTotal, d.overruns)
+	batch.Counter(metric.KernelAllocationFailuresTotal, d.pages, metric.AllocationOfPage)
+	batch.Counter(metric.KernelAllocationFailuresTotal, d.contiguous, metric.AllocationOfContiguous)
 	return err
 }
 
@@ -95,12 +99,22 @@ func (d *driverLog) read() error {
 			malformed = err
 			continue
 		}
-		if line, is := record.DriverLine(); is {
-			d.kinds[line.Kind]++
-			if line.Kind == hostfs.DriverXID && metric.IsKnownXID(line.XID) {
-				d.xids[line.XID]++
-			}
-		}
+		d.count(record)
 	}
 	return malformed
+}
+
+func (d *driverLog) count(record hostfs.KernelRecord) {
+	if line, is := record.DriverLine(); is {
+		d.kinds[line.Kind]++
+		if line.Kind == hostfs.DriverXID && metric.IsKnownXID(line.XID) {
+			d.xids[line.XID]++
+		}
+	}
+	switch order, failed := record.FailedAllocation(); {
+	case failed && order > 0:
+		d.contiguous++
+	case failed:
+		d.pages++
+	}
 }

@@ -3,6 +3,7 @@ package collector
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func kernelLogOf(next *[]any) func() (func() (string, error), error) {
 // driverCounts are the series of a collection that are not 0, as they stand on a page.
 func driverCounts(t *testing.T, log *driverLog) (counts map[string]float64, series int, err error) {
 	t.Helper()
-	batch := newBatch(newFamilies([]metric.Definer{metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal}))
+	batch := newBatch(newFamilies([]metric.Definer{metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal, metric.KernelAllocationFailuresTotal}))
 	err = log.emit(batch)
 	found, closed := batch.close()
 	if closed != nil {
@@ -56,23 +57,33 @@ func TestLinesOfTheDriverAreCountedFromTheStartOfTheExporter(t *testing.T) {
 	}
 	log := newDriverLog(host, Options{KernelLog: true})
 	counts, series, err := driverCounts(t, log)
-	if want := len(hostfs.DriverKinds()) + len(metric.KnownXIDs()) + 2; len(counts) != 0 || series != want || err != nil {
+	if want := len(hostfs.DriverKinds()) + len(metric.KnownXIDs()) + 4; len(counts) != 0 || series != want || err != nil {
 		t.Errorf("before the first line: %v, %d series and not %d, %v", counts, series, want, err)
 	}
 	next = []any{
 		"4,1,1,-;NVRM: Xid (PCI:0000:01:00): 79, pid=77, name=secret, GPU has fallen off the bus.\n", "4,2,1,-;NVRM: Xid (PCI:0000:01:00): 12345, x\n",
 		hostfs.ErrOverrun, "6,3,1,-;usb 1-1: new device\n", "4,4,1,-;NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.\n", "nonsense", "4,5,1,-;NVRM: x: Out of memory\n",
+		"4,6,1,-;vllm: page allocation failure: order:4, mode:0x40dc0(GFP_KERNEL|__GFP_COMP|__GFP_ZERO)\n", "4,7,1,-;python3: page allocation failure: order:0, mode:0x1\n",
 	}
 	counts, _, err = driverCounts(t, log)
 	want := map[string]float64{
 		"uma_gpu_driver_log_lines_total[xid]": 2, "uma_gpu_driver_log_lines_total[fell_off_bus]": 1, "uma_gpu_driver_log_lines_total[out_of_memory]": 1,
 		"uma_gpu_driver_log_xid_lines_total[79]": 1, "uma_gpu_driver_log_xid_lines_total[other]": 1, "uma_gpu_driver_log_overruns_total[]": 1,
+		"uma_kernel_allocation_failures_total[contiguous]": 1, "uma_kernel_allocation_failures_total[page]": 1,
 	}
 	if fmt.Sprint(counts) != fmt.Sprint(want) || err == nil {
 		t.Errorf("%v, want %v; %v", counts, want, err)
 	}
 	if again, _, err := driverCounts(t, log); fmt.Sprint(again) != fmt.Sprint(want) || err != nil {
 		t.Errorf("later: %v, %v", again, err)
+	}
+}
+
+func TestKindsThatAlertsNameAreThoseOfTheLog(t *testing.T) {
+	for _, kind := range []string{metric.DriverLineFellOffBus, metric.DriverLineOutOfMemory, metric.DriverLineInitFailed, metric.DriverLineAssertion} {
+		if !slices.Contains(hostfs.DriverKinds(), hostfs.DriverKind(kind)) {
+			t.Errorf("no line is of kind %s", kind)
+		}
 	}
 }
 

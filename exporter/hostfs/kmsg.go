@@ -90,6 +90,22 @@ func (r KernelRecord) DriverLine() (DriverLine, bool) {
 	return DriverLine{Kind: DriverOther}, true
 }
 
+// FailedAllocation returns the order of an allocation that the kernel could not make: it wanted 2^order contiguous pages.
+// ok is false for all other lines, and for lines that programs wrote. The kernel's warn_alloc (mm/page_alloc.c) writes
+// "COMM: page allocation failure: order:4, mode:…".
+func (r KernelRecord) FailedAllocation() (order uint64, ok bool) {
+	_, rest, is := strings.Cut(r.Message, ": page allocation failure: order:")
+	if r.Facility != 0 || !is {
+		return 0, false
+	}
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	order, err := strconv.ParseUint(rest[:digits], 10, 8)
+	if err != nil {
+		return 0, false
+	}
+	return order, true
+}
+
 // xidOf returns the code of a line such as "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, …".
 func xidOf(message string) (uint64, bool) {
 	rest, is := strings.CutPrefix(message, "NVRM: Xid (")

@@ -44,10 +44,26 @@ func TestLinesOfTheDriverHaveTheirKind(t *testing.T) {
 	}
 }
 
+func TestFailedAllocationsHaveTheirOrder(t *testing.T) {
+	for text, want := range map[string]int{
+		"4,1187,5140900,-;vllm: page allocation failure: order:4, mode:0x40dc0(GFP_KERNEL|__GFP_COMP|__GFP_ZERO), nodemask=(null),cpuset=/,mems_allowed=0\n": 4,
+		"4,1,5,-;kworker/u40:3: page allocation failure: order:0, mode:0x2204d(GFP_ATOMIC)":                                                                  0,
+		"12,1,5,-;vllm: page allocation failure: order:4, mode:0x40dc0":                                                                                      -1,
+		"4,1,5,-;vllm: page allocation failure: order:, mode:0x40dc0":                                                                                        -1,
+		"4,1,5,-;Out of memory: Killed process 4711 (vllm)":                                                                                                  -1,
+	} {
+		record, err := ParseKernelRecord(text)
+		order, is := record.FailedAllocation()
+		if err != nil || is != (want >= 0) || is && order != uint64(want) {
+			t.Errorf("%q: order %d, %v, %v", text, order, is, err)
+		}
+	}
+}
+
 // FuzzKernelRecord: whatever a record holds, its line has a kind that is listed, a code only if it is an XID, and comes
-// from the kernel.
+// from the kernel. So does a failed allocation.
 func FuzzKernelRecord(f *testing.F) {
-	for _, text := range []string{"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1\n SUBSYSTEM=pci\n", "6,1,2,c;nvidia: x", ";", "4,;NVRM: Xid (): 99999999999999999999", "12,1,2,-;NVRM: "} {
+	for _, text := range []string{"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1\n SUBSYSTEM=pci\n", "6,1,2,c;nvidia: x", ";", "4,;NVRM: Xid (): 99999999999999999999", "12,1,2,-;NVRM: ", "4,1,2,-;x: page allocation failure: order:9, mode"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -64,6 +80,9 @@ func FuzzKernelRecord(f *testing.F) {
 		line, is := record.DriverLine()
 		if is && (record.Facility != 0 || !slices.Contains(DriverKinds(), line.Kind) || line.XID > 0 && line.Kind != DriverXID) || !is && line != (DriverLine{}) {
 			t.Errorf("%+v of %+v", line, record)
+		}
+		if order, failed := record.FailedAllocation(); failed && record.Facility != 0 || !failed && order != 0 || order > 255 {
+			t.Errorf("order %d, %v of %+v", order, failed, record)
 		}
 		again := fmt.Sprintf("%d,1,1,-;%s", record.Facility<<3|record.Level, record.Message)
 		if same, err := ParseKernelRecord(again); err != nil || same != record {

@@ -51,6 +51,10 @@ var perSource = []Label{LabelHost, LabelRun, LabelSource}
 var (
 	EngineAnswered = gauge(Def{Name: "host_run_source:uma_engine_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of the one run that goes on on the host. Absent while there are several.", Source: recordedSource})
+	EnginesAnswering = gauge(Def{Name: "host:uma_engine_up:count", Unit: Count, Labels: []Label{LabelHost},
+		Help: "Pages of engines that answer on a host; 0 where its exporter reads none.", Source: recordedSource})
+	GPUProcessStart = gauge(Def{Name: "host_comm_cgroup:uma_process_start_time_seconds:min", Unit: Timestamp, Sum: SumNever(), Labels: []Label{LabelHost, LabelComm, LabelCgroup},
+		Help: "When the oldest process of a program in a cgroup began that uses a GPU; not of programs started in a session of a user.", Source: recordedSource})
 	ExporterModeSeen = gauge(Def{Name: "host_mode:uma_exporter_mode:seen", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
 		Help: "1 for what the exporter of a target shows, or showed last if nobody answers there. Absent of a target that has never answered.", Source: recordedSource})
 	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
@@ -61,5 +65,5 @@ var (
 
 // machineRecorded lists them.
 func machineRecorded() []Definer {
-	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, EngineAnswered, KVBMAnswered}
+	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, EnginesAnswering, GPUProcessStart, EngineAnswered, KVBMAnswered}
 }

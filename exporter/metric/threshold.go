@@ -49,7 +49,15 @@ type Thresholds struct {
 	// GPU memory.
 	UnattributedGrowthBytes float64
 	UnattributedWindow      time.Duration
+	// WaitingRatio and AvailableFallBytes tell a pool that is short of memory from one that is full by intention: a server
+	// that has taken its share and stays at that has neither. The first is the limit of the share of time in which a task
+	// waited for memory, ten times what an idle GB10 shows; the second the fall of MemAvailable within AvailableFall: a
+	// desktop with a browser moves by less than that.
+	WaitingRatio       float64
+	AvailableFallBytes float64
+	AvailableFall      time.Duration
 
+	Service   ServiceThresholds
 	Container ContainerThresholds
 	Run       RunThresholds
 
@@ -68,6 +76,10 @@ func AlertThresholds() Thresholds {
 		FillingRecent:           2 * time.Minute,
 		UnattributedGrowthBytes: 1 * gib,
 		UnattributedWindow:      time.Hour,
+		WaitingRatio:            0.01,
+		AvailableFallBytes:      1 * gib,
+		AvailableFall:           30 * time.Minute,
+		Service:                 ServiceThresholds{StartShare: 0.5, Remembered: 24 * time.Hour, FailedStarts: 3, StartsWithin: 30 * time.Minute, UpRatio: 2.0 / 3, UpWindow: 30 * time.Minute},
 		Container:               ContainerThresholds{UncoveredRatio: 0.10, OverheadBytes: 2 * gib},
 		Run:                     RunThresholds{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute},
 		MachineThresholds: MachineThresholds{

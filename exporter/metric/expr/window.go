@@ -68,6 +68,16 @@ func CountOverTime(d metric.Definer, window Window, matchers ...Matcher) Expr {
 	return e
 }
 
+// MaxOverTime is the greatest value of a gauge within the window, of series that have ended too.
+func MaxOverTime(g metric.Gauge, window Window, matchers ...Matcher) Expr {
+	return over("max_over_time", selector{def: g.Def(), window: window, matchers: matchers})
+}
+
+// AvgOverTime is the mean of the values of a gauge within the window.
+func AvgOverTime(g metric.Gauge, window Window, matchers ...Matcher) Expr {
+	return over("avg_over_time", selector{def: g.Def(), window: window, matchers: matchers})
+}
+
 // QuantileOverTime is the q-quantile of the values of a gauge within the window.
 func QuantileOverTime(q float64, g metric.Gauge, window Window, matchers ...Matcher) Expr {
 	e := over("quantile_over_time", selector{def: g.Def(), window: window, matchers: matchers})

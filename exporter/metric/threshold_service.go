@@ -1,0 +1,22 @@
+package metric
+
+import "time"
+
+// ServiceThresholds are the numbers of alerts about engines in steady service, where no run tells what should be there.
+type ServiceThresholds struct {
+	// StartShare is the share of the pool that the next start of an engine is taken to need where none has held more
+	// within Remembered. vLLM asks for 0.9 of the pool by default and refuses to start with less free; half of it is what
+	// owners of a GB10 set beside a desktop.
+	StartShare float64
+	// Remembered is for how long the memory that engines held counts as what the next start needs.
+	Remembered time.Duration
+	// FailedStarts is the number of processes of one program in one service that held GPU memory and have ended
+	// within StartsWithin. A restart or two are somebody's work; vLLM that fails at its start takes 1 to 3 minutes for it, so
+	// that a loop has ten in this time.
+	FailedStarts float64
+	StartsWithin time.Duration
+	// UpRatio is the limit of the share of scrapes within UpWindow that reached the exporter: a third of them lost leaves
+	// holes in every trend. A restart for an update loses one or two.
+	UpRatio  float64
+	UpWindow time.Duration
+}
