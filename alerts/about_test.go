@@ -40,7 +40,7 @@ func TestAlertsAboutPartsOfAHostHaveItsMode(t *testing.T) {
 		}
 		series.WriteString("  uma_cgroup_memory_current_bytes" + of + `cgroup="/small"} 1x4` + "\n")
 	}
-	book := load(t, rules)
+	book := load(t, []byte(render(t)["exporter.yaml"]), rules)
 	book.replay(t, series.String(), time.Minute, 15*time.Second, func(time.Duration) {})
 	fired := book.firing(t, "PartIsBad")
 	if n := strings.Count(fired, "PartIsBad"); n != 6 {

@@ -74,7 +74,7 @@ const (
 	AboutHost       About = iota // the machine as its exporter reports it now: one series per host
 	AboutPart                    // a part of it: a GPU, a drive, a cgroup; any number of series per host
 	AboutTarget                  // a host whose exporter may be gone: its mode is the last one seen, if any
-	AboutRun                     // a finished run
+	AboutCell                    // the newest finished run of a cell; the cell stays when a newer run comes
 	AboutLiveRun                 // an active run, with any exporter
 	AboutComparison              // a saved comparison, which belongs to no host
 	AboutStack                   // the monitoring itself, which belongs to no host

@@ -106,7 +106,7 @@ func routes(alerts []Alert) route {
 // repeats reports whether the alert is repeated after days only, because it is about a result.
 func (a Alert) repeats() bool {
 	notifies := func(r Rule) bool { return r.Severity == Warning || r.Severity == Critical }
-	return (a.About == AboutRun || a.About == AboutComparison) && slices.ContainsFunc(a.Rules, notifies)
+	return (a.About == AboutCell || a.About == AboutComparison) && slices.ContainsFunc(a.Rules, notifies)
 }
 
 // inhibitions returns the inhibition rules. Alertmanager takes a label in "equal" as equal if it is missing on both

@@ -1,6 +1,8 @@
 package alerts
 
 import (
+	"slices"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -75,4 +77,22 @@ func powerMedian() expr.Expr {
 func whileFresh(e expr.Expr, t metric.Thresholds) expr.Expr {
 	started := figure(metric.RunStartTimestampSeconds)
 	return e.And(started.Age().Below(expr.Number(t.Run.Fresh.Seconds())), onRun())
+}
+
+// ofCells leaves out which run it is: an alert about the newest run of a cell stays the same one when a newer run is as bad.
+func ofCells(e expr.Expr) expr.Expr { return e.Max(expr.By(cellOfRun()...)) }
+
+// withOrigin adds the mode of the measurement to series of finished runs. A simulated engine takes precedence over a
+// live machine, and of two modes of one run one is taken: a run that is not live must not pass for a live one, and a
+// run has one origin.
+func withOrigin(e expr.Expr) expr.Expr {
+	byRun, run, one := expr.By(metric.LabelRun), expr.On(metric.LabelRun), expr.Number(1)
+	origin := expr.Select(metric.RunSimulated).Equals(one).Max(byRun).Labelled(metric.LabelMode, metric.ModeSimulated)
+	modes := metric.Modes()
+	slices.Reverse(modes)
+	for _, mode := range modes {
+		telemetry := expr.Select(metric.RunTelemetryMode, expr.Is(metric.LabelMode, mode)).Equals(one).Max(byRun)
+		origin = origin.Or(telemetry.Labelled(metric.LabelMode, mode), run)
+	}
+	return e.Times(origin, run.GroupLeft(metric.LabelMode)).Or(e, run)
 }

@@ -12,6 +12,7 @@ func exporterGroup() Group {
 	return Group{Name: "exporter",
 		Recordings: []Recording{
 			{metric.ExporterModeSeen, modeSeen()},
+			{metric.ExporterModeTaken, modeTaken()},
 			{metric.EngineAnswered, answered(metric.EngineAnswered, metric.EngineUp)},
 			{metric.KVBMAnswered, answered(metric.KVBMAnswered, metric.KVBMUp)},
 		},
@@ -31,6 +32,17 @@ func modeSeen() expr.Expr {
 	before := expr.Select(metric.ExporterModeSeen).And(targets, host).Max(ofModes)
 	lately := expr.LastOverTime(metric.ExporterModeSeen, expr.Over(24*time.Hour)).And(targets, host).Max(ofModes)
 	return now.Or(before, host).Or(lately, host)
+}
+
+// modeTaken is one mode of a host that shows several, for series of its parts: PromQL has no many-to-many join. Live is
+// taken first: an alert for a simulated machine is better than none for a real machine with the same name.
+func modeTaken() expr.Expr {
+	modes := metric.Modes()
+	taken := expr.Select(metric.ExporterModeSeen, expr.Is(metric.LabelMode, modes[0]))
+	for _, mode := range modes[1:] {
+		taken = taken.Or(expr.Select(metric.ExporterModeSeen, expr.Is(metric.LabelMode, mode)), expr.On(metric.LabelHost))
+	}
+	return taken.Max(expr.By(metric.LabelHost, metric.LabelMode))
 }
 
 func exporterDown() Alert {

@@ -39,11 +39,11 @@ func kvCapacityRegression(t metric.Thresholds) Alert {
 	return Alert{
 		Name:    "KVCapacityRegression",
 		Summary: "The KV cache of the newest run has room for fewer tokens than it used to.",
-		About:   AboutRun,
+		About:   AboutCell,
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
-			Expr:        whileFresh(before, t),
-			Description: `room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + metric.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it.",
+			Expr:        ofCells(whileFresh(before, t)),
+			Description: `the newest run has room for {{ printf "%.0f" $value }} tokens ({{ $labels.scenario }}, {{ $labels.model }}), less than ` + metric.Decimal(t.Run.KVShare*100) + " % of the median of the runs before it.",
 		}},
 		Runbook: Runbook{
 			Meaning: "The newest valid run of a cell (host, arm, scenario, engine, model) against the median of the five valid ones before it. Most engines take a share of what is free when they start: less free memory at that moment is a smaller cache, with fewer requests at a time and more of them recomputed. The machine need not have less memory: page cache is enough.",
@@ -61,10 +61,10 @@ func thermalHeadroomShrinking(t metric.Thresholds) Alert {
 	return Alert{
 		Name:    "ThermalHeadroomShrinking",
 		Summary: "The same work makes the GPU hotter than it used to.",
-		About:   AboutRun,
+		About:   AboutCell,
 		Rules: []Rule{{
 			Severity: Warning, For: resultFor, KeepFiringFor: resultKeep,
-			Expr: whileFresh(hotter.Unless(busier, onRun()), t),
+			Expr: ofCells(whileFresh(hotter.Unless(busier, onRun()), t)),
 			Description: `{{ printf "%.0f" $value }} C at most in the newest run of {{ $labels.scenario }}, more than ` + metric.Decimal(t.Run.HotterCelsius) +
 				" C above the median of the runs before it; its power, where it was measured, is not higher.",
 		}},
@@ -82,10 +82,10 @@ func runInvalid(t metric.Thresholds) Alert {
 	return Alert{
 		Name:    "RunInvalid",
 		Summary: "The newest run of its kind is invalid.",
-		About:   AboutRun,
+		About:   AboutCell,
 		Rules: []Rule{{
 			Severity: Info, For: resultFor, KeepFiringFor: resultKeep,
-			Expr:        whileFresh(expr.Select(metric.RunCellInfo).And(newest, onRun()).And(invalid, onRun()), t),
+			Expr:        ofCells(whileFresh(expr.Select(metric.RunCellInfo).And(newest, onRun()).And(invalid, onRun()), t)),
 			Description: "the newest run of {{ $labels.scenario }} ({{ $labels.arm }}, {{ $labels.model }}) broke a rule of validity: its figures enter no median and no comparison.",
 		}},
 		Runbook: Runbook{

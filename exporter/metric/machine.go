@@ -57,6 +57,8 @@ var (
 		Help: "When the oldest process of a program in a cgroup began that uses a GPU; not of programs started in a session of a user.", Source: recordedSource})
 	ExporterModeSeen = gauge(Def{Name: "host_mode:uma_exporter_mode:seen", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
 		Help: "1 for what the exporter of a target shows, or showed last if nobody answers there. Absent of a target that has never answered.", Source: recordedSource})
+	ExporterModeTaken = gauge(Def{Name: "host_mode:uma_exporter_mode:taken", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
+		Help: "The same with one mode for each host: live where it shows several.", Source: recordedSource})
 	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "The same of pages of KV block managers.", Source: recordedSource})
 	NVMeLoadedOperationSeconds5m = gauge(Def{Name: "host_device:uma_nvme_loaded_operation_seconds:rate5m", Unit: Seconds, Sum: SumNever(), Labels: perDrive,
@@ -65,5 +67,5 @@ var (
 
 // machineRecorded lists them.
 func machineRecorded() []Definer {
-	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, EnginesAnswering, GPUProcessStart, EngineAnswered, KVBMAnswered}
+	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, ExporterModeTaken, EnginesAnswering, GPUProcessStart, EngineAnswered, KVBMAnswered}
 }
