@@ -14,8 +14,15 @@ const (
 	// receiverFile holds the address of the receiver, a secret, as its only content.
 	receiverFile = "/run/secrets/alert-receiver"
 
-	receiverNone   = "none"
-	receiverPeople = "people"
+	// heartbeatFile holds the address that is called while everything works: a dead man's switch, which tells people when the
+	// calls end. Without it, each call is a line in Alertmanager's log.
+	heartbeatFile = "/run/secrets/alert-heartbeat"
+
+	receiverNone      = "none"
+	receiverPeople    = "people"
+	receiverHeartbeat = "heartbeat"
+
+	watchdogName = "Watchdog"
 )
 
 // Alertmanager's waiting times.
@@ -26,6 +33,9 @@ const (
 	// A finished run does not change: a repeat every four hours would make people ignore it. Alertmanager forgets its
 	// notifications after five days.
 	repeatResult = 72 * time.Hour
+	// The heartbeat goes out with each look at its group, every groupInterval: services that wait for it are usually set to
+	// ten minutes.
+	repeatHeartbeat = groupInterval - time.Minute
 )
 
 // The configuration of Alertmanager, as far as this project uses it; these structs are our own because Alertmanager's
@@ -74,7 +84,8 @@ func newRouting(groups []Group) routing {
 	return routing{
 		Route:        routes(alerts),
 		InhibitRules: inhibitions(alerts),
-		Receivers:    []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}}},
+		Receivers:    []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}},
+			{Name: receiverHeartbeat, WebhookConfigs: []webhook{{heartbeatFile, false}}}},
 	}
 }
 
@@ -96,6 +107,7 @@ func routes(alerts []Alert) route {
 		Receiver: receiverNone, GroupBy: labelNames(metric.LabelAlertName, metric.LabelHost),
 		GroupWait: duration(groupWait), GroupInterval: duration(groupInterval), RepeatInterval: duration(repeatState),
 		Routes: []route{
+			{Receiver: receiverHeartbeat, Matchers: matchers{match(metric.LabelAlertName, watchdogName)}, RepeatInterval: duration(repeatHeartbeat)},
 			{Receiver: receiverNone, Matchers: matchers{matchNot(metric.LabelMode, ""), matchNot(metric.LabelMode, metric.ModeLive)}},
 			{Receiver: receiverPeople, Matchers: matchers{toPeople, matchOneOf(metric.LabelAlertName, named(alerts, Alert.repeats)...)}, RepeatInterval: duration(repeatResult)},
 			{Receiver: receiverPeople, Matchers: matchers{toPeople}},

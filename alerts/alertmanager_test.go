@@ -149,6 +149,9 @@ func TestUrgentAlertsOfLiveMachinesAreSentToPeople(t *testing.T) {
 			if (r.Severity == Warning || r.Severity == Critical) && (mode == metric.ModeLive || mode == "") {
 				want = receiverPeople
 			}
+			if a.Name == watchdogName {
+				want = receiverHeartbeat
+			}
 			if got := c.receiver(t, labelled(a.Name, r.Severity, "spark", mode)); got != want {
 				t.Errorf("%s as %s, mode %q: %s is told, want %s", a.Name, r.Severity, mode, got, want)
 			}
@@ -164,7 +167,7 @@ func TestEveryRouteLeadsToAReceiver(t *testing.T) {
 	var names []string
 	for _, r := range c.Receivers {
 		names = append(names, r.Name)
-		if isNotified := len(r.WebhookConfigs) > 0; isNotified != (r.Name == receiverPeople) {
+		if isNotified := len(r.WebhookConfigs) > 0; isNotified != (r.Name != receiverNone) {
 			t.Errorf("receiver %s: %v", r.Name, r.WebhookConfigs)
 		}
 	}

@@ -159,14 +159,14 @@ func kvbmDown() Alert {
 
 func watchdog() Alert {
 	return Alert{
-		Name: "Watchdog", About: AboutStack,
+		Name: watchdogName, About: AboutStack,
 		Summary: "Always fires, to show that alerts get through.",
 		Rules: []Rule{{
 			Severity: None, Expr: expr.One(),
 			Description: "alerts are evaluated and sent; it is the end of this one that would mean something.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Nothing is wrong. It goes to nobody, unless a receiver is set up that calls when it has not come for a while: a dead man's switch, outside this machine.",
+			Meaning: "Nothing is wrong. It is sent to the address in the file alert-heartbeat every 5 minutes, if there is one: a dead man's switch, a service outside this machine that calls you when it has not come for a while.",
 			Check:   "It is in Alertmanager's list (`amtool --alertmanager.url=http://127.0.0.1:9093 alert query alertname=Watchdog`, where Alertmanager runs). If it is not, Prometheus or the way to Alertmanager is broken.",
 			Action:  "If it is missing: `curl -s http://127.0.0.1:9090/-/healthy`, the log of Prometheus, and `curl -s http://127.0.0.1:9090/api/v1/alertmanagers` for the Alertmanagers that it has found.",
 		},

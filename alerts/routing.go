@@ -21,14 +21,14 @@ const (
 func NewRouting() Routing { return Routing{newRouting(Groups())} }
 
 // Repeat returns after which time people are notified again of an alert with these labels while it fires, 0 if they are
-// not notified at all.
+// not notified at all, such as of the watchdog.
 func (r Routing) Repeat(labels map[string]string) time.Duration {
 	chosen := r.config.Route
 	if i := slices.IndexFunc(chosen.Routes, func(one route) bool { return one.Matchers.match(labels) }); i >= 0 {
 		chosen = chosen.Routes[i]
 	}
 	switch {
-	case chosen.Receiver == receiverNone:
+	case chosen.Receiver != receiverPeople:
 		return 0
 	case chosen.RepeatInterval == duration(repeatResult):
 		return repeatResult

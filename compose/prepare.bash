@@ -132,18 +132,24 @@ make_secrets() {
     share secrets/grafana-password
     echo "Wrote a random password to secrets/grafana-password."
   fi
-  local url
-  url=$(setting UMA_ALERT_URL)
-  if [ ! -e secrets/alert-receiver ] || { [ ! -s secrets/alert-receiver ] && [ -n "$url" ]; }; then
-    printf '%s' "$url" >secrets/alert-receiver
-    share secrets/alert-receiver
-  elif [ -n "$url" ] && [ "$url" != "$(cat secrets/alert-receiver)" ]; then
-    echo "secrets/alert-receiver is not UMA_ALERT_URL of .env; it stays. To take over the new one, empty it (: >secrets/alert-receiver) and run this again." >&2
-  fi
+  keep_address alert-receiver UMA_ALERT_URL
+  keep_address alert-heartbeat UMA_HEARTBEAT_URL
   local closed
   closed=$(find secrets -type f ! -name '.*' ! -perm -004 -print -quit)
   [ -z "$closed" ] || fail "containers cannot read $closed: chmod o+r $PWD/$closed (the folder keeps other users out)"
   [ -s secrets/alert-receiver ] || echo "No alert is told to anybody yet: set UMA_ALERT_URL in .env and run this again."
+}
+
+# keep_address SECRET SETTING: writes the address into a secret that is missing, or empty while there is one.
+keep_address() {
+  local file=secrets/$1 url
+  url=$(setting "$2")
+  if [ ! -e "$file" ] || { [ ! -s "$file" ] && [ -n "$url" ]; }; then
+    printf '%s' "$url" >"$file"
+    share "$file"
+  elif [ -n "$url" ] && [ "$url" != "$(cat "$file")" ]; then
+    echo "$file is not $2 of .env; it stays. To take over the new one, empty it (: >$file) and run this again." >&2
+  fi
 }
 
 # make_runs: the folder of runs must be the user's that uma-load runs as, or no run can be kept.

@@ -185,7 +185,7 @@ func TestNoPasswordIsCommitted(t *testing.T) {
 			}
 		}
 	}
-	for service, secret := range map[string]string{"grafana": "grafana-password", "alertmanager": "alert-receiver"} {
+	for secret, service := range map[string]string{"grafana-password": "grafana", "alert-receiver": "alertmanager", "alert-heartbeat": "alertmanager"} {
 		if !slices.ContainsFunc(p.Services[service].Secrets, func(s types.ServiceSecretConfig) bool { return s.Source == secret }) {
 			t.Errorf("%s does not get %s", service, secret)
 		}

@@ -10,33 +10,35 @@ import (
 	"github.com/umascope/umascope/loadgen"
 )
 
-func TestUpTakesTheAddressOfAlertsOnce(t *testing.T) {
-	c := prepared(t)
-	c.set(t, "UMA_ALERT_URL", "https://one.example/hook?token=a%2Fb&c")
-	if _, stderr, code := c.up(t, nil); code != 0 || c.read(t, "secrets/alert-receiver") != "https://one.example/hook?token=a%2Fb&c" {
-		t.Fatalf("exit %d, %s: %s", code, stderr, c.read(t, "secrets/alert-receiver"))
-	}
-	c.set(t, "UMA_ALERT_URL", "https://two.example/hook")
-	stdout, stderr, code := c.up(t, nil)
-	if code != 0 || !strings.Contains(stderr, "alert-receiver is not UMA_ALERT_URL") || !strings.HasPrefix(c.read(t, "secrets/alert-receiver"), "https://one.example") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-	if strings.Contains(stdout+stderr, "example") {
-		t.Errorf("an address, which may have a key in it, is printed: %s%s", stdout, stderr)
-	}
-	// What it says to do: a container that runs has the file mounted, and would keep the old one if it were replaced.
-	const empty = ": >secrets/alert-receiver"
-	if !strings.Contains(stderr, empty) {
-		t.Errorf("it does not say %q: %s", empty, stderr)
-	}
-	path := filepath.Join(c.compose, "secrets/alert-receiver")
-	mounted, err := os.Open(path)
-	must(t, err)
-	defer mounted.Close()
-	must(t, os.Truncate(path, 0))
-	_, stderr, code = c.up(t, nil)
-	if text, err := io.ReadAll(mounted); err != nil || code != 0 || string(text) != "https://two.example/hook" {
-		t.Errorf("exit %d, %s: whoever has the file open reads %q, %v", code, stderr, text, err)
+func TestUpTakesAddressesOnce(t *testing.T) {
+	for setting, secret := range map[string]string{"UMA_ALERT_URL": "alert-receiver", "UMA_HEARTBEAT_URL": "alert-heartbeat"} {
+		c := prepared(t)
+		c.set(t, setting, "https://one.example/hook?token=a%2Fb&c")
+		if _, stderr, code := c.up(t, nil); code != 0 || c.read(t, "secrets/"+secret) != "https://one.example/hook?token=a%2Fb&c" {
+			t.Fatalf("exit %d, %s: %s", code, stderr, c.read(t, "secrets/"+secret))
+		}
+		c.set(t, setting, "https://two.example/hook")
+		stdout, stderr, code := c.up(t, nil)
+		if code != 0 || !strings.Contains(stderr, secret+" is not "+setting) || !strings.HasPrefix(c.read(t, "secrets/"+secret), "https://one.example") {
+			t.Errorf("exit %d, %s", code, stderr)
+		}
+		if strings.Contains(stdout+stderr, "example") {
+			t.Errorf("an address, which may have a key in it, is printed: %s%s", stdout, stderr)
+		}
+		// What it says to do: a container that runs has the file mounted, and would keep the old one if it were replaced.
+		empty := ": >secrets/" + secret
+		if !strings.Contains(stderr, empty) {
+			t.Errorf("it does not say %q: %s", empty, stderr)
+		}
+		path := filepath.Join(c.compose, "secrets/"+secret)
+		mounted, err := os.Open(path)
+		must(t, err)
+		defer mounted.Close()
+		must(t, os.Truncate(path, 0))
+		_, stderr, code = c.up(t, nil)
+		if text, err := io.ReadAll(mounted); err != nil || code != 0 || string(text) != "https://two.example/hook" {
+			t.Errorf("exit %d, %s: whoever has the file open reads %q, %v", code, stderr, text, err)
+		}
 	}
 }
 

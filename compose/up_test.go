@@ -158,7 +158,7 @@ func TestUpMakesWhatIsMissingAndStarts(t *testing.T) {
 		t.Errorf("password %q; printed: %s", password, stdout)
 	}
 	for name, want := range map[string]os.FileMode{ // a folder that only its owner enters, files that containers read
-		".env": 0o600, "secrets": 0o700, "secrets/grafana-password": 0o644, "secrets/alert-receiver": 0o644,
+		".env": 0o600, "secrets": 0o700, "secrets/grafana-password": 0o644, "secrets/alert-receiver": 0o644, "secrets/alert-heartbeat": 0o644,
 		"prometheus/targets/exporter.yml": 0o644, "prometheus/targets/load.yml": 0o644, "engines/engines.yml": 0o644,
 	} {
 		info, err := os.Stat(filepath.Join(c.compose, name))
