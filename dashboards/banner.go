@@ -15,7 +15,7 @@ func sourceBanner() panel {
 		wrong:   "it says replay, constructed or simulated while you look for a real machine, or shows several: then sources of different kinds share one host name.",
 		noData:  noExporter,
 		queries: []query{{"{{host}}: {{mode}}", mode}},
-	}, steps(colorDoubt)).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
+	}, "no exporter answers", steps(colorDoubt)).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
 }
 
 // firingAlerts shows the alerts of the host, on every page.
@@ -26,13 +26,17 @@ func firingAlerts() panel {
 	// Severity info is never red: on some machines such alerts always fire.
 	blue := colored(colorInfo)
 	orange := colored(colorDoubt)
+	evaluated := expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), expr.Is(metric.LabelSeverity, metric.SeverityNone)).Max(expr.By())
+	const quiet = "none fires"
 	return names(subject{
 		title:   "Alerts",
-		means:   "The alerts that fire for this host; the runbook says what each means and what to do.",
-		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. Nothing is shown either if Prometheus does not evaluate the rules.",
+		means:   "The alerts that fire for this host; a click opens the runbook, which says what each means and what to do.",
+		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. It says so if Prometheus evaluates no rules.",
 		noData:  "none fires, or Prometheus evaluates no rules",
-		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo)},
-	}, steps(colorBad)).
+		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated.Unless(firing(), expr.On())}},
+	}, "no rules are evaluated", steps(colorBad)).
+		OverrideByName(quiet, colored(colorGood)).
+		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbook", runbook + "#${__field.labels.alertname}"})).
 		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).
 		OverrideByRegexp(`/\(`+metric.SeverityInfo+`\)$/`, blue)
 }

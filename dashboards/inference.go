@@ -65,7 +65,7 @@ func runsNow() panel {
 			{"{{run}}: {{arm}}, {{scenario}}", active.Unless(simulated, same)},
 			{"{{run}}: simulated engine", simulated.And(active, same)},
 		},
-	}, steps(colorInfo)).OverrideByRegexp("/simulated engine$/", colored(colorDoubt))
+	}, "no run now", steps(colorInfo)).OverrideByRegexp("/simulated engine$/", colored(colorDoubt))
 }
 
 func requestsByStatus() panel {

@@ -20,9 +20,13 @@ const laterName = "later"
 
 // How far after the end of the time range series of serve are searched, and in which steps.
 const (
-	latest  = 90 * 24 * time.Hour
-	closely = time.Minute
+	latest = 400 * 24 * time.Hour
+	// A step sees what was scraped up to Prometheus' 5 minutes before it.
+	closely = 4 * time.Minute
 )
+
+// scraped is added to the time of the last scrape: Grafana asks for whole seconds, and what a scrape brings begins with it.
+const scraped = 2 * time.Second
 
 // later returns the variable. Pages with series of serve declare it before the others.
 func later() variable { return worked(laterName, untilServed()) }
@@ -32,7 +36,7 @@ func later() variable { return worked(laterName, untilServed()) }
 func untilServed() expr.Expr {
 	shown := expr.Is(metric.LabelState, metric.ResultsShown)
 	return expr.LastScraped(metric.ResultsRuns, expr.Over(latest), expr.Over(closely), shown).Offset(-latest).
-		Max(expr.By()).Age().ClampMax(0).OrZero()
+		Max(expr.By()).Age().Minus(expr.Number(scraped.Seconds())).ClampMax(0).OrZero()
 }
 
 // servedList and servedBars show a board of series of serve, servedLater is a subject of them.

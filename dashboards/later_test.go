@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/promql/promqltest"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -69,5 +71,17 @@ func TestFiguresOfRunsAreTakenFromLater(t *testing.T) {
 		if figures < 20 {
 			t.Errorf("%s: only %d figures", name, figures)
 		}
+	}
+}
+
+// The 63 published runs are older than a quarter of a year.
+func TestRunsOfLastYearAreShown(t *testing.T) {
+	const day = 360 // steps
+	storage := promqltest.LoadedStorage(t, fmt.Sprintf("load 4m\n  uma_results_runs{state=\"shown\",job=\"uma-results\"} _x%d 1x9\n", 300*day))
+	t.Cleanup(func() { storage.Close() })
+	a := archive{storage, map[string]string{}}
+	answer := a.ask(t, untilServed(), 2*time.Hour)
+	if answer["{}"] > -299*24*3600 {
+		t.Errorf("%v", answer)
 	}
 }

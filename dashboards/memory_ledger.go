@@ -127,7 +127,7 @@ func unknownLines() panel {
 		wrong:   "any is shown; `uma-exporter doctor` says what is missing.",
 		noData:  "none, or no exporter answers",
 		queries: []query{{"{{line}}", unknown}},
-	}, steps(colorDoubt))
+	}, "none", steps(colorDoubt))
 }
 
 // placesOfLines are the places that lines of the ledger have in the vocabulary, from 1. Of a line that is not there it has

@@ -29,7 +29,7 @@ func gpuMemoryIs() panel {
 			{"its own", kind(discreteMemory, coherentDriver)},
 			{"no GPU, or not known", kind(noGPUMemory, unknownGPUMemory)},
 		},
-	}, steps(colorInfo))
+	}, "no exporter answers", steps(colorInfo))
 }
 
 func ledgerNow() panel {

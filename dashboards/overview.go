@@ -39,7 +39,7 @@ func alertList() panel {
 		wrong:  "any is shown; of a source that is not live it says nothing about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
 		noData: "none fires, or Prometheus evaluates no rules",
 		keys: []key{
-			{label: metric.LabelAlertName, title: "Alert"},
+			{label: metric.LabelAlertName, title: "Alert", look: linked(path{"Runbook", runbook + "#${__value.raw}"})},
 			{label: metric.LabelSeverity, title: "Severity"},
 			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
@@ -80,7 +80,7 @@ func runNow() panel {
 			{"{{arm}}, {{scenario}}: {{phase}}", phase.Times(run, expr.On(metric.LabelHost, metric.LabelRun).GroupLeft(metric.LabelArm, metric.LabelScenario))},
 			{"engine of the run is simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
 		},
-	}, steps(colorInfo)).OverrideByName("engine of the run is simulated", colored(colorDoubt))
+	}, "no run now", steps(colorInfo)).OverrideByName("engine of the run is simulated", colored(colorDoubt))
 }
 
 func kvNow() panel {

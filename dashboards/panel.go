@@ -3,6 +3,7 @@ package dashboards
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -190,9 +191,16 @@ func number(s subject) *stat.PanelBuilder {
 		Orientation(common.VizOrientationVertical)
 }
 
-// names is a number panel that shows the names of its series, coloured by their values.
-func names(s subject, thresholds *dashboard.ThresholdsConfigBuilder) *stat.PanelBuilder {
+// names is a number panel that shows the names of its series, coloured by their values. Where there are none it shows the
+// words of otherwise: Grafana would draw a tile of colour without a word.
+func names(s subject, otherwise string, thresholds *dashboard.ThresholdsConfigBuilder) *stat.PanelBuilder {
+	all := s.queries[0].expr
+	for _, q := range s.queries[1:] {
+		all = all.Or(q.expr)
+	}
+	s.queries = append(slices.Clone(s.queries), query{otherwise, all.IfNone()})
 	return number(s).
+		OverrideByName(otherwise, colored(colorUnknown)).
 		TextMode(common.BigValueTextModeName).
 		ColorMode(common.BigValueColorModeBackground).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).

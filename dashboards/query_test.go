@@ -25,7 +25,7 @@ func TestVariablesThatAreUsedAreDeclaredAndTheOtherWayRound(t *testing.T) {
 		for _, match := range variableUse.FindAllSubmatch(f.Content, -1) {
 			used[string(match[1])] = true
 		}
-		declared := map[string]bool{"__rate_interval": true, "__all": true, "__data": true, "__url_time_range": true, "__value": true}
+		declared := map[string]bool{"__rate_interval": true, "__all": true, "__data": true, "__url_time_range": true, "__value": true, "__field": true}
 		for _, v := range all[f.Name].Templating.List {
 			declared[v.Name] = true
 			if !used[v.Name] {
@@ -83,6 +83,10 @@ func TestEveryQueryIsOfTheChosenHostOrRunAndNoneOfAnAddress(t *testing.T) {
 		}
 		for _, a := range d.Annotations.List {
 			expressions = append(expressions, a.Expr)
+		}
+		// That rules are evaluated at all shows by the watchdog, which is of no host.
+		for i := range expressions {
+			expressions[i] = strings.ReplaceAll(expressions[i], `ALERTS{alertstate="firing",severity="none"}`, "watchdog")
 		}
 		for _, e := range expressions {
 			for _, definer := range metric.Everything() {

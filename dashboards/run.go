@@ -72,7 +72,7 @@ func runSource() panel {
 			{"engine: simulated", holds(metric.RunSimulated)},
 			{"engine: not simulated", thisRun(metric.RunSimulated).Equals(expr.Number(0))},
 		},
-	}), steps(colorDoubt)).
+	}), "no such run", steps(colorDoubt)).
 		OverrideByRegexp("/: "+metric.ModeLive+"$/", real).
 		OverrideByName("engine: not simulated", real)
 }
@@ -87,7 +87,7 @@ func runInvalid() panel {
 			{"valid", holds(metric.RunValid)},
 			{"invalid: {{code}}", holds(metric.RunInvalidReason, metric.LabelCode)},
 		},
-	}), steps(colorBad)).OverrideByName("valid", colored(colorGood))
+	}), "no such run", steps(colorBad)).OverrideByName("valid", colored(colorGood))
 }
 
 // took is how long the chosen run lasted.

@@ -97,6 +97,17 @@ func Absent(d metric.Definer, matchers ...Matcher) Expr {
 	return e
 }
 
+// IfNone is 1 if the expression has no series at all, else nothing.
+func (e Expr) IfNone() Expr {
+	if e.scalar {
+		e = e.failed(errScalar("absent"))
+	}
+	e = e.wrapped("absent(", ")")
+	e.labels, e.unit, e.percentile = nil, Unit{Base: metric.State}, false
+	e.addends = []addend{{rule: metric.SumNever()}}
+	return e
+}
+
 // Offset is the expression as it was some time ago (or, below zero, will be): every selector in it
 // is moved.
 func (e Expr) Offset(d time.Duration) Expr {
