@@ -21,12 +21,12 @@ func comparePage() page {
 		title: "Compare runs",
 		description: "What can be said of two arms, whether they were alike and in what order they ran, their runs, and two runs laid over each other. " +
 			"The run is the unit of comparison: verdicts are those of uma-load compare, over all runs of an arm. One run against one run is no verdict, and what is not shown to differ is not shown to be equal.",
-		hosts:     metric.RunInfo,
+		ofRuns:    true,
 		variables: compareVariables(),
 		from:      "now-6h",
 		rows: []row{
 			{"Verdict", []tile{{8, 3, sourceBanner()}, {8, 3, firingAlerts()}, {8, 3, compareSimulated()},
-				{24, 6, verdictOfMemory()}, {24, 6, verdictOfLatency()}, {24, 6, verdictOfTheRest()}}},
+				{24, 9, verdictOfMemory()}, {24, 9, verdictOfLatency()}, {24, 9, verdictOfTheRest()}}},
 			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
 				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
 			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
@@ -43,15 +43,23 @@ func compareVariables() []variable {
 	verdicts := expr.Select(metric.ComparisonVerdict, inComparison())
 	ofHost := expr.Select(metric.RunInfo, onHost())
 	return []variable{
-		later(),
 		choiceServed("comparison", "Comparison", expr.Select(metric.ComparisonVerdict), metric.LabelComparison).Sort(dashboard.VariableSortNaturalDesc),
 		choiceServed("baseline", "Baseline arm", verdicts, metric.LabelBaseline).Hide(dashboard.VariableHideHideVariable),
 		choiceServed("candidate", "Candidate arm", verdicts, metric.LabelCandidate).Sort(dashboard.VariableSortNaturalAsc),
 		choicesServed("runs", "Runs in tables", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
-		choiceServed("run_a", "Run A (baseline)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalAsc),
-		choiceServed("run_b", "Run B (candidate)", ofHost, metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		choiceServed("run_a", "Run A (baseline)", runsOfArm(ofBaseline()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
+		choiceServed("run_b", "Run B (candidate)", runsOfArm(ofCandidate()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc),
 		worked("shift", shift()),
 	}
+}
+
+// runsOfArm are the runs of one arm of the comparison on the host, or all of the host where it has none of them. The first in
+// the list, which is the newest, is taken unless another is chosen.
+func runsOfArm(arm expr.Matcher) expr.Expr {
+	ofArm := expr.Select(metric.ComparisonRunInfo, inComparison(), arm).Max(byRun())
+	all := expr.Select(metric.RunInfo, onHost()).Max(byRun())
+	mine := all.And(ofArm, expr.On(metric.LabelRun))
+	return mine.Or(all.Unless(mine, expr.On()))
 }
 
 // shift is the number of seconds by which run A has to be moved to begin with run B; 0 if a start is missing.

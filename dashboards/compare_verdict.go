@@ -60,7 +60,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(265)},
 			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),
 		figures: figures,
-		sortBy:  "Metric",
+		sortBy:  "Decides", desc: true,
 	})
 }
 

@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ const (
 // scraped is added to the time of the last scrape: Grafana asks for whole seconds, and what a scrape brings begins with it.
 const scraped = 2 * time.Second
 
-// later returns the variable. Pages with series of serve declare it before the others.
+// later returns the variable.
 func later() variable { return worked(laterName, untilServed()) }
 
 // untilServed is the time from the last scrape of serve, within reach, to the end of the time range; 0 if that is now,
@@ -61,7 +60,7 @@ func servedLater(s subject) subject {
 }
 
 // choiceServed is a variable for one value of a label, of the series that serve exports later; choicesServed for
-// several. They query present values, because Grafana lists the label values of the time range only.
+// several.
 func choiceServed(name, label string, of expr.Expr, values metric.Label) choosable {
 	return servedValues(choice(name, label, of, values), of, values)
 }
@@ -71,6 +70,5 @@ func choicesServed(name, label string, of expr.Expr, values metric.Label) choosa
 }
 
 func servedValues(built choosable, of expr.Expr, values metric.Label) choosable {
-	query := fmt.Sprintf("query_result(%s)", of.Max(expr.By(values)).OffsetBy(laterName))
-	return asking(built, query).Regex(fmt.Sprintf(`/%s="([^"]*)"/`, values))
+	return resulting(built, of.Max(expr.By(values)).OffsetBy(laterName), values)
 }

@@ -13,8 +13,6 @@ import (
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
-	"github.com/umascope/umascope/exporter/metric"
 )
 
 // gridWidth is the width of a dashboard in grid columns, rowHeight the height of a row's title.
@@ -31,9 +29,9 @@ type page struct {
 	name        string // of the file and, after "umascope-", the uid
 	title       string
 	description string
-	// hosts is the series whose hosts can be chosen; the memory pool of an exporter if it is nil.
-	hosts metric.Definer
-	// variables are those after data source and host, each after those that its query refers to.
+	// ofRuns reports that the page is about finished runs: their hosts can be chosen, not those of exporters.
+	ofRuns bool
+	// variables are those after data source, later and host, each after those that its query refers to.
 	variables []variable
 	// from is how far back the page looks when it is opened, 30 minutes if it is empty.
 	from string
@@ -90,8 +88,12 @@ func (p page) frame() *dashboard.DashboardBuilder {
 		Time(cmp.Or(p.from, "now-30m"), "now").
 		Refresh("10s").
 		Tooltip(dashboard.DashboardCursorSyncCrosshair).
-		WithVariable(datasourceVariable()).
-		WithVariable(hostVariable(p.hosts))
+		WithVariable(datasourceVariable())
+	if p.ofRuns {
+		built = built.WithVariable(later()).WithVariable(hostOfRuns())
+	} else {
+		built = built.WithVariable(hostVariable())
+	}
 	for _, v := range p.variables {
 		built = built.WithVariable(v)
 	}

@@ -109,7 +109,10 @@ func (s subject) unit() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if found != "" && unit != found {
+		if counted(unit) && counted(found) && unit != found {
+			unit = mixedCounts
+		}
+		if found != "" && unit != found && unit != mixedCounts {
 			return "", fmt.Errorf("%s and %s on one axis", found, unit)
 		}
 		found = unit
@@ -125,12 +128,15 @@ func (s subject) unitOf(q query) (string, error) {
 	} else if s.as.Base != "" && s.as != unit {
 		return "", fmt.Errorf("%s is said to be in %s", unit, s.as)
 	}
+	if unit == (expr.Unit{Base: metric.Count, PerSecond: true}) && len(q.expr.Metrics()) > 0 {
+		return countedUnit(q.expr.Metrics()[0]), nil
+	}
 	return grafanaUnit(unit)
 }
 
 // series is a panel of lines over time.
 func series(s subject) *timeseries.PanelBuilder {
-	return furnish(timeseries.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
+	built := furnish(timeseries.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
 		Legend(legend(common.LegendPlacementBottom)).
 		Tooltip(tooltip()).
 		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdPaletteClassic)).
@@ -138,7 +144,15 @@ func series(s subject) *timeseries.PanelBuilder {
 		ShowPoints(common.VisibilityModeNever).
 		FillOpacity(10).
 		OverrideByRegexp(everyField, blank())
+	if unit, err := s.unit(); err == nil && unit == units.PercentUnit {
+		// Without data Grafana's axis ends at 100, which is 10,000 %.
+		built = built.AxisSoftMin(0).AxisSoftMax(emptyShare)
+	}
+	return built
 }
+
+// emptyShare is the least end of an axis of shares: small enough for a clock that is held down one percent of the time.
+const emptyShare = 0.05
 
 // everyField is the pattern of all series or columns of a panel.
 const everyField = "/.*/"

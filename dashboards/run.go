@@ -22,8 +22,8 @@ func runPage() page {
 		title: "Run detail",
 		description: "One finished run: what it was of, whether its figures may be used, what it measured, and the machine while it lasted. " +
 			"One run is no finding: what differs between two is shown by several of each, on the page of comparisons.",
-		hosts:     metric.RunInfo,
-		variables: []variable{later(), choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
+		ofRuns:    true,
+		variables: []variable{choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
 		from:      "now-6h",
 		rows: []row{
 			{"What it was, and whether it counts", []tile{{6, 3, sourceBanner()}, {6, 3, firingAlerts()}, {6, 3, runSource()}, {6, 3, runInvalid()},

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
@@ -21,12 +22,26 @@ func datasourceVariable() *dashboard.DatasourceVariableBuilder {
 	return dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus")
 }
 
-// hostVariable chooses one host among those of a series: figures of two machines are never added up.
-func hostVariable(of metric.Definer) *dashboard.QueryVariableBuilder {
-	if of == nil {
-		of = metric.MemoryPoolBytes
+// hostVariable chooses one host among those of a series: figures of two machines are never added up. A host that is gone
+// can be chosen for a week.
+func hostVariable() choosable {
+	return hosts(expr.LastOverTime(metric.MemoryPoolBytes, expr.Over(7*24*time.Hour)))
+}
+
+// hostOfRuns chooses one host among those of the runs that serve shows.
+func hostOfRuns() choosable { return hosts(expr.Select(metric.RunInfo).OffsetBy(laterName)) }
+
+func hosts(of expr.Expr) choosable {
+	return resulting(choice("host", "Host", of, metric.LabelHost), of.Max(byHost()), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)
+}
+
+// resulting gives a variable the values that a label has in the present answer to an expression: Grafana lists those of the
+// series of the time range otherwise.
+func resulting(built choosable, of expr.Expr, values metric.Label) choosable {
+	if err := of.Err(); err != nil {
+		built.RecordError(string(values), err)
 	}
-	return choice("host", "Host", expr.Select(of), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)
+	return asking(built, fmt.Sprintf("query_result(%s)", of)).Regex(fmt.Sprintf(`/%s="([^"]*)"/`, values))
 }
 
 // choice is a variable for one value of a label, of the series that an expression selects.

@@ -181,8 +181,9 @@ func TestRatesAreOfCountersAndPredictionsOfGauges(t *testing.T) {
 func notOnGoldenPages() []metric.Definer {
 	return []metric.Definer{
 		metric.Up, metric.Alerts, metric.AlertsForState, // made by Prometheus
-		metric.GPUCallHung,              // only while a driver call hangs: no recording has that moment
-		metric.GPUFanRatio,              // the recorded GPUs are cooled by fans of their machines
+		metric.GPUCallHung,                                               // only while a driver call hangs: no recording has that moment
+		metric.GPUFanRatio,                                               // the recorded GPUs are cooled by fans of their machines
+		metric.DriverLogLinesTotal, metric.KernelAllocationFailuresTotal, // the log of a kernel is never recorded
 		metric.KVBMConfiguredCacheBytes, // environments of processes are never recorded
 		// The sample of vLLM's page is an extract; the names are those of its documentation and source.
 		metric.VLLME2ERequestLatencySeconds, metric.VLLMRequestQueueTimeSeconds, metric.VLLMRequestTimePerOutputTokenSeconds,

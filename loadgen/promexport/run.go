@@ -55,11 +55,14 @@ type latency struct {
 	quantiles map[float64]float64
 }
 
+// hostUnknown is the host of runs that other tools made and that name none: pages choose runs by their host.
+const hostUnknown = "unknown"
+
 // Of returns the exported part of a run, from the input of a comparison and the summary.
 func Of(o compare.Run, s summary.Summary) Run {
 	r := Run{
 		info: info{
-			host: shown(o.Host), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
+			host: shown(cmp.Or(o.Host, hostUnknown)), run: shown(o.ID), arm: shown(o.Labels[string(metric.LabelArm)]),
 			scenario: shown(o.Scenario), engine: shown(o.Engine), model: shown(o.Model),
 		},
 		started: o.StartedAt, valid: o.Valid, simulated: o.Simulated, mode: shown(o.Mode), imported: shown(o.Imported), workload: o.WorkloadSHA256,

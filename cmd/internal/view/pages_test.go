@@ -26,14 +26,15 @@ import (
 
 const hostileText = `<script>alert("x")</script>`
 
-// machinePage is the page of a machine with little memory left, of which a container has a limit that does not count its
-// GPU memory. ContainerLimitUncovered fires at once, MemoryAvailableLow is pending.
+// machinePage is the page of a machine with little memory left and that in pieces, of which a container has a limit that does not count its
+// GPU memory. ContainerLimitUncovered fires at once, MemoryFragmented is pending.
 const machinePage = `# TYPE uma_memory_ledger_bytes gauge
 uma_memory_ledger_bytes{line="gpu_process"} 85899345920
 uma_memory_ledger_bytes{line="anon"} 21474836480
 uma_memory_ledger_bytes{line="free"} 1073741824
 uma_memory_pool_bytes 108447924224
 uma_memory_available_bytes 5368709120
+uma_memory_free_contiguous_bytes{min_block_bytes="2097152"} 1048576
 uma_host_info{memory_architecture="integrated"} 1
 uma_exporter_mode{mode="live"} 1
 uma_exporter_mode{mode="simulated"} 0
@@ -157,9 +158,9 @@ func TestAlertsShowWhatFiresFirst(t *testing.T) {
 	o := openPages(t, machinePage, nil, nil)
 	o.until(t, "/alerts", "<h2>Firing</h2>")
 	page := o.until(t, "/alerts", "1 firing, 1 pending")
-	wantParts(t, "/alerts", page, "<h2>Pending</h2>", "firing since", "cgroup</dt> <dd>/&lt;script&gt;", "<dt>value</dt> <dd>90 %</dd>", "5 GiB", "90% of the memory of /&lt;script&gt;")
+	wantParts(t, "/alerts", page, "<h2>Pending</h2>", "firing since", "cgroup</dt> <dd>/&lt;script&gt;", "<dt>value</dt> <dd>90 %</dd>", "1 MiB", "90% of the memory of /&lt;script&gt;")
 	order := -1
-	for _, part := range []string{"<h2>Firing</h2>", "ContainerLimitUncovered", "<h2>Pending</h2>", "MemoryAvailableLow", "<h2>All rules</h2>"} {
+	for _, part := range []string{"<h2>Firing</h2>", "ContainerLimitUncovered", "<h2>Pending</h2>", "MemoryFragmented", "<h2>All rules</h2>"} {
 		at := strings.Index(page, part)
 		if at < order {
 			t.Errorf("%s is at %d, before what comes first", part, at)
