@@ -84,7 +84,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	for _, f := range line.app.Model().Flags {
 		flags["--"+f.Name] = true
 	}
-	runbooks := readText(t, "../alerts/runbooks.md")
+	alerts := readText(t, "../alerts/runbooks.md")
 	named := 0
 	for _, page := range []string{unifiedMemoryPage, questionsPage} {
 		text := readText(t, page)
@@ -102,7 +102,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 			}
 		}
 		for _, match := range alertName.FindAllStringSubmatch(prose, -1) {
-			if named++; !strings.Contains(runbooks, "\n### "+match[1]+"\n") {
+			if named++; !strings.Contains(alerts, "\n| ["+match[1]+"](") {
 				t.Errorf("%s: there is no alert %s", page, match[1])
 			}
 		}

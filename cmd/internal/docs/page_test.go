@@ -172,6 +172,17 @@ func (s *comments) take(text string, whole *[]string) bool {
 	return true
 }
 
+// longestDocument is what a reader searches without losing the way.
+const longestDocument = 300
+
+func TestNoDocumentIsLong(t *testing.T) {
+	for _, p := range pages(t) {
+		if lines := len(p.lines) - 1; lines > longestDocument {
+			t.Errorf("%s has %d lines, at most %d: give it parts", p.path, lines, longestDocument)
+		}
+	}
+}
+
 // command says whether a reader types the block.
 func (b block) command() bool { return b.language == "sh" }
 
