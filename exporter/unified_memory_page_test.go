@@ -63,7 +63,7 @@ func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
 var (
 	fencedBlock = regexp.MustCompile("(?s)```.*?```")
 	seriesName  = regexp.MustCompile(`^uma_[a-z_]+$`)
-	flagSpan    = regexp.MustCompile(`^--[a-z][a-z.-]*`)
+	flagSpan    = regexp.MustCompile(`^--[a-z][a-z._-]*`)
 	alertName   = regexp.MustCompile(`\b(?:alert|Alert|\() ?\[?((?:[A-Z][A-Za-z]*){2,})`)
 )
 
@@ -75,7 +75,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	}
 	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
 	must(t, err)
-	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true} // of Docker, of vLLM
+	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true, "--mem-fraction-static": true, "--kv_cache_free_gpu_memory_fraction": true} // of Docker, of engines
 	for _, command := range line.app.Model().Commands {
 		for _, f := range command.Flags {
 			flags["--"+f.Name] = true

@@ -92,7 +92,8 @@ type asked struct {
 	Weights  string // path or name, to be read
 	Address  string // "": a worker, which a frontend serves
 	Share    float64
-	Longest  int // tokens of a request
+	OfPool   bool // the share is of the pool, and weights and activations are in it; else of what is free
+	Longest  int  // tokens of a request
 	Scope    string
 	Layers   bool // they are read first
 	KVBM     bool // connected
@@ -130,8 +131,11 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		}
 	}
 	f := follower{process: process, weights: a.Weights}
-	if a.Vendor == sim.TensorRTLLM {
+	switch a.Vendor {
+	case sim.TensorRTLLM:
 		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
+	case sim.VLLM:
+		f.sized = func(tokens int) { say(startOfVLLM(tokens)) }
 	}
 	engine, err := sim.New(s.config(ctx, a, process, &f))
 	if err != nil {
@@ -175,6 +179,12 @@ func startOf(free int64, tokens int, share float64) string {
 	peak, kv := poolGiB-float64(free)/gib, float64(tokens)*tokenBytes/gib
 	return fmt.Sprintf("[11/20/2026-10:00:00] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): %.2f GiB, available KV cache memory when calculating max tokens: %.2f GiB, fraction is set %v, kv size is %d. device total memory %.2f GiB, , tmp kv_mem 0.56 GiB\n"+
 		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, poolGiB, kv, tokens)
+}
+
+// startOfVLLM is what vLLM logs of its KV cache.
+func startOfVLLM(tokens int) string {
+	const by = "(EngineCore pid=1878) INFO 11-20 10:00:00 "
+	return fmt.Sprintf(by+"[gpu_worker.py:508] Available KV cache memory: %.2f GiB\n"+by+"[kv_cache_utils.py:2146] GPU KV cache size: %d tokens", float64(tokens)*tokenBytes/gib, tokens)
 }
 
 // loaded waits until an engine would answer: none opens its port before.
@@ -252,6 +262,9 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 	c.MaxModelTokens = a.Longest
 	c.CachedTokens = true
 	c.KV.BytesPerToken, c.KV.TokensPerBlock, c.KV.FreeRatio = tokenBytes, 32, a.Share
+	if a.OfPool {
+		c.KV.FreeRatio = 1
+	}
 	if a.KVBM {
 		c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter, c.KV.Page = a.Host, a.Disk, a.Filter, sim.KVBMv1
 		c.KV.Host.BytesPerSecond, c.KV.Disk.BytesPerSecond = 40e9, 10e9
@@ -264,6 +277,10 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 			}
 		}
 		f.free.Store(s.host.CUDAFreeBytes())
+		if a.OfPool {
+			const pool = poolGiB * gib
+			return int64(a.Share*pool) - weights - overhead
+		}
 		return f.free.Load()
 	}
 	c.OnUse = f.follow
