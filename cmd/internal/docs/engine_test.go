@@ -4,6 +4,7 @@ package docs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -61,10 +62,86 @@ func vllm(ctx context.Context, args []string) error {
 	if err := errors.Join(wrongShare, wrongLength, present(g.rest[0]), reachable()); err != nil {
 		return err
 	}
-	return start(ctx, asked{
+	a := asked{
 		Vendor: sim.VLLM, Model: g.last(filepath.Base(g.rest[0]), "--served-model-name"), Weights: g.rest[0],
 		Share: share, OfPool: true, Longest: longest, Address: g.address("8000"),
-	})
+	}
+	if size := g.last("", "--kv-cache-memory-bytes"); size != "" {
+		if a.KVBytes, err = strconv.ParseInt(size, 10, 64); err != nil {
+			return fmt.Errorf("--kv-cache-memory-bytes: %w", err)
+		}
+	}
+	if connector := g.last("", "--kv-transfer-config"); connector != "" {
+		if err := a.offloads(connector); err != nil {
+			return fmt.Errorf("--kv-transfer-config: %w", err)
+		}
+	}
+	return start(ctx, a)
+}
+
+// kvTransfer is vLLM's KVTransferConfig, and what its OffloadingConnector reads.
+type kvTransfer struct {
+	Connector string `json:"kv_connector"`
+	Role      string `json:"kv_role"`
+	Extra     struct {
+		Spec  string `json:"spec_name"`
+		CPU   int64  `json:"cpu_bytes_to_use"`
+		Tiers []struct {
+			Type string `json:"type"`
+			Root string `json:"root_dir"`
+		} `json:"secondary_tiers"`
+	} `json:"kv_connector_extra_config"`
+}
+
+// filesTier is what the tier on the drive holds here: vLLM's has no size of its own.
+const filesTier = 64e9
+
+// offloads gives an engine the tiers of its connector.
+func (a *asked) offloads(config string) error {
+	var t kvTransfer
+	decoder := json.NewDecoder(strings.NewReader(config))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&t); err != nil {
+		return err
+	}
+	switch {
+	case t.Role != "kv_both":
+		return fmt.Errorf("kv_role %s: want kv_both", t.Role)
+	case t.Connector == "LMCacheConnectorV1":
+		return a.lmcache()
+	case t.Connector != "OffloadingConnector":
+		return fmt.Errorf("kv_connector %s is not stood in for", t.Connector)
+	case t.Extra.CPU <= 0:
+		return errors.New("cpu_bytes_to_use: required")
+	case len(t.Extra.Tiers) > 0 && t.Extra.Spec != "TieringOffloadingSpec":
+		return errors.New("secondary_tiers need spec_name TieringOffloadingSpec")
+	}
+	a.Host = t.Extra.CPU
+	for _, tier := range t.Extra.Tiers {
+		if tier.Type != "fs" || tier.Root == "" {
+			return fmt.Errorf("secondary tier %+v is not stood in for", tier)
+		}
+		a.Disk = filesTier
+	}
+	return nil
+}
+
+// lmcache reads LMCache's settings.
+func (a *asked) lmcache() error {
+	size := func(name string) (int64, error) {
+		gigabytes, err := strconv.ParseFloat(os.Getenv(name), 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		return int64(gigabytes * 1e9), nil
+	}
+	var wrong [2]error
+	a.Host, wrong[0] = size("LMCACHE_MAX_LOCAL_CPU_SIZE")
+	a.Disk, wrong[1] = size("LMCACHE_MAX_LOCAL_DISK_SIZE")
+	if !strings.HasPrefix(os.Getenv("LMCACHE_LOCAL_DISK"), "file:///") {
+		return errors.New("LMCACHE_LOCAL_DISK: want file:///FOLDER")
+	}
+	return errors.Join(wrong[:]...)
 }
 
 // sglangServer replaces SGLang's. The simulated engine has no page of SGLang's.

@@ -92,8 +92,9 @@ type asked struct {
 	Weights  string // path or name, to be read
 	Address  string // "": a worker, which a frontend serves
 	Share    float64
-	OfPool   bool // the share is of the pool, and weights and activations are in it; else of what is free
-	Longest  int  // tokens of a request
+	KVBytes  int64 // of the KV cache, in place of a share
+	OfPool   bool  // the share is of the pool, and weights and activations are in it; else of what is free
+	Longest  int   // tokens of a request
 	Scope    string
 	Layers   bool // they are read first
 	KVBM     bool // connected
@@ -117,7 +118,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		return err
 	}
 	program := hostsim.Program{Comm: "engine", Cgroup: a.Scope, Threads: 40, Environ: a.Environment}
-	if a.Disk > 0 {
+	if a.KVBM && a.Disk > 0 {
 		program.OpenFiles = []hostsim.OpenFile{{Target: filepath.Join(a.TierDir, tierTarget), Bytes: a.Disk, Direct: true}}
 	}
 	process, err := s.host.Start(program)
@@ -135,7 +136,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 	case sim.TensorRTLLM:
 		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
 	case sim.VLLM:
-		f.sized = func(tokens int) { say(startOfVLLM(tokens)) }
+		f.sized = func(tokens int) { say(startOfVLLM(f.free.Load(), tokens, a.KVBytes > 0)) }
 	}
 	engine, err := sim.New(s.config(ctx, a, process, &f))
 	if err != nil {
@@ -181,10 +182,14 @@ func startOf(free int64, tokens int, share float64) string {
 		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, poolGiB, kv, tokens)
 }
 
-// startOfVLLM is what vLLM logs of its KV cache.
-func startOfVLLM(tokens int) string {
+// startOfVLLM is what vLLM logs of its KV cache, of a size that it was given or not.
+func startOfVLLM(free int64, tokens int, given bool) string {
 	const by = "(EngineCore pid=1878) INFO 11-20 10:00:00 "
-	return fmt.Sprintf(by+"[gpu_worker.py:508] Available KV cache memory: %.2f GiB\n"+by+"[kv_cache_utils.py:2146] GPU KV cache size: %d tokens", float64(tokens)*tokenBytes/gib, tokens)
+	bytes := fmt.Sprintf("Available KV cache memory: %.2f GiB", float64(tokens)*tokenBytes/gib)
+	if given {
+		bytes = fmt.Sprintf("Initial free memory %.2f GiB, reserved %.2f GiB memory for KV Cache as specified by kv_cache_memory_bytes config", float64(free)/gib, float64(tokens)*tokenBytes/gib)
+	}
+	return fmt.Sprintf(by+"[gpu_worker.py:508] %s\n"+by+"[kv_cache_utils.py:2146] GPU KV cache size: %d tokens", bytes, tokens)
 }
 
 // loaded waits until an engine would answer: none opens its port before.
@@ -265,7 +270,7 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 	if a.OfPool {
 		c.KV.FreeRatio = 1
 	}
-	if a.KVBM {
+	if a.Host > 0 || a.Disk > 0 {
 		c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter, c.KV.Page = a.Host, a.Disk, a.Filter, sim.KVBMv1
 		c.KV.Host.BytesPerSecond, c.KV.Disk.BytesPerSecond = 40e9, 10e9
 	}
@@ -277,6 +282,9 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 			}
 		}
 		f.free.Store(s.host.CUDAFreeBytes())
+		if a.KVBytes > 0 {
+			return a.KVBytes
+		}
 		if a.OfPool {
 			const pool = poolGiB * gib
 			return int64(a.Share*pool) - weights - overhead
