@@ -122,13 +122,13 @@ func (r Rule) Fires() string { return fmt.Sprintf("Fires as %s %s", r.Severity, 
 func (a Alert) notifications() string {
 	switch {
 	case a.Mutes == MutesHost:
-		return "While this fires nothing else is told about the host."
+		return "While this fires, no other notice about the host is sent."
 	case a.Mutes == MutesExpected:
-		return "While this fires nobody is told, as a warning or as information, of what runs bring about on purpose."
+		return "While this fires, no notice of severity warning or info is sent about what runs bring about on purpose."
 	case a.ExpectedInRuns:
-		return "Runs bring this about on purpose: while one lasts on the host, nobody is told of less than critical."
+		return "Runs bring this about on purpose: while one lasts on the host, only critical notices are sent."
 	case a.repeats():
-		return "This is about figures that do not change any more: people are told again after " + duration(repeatResult) + ", not after " + duration(repeatState) + "."
+		return "This is about figures that do not change any more: the notice is repeated after " + duration(repeatResult) + ", not after " + duration(repeatState) + "."
 	default:
 		return ""
 	}

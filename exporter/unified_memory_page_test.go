@@ -34,7 +34,7 @@ func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	gpu, unattributed := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
 	page := strings.Join(strings.Fields(readText(t, unifiedMemoryPage)), " ")
 	wantIn(t, page,
-		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that nobody does",
+		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that neither does",
 		"| `docker stats` | "+gib(p.dockerStats())+" GiB | what is charged ("+gib(p.charged)+" GiB) less idle page cache. Of "+gib(p.held)+" GiB by the GPU: nothing |",
 		"| `free`, used | "+gib(p.used())+" GiB |",
 		"| `free`, available | "+gib(p.available)+" GiB |",

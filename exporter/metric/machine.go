@@ -52,7 +52,7 @@ var (
 	EngineAnswered = gauge(Def{Name: "host_run_source:uma_engine_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of the one run that goes on on the host. Absent while there are several.", Source: recordedSource})
 	ExporterModeSeen = gauge(Def{Name: "host_mode:uma_exporter_mode:seen", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
-		Help: "1 for what the exporter of a target shows, or showed last if nobody answers there. Absent of a target that has never answered.", Source: recordedSource})
+		Help: "1 for what the exporter of a target shows, or showed last if it no longer answers. Absent of a target that has never answered.", Source: recordedSource})
 	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,
 		Help: "The same of pages of KV block managers.", Source: recordedSource})
 	NVMeLoadedOperationSeconds5m = gauge(Def{Name: "host_device:uma_nvme_loaded_operation_seconds:rate5m", Unit: Seconds, Sum: SumNever(), Labels: perDrive,
