@@ -5,6 +5,7 @@ package alerts
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -99,9 +100,9 @@ type Runbook struct {
 	Action  string // how to fix it
 }
 
-// URL returns the published address of the alert's section in the runbook.
-func (a Alert) URL() string {
-	return "https://github.com/umascope/umascope/blob/main/" + runbookPath + "#" + anchor(a.Name)
+// RunbookURL returns the published address of an alert's section in the runbook of the group.
+func (g Group) RunbookURL(a Alert) string {
+	return "https://github.com/umascope/umascope/blob/main/alerts/" + g.runbookPath() + "#" + strings.ToLower(a.Name)
 }
 
 // check returns the errors in the definition of an alert.

@@ -52,7 +52,7 @@ func latencyRegression(t metric.Thresholds) Alert {
 		About:   AboutComparison,
 		Rules:   byOrder(newlyWorse(t, expr.Matches(metric.LabelMetric, requestMetrics)), found, " by more than its margin, and by more than chance between runs."),
 		Runbook: Runbook{
-			Meaning: "A saved comparison says `worse` of a latency or a throughput: the confidence interval over runs leaves out no difference and reaches beyond the margin, adjusted for how many metrics were tested. As a warning the runs were mixed in time. As information only they were not (blocks, or one arm after the other): then whatever changed between the blocks explains the difference as well as the arm does, and nobody is told.",
+			Meaning: "A saved comparison says `worse` of a latency or a throughput: the confidence interval over runs leaves out no difference and reaches beyond the margin, adjusted for how many metrics were tested. As a warning the runs were mixed in time. As information only they were not (blocks, or one arm after the other): then whatever changed between the blocks explains the difference as well as the arm does, and no notice is sent.",
 			Check:   "`uma-load compare --by arm RUNS...`, or the dashboard that compares runs: ratio and interval, the order of the runs, drift inside each arm, and the items that should be the same and are not (clock cap, driver, start temperature, free memory).",
 			Action:  "If it was confounded, repeat the arms in turns (order abba) before anything is concluded. If not, undo the change that the candidate stands for, or look for its cause among what differs. The alert ends when the comparison is saved anew with a better result, is removed, or is two weeks old.",
 		},

@@ -54,7 +54,7 @@ func containerOOMKill() Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "Either the limit of this cgroup or of one around it was reached, or the whole host ran out of memory and the victim was in here; then OOMKill fires too. GPU memory counts towards no limit, so it is the ordinary memory of the container (weights read into anonymous memory, a host KV tier, page cache in use, `/dev/shm`) that was too much for a limit.",
-			Check:   "`journalctl -k -g 'oom-kill|Killed process' --since -1h`: `constraint=CONSTRAINT_MEMCG` means a limit, and `oom_memcg=` names whose; `CONSTRAINT_NONE` means the host. `docker inspect -f '{{.State.OOMKilled}}' NAME` tells of a container that is gone.",
+			Check:   "`journalctl -k -g 'oom-kill|Killed process' --since -1h`: `constraint=CONSTRAINT_MEMCG` means a limit, and `oom_memcg=` names whose; `CONSTRAINT_NONE` means the host. `docker inspect -f '{{.State.OOMKilled}}' NAME` shows it for a container that has ended.",
 			Action:  "After a limit: raise it, or shrink the host KV tier or the shared memory of the engine. After the host: see OOMKill. A run of that time has failed; a container that restarts by itself comes back with another KV cache than before.",
 		},
 	}

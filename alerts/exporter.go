@@ -66,14 +66,14 @@ func exporterDown() Alert {
 func exporterAbsent() Alert {
 	return Alert{
 		Name: "ExporterAbsent", About: AboutStack,
-		Summary: "Prometheus knows of no exporter at all.",
+		Summary: "Prometheus has no exporter as a target.",
 		Rules: []Rule{{
 			Severity: Critical, For: 10 * time.Minute,
 			Expr:        expr.Absent(metric.Up, ofExporters()),
 			Description: "Prometheus has had no target of the job " + metric.JobExporter + " for 10m: 0 hosts are watched.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Not that an exporter is down, but that Prometheus was not told of any: the file of targets is empty, missing or not read, or the job has another name. No other alert about a host can fire.",
+			Meaning: "Not that an exporter is down, but that Prometheus has none to scrape: the file of targets is empty, missing or not read, or the job has another name. No other alert about a host can fire.",
 			Check:   "Prometheus's page /targets, and its log. In the compose stack the targets are in `compose/prometheus/targets/exporter.yml`; `promtool check config compose/prometheus/prometheus.yml` finds mistakes.",
 			Action:  "Put the targets back, each with a label `host`. Prometheus follows the file by itself. If the job has been renamed, give it back the name " + metric.JobExporter + ".",
 		},
@@ -97,7 +97,7 @@ func collectorFailing() Alert {
 			Description: "the collector {{ $labels.collector }} has failed in every scrape of the last 10m.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Series of that collector are absent or not all there; those of others are right. Alerts that read them cannot fire. It is not a machine that has nothing to read, such as one without a GPU: that state is called absent and alerts nobody. Of pages of engines and of KVBM nobody is told while an arm starts, loads, is ready or stops.",
+			Meaning: "Series of that collector are absent or not all there; those of others are right. Alerts that read them cannot fire. It is not a machine that has nothing to read, such as one without a GPU: that state is called absent and does not alert. For pages of engines and of KVBM no notice is sent while an arm starts, loads, is ready or stops.",
 			Check:   "`uma-exporter doctor` says what failed, what that costs and what mends it. `journalctl -u uma-exporter --since -1h` has each change of state once.",
 			Action:  "Do what doctor says: mostly a right that is missing, a mount that a container lacks, or a driver that was updated without a reboot.",
 		},
@@ -133,7 +133,7 @@ func engineDown() Alert {
 			Description: "the page of metrics of the engine at {{ $labels.source }} answered earlier in this run, and has not for 1m.",
 		}},
 		Runbook: Runbook{
-			Meaning: "The page that the exporter reads, not the one that requests go to: the engine has ended, hangs, or is too busy to answer. Nobody is told while an arm starts, loads, is ready or stops, nor of a page that has not answered in this run yet: an address that is wrong is in `uma-exporter doctor`. While several runs go on at a time on the host, nobody can say whose page it is, and this stays silent.",
+			Meaning: "The page that the exporter reads, not the one that requests go to: the engine has ended, hangs, or is too busy to answer. No notice is sent while an arm starts, loads, is ready or stops, nor for a page that has not answered in this run yet: an address that is wrong is in `uma-exporter doctor`. While several runs go on at a time on the host, it is not known whose page it is, and this does not fire.",
 			Check:   "`curl -sS http://SOURCE | head -3` on the host. Does the process live (`ps`, `docker ps -a`)? `journalctl -k -g 'oom|NVRM' --since -15m`, and the engine's log. The dashboard Inference shows whether requests still end ok.",
 			Action:  "If requests fail, stop the run: it cannot become valid. Look at OOMKill, MemoryAvailableLow, XID and NVMLCallHung first, then at the log. If requests still end ok, the run is valid, but its KV cache figures have a gap.",
 		},
@@ -150,7 +150,7 @@ func kvbmDown() Alert {
 			Description: "the page of KVBM at {{ $labels.source }} answered earlier in this run, and has not for 1m.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Without that page nothing proves that blocks went to the CPU or SSD tier, or came back. It is not about an engine that was started without KVBM, where nobody listens from the start, and nobody is told while an arm starts, loads, is ready or stops.",
+			Meaning: "Without that page nothing proves that blocks went to the CPU or SSD tier, or came back. It is not about an engine that was started without KVBM, which never had a page, and no notice is sent while an arm starts, loads, is ready or stops.",
 			Check:   "`curl -sS http://SOURCE | grep ^kvbm_` on the host. EngineDown for the same host: the process that serves both has ended. The dashboard KV cache and storage shows when the counters stopped.",
 			Action:  "If the engine has ended, see EngineDown. If it goes on, the run's latencies hold, but what it says of the tiers has a gap: repeat it, with the metrics port of KVBM free (DYN_KVBM_METRICS_PORT).",
 		},

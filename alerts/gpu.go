@@ -93,8 +93,8 @@ func gpuHot(t metric.Thresholds) Alert {
 		},
 		Runbook: Runbook{
 			Meaning: "Where the driver gives limits, the distance to them counts, because 88 °C is hot for one GPU and usual for another. GB10 gives none as far as is known: 83 to 86 °C are normal for it under load, and throttling was seen from 91 °C. The maker has published no limit for it.",
-			Check:   "`nvidia-smi -q -d TEMPERATURE`. The dashboard Thermal and power shows how far the limits are and since when it has been warmer. GPUThermalThrottling tells whether it is slower already.",
-			Action:  "As warning: look after the cooling before the next run. As critical: stop the load now; machines have been seen to switch themselves off under sustained load without a line in any log. Then as for GPUThermalThrottling.",
+			Check:   "`nvidia-smi -q -d TEMPERATURE`. The dashboard Thermal and power shows how far the limits are and since when it has been warmer. GPUThermalThrottling fires if it is slower already.",
+			Action:  "As warning: improve the cooling before the next run. As critical: stop the load now; machines have been seen to switch themselves off under sustained load without a line in any log. Then as for GPUThermalThrottling.",
 		},
 	}
 }
@@ -109,7 +109,7 @@ func gpuPowerCapped(t metric.Thresholds) Alert {
 			Description: "the power cap held the clock of GPU {{ $labels.uuid }} down for {{ $value | humanizePercentage }} of the last 5 minutes, more than " + metric.Decimal(t.PowerCappedRatio*100) + " %. Normal under load on GB10.",
 		}},
 		Runbook: Runbook{
-			Meaning: "No fault. On GB10 the cap is what usually limits the clock under load, and on a discrete GPU it is what a heavy load runs into. It is told because two runs can only be compared if it is the same in both.",
+			Meaning: "No fault. On GB10 the cap is what usually limits the clock under load, and on a discrete GPU it is what a heavy load runs into. It is shown because two runs can only be compared if it is the same in both.",
 			Check:   "The dashboard Thermal and power shows power, limit and clock. `nvidia-smi -q -d POWER` gives the limit in force where the device has one; GB10 answers N/A.",
 			Action:  "Nothing, as long as power and clock are what they usually are. If the limit of a discrete GPU has been lowered, raise it again (`sudo nvidia-smi -pl WATTS`) or keep it so in all arms.",
 		},
@@ -130,7 +130,7 @@ func gpuStuckLowPower(t metric.Thresholds) Alert {
 				metric.Decimal(t.StuckHertz/1e6) + " MHz.",
 		}},
 		Runbook: Runbook{
-			Meaning: "A fault of the power delivery that Sparks are known for: 500 to 850 MHz and 14 to 18 W in place of some 2400 MHz and 60 W, at full utilisation. Neither heat nor the power cap is reported, and a reboot does not end it. It is not an idle GPU, which draws less still but does not work, not one that heat holds down as far, which GPUThermalThrottling tells, and not a cap of the clock that somebody has set.",
+			Meaning: "A fault of the power delivery that Sparks are known for: 500 to 850 MHz and 14 to 18 W in place of some 2400 MHz and 60 W, at full utilisation. Neither heat nor the power cap is reported, and a reboot does not end it. It is not an idle GPU, which draws less still but does not work, not one that heat holds down as far, which GPUThermalThrottling shows, and not a cap of the clock that was set.",
 			Check:   "`nvidia-smi --query-gpu=utilization.gpu,clocks.sm,power.draw,temperature.gpu --format=csv -l 1` under load. `nvidia-smi -q -d CLOCK` shows a cap that was set: a low one looks the same.",
 			Action:  "Shut down, take the power supply off the wall for a minute, start again; use the supply that came with the machine. If it comes back, update the firmware, then have the machine replaced. Discard all runs since it began: the dashboard Thermal and power shows when the clock fell.",
 		},

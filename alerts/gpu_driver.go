@@ -57,7 +57,7 @@ func gpuLost() Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The driver answers that the device is gone. Programs that used it have failed; its figures are absent, not 0. Other GPUs of the machine go on. It is not a call that does not return, which is NVMLCallHung, and not a driver that was unloaded before the exporter had seen the GPU.",
-			Check:   "`nvidia-smi -L` and `lspci -d 10de:` say whether driver and bus still know it. `journalctl -k -g 'NVRM|pcie|AER' --since -1h` says what went before: mostly XID 79, or 119 with calls that hung.",
+			Check:   "`nvidia-smi -L` and `lspci -d 10de:` show whether driver and bus still list it. `journalctl -k -g 'NVRM|pcie|AER' --since -1h` shows what happened before: mostly XID 79, or 119 with calls that hung.",
 			Action:  "Reboot; if it does not come back then, take the machine off power for a minute. Discard the runs of that time. If it happens under load only, look at GPUHot and the power supply before anything else; on a Spark a cap of the clock at 2200 MHz has helped.",
 		},
 	}
@@ -79,7 +79,7 @@ func nvmlCallHung() Alert {
 			Description: "the call {{ $labels.call }} of GPU {{ $labels.uuid }} has not returned for " + duration(wait) + ".",
 		}},
 		Runbook: Runbook{
-			Meaning: "The driver holds whoever asks. Inference on that GPU often hangs too, and what the dashboards show of it is absent. The exporter itself goes on: it asks the device again only when the call before has returned. A call that is slow, such as the one for PCIe traffic, returns within seconds and is not meant.",
+			Meaning: "Each call of the driver hangs. Inference on that GPU often hangs too, and what the dashboards show of it is absent. The exporter itself goes on: it asks the device again only when the call before has returned. A call that is slow, such as the one for PCIe traffic, returns within seconds and is not meant.",
 			Check:   "`nvidia-smi & sleep 10; kill -0 $! && echo hangs` says whether the driver hangs for everybody (`timeout` would hang with it, because what waits in the driver cannot be ended). `journalctl -k -g 'NVRM|Xid|hung' --since -1h`: XID 119 and 120 are the usual cause. `ps -eo pid,stat,wchan:32,comm | awk '$2 ~ /D/'` shows who waits in the kernel.",
 			Action:  "If `nvidia-smi` answers, restart the exporter (`sudo systemctl restart uma-exporter`). If it hangs too, stop what uses the GPU; a process in state D cannot be killed: reboot. Discard the run.",
 		},

@@ -91,7 +91,7 @@ func memoryFillingUp(t metric.Thresholds) Alert {
 			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
-			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It says nothing about loading a model, which fills the pool faster than any trend can tell, nor about a server that has taken its share and stays at that.",
+			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It does not fire for loading a model, which fills the pool faster than a trend can show, nor about a server that has taken its share and stays at that.",
 			Check:   "In the dashboard, find the ledger line that grows: `anon` is a process (a leak in Python or a host KV tier), `shmem` shared memory or a tmpfs, `gpu_process` the engine, `unattributed` the driver.",
 			Action:  "Restart what grows before the floor is reached; a run in progress is not comparable with others.",
 		},
@@ -127,7 +127,7 @@ func memoryPressure(t metric.Thresholds) Alert {
 			Description: "All tasks waited for memory {{ $value | humanizePercentage }} of the last minute, more than " + metric.Decimal(t.StalledRatio*100) + " %.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Pressure stall information, line `full` of memory: time in which no task could run because all waited for memory, by reclaim, swap or page cache that was thrown away and read again. Latencies measured meanwhile are those of the waiting.",
+			Meaning: "Pressure stall information, line `full` of memory: time in which no task could run because all waited for memory, by reclaim, swap or page cache that was dropped and read again. Latencies measured meanwhile are those of the waiting.",
 			Check:   "`cat /proc/pressure/memory` and, in the dashboard, major page faults and swap beside it.",
 			Action:  "Free memory as for MemoryAvailableLow. Discard the run.",
 		},
@@ -181,7 +181,7 @@ func unattributedMemoryGrowth(t metric.Thresholds) Alert {
 	on := expr.On(metric.LabelHost)
 	return Alert{
 		Name:    "UnattributedMemoryGrowth",
-		Summary: "Memory that nobody accounts for grows while no process uses the GPU.",
+		Summary: "Unattributed memory grows while no process uses the GPU.",
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        growth.Above(expr.Number(t.UnattributedGrowthBytes)).And(idle, on).And(trusted, on).And(steady, on),

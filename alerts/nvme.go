@@ -98,8 +98,8 @@ func nvmeLatency(t metric.Thresholds) Alert {
 		}},
 		Runbook: Runbook{
 			Meaning: "The mean over reads and writes, waiting in the queue included, against the median of the same drive over the last 7 days, in both only while it was under load: at rest it answers in other times. The drive may be hot, full, or worn; or the load is another one: deep queues and large blocks take longer on a sound drive too. A drive that is 100 % busy is not full: it serves many requests at once.",
-			Check:   "`iostat -x 5 /dev/nvme0n1`: r_await, w_await, aqu-sz, and the size of requests. The dashboard KV cache and storage shows them with temperature and bytes. `df -h` and `sudo nvme smart-log /dev/nvme0` tell of a full and of a failing drive.",
-			Action:  "If it is hot, see NVMeHot. If it is nearly full, free a tenth of it and tell the drive so (`sudo fstrim -v /`). If a second program uses the drive, stop it during runs. If the load has changed for good, do nothing: the median follows within days. Treat runs with a disk tier of that time as not comparable.",
+			Check:   "`iostat -x 5 /dev/nvme0n1`: r_await, w_await, aqu-sz, and the size of requests. The dashboard KV cache and storage shows them with temperature and bytes. `df -h` and `sudo nvme smart-log /dev/nvme0` show a full and a failing drive.",
+			Action:  "If it is hot, see NVMeHot. If it is nearly full, free a tenth of it and trim it (`sudo fstrim -v /`). If a second program uses the drive, stop it during runs. If the load has changed for good, do nothing: the median follows within days. Treat runs with a disk tier of that time as not comparable.",
 		},
 	}
 }
@@ -143,7 +143,7 @@ func nvmeFailing() Alert {
 				Description: "drive {{ $labels.controller }} has warned of {{ $labels.kind }} for 1m."},
 		},
 		Runbook: Runbook{
-			Meaning: "As warning, the count of media errors has grown: a file may be damaged, weights and results among them. As critical, the controller itself says that it is unreliable (reliability), has stopped writing (read_only), or cannot keep its write cache without power (volatile_backup). Entries of the error log are not judged: many drives make one for every command that they do not know. Silent where the exporter does not read health logs (`--collector.nvme.smart`).",
+			Meaning: "As warning, the count of media errors has grown: a file may be damaged, weights and results among them. As critical, the controller itself says that it is unreliable (reliability), has stopped writing (read_only), or cannot keep its write cache without power (volatile_backup). Entries of the error log are not judged: many drives make one for every command that they do not support. It does not fire where the exporter does not read health logs (`--collector.nvme.smart`).",
 			Check:   "`sudo nvme smart-log /dev/nvme0`: critical_warning, media_errors. `journalctl -k -g 'nvme|I/O error|EXT4-fs' --since -1d` names the blocks and file systems.",
 			Action:  "Save what is on the drive, then replace it. Check weights against their checksums before the next run, and results of that time against a copy.",
 		},

@@ -16,7 +16,7 @@ type File struct {
 	Content []byte
 }
 
-// Files renders the rule files, one per group, the configuration of Alertmanager, and the runbook.
+// Files renders the rule files, one per group, the configuration of Alertmanager, and the runbooks.
 func Files() ([]File, error) {
 	var files []File
 	for _, group := range Groups() {
@@ -30,7 +30,8 @@ func Files() ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", alertmanagerName, err)
 	}
-	return append(files, File{Name: alertmanagerName, Content: routing}, File{Name: runbookName, Content: runbook(Groups())}), nil
+	files = append(files, File{Name: alertmanagerName, Content: routing})
+	return append(files, runbooks(Groups())...), nil
 }
 
 // The rule file of Prometheus. These structs are our own because Prometheus' would link its parser into uma-gen; a test
@@ -74,7 +75,7 @@ func (g Group) rules() ([]byte, error) {
 			if err := alert.About.labelled(rule.Expr).Err(); err != nil {
 				return nil, fmt.Errorf("alert %s: %w", alert.Name, err)
 			}
-			written.Rules = append(written.Rules, rule.of(alert))
+			written.Rules = append(written.Rules, rule.of(alert, g))
 		}
 	}
 	content, err := yaml.Dump(ruleFile{Groups: []ruleGroup{written}}, yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
@@ -85,7 +86,7 @@ func (g Group) rules() ([]byte, error) {
 }
 
 // of returns the rule as it is in the file, with the fields that every rule has.
-func (r Rule) of(alert Alert) fileRule {
+func (r Rule) of(alert Alert, group Group) fileRule {
 	return fileRule{
 		Alert:         alert.Name,
 		Expr:          alert.About.labelled(r.Expr).String(),
@@ -95,7 +96,7 @@ func (r Rule) of(alert Alert) fileRule {
 		Annotations: map[string]string{
 			"summary":     alert.Summary,
 			"description": alert.About.subject() + r.Description,
-			"runbook_url": alert.URL(),
+			"runbook_url": group.RunbookURL(alert),
 		},
 	}
 }

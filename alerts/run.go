@@ -28,7 +28,7 @@ func runInProgress() Alert {
 			Description: "the run is in progress, or has just ended.",
 		}},
 		Runbook: Runbook{
-			Meaning: "Nothing is wrong. This alert is there for Alertmanager, which keeps warnings to itself that a run brings about on purpose, such as little memory being left. It reaches nobody.",
+			Meaning: "Nothing is wrong. This alert is there for Alertmanager, which keeps warnings to itself that a run brings about on purpose, such as little memory being left. No notice of it is sent.",
 			Check:   called(metric.RunActive) + " in Prometheus, or the dashboard of the run.",
 			Action:  "Nothing. If it stays without a run, a `uma-load` hangs: " + called(metric.RunPhase) + " says in which phase.",
 		},

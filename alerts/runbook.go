@@ -10,60 +10,54 @@ import (
 
 const (
 	runbookName = "runbooks.md"
-	runbookPath = "alerts/" + runbookName
+	// runbookFolder has a page for each group.
+	runbookFolder = "runbooks/"
 )
 
-const runbookHead = `<!-- Written by uma-gen from package alerts; change it there. -->
+const generatedBy = "<!-- Written by uma-gen from package alerts; change it there. -->\n"
 
+const runbookHead = generatedBy + `
 # Runbooks
 
-What each alert means, how to see it for oneself, and what to do. An alert whose label ` + "`mode`" + ` is not ` + "`live`" + `
-is about a machine that is replayed, constructed or simulated: nothing real is wrong, and nobody is told.
-How to use the rules, who is told of what, and what mutes what: [README.md](README.md).
+What each alert means, how to check it, and what to do. An alert whose label ` + "`mode`" + ` is not ` + "`live`" + `
+is about a machine that is replayed, constructed or simulated: nothing real is wrong, and no notice is sent.
+How to use the rules, who gets which notice, and what mutes what: [README.md](README.md).
 
-Critical means now, warning today, info when something else is looked at anyway; alerts of severity none are there for
+Critical means now, warning today, info when you look at something else anyway; alerts of severity none exist for
 Alertmanager. An alert waits as long as its state must hold before it fires, and stays after the state has ended.
-
-## Contents
 `
 
-// anchor returns the fragment that GitHub gives a heading of one word.
-func anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '.' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(heading))
-}
-
-// runbook renders the contents by group and severity, and one section per alert with its rules.
-func runbook(groups []Group) []byte {
-	var b strings.Builder
-	b.WriteString(runbookHead)
+// runbooks renders the contents, by group and severity, and a page for each group.
+func runbooks(groups []Group) []File {
+	var contents strings.Builder
+	contents.WriteString(runbookHead)
+	files := []File{{Name: runbookName}}
 	for _, group := range groups {
-		group.contents(&b)
+		group.contents(&contents)
+		files = append(files, File{Name: group.runbookPath(), Content: group.page()})
 	}
-	for _, group := range groups {
-		group.section(&b)
-	}
-	return []byte(b.String())
+	files[0].Content = []byte(contents.String())
+	return files
 }
 
 // file is the name of the rule file.
 func (g Group) file() string { return g.Name + ".yaml" }
+
+// runbookPath is the path of the group's page below alerts.
+func (g Group) runbookPath() string { return runbookFolder + g.Name + ".md" }
 
 // contents lists the alerts of a group, if it has any.
 func (g Group) contents(b *strings.Builder) {
 	if len(g.Alerts) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n[%s](#%s)\n\n| Alert | Says | Severity | Waits | Stays |\n|---|---|---|---|---|\n", g.file(), anchor(g.file()))
+	page := g.runbookPath()
+	fmt.Fprintf(b, "\n[%s](%s)\n\n| Alert | Meaning | Severity | Waits | Stays |\n|---|---|---|---|---|\n", g.file(), page)
 	for _, a := range g.Alerts {
 		for i, r := range a.Rules {
 			name, summary := "", ""
 			if i == 0 {
-				name, summary = fmt.Sprintf("[%s](#%s)", a.Name, anchor(a.Name)), a.Summary
+				name, summary = fmt.Sprintf("[%s](%s#%s)", a.Name, page, strings.ToLower(a.Name)), a.Summary
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, summary, r.Severity, orDash(r.For), orDash(r.KeepFiringFor))
 		}
@@ -77,24 +71,27 @@ func orDash(d time.Duration) string {
 	return duration(d)
 }
 
-// section renders the recordings of a group, and its alerts.
-func (g Group) section(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n", g.file())
+// page renders the recordings of a group, and its alerts.
+func (g Group) page() []byte {
+	var b strings.Builder
+	b.WriteString(generatedBy)
+	fmt.Fprintf(&b, "\n# Runbooks of %s\n\nRules: [%s](../%s). [All alerts](../%s).\n", g.file(), g.file(), g.file(), runbookName)
 	if len(g.Recordings) > 0 {
 		b.WriteString("\nRecords, for alerts and panels:\n\n")
 	}
 	for _, r := range g.Recordings {
 		d := r.As.Def()
-		fmt.Fprintf(b, "- `%s`: %s\n", d.Name, d.Help)
+		fmt.Fprintf(&b, "- `%s`: %s\n", d.Name, d.Help)
 	}
 	for _, a := range g.Alerts {
-		a.section(b)
+		a.section(&b)
 	}
+	return []byte(b.String())
 }
 
 // section renders one alert.
 func (a Alert) section(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n\n", a.Name, a.Summary)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n", a.Name, a.Summary)
 	for i, part := range a.Help() {
 		if i > 0 {
 			b.WriteString("\n")
@@ -125,13 +122,13 @@ func (r Rule) Fires() string { return fmt.Sprintf("Fires as %s %s", r.Severity, 
 func (a Alert) notifications() string {
 	switch {
 	case a.Mutes == MutesHost:
-		return "While this fires nothing else is told about the host."
+		return "While this fires, no other notice about the host is sent."
 	case a.Mutes == MutesExpected:
-		return "While this fires nobody is told, as a warning or as information, of what runs bring about on purpose."
+		return "While this fires, no notice of severity warning or info is sent about what runs bring about on purpose."
 	case a.ExpectedInRuns:
-		return "Runs bring this about on purpose: while one lasts on the host, nobody is told of less than critical."
+		return "Runs bring this about on purpose: while one lasts on the host, only critical notices are sent."
 	case a.repeats():
-		return "This is about figures that do not change any more: people are told again after " + duration(repeatResult) + ", not after " + duration(repeatState) + "."
+		return "This is about figures that do not change any more: the notice is repeated after " + duration(repeatResult) + ", not after " + duration(repeatState) + "."
 	default:
 		return ""
 	}

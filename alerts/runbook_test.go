@@ -6,41 +6,39 @@ import (
 	"testing"
 )
 
-const published = "https://github.com/umascope/umascope/blob/main/alerts/runbooks.md#"
+const published = "https://github.com/umascope/umascope/blob/main/alerts/"
 
-// anchorsOf are the fragments of a page's headings as GitHub makes them, with the level of each.
-func anchorsOf(t *testing.T, page string) map[string]int {
-	t.Helper()
-	anchors := map[string]int{}
-	for _, heading := range regexp.MustCompile(`(?m)^(#+) (.+)$`).FindAllStringSubmatch(page, -1) {
-		kept := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(heading[2]), "")
-		name := strings.ReplaceAll(kept, " ", "-")
-		if anchors[name] != 0 {
-			t.Errorf("two headings have the anchor %s: a link finds the first", name)
-		}
-		anchors[name] = len(heading[1])
+// sectionsOf are the alerts of a page, as the fragments that GitHub makes of their headings.
+func sectionsOf(page string) map[string]bool {
+	sections := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(page, -1) {
+		sections[strings.ToLower(heading[1])] = true
 	}
-	return anchors
+	return sections
 }
 
-// TestEveryAlertLeadsToItsSectionOfTheRunbook follows runbook_url as GitHub would.
-func TestEveryAlertLeadsToItsSectionOfTheRunbook(t *testing.T) {
-	const ofAlerts = 3
+// TestEveryAlertLeadsToItsSectionOfARunbook follows runbook_url as GitHub would.
+func TestEveryAlertLeadsToItsSectionOfARunbook(t *testing.T) {
 	texts := render(t)
-	anchors := anchorsOf(t, texts[runbookName])
 	linked := map[string]bool{}
 	for name, text := range texts {
 		for _, match := range regexp.MustCompile(`runbook_url: (\S+)`).FindAllStringSubmatch(text, -1) {
-			fragment, ours := strings.CutPrefix(match[1], published)
-			linked[fragment] = true
-			if !ours || anchors[fragment] != ofAlerts {
+			path, ours := strings.CutPrefix(match[1], published)
+			page, section, _ := strings.Cut(path, "#")
+			linked[path] = true
+			if !ours || !sectionsOf(texts[page])[section] {
 				t.Errorf("%s: no section for %s", name, match[1])
 			}
 		}
 	}
-	for anchor, level := range anchors {
-		if level == ofAlerts && !linked[anchor] {
-			t.Errorf("no alert links to the section %s", anchor)
+	for name, text := range texts {
+		if !strings.HasPrefix(name, runbookFolder) {
+			continue
+		}
+		for section := range sectionsOf(text) {
+			if !linked[name+"#"+section] {
+				t.Errorf("no alert links to the section %s of %s", section, name)
+			}
 		}
 	}
 	if len(linked) == 0 {
@@ -48,22 +46,17 @@ func TestEveryAlertLeadsToItsSectionOfTheRunbook(t *testing.T) {
 	}
 }
 
-func TestTheContentsOfTheRunbookListEveryAlertAndLeadToIt(t *testing.T) {
-	page := render(t)[runbookName]
-	anchors := anchorsOf(t, page)
-	contents, _, found := strings.Cut(page, "\n## "+Groups()[0].file())
-	if !found {
-		t.Fatal("no first group")
-	}
-	links := map[string]string{}
-	for _, link := range regexp.MustCompile(`\[([^]]+)\]\(#([^)]+)\)`).FindAllStringSubmatch(contents, -1) {
-		links[link[1]] = link[2]
-		if anchors[link[2]] == 0 {
+func TestTheContentsOfTheRunbooksListEveryAlertAndLeadToIt(t *testing.T) {
+	texts := render(t)
+	links := map[string]bool{}
+	for _, link := range regexp.MustCompile(`\[(\w+)\]\(([^)#]+)#([^)]+)\)`).FindAllStringSubmatch(texts[runbookName], -1) {
+		links[link[1]] = true
+		if !sectionsOf(texts[link[2]])[link[3]] {
 			t.Errorf("%s leads nowhere", link[0])
 		}
 	}
 	everyRule(func(a Alert, r Rule) {
-		if links[a.Name] == "" {
+		if !links[a.Name] {
 			t.Errorf("the contents lack %s", a.Name)
 		}
 	})

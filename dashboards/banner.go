@@ -36,7 +36,7 @@ func firingAlerts() panel {
 		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated.Unless(firing(), expr.On())}},
 	}, "no rules are evaluated", steps(colorBad)).
 		OverrideByName(quiet, colored(colorGood)).
-		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbook", runbook + "#${__field.labels.alertname}"})).
+		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).
 		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).
 		OverrideByRegexp(`/\(`+metric.SeverityInfo+`\)$/`, blue)
 }

@@ -97,7 +97,7 @@ func stratumKeys(before ...key) []key {
 func compareSimulated() panel {
 	return number(servedLater(subject{
 		title:   "What the comparison is of",
-		means:   "Whether any of its runs was of a simulated engine or machine, as far as its files tell.",
+		means:   "Whether any of its runs was of a simulated engine or machine, by its files.",
 		wrong:   "it says simulated: then no verdict below says anything of hardware.",
 		noData:  noComparison,
 		queries: []query{{"simulated", expr.Select(metric.ComparisonSimulated, inComparison()).Max(expr.By(metric.LabelComparison))}},

@@ -21,7 +21,7 @@ func twoLedgers() panel {
 	return stacked(board{
 		title:  "Ledgers of the two runs",
 		means:  "The pool of run A and of run B when their engines answered, split into lines that add up to it, in the colours of the page *Unified memory*.",
-		wrong:  "one line takes what another lacks and nobody wanted it: *page cache* that a run before left behind, or *unattributed*.",
+		wrong:  "one line takes what another lacks, without a reason in the plan: *page cache* that a run before left behind, or *unattributed*.",
 		noData: "no ledger was kept with these runs, or none is chosen",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 	}, lineOfTwo)

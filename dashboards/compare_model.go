@@ -105,7 +105,7 @@ func byWordOfEngines() []figure {
 func wordByModel() panel {
 	return servedBars(board{
 		title:   "Memory and KV cache by model, as engines report it",
-		means:   "The same by the engines' own word, which nobody measured: what they say that they held before their KV cache, the cache, and the rest of the pool. Means over the runs of the comparison; of a model in several scenarios the largest. Without telemetry the pool is not known and the rest is missing.",
+		means:   "The same by the engines' own word, not measured: what they report that they held before their KV cache, the cache, and the rest of the pool. Means over the runs of the comparison; of a model in several scenarios the largest. Without telemetry the pool is not known and the rest is missing.",
 		wrong:   "it is taken for memory occupied when ready: once the KV cache is there both arms occupy about the same.",
 		noData:  "the engines said nothing, or " + noComparison,
 		keys:    []key{{label: metric.LabelModel, title: "Model and arm"}},

@@ -35,7 +35,7 @@ func timesOfPair(d metric.Definer) expr.Expr {
 func comparedRuns() panel {
 	return servedList(board{
 		title: "Runs of the two arms",
-		means: "The runs that the comparison knows of the two arms, and what their figures may be used for: *for decisions* are valid ones that took turns and whose evidence is proven; why a run is less stands beside it. " +
+		means: "The runs of the two arms in the comparison, and what their figures may be used for: *for decisions* are valid ones that took turns and whose evidence is proven; why a run is less stands beside it. " +
 			"A click on a run opens it, or takes it as A or B of the curves below. A run that `uma-load serve` does not show has no times here, and no page.",
 		wrong:  "runs were left out as invalid in one arm and not in the other, or none is good enough for decisions: the verdict stands on that.",
 		noData: noComparison,

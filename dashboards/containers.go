@@ -74,7 +74,7 @@ func cgroupList() panel {
 	return list(board{
 		title:  "Who takes what",
 		means:  "Each cgroup with all below it, so that lines contain each other. *Footprint* is what it takes from the pool for good: charged memory without page cache that is easily given back, and GPU memory. " + blind + " *Limit misses* is the share of its memory that is held so.",
-		wrong:  "*GPU, not charged* is large where a limit is set: the limit protects nobody from this container.",
+		wrong:  "*GPU, not charged* is large where a limit is set: the limit does not protect the host from this container.",
 		noData: noCgroups,
 		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: width(260)}},
 		figures: []figure{

@@ -32,7 +32,7 @@ func cgroupIO() panel {
 	return lines(subject{
 		title:   "Storage by container and drive",
 		means:   "Bytes a second that each cgroup had whole block devices read and write. What the page cache answered is not in it; a device on top of another, such as of LVM, counts the same I/O again.",
-		wrong:   "a container reads during a run that has no tier on disk: its weights or files were thrown out of the page cache.",
+		wrong:   "a container reads during a run that has no tier on disk: its weights or files were dropped from the page cache.",
 		noData:  "no I/O was accounted to the chosen cgroups",
 		queries: []query{{"{{op}}, {{device}}: {{name}}{{pod}}", cgroupPerSecond(metric.CgroupIOBytesTotal, expr.OneOf(metric.LabelOp, metric.OpRead, metric.OpWrite))}},
 	}).Min(0)

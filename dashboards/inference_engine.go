@@ -15,7 +15,7 @@ func outputTokens() panel {
 	return series(subject{
 		title:  "Output tokens",
 		means:  "Tokens of answers that ended ok, counted when they ended, as the server reports them; stream events as they arrive, which carry one or more tokens each; and dashed what the engine itself counts (" + called(metric.EngineTokensTotal) + "), for all who ask it.",
-		wrong:  "the engine generates much more than the client receives: somebody else uses it, or answers are thrown away.",
+		wrong:  "the engine generates much more than the client receives: another client uses it, or answers are discarded.",
 		noData: noLoad,
 		queries: []query{
 			{"client, of answers that ended", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionOutput))},
@@ -33,7 +33,7 @@ func inputTokens() panel {
 	return series(subject{
 		title:  "Prompt tokens",
 		means:  "Tokens of the prompts of answers that ended ok, as the server reports them, and dashed what the engine counts, those found in a cache included where it counts these.",
-		wrong:  "the engine takes in much more than the client sends: somebody else uses it, or prompts are computed twice.",
+		wrong:  "the engine takes in much more than the client sends: another client uses it, or prompts are computed twice.",
 		noData: noLoad,
 		queries: []query{
 			{"client", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionInput))},
@@ -53,7 +53,7 @@ func requestsInFlight() panel {
 		title:  "Requests in flight",
 		means:  "Requests that the client has sent and that have not ended, and dashed those that the engine says are in its batch, wait for a place in it, or were put off for lack of KV cache; of several engines, the largest figure.",
 		wrong:  "the engine's are more than the client's: others use it too. Or many wait while the batch is small.",
-		noData: noLoad + ", and no engine tells",
+		noData: noLoad + ", and no engine reports it",
 		queries: []query{
 			{"client", expr.Select(metric.LoadRequestsInFlight, ofChosen()...).Sum(allRuns())},
 			{"engine, running", in(metric.RequestsRunning)},
@@ -138,7 +138,7 @@ func engineHeat() panel {
 func prefixShares() panel {
 	return series(subject{
 		title:   "Prompt tokens found",
-		means:   "Share of the prompt tokens that a cache had, by engine; a frontend tells of the engines behind it again. From which tier is on the page KV cache and storage.",
+		means:   "Share of the prompt tokens that a cache had, by engine; a frontend counts the engines behind it again. From which tier is on the page KV cache and storage.",
 		wrong:   "it differs between runs that are compared, or is high where every prompt should be new.",
 		noData:  "no prompts in this time, or the engine does not count what it finds",
 		queries: []query{{"{{source}}", prefixShare()}},

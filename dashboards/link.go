@@ -45,7 +45,7 @@ func toPage(name, title string) look {
 	return linked(path{title, "/d/" + tag + "-" + name + "?${__url_time_range}&${datasource:queryparam}&${host:queryparam}"})
 }
 
-// runbook is the page with a section for each alert, by its name.
+// runbook is the page that leads to what each alert means and what to do.
 const runbook = "https://github.com/umascope/umascope/blob/main/alerts/runbooks.md"
 
 // quoted writes the title of a column as an index.

@@ -52,7 +52,7 @@ func ledger() panel {
 	lines := ledgerFigures(ledgerLineNow)
 	pool := areas(subject{
 		title:   "Ledger of the pool",
-		means:   "The pool, split into lines that add up to it at every moment. From below: processes, kernel, what nobody names, cache, free. A negative remainder hangs below zero.",
+		means:   "The pool, split into lines that add up to it at every moment. From below: processes, kernel, unattributed, cache, free. A negative remainder hangs below zero.",
 		wrong:   "*unattributed* grows while no process starts, *page cache* takes what a server is about to need, or a line stays after its owner has stopped.",
 		noData:  noExporter,
 		queries: append(queriesOf(lines), query{"pool", one(metric.MemoryPoolBytes)}),

@@ -119,7 +119,7 @@ func compaction() panel {
 func majorFaults() panel {
 	return series(subject{
 		title:   "Major page faults",
-		means:   "Page faults that had to read from disk: programs and mapped models whose cache was thrown away.",
+		means:   "Page faults that had to read from disk: programs and mapped models whose cache was dropped.",
 		wrong:   "they go on after loading: the pool is too small for what runs, and it is read again and again.",
 		noData:  noExporter,
 		queries: []query{{"major faults", perSecond(metric.VmstatMajorPageFaultsTotal)}},

@@ -35,11 +35,11 @@ func overviewPage() page {
 func alertList() panel {
 	return list(board{
 		title:  "Alerts that fire",
-		means:  "The alerts that fire for this host, how soon somebody should look, since when their condition holds, and the mode of the source that they are about. The runbook says of each what it means and what to do.",
-		wrong:  "any is shown; of a source that is not live it says nothing about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
+		means:  "The alerts that fire for this host, how soon to look, since when their condition holds, and the mode of the source that they are about. The runbook says of each what it means and what to do.",
+		wrong:  "any is shown; of a source that is not live it is not about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
 		noData: "none fires, or Prometheus evaluates no rules",
 		keys: []key{
-			{label: metric.LabelAlertName, title: "Alert", look: linked(path{"Runbook", runbook + "#${__value.raw}"})},
+			{label: metric.LabelAlertName, title: "Alert", look: linked(path{"Runbooks", runbook})},
 			{label: metric.LabelSeverity, title: "Severity"},
 			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
@@ -87,8 +87,8 @@ func kvNow() panel {
 	return number(subject{
 		title:   "KV cache in use",
 		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
-		wrong:   "it stays at 100 %: requests wait, or are thrown out of the batch and computed again.",
-		noData:  "no engine tells",
+		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
+		noData:  "no engine reports it",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
 	}).OverrideByName("KV cache", toPage(storagePageName, "KV cache and storage"))
 }
@@ -96,7 +96,7 @@ func kvNow() panel {
 func busyNow() panel {
 	return number(subject{
 		title:   "Utilisation",
-		means:   "Share of the time in which a kernel ran, of the busiest GPU. It says nothing about how much of the GPU it used.",
+		means:   "Share of the time in which a kernel ran, of the busiest GPU. It is not how much of the GPU it used.",
 		wrong:   "it is low while requests wait, or high while none is there.",
 		noData:  "no GPU",
 		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},

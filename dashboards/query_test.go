@@ -25,7 +25,7 @@ func TestVariablesThatAreUsedAreDeclaredAndTheOtherWayRound(t *testing.T) {
 		for _, match := range variableUse.FindAllSubmatch(f.Content, -1) {
 			used[string(match[1])] = true
 		}
-		declared := map[string]bool{"__rate_interval": true, "__all": true, "__data": true, "__url_time_range": true, "__value": true, "__field": true}
+		declared := map[string]bool{"__rate_interval": true, "__all": true, "__data": true, "__url_time_range": true, "__value": true}
 		for _, v := range all[f.Name].Templating.List {
 			declared[v.Name] = true
 			if !used[v.Name] {

@@ -65,7 +65,7 @@ func runSource() panel {
 	return names(servedLater(subject{
 		title:  "What the run was of",
 		means:  "The machine whose telemetry the run kept (*live* is a real one as it ran), and whether the engine said that it is simulated.",
-		wrong:  "anything but *live* and *not simulated* is shown and you look for what hardware does: then the figures say nothing of it.",
+		wrong:  "anything but *live* and *not simulated* is shown and you look for what hardware does: then the figures are not those of hardware.",
 		noData: noSuchRun,
 		queries: []query{
 			{"telemetry: {{mode}}", holds(metric.RunTelemetryMode, metric.LabelMode)},

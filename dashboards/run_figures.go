@@ -93,8 +93,8 @@ func runMemory() panel {
 	return servedList(board{
 		title: "Memory",
 		means: "*Occupied without KV cache*, *KV cache* and *free* are of the moment at which the engine was ready and add up to the *pool*; *unavailable, peak* and *available, least* are of the moment of least available memory while the run measured and add up to it too. *Free at KV sizing* is what the engine sized its cache from. " +
-			"*Engine's own word* is what it says in its log that it held at most before its KV cache; nobody measured it.",
-		wrong:  "*occupied without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. What an engine is told to fill it fills, so *unavailable, peak* says little.",
+			"*Engine's own word* is the most that it held before its KV cache, by its log; it is not measured.",
+		wrong:  "*occupied without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. An engine fills the share that it is given, so *unavailable, peak* hardly differs.",
 		noData: "no telemetry was kept with the run, and its engine said nothing",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{

@@ -7,8 +7,8 @@ import (
 
 // Reasons why a panel about the KV cache may be empty.
 const (
-	noEngine    = "no page of an engine is read, or it does not tell this (`uma-exporter doctor`)"
-	noKVBM      = "no page of a KV block manager is read, or it does not tell this"
+	noEngine    = "no page of an engine is read, or it does not report this (`uma-exporter doctor`)"
+	noKVBM      = "no page of a KV block manager is read, or it does not report this"
 	noDrive     = "no NVMe drive, or no exporter answers"
 	noDriveRule = "no such operation within 5 minutes, no NVMe drive, or Prometheus does not evaluate the recording rules"
 )

@@ -11,7 +11,7 @@ const ofSource = " {{source}} {{model}}"
 func kvRoom() panel {
 	return series(subject{
 		title:  "Room of the KV cache",
-		means:  "Tokens that the KV cache has room for (dashed) and tokens that requests hold, by engine; a frontend tells of the engines behind it again. An engine sizes the cache when it starts, from the memory that CUDA then calls free.",
+		means:  "Tokens that the KV cache has room for (dashed) and tokens that requests hold, by engine; a frontend counts the engines behind it again. An engine sizes the cache when it starts, from the memory that CUDA then calls free.",
 		wrong:  "the room is smaller than in an earlier run of the same model: look at *Free* and page cache at the start, on the page Unified memory.",
 		noData: noEngine,
 		queries: []query{
@@ -25,7 +25,7 @@ func kvInUse() panel {
 	return series(subject{
 		title:   "KV cache in use over time",
 		means:   "Share of the KV cache that requests hold. What is kept for reuse only counts as free in vLLM and SGLang.",
-		wrong:   "it touches 100 %: requests wait for room or are thrown out.",
+		wrong:   "it touches 100 %: requests wait for room or are preempted.",
 		noData:  noEngine,
 		queries: []query{{"{{source}} {{model}}", each(metric.EngineKVUsedRatio)}},
 	}).Min(0).Max(1)
@@ -61,9 +61,9 @@ func promptTokens() panel {
 func tierBytes() panel {
 	return series(subject{
 		title:  "KV cache in bytes",
-		means:  "Size of the KV cache on the GPU, where the engine tells it, and what LMCache holds in its tiers.",
+		means:  "Size of the KV cache on the GPU, where the engine reports it, and what LMCache holds in its tiers.",
 		wrong:  "a tier has stopped growing far below its size: something throws its blocks away.",
-		noData: "the engine tells no bytes: vLLM does where they were set, SGLang and LMCache do",
+		noData: "the engine reports no bytes: vLLM does where they were set, SGLang and LMCache do",
 		queries: []query{
 			{"on the GPU" + ofSource, each(metric.EngineKVCapacityBytes)},
 			{"held in {{tier}} {{source}}", each(metric.EngineKVTierUsedBytes)},
@@ -74,7 +74,7 @@ func tierBytes() panel {
 func preemptions() panel {
 	return series(subject{
 		title:   "Preemptions",
-		means:   "Requests thrown out of the batch for lack of KV cache, to be computed again: preemptions of vLLM, retractions of SGLang.",
+		means:   "Requests preempted for lack of KV cache, to be computed again: preemptions of vLLM, retractions of SGLang.",
 		wrong:   "it is not 0 in a run whose figures are to be compared: the work was done twice.",
 		noData:  "the engine does not count them: vLLM does, SGLang from the first on",
 		queries: []query{{"{{source}} {{model}}", eachPerSecond(metric.EnginePreemptionsTotal)}},
@@ -109,7 +109,7 @@ func transferTimes() panel {
 		title:  "Time of a transfer",
 		means:  "Mean time from begin to end of transfers that ended, by way, from the sums that version 2 of KVBM keeps, and of NIXL's requests of both directions. A transfer moves several blocks.",
 		wrong:  "the way from *disk* takes longer than the prompt would take to compute: then the tier makes answers slower.",
-		noData: "no transfer just now, or KVBM is of version 1, which does not tell",
+		noData: "no transfer just now, or KVBM is of version 1, which does not report them",
 		queries: []query{
 			{"{{op}}, {{from}} to {{to}}", mean},
 			{"NIXL {{source}}", nixl},
@@ -123,7 +123,7 @@ func inFlight() panel {
 		title:  "Under way",
 		means:  "Onboards (sequence hashes) and transfers in flight, from version 2 of KVBM.",
 		wrong:  "onboards stay above 0 without progress: a guard was leaked, and requests wait for what never comes.",
-		noData: "KVBM of version 1 does not tell, or none is there",
+		noData: "KVBM of version 1 does not report it, or there is none",
 		queries: []query{
 			{"onboards {{source}}", each(metric.KVBMOnboardsInFlight)},
 			{"transfers, {{op}} {{source}}", each(metric.KVBMTransfersInFlight)},

@@ -67,7 +67,7 @@ func driveBusy() panel {
 	return series(subject{
 		title:   "Busy",
 		means:   "Share of the last 5 minutes with a request in flight (%util of iostat). A drive that serves many at once is not full at 100 %.",
-		wrong:   "it is high while no run is active: somebody else uses the drive.",
+		wrong:   "it is high while no run is active: another program uses the drive.",
 		noData:  noDriveRule,
 		queries: []query{{"{{device}}", each(metric.NVMeBusyRatio5m)}},
 	}).Min(0).Max(1)

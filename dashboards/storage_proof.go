@@ -48,7 +48,7 @@ func offloads() panel {
 	return flowing(metric.OpOffload, subject{
 		title:  "Blocks offloaded",
 		means:  "KV blocks copied to a slower tier, by from and to." + lettersMislead(),
-		wrong:  "nothing goes to *disk* while the run is said to have an SSD tier, or blocks go on being written that nobody reads back.",
+		wrong:  "nothing goes to *disk* while the run is said to have an SSD tier, or blocks are written and never read back.",
 		noData: noKVBM,
 	})
 }
@@ -83,7 +83,7 @@ func readsOfTier() panel {
 	cgroups := eachPerSecond(metric.CgroupIOBytesTotal, ofReads())
 	return series(subject{
 		title:  "Bytes read, by who counts them",
-		means:  "The same reads counted by five who do not know of each other: the KV block manager (blocks times their size), the processes and the cgroup in which the file of the disk tier is open (" + called(metric.ProcessIOBytesTotal) + ", " + called(metric.CgroupIOBytesTotal) + "; of several cgroups, the one that reads most), nvidia-fs, and the drives.",
+		means:  "The same reads counted by five independent sources: the KV block manager (blocks times their size), the processes and the cgroup in which the file of the disk tier is open (" + called(metric.ProcessIOBytesTotal) + ", " + called(metric.CgroupIOBytesTotal) + "; of several cgroups, the one that reads most), nvidia-fs, and the drives.",
 		wrong:  "the block manager counts reads and the others do not: they were answered from memory or never made. The drives may count more: they serve all of the machine. Whether reads through nvidia-fs are in the figures of process and cgroup is not documented.",
 		noData: "none of them is there: no drive, no KV block manager, no file of a disk tier",
 		queries: []query{

@@ -146,7 +146,7 @@ func hottestByRun() expr.Expr {
 func utilisation() panel {
 	return series(subject{
 		title:  "Utilisation and fan",
-		means:  "Share of the time in which a kernel ran on each GPU, which says nothing about how much of the GPU it used, and the fan speed that is asked for where the driver knows it.",
+		means:  "Share of the time in which a kernel ran on each GPU, however little of the GPU it used, and the fan speed that is asked for where the driver reports it.",
 		wrong:  "it is low while requests wait: the GPU waits for the CPU, a disk or the network.",
 		noData: noGPU,
 		queries: []query{

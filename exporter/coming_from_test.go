@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,17 +12,23 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-// comingFrom returns the page for users of other tools, and its part about those that look at machines.
-func comingFrom(t *testing.T) (page, monitors string) {
+// comingFrom returns the pages for users of other tools, and the one about those that look at machines.
+func comingFrom(t *testing.T) (pages, monitors string) {
 	t.Helper()
-	text, err := os.ReadFile("../loadgen/COMING_FROM.md")
+	parts, err := filepath.Glob("../loadgen/coming_from/*.md")
 	must(t, err)
-	_, monitors, found := strings.Cut(string(text), "\n## nvidia-smi")
-	if !found {
-		t.Fatal("the page has no part about nvidia-smi")
+	for _, path := range append(parts, "../loadgen/COMING_FROM.md") {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		pages += string(text)
+		if path == "../loadgen/coming_from/nvidia-smi.md" {
+			monitors = string(text)
+		}
 	}
-	monitors, _, _ = strings.Cut(monitors, "\n## ")
-	return string(text), monitors
+	if monitors == "" {
+		t.Fatal("no page is about nvidia-smi")
+	}
+	return pages, monitors
 }
 
 var codeSpan = regexp.MustCompile("`([^`\n]+)`")

@@ -24,7 +24,8 @@ func guide() terminal.Guide {
 			"explain": append([]terminal.Section{{Flag: "url", Title: "Explanation"}}, hostSections()...),
 			"doctor":  hostSections(),
 		},
-		Foot: "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
+		Default: []string{"web.listen-address", "engine.url", "kvbm.url", "kvbm.bytes-per-block", "once"},
+		Foot:    "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
 	}
 }
 

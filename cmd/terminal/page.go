@@ -28,6 +28,9 @@ type Guide struct {
 	// Common are the flags that --help shows of a verb with many, in this order, each by the first sentence of its text;
 	// --help-all shows all flags. Keyed by the full name of the verb.
 	Common map[string][]string
+	// Default are the flags of the default verb that the program's page shows, in this order, each by the first sentence
+	// of its text.
+	Default []string
 	// Foot is the end of the page, such as the exit codes.
 	Foot string
 }
@@ -75,21 +78,40 @@ func (g Guide) Apply(app *kingpin.Application) {
 			}
 			return fmt.Sprintf("%s %s --help-all lists all %d flags, by subject.", app.Name, verb.FullCommand, count)
 		},
+		"Program": g.program,
 	})
+}
+
+// program returns the flags of the program's page: those that its default verb takes, and its own.
+func (g Guide) program(app *kingpin.ApplicationModel) []listed {
+	l := listed{Title: "Flags"}
+	if i := slices.IndexFunc(app.Commands, func(v *kingpin.CmdModel) bool { return v.Default }); i >= 0 {
+		short := slices.ContainsFunc(app.Flags, func(f *kingpin.FlagModel) bool { return f.Short != 0 })
+		l.Rows = brief(app.Commands[i].Flags, g.Default, short)
+	}
+	for _, section := range g.sections(app.Flags, nil) {
+		l.Rows = append(l.Rows, section.Rows...)
+	}
+	return []listed{l}
+}
+
+// brief returns the named flags, each with the first sentence of its text.
+func brief(flags []*kingpin.FlagModel, names []string, short bool) [][2]string {
+	var rows [][2]string
+	for _, name := range names {
+		if i := slices.IndexFunc(flags, func(f *kingpin.FlagModel) bool { return f.Name == name }); i >= 0 {
+			rows = append(rows, [2]string{flagText(flags[i], short), summary(flags[i].Help)})
+		}
+	}
+	return rows
 }
 
 // common returns the flags of a verb that --help shows; none for a verb whose flags are all shown.
 func (g Guide) common(flags []*kingpin.FlagModel, verb *kingpin.CmdModel) listed {
-	l := listed{Title: "Flags"}
 	if verb == nil {
-		return l
+		return listed{}
 	}
-	for _, name := range g.Common[verb.FullCommand] {
-		if i := slices.IndexFunc(flags, func(f *kingpin.FlagModel) bool { return f.Name == name }); i >= 0 {
-			l.Rows = append(l.Rows, [2]string{flagText(flags[i], false), summary(flags[i].Help)})
-		}
-	}
-	return l
+	return listed{Title: "Flags", Rows: brief(flags, g.Common[verb.FullCommand], false)}
 }
 
 // listed is a title and the rows below it.

@@ -205,6 +205,19 @@ func TestAVerbOfManyFlagsShowsTheCommonOnesAndHelpAllShowsAll(t *testing.T) {
 	}
 }
 
+func TestThePageOfAProgramWithADefaultVerbShowsItsFlags(t *testing.T) {
+	var shown bytes.Buffer
+	app := kingpin.New("uma-tool", "Does things.").UsageWriter(&shown).Terminate(func(int) {})
+	serve := app.Command("serve", "Serve.").Default()
+	serve.Flag("once", "Serve once. Then end.").Bool()
+	serve.Flag("rare", "Seldom given.").Bool()
+	Guide{Default: []string{"once"}}.Apply(app)
+	_, _ = app.Parse([]string{"--help"})
+	if want := "\nFlags:\n      --once  Serve once\n  -h, --help  Show help.\n"; !strings.Contains(shown.String(), want) || strings.Contains(shown.String(), "--rare") {
+		t.Errorf("want %q in\n%s", want, shown.String())
+	}
+}
+
 func TestExamplesAreWhatIsTyped(t *testing.T) {
 	for _, verb := range Verbs(program(io.Discard)) {
 		switch verb.Name {

@@ -67,7 +67,7 @@ func alertFiles() ([]file, error) {
 }
 
 func docFiles() ([]file, error) {
-	return []file{{"exporter/METRICS.md", reference()}}, nil
+	return reference(), nil
 }
 
 // generate returns the files of one subject, or of all if only is "".
@@ -177,6 +177,9 @@ func fail(stderr io.Writer, code int, err error) int {
 func write(dir string, generated []file, stdout io.Writer) error {
 	for _, f := range generated {
 		path := filepath.Join(dir, filepath.FromSlash(f.path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
 		if err := os.WriteFile(path, f.content, 0o644); err != nil {
 			return err
 		}

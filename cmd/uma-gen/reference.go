@@ -8,24 +8,66 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// reference renders the vocabulary as Markdown tables, one per subject.
-func reference() []byte {
-	var b strings.Builder
-	b.WriteString(`<!-- Written by uma-gen from package metric; change it there. -->
+// referencePage is a part of the metric reference, with the subjects that it has.
+type referencePage struct {
+	path, title string
+	subjects    []string
+}
 
-# Metrics
+const titleRecorded, titleForeign = "Recorded by rules", "Series of others"
 
-Every series of umascope, from the vocabulary that collectors, dashboards and alerts are built from. The scrape job
-adds the label ` + "`host`" + ` to all of them. A series that a machine cannot give is absent, never 0. *Sum* says over
-which labels adding means something; *kept* marks what a load run keeps in its folder.
-`)
-	for _, subject := range metric.Subjects() {
-		section(&b, subject)
+// referencePages lists the parts; the first begins with their contents and ends with the lines of the ledger.
+func referencePages() []referencePage {
+	return []referencePage{
+		{"exporter/METRICS.md", "Metrics of the machine", []string{"Exporter and host", "Memory", "GPU", "Log of the GPU driver", "Cgroups", "Processes", "NVMe", "Thermal", "Network"}},
+		{"exporter/METRICS_KV.md", "Metrics of engines and KV caches", []string{"Engines", "KVBM", "cuFile"}},
+		{"loadgen/METRICS.md", "Metrics of runs and comparisons", []string{"Load", "Results", "Comparisons"}},
+		{"alerts/METRICS.md", "Metrics of rules, of uma-view and of other programs", []string{titleRecorded, "uma-view", titleForeign}},
 	}
-	section(&b, metric.Subject{Title: "Recorded by rules", Defs: metric.Recorded()})
-	section(&b, metric.Subject{Title: "Series of others", Defs: metric.Foreign()})
-	ledger(&b)
-	return []byte(b.String())
+}
+
+// referenceSubjects returns every subject of the vocabulary by its title.
+func referenceSubjects() map[string]metric.Subject {
+	all := map[string]metric.Subject{
+		titleRecorded: {Title: titleRecorded, Defs: metric.Recorded()},
+		titleForeign:  {Title: titleForeign, Defs: metric.Foreign()},
+	}
+	for _, subject := range metric.Subjects() {
+		all[subject.Title] = subject
+	}
+	return all
+}
+
+// reference renders the vocabulary as Markdown tables, one per subject.
+func reference() []file {
+	pages, subjects := referencePages(), referenceSubjects()
+	var files []file
+	for i, page := range pages {
+		var b strings.Builder
+		fmt.Fprintf(&b, "<!-- Written by uma-gen from package metric; change it there. -->\n\n# %s\n\n", page.title)
+		if i == 0 {
+			b.WriteString(`The series of umascope, from the vocabulary that collectors, dashboards and alerts are built from. The scrape job
+adds the label ` + "`host`" + ` to all of them. A series that a machine cannot give is absent, never 0. *Sum* names
+the labels over which adding means something; *kept* marks what a load run keeps in its folder.
+
+| page | subjects |
+| --- | --- |
+`)
+			for _, other := range pages {
+				fmt.Fprintf(&b, "| [%s](../%s) | %s |\n", other.title, other.path, strings.Join(other.subjects, ", "))
+			}
+		} else {
+			b.WriteString("A part of [the metric reference](../exporter/METRICS.md), which explains the columns.\n")
+		}
+		for _, title := range page.subjects {
+			section(&b, subjects[title])
+		}
+		if i == 0 {
+			ledger(&b)
+		}
+		files = append(files, file{page.path, []byte(b.String())})
+	}
+	return files
 }
 
 // section renders one subject.

@@ -34,13 +34,13 @@ var (
 	ComparisonNeededRuns = gauge(Def{Name: "uma_comparison_needed_runs", Unit: Count, Sum: SumNever(), Labels: ofComparison,
 		Help: "About how many runs of each arm the margin would need, with the spread that there is: to show two equal arms equivalent, and to find a difference as large as it; absent unless the verdict is inconclusive, and where it is beyond 100,000.", Source: comparisonSource})
 	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
-		Help: "Whether a run of the comparison was of a simulated engine or machine; it then says nothing of any hardware.", Source: comparisonSource})
+		Help: "Whether a run of the comparison was of a simulated engine or machine; its figures are then not those of hardware.", Source: comparisonSource})
 	ComparisonInfo = gauge(Def{Name: "uma_comparison_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelComparedBy},
 		Help: "A saved comparison, and the label of runs whose values are its arms: arm, or another that was named by --by.", Source: comparisonSource})
 	ComparisonSavedTimestampSeconds = gauge(Def{Name: "uma_comparison_saved_timestamp_seconds", Unit: Timestamp, Sum: SumNever(), Labels: []Label{LabelComparison},
 		Help: "When the comparison was saved.", Source: "time of the file of the comparison: a copy may have that of copying"})
 	ComparisonRunInfo = gauge(Def{Name: "uma_comparison_run_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelScenario, LabelModel, LabelArm, LabelRun, LabelGrade, LabelDetail},
-		Help: "A run that the comparison knows, by its arm and what its figures may be used for: decision, valid, or invalid, which enters no figure; the detail is why it is no more than that. At most 1,000 of a comparison.", Source: comparisonSource})
+		Help: "A run of the comparison, by its arm and what its figures may be used for: decision, valid, or invalid, which enters no figure; the detail is why it is no more than that. At most 1,000 of a comparison.", Source: comparisonSource})
 	ComparisonMean = gauge(Def{Name: "uma_comparison_mean", Unit: OfMetric, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelArm),
 		Help: "Mean of a metric over the runs of an arm, in the unit that the name of the metric ends with.", Source: comparisonSource})
 	ComparisonRuns = gauge(Def{Name: "uma_comparison_runs", Unit: Count, Sum: SumKeeping(LabelComparison, LabelBaseline, LabelCandidate), Labels: ofPair(LabelArm),

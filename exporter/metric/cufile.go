@@ -21,7 +21,7 @@ var (
 		Help:   "Storage driver that has registered with nvidia-fs: files on drives of others cannot go through it.",
 		Source: "/proc/driver/nvidia-fs/modules", Labels: []Label{LabelName, LabelVersion}})
 	CuFileNVFSRWStatsEnabled = gauge(Def{Name: "uma_cufile_nvfs_rw_stats_enabled", Unit: State, Sum: SumNever(),
-		Help:   "Whether nvidia-fs counts reads and writes; without it only their errors are there. It is off unless somebody turns it on.",
+		Help:   "Whether nvidia-fs counts reads and writes; without it only their errors are there. It is off by default.",
 		Source: "/sys/module/nvidia_fs/parameters/rw_stats_enabled, else " + nvfsStats})
 	CuFileNVFSOperationsTotal = counter(Def{Name: "uma_cufile_nvfs_operations_total", Unit: Count, Telemetry: true, Sum: SumKeeping(LabelOp),
 		Help:   "Operations given to nvidia-fs, those that failed too. Ops read, write and batch are there while reads and writes are counted." + nvfsReset,

@@ -8,7 +8,7 @@ var (
 		Help:   "Warnings and errors of NVIDIA's driver in the kernel log since the exporter began to read it, by kind: xid, fell_off_bus, out_of_memory, init_failed, assertion or other. Their text is on no page.",
 		Source: kernelLog, Labels: []Label{LabelKind}})
 	DriverLogXIDLinesTotal = counter(Def{Name: "uma_gpu_driver_log_xid_lines_total", Unit: Count, Telemetry: true,
-		Help:   "The lines of kind xid by their code; codes that nobody acts on are in other. Not of one GPU: its address is left out.",
+		Help:   "The lines of kind xid by their code; codes that need no action are in other. Not of one GPU: its address is left out.",
 		Source: kernelLog, Labels: []Label{LabelXID}})
 	DriverLogOverrunsTotal = counter(Def{Name: "uma_gpu_driver_log_overruns_total", Unit: Count, Telemetry: true,
 		Help:   "How often the kernel overwrote lines of its log before they were read: some lines may not be counted.",

@@ -110,10 +110,10 @@ var (
 		Help:   "The same in blocks, of engines that count these." + manySources,
 		Source: "TensorRT-LLM", Labels: []Label{LabelSource, LabelModel, LabelTier, LabelResult}})
 	EnginePreemptionsTotal = counter(Def{Name: "uma_engine_preemptions_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
-		Help:   "Requests thrown out of the batch for lack of KV cache, to be computed again.",
+		Help:   "Requests preempted for lack of KV cache, to be computed again.",
 		Source: "vLLM preemptions, SGLang retractions", Labels: []Label{LabelSource, LabelModel}})
 	EngineRequests = gauge(Def{Name: "uma_engine_requests", Unit: Count, Sum: SumKeeping(LabelSource, LabelState), Telemetry: true,
-		Help:   "Requests in the engine: running, waiting, paused (running, but put off for lack of KV cache), or inflight where the engine does not tell which." + manySources,
+		Help:   "Requests in the engine: running, waiting, paused (running, but put off for lack of KV cache), or inflight where the engine does not distinguish them." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelState}})
 	EngineTokensTotal = counter(Def{Name: "uma_engine_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource, LabelDirection), Telemetry: true,
 		Help:   "Tokens of prompts taken in, those found in a cache included where the engine counts them, and tokens generated. Some engines count a request when it ends." + manySources,

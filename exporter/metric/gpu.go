@@ -18,7 +18,7 @@ var (
 	GPUEnergyJoulesTotal = counter(Def{Name: "uma_gpu_energy_joules_total", Unit: Joules, Telemetry: true,
 		Help: "Energy used since the driver was loaded.", Source: "nvmlDeviceGetFieldValues, else nvmlDeviceGetTotalEnergyConsumption", Labels: []Label{LabelUUID}})
 	GPUUtilizationRatio = gauge(Def{Name: "uma_gpu_utilization_ratio", Unit: Ratio, Telemetry: true, Sum: SumNever(),
-		Help: "Share of the driver's last sample period in which a kernel ran; says nothing about how much of the GPU it used.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
+		Help: "Share of the driver's last sample period in which a kernel ran, however little of the GPU it used.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
 	GPUMemoryUtilizationRatio = gauge(Def{Name: "uma_gpu_memory_utilization_ratio", Unit: Ratio, Sum: SumNever(),
 		Help: "Share of the driver's last sample period in which device memory was read or written: traffic, not fill level. Absent on integrated GPUs, where the driver answers 0 whatever happens.", Source: "nvmlDeviceGetUtilizationRates", Labels: []Label{LabelUUID}})
 	GPUEncoderUtilizationRatio = gauge(Def{Name: "uma_gpu_encoder_utilization_ratio", Unit: Ratio, Sum: SumNever(),
@@ -34,9 +34,9 @@ var (
 	GPUMemoryClockHertz = gauge(Def{Name: "uma_gpu_memory_clock_hertz", Unit: Hertz, Sum: SumNever(),
 		Help: "Clock of the device memory.", Source: "nvmlDeviceGetClockInfo MEM", Labels: []Label{LabelUUID}})
 	GPUPerformanceState = gauge(Def{Name: "uma_gpu_performance_state", Unit: Index, Telemetry: true, Sum: SumNever(),
-		Help: "Performance state: 0 is the fastest, 15 the slowest; absent when the driver does not know.", Source: "nvmlDeviceGetPerformanceState", Labels: []Label{LabelUUID}})
+		Help: "Performance state: 0 is the fastest, 15 the slowest; absent when the driver does not report it.", Source: "nvmlDeviceGetPerformanceState", Labels: []Label{LabelUUID}})
 	GPUClockEventActive = gauge(Def{Name: "uma_gpu_clock_event_active", Unit: State, Sum: SumNever(),
-		Help: "Whether the driver gives this reason for the present clock. Reads 0 at times while uma_gpu_clock_event_seconds_total climbs: alert on that. Of a device that does not say which reasons it knows, those that it has given or whose time it counts.", Source: "nvmlDeviceGetCurrentClocksEventReasons", Labels: []Label{LabelUUID, LabelReason}})
+		Help: "Whether the driver gives this reason for the present clock. Reads 0 at times while uma_gpu_clock_event_seconds_total climbs: alert on that. Of a device that does not list its reasons, those that it has given or whose time it counts.", Source: "nvmlDeviceGetCurrentClocksEventReasons", Labels: []Label{LabelUUID, LabelReason}})
 	GPUClockEventSecondsTotal = counter(Def{Name: "uma_gpu_clock_event_seconds_total", Unit: Seconds, Telemetry: true, Sum: SumKeeping(LabelReason),
 		Help: "Time that the clock was held down for this reason. Software power capping under load is normal on GB10.", Source: "nvmlDeviceGetFieldValues", Labels: []Label{LabelUUID, LabelReason}})
 	GPUMemoryTotalBytes = gauge(Def{Name: "uma_gpu_memory_total_bytes", Unit: Bytes,

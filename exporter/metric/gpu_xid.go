@@ -5,7 +5,7 @@ import "slices"
 // Errors that the driver reports of a GPU, by uuid.
 var (
 	GPUXIDErrorsTotal = counter(Def{Name: "uma_gpu_xid_errors_total", Unit: Count, Telemetry: true,
-		Help:   "Errors that the driver has reported of the GPU since the exporter started, by XID code; codes that nobody acts on are in other. Absent where the driver does not deliver them (whether it does on GB10 is not known). Of a lost GPU too. Not counted: what happens while the library is opened anew after that, which takes a moment.",
+		Help:   "Errors that the driver has reported of the GPU since the exporter started, by XID code; codes that need no action are in other. Absent where the driver does not deliver them (whether it does on GB10 is not known). Of a lost GPU too. Not counted: what happens while the library is opened anew after that, which takes a moment.",
 		Source: "nvmlDeviceRegisterEvents, nvmlEventSetWait", Labels: []Label{LabelUUID, LabelXID}})
 	GPULost = gauge(Def{Name: "uma_gpu_lost", Unit: State, Sum: SumNever(),
 		Help:   "Whether the GPU has fallen off the bus or its driver has gone. All but the errors reported are absent then, until the library is opened anew and finds it.",

@@ -43,7 +43,7 @@ const (
 // KV blocks that Dynamo's KV block manager moves between tiers, its hits in them, and their content.
 var (
 	KVBMUp = gauge(Def{Name: "uma_kvbm_up", Unit: State, Sum: SumNever(), Telemetry: true,
-		Help:   "Whether the page of a KV block manager could be read. 0 is a state like any other where KVBM is off: then nobody listens.",
+		Help:   "Whether the page of a KV block manager could be read. 0 is normal where KVBM is off.",
 		Source: kvbmPage, Labels: []Label{LabelSource}})
 	KVBMInfo = gauge(Def{Name: "uma_kvbm_info", Unit: Info, Sum: SumNever(),
 		Help:   "Which metrics a page has: v1, v2 (in no release up to Dynamo 1.6.1), or nixl where there are only those of the transfer layer. In v1 a read of the disk is an onboard from disk to device, in v2 one from disk to host.",

@@ -75,7 +75,7 @@ var (
 	RunPhase = gauge(Def{Name: "uma_run_phase", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun, LabelPhase},
 		Help: "Phase of the run, as a state set.", Source: "uma-load"})
 	RunSimulated = gauge(Def{Name: "uma_run_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelRun},
-		Help: "Whether the engine that the run drives says that it is simulated; its figures then say nothing of any hardware.", Source: "owner of the model, /v1/models"})
+		Help: "Whether the engine that the run drives is simulated, by its own list of models; its figures are then not those of hardware.", Source: "owner of the model, /v1/models"})
 )
 
 func loadDefs() []Definer {

@@ -56,7 +56,7 @@ var (
 	GPUProcessStart = gauge(Def{Name: "host_comm_cgroup:uma_process_start_time_seconds:min", Unit: Timestamp, Sum: SumNever(), Labels: []Label{LabelHost, LabelComm, LabelCgroup},
 		Help: "When the oldest process of a program in a cgroup began that uses a GPU; not of programs started in a session of a user.", Source: recordedSource})
 	ExporterModeSeen = gauge(Def{Name: "host_mode:uma_exporter_mode:seen", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
-		Help: "1 for what the exporter of a target shows, or showed last if nobody answers there. Absent of a target that has never answered.", Source: recordedSource})
+		Help: "1 for what the exporter of a target shows, or showed last if it no longer answers. Absent of a target that has never answered.", Source: recordedSource})
 	ExporterModeTaken = gauge(Def{Name: "host_mode:uma_exporter_mode:taken", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
 		Help: "The same with one mode for each host: live where it shows several.", Source: recordedSource})
 	KVBMAnswered = gauge(Def{Name: "host_run_source:uma_kvbm_up:answered", Unit: State, Sum: SumNever(), Labels: perSource,

@@ -39,7 +39,7 @@ var (
 		Help:   "How much of a file, or of the files below a directory, is in the page cache; looked up every half minute at most, less often where that takes long. Paths are those of --memory.cache-path and may overlap.",
 		Source: "cachestat(2), before Linux 6.5 and on overlayfs mincore(2)", Labels: []Label{LabelPath}})
 	PageCacheKnown = gauge(Def{Name: "uma_page_cache_known", Unit: State, Sum: SumNever(),
-		Help:   "Whether it can be told how much of a path is in the page cache: not of one that is missing, holds too many files, or whose files belong to others. Absent until the first look has ended.",
+		Help:   "Whether it is known how much of a path is in the page cache: not of one that is missing, holds too many files, or whose files belong to others. Absent until the first look has ended.",
 		Source: "exporter", Labels: []Label{LabelPath}})
 	PressureWaitingSecondsTotal = counter(Def{Name: "uma_pressure_waiting_seconds_total", Unit: Seconds, Telemetry: true,
 		Sum:    SumKeeping(LabelResource),
@@ -62,7 +62,7 @@ var (
 		Help:   "Such waits that ended without a block.",
 		Source: "/proc/vmstat compact_fail"})
 	VmstatOOMKillsTotal = counter(Def{Name: "uma_vmstat_oom_kills_total", Unit: Count, Telemetry: true,
-		Help:   "Processes killed because memory ran out. Driver allocations that fail kill nobody and are not counted.",
+		Help:   "Processes killed because memory ran out. A driver allocation that fails kills no process and is not counted.",
 		Source: "/proc/vmstat oom_kill"})
 	VmstatMajorPageFaultsTotal = counter(Def{Name: "uma_vmstat_major_page_faults_total", Unit: Count, Telemetry: true,
 		Help:   "Page faults that had to read from disk.",

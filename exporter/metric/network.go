@@ -17,7 +17,7 @@ var (
 	NetworkTransmitErrorsTotal = counter(Def{Name: "uma_network_transmit_errors_total", Unit: Count, Telemetry: true,
 		Help: "Frames that could not be sent.", Source: netClass + " tx_errors", Labels: []Label{LabelDevice}})
 	NetworkReceiveDroppedTotal = counter(Def{Name: "uma_network_receive_dropped_total", Unit: Count, Telemetry: true,
-		Help: "Frames that arrived and found no room, in the kernel or in the card, or no taker.", Source: netClass + " rx_dropped + rx_missed_errors", Labels: []Label{LabelDevice}})
+		Help: "Frames that arrived and were dropped, in the kernel or in the card, for lack of room or of a receiver.", Source: netClass + " rx_dropped + rx_missed_errors", Labels: []Label{LabelDevice}})
 	NetworkTransmitDroppedTotal = counter(Def{Name: "uma_network_transmit_dropped_total", Unit: Count, Telemetry: true,
 		Help: "Frames dropped before they were sent.", Source: netClass + " tx_dropped", Labels: []Label{LabelDevice}})
 	NetworkUp = gauge(Def{Name: "uma_network_up", Unit: State, Sum: SumNever(),
@@ -41,7 +41,7 @@ var (
 		Help:   "What the link can carry each way; absent while the port is not active.",
 		Source: infinibandClass + " rate", Labels: []Label{LabelDevice, LabelPort}})
 	InfiniBandPortInfo = gauge(Def{Name: "uma_infiniband_port_info", Unit: Info, Sum: SumNever(),
-		Help:   "Which network interface is on the same function of the card, empty where that cannot be told.",
+		Help:   "Which network interface is on the same function of the card, empty where it is not known.",
 		Source: infinibandClass + " device/net", Labels: []Label{LabelDevice, LabelPort, LabelInterface}})
 )
 

@@ -11,7 +11,7 @@ var (
 	NVMeWrittenBytesTotal = counter(Def{Name: "uma_nvme_written_bytes_total", Unit: Bytes, Telemetry: true,
 		Help: "Bytes written to the device.", Source: diskstats + " sectors x 512", Labels: []Label{LabelDevice}})
 	NVMeDiscardedBytesTotal = counter(Def{Name: "uma_nvme_discarded_bytes_total", Unit: Bytes,
-		Help: "Bytes that the device was told to forget (trim).", Source: diskstats + " sectors x 512", Labels: []Label{LabelDevice}})
+		Help: "Bytes discarded (trim).", Source: diskstats + " sectors x 512", Labels: []Label{LabelDevice}})
 	NVMeReadsCompletedTotal = counter(Def{Name: "uma_nvme_reads_completed_total", Unit: Count, Telemetry: true,
 		Help: "Reads completed.", Source: diskstats, Labels: []Label{LabelDevice}})
 	NVMeWritesCompletedTotal = counter(Def{Name: "uma_nvme_writes_completed_total", Unit: Count, Telemetry: true,

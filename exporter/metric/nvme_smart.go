@@ -39,7 +39,7 @@ var (
 		Help:   "How often data could not be recovered, or was found to be wrong.",
 		Source: healthLog, Labels: []Label{LabelController}})
 	NVMeSMARTErrorLogEntriesTotal = counter(Def{Name: "uma_nvme_smart_error_log_entries_total", Unit: Count,
-		Help:   "Entries of the error log. Many drives make one for every command that they do not know, which is no fault.",
+		Help:   "Entries of the error log. Many drives make one for every command that they do not support, which is no fault.",
 		Source: healthLog, Labels: []Label{LabelController}})
 	NVMeSMARTWarningTemperatureSecondsTotal = counter(Def{Name: "uma_nvme_smart_warning_temperature_seconds_total", Unit: Seconds,
 		Help:   "Time at or above the warning limit of temperature, in whole minutes.",

@@ -8,7 +8,7 @@ const (
 // Heat, power and clocks outside the GPU and the drives. The maker names the zones of firmware and the rails.
 var (
 	ThermalZoneCelsius = gauge(Def{Name: "uma_thermal_zone_celsius", Unit: Celsius, Telemetry: true, Sum: SumNever(),
-		Help:   "Temperature of a zone. Zones of one type are told apart by number only; no document says which part of a machine each is.",
+		Help:   "Temperature of a zone. Zones of one type differ by number only; which part of the machine each is, is not documented.",
 		Source: "/sys/class/thermal", Labels: []Label{LabelZone, LabelType}})
 	ThermalTripCelsius = gauge(Def{Name: "uma_thermal_trip_celsius", Unit: Celsius, Sum: SumNever(),
 		Help:   "Temperature at which the kernel acts on a zone: active cools, passive slows down, critical shuts down. Trip points that are not set are absent.",

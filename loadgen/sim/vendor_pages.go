@@ -38,6 +38,7 @@ func (e *Engine) vllmPage() page {
 		all = append(all, series{metric.ForeignVLLMPromptTokensBy, "Prompt tokens by where they are from.", prometheus.CounterValue,
 			with(labels, metric.ForeignVLLMLabelTokenSource, source.name), source.read})
 	}
+	all = append(all, e.vllmTiers(labels)...)
 	all = append(all, e.ended(metric.VLLMRequestSuccessTotal.Def().Name, labels, finishReasons())...)
 	all = append(all, e.vllmCacheConfig())
 	return e.newPage(all, []spread{
@@ -46,6 +47,23 @@ func (e *Engine) vllmPage() page {
 		{metric.VLLMRequestTimePerOutputTokenSeconds.Def().Name, metric.VLLMRequestTimePerOutputTokenSeconds.Def().Help, labels, (*reading).perTokens},
 		{metric.VLLME2ERequestLatencySeconds.Def().Name, metric.VLLME2ERequestLatencySeconds.Def().Help, labels, (*reading).durations},
 	})
+}
+
+// vllmTiers returns the tokens found in each tier, as an engine that offloads by itself counts them.
+func (e *Engine) vllmTiers(labels prometheus.Labels) []series {
+	if e.config.KV.HostBytes == 0 {
+		return nil
+	}
+	var all []series
+	for _, tier := range []shown{
+		{metric.TierDevice, "", func(r *reading) float64 { return float64(r.deviceTokens) }},
+		{metric.TierHost, "", func(r *reading) float64 { return float64(r.hostTokens) }},
+		{metric.TierDisk, "", func(r *reading) float64 { return float64(r.diskTokens) }},
+	} {
+		all = append(all, series{metric.ForeignVLLMCachedBySource, "Prompt tokens found in a cache, by tier.", prometheus.CounterValue,
+			with(labels, metric.ForeignVLLMLabelTokenSource, tier.name), tier.read})
+	}
+	return all
 }
 
 // vllmCacheConfig has its values in its labels. The number of blocks is final when the engine has started: until then

@@ -178,6 +178,30 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 	}
 }
 
+func TestAVLLMThatOffloadsCountsItsHitsByTier(t *testing.T) {
+	for _, host := range []int64{0, 8 << 30} {
+		synctest.Test(t, func(t *testing.T) {
+			c := of(VLLM)
+			c.KV.HostBytes = host
+			e := start(t, c)
+			for range 3 {
+				post(t.Context(), e, path, `{"model":"simulated-8b","prompt":"`+promptOf("A", 161)+`","max_tokens":12,"ignore_eos":true}`)
+			}
+			family := scrape(t, e.Handler(), "/metrics")[metric.ForeignVLLMCachedBySource]
+			if (family != nil) != (host > 0) {
+				t.Fatalf("%d bytes of host memory: %v", host, family)
+			}
+			for _, m := range family.GetMetric() {
+				for _, label := range m.GetLabel() {
+					if label.GetName() == metric.ForeignVLLMLabelTokenSource && (m.GetCounter().GetValue() == 2*160) != (label.GetValue() == metric.TierDevice) {
+						t.Errorf("%v", m)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestTheTokenizerCountsAsTheEngineDoes(t *testing.T) {
 	e := start(t, of(VLLM))
 	for ask, prompt := range map[string]string{

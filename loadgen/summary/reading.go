@@ -55,8 +55,8 @@ func readings(in inputs) []*reading {
 		for _, w := range r.windows {
 			r.windowSeconds += seconds(w.ToNS - w.FromNS)
 		}
-		if r.KV = r.kv(); r.KV == nil && len(r.kvDiffers) == 0 {
-			r.KV = in.kv(r)
+		if r.KV = r.kv(); len(r.kvDiffers) == 0 {
+			r.KV = in.kv(r, r.KV)
 		}
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()

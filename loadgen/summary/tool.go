@@ -22,12 +22,15 @@ func EngineOf(log *enginelog.Reading, source string) *rundir.EngineReport {
 	return &e
 }
 
-// kv returns the capacity of the KV cache by the engine's log, for a machine without an engine page. A recorded machine
-// has another cache.
-func (in inputs) kv(r *reading) *KV {
+// kv returns the capacity of the KV cache by the engine's log, for a machine whose engine page does not have it: page is
+// nil, or has tokens only, as vLLM's, and log and page agree on them. A recorded machine has another cache.
+func (in inputs) kv(r *reading, page *KV) *KV {
 	e := in.Engine
 	if e == nil || e.KV == nil && e.KVTokens == nil || r.still() || !in.measures(r.source.Name) {
-		return nil
+		return page
+	}
+	if page != nil && (page.CapacityBytes != nil || e.KV == nil || e.KVTokens == nil || *page.CapacityTokens != *e.KVTokens) {
+		return page
 	}
 	return &KV{CapacityBytes: e.KV, CapacityTokens: e.KVTokens, Source: e.Source}
 }

@@ -49,6 +49,22 @@ func TestTheKVCacheIsReadFromTheEnginesLogWhereNoPageHasIt(t *testing.T) {
 	}
 }
 
+// TestTheLogHasTheBytesOfAKVCacheThatThePageHasInTokens is vLLM's case: its page has no bytes that hold with every option.
+func TestTheLogHasTheBytesOfAKVCacheThatThePageHasInTokens(t *testing.T) {
+	const page = `uma_engine_kv_capacity_tokens{source="127.0.0.1:8000/metrics",model="m"} 250000` + "\n"
+	for line, want := range map[string]float64{"(250000).": 30 * testrun.GiB, "(125000).": 0} { // the other is the log of another start
+		in := machine(t, testrun.Page{Extra: page})
+		in.Engine = EngineOf(engineLog(t, "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 30.00 GiB for max tokens in paged KV cache "+line), "the log of the engine")
+		s := summarize(t, in, testrun.Steady(40)...)
+		if s.KV == nil || !near(s.KV.CapacityTokens, 250000) || (s.Memory.OccupiedWithoutKV != nil) != (want > 0) {
+			t.Fatalf("%s: %+v", line, s.KV)
+		}
+		if want > 0 && (!near(s.KV.CapacityBytes, want) || s.KV.Source != "the log of the engine") || want == 0 && s.KV.CapacityBytes != nil {
+			t.Errorf("%s: %+v", line, s.KV)
+		}
+	}
+}
+
 func TestAMachineOfAnotherTimeHasAnotherKVCache(t *testing.T) {
 	s := summarize(t, recorded(t, "constructed", testrun.ToolPhases()...))
 	if s.KV != nil || s.Memory.OccupiedWithoutKV != nil || !near(s.Memory.EngineReported.KV, 30*testrun.GiB) {

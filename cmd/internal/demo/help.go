@@ -16,7 +16,8 @@ func guide() terminal.Guide {
 			{Title: "Once", Verbs: []string{commandShow}},
 			{Title: "For dashboards and alerts", Verbs: []string{commandSimulate, commandHealthcheck}},
 		},
-		Foot: "Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.",
+		Default: []string{"out", "quick", "serve", "web.listen-address", "web.allow-host", "seed"},
+		Foot:    "Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.",
 	}
 }
 

@@ -46,6 +46,22 @@ func TestEveryVerbHasExamplesThatAreAcceptedAndItsHelpFitsATerminal(t *testing.T
 	}
 }
 
+func TestTheHelpOfTheProgramShowsEveryFlagOfTheDemo(t *testing.T) {
+	var page bytes.Buffer
+	if line, _ := parse([]string{"--help"}, &page); !line.ended {
+		t.Fatal("uma-demo --help goes on")
+	}
+	flags := new(commandLine).application().GetCommand(commandShow).Model().Flags
+	if len(flags) < 6 {
+		t.Fatalf("%d flags were found", len(flags))
+	}
+	for _, flag := range flags {
+		if !flag.Hidden && !strings.Contains(page.String(), " --"+flag.Name) {
+			t.Errorf("uma-demo --help lacks --%s:\n%s", flag.Name, page.String())
+		}
+	}
+}
+
 func TestALineThatIsRefusedSaysWhatWasMeant(t *testing.T) {
 	for typed, says := range map[string]string{
 		"simulate --every=soon": "--every soon: want a duration, such as 90s or 5m",

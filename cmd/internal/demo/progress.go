@@ -152,6 +152,6 @@ everything   %s%c
 Next, on a machine with a real engine:
   go run ./cmd/uma-exporter
   go run ./cmd/uma-load run --url http://127.0.0.1:8000
-Step by step, native and in a container: loadgen/FIRST_RUN.md
+Step by step: loadgen/FIRST_RUN.md
 `, filepath.Join(s.out, reportName), s.folder, filepath.Separator)
 }

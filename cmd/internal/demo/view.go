@@ -239,7 +239,7 @@ func newFiring(labels map[string]string, pending time.Time) Firing {
 	for _, group := range alerts.Groups() {
 		for _, a := range group.Alerts {
 			if a.Name == f.Alert {
-				f.Summary, f.Runbook = a.Summary, a.URL()
+				f.Summary, f.Runbook = a.Summary, group.RunbookURL(a)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func TestFiringsAreReadFromTheStatesOfAlerts(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, f := range got {
-		if f.Summary == "" || !strings.Contains(f.Runbook, "runbooks.md#") {
+		if f.Summary == "" || !strings.Contains(f.Runbook, "/alerts/runbooks/") {
 			t.Errorf("%+v has not the words of its rule", f)
 		}
 		f.Summary, f.Runbook = "", ""

@@ -73,6 +73,12 @@ func started(args []string) (c containerFacts, command []string, detached bool, 
 	if len(g.rest) < 2 || !imageName.MatchString(g.rest[0]) {
 		return c, nil, false, fmt.Errorf("want an image and a command, not %q", g.rest)
 	}
+	command = g.rest[1:]
+	if own := g.last("", "--entrypoint"); own != "" {
+		command = slices.Insert(command, 0, own)
+	} else if strings.HasPrefix(g.rest[0], "vllm/vllm-openai:") { // ENTRYPOINT of its Dockerfile
+		command = slices.Insert(command, 0, "vllm", "serve")
+	}
 	c = containerFacts{
 		Name: g.last(fmt.Sprintf("unnamed%d", os.Getpid()), "--name"), Image: g.rest[0], Env: g.all("--env", "-e"), Mounts: map[string]string{},
 		HostNetwork: g.last("", "--network") == "host" || len(g.all("-p", "--publish")) > 0, GPUs: g.last("", "--gpus") != "",
@@ -85,7 +91,7 @@ func started(args []string) (c containerFacts, command []string, detached bool, 
 		}
 		c.Mounts[parts[1]] = parts[0]
 	}
-	return c, g.rest[1:], len(g.all("-d", "--detach")) > 0, nil
+	return c, command, len(g.all("-d", "--detach")) > 0, nil
 }
 
 // dockerRun is there for as long as the container's first process.

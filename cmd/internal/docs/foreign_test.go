@@ -180,6 +180,8 @@ func python(ctx context.Context, args []string) error {
 		return dynamoWorker(ctx, args[2:])
 	case args[0] == "-m" && args[1] == "dynamo.frontend":
 		return dynamoFrontend(ctx, args[2:])
+	case args[0] == "-m" && args[1] == "sglang.launch_server":
+		return sglangServer(ctx, args[2:])
 	}
 	return fmt.Errorf("%q is not stood in for", args[:2])
 }
@@ -367,7 +369,7 @@ func huggingFace(_ context.Context, args []string) error {
 		return err
 	}
 	folder := g.last("", "--local-dir")
-	if len(g.rest) != 1 || folder == "" {
+	if len(g.rest) == 0 || folder == "" {
 		return fmt.Errorf("want a name and --local-dir, not %q", args)
 	}
 	if err := present(g.rest[0]); err != nil {
@@ -376,10 +378,17 @@ func huggingFace(_ context.Context, args []string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{
+	files := map[string]string{
 		"config.json":       `{"architectures":["Simulated"],"num_hidden_layers":32,"num_key_value_heads":8,"hidden_size":4096,"num_attention_heads":32}`,
 		"model.safetensors": strings.Repeat("simulated weights of "+g.rest[0]+"\n", 1000), "tokenizer.json": "{}",
-	} {
+	}
+	if len(g.rest) > 1 { // files by their names, and no others
+		files = map[string]string{}
+		for _, name := range g.rest[1:] {
+			files[name] = "simulated weights of " + g.rest[0]
+		}
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -92,7 +92,9 @@ type asked struct {
 	Weights  string // path or name, to be read
 	Address  string // "": a worker, which a frontend serves
 	Share    float64
-	Longest  int // tokens of a request
+	KVBytes  int64 // of the KV cache, in place of a share
+	OfPool   bool  // the share is of the pool, and weights and activations are in it; else of what is free
+	Longest  int   // tokens of a request
 	Scope    string
 	Layers   bool // they are read first
 	KVBM     bool // connected
@@ -116,7 +118,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		return err
 	}
 	program := hostsim.Program{Comm: "engine", Cgroup: a.Scope, Threads: 40, Environ: a.Environment}
-	if a.Disk > 0 {
+	if a.KVBM && a.Disk > 0 {
 		program.OpenFiles = []hostsim.OpenFile{{Target: filepath.Join(a.TierDir, tierTarget), Bytes: a.Disk, Direct: true}}
 	}
 	process, err := s.host.Start(program)
@@ -130,8 +132,11 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 		}
 	}
 	f := follower{process: process, weights: a.Weights}
-	if a.Vendor == sim.TensorRTLLM {
+	switch a.Vendor {
+	case sim.TensorRTLLM:
 		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
+	case sim.VLLM:
+		f.sized = func(tokens int) { say(startOfVLLM(f.free.Load(), tokens, a.KVBytes > 0)) }
 	}
 	engine, err := sim.New(s.config(ctx, a, process, &f))
 	if err != nil {
@@ -175,6 +180,16 @@ func startOf(free int64, tokens int, share float64) string {
 	peak, kv := poolGiB-float64(free)/gib, float64(tokens)*tokenBytes/gib
 	return fmt.Sprintf("[11/20/2026-10:00:00] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): %.2f GiB, available KV cache memory when calculating max tokens: %.2f GiB, fraction is set %v, kv size is %d. device total memory %.2f GiB, , tmp kv_mem 0.56 GiB\n"+
 		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, poolGiB, kv, tokens)
+}
+
+// startOfVLLM is what vLLM logs of its KV cache, of a size that it was given or not.
+func startOfVLLM(free int64, tokens int, given bool) string {
+	const by = "(EngineCore pid=1878) INFO 11-20 10:00:00 "
+	bytes := fmt.Sprintf("Available KV cache memory: %.2f GiB", float64(tokens)*tokenBytes/gib)
+	if given {
+		bytes = fmt.Sprintf("Initial free memory %.2f GiB, reserved %.2f GiB memory for KV Cache as specified by kv_cache_memory_bytes config", float64(free)/gib, float64(tokens)*tokenBytes/gib)
+	}
+	return fmt.Sprintf(by+"[gpu_worker.py:508] %s\n"+by+"[kv_cache_utils.py:2146] GPU KV cache size: %d tokens", bytes, tokens)
 }
 
 // loaded waits until an engine would answer: none opens its port before.
@@ -252,7 +267,10 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 	c.MaxModelTokens = a.Longest
 	c.CachedTokens = true
 	c.KV.BytesPerToken, c.KV.TokensPerBlock, c.KV.FreeRatio = tokenBytes, 32, a.Share
-	if a.KVBM {
+	if a.OfPool {
+		c.KV.FreeRatio = 1
+	}
+	if a.Host > 0 || a.Disk > 0 {
 		c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter, c.KV.Page = a.Host, a.Disk, a.Filter, sim.KVBMv1
 		c.KV.Host.BytesPerSecond, c.KV.Disk.BytesPerSecond = 40e9, 10e9
 	}
@@ -264,6 +282,13 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 			}
 		}
 		f.free.Store(s.host.CUDAFreeBytes())
+		if a.KVBytes > 0 {
+			return a.KVBytes
+		}
+		if a.OfPool {
+			const pool = poolGiB * gib
+			return int64(a.Share*pool) - weights - overhead
+		}
 		return f.free.Load()
 	}
 	c.OnUse = f.follow

@@ -172,6 +172,34 @@ func (s *comments) take(text string, whole *[]string) bool {
 	return true
 }
 
+// longestDocument is what a reader searches without losing the way.
+const longestDocument = 300
+
+func TestNoDocumentIsLong(t *testing.T) {
+	for _, p := range pages(t) {
+		if lines := len(p.lines) - 1; lines > longestDocument {
+			t.Errorf("%s has %d lines, at most %d: give it parts", p.path, lines, longestDocument)
+		}
+	}
+}
+
+// mostWordsOfReadme is what a reader of the front page takes in before the links.
+const mostWordsOfReadme = 700
+
+func TestTheFrontPageIsShort(t *testing.T) {
+	for _, p := range pages(t) {
+		if p.path != "README.md" {
+			continue
+		}
+		front, _, found := strings.Cut(strings.Join(p.lines, "\n"), "\n## Read on\n")
+		if words := len(strings.Fields(front)); !found || words > mostWordsOfReadme {
+			t.Errorf("%d words before the links (%v), at most %d", words, found, mostWordsOfReadme)
+		}
+		return
+	}
+	t.Error("there is no README.md")
+}
+
 // command says whether a reader types the block.
 func (b block) command() bool { return b.language == "sh" }
 

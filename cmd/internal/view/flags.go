@@ -33,8 +33,9 @@ func guide() terminal.Guide {
 			"uma-view --targets spark-2.yaml  # and other machines",
 			"uma-view serve --help            # all flags",
 		},
-		Groups: []terminal.Group{{Title: "Verbs", Verbs: []string{verbServe, verbHealthcheck}}},
-		Foot:   "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
+		Groups:  []terminal.Group{{Title: "Verbs", Verbs: []string{verbServe, verbHealthcheck}}},
+		Default: []string{"web.listen-address", "data", "runs", "exporter", "targets", "retention.time"},
+		Foot:    "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
 	}
 }
 
