@@ -31,10 +31,10 @@ func (m target) mkdir(path string) {
 	must(m.t, os.MkdirAll(filepath.Join(m.root, path), 0o755))
 }
 
-// run runs a script as dpkg does. It returns the output and what programs were asked.
+// run runs a script of deb/ or rpm/ as dpkg and rpm do. It returns the output and what programs were asked.
 func (m target) run(script string, args ...string) (output, asked string) {
 	m.t.Helper()
-	c := exec.Command("sh", append([]string{filepath.Join("deb", script)}, args...)...)
+	c := exec.Command("sh", append([]string{script}, args...)...)
 	c.Env = []string{"PATH=" + m.path + ":" + os.Getenv("PATH"), "DPKG_ROOT=" + m.root}
 	text, err := c.CombinedOutput()
 	if err != nil {
@@ -45,7 +45,7 @@ func (m target) run(script string, args ...string) (output, asked string) {
 }
 
 func TestThePackageEnablesAndStartsTheExporterOnly(t *testing.T) {
-	_, asked := newTarget(t).run("postinst", "configure")
+	_, asked := newTarget(t).run("deb/postinst", "configure")
 	var active []string
 	for line := range strings.Lines(asked) {
 		if words := strings.Fields(line); len(words) > 1 && (words[1] == "enable" || words[1] == "start") {
@@ -57,6 +57,33 @@ func TestThePackageEnablesAndStartsTheExporterOnly(t *testing.T) {
 	}
 }
 
+func TestTheRpmEnablesAndStartsTheExporterOnly(t *testing.T) {
+	for versions, want := range map[string]string{"1": "enable uma-exporter.service", "2": ""} { // an install and an update
+		_, asked := newTarget(t).run("rpm/post", versions)
+		var enabled []string
+		for line := range strings.Lines(asked) {
+			switch words := strings.Fields(line); {
+			case len(words) > 1 && words[1] == "enable":
+				enabled = append(enabled, strings.Join(words[1:], " "))
+			case len(words) > 1 && words[1] == "start" && line != "systemctl start uma-exporter.service\n":
+				t.Errorf("%s starts more than the exporter", line)
+			}
+		}
+		if got := strings.Join(enabled, ", "); got != want {
+			t.Errorf("%s versions: %q, want %q; asked:\n%s", versions, got, want, asked)
+		}
+		if !strings.Contains(asked, "systemd-sysusers umascope.conf\nsystemd-tmpfiles --create umascope.conf\n") {
+			t.Errorf("no user and folders: %s", asked)
+		}
+	}
+	if _, asked := newTarget(t).run("rpm/preun", "1"); asked != "" {
+		t.Errorf("an update disables or stops: %s", asked)
+	}
+	if _, asked := newTarget(t).run("rpm/preun", "0"); !strings.HasPrefix(asked, "systemctl disable uma-run.timer uma-view.service uma-results.service uma-exporter.service\n") {
+		t.Errorf("a removal: %s", asked)
+	}
+}
+
 func TestPurgeKeepsRunsAndSamplesAndPrintsWhere(t *testing.T) {
 	m := newTarget(t)
 	kept := []string{"var/lib/umascope/runs/r1/summary.json", "var/lib/umascope/view/wal/00000001"}
@@ -65,10 +92,10 @@ func TestPurgeKeepsRunsAndSamplesAndPrintsWhere(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(m.root, file), []byte("measured"), 0o644))
 	}
 	m.mkdir("etc/umascope")
-	if output, _ := m.run("postrm", "remove"); output != "" {
+	if output, _ := m.run("deb/postrm", "remove"); output != "" {
 		t.Errorf("remove: %s", output)
 	}
-	output, _ := m.run("postrm", "purge")
+	output, _ := m.run("deb/postrm", "purge")
 	if strings.Count(output, "\n") != 1 || !strings.Contains(output, m.root+"/var/lib/umascope") {
 		t.Errorf("purge prints %q, want one line with the folder", output)
 	}
@@ -86,11 +113,11 @@ func TestPurgeLeavesNoEmptyFolders(t *testing.T) {
 	m := newTarget(t)
 	m.mkdir("var/lib/umascope/runs")
 	m.mkdir("var/lib/umascope/view")
-	if output, _ := m.run("postrm", "purge"); output != "" {
+	if output, _ := m.run("deb/postrm", "purge"); output != "" {
 		t.Errorf("purge prints %q", output)
 	}
 	if _, err := os.Stat(filepath.Join(m.root, "var/lib/umascope")); err == nil {
 		t.Error("/var/lib/umascope stays")
 	}
-	m.run("postrm", "purge") // after it
+	m.run("deb/postrm", "purge") // after it
 }
