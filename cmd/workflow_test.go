@@ -116,3 +116,25 @@ func TestProgramsAreBuiltWithTheNewestPatchOfGo(t *testing.T) {
 		}
 	})
 }
+
+// TestAReleaseIsSignedBeforeItIsPublished: install.sh --key and apt refuse one that is not.
+func TestAReleaseIsSignedBeforeItIsPublished(t *testing.T) {
+	published := false
+	eachWorkflow(t, func(t *testing.T, _ string, w workflow) {
+		for name, job := range w.Jobs {
+			signed := false
+			for _, step := range job.Steps {
+				signed = signed || strings.Contains(step.Run, "compose/native/sign dist")
+				if strings.Contains(step.Run, "gh release create") {
+					published = true
+					if !signed {
+						t.Errorf("job %s publishes what no step before has signed", name)
+					}
+				}
+			}
+		}
+	})
+	if !published {
+		t.Error("no workflow publishes a release")
+	}
+}

@@ -118,7 +118,8 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	terminal.Flag(c, "runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time, GOMAXPROCS at most. Idle ones that look for work cost a machine with many more than they bring.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
-	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress)
+	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress).Help("Address of the metrics, such as :10420 for all addresses of this machine; may be repeated. " +
+		"If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.")
 	webserver.AllowHostFlag(c, &l.allowHosts)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
 	terminal.Flag(c, "web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.", "40", &l.maxRequests, terminal.AtLeast(1))

@@ -14,12 +14,12 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
-// listen opens every address. An address from the command line that is taken is an error; the default address falls
-// back to the next free port, with a warning on stderr.
-func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener, error) {
+// listen opens every address. An address that is taken is an error. With next, the next free port takes its place, with a
+// warning on stderr.
+func listen(addresses []string, next bool, stderr io.Writer) ([]net.Listener, error) {
 	var open []net.Listener
 	for _, address := range addresses {
-		listener, err := webserver.Listen(address, !explicit)
+		listener, err := webserver.Listen(address, next)
 		if err != nil {
 			closeAll(open)
 			if errors.Is(err, syscall.EADDRNOTAVAIL) { // the link may bring the address later: the supervisor should try again
@@ -27,7 +27,7 @@ func listen(addresses []string, explicit bool, stderr io.Writer) ([]net.Listener
 			}
 			return nil, badInput("--web.listen-address %s: %w%s", address, webserver.ListenCause(err), addressAdvice(address, err))
 		}
-		if actual := listener.Addr().String(); !explicit && actual != address {
+		if actual := listener.Addr().String(); next && actual != address {
 			fmt.Fprintf(stderr, "uma-exporter: warning: %s is in use, listening on %s instead\n", address, actual)
 		}
 		open = append(open, listener)

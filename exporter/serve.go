@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
@@ -89,12 +90,14 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 	return serveUntil(ctx, all)
 }
 
-// listeners are the sockets that systemd passed, or open ones at the addresses of the command line.
+// listeners are the sockets that systemd passed, or open ones at the addresses of the command line. In place of a default
+// address that is taken, another one is of use only to a person who reads the warning: what a service or a container is
+// asked for at its address would be answered by another program.
 func (l *commandLine) listeners(stderr io.Writer) ([]net.Listener, error) {
 	if *l.web.WebSystemdSocket {
 		return passedSockets()
 	}
-	return listen(*l.web.WebListenAddresses, l.explicitAddress, stderr)
+	return listen(*l.web.WebListenAddresses, !l.explicitAddress && terminal.Is(stderr), stderr)
 }
 
 // serverSettings limit the cost of a reader.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -60,6 +61,9 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	name, done, err := line.parse(args)
 	if done {
 		return exitDone
+	}
+	if err == nil {
+		err = checkSystem(name, runtime.GOOS)
 	}
 	if err == nil {
 		line, err = p.withServer(ctx, line, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"syscall"
 
@@ -41,17 +42,27 @@ func serveVerb(app *kingpin.Application) verb {
 	l := &serveLine{}
 	clause := app.Command("serve", serveHelp)
 	terminal.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, terminal.Text)
-	terminal.Flag(clause, "web.listen-address", "Address of the page.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
+	terminal.Flag(clause, "web.listen-address", "Address of the page. If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
 	readerFlags(clause, &l.web)
 	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
 	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
 	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
 	l.log.Flags(clause, defaultLogLevel)
-	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Cut, l.log.Logger(p.Stderr)) }}
+	return verb{clause, func(ctx context.Context, p Program) error {
+		return l.run(ctx, l.address(p.Stderr), p.Cut, l.log.Logger(p.Stderr))
+	}}
+}
+
+// address returns where to serve. In place of a default port that is taken, another one is of use only to a person who reads
+// the warning: what a service is asked for at its address would be answered by another program.
+func (l *serveLine) address(stderr io.Writer) runner.ListenAddress {
+	address := l.web
+	address.Explicit = address.Explicit || !terminal.Is(stderr)
+	return address
 }
 
 // run carries out the verb serve until the context or cut ends it.
-func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logger) error {
+func (l *serveLine) run(ctx context.Context, address runner.ListenAddress, cut <-chan struct{}, log *slog.Logger) error {
 	results := l.served()
 	if err := results.Check(); err != nil {
 		return usage(fmt.Errorf("--runs: %w", err))
@@ -61,9 +72,9 @@ func (l *serveLine) run(ctx context.Context, cut <-chan struct{}, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	page, err := runner.ServePage(l.web, handler, log)
+	page, err := runner.ServePage(address, handler, log)
 	if errors.Is(err, syscall.EADDRNOTAVAIL) { // the address may appear when its link comes up, so a supervisor should retry
-		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", l.web.HostPort)
+		return fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address.HostPort)
 	}
 	if err != nil {
 		return usage(err)

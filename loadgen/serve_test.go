@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -191,16 +193,15 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 	}
 }
 
-func TestTheDefaultPortOfServeGivesWay(t *testing.T) {
+func TestTheDefaultPortOfServeIsTakenOrTheServiceFails(t *testing.T) {
 	t.Parallel()
 	// It may be taken already: that is all that matters here.
 	if taken, err := net.Listen("tcp", DefaultResultsAddress); err == nil {
 		defer taken.Close()
 	}
-	url, output, end := served(t, "--runs", t.TempDir())
-	defer end()
-	if strings.HasSuffix(url, DefaultResultsAddress) || !strings.Contains(output.String(), "level=WARN") {
-		t.Errorf("%s: %s", url, output.String())
+	code, _, stderr := invokeVerb(t, "serve", "--runs", t.TempDir())
+	if code != exitUsage || !strings.Contains(stderr, DefaultResultsAddress+": bind: address already in use") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 
@@ -235,4 +236,17 @@ func BenchmarkThousandRuns(b *testing.B) {
 			shown(results)
 		}
 	})
+}
+
+// TestOnlyAtATerminalADefaultAddressGivesWay: who asks a service at its address gets its answers, or none.
+func TestOnlyAtATerminalADefaultAddressGivesWay(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	stated := serveLine{web: runner.ListenAddress{Explicit: true}}
+	if (&serveLine{}).address(terminal).Explicit || !(&serveLine{}).address(io.Discard).Explicit || !stated.address(terminal).Explicit {
+		t.Error("want the next free port for a default address at a terminal, and for nothing else")
+	}
 }

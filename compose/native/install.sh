@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs umascope from a release: picks the file for this machine, checks its SHA-256, installs it.
 #
-#   sh install.sh                       as root, or with sudo: the Debian package, or the archive where there is no apt
+#   sh install.sh                       as root, or with sudo: the package of apt or dnf, or the archive where there is neither
 #   sh install.sh --user                for this user, without root, from the archive
+#   sh install.sh                       on macOS: uma-load alone, in ~/.local/bin
 #   sh install.sh --version 1.2.3       that release; the latest if not given
 #   sh install.sh --from PLACE          a folder or URL with the files of a release, such as a mirror
-#   sh install.sh --key KEY.asc         refuse a release that is not signed by this key (needs gpg)
+#   sh install.sh --key KEY.asc         refuse a release that is not signed by this key (needs gpgv, which apt brings)
 #
 # Exit codes: 0 done; 1 failed; 2 cannot be done here.
 set -eu
@@ -26,7 +27,7 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	-h | --help)
-		sed -n '2,10s/^# \{0,1\}//p' "$0"
+		sed -n '2,11s/^# \{0,1\}//p' "$0"
 		exit 0
 		;;
 	*) fail "unknown argument $1; see --help" ;;
@@ -36,10 +37,15 @@ done
 [ -z "$from" ] || [ -z "$version" ] || fail "--from and --version: give one of them"
 [ -z "$key" ] || [ -r "$key" ] || fail "--key $key: it cannot be read"
 
-[ "$(uname -s)" = Linux ] || fail "$(uname -s) is not Linux; uma-load alone builds elsewhere: go install github.com/umascope/umascope/cmd/uma-load@latest"
+system=$(uname -s) sum=sha256sum
+case $system in
+Linux) ;;
+Darwin) sum="shasum -a 256" ;;
+*) fail "$system: there are files for Linux and macOS only" ;;
+esac
 case $(uname -m) in
-x86_64) arch=amd64 ;;
-aarch64) arch=arm64 ;;
+x86_64) arch=amd64 machine=x86_64 ;;
+aarch64 | arm64) arch=arm64 machine=aarch64 ;; # as Linux and macOS name it
 *) fail "$(uname -m): there are files for x86_64 and aarch64 only" ;;
 esac
 if [ -z "$from" ]; then
@@ -69,23 +75,32 @@ get() {
 
 get SHA256SUMS
 if [ -n "$key" ]; then
-	command -v gpg >/dev/null || fail "--key needs gpg"
+	command -v gpgv >/dev/null || fail "--key needs gpgv: apt-get install gpgv"
 	get SHA256SUMS.asc
-	mkdir -m 700 "$scratch/gpg"
-	gpg --homedir "$scratch/gpg" --quiet --batch --import "$key" 2>/dev/null || fail "--key $key: it is no key of gpg"
-	gpg --homedir "$scratch/gpg" --quiet --batch --verify "$scratch/SHA256SUMS.asc" "$scratch/SHA256SUMS" 2>/dev/null ||
+	# gpgv reads no armor: base64 between an empty line and a checksum that begins with =.
+	awk '/^$/ {inside = 1} /^[=-]/ {inside = 0} inside' "$key" | base64 -d >"$scratch/key.gpg" 2>/dev/null && [ -s "$scratch/key.gpg" ] ||
+		fail "--key $key: it is not a public key that gpg --armor --export wrote"
+	gpgv --keyring "$scratch/key.gpg" "$scratch/SHA256SUMS.asc" "$scratch/SHA256SUMS" 2>/dev/null ||
 		code=1 fail "$from/SHA256SUMS is not signed by $key; nothing was installed"
 fi
 
-# pick downloads the only file of the release whose name ends so, and checks it.
+# pick downloads the only file of the release whose name begins and ends so, and checks it.
 pick() {
-	name=$(sed -n "s/^[0-9a-f]\{64\}  \(umascope[^/]*$1\)\$/\1/p" "$scratch/SHA256SUMS")
-	[ -n "$name" ] && [ "$(echo "$name" | wc -l)" = 1 ] || code=1 fail "$from/SHA256SUMS does not list one file umascope*$1"
+	name=$(sed -n "s/^[0-9a-f]\{64\}  \($1[^/]*$2\)\$/\1/p" "$scratch/SHA256SUMS")
+	[ -n "$name" ] && [ "$(echo "$name" | grep -c .)" = 1 ] || code=1 fail "$from/SHA256SUMS does not list one file $1*$2"
 	get "$name"
-	(cd "$scratch" && grep "  $name\$" SHA256SUMS | sha256sum --check --status) ||
+	(cd "$scratch" && grep "  $name\$" SHA256SUMS | $sum --check --status) ||
 		code=1 fail "$from/$name has another SHA-256 than SHA256SUMS lists; nothing was installed"
 }
 
+if [ "$system" = Darwin ]; then
+	pick uma-load "-darwin-$arch.tar.gz"
+	tar -xzf "$scratch/$name" -C "$scratch"
+	mkdir -p "$HOME/.local/bin"
+	mv "$scratch/${name%.tar.gz}/uma-load" "$HOME/.local/bin/uma-load"
+	echo "installed $HOME/.local/bin/uma-load"
+	exit 0
+fi
 if [ $scope = system ]; then
 	root=
 	if [ "$(id -u)" != 0 ]; then
@@ -93,13 +108,17 @@ if [ $scope = system ]; then
 		root=sudo
 	fi
 	if command -v apt-get >/dev/null; then
-		pick "_$arch.deb"
+		pick umascope "_$arch.deb"
 		chmod 755 "$scratch" # apt reads the file as a user of its own
 		$root apt-get install -y "$scratch/$name" || code=1 fail "apt-get did not install $name"
 		exit 0
+	elif command -v dnf >/dev/null; then
+		pick umascope "$machine.rpm"
+		$root dnf install -y "$scratch/$name" || code=1 fail "dnf did not install $name"
+		exit 0
 	fi
 fi
-pick "-linux-$arch.tar.gz"
+pick umascope "-linux-$arch.tar.gz"
 tar -xzf "$scratch/$name" -C "$scratch"
 set --
 [ $scope = system ] || set -- --user

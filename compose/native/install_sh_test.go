@@ -27,15 +27,13 @@ func newRelease(t *testing.T) release {
 	r := release{t, t.TempDir(), t.TempDir()}
 	sums := ""
 	for _, arch := range []string{"amd64", "arm64"} {
-		folder := "umascope-1.2.3-linux-" + arch
-		var packed bytes.Buffer
-		zipped := gzip.NewWriter(&packed)
-		files := tar.NewWriter(zipped)
-		text := "#!/bin/sh\necho " + arch + " archive \"$@\" >>" + r.machine + "/done\n"
-		must(t, files.WriteHeader(&tar.Header{Name: folder + "/install", Mode: 0o755, Size: int64(len(text))}))
-		_, err := files.Write([]byte(text))
-		must(t, errors.Join(err, files.Close(), zipped.Close()))
-		for name, content := range map[string][]byte{folder + ".tar.gz": packed.Bytes(), "umascope_1.2.3_" + arch + ".deb": []byte(arch + " package")} {
+		linux, darwin := "umascope-1.2.3-linux-"+arch, "uma-load-1.2.3-darwin-"+arch
+		for name, content := range map[string][]byte{
+			linux + ".tar.gz":                 r.archive(linux+"/install", "echo "+arch+" archive \"$@\" >>"+r.machine+"/done"),
+			darwin + ".tar.gz":                r.archive(darwin+"/uma-load", "echo "+arch+" macOS"),
+			"umascope_1.2.3_" + arch + ".deb": []byte(arch + " package"),
+			"umascope-1.2.3-1." + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[arch] + ".rpm": []byte(arch + " rpm"),
+		} {
 			must(t, os.WriteFile(filepath.Join(r.dir, name), content, 0o644))
 			sums += fmt.Sprintf("%x  %s\n", sha256.Sum256(content), name)
 		}
@@ -43,7 +41,7 @@ func newRelease(t *testing.T) release {
 	must(t, os.WriteFile(filepath.Join(r.dir, "SHA256SUMS"), []byte(sums), 0o644))
 	r.program("uname", `case $1 in -s) echo Linux;; *) echo aarch64;; esac`)
 	r.program("id", "echo 0")
-	for _, name := range []string{"sh", "sed", "mktemp", "rm", "cp", "wc", "grep", "sha256sum", "chmod", "tar", "gzip", "mkdir", "curl", "cat"} {
+	for _, name := range []string{"sh", "sed", "mktemp", "rm", "cp", "mv", "grep", "sha256sum", "chmod", "tar", "gzip", "mkdir", "curl", "cat"} {
 		if path, err := exec.LookPath(name); err == nil {
 			must(t, os.Symlink(path, filepath.Join(r.machine, name)))
 		}
@@ -69,6 +67,28 @@ func needs(t *testing.T, program string) {
 	}
 }
 
+// archive returns one with a program.
+func (r release) archive(name, text string) []byte {
+	r.t.Helper()
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	files := tar.NewWriter(zipped)
+	text = "#!/bin/sh\n" + text + "\n"
+	must(r.t, files.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}))
+	_, err := files.Write([]byte(text))
+	must(r.t, errors.Join(err, files.Close(), zipped.Close()))
+	return packed.Bytes()
+}
+
+// macOS makes the machine a Mac: another uname, and shasum in place of sha256sum.
+func (r release) macOS() {
+	r.t.Helper()
+	r.program("uname", `case $1 in -s) echo Darwin;; *) echo arm64;; esac`)
+	sum, err := exec.LookPath("sha256sum")
+	must(r.t, errors.Join(err, os.Remove(filepath.Join(r.machine, "sha256sum"))))
+	r.program("shasum", `[ "$1 $2" = "-a 256" ] || exit 1; shift 2; exec `+sum+` "$@"`)
+}
+
 // program makes a program of the machine.
 func (r release) program(name, text string) {
 	r.t.Helper()
@@ -81,7 +101,7 @@ func (r release) install(args ...string) (code int, installed, messages string) 
 	script, err := filepath.Abs("install.sh")
 	must(r.t, err)
 	c := exec.CommandContext(r.t.Context(), "/bin/sh", append([]string{script}, args...)...)
-	c.Env = []string{"PATH=" + r.machine, "TMPDIR=" + r.t.TempDir()}
+	c.Env = []string{"PATH=" + r.machine, "TMPDIR=" + r.t.TempDir(), "HOME=" + os.Getenv("HOME")}
 	c.Dir = r.t.TempDir()
 	text, err := c.CombinedOutput()
 	if exit, is := errors.AsType[*exec.ExitError](err); is {
@@ -108,6 +128,9 @@ func TestAReleaseIsPickedVerifiedAndInstalled(t *testing.T) {
 		"the package": {func(r release) {
 			r.program("apt-get", `for last; do :; done; echo "$1 $(cat "$last")" >>`+r.machine+"/done")
 		}, nil, "install arm64 package\n"},
+		"the package of rpm": {func(r release) {
+			r.program("dnf", `for last; do :; done; echo "$1 $(cat "$last")" >>`+r.machine+"/done")
+		}, nil, "install arm64 rpm\n"},
 		"by sudo": {func(r release) {
 			r.program("id", "echo 1000")
 			r.program("sudo", `echo sudo >>`+r.machine+`/done; "$@"`)
@@ -121,6 +144,19 @@ func TestAReleaseIsPickedVerifiedAndInstalled(t *testing.T) {
 				t.Errorf("exit %d, installed %q: %s", code, installed, messages)
 			}
 		})
+	}
+}
+
+func TestAMacGetsTheLoadGenerator(t *testing.T) {
+	r := newRelease(t)
+	r.macOS()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	if code, _, messages := r.install("--from", r.dir); code != 0 || !strings.Contains(messages, home+"/.local/bin/uma-load") {
+		t.Fatalf("exit %d: %s", code, messages)
+	}
+	if said, err := exec.CommandContext(t.Context(), filepath.Join(home, ".local/bin/uma-load")).Output(); err != nil || string(said) != "arm64 macOS\n" {
+		t.Errorf("%q, %v", said, err)
 	}
 }
 
@@ -163,15 +199,20 @@ func TestAReleaseThatIsNotRightIsNotInstalled(t *testing.T) {
 		"a name with a folder": {func(r release) {
 			edit(r, "SHA256SUMS", func(s string) string { return strings.ReplaceAll(s, "umascope-", "umascope/../") })
 		}, nil, 1, "does not list one file"},
-		"no release":            {func(r release) { must(t, os.RemoveAll(r.dir)) }, nil, 1, "SHA256SUMS cannot be read"},
-		"an unknown processor":  {func(r release) { r.program("uname", `case $1 in -s) echo Linux;; *) echo riscv64;; esac`) }, nil, 2, "riscv64: there are files for x86_64 and aarch64 only"},
-		"another system":        {func(r release) { r.program("uname", "echo Darwin") }, nil, 2, "Darwin is not Linux"},
+		"no release":           {func(r release) { must(t, os.RemoveAll(r.dir)) }, nil, 1, "SHA256SUMS cannot be read"},
+		"an unknown processor": {func(r release) { r.program("uname", `case $1 in -s) echo Linux;; *) echo riscv64;; esac`) }, nil, 2, "riscv64: there are files for x86_64 and aarch64 only"},
+		"another system":       {func(r release) { r.program("uname", "echo FreeBSD") }, nil, 2, "FreeBSD: there are files for Linux and macOS only"},
+		"a changed archive for macOS": {func(r release) {
+			r.macOS()
+			edit(r, "uma-load-1.2.3-darwin-arm64.tar.gz", func(s string) string { return s + "x" })
+		}, nil, 1, "has another SHA-256"},
 		"no root":               {func(r release) { r.program("id", "echo 1000") }, nil, 2, "sh install.sh --user"},
 		"an unknown flag":       {func(release) {}, []string{"--frm"}, 2, "unknown argument --frm"},
 		"a flag without value":  {func(release) {}, []string{"--version"}, 2, "--version wants a value"},
 		"both sources":          {func(release) {}, []string{"--version", "1.2.3"}, 2, "give one of them"},
 		"a key that is missing": {func(release) {}, []string{"--key", "none.asc"}, 2, "--key none.asc: it cannot be read"},
 		"a failing package":     {func(r release) { r.program("apt-get", "exit 100") }, nil, 1, "apt-get did not install umascope_1.2.3_arm64.deb"},
+		"a failing rpm":         {func(r release) { r.program("dnf", "exit 1") }, nil, 1, "dnf did not install umascope-1.2.3-1.aarch64.rpm"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRelease(t)
@@ -203,7 +244,10 @@ func TestASignedReleaseIsVerifiedByItsKey(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(home, name+".asc"), gpg("--armor", "--export", name+"@example.org"), 0o644))
 	}
 	r := newRelease(t)
-	for _, name := range []string{"gpg", "gpg-agent"} {
+	if code, _, messages := r.install("--from", r.dir, "--key", filepath.Join(home, "release.asc")); code != 2 || !strings.Contains(messages, "--key needs gpgv") {
+		t.Errorf("without gpgv: exit %d: %s", code, messages)
+	}
+	for _, name := range []string{"gpgv", "awk", "base64"} {
 		path, err := exec.LookPath(name)
 		must(t, err)
 		must(t, os.Symlink(path, filepath.Join(r.machine, name)))
@@ -215,6 +259,9 @@ func TestASignedReleaseIsVerifiedByItsKey(t *testing.T) {
 	gpg("--local-user", "release@example.org", "--armor", "--detach-sign", "--output", sums+".asc", sums)
 	if code, installed, messages := r.install("--from", r.dir, "--key", filepath.Join(home, "other.asc")); code != 1 || installed != "" || !strings.Contains(messages, "is not signed by") {
 		t.Errorf("another key: exit %d, installed %q: %s", code, installed, messages)
+	}
+	if code, installed, messages := r.install("--from", r.dir, "--key", sums); code != 2 || installed != "" || !strings.Contains(messages, "it is not a public key") {
+		t.Errorf("a file that is not a key: exit %d, installed %q: %s", code, installed, messages)
 	}
 	if code, installed, messages := r.install("--from", r.dir, "--key", filepath.Join(home, "release.asc")); code != 0 || installed != "arm64 archive\n" {
 		t.Errorf("its key: exit %d, installed %q: %s", code, installed, messages)

@@ -165,28 +165,30 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 // TestThePackageHasEveryFile: a unit or a setting that is added here is installed by package and archive alike.
 func TestThePackageHasEveryFile(t *testing.T) {
 	var config struct {
-		Contents []struct{ Src, Dst, Type string }
-		Scripts  map[string]string
+		Contents  []struct{ Src, Dst, Type string }
+		Overrides map[string]struct{ Scripts map[string]string }
 	}
 	if err := yaml.Unmarshal([]byte(read(t, "nfpm.yaml")), &config); err != nil {
 		t.Fatal(err)
 	}
 	packed := slices.Collect(func(yield func(string) bool) {
 		for _, c := range config.Contents {
-			if strings.HasPrefix(c.Dst, "/etc/") != (c.Type == "config") {
+			if strings.HasPrefix(c.Dst, "/etc/") != (c.Type == "config|noreplace") {
 				t.Errorf("%s: type %q; what is in /etc, and nothing else, is a setting that an update leaves", c.Dst, c.Type)
 			}
 			if !yield(c.Src) {
 				return
 			}
 		}
-		for _, path := range config.Scripts {
-			if !yield(path) {
-				return
+		for _, packager := range config.Overrides {
+			for _, path := range packager.Scripts {
+				if !yield(path) {
+					return
+				}
 			}
 		}
 	})
-	notPacked := []string{"README.md", "build", "install", "native_test.go", "install_test.go", "install.sh", "install_sh_test.go", "nfpm.yaml", "deb", "user"}
+	notPacked := []string{"README.md", "build", "install", "packages_test.go", "native_test.go", "install_test.go", "install.sh", "sign", "install_sh_test.go", "nfpm.yaml", "deb", "rpm", "user"}
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

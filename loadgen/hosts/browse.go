@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/net/ipv4"
 	"golang.org/x/net/ipv6"
-	"golang.org/x/sys/unix"
 )
 
 // port is the port of multicast DNS.
@@ -152,7 +151,7 @@ func open(ctx context.Context, link Link, port int) ([]socket, error) {
 
 func open4(ctx context.Context, device *net.Interface, port int) (socket, error) {
 	group := &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: port}
-	conn, err := listen(ctx, "udp4", group, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL)
+	conn, err := listen(ctx, "udp4", group)
 	if err != nil {
 		return socket{}, err
 	}
@@ -167,7 +166,7 @@ func open4(ctx context.Context, device *net.Interface, port int) (socket, error)
 
 func open6(ctx context.Context, device *net.Interface, port int) (socket, error) {
 	group := &net.UDPAddr{IP: net.ParseIP("ff02::fb"), Port: port, Zone: device.Name}
-	conn, err := listen(ctx, "udp6", group, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_ALL)
+	conn, err := listen(ctx, "udp6", group)
 	if err != nil {
 		return socket{}, err
 	}
@@ -180,12 +179,11 @@ func open6(ctx context.Context, device *net.Interface, port int) (socket, error)
 	return socket{conn, func(packet []byte) error { _, err := conn.WriteTo(packet, group); return err }}, nil
 }
 
-// listen shares the port with other programs on this machine that use multicast DNS. The socket option excludes packets
-// of groups that other programs joined on other links, which would be taken for this link's.
-func listen(ctx context.Context, network string, group *net.UDPAddr, level, option int) (net.PacketConn, error) {
-	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+// listen shares the port with other programs on this machine that use multicast DNS.
+func listen(ctx context.Context, network string, group *net.UDPAddr) (net.PacketConn, error) {
+	config := net.ListenConfig{Control: func(network, _ string, raw syscall.RawConn) error {
 		var failed error
-		err := raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), level, option, 0) })
+		err := raw.Control(func(fd uintptr) { failed = ownGroupsOnly(int(fd), network) })
 		return errors.Join(err, failed)
 	}}
 	return config.ListenPacket(ctx, network, group.String())

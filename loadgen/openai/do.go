@@ -93,6 +93,11 @@ func (x *exchange) end(status Status, reason string) {
 func (x *exchange) send(request Request) (*http.Response, error) {
 	for {
 		response, err := x.roundTrip(request)
+		// net/http may have an answer of the second connection before it sees that the request was given up.
+		if lost, is := errors.AsType[*lostError](context.Cause(x.ctx)); is && err == nil {
+			response.Body.Close()
+			return nil, lost
+		}
 		if err == nil || x.ctx.Err() != nil || !x.wire.cutOff() {
 			return response, err
 		}

@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // Schema names the form of pack.json.
@@ -182,7 +181,7 @@ func CheckOut(out string) error {
 
 // replace moves a finished folder to the place of the pack; readers find the old or the new one at any time.
 func replace(stage, out string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, stage, unix.AT_FDCWD, out, unix.RENAME_EXCHANGE)
+	err := runfile.Exchange(stage, out)
 	switch {
 	case err == nil:
 		return os.RemoveAll(stage) // the stage is the old pack now

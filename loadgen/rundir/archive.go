@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // packed is a file that goes into an archive.
@@ -61,8 +61,8 @@ func modeOf(all []packed) fs.FileMode {
 
 // publishAs renames a file, unless the name exists by now.
 func publishAs(temporary, to string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, temporary, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // a file system without support for it
+	err := runfile.RenameNew(temporary, to)
+	if errors.Is(err, errors.ErrUnsupported) {
 		err = os.Link(temporary, to)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -48,8 +49,8 @@ type Console struct {
 // NewConsole writes to out, which may be a terminal.
 func NewConsole(out io.Writer, format ProgressFormat) *Console {
 	c := &Console{out: out, format: format}
-	if file, is := out.(*os.File); is && format == ProgressAuto && isTerminal(file) && os.Getenv("TERM") != "dumb" {
-		c.screen = &screen{size: func() (int, int) { return terminalSize(file) }, colours: os.Getenv("NO_COLOR") == ""}
+	if file, is := out.(*os.File); is && format == ProgressAuto && terminal.Is(file) && os.Getenv("TERM") != "dumb" {
+		c.screen = &screen{size: func() (int, int) { return terminal.Size(file) }, colours: os.Getenv("NO_COLOR") == ""}
 	}
 	return c
 }

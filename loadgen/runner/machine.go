@@ -26,6 +26,9 @@ func ThisMachine() rundir.Client {
 	var name unix.Utsname
 	if unix.Uname(&name) == nil {
 		facts.Kernel = unix.ByteSliceToString(name.Release[:])
+		if system := unix.ByteSliceToString(name.Sysname[:]); system != "Linux" {
+			facts.Kernel = system + " " + facts.Kernel
+		}
 	}
 	return facts
 }

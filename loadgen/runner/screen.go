@@ -2,10 +2,7 @@ package runner
 
 import (
 	"fmt"
-	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/umascope/umascope/loadgen/render"
 )
@@ -18,20 +15,6 @@ type screen struct {
 	// shown are the lines on the terminal, drawn for so many columns. The cursor is below them.
 	shown   [][]render.Span
 	columns int
-}
-
-func isTerminal(file *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	return err == nil
-}
-
-// terminalSize returns the size of a terminal; that of a VT100 if it has none, as a serial line.
-func terminalSize(file *os.File) (columns, lines int) {
-	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
-	if err != nil || size.Col == 0 || size.Row == 0 {
-		return 80, 24
-	}
-	return int(size.Col), int(size.Row)
 }
 
 // nothing draws no lines.

@@ -78,7 +78,9 @@ func Start(o Options) (*Command, error) {
 	c.process.Stdout, c.process.Stderr, c.process.WaitDelay = o.Stdout, o.Stderr, outputWait
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: !o.Session, Setsid: o.Session} // a session is also a process group
 	if o.Cgroup != nil {
-		c.process.SysProcAttr.UseCgroupFD, c.process.SysProcAttr.CgroupFD = true, int(o.Cgroup.Fd())
+		if err := startIn(o.Cgroup, c.process.SysProcAttr); err != nil {
+			return nil, err
+		}
 	}
 	c.process.Env, c.process.Dir = environment(o.Env), o.Dir
 	if o.Stdin != nil { // a nil *os.File is not a nil io.Reader

@@ -35,7 +35,12 @@ func proofs() map[string][]proof {
 		},
 		"../../../compose/TLS.md": {{command: "uma-exporter secure", file: "exporter/tls_test.go", words: "--name"}},
 		"../../../compose/native/README.md": {
-			{command: "sudo apt install", file: ".ci/proofs/native/guest", words: "dpkg -i umascope_1.deb"},
+			{command: "sudo apt install", file: ".ci/proofs/native/guest", words: "apt-get -qy install umascope"},
+			{command: "sudo curl -fsSLo", why: "a download from the network"},
+			{command: "echo \"deb [signed-by=", file: ".ci/proofs/native/guest", words: "deb [signed-by=/proof/repository/umascope.asc]"},
+			{command: "sudo tee", file: ".ci/proofs/native/guest", words: ">/etc/apt/sources.list"},
+			{command: "sudo apt update", file: ".ci/proofs/native/guest", words: "apt-get -q update"},
+			{command: "uma-load run", file: "cmd/internal/demo/two_machines_test.go", words: "--telemetry"},
 			{command: "curl -s", file: ".ci/proofs/native/guest", words: "10420"},
 			{command: "curl -fsSLO", why: "a download from the network"},
 			{command: "sh install.sh", file: "compose/native/install_sh_test.go", words: "install.sh"},

@@ -117,7 +117,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (o options, verb stri
 
 // define declares the flags of the verb serve.
 func (o *options) define(app *kingpin.CmdClause) {
-	terminal.Flag(app, "web.listen-address", "Address of the pages.", DefaultAddress, &o.listen, hostPort).IsSetByUser(&o.explicit)
+	terminal.Flag(app, "web.listen-address", "Address of the pages. If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.", DefaultAddress, &o.listen, hostPort).IsSetByUser(&o.explicit)
 	terminal.Flag(app, webserver.ConfigFile, "TLS and passwords for readers, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &o.config, terminal.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(app, &o.allowHosts)
 	app.Flag("data", "Folder of the samples. Default: umascope/view below $XDG_STATE_HOME, which is ~/.local/state if it is not set; of a service, the folder that systemd gives it.").PlaceHolder("FOLDER").StringVar(&o.data)

@@ -8,16 +8,21 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 )
 
 // inputError is an error of a flag, or of what it names, that trying again does not mend.
 type inputError struct{ error }
 
-// listen opens the address of the pages. An address of the command line that is taken is an error; in place of the default
-// one, the next free port is taken, with a warning.
-func listen(address string, explicit bool, stderr io.Writer) (net.Listener, error) {
-	listener, err := webserver.Listen(address, !explicit)
+// nextPort reports whether another port may take the place of one that is in use. That is of use only to a person who reads
+// the warning: what a service is asked for at its address would be answered by another program.
+func (o options) nextPort(stderr io.Writer) bool { return !o.explicit && terminal.Is(stderr) }
+
+// listen opens the address of the pages. An address that is taken is an error. With next, the next free port takes its
+// place, with a warning.
+func listen(address string, next bool, stderr io.Writer) (net.Listener, error) {
+	listener, err := webserver.Listen(address, next)
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL): // a link may bring the address later: a supervisor should try again
 		return nil, fmt.Errorf("--web.listen-address %s: this machine has no such address, or not yet", address)
@@ -26,7 +31,7 @@ func listen(address string, explicit bool, stderr io.Writer) (net.Listener, erro
 	case err != nil:
 		return nil, inputError{fmt.Errorf("--web.listen-address %s: %w", address, webserver.ListenCause(err))}
 	}
-	if actual := listener.Addr().String(); !explicit && actual != address {
+	if actual := listener.Addr().String(); next && actual != address {
 		fmt.Fprintf(stderr, "uma-view: warning: %s is in use, listening on %s instead\n", address, actual)
 	}
 	return listener, nil

@@ -3,7 +3,9 @@ package view
 import (
 	"errors"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -16,11 +18,11 @@ func TestAStatedAddressIsTakenOrFails(t *testing.T) {
 	address := taken.Addr().String()
 
 	var stderr strings.Builder
-	_, err = listen(address, true, &stderr)
+	_, err = listen(address, false, &stderr)
 	if !errors.As(err, &inputError{}) || !strings.Contains(err.Error(), "--web.listen-address "+address+": address already in use") {
 		t.Errorf("stated: %v", err)
 	}
-	next, err := listen(address, false, &stderr)
+	next, err := listen(address, true, &stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func TestAStatedAddressIsTakenOrFails(t *testing.T) {
 		t.Errorf("default: %q, want %q", stderr.String(), want)
 	}
 	const nowhere = "203.0.113.1:10430" // of no network (RFC 5737): a link may bring it, so the unit is to try again
-	if _, err := listen(nowhere, true, &stderr); err == nil || errors.As(err, &inputError{}) {
+	if _, err := listen(nowhere, false, &stderr); err == nil || errors.As(err, &inputError{}) {
 		t.Errorf("not there yet: %v", err)
 	}
 }
@@ -52,5 +54,20 @@ func TestTunnel(t *testing.T) {
 		if got := tunnel(test.address, "http", test.connection, test.user); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%v, %q: %q, want %q", test.address, test.connection, got, test.want)
 		}
+	}
+}
+
+// TestOnlyAtATerminalADefaultAddressGivesWay: who asks a service at its address gets its answers, or none.
+func TestOnlyAtATerminalADefaultAddressGivesWay(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	if o := (options{}); !o.nextPort(terminal) || o.nextPort(&strings.Builder{}) {
+		t.Errorf("a default address gives way at a terminal: %v, in a service: %v", o.nextPort(terminal), o.nextPort(&strings.Builder{}))
+	}
+	if (options{explicit: true}).nextPort(terminal) {
+		t.Error("a stated address gives way")
 	}
 }

@@ -64,7 +64,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(stderr, exitInput, fmt.Errorf("--%s %s: %w", webserver.ConfigFile, o.config, err))
 	}
-	listener, err := listen(o.listen, o.explicit, stderr)
+	listener, err := listen(o.listen, o.nextPort(stderr), stderr)
 	if err != nil {
 		return fail(stderr, exitCode(err), err)
 	}

@@ -63,8 +63,7 @@ func (c *Cgroups) String() string { return c.dir }
 func TakeDelegated(ownScope bool) (*Cgroups, error) { return takeDelegated(CgroupRoot, ownScope) }
 
 func takeDelegated(root string, ownScope bool) (*Cgroups, error) {
-	var mounted unix.Statfs_t
-	if err := unix.Statfs(root, &mounted); err != nil || mounted.Type != unix.CGROUP2_SUPER_MAGIC {
+	if !isCgroup2(root) {
 		return nil, fmt.Errorf("no cgroup v2 is mounted at %s", root)
 	}
 	path, err := cgroupOfThisProcess()

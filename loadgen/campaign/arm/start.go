@@ -103,23 +103,6 @@ func (k *keeper) dress(p *process, o *subprocess.Options) error {
 	return nil
 }
 
-// input returns a file in memory, which the program can read even after this process has ended.
-func input(text string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("script", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	file := os.NewFile(uintptr(fd), "script")
-	_, err = file.WriteString(text)
-	if err == nil {
-		_, err = file.Seek(0, 0)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
-
 // openLog opens the log of a process for appending. The state records the length at which this start begins.
 func (k *keeper) openLog(p *process) (*os.File, error) {
 	path := p.spec.Log
