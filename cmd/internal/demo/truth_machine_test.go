@@ -29,16 +29,18 @@ type meeting struct {
 	// listen opens a page of the machine; live is the address of the live page of runs.
 	listen func(page int) (listener, error)
 	live   string
-	// rules are flags of uma-load for a clock on which programs are late, and tries is how often a run is made until it is valid.
-	rules []string
-	tries int
+	// rules are flags of uma-load for a clock on which programs are late; tries is how often a run is made until it is valid,
+	// and patience how long one may take.
+	rules    []string
+	tries    int
+	patience time.Duration
 }
 
 // inMemory is for a virtual clock, on which no program is ever late.
 func inMemory() meeting {
 	n := &memnet.Network{}
 	return meeting{
-		network: runner.Network{Dial: n.Dial, Listen: n.Listen}, live: "192.0.2.2:10421", tries: 1,
+		network: runner.Network{Dial: n.Dial, Listen: n.Listen}, live: "192.0.2.2:10421", tries: 1, patience: time.Hour,
 		listen: func(page int) (listener, error) {
 			open, err := n.Listen("tcp", fmt.Sprintf("192.0.2.1:%d", 8000+page))
 			if err != nil {
@@ -53,7 +55,7 @@ func inMemory() meeting {
 // invalid, or does not begin, and is repeated in its place as in a campaign, with twice the time for pages.
 func onLoopback() meeting {
 	return meeting{
-		live: "127.0.0.1:0", tries: 6, listen: func(int) (listener, error) { return listenHere() },
+		live: "127.0.0.1:0", tries: 4, patience: 2 * time.Minute, listen: func(int) (listener, error) { return listenHere() },
 		rules: []string{
 			"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
 			// What is asked for here is sampled at the borders of phases. Of the samples between them any may be missing.
@@ -61,9 +63,6 @@ func onLoopback() meeting {
 		},
 	}
 }
-
-// patience is how long a run may take on a computer that is busy with something else.
-const patience = 10 * time.Minute
 
 // specimen is a simulated machine that runs are made on, and the folder of those runs.
 type specimen struct {
@@ -119,7 +118,7 @@ const truthHost = "spark"
 
 // measure starts an engine in an arm, and makes a run of it as uma-load makes any. Labels are NAME=VALUE.
 func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels []string, flags ...string) (summary.Run, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	s.made++
 	o.seed = s.seed*100 + uint64(s.made)
