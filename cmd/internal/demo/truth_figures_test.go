@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -195,23 +196,26 @@ func pagesOf(run summary.Run) (map[string]string, error) {
 	return all, nil
 }
 
+// checkedRun is a run whose figures and ledger are those of the machine.
+type checkedRun struct {
+	arm, id string
+	figures []figure
+	ledger  map[string]float64 // when the engine was ready, by line
+}
+
 // figuresAgree holds what a run says of latency, power, energy, temperature and memory against the truth, and its report,
 // its comparison and the page of finished runs against its summary.
 func figuresAgree(t *testing.T, seeds []uint64) {
 	eachSeed(t, seeds, func(ctx context.Context, s *specimen) error {
 		var w witness
 		w.watch(ctx, s)
-		compared := map[string]map[string][]float64{} // by arm and figure, in the order of runs
-		exported := map[string]float64{}              // by family and run
+		var runs []checkedRun
 		for i, a := range []arm{nativeArm(), containerArm(), containerArm(), nativeArm()} {
 			a.dropsCaches = true
 			load := []string{"--requests", "24", "--concurrency", "4", "--input-tokens", "256:1024", "--output-tokens", "32:96"}
 			of, run, err := s.measured(ctx, a, []string{"campaign=truth", fmt.Sprintf("pair=%d", i/2)}, load...)
 			if err != nil {
 				return err
-			}
-			if compared[a.name] == nil {
-				compared[a.name] = map[string][]float64{}
 			}
 			figures, err := figuresOf(run, &w, of)
 			if err == nil {
@@ -220,20 +224,13 @@ func figuresAgree(t *testing.T, seeds []uint64) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", run.Summary.Run, err)
 			}
-			for _, f := range figures {
-				if f.name != "" {
-					compared[a.name][f.name] = append(compared[a.name][f.name], f.summary)
-				}
-				if f.family != nil {
-					exported[fmt.Sprintf("%s{run=%q}", f.family.Def().Name, run.Summary.Run)] = f.summary
-				}
-			}
+			runs = append(runs, checkedRun{a.name, run.Summary.Run, figures, run.Summary.Memory.LedgerAt.Ready})
 		}
 		c, err := s.compared(ctx, "arm", metric.ArmNative)
 		if err != nil {
 			return err
 		}
-		return errors.Join(agreeWithComparison(c, compared), agreeWithExport(s.folder, exported))
+		return errors.Join(agreeWithComparison(c, runs), agreeWithExport(s.folder, runs))
 	})
 }
 
@@ -263,20 +260,38 @@ func agreeWithReport(run summary.Run, figures []figure) error {
 	return nil
 }
 
-// agreeWithComparison holds the values of a comparison against the figures of its runs.
-func agreeWithComparison(c compare.Comparison, want map[string]map[string][]float64) error {
-	for arm, figures := range want {
-		for name, values := range figures {
-			var got []float64
-			for _, series := range c.Strata[0].Arms[arm].Metrics {
-				for _, value := range series.Values {
-					if series.Name == name && value != nil {
-						got = append(got, *value)
-					}
+// agreeWithComparison holds the values and the ledgers of a comparison against those of its runs, in their order.
+func agreeWithComparison(c compare.Comparison, runs []checkedRun) error {
+	pair := c.Strata[0].Pairs[0]
+	for arm, ledger := range map[string]compare.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
+		values, lines, n := map[string][]float64{}, map[string]float64{}, 0.0
+		for _, r := range runs {
+			if r.arm != arm {
+				continue
+			}
+			n++
+			for _, f := range r.figures {
+				values[f.name] = append(values[f.name], f.summary)
+			}
+			for line, bytes := range r.ledger {
+				lines[line] += bytes
+			}
+		}
+		delete(values, "") // is not compared
+		for _, series := range c.Strata[0].Arms[arm].Metrics {
+			for i, value := range values[series.Name] {
+				if got := series.Values[i]; got == nil || *got != value {
+					return fmt.Errorf("%s of run %d of %s is %v in the summary, and not in the comparison", series.Name, i+1, arm, value)
 				}
 			}
-			if !slices.Equal(got, values) {
-				return fmt.Errorf("%s of %s is compared as %v, the summaries have %v", name, arm, got, values)
+			delete(values, series.Name)
+		}
+		if len(values) > 0 {
+			return fmt.Errorf("%v of %s are not compared", slices.Sorted(maps.Keys(values)), arm)
+		}
+		for line, sum := range lines {
+			if got, is := ledger.Ready[line]; !is || got != sum/n {
+				return fmt.Errorf("%s of %s is %v in the ledger of the comparison, and %v in the summaries", line, arm, got, sum/n)
 			}
 		}
 	}
@@ -284,20 +299,31 @@ func agreeWithComparison(c compare.Comparison, want map[string]map[string][]floa
 }
 
 // agreeWithExport holds the page of finished runs, as Prometheus reads it, against the figures of the runs.
-func agreeWithExport(folder string, want map[string]float64) error {
-	handler, err := promexport.Handler(promexport.New(folder, len(want), len(want), false), promexport.Program{}, slog.New(slog.DiscardHandler))
+func agreeWithExport(folder string, runs []checkedRun) error {
+	handler, err := promexport.Handler(promexport.New(folder, len(runs), len(runs), false), promexport.Program{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	page := httptest.NewRecorder()
 	handler.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for series, value := range want {
-		found := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(series) + " (.*)$").FindStringSubmatch(page.Body.String())
-		if found == nil {
-			return fmt.Errorf("the page of finished runs has no %s", series)
+	for _, r := range runs {
+		want := map[string]float64{}
+		for _, f := range r.figures {
+			if f.family != nil {
+				want[fmt.Sprintf("%s{run=%q}", f.family.Def().Name, r.id)] = f.summary
+			}
 		}
-		if got, err := strconv.ParseFloat(found[1], 64); err != nil || got != value {
-			return fmt.Errorf("%s is %s on the page of finished runs, and %v in the summary", series, found[1], value)
+		for line, bytes := range r.ledger {
+			want[fmt.Sprintf("%s{line=%q,moment=%q,run=%q}", metric.RunLedgerBytes.Def().Name, line, metric.MomentReady, r.id)] = bytes
+		}
+		for series, value := range want {
+			found := regexp.MustCompile("(?m)^" + regexp.QuoteMeta(series) + " (.*)$").FindStringSubmatch(page.Body.String())
+			if found == nil {
+				return fmt.Errorf("the page of finished runs has no %s", series)
+			}
+			if got, err := strconv.ParseFloat(found[1], 64); err != nil || got != value {
+				return fmt.Errorf("%s is %s on the page of finished runs, and %v in the summary", series, found[1], value)
+			}
 		}
 	}
 	return nil
