@@ -24,7 +24,7 @@ func usualMounts() mounts { return mounts{"/proc", "/sys", "/sys/fs/cgroup"} }
 func (m mounts) live() collector.Host {
 	return collector.Host{
 		Proc: hostfs.Dir{Path: m.proc}, Sys: hostfs.Dir{Path: m.sys}, Cgroup: hostfs.Dir{Path: m.cgroup},
-		HTTP: engine.Transport(), Loopback: engine.LoopbackTransport(), Logs: "/", SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
+		HTTP: engine.Transport(nil), Loopback: engine.LoopbackTransport(), Logs: "/", SMARTLog: hostfs.ReadSMARTLog, CacheResident: hostfs.CacheResident, KernelLog: hostfs.OpenKernelLog,
 		Mode: collector.Live, Now: time.Now, PageSize: os.Getpagesize(),
 	}
 }

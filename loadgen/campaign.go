@@ -121,7 +121,7 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 		return l.startDetached(ctx, env.Stdout, c)
 	}
 	c.Placement = arms.Cgroups.Placement()
-	page, err := runner.OpenLivePage(l.web, log)
+	page, err := runner.OpenLivePage(l.web, env.Network, log)
 	if err != nil {
 		return usage(err)
 	}

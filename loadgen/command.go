@@ -43,6 +43,8 @@ type Program struct {
 	Exporter string
 	// Executable is the path of the program, used to start guardians of arms. Empty starts no guardians.
 	Executable string
+	// Network is how runs reach servers, and how their live page is reached.
+	Network runner.Network
 }
 
 // LocalExporter is the default URL of an exporter on this machine.
@@ -79,7 +81,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 func (p Program) environment(log terminal.Log, progress runner.ProgressFormat) runner.Environment {
 	console := runner.NewConsole(p.Stderr, progress)
 	return runner.Environment{
-		Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: log.Logger(console), Cut: p.Cut, Exporter: p.Exporter,
+		Network: p.Network, Stdout: p.Stdout, Stderr: p.Stderr, Console: console, Log: log.Logger(console), Cut: p.Cut, Exporter: p.Exporter,
 	}
 }
 

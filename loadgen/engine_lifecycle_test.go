@@ -129,7 +129,7 @@ func runStarting(t *testing.T, ctx context.Context, s *upArm, args ...string) (d
 func (s *upArm) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
 	stderr := &lockedBuffer{}
-	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, terminal.LogAt("error").Logger(stderr))
+	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, runner.Network{}, terminal.LogAt("error").Logger(stderr))
 	if err != nil {
 		t.Fatal(err)
 	}

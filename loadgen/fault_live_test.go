@@ -84,7 +84,7 @@ func TestManyAndSlowReadersOfTheLivePageDoNotDisturbTheRun(t *testing.T) {
 }
 
 func TestAHealthcheckTellsARunThatLivesFromOneThatDoesNotAndFromNoAddress(t *testing.T) {
-	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
+	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0", Explicit: true}, runner.Network{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

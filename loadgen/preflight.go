@@ -47,7 +47,7 @@ func probeExporter(ctx context.Context, text string, of *plan.Cell) error {
 	if err != nil {
 		return err
 	}
-	admitted, err := telemetry.Admitted([]telemetry.Source{source}, access)
+	admitted, err := telemetry.Admitted([]telemetry.Source{source}, access, nil)
 	if err != nil {
 		return fmt.Errorf("--%s %s: %w", runner.TelemetryAccessFlag, access, err)
 	}

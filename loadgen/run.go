@@ -43,7 +43,7 @@ func (l *commandLine) measureRun(ctx context.Context, env runner.Environment) er
 // measure makes one run with a live page of its own, which stays for a while afterwards, and judges the run.
 func (s *keeping) measure(ctx context.Context, env runner.Environment, makeOne func(runner.Environment) (runner.Result, error)) error {
 	var err error
-	if env.Page, err = runner.OpenLivePage(s.web, env.Log); err != nil {
+	if env.Page, err = runner.OpenLivePage(s.web, env.Network, env.Log); err != nil {
 		return err
 	}
 	defer env.Page.Close()

@@ -78,7 +78,7 @@ func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) 
 	if s.folder, err = runner.MakeFolder(run.Out, s.result.Sweep); err != nil {
 		return err
 	}
-	if s.page, err = runner.OpenLivePage(run.web, env.Log); err != nil {
+	if s.page, err = runner.OpenLivePage(run.web, env.Network, env.Log); err != nil {
 		s.undo()
 		return usage(err)
 	}

@@ -14,7 +14,12 @@ const portsTried = 100
 // Listen opens an address. With next, which is for an address that the user has not chosen, it takes the next free port
 // if that of the address is in use.
 func Listen(address string, next bool) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
+	return ListenOn(net.Listen, address, next)
+}
+
+// ListenOn is Listen on another network than the machine's.
+func ListenOn(listen func(network, address string) (net.Listener, error), address string, next bool) (net.Listener, error) {
+	listener, err := listen("tcp", address)
 	if !next || !errors.Is(err, syscall.EADDRINUSE) {
 		return listener, err
 	}
@@ -27,7 +32,7 @@ func Listen(address string, next bool) (net.Listener, error) {
 		return nil, err
 	}
 	for n := 1; n <= portsTried; n++ {
-		listener, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port+n)))
+		listener, err = listen("tcp", net.JoinHostPort(host, strconv.Itoa(port+n)))
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return listener, err
 		}

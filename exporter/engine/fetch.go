@@ -40,10 +40,13 @@ func (s StatusError) Error() string { return fmt.Sprintf("answered with status %
 
 // Transport returns a connection pool for a Client on a live machine. It keeps a connection to each endpoint open
 // between collections. It uses no proxy: endpoints are on this machine or near it, and an HTTP_PROXY meant for
-// downloads would send their passwords elsewhere.
-func Transport() *http.Transport {
+// downloads would send their passwords elsewhere. It opens connections with dial, on the machine's network if that is nil.
+func Transport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 2 * time.Second}).DialContext
+	}
 	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+		DialContext:            dial,
 		TLSHandshakeTimeout:    5 * time.Second,
 		MaxIdleConnsPerHost:    1,
 		MaxIdleConns:           20,
@@ -55,14 +58,14 @@ func Transport() *http.Transport {
 // LoopbackTransport returns a Transport for servers that were found, not named: it connects to loopback addresses only,
 // whatever a URL says, and closes each connection after its answer.
 func LoopbackTransport() *http.Transport {
-	transport := Transport()
 	dialer := &net.Dialer{Timeout: 2 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().IsLoopback() {
 			return fmt.Errorf("%s is no loopback address", address)
 		}
 		return nil
 	}}
-	transport.DialContext, transport.DisableKeepAlives = dialer.DialContext, true
+	transport := Transport(dialer.DialContext)
+	transport.DisableKeepAlives = true
 	return transport
 }
 

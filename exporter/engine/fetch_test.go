@@ -26,7 +26,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (Client, *Endpoint) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	transport := Transport()
+	transport := Transport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
 	return Client{HTTP: transport}, address(t, server.URL)
 }
@@ -210,7 +210,7 @@ func TestTruncatedBodyIsNoPage(t *testing.T) {
 }
 
 func TestRefusedConnectionIsUnreachable(t *testing.T) {
-	_, err := Client{HTTP: Transport()}.Page(t.Context(), address(t, "http://127.0.0.1:1"))
+	_, err := Client{HTTP: Transport(nil)}.Page(t.Context(), address(t, "http://127.0.0.1:1"))
 	if !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
@@ -253,7 +253,7 @@ func TestHostWithoutNetworkReachesNothing(t *testing.T) {
 // deadline took, and its error.
 func inBubble(t *testing.T, deadline time.Duration, dial func(context.Context) (net.Conn, error)) (time.Duration, error) {
 	t.Helper()
-	transport := Transport()
+	transport := Transport(nil)
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
 	defer transport.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)

@@ -142,9 +142,9 @@ func BenchmarkEventInMemory(b *testing.B) {
 	pieces := answerPieces()
 	for i, name := range []string{"bare", "reading", "all"} {
 		b.Run(name, func(b *testing.B) {
-			c, err := newClient(Options{BaseURL: "http://tape.test", Connections: 1}, func(context.Context, string, string) (net.Conn, error) {
+			c, err := New(Options{BaseURL: "http://tape.test", Connections: 1, Dial: func(context.Context, string, string) (net.Conn, error) {
 				return newTape(pieces), nil
-			})
+			}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -46,6 +47,8 @@ type Options struct {
 	// ShortestWait is the shortest wait in the socket that a record lists (Record.WaitedNS); 1 ms if 0.
 	ShortestWait time.Duration
 
+	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Transport replaces the client's own. Arrivals are then stamped at the read of the body, not at the network read.
 	Transport http.RoundTripper
 }
@@ -72,11 +75,6 @@ type Client struct {
 
 // New checks the options; the error names the wrong one. It does not connect.
 func New(o Options) (*Client, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
-	return newClient(o, dialer.DialContext)
-}
-
-func newClient(o Options, dial dialFunc) (*Client, error) {
 	base, err := ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, err
@@ -95,7 +93,7 @@ func newClient(o Options, dial dialFunc) (*Client, error) {
 		return nil, err
 	}
 	if c.transport == nil {
-		if c.transport, err = newTransport(o, dial, &c.stamps); err != nil {
+		if c.transport, err = newTransport(o, &c.stamps); err != nil {
 			return nil, err
 		}
 	}

@@ -179,9 +179,9 @@ func TestNoMoreConnectionsAreOpenThanAllowed(t *testing.T) {
 }
 
 func TestAConnectionThatFailsIsNotCountedAsOpen(t *testing.T) {
-	c, err := newClient(Options{BaseURL: "http://engine.test", MostOpen: 1}, func(context.Context, string, string) (net.Conn, error) {
+	c, err := New(Options{BaseURL: "http://engine.test", MostOpen: 1, Dial: func(context.Context, string, string) (net.Conn, error) {
 		return nil, errors.New("no route")
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

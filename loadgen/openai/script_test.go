@@ -17,12 +17,13 @@ import (
 // since returns a clock that starts now; under synctest it is exact.
 func since(start time.Time) Clock { return func() int64 { return int64(time.Since(start)) } }
 
-func newTestClient(t *testing.T, o Options, dial dialFunc) *Client {
+func newTestClient(t *testing.T, o Options, dial func(context.Context, string, string) (net.Conn, error)) *Client {
 	t.Helper()
 	if o.BaseURL == "" {
 		o.BaseURL = "http://engine.test"
 	}
-	c, err := newClient(o, dial)
+	o.Dial = dial
+	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

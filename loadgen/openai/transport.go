@@ -23,16 +23,17 @@ const (
 	idleTimeout = 3 * time.Second
 )
 
-// dialFunc opens a connection, as net.Dialer.DialContext does.
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
 // newTransport returns an HTTP/1.1 transport straight to the server, with one request at a time on a connection: under
 // HTTP/2, streams would share one TCP connection, and one lost packet would delay all of them. It uses no proxy, since
 // the proxy would be measured too.
-func newTransport(o Options, dial dialFunc, seen *stampsSeen) (*http.Transport, error) {
+func newTransport(o Options, seen *stampsSeen) (*http.Transport, error) {
 	roots, err := certificates(o.CAFile)
 	if err != nil {
 		return nil, err
+	}
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

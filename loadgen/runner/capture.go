@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type CaptureSettings struct {
 	// Container is the name of the container that the engine runs in; empty means none.
 	Container string
 	Captures  []captureCommand
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // of the environment
 }
 
 // Check refuses duplicate names. Its errors name the flag.
@@ -163,18 +166,19 @@ func (s CaptureSettings) sources(ctx context.Context, exporter string, log *slog
 	if err != nil {
 		return nil, err
 	}
+	client := telemetry.NewClient(s.dial)
 	for _, page := range s.Scrape {
 		if hasSource(sources, page.Name) {
 			return nil, fmt.Errorf("--scrape: %s is the name of an exporter", page.Name)
 		}
-		page.Foreign = true
+		page.Foreign, page.Client = true, client
 		sources = append(sources, page)
 	}
 	return sources, nil
 }
 
 func (s CaptureSettings) exporters(ctx context.Context, local string, log *slog.Logger) ([]telemetry.Source, error) {
-	named, err := telemetry.Admitted(s.Telemetry, s.Access)
+	named, err := telemetry.Admitted(s.Telemetry, s.Access, s.dial)
 	if err != nil {
 		return nil, fmt.Errorf("--%s %s: %w", TelemetryAccessFlag, s.Access, err)
 	}
@@ -186,7 +190,7 @@ func (s CaptureSettings) exporters(ctx context.Context, local string, log *slog.
 	if len(named) > 0 || local == "" {
 		return named, nil
 	}
-	return defaultExporter(ctx, s.machine(ctx), local, exporterPort, log)
+	return defaultExporter(ctx, s.machine(ctx), local, exporterPort, telemetry.NewClient(s.dial), log)
 }
 
 // lacks returns which credentials a protected page may need and the settings do not have.

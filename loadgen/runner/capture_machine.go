@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 
@@ -47,13 +48,13 @@ func machineName(at server.Location) string {
 // defaultExporter returns the exporter that is followed if the settings name none: this machine's, at the address
 // local, if the server is here, else the one at the port of the server's machine. If it does not answer, there is no
 // telemetry, and a log message names the flag.
-func defaultExporter(ctx context.Context, at server.Location, local, port string, log *slog.Logger) ([]telemetry.Source, error) {
+func defaultExporter(ctx context.Context, at server.Location, local, port string, client *http.Client, log *slog.Logger) ([]telemetry.Source, error) {
 	switch {
 	case at.Forwarder != "":
 		log.Warn("no telemetry: the port of the server is forwarded to another machine; --telemetry NAME=URL names the exporter there", "by", at.Forwarder)
 		return nil, nil
 	case !at.Here:
-		there := telemetry.Source{Name: machineName(at), URL: "http://" + net.JoinHostPort(at.Host, port)}
+		there := telemetry.Source{Name: machineName(at), URL: "http://" + net.JoinHostPort(at.Host, port), Client: client}
 		if err := telemetry.Probe(ctx, there); err != nil {
 			log.Warn("no telemetry: the server is on another machine, where no exporter answers; --telemetry NAME=URL names one", "tried", there.URL)
 			return nil, nil
@@ -61,11 +62,13 @@ func defaultExporter(ctx context.Context, at server.Location, local, port string
 		log.Info("telemetry of the server's machine", "from", there.URL)
 		return []telemetry.Source{there}, nil
 	}
-	if telemetry.Probe(ctx, telemetry.Source{URL: local}) != nil {
+	here := telemetry.Source{URL: local, Client: client}
+	if telemetry.Probe(ctx, here) != nil {
 		log.Info("no telemetry: no exporter answers on this machine; --telemetry NAME=URL names one", "tried", local)
 		return nil, nil
 	}
 	// It has this machine's name. The label host may name another machine.
-	host, err := os.Hostname()
-	return []telemetry.Source{{Name: host, URL: local}}, err
+	var err error
+	here.Name, err = os.Hostname()
+	return []telemetry.Source{here}, err
 }

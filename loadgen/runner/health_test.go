@@ -14,7 +14,7 @@ import (
 )
 
 func TestHealthcheckFindsALivePage(t *testing.T) {
-	page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0", Explicit: true}, slog.New(slog.DiscardHandler))
+	page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0", Explicit: true}, Network{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAPageWithoutTheTLSThatWasAskedForIsNotServed(t *testing.T) {
 		"no hash":       written(t, "basic_auth_users: {umascope: plain}\n"),
 		"no YAML":       written(t, "\x00"),
 	} {
-		page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0", Explicit: true, ConfigFile: file}, slog.New(slog.DiscardHandler))
+		page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0", Explicit: true, ConfigFile: file}, Network{}, slog.New(slog.DiscardHandler))
 		if _, is := errors.AsType[InputError](err); !is || !strings.Contains(err.Error(), "--web.config.file "+file) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -28,8 +28,11 @@ const listenFlag = "--web.listen-address"
 
 // listen opens the address of the live metrics. If the default address is in use, it takes the next free port and logs
 // it. If the user chose the address, it fails.
-func listen(a ListenAddress, log *slog.Logger) (net.Listener, error) {
-	listener, err := webserver.Listen(a.HostPort, !a.Explicit)
+func listen(a ListenAddress, n Network, log *slog.Logger) (net.Listener, error) {
+	if n.Listen == nil {
+		n.Listen = net.Listen
+	}
+	listener, err := webserver.ListenOn(n.Listen, a.HostPort, !a.Explicit)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, inputOf(listenFlag, fmt.Errorf("%w; port 0 takes one that is free", err))
 	}

@@ -16,7 +16,7 @@ func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
 	defer taken.Close()
 	var output bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&output, nil))
-	listener, err := listen(ListenAddress{HostPort: taken.Addr().String()}, log)
+	listener, err := listen(ListenAddress{HostPort: taken.Addr().String()}, Network{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
 	if !strings.Contains(output.String(), listener.Addr().String()) {
 		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), output.String())
 	}
-	if _, err := listen(ListenAddress{HostPort: taken.Addr().String(), Explicit: true}, log); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
+	if _, err := listen(ListenAddress{HostPort: taken.Addr().String(), Explicit: true}, Network{}, log); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
 		t.Errorf("an address asked for and in use: %v", err)
 	}
 }

@@ -22,26 +22,26 @@ type LivePage struct {
 }
 
 // OpenLivePage listens; the page has no series until a run is shown. Its error is an InputError that names the flag.
-func OpenLivePage(a ListenAddress, log *slog.Logger) (*LivePage, error) {
+func OpenLivePage(a ListenAddress, n Network, log *slog.Logger) (*LivePage, error) {
 	p := &LivePage{}
 	p.show(&liveRun{registry: prometheus.NewRegistry()})
 	mux := http.NewServeMux()
 	p.handle(mux)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { (*p.metrics.Load()).ServeHTTP(w, r) })
-	return p.open(a, mux, log)
+	return p.open(a, n, mux, log)
 }
 
 // ServePage listens and serves the handler. Its error is an InputError that names the flag.
 func ServePage(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
-	return (&LivePage{}).open(a, handler, log)
+	return (&LivePage{}).open(a, Network{}, handler, log)
 }
 
-func (p *LivePage) open(a ListenAddress, handler http.Handler, log *slog.Logger) (*LivePage, error) {
+func (p *LivePage) open(a ListenAddress, n Network, handler http.Handler, log *slog.Logger) (*LivePage, error) {
 	var err error
 	if p.guard, err = webserver.Protect(a.ConfigFile); err != nil {
 		return nil, inputOf("--"+webserver.ConfigFile+" "+a.ConfigFile, err)
 	}
-	if p.listener, err = listen(a, log); err != nil {
+	if p.listener, err = listen(a, n, log); err != nil {
 		return nil, err
 	}
 	p.stop = serve(p.listener, handler, a.AllowHosts, p.guard, log)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // anExporter is the page of one.
@@ -80,7 +81,7 @@ func TestTheExporterBesideTheServerIsFollowed(t *testing.T) {
 		"a port is forwarded": {server.Location{Host: "127.0.0.1", Forwarder: "ssh"}, "", "", "by=ssh"},
 	} {
 		var log bytes.Buffer
-		sources, err := defaultExporter(t.Context(), c.at, here, there.Port(), slog.New(slog.NewTextHandler(&log, nil)))
+		sources, err := defaultExporter(t.Context(), c.at, here, there.Port(), telemetry.NewClient(nil), slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil || !strings.Contains(log.String(), c.says) || (len(sources) == 1) != (c.names != "") {
 			t.Fatalf("%s: %v, %v: %s", name, sources, err, log.String())
 		}

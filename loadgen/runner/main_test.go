@@ -31,7 +31,7 @@ func engine(t *testing.T, step time.Duration) (url string) {
 func surroundings(t *testing.T) (Keep, Environment) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0"}, log)
+	page, err := OpenLivePage(ListenAddress{HostPort: "127.0.0.1:0"}, Network{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ func Run(ctx context.Context, keep Keep, load Load, env Environment) (Result, er
 func newMeasurement(keep Keep, load Load, env Environment) *measurement {
 	whole := load.wholeID(keep)
 	load.KeyPrompts(whole, load.moment())
+	load.Target.Dial = env.Dial
 	return &measurement{
 		run: newRun(load.Place.Run(whole), keep, env), load: load, whole: whole, openLines: rundir.NewLines, timeOfDay: time.Now,
 	}

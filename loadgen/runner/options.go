@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"time"
 
@@ -84,8 +86,18 @@ type Command struct {
 	Grace time.Duration
 }
 
+// Network is how a run reaches servers, and how its live page is reached. A nil function is that of the machine's
+// network.
+type Network struct {
+	// Dial opens connections, as net.Dialer.DialContext does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Listen is net.Listen.
+	Listen func(network, address string) (net.Listener, error)
+}
+
 // Environment is what the program passes to each run.
 type Environment struct {
+	Network
 	// Stdout and Stderr get the output of a recorded command.
 	Stdout, Stderr io.Writer
 	// Console shows the progress of a load, and Log writes messages to the same place.

@@ -39,6 +39,7 @@ type run struct {
 
 // newRun names a run. It has no folder yet.
 func newRun(id string, keep Keep, env Environment) *run {
+	keep.Capture.dial = env.Dial
 	return &run{keep: keep, env: env, id: id, journal: &journal{}, unwatch: func(string) {}}
 }
 

@@ -111,7 +111,7 @@ func clientOptions(l Load, limits summary.Limits, apiKey string) openai.Options 
 		connections = mostIdle
 	}
 	return openai.Options{
-		BaseURL: l.Target.URL, Header: l.Target.RequestHeader(), APIKey: apiKey, CAFile: l.Target.CAFile,
+		BaseURL: l.Target.URL, Header: l.Target.RequestHeader(), APIKey: apiKey, CAFile: l.Target.CAFile, Dial: l.Target.Dial,
 		Connections: connections, RequestTimeout: l.RequestTimeout,
 		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,
 		ShortestWait: max(shortest(usualWait, limits), 1),

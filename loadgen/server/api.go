@@ -36,7 +36,7 @@ type api struct {
 // newAPI makes a client of its own, so that the connections of the measuring client are not warm before it begins.
 func newAPI(t Target, key string) (*api, error) {
 	// No proxy, as in the measuring client: both must reach the same server.
-	transport := &http.Transport{DisableCompression: true}
+	transport := &http.Transport{DialContext: t.Dial, DisableCompression: true}
 	if t.CAFile != "" {
 		trusted, err := trust(t.CAFile)
 		if err != nil {

@@ -33,7 +33,7 @@ type prober struct {
 // before it begins.
 func newProber(t Target, key string, base openai.Params) (*prober, error) {
 	client, err := openai.New(openai.Options{
-		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Connections: 1,
+		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Dial: t.Dial, Connections: 1,
 		RequestTimeout: slowestCheck, FirstTokenTimeout: slowestCheck, ChunkTimeout: slowestCheck,
 	})
 	if err != nil {

@@ -7,7 +7,9 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -40,6 +42,8 @@ type Target struct {
 	// it must be listed.
 	WaitReady        time.Duration
 	ReadyConsecutive int
+	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Header is a request header from the user. Its value may be a key.

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -47,7 +48,7 @@ func TestAnExporterThatAsksForAPasswordIsReadWithIt(t *testing.T) {
 	if err := Probe(t.Context(), Source{Name: "spark", URL: url}); err == nil {
 		t.Error("it is read with nothing")
 	}
-	admitted, err := Admitted([]Source{{Name: "spark", URL: url}}, file)
+	admitted, err := Admitted([]Source{{Name: "spark", URL: url}}, file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +56,34 @@ func TestAnExporterThatAsksForAPasswordIsReadWithIt(t *testing.T) {
 		t.Error(err)
 	}
 	wrong := keep(t, filepath.Dir(file), "wrong.yml", "basic_auth: {username: u, password: wrong}\ntls_config: {ca_file: ca.pem}\n")
-	if admitted, err = Admitted([]Source{{Name: "spark", URL: url}}, wrong); err != nil {
+	if admitted, err = Admitted([]Source{{Name: "spark", URL: url}}, wrong, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := Probe(t.Context(), admitted[0]); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("with a wrong one: %v", err)
+	}
+}
+
+// TestPagesAreReadOverTheGivenNetwork: with and without credentials. The certificates of httptest name example.com.
+func TestPagesAreReadOverTheGivenNetwork(t *testing.T) {
+	secured, file := guarded(t)
+	open := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "uma_exporter_build_info 1") }))
+	defer open.Close()
+	for page, c := range map[string]struct{ file, server string }{
+		"https://example.com:10420/metrics": {file, secured}, "http://example.com:10420/metrics": {"", open.URL},
+	} {
+		_, server, _ := strings.Cut(c.server, "://")
+		dialled := ""
+		admitted, err := Admitted([]Source{{Name: "spark", URL: page}}, c.file, func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialled = address
+			return new(net.Dialer).DialContext(ctx, network, server)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Probe(t.Context(), admitted[0]); err != nil || dialled != "example.com:10420" {
+			t.Errorf("%s: %v, dialled %q", page, err, dialled)
+		}
 	}
 }
 
@@ -71,14 +95,14 @@ func TestAPasswordGoesToNobodyElse(t *testing.T) {
 	listening := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reported <- r.Header.Get("Authorization") })
 	open := httptest.NewServer(listening)
 	defer open.Close()
-	if _, err := Admitted([]Source{{Name: "spark", URL: open.URL}}, file); err == nil || !strings.Contains(err.Error(), "spark is not read by https") {
+	if _, err := Admitted([]Source{{Name: "spark", URL: open.URL}}, file, nil); err == nil || !strings.Contains(err.Error(), "spark is not read by https") {
 		t.Errorf("without TLS: %v", err)
 	}
 	sending := httptest.NewTLSServer(http.RedirectHandler(open.URL, http.StatusFound))
 	defer sending.Close()
 	dir := filepath.Dir(file)
 	keep(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sending.Certificate().Raw})))
-	admitted, err := Admitted([]Source{{Name: "spark", URL: sending.URL}}, file)
+	admitted, err := Admitted([]Source{{Name: "spark", URL: sending.URL}}, file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +145,7 @@ func TestNoConnectionStaysAfterSampling(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	keep(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	admitted, err := Admitted([]Source{{Name: "spark", URL: server.URL}}, keep(t, dir, "client.yml", "tls_config: {ca_file: ca.pem}\n"))
+	admitted, err := Admitted([]Source{{Name: "spark", URL: server.URL}}, keep(t, dir, "client.yml", "tls_config: {ca_file: ca.pem}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +173,11 @@ func TestAFileOfAccessThatCannotBeUsedIsSaidWithoutItsSecret(t *testing.T) {
 		"not its form": keep(t, dir, "b.yml", "basic_auth: "+accessSecret+"\n"),
 		"no authority": keep(t, dir, "c.yml", "tls_config: {ca_file: nosuch.pem}\nbasic_auth: {username: u, password: "+accessSecret+"}\n"),
 	} {
-		if _, err := Admitted(source, file); err == nil || strings.Contains(err.Error(), accessSecret) || strings.Contains(err.Error(), "\n") {
+		if _, err := Admitted(source, file, nil); err == nil || strings.Contains(err.Error(), accessSecret) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Admitted(nil, keep(t, dir, "d.yml", "{}\n")); err == nil {
+	if _, err := Admitted(nil, keep(t, dir, "d.yml", "{}\n"), nil); err == nil {
 		t.Error("nobody is named whom it is for")
 	}
 }

@@ -59,7 +59,7 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 }
 
 func (s *Sampler) follow(ctx context.Context, o Options) {
-	s.client = refusingRedirects(cmp.Or(o.Client, newClient()))
+	s.client = refusingRedirects(cmp.Or(o.Client, NewClient(nil)))
 	for i, source := range o.Sources {
 		client := s.client
 		if source.Client != nil {

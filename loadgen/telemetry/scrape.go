@@ -56,11 +56,14 @@ func kept() []metric.Def {
 	return defs
 }
 
-// newClient returns a client for pages on the local network: no proxy, and no compression, which would cost the
-// measured machine processor time.
-func newClient() *http.Client {
+// NewClient returns a client for pages on the local network: no proxy, and no compression, which would cost the
+// measured machine processor time. It opens connections with dial, on the machine's network if that is nil.
+func NewClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
 	return &http.Client{Transport: &http.Transport{
-		DialContext:        (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:        dial,
 		DisableCompression: true,
 		IdleConnTimeout:    30 * time.Second,
 	}}
@@ -225,7 +228,7 @@ func look(ctx context.Context, source Source, wanted ...metric.Def) ([]observati
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	client := refusingRedirects(cmp.Or(source.Client, newClient()))
+	client := refusingRedirects(cmp.Or(source.Client, NewClient(nil)))
 	defer client.CloseIdleConnections()
 	body, err := fetch(ctx, client, page.String())
 	var found []observation

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
+	"sync/atomic"
 )
 
 // control starts arms on the machines of a running demo for the processes of a campaign. A process requests an arm and
@@ -21,11 +21,9 @@ type control struct {
 
 // seat is a machine on which at most one arm is up.
 type seat struct {
-	stage *stage
-	taken chan struct{} // a semaphore of one: the sender has the machine
-
-	mu     sync.Mutex
-	starts uint64 // engines started so far
+	stage  *stage
+	taken  chan struct{} // a semaphore of one: the sender has the machine
+	starts atomic.Uint64 // engines started so far: seeds their step times, so that starts differ
 }
 
 func newControl(seed uint64, machines []*machine) *control {
@@ -64,7 +62,7 @@ func (c *control) hold(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	defer seat.stage.end()
-	if err := seat.stage.begin(r.Context(), a, engineOptions{seed: c.seed + seat.next()}); err != nil {
+	if err := seat.stage.begin(r.Context(), a, engineOptions{seed: c.seed + seat.starts.Add(1)}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -101,14 +99,6 @@ func (c *control) close() {
 	for _, s := range c.seats {
 		_, _ = s.take(context.Background()) // never released
 	}
-}
-
-// next returns the number of this start. It seeds the step times of the engine, so that starts differ.
-func (s *seat) next() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.starts++
-	return s.starts
 }
 
 // armNamed returns the arm with that name.

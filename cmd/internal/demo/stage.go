@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -44,6 +45,8 @@ type stageSettings struct {
 	// enginePage and kvbmPage are the URLs at which the exporter reads them; the owner of the stage serves
 	// engineHandler and kvbmHandler there.
 	enginePage, kvbmPage string
+	// dial opens the exporter's connections to them; nil is the machine's network.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // uptime of the machine at the first scrape: the work of booting is over by then.
@@ -70,7 +73,7 @@ func openStage(settings stageSettings) (*stage, error) {
 	host.Advance(uptime)
 	s := &stage{host: host, factor: settings.factor, seen: host.Collect()}
 	s.inference.host, s.inference.weights = host, settings.weights
-	s.seen.HTTP = engine.Transport() // requests to the engine, which is not a file of the machine
+	s.seen.HTTP = engine.Transport(settings.dial) // requests to the engine, which is not a file of the machine
 	s.exporter, err = exporter.New(s.seen, exporter.Settings{Options: collector.Options{
 		ProcessLimit: shownProcesses, CachePaths: []string{weightsFile, containerWeightsFile, imageFile}, Sources: sources,
 	}})

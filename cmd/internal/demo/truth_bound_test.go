@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -8,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// byChance is how seldom a test of a share may fail although the share is what it should be. Runs take the time of the
-// wall clock, so no two passes of these tests see the same figures: a bound that chance crosses now and then would
-// fail now and then.
+// byChance is how seldom a test of a share may fail although the share is what it should be. What is due at the same
+// moment of a virtual clock runs in any order, so two passes of these tests may see different figures: a bound that chance
+// crosses now and then would fail now and then.
 const byChance = 1e-6
 
 // often fails if something that should come about with a probability was seen so seldom, of so many, that chance

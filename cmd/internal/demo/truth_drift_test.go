@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -67,7 +65,7 @@ func (s *specimen) driftingRuns(ctx context.Context) (inHalves, error) {
 		a := nativeArm()
 		a.dropsCaches = true
 		labels := []string{"campaign=truth", fmt.Sprintf("pair=%d", i/2), byHalf + "=" + half, byTurn + "=" + turn}
-		if _, err := s.measured(ctx, a, labels, grownLoad()...); err != nil {
+		if _, _, err := s.measured(ctx, a, labels, grownLoad()...); err != nil {
 			return nil, err
 		}
 	}
@@ -87,10 +85,10 @@ func (s *specimen) driftingRuns(ctx context.Context) (inHalves, error) {
 // It has to be called one of time, whatever the figure. In turns each pair has the step the other way round than the
 // one before it, and what is found is chance: in 5 of 100 of the figure that decides, and in 5 of 100 of any other
 // (Holm).
-func drifting(t *testing.T, all *specimens) {
+func drifting(t *testing.T, seeds []uint64) {
 	var mutex sync.Mutex
 	var made []inHalves
-	all.each(t, "drift", func(ctx context.Context, s *specimen) error {
+	eachSeed(t, seeds, func(ctx context.Context, s *specimen) error {
 		out, err := s.driftingRuns(ctx)
 		if err != nil {
 			return err

@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -12,45 +10,64 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/cmd/internal/memnet"
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// atOnce is how many machines are there at the same time. They mostly wait, for their engines and for samples; of many
-// more, samples come too late even on a computer that does nothing else.
-const atOnce = 16
-
-// seedsSetting is the environment variable that says how many machines of each kind are looked at. Fifty take a quarter of
-// an hour on two cores, since runs take the time that they take.
-const seedsSetting = "UMASCOPE_TRUTH_SEEDS"
-
-func truthSeeds(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv(seedsSetting)
-	if text == "" {
-		return usualSeeds
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
-		t.Fatalf("%s=%s: want a number of machines from 1 on", seedsSetting, text)
-	}
-	return n
+// meeting is where a simulated machine and the uma-load that measures it meet.
+type meeting struct {
+	network runner.Network
+	// listen opens a page of the machine; live is the address of the live page of runs.
+	listen func(page int) (listener, error)
+	live   string
+	// rules are flags of uma-load for a clock on which programs are late; tries is how often a run is made until it is valid,
+	// and patience how long one may take.
+	rules    []string
+	tries    int
+	patience time.Duration
 }
 
-// patience is how long a run may take on a computer that is busy with something else.
-const patience = 2 * time.Minute
+// inMemory is for a virtual clock, on which no program is ever late.
+func inMemory() meeting {
+	n := &memnet.Network{}
+	return meeting{
+		network: runner.Network{Dial: n.Dial, Listen: n.Listen}, live: "192.0.2.2:10421", tries: 1, patience: time.Hour,
+		listen: func(page int) (listener, error) {
+			open, err := n.Listen("tcp", fmt.Sprintf("192.0.2.1:%d", 8000+page))
+			if err != nil {
+				return listener{}, err
+			}
+			return listening(open)
+		},
+	}
+}
+
+// onLoopback is for the wall clock. A computer that is busy with something else takes long for a page: such a run is
+// invalid, or does not begin, and is repeated in its place as in a campaign, with twice the time for pages.
+func onLoopback() meeting {
+	return meeting{
+		live: "127.0.0.1:0", tries: 4, patience: 2 * time.Minute, listen: func(int) (listener, error) { return listenHere() },
+		rules: []string{
+			"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
+			// What is asked for here is sampled at the borders of phases. Of the samples between them any may be missing.
+			"--validity", "telemetry_lost=90%",
+		},
+	}
+}
 
 // specimen is a simulated machine that runs are made on, and the folder of those runs.
 type specimen struct {
 	*stage
+	meeting
 	seed                uint64
 	engineURL, pagesURL string
 	folder              string
@@ -61,54 +78,38 @@ type specimen struct {
 	readBefore uint64
 }
 
-// specimens lends machines, a few at a time.
-type specimens struct {
-	folder string
-	seeds  uint64
-	room   chan struct{}
-}
-
-// newSpecimens keeps the folders of runs in memory where there is such a place: a run waits for its disk.
-func newSpecimens(t *testing.T) *specimens {
+// eachSeed does something with a machine of every seed, on which somebody is at work meanwhile, each on a virtual clock of its own.
+func eachSeed(t *testing.T, seeds []uint64, do func(ctx context.Context, s *specimen) error) {
 	t.Helper()
-	folder, err := os.MkdirTemp("/dev/shm", "truth")
-	if err != nil {
-		folder = t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	return &specimens{folder: folder, seeds: truthSeeds(t), room: make(chan struct{}, atOnce)}
+	t.Run("seeds", func(t *testing.T) { // returns when all of them have
+		for _, seed := range seeds {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					if err := withSpecimen(t.Context(), seed, t.TempDir(), inMemory(), do); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	})
 }
 
-// each does something with a machine of every seed, on which somebody is at work meanwhile. Its runs are gone afterwards.
-func (all *specimens) each(t *testing.T, name string, do func(ctx context.Context, s *specimen) error) {
-	t.Helper()
-	var running sync.WaitGroup
-	for seed := range all.seeds {
-		running.Go(func() {
-			all.room <- struct{}{}
-			defer func() { <-all.room }()
-			folder := filepath.Join(all.folder, name, fmt.Sprint(seed))
-			defer os.RemoveAll(folder)
-			if err := withSpecimen(t.Context(), seed, folder, do); err != nil {
-				t.Errorf("seed %d: %v", seed, err)
-			}
-		})
-	}
-	running.Wait()
-}
-
-func withSpecimen(ctx context.Context, seed uint64, folder string, do func(context.Context, *specimen) error) error {
+func withSpecimen(ctx context.Context, seed uint64, folder string, at meeting, do func(context.Context, *specimen) error) error {
 	var pages servers
 	defer pages.close()
-	ctx, stop := context.WithCancel(ctx)
-	m, err := openMachineHere(ctx, truthHost, stageSettings{seed: seed, weights: weightBytes, factor: timeFactor}, &pages)
+	m, err := openMachine(truthHost, stageSettings{seed: seed, weights: weightBytes, factor: timeFactor, dial: at.network.Dial}, at.listen)
 	if err != nil {
-		stop()
 		return err
 	}
-	s := &specimen{seed: seed, folder: folder, stage: m.stage, engineURL: m.engineURL(), pagesURL: m.exporterURL()}
+	s := &specimen{meeting: at, seed: seed, folder: folder, stage: m.stage, engineURL: m.engineURL(), pagesURL: m.exporterURL(), interval: time.Second}
 	defer s.close()
+	ctx, stop := context.WithCancel(ctx)
 	defer stop() // before the machine ends, whoever works at it goes
+	m.serve(&pages, m.stage.exporterHandler())
+	if err := m.stage.lively(ctx, seed); err != nil {
+		return err
+	}
 	return do(ctx, s)
 }
 
@@ -117,7 +118,7 @@ const truthHost = "spark"
 
 // measure starts an engine in an arm, and makes a run of it as uma-load makes any. Labels are NAME=VALUE.
 func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels []string, flags ...string) (summary.Run, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	s.made++
 	o.seed = s.seed*100 + uint64(s.made)
@@ -132,57 +133,57 @@ func (s *specimen) measure(ctx context.Context, a arm, o engineOptions, labels [
 	args := []string{
 		"run", "--url", s.engineURL, "--engine", "vllm", "--telemetry", truthHost + "=" + s.pagesURL,
 		"--label", "arm=" + a.name, "--label", "host=" + truthHost, "--out", s.folder, "--run-id", id,
-		"--web.listen-address", "127.0.0.1:0", "--log.level", "error", "--warmup", "0", "--ignore-eos",
-		// Dozens of clients on one computer are late by themselves. How late is no question here.
-		"--validity", "client_lag=off", "--validity", "client_stall=off", "--validity", "stream_buffered=off",
-		// What is asked for here is sampled at the borders of phases. Of the samples between them any may be missing.
-		"--telemetry-interval", s.interval.String(), "--validity", "telemetry_lost=90%",
+		"--web.listen-address", s.live, "--log.level", "error", "--warmup", "0", "--ignore-eos", "--telemetry-interval", s.interval.String(),
 	}
+	args = append(args, s.rules...)
 	for _, label := range labels {
 		args = append(args, "--label", label)
 	}
 	var complaints bytes.Buffer
-	code := loadgen.Run(ctx, append(args, flags...), io.Discard, &complaints)
+	program := loadgen.Program{Stdout: io.Discard, Stderr: &complaints, Network: s.network}
+	code := program.Run(ctx, append(args, flags...))
 	if code != exitDone && code != exitInvalid {
 		return summary.Run{}, fmt.Errorf("%s: exit %d: %s", id, code, strings.TrimSpace(complaints.String()))
 	}
 	return summary.Open(filepath.Join(s.folder, id))
 }
 
-// tries is how often a run is made, at most, until it is one. A computer that is busy with something else takes long for a page:
-// such a run is invalid, or does not begin, and is repeated in its place as in a campaign, with twice the time for pages. A page
-// that came in time, but without the engine, makes none invalid; that run has no figure of the KV cache, and it is taken away.
-const tries = 6
-
-// sampling is the interval of the telemetry of a try, from 0 on.
-func sampling(try int) time.Duration { return min(time.Second<<try, telemetry.MaxInterval) }
-
 // measured is measure until there is a run with nothing amiss, and the account of its engine.
-func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags ...string) (account, error) {
+func (s *specimen) measured(ctx context.Context, a arm, labels []string, flags ...string) (account, summary.Run, error) {
 	why := ""
-	for n := range tries {
-		s.interval = sampling(n)
+	for n := range s.tries {
+		s.interval = min(time.Second<<n, telemetry.MaxInterval)
 		run, err := s.measure(ctx, a, engineOptions{}, labels, flags...)
 		switch {
 		case ctx.Err() != nil:
-			return account{}, ctx.Err()
+			return account{}, run, ctx.Err()
 		case err != nil:
 			why = err.Error()
 			continue
 		case !run.Summary.Valid:
 			why = reasons(run.Summary)
 			continue
-		case run.Summary.Memory == nil || run.Summary.Memory.OccupiedWithoutKV == nil:
-			why = "the memory without the KV cache is not known"
+		case !complete(run):
+			why = "samples are missing at the borders of phases, or pages came without the engine"
 			if err := os.RemoveAll(string(run.Folder)); err != nil {
-				return account{}, err
+				return account{}, run, err
 			}
 			continue
 		}
 		all := s.accounts()
-		return all[len(all)-1], nil
+		return all[len(all)-1], run, nil
 	}
-	return account{}, fmt.Errorf("no run in %d tries: %s", tries, why)
+	return account{}, summary.Run{}, fmt.Errorf("no run in %d tries: %s", s.tries, why)
+}
+
+// complete reports whether a run has a sample of each page at each border of a phase, with the engine.
+func complete(run summary.Run) bool {
+	for _, source := range run.Manifest.Telemetry.Sources {
+		if len(source.MissingBorders) > 0 {
+			return false
+		}
+	}
+	return run.Summary.Memory != nil && run.Summary.Memory.OccupiedWithoutKV != nil
 }
 
 // served waits until the engine has loaded.

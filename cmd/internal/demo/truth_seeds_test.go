@@ -1,9 +1,27 @@
-//go:build proof
-
 package demo
 
-// usualSeeds is how many machines of each kind are simulated if UMASCOPE_TRUTH_SEEDS is not set.
-const usualSeeds = 8
+import (
+	"os"
+	"strconv"
+	"testing"
+)
 
-// mechanismSeeds are of machines whose desktops do different things.
-var mechanismSeeds = []uint64{1, 2, 3, 4, 5}
+// seedsSetting is the environment variable that says how many machines of each kind are looked at: 50 in the proof.
+const seedsSetting = "UMASCOPE_TRUTH_SEEDS"
+
+// truthSeeds returns the seeds of the machines of a kind: its own alone, unless the environment says how many.
+func truthSeeds(t *testing.T, own int) (seeds []uint64) {
+	t.Helper()
+	text := os.Getenv(seedsSetting)
+	if text == "" {
+		return []uint64{uint64(own)}
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		t.Fatalf("%s=%s: want a number of machines from 1 on", seedsSetting, text)
+	}
+	for seed := range n {
+		seeds = append(seeds, seed)
+	}
+	return seeds
+}

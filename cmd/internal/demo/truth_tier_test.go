@@ -1,5 +1,3 @@
-//go:build proof
-
 package demo
 
 import (
@@ -77,23 +75,14 @@ func (s *specimen) try(ctx context.Context, one replay) (replayed, error) {
 		"--set", fmt.Sprint("token.bytes=", bytesPerToken), "--set", fmt.Sprint("block.bytes=", blockBytes),
 		"--set", fmt.Sprint("host.bytes=", int64(hostTier)), "--set", fmt.Sprint("disk.bytes=", int64(diskTier)),
 	}, one.load...)
-	var failed error
-	for n := range tries {
-		s.interval = sampling(n)
-		run, err := s.measure(ctx, a, engineOptions{faults: one.faults}, nil, args...)
-		if err != nil {
-			failed = err
-			continue
-		}
-		if invalidFor(run.Summary, summary.CodeTelemetryLost) || run.Summary.Signals.SSDRehydrate.Grade == evidence.NotObservable {
-			continue // samples are missing, or pages came without the engine: see tries
-		}
-		if err := s.wait(ctx, 30*time.Second); err != nil { // until the machine has moved all that the engine has
-			return replayed{}, err
-		}
-		return replayed{run.Summary, float64(s.inference.process.Status().ReadBytes - s.readBefore)}, nil
+	run, err := s.measure(ctx, a, engineOptions{faults: one.faults}, nil, args...)
+	if err != nil {
+		return replayed{}, fmt.Errorf("%s: %w", one.name, err)
 	}
-	return replayed{}, fmt.Errorf("%s: no run with all its telemetry in %d tries, %v", one.name, tries, failed)
+	if err := s.wait(ctx, 30*time.Second); err != nil { // until the machine has moved all that the engine has
+		return replayed{}, err
+	}
+	return replayed{run.Summary, float64(s.inference.process.Status().ReadBytes - s.readBefore)}, nil
 }
 
 func invalidFor(s summary.Summary, code summary.Code) bool {
@@ -119,10 +108,10 @@ func witnessed(s evidence.Signal, name string) float64 {
 // some may come after the end of what the run looks at.
 const share = 0.1
 
-func tiers(t *testing.T, all *specimens) {
+func tiers(t *testing.T, seeds []uint64) {
 	var mutex sync.Mutex
 	made := map[string][]replayed{}
-	all.each(t, "tiers", func(ctx context.Context, s *specimen) error {
+	eachSeed(t, seeds, func(ctx context.Context, s *specimen) error {
 		if err := s.crowded(ctx); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func newSpark(ctx context.Context) (*spark, error) {
 	}
 	host.Advance(uptime)
 	s := &spark{host: host, seen: host.Collect()}
-	s.seen.HTTP = engine.Transport() // to the engines, which are in the namespace
+	s.seen.HTTP = engine.Transport(nil) // to the engines, which are in the namespace
 	go host.Run(ctx, clockSpeed)
 	return s, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/rules"
 
+	"github.com/umascope/umascope/cmd/internal/memnet"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -28,9 +29,12 @@ scrape_configs:
 `
 
 // page serves a page of the exposition format inside the process.
-func page(t *testing.T, n *inside, text string) {
+func page(t *testing.T, n *memnet.Network, text string) {
 	t.Helper()
-	l := n.listen("127.0.0.1:80")
+	l, err := n.Listen("tcp", "127.0.0.1:80")
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprint(w, text)
@@ -39,19 +43,19 @@ func page(t *testing.T, n *inside, text string) {
 	t.Cleanup(func() { server.Close() })
 }
 
-func open(t *testing.T, dir string, n *inside, notify rules.NotifyFunc) *database {
+func open(t *testing.T, dir string, n *memnet.Network, notify rules.NotifyFunc) *database {
 	t.Helper()
 	if notify == nil {
 		notify = func(context.Context, string, ...*rules.Alert) {}
 	}
-	return mustOpen(t, databaseConfig{Dir: dir, Dial: n.dial, Notify: notify, Log: slog.New(slog.DiscardHandler)})
+	return mustOpen(t, databaseConfig{Dir: dir, Dial: n.Dial, Notify: notify, Log: slog.New(slog.DiscardHandler)})
 }
 
 // openLogged opens a database whose warnings are lines of a text.
 func openLogged(t *testing.T, dir string, log io.Writer) *database {
 	t.Helper()
 	return mustOpen(t, databaseConfig{
-		Dir: dir, Dial: (&inside{}).dial, Notify: func(context.Context, string, ...*rules.Alert) {},
+		Dir: dir, Dial: (&memnet.Network{}).Dial, Notify: func(context.Context, string, ...*rules.Alert) {},
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 }
@@ -98,7 +102,7 @@ func until(t *testing.T, d *database, path string, form url.Values, text string)
 }
 
 func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
-	dir, n := t.TempDir(), &inside{}
+	dir, n := t.TempDir(), &memnet.Network{}
 	page(t, n, "# HELP a A.\n# TYPE a gauge\na{x=\"1\"} 3\n")
 	fired := make(chan string, 1)
 	d := open(t, dir, n, func(_ context.Context, _ string, alerts ...*rules.Alert) {
@@ -133,7 +137,7 @@ func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := open(t, dir, &inside{}, nil)
+	again := open(t, dir, &memnet.Network{}, nil)
 	t.Cleanup(func() { again.close() })
 	if got := ask(t, again, "query", url.Values{"query": {"last_over_time(a[1h])"}, "time": {fmt.Sprint(end.Unix() + 1)}}); !strings.Contains(got, `"3"`) {
 		t.Errorf("after a restart: %s", got)
@@ -145,7 +149,7 @@ func TestSamplesOfThisProcessAreScrapedEvaluatedAndKept(t *testing.T) {
 
 // TestWhatIsNotScrapedAnyMoreIsNotPresent: a run that ended while this program was down has no mark of staleness.
 func TestWhatIsNotScrapedAnyMoreIsNotPresent(t *testing.T) {
-	n := &inside{}
+	n := &memnet.Network{}
 	page(t, n, "uma_run_active 1\n")
 	d := open(t, t.TempDir(), n, nil)
 	defer d.close()

@@ -166,7 +166,7 @@ func (v *viewer) liveEvents() http.Handler {
 			r.Out.Host = v.live[0]
 			r.Out.Header = http.Header{"Accept": {eventStream}}
 		},
-		Transport:     &http.Transport{DialContext: v.network.dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
+		Transport:     &http.Transport{DialContext: v.network.Dial, ResponseHeaderTimeout: headerTimeout, DisableKeepAlives: true, DisableCompression: true},
 		FlushInterval: -1, // events are sent as they come
 		ModifyResponse: func(r *http.Response) error {
 			if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != eventStream {

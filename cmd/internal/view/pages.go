@@ -76,7 +76,7 @@ func (v *viewer) addDashboards(mux *http.ServeMux) error {
 		site.Pages = append(site.Pages, grafana.SitePage{Title: link.Text, Address: link.Address})
 	}
 	drawn, err := grafana.NewPreview(grafana.PreviewConfig{
-		Dashboards: folder, Dial: v.network.dial, Prometheus: "http://" + queryInside, Scrape: v.interval, Site: site,
+		Dashboards: folder, Dial: v.network.Dial, Prometheus: "http://" + queryInside, Scrape: v.interval, Site: site,
 	})
 	for _, path := range []string{dashboardsPath, "/d/", "/render/", "/assets/"} {
 		mux.Handle(path, drawn)

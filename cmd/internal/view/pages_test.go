@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,12 +58,15 @@ func openPages(t *testing.T, machine string, servers map[string]http.Handler, ch
 	}
 	v := newViewer(o, slog.New(slog.DiscardHandler))
 	v.site = "http://127.0.0.1:10430"
-	v.serveInside(exporterInside, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	inside := map[string]http.Handler{exporterInside: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprint(w, machine)
-	}))
-	for address, handler := range servers {
-		v.serveInside(address, handler)
+	})}
+	maps.Copy(inside, servers)
+	for address, handler := range inside {
+		if err := v.serveInside(address, handler); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(v.close)
 	if err := v.open(t.Context()); err != nil {

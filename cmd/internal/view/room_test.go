@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/rules"
+
+	"github.com/umascope/umascope/cmd/internal/memnet"
 )
 
 // lines is a log that may be read while it is written.
@@ -37,12 +39,12 @@ func (l *lines) String() string {
 // TestAFullDiskDropsSamplesAndLosesNone: while the disk is full no sample is written, one line is logged, and afterwards samples
 // are kept again; all of them are there after a restart.
 func TestAFullDiskDropsSamplesAndLosesNone(t *testing.T) {
-	dir, n := t.TempDir(), &inside{}
+	dir, n := t.TempDir(), &memnet.Network{}
 	page(t, n, "# TYPE a gauge\na 3\n")
 	var full atomic.Bool
 	var log lines
 	d := mustOpen(t, databaseConfig{
-		Dir: dir, Dial: n.dial, Notify: func(context.Context, string, ...*rules.Alert) {}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Dir: dir, Dial: n.Dial, Notify: func(context.Context, string, ...*rules.Alert) {}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Room: func() error {
 			if full.Load() {
 				return fmt.Errorf("in a test: %w", syscall.ENOSPC)
@@ -74,7 +76,7 @@ func TestAFullDiskDropsSamplesAndLosesNone(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, dir, &inside{}, nil)
+	again := open(t, dir, &memnet.Network{}, nil)
 	t.Cleanup(func() { again.close() })
 	if got := ask(t, again, "query", url.Values{"query": {"count_over_time(a[1h]) > " + before}}); !strings.Contains(got, `"value"`) {
 		t.Errorf("after a restart: %s", got)

@@ -36,8 +36,7 @@ func (v *viewer) openRuns() error {
 	if err != nil {
 		return err
 	}
-	v.serveInside(runsInside, served)
-	return nil
+	return v.serveInside(runsInside, served)
 }
 
 // runsPage lists the finished runs.

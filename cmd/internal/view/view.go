@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/cmd/internal/memnet"
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/dashboards"
 	"github.com/umascope/umascope/dashboards/grafana"
@@ -104,7 +105,7 @@ func fail(stderr io.Writer, code int, err error) int {
 // viewer is the program while it runs.
 type viewer struct {
 	options
-	network    *inside
+	network    *memnet.Network
 	log        *slog.Logger
 	site       string // address of the pages
 	source     string // where the samples of this machine come from, in words
@@ -121,7 +122,7 @@ type viewer struct {
 }
 
 func newViewer(o options, log *slog.Logger) *viewer {
-	network := &inside{}
+	network := &memnet.Network{Outside: new(net.Dialer).DialContext}
 	if len(o.live) == 0 {
 		o.live = []string{defaultLive}
 	}
@@ -129,7 +130,7 @@ func newViewer(o options, log *slog.Logger) *viewer {
 	return &viewer{
 		options: o, network: network, log: log, drawing: make(chan struct{}, 1),
 		client: &http.Client{
-			Transport:     &http.Transport{DialContext: network.dial},
+			Transport:     &http.Transport{DialContext: network.Dial},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -166,12 +167,14 @@ func (v *viewer) open(ctx context.Context) (err error) {
 	v.notices = newNotices(v.site, v.webhooks, count, v.log)
 	v.database, err = openDatabase(databaseConfig{
 		Dir: v.data, RetentionTime: v.keep, RetentionBytes: v.keepBytes, Prometheus: config, EvaluationEvery: v.interval, Rules: rules,
-		Dial: v.network.dial, Registry: registry, Notify: v.notices.notify, Version: version(), Log: v.log,
+		Dial: v.network.Dial, Registry: registry, Notify: v.notices.notify, Version: version(), Log: v.log,
 	})
 	if err != nil {
 		return err
 	}
-	v.serveInside(queryInside, v.database.handler())
+	if err := v.serveInside(queryInside, v.database.handler()); err != nil {
+		return err
+	}
 	sending, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); v.notices.run(sending) }()
@@ -223,7 +226,9 @@ func (v *viewer) openExporter(ctx context.Context) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.serveInside(exporterInside, pages.Handler())
+	if err := v.serveInside(exporterInside, pages.Handler()); err != nil {
+		return nil, err
+	}
 	v.source = "this machine by the collectors of this process"
 	return &url.URL{Scheme: "http", Host: exporterInside, Path: exporter.DefaultTelemetryPath}, nil
 }
@@ -246,10 +251,15 @@ func (v *viewer) isExporter(ctx context.Context, address string) bool {
 }
 
 // serveInside serves pages inside this process.
-func (v *viewer) serveInside(address string, pages http.Handler) {
+func (v *viewer) serveInside(address string, pages http.Handler) error {
+	listener, err := v.network.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
 	server := webserver.NewUnlimited(pages, webserver.Settings{})
 	v.servers = append(v.servers, server)
-	go server.Serve(v.network.listen(address)) //nolint:errcheck // it ends by Close
+	go server.Serve(listener) //nolint:errcheck // it ends by Close
+	return nil
 }
 
 func (v *viewer) serve(ctx context.Context, listener net.Listener, guard webserver.Protection, pages http.Handler) error {

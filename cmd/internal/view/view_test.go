@@ -102,10 +102,13 @@ func TestAnExporterThatHasJustStartedIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newViewer(options{}, slog.New(slog.DiscardHandler))
 		defer v.close()
-		v.serveInside(exporter.DefaultAddress, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		err := v.serveInside(exporter.DefaultAddress, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(4 * time.Second)
 			fmt.Fprintln(w, "uma_exporter_build_info 1")
 		}))
+		if err != nil {
+			t.Fatal(err)
+		}
 		target, err := v.openExporter(t.Context())
 		if err != nil || target.String() != "http://127.0.0.1:10420/metrics" {
 			t.Errorf("%v, %v; %s", target, err, v.source)

@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/rules"
 
+	"github.com/umascope/umascope/cmd/internal/memnet"
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/engine"
@@ -47,14 +48,10 @@ func TestWriteAWeekOfSamples(t *testing.T) {
 	end := time.Now()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(end.Add(-week)))
-		network := &inside{}
+		network := &memnet.Network{}
 		spark := newSpark(t, network)
-		machine := &http.Server{Handler: spark}
-		go machine.Serve(network.listen(exporterInside))
-		defer machine.Close()
-		finished := &http.Server{Handler: finishedRuns(t, runs)}
-		go finished.Serve(network.listen(runsInside))
-		defer finished.Close()
+		defer serve(t, network, exporterInside, spark).Close()
+		defer serve(t, network, runsInside, finishedRuns(t, runs)).Close()
 
 		o := options{interval: 5 * time.Second, keep: 15 * 24 * time.Hour, keepBytes: 1 << 30}
 		config, err := prometheusConfig(o, &url.URL{Scheme: "http", Host: exporterInside, Path: "/metrics"}, "spark")
@@ -67,7 +64,7 @@ func TestWriteAWeekOfSamples(t *testing.T) {
 		}
 		d, err := openDatabase(databaseConfig{
 			Registry: prometheus.NewRegistry(), Dir: dir, RetentionTime: o.keep, RetentionBytes: o.keepBytes, Prometheus: config, EvaluationEvery: o.interval, Rules: shipped,
-			Dial: network.dial, Notify: func(context.Context, string, ...*rules.Alert) {}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Dial: network.Dial, Notify: func(context.Context, string, ...*rules.Alert) {}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -81,6 +78,17 @@ func TestWriteAWeekOfSamples(t *testing.T) {
 		}
 		spark.stop()
 	})
+}
+
+// serve serves pages on a network in memory.
+func serve(t *testing.T, network *memnet.Network, address string, pages http.Handler) *http.Server {
+	listener, err := network.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: pages}
+	go server.Serve(listener)
+	return server
 }
 
 // kept returns the size of a folder, in words.
@@ -122,7 +130,7 @@ type spark struct {
 
 const engineInside, restartEvery, pagesInterval = "engine.inside:8000", 3 * time.Hour, 5 * time.Second
 
-func newSpark(t *testing.T, network *inside) *spark {
+func newSpark(t *testing.T, network *memnet.Network) *spark {
 	host, err := hostsim.New(hostsim.Config{Seed: 1, Start: time.Now(), SwapBytes: 16 * gib, RailSensors: true, Cable: true})
 	if err != nil {
 		t.Fatal(err)
@@ -139,10 +147,9 @@ func newSpark(t *testing.T, network *inside) *spark {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	go simulated.Run(ctx)
-	server := &http.Server{Handler: simulated.Handler()}
-	go server.Serve(network.listen(engineInside))
+	server := serve(t, network, engineInside, simulated.Handler())
 	context.AfterFunc(ctx, func() { server.Close() })
-	client := &http.Client{Transport: &http.Transport{DialContext: network.dial}}
+	client := &http.Client{Transport: &http.Transport{DialContext: network.Dial}}
 	go demand(ctx, client)
 
 	seen := host.Collect()

@@ -115,7 +115,7 @@ func newMachine(n int, still bool, sources collector.SourceOptions) (*machine, e
 	}
 	host.Advance(uptime)
 	m.seen = host.Collect()
-	m.seen.HTTP = engine.Transport() // to the engine, which is none of the machine's files
+	m.seen.HTTP = engine.Transport(nil) // to the engine, which is none of the machine's files
 	e, err := exporter.New(m.seen, exporter.Settings{Options: collector.Options{ProcessLimit: 20, Sources: sources}})
 	if err != nil {
 		m.close()
