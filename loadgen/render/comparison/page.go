@@ -33,14 +33,7 @@ const (
 // page returns a comparison as a document, with charts or with every stratum.
 func page(title string, c compare.Comparison, drawn bool) render.Document {
 	d := render.Document{Title: title}
-	headlines := Headlines(c)
-	for _, h := range headlines[:min(len(headlines), mostStrata)] {
-		d.Add(h.Block())
-	}
-	if c.Simulated {
-		d.Add(render.Notice(render.Bad, render.Strong("SIMULATED."), render.Plain(" At least one run was of a simulated engine or machine: none of this is a measurement of a real one.")))
-	}
-	d.Add(decisiveGrid(c), Caveats(c.Warnings))
+	d.Add(Front(c)...)
 	if drawn {
 		d.Add(render.Figures(frontFigures(c)))
 	}
@@ -66,6 +59,20 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	}
 	d.Add(render.Small("The run is the unit: n counts runs, not requests. Differences are b − a, ratios b / a of the means, a being the baseline. Verdicts go in this order: within the margin (equivalent, or irrelevant where there is a difference), then better or worse, else inconclusive; of metrics that are not primary, only if the p value survives Holm’s correction. “Not different” is not “equal”: equality is tested by itself (TOST). “Detectable” is the least difference that a repetition would find in four of five cases. The standard deviation is that of a sample; that of a population, in brackets, is the smaller one that is often published."))
 	return d
+}
+
+// Front returns how every page begins that compares arms: a sentence for each pair, then the metrics that decide and
+// those beyond their margin, then the caveats, folded.
+func Front(c compare.Comparison) []render.Block {
+	var blocks []render.Block
+	headlines := Headlines(c)
+	for _, h := range headlines[:min(len(headlines), mostStrata)] {
+		blocks = append(blocks, h.Block())
+	}
+	if c.Simulated {
+		blocks = append(blocks, render.Notice(render.Bad, render.Strong("SIMULATED."), render.Plain(" At least one run was of a simulated engine or machine: none of this is a measurement of a real one.")))
+	}
+	return append(blocks, decisiveGrid(c), Caveats(c.Warnings))
 }
 
 // Caveats returns the caveats of a comparison, folded under their number.

@@ -23,6 +23,8 @@ type Group struct {
 	Members []Member
 	// Marks are loads to mark in the charts.
 	Marks []Mark
+	// Front has blocks above the runs, from other packages, such as the verdicts on their arms.
+	Front []render.Block
 	// More has blocks after the charts over load, from other packages, such as the runs by arm.
 	More []render.Block
 	// RunPage is the name of the page of a run in its folder, which is next to the group's page and has the name of the
@@ -274,6 +276,9 @@ func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(t
 // document returns the page of a group; drawn adds its charts.
 func (g Group) document(drawn bool) render.Document {
 	d := render.Document{Title: g.Title}
+	if len(g.Front) > 0 {
+		d.Add(append(slices.Clone(g.Front), render.H2("Runs"))...)
+	}
 	d.Add(verdictBlock(g.Good, g.answer(), render.Items(g.sentences())), g.table(), warningList(g.warnings()), render.Facts{Facts: g.identity()})
 	if drawn {
 		if figures := g.figures(); len(figures) > 0 {
