@@ -7,6 +7,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // WritePage writes one self-contained page: no script, nothing loaded from elsewhere.
@@ -20,6 +21,7 @@ type Page struct {
 	// Problems are the errors of the demo, a line each.
 	Problems    []string
 	Campaigns   []Campaign
+	Limits      Limits
 	Rehydration Rehydration
 	Outputs     Outputs
 	Heat        Heat
@@ -78,11 +80,23 @@ type Part struct {
 // Invalid is a run that is in no figure.
 type Invalid struct{ Run, Arm, Why string }
 
+// Limits has the memory of the container of each machine: its limit, the most that was charged to it and the most GPU
+// memory that it held.
+type Limits struct {
+	Section
+	Containers []Container
+}
+
+// Container is one of them, in bytes.
+type Container struct {
+	Host                 string
+	Limit, Charged, Held float64
+}
+
 // Rehydration has the results of a run on KV blocks that came back from a drive.
 type Rehydration struct {
 	Section
-	Run               string
-	Rehydrate, Stored evidence.Signal
+	Run *summary.Summary
 }
 
 // Outputs has the comparisons of answers, of the engine with a correct cache and of the one with a faulty cache.
