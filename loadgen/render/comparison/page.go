@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// HTML writes a comparison as one self-contained page: no script, and no external resource.
+// HTML writes a comparison as one self-contained page, as render.HTML does.
 func HTML(w io.Writer, title string, c compare.Comparison) error {
 	return render.HTML(w, Document(title, c))
 }

@@ -32,7 +32,7 @@ func PageOf(r summary.Run) (Page, error) {
 	return p, err
 }
 
-// HTML writes one self-contained page: no script, and no external resource.
+// HTML writes one self-contained page, as render.HTML does.
 func HTML(w io.Writer, p Page) error { return render.HTML(w, p.Document()) }
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of samples.
