@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// WritePage writes one self-contained page: no script, nothing loaded from elsewhere.
+// WritePage writes one self-contained page, as render.HTML does.
 func WritePage(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
 
 // Page is the content of the page: what was done, the results, the ground truth next to them, and the limits of what it

@@ -51,7 +51,11 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table) {
 	}
 	for _, one := range p.Outputs.Runs {
 		j := newJudged(one)
-		row("", "#wrong", j.Title, j.Found, j.Grade, map[bool]string{true: "wrong blocks", false: "right blocks"}[j.Wrong])
+		if j.Wrong {
+			row("", "#wrong", "Wrong KV blocks are noticed", j.Found, j.Grade, "wrong blocks")
+		} else {
+			row("", "#wrong", "Right KV blocks are not accused", j.Found, j.Grade, "right blocks")
+		}
 		if j.Wrong && j.Run != "" {
 			clauses = append(clauses, "wrong KV blocks: "+strings.ToLower(j.Found))
 		}

@@ -251,7 +251,7 @@ func (g Group) simulated() bool {
 
 // sentences returns the findings, and that an engine was simulated.
 func (g Group) sentences() []string {
-	if g.simulated() {
+	if g.simulated() && len(g.Front) == 0 { // a comparison says it itself
 		return append(slices.Clone(g.Notes), "The engine is simulated: none of this is a measurement of a real one.")
 	}
 	return g.Notes

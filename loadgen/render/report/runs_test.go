@@ -32,6 +32,7 @@ func TestThePageOfACampaignBeginsWithTheVerdictsOnItsArms(t *testing.T) {
 		run.Manifest.Run = "r" + strconv.Itoa(i)
 		run.Manifest.Labels = map[string]string{"arm": arm, "campaign": "c"}
 		r := read(t, run)
+		r.Summary.Model.Simulated = true
 		runs, observed = append(runs, r), append(observed, r.Observation())
 	}
 	c, err := compare.Compare(observed, compare.Options{By: "arm", Baseline: "native", Primary: compare.OutputTokensPerSecond})
@@ -41,6 +42,9 @@ func TestThePageOfACampaignBeginsWithTheVerdictsOnItsArms(t *testing.T) {
 	var page strings.Builder
 	if err := NewRuns(runs, []string{"c"}, "").Compared(c).WriteHTML(&page); err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(page.String(), "none of this is a measurement"); n != 1 {
+		t.Errorf("that the engine is simulated is said %d times", n)
 	}
 	at := 0
 	for _, want := range []string{"<h1>Campaign c</h1>", "container against native: ", "; 4 runs, ", "<th scope=\"col\" class=\"words\">verdict", "<h2>Runs</h2>", "All 4 runs are valid", "<svg"} {
