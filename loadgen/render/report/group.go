@@ -257,13 +257,16 @@ func (g Group) sentences() []string {
 	return g.Notes
 }
 
-// WriteText writes the table for a terminal.
+// textColumns is the width of a terminal that tables of runs fit in.
+const textColumns = 80
+
+// WriteText writes the table for a terminal, in parts that fit in it.
 func (g Group) WriteText(w io.Writer) error {
 	var d render.Document
 	for _, line := range append([]string{g.answer()}, g.sentences()...) {
 		d.Add(render.P(render.Plain(line)))
 	}
-	d.Add(g.table())
+	d.Add(g.table().Split(textColumns)...)
 	return render.Text(w, d)
 }
 
