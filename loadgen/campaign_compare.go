@@ -34,7 +34,7 @@ func compareArms(stdout io.Writer, planned *plan.Plan, dir string) error {
 		into.WriteJSON(comparisonFile, c),
 		into.Write(comparisonPageFile, func(w io.Writer) error { return comparison.HTML(w, title, c) }),
 		into.Write(comparisonTextFile, func(w io.Writer) error { return comparison.Markdown(w, title, c) }),
-		writeRunsPage(into, runs, stdout),
+		writeRunsPage(into, c, runs, stdout),
 	)
 	if err != nil {
 		return err

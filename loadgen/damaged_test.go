@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -153,7 +154,7 @@ func TestARunWithDamagedTelemetryIsLeftOutOfAPageOfRuns(t *testing.T) {
 	}
 	var notices strings.Builder
 	of := rundir.Folder(t.TempDir())
-	if err := writeRunsPage(of, runs, &notices); err != nil || len(runs) != sound+1 {
+	if err := writeRunsPage(of, compare.Comparison{}, runs, &notices); err != nil || len(runs) != sound+1 {
 		t.Errorf("the page of a campaign of %d runs: %v", len(runs), err)
 	}
 	leftOut(t, notices.String(), ways)

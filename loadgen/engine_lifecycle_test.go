@@ -37,6 +37,7 @@ type upArm struct {
 	wait  chan struct{}           // if not nil, it waits in cooldown until the context is done
 	downs int
 	logs  []server.EngineLog // of its processes
+	said  lockedBuffer       // the log
 }
 
 func newArm(t *testing.T) *upArm {
@@ -128,7 +129,7 @@ func runStarting(t *testing.T, ctx context.Context, s *upArm, args ...string) (d
 // environment is that of one of many runs, with a live page of its own.
 func (s *upArm) environment(t *testing.T, k keeping) runner.Environment {
 	t.Helper()
-	stderr := &lockedBuffer{}
+	stderr := &s.said
 	page, err := runner.OpenLivePage(runner.ListenAddress{HostPort: "127.0.0.1:0"}, runner.Network{}, terminal.LogAt("error").Logger(stderr))
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +183,18 @@ func TestTheTelemetryOfARunSpansTheStartAndStopOfItsEngine(t *testing.T) {
 	}
 	if s.downs != 1 || s.up.Load() {
 		t.Errorf("stopped %d times", s.downs)
+	}
+}
+
+func TestTheLogNamesARunOnceAndTheModelWhenItsEngineIsReady(t *testing.T) {
+	t.Parallel()
+	s := newArm(t)
+	if _, err := runStarting(t, t.Context(), s, "--requests=2", "--warmup=0", "--validity=telemetry_lost=off"); err != nil {
+		t.Fatal(err)
+	}
+	said := s.said.String()
+	if n := strings.Count(said, "msg=run "); n != 1 || strings.Count(said, `msg="the engine is ready" run=r1 model=`) != 1 {
+		t.Errorf("the run is named %d times: %s", n, said)
 	}
 }
 

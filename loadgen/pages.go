@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -24,12 +25,12 @@ func showRun(r summary.Run) error {
 	)
 }
 
-// writeRunsPage writes a page of runs into the folder of their campaign: a table, charts by arm and charts over time. It
-// reports each run that it leaves out to a writer.
-func writeRunsPage(dir rundir.Folder, runs []summary.Run, notices io.Writer) error {
+// writeRunsPage writes a page of runs into the folder of their campaign: what their comparison shows, a table, charts by
+// arm and charts over time. It reports each run that it leaves out to a writer.
+func writeRunsPage(dir rundir.Folder, c compare.Comparison, runs []summary.Run, notices io.Writer) error {
 	sound, damaged := report.WithTelemetry(runs)
 	reportLeftOut(notices, damaged)
-	return dir.Write(rundir.HTMLFile, report.NewRuns(sound, []string{string(dir)}, dir.Path(rundir.HTMLFile)).WriteHTML)
+	return dir.Write(rundir.HTMLFile, report.NewRuns(sound, []string{string(dir)}, dir.Path(rundir.HTMLFile)).Compared(c).WriteHTML)
 }
 
 // printRun prints the figures of a run and the path of its folder.

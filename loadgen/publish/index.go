@@ -17,12 +17,10 @@ const mostShown = 12
 func (b *builder) index(figures []comparison.Named) render.Document {
 	d := render.Document{Title: b.Title}
 	if b.comparison != nil {
-		for _, h := range comparison.Headlines(*b.comparison) {
-			d.Add(h.Block())
-		}
+		d.Add(comparison.Front(*b.comparison)...)
 	}
 	d.Add(paragraph("%s", b.abstract()))
-	if b.pack.Simulated {
+	if b.pack.Simulated && (b.comparison == nil || !b.comparison.Simulated) { // else it is said above
 		d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" At least one run was of a simulated, replayed or constructed engine or machine: that is no measurement of a real one.")))
 	}
 	files := render.List{Class: "files"}
@@ -32,7 +30,6 @@ func (b *builder) index(figures []comparison.Named) render.Document {
 	if b.comparison == nil {
 		d.Add(render.Notice(render.Note, render.Plain(b.uncompared)))
 	} else {
-		d.Add(comparison.Caveats(b.comparison.Warnings))
 		file(ComparisonFile, "the whole comparison, with every figure and table")
 		file(ComparisonJSON, "the same for programs")
 	}

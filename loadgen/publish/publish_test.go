@@ -328,6 +328,14 @@ func TestThePackCanBeReadByOthers(t *testing.T) {
 	if figures == 0 || strings.Contains(files[IndexFile], "<c>") || !strings.Contains(files[IndexFile], "&lt;c&gt;") || !strings.Contains(files[IndexFile], FiguresFolder+"/01-") {
 		t.Errorf("%d figures; %.800s", figures, files[IndexFile])
 	}
+	at := 0
+	for _, part := range []string{" against ", "none of this is a measurement of a real one", "<th scope=\"col\" class=\"words\">verdict", "Files</h2>", "Figures</h2>"} {
+		i := strings.Index(files[IndexFile][at:], part)
+		if i < 0 {
+			t.Fatalf("%q is missing on the front page, or above what comes before it", part)
+		}
+		at += i
+	}
 	for _, part := range []string{"## Runs", "## Order", "## Plan and gates", "## Software", "## Statistics", "## What is not told", "@misc"} {
 		if !strings.Contains(files[MethodologyFile], part) {
 			t.Errorf("%q is missing in %s", part, files[MethodologyFile])

@@ -44,7 +44,7 @@ func LinearAxis(title string, lo, hi, scale float64, n int) Axis {
 		lo = math.Floor(lo*scale/step+1e-9) * step / scale
 		inside = Steps(lo*scale, hi*scale, n)
 	}
-	a := Axis{Title: title, Lo: lo, Hi: hi}
+	a := Axis{Title: title, Lo: lo, Hi: hi, Scale: scale}
 	for _, v := range inside {
 		a.Ticks = append(a.Ticks, Tick{At: v / scale, Text: Number(v)})
 	}
@@ -53,7 +53,7 @@ func LinearAxis(title string, lo, hi, scale float64, n int) Axis {
 
 // LogAxis returns an axis over powers of ten, with ticks at 1, 2 and 5 of each.
 func LogAxis(title string, lo, hi, scale float64) Axis {
-	a := Axis{Title: title, Lo: lo, Hi: hi, Log: true}
+	a := Axis{Title: title, Lo: lo, Hi: hi, Scale: scale, Log: true}
 	for decade := math.Floor(math.Log10(lo * scale)); decade <= math.Log10(hi*scale); decade++ {
 		for _, factor := range []float64{1, 2, 5} {
 			v := factor * math.Pow(10, decade)
@@ -147,7 +147,9 @@ func LoadAxis(title string, loads []float64) Axis {
 type Axis struct {
 	Title  string
 	Lo, Hi float64
-	Log    bool
+	// Scale converts a value to the unit of the title; 0 is 1.
+	Scale float64
+	Log   bool
 	// Names is true if the ticks are categories: all of them are shown.
 	Names bool
 	Ticks []Tick

@@ -1,5 +1,11 @@
 package render
 
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
 // Charts are drawn here instead of by a chart library: a page must be self-contained, work without a script, follow the
 // reader's light or dark setting, and be text that a test can read.
 
@@ -9,6 +15,39 @@ type Drawing struct {
 	Width, Height float64
 	Label         string // the text of screen readers
 	Shapes        []Shape
+	Plots         []Plot // where the axes are
+}
+
+// Plot is the area between two axes, from which tips compute the values of series.
+type Plot struct {
+	Left, Top, Right, Bottom float64
+	X, Y                     Axis
+}
+
+// PlotData returns the plots for the script of a page: of each its edges, then the ends, the kind and the title of both
+// axes. It is empty for a drawing without a series: the tip of any other shape is its title.
+func (d *Drawing) PlotData() string {
+	if !slices.ContainsFunc(d.Shapes, func(s Shape) bool { return s.Series }) {
+		return ""
+	}
+	number := func(v float64) json.Number { return json.Number(strconv.FormatFloat(v, 'g', 6, 64)) }
+	var all [][]any
+	for _, p := range d.Plots {
+		row := []any{Tenth(p.Left), Tenth(p.Top), Tenth(p.Right), Tenth(p.Bottom)}
+		for _, a := range []Axis{p.X, p.Y} {
+			scale := a.Scale
+			if scale == 0 {
+				scale = 1
+			}
+			row = append(row, number(a.Lo*scale), number(a.Hi*scale), a.Log, a.Title)
+		}
+		all = append(all, row)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return "" // an axis without numbers has no values
+	}
+	return string(text)
 }
 
 // Shape is one element. Class selects its colour in the style sheet.
@@ -20,7 +59,8 @@ type Shape struct {
 	W, H   float64
 	Text   string
 	Anchor string // start, middle, end
-	Title  string // shown on hover
+	Title  string // shown in a tip
+	Series bool   // a path over the horizontal axis: its tip has the value at the pointer
 }
 
 // Figure is one chart with its words. It is drawn twice, for a desktop and for a phone, because the labels of a

@@ -26,6 +26,23 @@ type PageLink struct {
 // Add appends blocks.
 func (d *Document) Add(blocks ...Block) { d.Blocks = append(d.Blocks, blocks...) }
 
+// Drawn reports whether the document has a chart.
+func (d Document) Drawn() bool { return anyDrawn(d.Blocks) }
+
+func anyDrawn(blocks []Block) bool {
+	return slices.ContainsFunc(blocks, func(b Block) bool {
+		switch b := b.(type) {
+		case Figures, Panels:
+			return !b.Empty()
+		case Details:
+			return anyDrawn(b.Blocks)
+		case Group:
+			return anyDrawn(b.Blocks)
+		}
+		return false
+	})
+}
+
 // Block is one of the types below. A block that is empty is not written.
 type Block interface {
 	Kind() string

@@ -17,7 +17,7 @@ func everything(text string) Document {
 	drawing := func(width, height float64) *Drawing {
 		f := NewFrame(width, height, LinearAxis(text, 0, 10, 1, 4), LinearAxis(text, 0, 1, 1, 4), text)
 		f.Phases([]PhaseSpan{{Name: text, Start: 0, End: 10}})
-		f.Polyline("line c0", text, [][]Place{{{X: 0, Y: 0}, {X: 10, Y: 1}}})
+		f.Series("c0", text, [][]Place{{{X: 0, Y: 0}, {X: 10, Y: 1}}})
 		f.Cross(20, 20, text)
 		return f.Drawing
 	}

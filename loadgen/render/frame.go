@@ -33,6 +33,7 @@ func NewFrameIn(m Margins, width, height float64, x, y Axis, label string) *Fram
 		Drawing: &Drawing{Width: width, Height: height, Label: label}, X: x, Y: y,
 		Left: m.Left, Top: m.Top, Right: width - m.Right, Bottom: height - m.Bottom,
 	}
+	f.Drawing.Plots = []Plot{{f.Left, f.Top, f.Right, f.Bottom, x, y}}
 	for _, t := range y.Ticks {
 		at := f.PY(t.At)
 		f.Line("grid", f.Left, at, f.Right, at)
@@ -140,6 +141,16 @@ type Place struct{ X, Y float64 }
 
 // Polyline draws lines through each run of points; runs are not joined.
 func (f *Frame) Polyline(class, title string, runs [][]Place) {
+	f.polyline(Shape{Class: class, Title: title}, runs)
+}
+
+// Series draws the values of something over the horizontal axis as lines. A tip shows them, with the name where there are
+// several in a plot.
+func (f *Frame) Series(class, name string, runs [][]Place) {
+	f.polyline(Shape{Class: "line " + class, Title: name, Series: true}, runs)
+}
+
+func (f *Frame) polyline(s Shape, runs [][]Place) {
 	var d strings.Builder
 	for _, run := range runs {
 		f.trace(&d, "M", run)
@@ -148,11 +159,12 @@ func (f *Frame) Polyline(class, title string, runs [][]Place) {
 		}
 	}
 	if d.Len() > 0 {
-		f.Add(Shape{Kind: "path", Class: class, D: d.String(), Title: title})
+		s.Kind, s.D = "path", d.String()
+		f.Add(s)
 	}
 }
 
-// Area fills between a lower and an upper edge, which have the same x.
+// Area fills between a lower and an upper edge, which have the same x. Its height is a series.
 func (f *Frame) Area(class, title string, lower, upper []Place) {
 	if len(upper) == 0 {
 		return
@@ -165,7 +177,7 @@ func (f *Frame) Area(class, title string, lower, upper []Place) {
 	}
 	f.trace(&d, "L", reversed)
 	d.WriteString("Z")
-	f.Add(Shape{Kind: "path", Class: class, D: d.String(), Title: title})
+	f.Add(Shape{Kind: "path", Class: class, D: d.String(), Title: title, Series: true})
 }
 
 func (f *Frame) trace(d *strings.Builder, first string, points []Place) {

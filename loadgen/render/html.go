@@ -1,7 +1,9 @@
 package render
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"html/template"
 	"io"
 	"slices"
@@ -10,10 +12,10 @@ import (
 	"unicode"
 )
 
-//go:embed page.html style.css live.js
+//go:embed page.html style.css live.js tip.js
 var sources embed.FS
 
-// templates returns page.html with the style sheet as part of it: a page has all that it needs in one file.
+// templates returns page.html with the style sheet and the script as parts of it: a page has all that it needs in one file.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	page, err := sources.ReadFile("page.html")
 	if err != nil {
@@ -23,11 +25,48 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return template.New("render").Parse(`{{define "style"}}<style>` + "\n" + string(style) + "</style>{{end}}" + string(page))
+	script, err := tipScript()
+	if err != nil {
+		return nil, err
+	}
+	return template.New("render").Funcs(template.FuncMap{"tipHash": tipHash}).Parse(
+		`{{define "style"}}<style>` + "\n" + string(style) + `</style>{{end}}{{define "tip"}}<script>` + script + "</script>{{end}}" + string(page))
 })
 
-// HTML writes a document as one self-contained page: no script, and no external resource. Every text goes through
-// html/template and none is declared safe.
+// tipScript returns the script of tips as it is in a page: html/template leaves out comments.
+var tipScript = sync.OnceValues(func() (string, error) {
+	source, err := sources.ReadFile("tip.js")
+	if err != nil {
+		return "", err
+	}
+	alone, err := template.New("tip").Parse("<script>" + string(source) + "</script>")
+	if err != nil {
+		return "", err
+	}
+	var element strings.Builder
+	err = alone.Execute(&element, nil)
+	return strings.TrimSuffix(strings.TrimPrefix(element.String(), "<script>"), "</script>"), err
+})
+
+// tipHash returns the hash of the script, as a Content-Security-Policy names it.
+func tipHash() (string, error) {
+	script, err := tipScript()
+	sum := sha256.Sum256([]byte(script))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:]), err
+}
+
+// Policy returns the Content-Security-Policy for a server of pages: it allows what a page allows itself, its styles and the
+// script of its tips.
+func Policy() string {
+	policy := "default-src 'none'; style-src 'unsafe-inline'"
+	if hash, err := tipHash(); err == nil { // on an error no page is written either
+		policy += "; script-src '" + hash + "'"
+	}
+	return policy
+}
+
+// HTML writes a document as one self-contained page without an external resource. Every text goes through html/template
+// and none is declared safe. A page with charts has one script, for their tips, and allows no other.
 func HTML(w io.Writer, d Document) error { return execute(w, "page", d) }
 
 func execute(w io.Writer, name string, view any) error {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // Text writes a document for a terminal: tables in columns, no charts.
@@ -100,6 +101,43 @@ func (t *terminal) table(table Table) {
 	for one := range strings.Lines(text.String()) {
 		t.line(strings.TrimRight(one, " \n")) // empty cells at the end of a row are padded
 	}
+}
+
+// Split divides a table among several of at most width columns of a terminal, unless a single column is wider: each has
+// the first column and the next ones that fit.
+func (t Table) Split(width int) []Block {
+	lines := t.lines()
+	if len(lines) == 0 || len(lines[0]) < 2 {
+		return []Block{t}
+	}
+	widths := make([]int, len(lines[0]))
+	for _, cells := range lines {
+		for i, text := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	part := func(from, to int) Table {
+		columns := func(cells []string) []string { return append([]string{cells[0]}, cells[from:to]...) }
+		var p Table
+		if t.Header != nil {
+			p.Header = columns(t.Header)
+		}
+		for _, row := range t.Rows {
+			p.Rows = append(p.Rows, Row{Cells: columns(row.Cells), Tone: row.Tone, Address: row.Address})
+		}
+		return p
+	}
+	var all []Block
+	for from := 1; from < len(widths); {
+		to, used := from+1, widths[0]+2+widths[from]
+		for to < len(widths) && used+2+widths[to] <= width {
+			used += 2 + widths[to]
+			to++
+		}
+		all = append(all, part(from, to))
+		from = to
+	}
+	return all
 }
 
 // lines returns the heading, if there is one, and the rows; the caller may change them.

@@ -65,7 +65,7 @@ func answer(w http.ResponseWriter, kind, policy string, text []byte, err error) 
 func (v *liveView) page(w http.ResponseWriter, r *http.Request) {
 	if path := v.report.Load(); path != nil {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+		h.Set("Content-Security-Policy", render.Policy())
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-cache")
 		http.ServeFile(w, r, *path)

@@ -256,7 +256,11 @@ func (m *measurement) announce(p *plan) {
 		m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "live", m.env.Page.URL())
 		return
 	}
-	m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "model", p.served.Model.ID, "live", m.env.Page.URL())
+	if m.env.Engine != nil { // the log has the run since before its engine was started
+		m.env.Log.Info("the engine is ready", "run", m.id, "model", p.served.Model.ID)
+	} else {
+		m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "model", p.served.Model.ID, "live", m.env.Page.URL())
+	}
 	if p.served.Model.Simulated() {
 		m.env.Log.Warn("the engine is simulated", "model", p.served.Model.ID, "owner", p.served.Model.OwnedBy)
 	}

@@ -86,12 +86,13 @@ func drawCurve(c Curve, i int, from time.Time, x render.Axis, width, height floa
 		y = render.LinearAxis("", lo, hi, 1, n).Between(lo, hi)
 	}
 	f := render.NewFrameIn(render.Margins{Left: panelLeft, Right: panelRight, Top: top, Bottom: height - top - curveHeight}, width, height, x, y, label)
+	f.Drawing.Plots[0].X.Title, f.Drawing.Plots[0].Y.Title = "s", c.Unit // of tips: in the drawing they are elsewhere
 	f.Text("axis", f.Left, top-8, "start", fmt.Sprintf("%s, %s", c.Title, c.Unit))
 	var line []render.Place
 	for _, p := range c.Points {
 		line = append(line, render.Place{X: p.At.Sub(from).Seconds(), Y: p.Value})
 	}
-	f.Polyline(fmt.Sprintf("line %s", armClasses[i%len(armClasses)]), c.Title, [][]render.Place{line})
+	f.Series(armClasses[i%len(armClasses)], c.Title, [][]render.Place{line})
 	return f
 }
 

@@ -66,6 +66,7 @@ func (s side) frame(width, height float64, x, y render.Axis, label string) *rend
 func gather(width, height float64, label string, frames []*render.Frame) *render.Drawing {
 	d := &render.Drawing{Width: width, Height: height, Label: label}
 	for _, f := range frames {
+		d.Plots = append(d.Plots, f.Drawing.Plots...)
 		for _, shape := range f.Drawing.Shapes {
 			if shape.Kind != "text" || shape.Text != "" {
 				d.Shapes = append(d.Shapes, shape)

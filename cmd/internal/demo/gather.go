@@ -26,6 +26,7 @@ func (s *shown) page(ctx context.Context) Page {
 			Quick: s.options.quick, Partial: s.interrupted,
 		},
 		Problems: s.noted(),
+		Limits:   s.limits(ctx),
 		Heat:     s.heat(ctx),
 		Links:    []Link{s.link("everything that this demo has written", s.folder)},
 	}

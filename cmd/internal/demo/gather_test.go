@@ -68,7 +68,7 @@ func TestCommandsStandThereAsAPersonTypesThem(t *testing.T) {
 func TestATrialThatCannotBeReadShowsItsReason(t *testing.T) {
 	s := made(t)
 	s.trials[0].folder = filepath.Join(s.folder, "none")
-	if page := s.rehydration(); page.Run != "" || !strings.Contains(page.Fault, "none") {
+	if page := s.rehydration(); page.Run != nil || !strings.Contains(page.Fault, "none") {
 		t.Errorf("%+v", page)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/model"
@@ -52,6 +54,40 @@ func (s *shown) heat(ctx context.Context) Heat {
 			}
 		}
 		page.Curves = append(page.Curves, curve)
+	}
+	return page
+}
+
+// limits returns the memory of the container of each machine of a campaign.
+func (s *shown) limits(ctx context.Context) Limits {
+	page := Limits{Section: Section{Absent: s.absent(true)}}
+	most := map[string]*Container{}
+	for _, c := range []struct {
+		family metric.Definer
+		into   func(*Container) *float64
+	}{
+		{metric.CgroupMemoryMaxBytes, func(c *Container) *float64 { return &c.Limit }},
+		{metric.CgroupMemoryCurrentBytes, func(c *Container) *float64 { return &c.Charged }},
+		{metric.CgroupGPUMemoryBytes, func(c *Container) *float64 { return &c.Held }},
+	} {
+		if s.view == nil {
+			break
+		}
+		query := fmt.Sprintf("max_over_time(%s{%s=%q}[%s])", c.family.Def().Name, metric.LabelCgroup, containerArm().cgroup, model.Duration(s.ended.Sub(s.begun)))
+		series, err := s.ask(ctx, query, s.ended, s.ended)
+		if err != nil {
+			page.Fault = cmp.Or(page.Fault, err.Error())
+		}
+		for _, one := range series {
+			host := one.labels[string(metric.LabelHost)]
+			if most[host] == nil {
+				most[host] = &Container{Host: host}
+			}
+			*c.into(most[host]) = one.points[0].Value
+		}
+	}
+	for _, host := range slices.Sorted(maps.Keys(most)) {
+		page.Containers = append(page.Containers, *most[host])
 	}
 	return page
 }

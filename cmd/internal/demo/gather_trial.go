@@ -46,8 +46,7 @@ func (s *shown) rehydration() Rehydration {
 	if run == nil {
 		return page
 	}
-	signals := run.Summary.Signals
-	page.Run, page.Rehydrate, page.Stored = run.Summary.Run, signals.SSDRehydrate, signals.SSDOffload
+	page.Run = &run.Summary
 	return page
 }
 

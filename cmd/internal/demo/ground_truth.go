@@ -124,15 +124,16 @@ func mean(x []float64) float64 {
 // describe describes the ground truth next to an interval; the tone shows whether the interval contains it.
 func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
-		return "Ground truth of the simulator: none that can be matched with the runs.", render.Note
+		return "none that can be matched with the runs", render.Note
 	}
-	text = fmt.Sprintf("Ground truth of the simulator: %s (n = %d and %d starts)", signed(unit, b.difference), b.a, b.b)
+	text = signed(unit, b.difference)
+	n := fmt.Sprintf(" (n = %d and %d starts)", b.a, b.b)
 	switch {
 	case ci == nil:
-		return text + ". There is no interval to hold it.", render.Note
+		return text + ", no interval" + n, render.Note
 	case b.difference >= ci[0] && b.difference <= ci[1]:
-		return text + ": inside the interval.", render.Good
+		return text + ", inside the interval" + n, render.Good
 	default:
-		return text + ": outside the interval.", render.Bad
+		return text + ", outside the interval" + n, render.Bad
 	}
 }

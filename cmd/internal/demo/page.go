@@ -7,9 +7,10 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// WritePage writes one self-contained page: no script, nothing loaded from elsewhere.
+// WritePage writes one self-contained page, as render.HTML does.
 func WritePage(w io.Writer, p Page) error { return render.HTML(w, document(p)) }
 
 // Page is the content of the page: what was done, the results, the ground truth next to them, and the limits of what it
@@ -20,6 +21,7 @@ type Page struct {
 	// Problems are the errors of the demo, a line each.
 	Problems    []string
 	Campaigns   []Campaign
+	Limits      Limits
 	Rehydration Rehydration
 	Outputs     Outputs
 	Heat        Heat
@@ -78,11 +80,23 @@ type Part struct {
 // Invalid is a run that is in no figure.
 type Invalid struct{ Run, Arm, Why string }
 
+// Limits has the memory of the container of each machine: its limit, the most that was charged to it and the most GPU
+// memory that it held.
+type Limits struct {
+	Section
+	Containers []Container
+}
+
+// Container is one of them, in bytes.
+type Container struct {
+	Host                 string
+	Limit, Charged, Held float64
+}
+
 // Rehydration has the results of a run on KV blocks that came back from a drive.
 type Rehydration struct {
 	Section
-	Run               string
-	Rehydrate, Stored evidence.Signal
+	Run *summary.Summary
 }
 
 // Outputs has the comparisons of answers, of the engine with a correct cache and of the one with a faulty cache.

@@ -2,37 +2,79 @@ package demo
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// campaignAnswer is the result of one design.
-type campaignAnswer struct {
-	Campaign
-	Order          []render.Span
-	Kind           string // of the order, in a word
-	Sequence       string // run by run
-	Findings       []campaignFinding
-	Warnings, More []compare.Warning
+// front returns how the page begins: a sentence that answers, and a row for each question with its verdict.
+func front(p Page) (sentence render.Paragraph, verdicts render.Table) {
+	verdicts = render.Table{Header: []string{"question", "answer (container − native [95 % CI])", "verdict", "ground truth of the simulator"}, Words: []int{1, 2, 3}}
+	row := func(tone render.Tone, address string, cells ...string) {
+		verdicts.Rows = append(verdicts.Rows, render.Row{Tone: tone, Address: address, Cells: cells})
+	}
+	var differ, clauses []string
+	for _, c := range p.Campaigns {
+		pair, _ := pairOf(c)
+		for _, q := range []struct {
+			metric, title string
+			groundTruth   func(Start) float64
+		}{
+			{compare.MemoryOccupiedWithoutKV, "Occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
+			{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
+		} {
+			m := find(pair, q.metric)
+			if m == nil || m.Difference == nil {
+				continue // its section has the reason
+			}
+			if q.metric == compare.MemoryOccupiedWithoutKV {
+				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
+			}
+			tone := comparison.RowTone(*m)
+			truth, judged := groundTruthOf(c, pair, m, q.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
+			if judged == render.Bad {
+				tone = render.Bad
+			}
+			row(tone, "#answers", q.title+": "+c.Name, comparison.SignedChange(*m), comparison.VerdictText(*m), truth)
+		}
+	}
+	if len(differ) > 0 {
+		clauses = append(clauses, "Container and native differ in memory occupied without KV cache by "+enumerated(differ))
+	}
+	if r := p.Rehydration.Run; r != nil {
+		back := r.Signals.SSDRehydrate
+		clauses = append(clauses, "KV blocks read back from the SSD: "+gradeWords(back))
+		row("", "#rehydration", "KV blocks come back from the SSD", map[bool]string{true: "yes"}[back.Grade == evidence.Proven], gradeWords(back), "")
+	}
+	for _, one := range p.Outputs.Runs {
+		j := newJudged(one)
+		if j.Wrong {
+			row("", "#wrong", "Wrong KV blocks are noticed", j.Found, j.Grade, "wrong blocks")
+		} else {
+			row("", "#wrong", "Right KV blocks are not accused", j.Found, j.Grade, "right blocks")
+		}
+		if j.Wrong && j.Run != "" {
+			clauses = append(clauses, "wrong KV blocks: "+strings.ToLower(j.Found))
+		}
+	}
+	for _, e := range p.Heat.Events {
+		text, fired := caught(p.Heat.Firings, e)
+		row(map[bool]render.Tone{false: render.Bad}[fired], "#alerts", "An alert fires when the room is hot", text, "", e.Name)
+	}
+	if len(clauses) > 0 {
+		sentence = render.Notice(render.Note, render.Strong(strings.Join(clauses, "; ")+"."))
+	}
+	return sentence, verdicts
 }
 
-// campaignFinding is a metric of the comparison with its ground truth.
-type campaignFinding struct {
-	Title, Difference, Interval, Means string
-	Verdict                            string
-	Tone                               render.Tone
-	Truth                              string
-	TruthTone                          render.Tone
-}
-
-func newAnswer(c Campaign) campaignAnswer {
-	a := campaignAnswer{Campaign: c}
-	pair, there := pairOf(c)
-	a.Absent = missing(c.Section, there)
+// campaignCard is the card of a campaign: the order of its runs, what its comparison shows, and the caveats.
+func campaignCard(c Campaign) render.Group {
+	blocks := []render.Block{render.H3(c.Title), render.Small(c.Design)}
 	runs, _ := truthRuns(c)
+	var order []render.Span
 	var sequence []string
 	for i, r := range runs {
 		class, _ := armClass(c, r.arm)
@@ -40,84 +82,20 @@ func newAnswer(c Campaign) campaignAnswer {
 		if r.invalid {
 			class, text = "left-out", text+": invalid, enters no figure"
 		}
-		a.Order = append(a.Order, render.Span{Text: letter(r.arm), Style: "chip", Tone: render.Tone(class), Title: text})
+		order = append(order, render.Span{Text: letter(r.arm), Style: "chip", Tone: render.Tone(class), Title: text})
 		sequence = append(sequence, r.arm)
 	}
 	if s, compared := stratum(c); compared {
-		a.Kind, a.Sequence = "order: "+s.Order.Kind, "Runs in the order of time: "+comparison.Sequence(sequence)
+		kind := "order: " + s.Order.Kind
+		blocks = append(blocks, render.Paragraph{Class: "small", Label: "Runs in the order of time: " + comparison.Sequence(sequence) + "; " + kind, Spans: append(order, render.Plain(" "+kind))})
 	}
-	if !there {
-		return a
-	}
-	for _, of := range []struct {
-		metric, title string
-		groundTruth   func(Start) float64
-	}{
-		{compare.MemoryOccupiedWithoutKV, "Memory occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
-		{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
-	} {
-		f := campaignFinding{Title: fmt.Sprintf("%s: %s − %s", of.title, pair.B, pair.A), Difference: "not compared", Verdict: "no runs of both arms tell it", Tone: render.Note, Interval: "no interval", Means: "no means"}
-		if m := find(pair, of.metric); m != nil {
-			f.take(*m, pair)
-			f.Truth, f.TruthTone = groundTruthOf(c, pair, m, of.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
+	_, there := pairOf(c)
+	blocks = append(blocks, absent(missing(c.Section, there)), fault(c.Fault))
+	if c.Comparison != nil {
+		for _, h := range comparison.Headlines(*c.Comparison) {
+			blocks = append(blocks, h.Block())
 		}
-		a.Findings = append(a.Findings, f)
+		blocks = append(blocks, comparison.AllCaveats(*c.Comparison))
 	}
-	for _, w := range warnings(c) {
-		if ofOrder(w.Code) {
-			a.Warnings = append(a.Warnings, w)
-		} else {
-			a.More = append(a.More, w)
-		}
-	}
-	return a
-}
-
-func (a campaignAnswer) card() render.Group {
-	blocks := []render.Block{render.H3(a.Title), render.Small(a.Design)}
-	if len(a.Order) > 0 {
-		order := append(slices.Clone(a.Order), render.Plain(" "+a.Kind))
-		blocks = append(blocks, render.Paragraph{Class: "small", Label: a.Sequence + "; " + a.Kind, Spans: order})
-	}
-	blocks = append(blocks, absent(a.Absent), fault(a.Fault))
-	for i, f := range a.Findings {
-		class := "beside"
-		if i == 0 {
-			class = "big"
-		}
-		groundTruth := render.Small(f.Truth)
-		groundTruth.Tone = f.TruthTone
-		blocks = append(blocks, render.Group{Class: "finding", Blocks: []render.Block{
-			render.Small(f.Title), render.Paragraph{Class: class, Spans: []render.Span{render.Plain(f.Difference + " "), render.Badge(f.Tone, f.Verdict)}},
-			render.Small(f.Interval + "; " + f.Means + "."), groundTruth,
-		}})
-	}
-	blocks = append(blocks, warningList(a.Warnings), render.Details{Summary: fmt.Sprintf("What else stands beside it: %d", len(a.More)), Blocks: []render.Block{warningList(a.More)}}, links(a.Links))
-	return render.Group{Class: "card", Blocks: blocks}
-}
-
-func warningList(all []compare.Warning) render.List {
-	l := render.List{Class: "small"}
-	for _, w := range all {
-		l.Items = append(l.Items, render.Coded(w.Code, w.Text))
-	}
-	return l
-}
-
-func (f *campaignFinding) take(m compare.Metrics, pair compare.Pair) {
-	unit := compare.Unit(m.Unit)
-	f.Verdict, f.Tone = comparison.VerdictText(m), verdictTone(m)
-	f.Interval = interval(unit, m.CI95)
-	if m.HolmP != nil { // the p value that gives the verdict, next to the interval
-		f.Interval += fmt.Sprintf(", p %.2g as one of all metrics (Holm)", *m.HolmP)
-	}
-	if m.Difference != nil {
-		f.Difference = signed(unit, *m.Difference)
-	}
-	if m.A.Mean != nil && m.B.Mean != nil {
-		f.Means = fmt.Sprintf("%s %s, %s %s; n = %d and %d runs", pair.A, unit.Text(*m.A.Mean), pair.B, unit.Text(*m.B.Mean), m.A.N, m.B.N)
-	}
-	if m.EngineReported {
-		f.Title += ", as the engine reports it"
-	}
+	return render.Group{Class: "card", Blocks: append(blocks, links(c.Links))}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
 // notReached is the default reason why a section is empty.
@@ -70,13 +69,13 @@ func section(id, text string) render.Heading {
 
 func document(p Page) render.Document {
 	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
-	d.Add(render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" Machines, engine and model are simulated; no figure on this page is a measurement of a DGX Spark. "+
-		"What measured and judged them is not: the exporter, the load generator, the comparison and the alert rules are those that run on a real one.")),
-		render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)})
+	sentence, verdicts := front(p)
+	d.Add(sentence, render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" No figure on this page is a measurement of a DGX Spark: machines, engine and model are simulated. "+
+		"The exporter, the load generator, the comparison and the alert rules are those that run on a real one.")))
 	for _, notice := range notices(p) {
 		d.Add(render.Notice(render.Note, render.Plain(notice)))
 	}
-	d.Add(links(p.Links))
+	d.Add(verdicts, render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)}, links(p.Links))
 	d.Add(question(p)...)
 	d.Add(where(p)...)
 	d.Add(rehydration(p.Rehydration)...)
@@ -100,18 +99,14 @@ func question(p Page) []render.Block {
 	cards := render.Group{Class: "cards"}
 	var made []string
 	for _, c := range p.Campaigns {
-		cards.Blocks = append(cards.Blocks, newAnswer(c).card())
+		cards.Blocks = append(cards.Blocks, campaignCard(c))
 		made = append(made, c.Commands...)
 	}
 	runs := runsFigure(p.Campaigns, compare.MemoryOccupiedWithoutKV, "Every run in the order of time: memory occupied without KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{render.Figures{runs}}}
-	if headline := headline(p.Campaigns); headline != "" {
-		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Strong(headline), render.Plain(" "+moral(p.Campaigns))))
-	}
-	groundTruth := ""
-	if len(p.Campaigns) > 0 {
-		groundTruth = "Beside each answer stands the ground truth of the same starts. No program of the project reads it: the answers are compared with it."
+	if text := moral(p.Campaigns); text != "" {
+		seen.Blocks = append(seen.Blocks, render.Notice(render.Note, render.Plain(text)))
 	}
 	return []render.Block{
 		section("answers", "One question, three designs"),
@@ -120,27 +115,26 @@ func question(p Page) []render.Block {
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
 		absent(missing(Section{}, len(p.Campaigns) > 0)),
 		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs.Drawn())), seen}},
-		render.Small(groundTruth), commands(made),
+		figuresNamed("kv-cache-and-what-was-free", p.Campaigns), commands(made),
 	}
 }
 
-// moral returns the conclusion from the headline. The baseline is the same in all campaigns: where its mean differs, that
-// comes from the state of the machine at its starts.
+// moral returns the conclusion from several campaigns. The baseline is the same in all: where its mean differs, that comes
+// from the state of the machine at its starts.
 func moral(campaigns []Campaign) string {
 	var means []string
-	itself := ""
+	baseline := ""
 	for _, c := range campaigns {
 		pair, _ := pairOf(c)
 		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
-			means = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name))
-			itself = "In the mean " + pair.A + " itself has " + enumerated(means) + ": this measure is also one of what the runs before have read. "
+			means, baseline = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name)), pair.A
 		}
 	}
 	if len(means) < 2 {
-		itself = ""
+		return ""
 	}
-	return "Between them nothing has changed in the engine, in the container or in the analysis: only the order of the runs, and what was left in the page cache. " + itself +
-		"Where runs in blocks differ, the verdict says that it is confounded with time: they cannot tell the arm from the hour."
+	return "Between the designs only the order of the runs has changed, and what was left in the page cache: engine, container and analysis are the same. In the mean " + baseline + " itself has " + enumerated(means) +
+		": this measure is also one of what the runs before have read. Where runs in blocks differ, the verdict is confounded with time: they cannot tell the arm from the hour."
 }
 
 // enumerated joins texts.
@@ -152,7 +146,7 @@ func enumerated(texts []string) string {
 // lead describes what is scaled, and the limits of the figures.
 func lead() string {
 	return fmt.Sprintf("Sizes, powers and times are those of one clock, the wall clock. A %dth is what takes minutes on a real machine: the durations in the alert rules, and the heat that a machine stores. ", timeFactor) +
-		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: read which of them is shorter, not how long they are."
+		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: read which of them is shorter, not how long they are. No program of the project reads the ground truth: the answers are compared with it."
 }
 
 func madeFacts(m Made) []render.Fact {
@@ -185,21 +179,6 @@ func notices(p Page) []string {
 		all = append(all, "While this was made: "+problem)
 	}
 	return all
-}
-
-// headline summarises the answers of all campaigns in one paragraph.
-func headline(campaigns []Campaign) string {
-	var answers []string
-	for _, c := range campaigns {
-		pair, _ := pairOf(c)
-		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.Difference != nil {
-			answers = append(answers, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
-		}
-	}
-	if len(answers) < 2 {
-		return ""
-	}
-	return "The same two arms differ by " + enumerated(answers) + "."
 }
 
 // not lists what the page does not show.

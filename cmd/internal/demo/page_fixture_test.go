@@ -10,6 +10,8 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 var (
@@ -118,13 +120,23 @@ func examplePage(t *testing.T, hostile string) Page {
 	}
 	p.Rehydration = Rehydration{
 		Section: Section{Commands: []string{"uma-load run --scenario eviction_replay" + hostile}, Links: []Link{{"the run", "demo-1/trials/evict/report.html"}}},
-		Run:     "evict-1" + hostile,
-		Rehydrate: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{
-			observation("kvbm_blocks_from_disk", 1000, "blocks", 1, math.Inf(1), true), observation("kvbm_blocks_from_disk_bytes", 7.3*gib, "bytes", 7e6, math.Inf(1), true),
-			observation("process_read", 7.32*gib, "bytes", 5.1*gib, 11*gib, true), observation("device_read", 7.5*gib, "bytes", 6.9*gib, math.Inf(1), true),
-		}},
-		Stored: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("kvbm_blocks_to_disk", 9000, "blocks", 1, math.Inf(1), true)}},
+		Run: &summary.Summary{
+			Run: "evict-1", Phases: map[string]summary.PhaseSummary{},
+			Signals: evidence.Signals{
+				SSDRehydrate: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{
+					observation("kvbm_blocks_from_disk", 1000, "blocks", 1, math.Inf(1), true), observation("kvbm_blocks_from_disk_bytes", 7.3*gib, "bytes", 7e6, math.Inf(1), true),
+					observation("process_read"+hostile, 7.32*gib, "bytes", 5.1*gib, 11*gib, true), observation("device_read", 7.5*gib, "bytes", 6.9*gib, math.Inf(1), true),
+				}},
+				SSDOffload: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("kvbm_blocks_to_disk", 9000, "blocks", 1, math.Inf(1), true)}},
+			},
+		},
 	}
+	for phase, seconds := range map[string]float64{"warm_1": .181, "replay_1": .067} {
+		first := &summary.Clocks{Send: &summary.Distribution{Mean: &seconds, P50: &seconds}}
+		p.Rehydration.Run.Phases[phase+hostile] = summary.PhaseSummary{Requests: map[openai.Status]int{openai.StatusOK: 5}, Latency: &summary.Latency{TTFT: first}}
+	}
+	p.Rehydration.Run.Latency = &summary.Latency{TTFT: &summary.Clocks{}}
+	p.Limits.Containers = []Container{{Host: "spark-blocks" + hostile, Limit: 64 * gib, Charged: 12.3 * gib, Held: 71 * gib}}
 	p.Outputs = Outputs{Runs: []Judged{
 		{Run: "wrong-1", Title: "An engine that brings back wrong blocks" + hostile, Wrong: true, Valid: true, Match: evidence.Signal{Grade: "contradicted", Reason: "outputs_differ", Figures: []evidence.Figure{observation("baseline_diverging", 0, "prompts", 0, 8, true), observation("replay_diverging", 8, "prompts", 0, 3, false)}}, Links: []Link{{"the run", "demo-1/trials/wrong/report.html"}}},
 		{Run: "evict-1", Title: "The same engine, as it is", Valid: true, Match: evidence.Signal{Grade: "proven", Figures: []evidence.Figure{observation("replay_diverging", 0, "prompts", 0, 3, true)}}},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/render/report"
 )
 
 // rehydration is the section on KV blocks that came back from a drive.
@@ -12,13 +13,16 @@ func rehydration(r Rehydration) []render.Block {
 	blocks := []render.Block{
 		section("rehydration", "Did KV blocks come back from the SSD?"),
 		text("eviction_replay sends prompts, pushes them out of GPU and host memory with others, and sends them again. A counter of the cache alone proves nothing: the bytes have to be seen by the process and by the drive too."),
-		absent(missing(r.Section, r.Run != "")), fault(r.Fault),
+		absent(missing(r.Section, r.Run != nil)), fault(r.Fault),
 	}
-	if r.Run != "" {
-		blocks = append(blocks, render.Notice(gradeTone(r.Rehydrate.Grade),
-			render.Strong(fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(r.Rehydrate), gradeWords(r.Stored)))))
+	if r.Run != nil {
+		back, stored := r.Run.Signals.SSDRehydrate, r.Run.Signals.SSDOffload
+		blocks = append(blocks,
+			render.Notice(gradeTone(back.Grade), render.Strong(fmt.Sprintf("That KV blocks were read back from the SSD: %s. That they were written to it: %s.", gradeWords(back), gradeWords(stored)))),
+			text("The warm phases compute the KV cache of each prompt, the replay phases send the same prompts after they were pushed out. Which phase is faster can be read, not by how much a Spark would be:"),
+			report.PhaseTable(*r.Run), render.Details{Summary: "Which counters agree", Blocks: []render.Block{report.SignalTable(r.Run.Signals)}})
 	}
-	return append(blocks, text("Which counters agree, and the time to the first token of each pass, is in the report of the run."), commands(r.Commands), links(r.Links))
+	return append(blocks, commands(r.Commands), links(r.Links))
 }
 
 // outputs is the section on answers from a cache with wrong blocks.

@@ -3,7 +3,6 @@ package demo
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,27 +30,6 @@ func shortSigned(bytes float64) string {
 		return "−" + text
 	}
 	return "+" + text
-}
-
-// interval formats the confidence interval of a difference, in the unit of its figures.
-func interval(unit compare.Unit, ci *compare.Interval) string {
-	if ci == nil {
-		return "no interval"
-	}
-	return fmt.Sprintf("95 %% CI %s to %s", signed(unit, ci[0]), signed(unit, ci[1]))
-}
-
-// verdictTone returns the colour of a verdict.
-func verdictTone(m compare.Metrics) render.Tone {
-	switch {
-	case m.Confounded:
-		return render.Note
-	case m.Verdict == compare.Worse:
-		return render.Bad
-	case m.Verdict == compare.Equivalent, m.Verdict == compare.Irrelevant, m.Verdict == compare.Better:
-		return render.Good
-	}
-	return render.Note
 }
 
 // gradeTone returns the colour of a grade. "contradicted" is not an error colour: it is a finding.
@@ -95,38 +73,4 @@ func timeOfDay(t time.Time) string {
 		return render.None
 	}
 	return t.UTC().Format("15:04:05")
-}
-
-// ofOrder reports whether a warning code is about the order of runs.
-func ofOrder(code string) bool {
-	return slices.Contains([]string{compare.CodeBlockedOrder, compare.CodeFirstAfterSwitch, compare.CodeDrift, compare.CodeOrderEffect}, code)
-}
-
-// warnings returns those of a comparison and of its parts, each once. Those on the order come first.
-func warnings(c Campaign) []compare.Warning {
-	if c.Comparison == nil {
-		return nil
-	}
-	all := slices.Clone(c.Comparison.Warnings)
-	for _, s := range c.Comparison.Strata {
-		all = append(all, s.Warnings...)
-		for _, p := range s.Pairs {
-			all = append(all, p.Warnings...)
-		}
-	}
-	var once []compare.Warning
-	for _, w := range all {
-		if !slices.Contains(once, w) {
-			once = append(once, w)
-		}
-	}
-	slices.SortStableFunc(once, func(a, b compare.Warning) int { return rank(a) - rank(b) })
-	return once
-}
-
-func rank(w compare.Warning) int {
-	if ofOrder(w.Code) {
-		return 0
-	}
-	return 1
 }

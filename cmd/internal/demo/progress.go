@@ -98,7 +98,8 @@ func (t *progress) verdict(s *shown) {
 	}
 	t.print("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
 	for _, e := range s.events {
-		t.print("\n%s\n", s.caught(e))
+		text, _ := caught(s.firings, e)
+		t.print("\n%s\n", text)
 	}
 	if others := s.otherAlerts(); len(others) > 0 {
 		t.print("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
@@ -106,16 +107,16 @@ func (t *progress) verdict(s *shown) {
 }
 
 // caught describes whether the alert of an event has fired.
-func (s *shown) caught(e Event) string {
-	for _, f := range s.firings {
+func caught(firings []Firing, e Event) (text string, fired bool) {
+	for _, f := range firings {
 		if f.Alert == e.Alert && f.Host == e.Host && f.From.After(e.From) {
-			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second))
+			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second)), true
 		}
 	}
 	if e.Until.IsZero() {
-		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.Host, e.Alert)
+		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.Host, e.Alert), false
 	}
-	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.Alert, e.Host)
+	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.Alert, e.Host), false
 }
 
 // otherAlerts returns the names of the other alerts that fired.

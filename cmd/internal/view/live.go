@@ -85,7 +85,7 @@ func (v *viewer) running(ctx context.Context) ([]runningRun, error) {
 }
 
 // livePolicy is that of the page of a run in progress, whose script is ours.
-const livePolicy = render.LivePolicy + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const livePolicy = render.LivePolicy + noWayOut
 
 // livePage shows the runs in progress: what the samples have of them, and on top of that the lines that the run on this machine draws
 // every second.

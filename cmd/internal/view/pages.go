@@ -89,9 +89,12 @@ func serveHealth(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// policy is the Content-Security-Policy of all pages but the dashboards, which have scripts and set their own: styles are
-// in the page, and nothing else is loaded or run.
-const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy is the Content-Security-Policy of all answers but those that set their own: styles are in the page, and nothing
+// else is loaded or run.
+const policy = "default-src 'none'; style-src 'unsafe-inline'" + noWayOut
+
+// noWayOut ends every policy.
+const noWayOut = "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // guarded sets the headers of every answer, and refuses what pages of other sites request. Another port of this machine
 // is the same site to a browser, and another one here.
@@ -126,6 +129,9 @@ func (v *viewer) write(w http.ResponseWriter, status int, d render.Document) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if d.Drawn() {
+		w.Header().Set("Content-Security-Policy", render.Policy()+noWayOut)
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(page.Bytes()) // an error means that the reader has gone
 }

@@ -97,13 +97,13 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 		case lostToHolm(m):
 			verdict += " (Holm)"
 		}
-		t.Add(name, render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text), signedChange(m), verdict)
+		t.Add(name, render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text), SignedChange(m), verdict)
 	}
 	return foldNames(t), left
 }
 
-// signedChange formats a difference with its 95 % interval in the same unit: +5.02 GiB [-16.58, +26.61].
-func signedChange(m compare.Metrics) string {
+// SignedChange formats a difference with its 95 % interval in the same unit: +5.02 GiB [-16.58, +26.61].
+func SignedChange(m compare.Metrics) string {
 	c := changeOf(m)
 	if c.text == nil {
 		return render.None

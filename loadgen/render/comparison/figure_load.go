@@ -122,7 +122,7 @@ func drawLoad(c compare.Comparison, label string, k key, common string, curves m
 					frame.Mark(form, class+" run", frame.PX(l.load), frame.PY(p.value), p.text(unit))
 				}
 			}
-			frame.Polyline("line "+class, "", [][]render.Place{line})
+			frame.Series(class, arm, [][]render.Place{line})
 		}
 		return frame.Drawing
 	})

@@ -39,7 +39,7 @@ func decisiveGrid(c compare.Comparison) render.Table {
 				if once {
 					cells = cells[1:]
 				}
-				g.AddIn(rowTone(m), cells...)
+				g.AddIn(RowTone(m), cells...)
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func anyInterval(m compare.Metrics) string {
 	}
 }
 
-// rowTone returns the tone of rows that a reader must not miss.
-func rowTone(m compare.Metrics) render.Tone {
+// RowTone returns the tone of rows that a reader must not miss.
+func RowTone(m compare.Metrics) render.Tone {
 	switch {
 	case m.Confounded:
 		return render.Note
@@ -104,7 +104,7 @@ func metricsGrid(pair compare.Pair) render.Table {
 			render.Optional(m.TOSTP, probability), render.Optional(m.HolmP, probability), render.Optional(m.MDE, func(v float64) string {
 				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
 			}))
-		g.AddIn(rowTone(m), cells...)
+		g.AddIn(RowTone(m), cells...)
 	}
 	return g
 }

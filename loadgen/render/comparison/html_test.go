@@ -90,7 +90,7 @@ func TestEveryFigureOfAPageHasItsRunsAndItsUnit(t *testing.T) {
 		if got := len(drawings(t, text)); got != 2*len(figures) || got < 20 {
 			t.Errorf("%s: %d drawings of %d figures", name, got, len(figures))
 		}
-		for _, forbidden := range []string{"<script", "<link", "<img", "<iframe", "@import", "http://", "https://", "javascript:", "onload"} {
+		for _, forbidden := range []string{"<script src", "<link", "<img", "<iframe", "@import", "http://", "https://", "javascript:", "onload"} {
 			if strings.Contains(strings.ToLower(text), forbidden) {
 				t.Errorf("%s: the page has %s", name, forbidden)
 			}
@@ -157,7 +157,7 @@ func TestHostileTextOfAComparisonStaysText(t *testing.T) {
 	e.arms = []string{"native" + e.hostile, "container" + e.hostile}
 	text := rendered(t, e.hostile, compared(t, e, compare.Options{Within: []string{"model"}}))
 	drawings(t, text)
-	if strings.Contains(text, "<script") || strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "&lt;script&gt;") {
+	if strings.Count(text, "<script") != 1 || strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, "&lt;script&gt;") {
 		t.Error("hostile text got into the page as it is")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// HTML writes a comparison as one self-contained page: no script, and no external resource.
+// HTML writes a comparison as one self-contained page, as render.HTML does.
 func HTML(w io.Writer, title string, c compare.Comparison) error {
 	return render.HTML(w, Document(title, c))
 }
@@ -33,14 +33,7 @@ const (
 // page returns a comparison as a document, with charts or with every stratum.
 func page(title string, c compare.Comparison, drawn bool) render.Document {
 	d := render.Document{Title: title}
-	headlines := Headlines(c)
-	for _, h := range headlines[:min(len(headlines), mostStrata)] {
-		d.Add(h.Block())
-	}
-	if c.Simulated {
-		d.Add(render.Notice(render.Bad, render.Strong("SIMULATED."), render.Plain(" At least one run was of a simulated engine or machine: none of this is a measurement of a real one.")))
-	}
-	d.Add(decisiveGrid(c), Caveats(c.Warnings))
+	d.Add(Front(c)...)
 	if drawn {
 		d.Add(render.Figures(frontFigures(c)))
 	}
@@ -68,6 +61,20 @@ func page(title string, c compare.Comparison, drawn bool) render.Document {
 	return d
 }
 
+// Front returns how every page begins that compares arms: a sentence for each pair, then the metrics that decide and
+// those beyond their margin, then the caveats, folded.
+func Front(c compare.Comparison) []render.Block {
+	var blocks []render.Block
+	headlines := Headlines(c)
+	for _, h := range headlines[:min(len(headlines), mostStrata)] {
+		blocks = append(blocks, h.Block())
+	}
+	if c.Simulated {
+		blocks = append(blocks, render.Notice(render.Bad, render.Strong("SIMULATED."), render.Plain(" At least one run was of a simulated engine or machine: none of this is a measurement of a real one.")))
+	}
+	return append(blocks, decisiveGrid(c), Caveats(c.Warnings))
+}
+
 // Caveats returns the caveats of a comparison, folded under their number.
 func Caveats(all []compare.Warning) render.Details {
 	l := render.List{Tone: render.Note}
@@ -75,6 +82,17 @@ func Caveats(all []compare.Warning) render.Details {
 		l.Items = append(l.Items, render.Coded(w.Code, w.Text))
 	}
 	return render.Details{Summary: counted(len(all), "caveat") + ": " + strings.Join(codesOf(all), ", "), Blocks: []render.Block{l}}
+}
+
+// AllCaveats returns those of a comparison and of its parts, each once, folded under their number.
+func AllCaveats(c compare.Comparison) render.Details {
+	var once []compare.Warning
+	for _, w := range slices.Concat(c.Warnings, warningsBelow(c)) {
+		if !slices.Contains(once, w) {
+			once = append(once, w)
+		}
+	}
+	return Caveats(once)
 }
 
 // kvModel is the model of the KV cache with its chart.

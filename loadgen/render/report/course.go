@@ -178,7 +178,7 @@ func linePanels(members []Member, which int, figure courseFigure) render.Panels 
 			continue
 		}
 		addPanel(&row, m, render.LinearAxis(figure.unit, 0, highest, 1, 4), func(f *render.Frame) {
-			f.Polyline("line c0", "", m.Course.lines[which])
+			f.Series("c0", "", m.Course.lines[which])
 		})
 	}
 	return row

@@ -142,7 +142,7 @@ func (g Group) draw(f *render.Frame, c curve, durations bool) {
 		}
 	}
 	if len(line) > 1 {
-		f.Polyline("line "+c.class, "", [][]render.Place{line})
+		f.Series(c.class, c.name, [][]render.Place{line})
 	}
 }
 

@@ -88,7 +88,7 @@ func drawHeat(h *summary.Heat, f *render.Frame, low, high int, most uint32, end 
 		bottom, top := f.PY(summary.HeatEdge(row)/1e9), f.PY(summary.HeatEdge(row+1)/1e9)
 		cells.addRow(f, bottom, top, end, heatColumns, func(column int) int { return level(heatCount(h, column, row), most) })
 	}
-	cells.draw(f)
+	cells.draw(f, func(level int) string { return levelText(levelRange(level, most)) + " at a time" })
 }
 
 // heatMap has one shape for each level of darkness.
@@ -109,10 +109,11 @@ func (m *heatMap) addRow(f *render.Frame, bottom, top, end float64, columns int,
 	}
 }
 
-func (m *heatMap) draw(f *render.Frame) {
+// draw adds the cells of each level, which have the text of their legend as a tip.
+func (m *heatMap) draw(f *render.Frame, text func(level int) string) {
 	for dark := 1; dark <= heatLevels; dark++ {
 		if m[dark].Len() > 0 {
-			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: m[dark].String()})
+			f.Add(render.Shape{Kind: "path", Class: fmt.Sprintf("heat%d", dark), D: m[dark].String(), Title: text(dark)})
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (t track) drawLines(m measure, lines []labelled) render.Figure {
 		frame := render.NewFrame(width, height, render.TimeAxis(t.end, render.TicksFor(width)), render.LinearAxis(m.unit, 0, highest, 1, 4), f.Title+": "+f.Caption)
 		frame.Phases(t.phases)
 		for i, runs := range all {
-			frame.Polyline(fmt.Sprintf("line c%d", i), lines[i].name, runs)
+			frame.Series(fmt.Sprintf("c%d", i), lines[i].name, runs)
 		}
 		return frame.Drawing
 	})

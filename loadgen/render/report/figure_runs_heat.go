@@ -60,7 +60,7 @@ func runsHeat(members []Member, which int, figure courseFigure) []render.Block {
 			rows.Ticks[i].Text = render.Shorten(rows.Ticks[i].Text, margins.Left-8)
 		}
 		frame := render.NewFrameIn(margins, width, height, render.TimeAxis(end, render.TicksFor(width)), rows, f.Title+": "+f.Caption)
-		scale.draw(frame, members, which, end)
+		scale.draw(frame, figure.unit, members, which, end)
 		return frame.Drawing
 	})
 	return []render.Block{render.Figures{drawn}, render.Details{Summary: f.Title + ", as a table", Blocks: []render.Block{heatTable(members, which, figure)}}}
@@ -93,13 +93,16 @@ func (s heatScale) level(v float64) int {
 func (s heatScale) legend(unit string) []render.LegendItem {
 	var items []render.LegendItem
 	for level := 1; level <= heatLevels; level++ {
-		from, to := s.low+float64(level-1)*s.step, s.low+float64(level)*s.step
-		items = append(items, render.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: fmt.Sprintf("%s to %s %s", render.Digits(from), render.Digits(to), unit)})
+		items = append(items, render.LegendItem{Class: fmt.Sprintf("heat%d", level), Text: s.text(level, unit)})
 	}
 	return items
 }
 
-func (s heatScale) draw(f *render.Frame, members []Member, which int, end float64) {
+func (s heatScale) text(level int, unit string) string {
+	return fmt.Sprintf("%s to %s %s", render.Digits(s.low+float64(level-1)*s.step), render.Digits(s.low+float64(level)*s.step), unit)
+}
+
+func (s heatScale) draw(f *render.Frame, unit string, members []Member, which int, end float64) {
 	var cells heatMap
 	for i, m := range members {
 		at := float64(len(members) - 1 - i)
@@ -111,7 +114,7 @@ func (s heatScale) draw(f *render.Frame, members []Member, which int, end float6
 			return s.level(*highest[column])
 		})
 	}
-	cells.draw(f)
+	cells.draw(f, func(level int) string { return s.text(level, unit) })
 	for i, m := range members {
 		at := float64(len(members) - 1 - i)
 		for _, p := range m.Course.phases {

@@ -23,6 +23,8 @@ type Group struct {
 	Members []Member
 	// Marks are loads to mark in the charts.
 	Marks []Mark
+	// Front has blocks above the runs, from other packages, such as the verdicts on their arms.
+	Front []render.Block
 	// More has blocks after the charts over load, from other packages, such as the runs by arm.
 	More []render.Block
 	// RunPage is the name of the page of a run in its folder, which is next to the group's page and has the name of the
@@ -249,19 +251,22 @@ func (g Group) simulated() bool {
 
 // sentences returns the findings, and that an engine was simulated.
 func (g Group) sentences() []string {
-	if g.simulated() {
+	if g.simulated() && len(g.Front) == 0 { // a comparison says it itself
 		return append(slices.Clone(g.Notes), "The engine is simulated: none of this is a measurement of a real one.")
 	}
 	return g.Notes
 }
 
-// WriteText writes the table for a terminal.
+// textColumns is the width of a terminal that tables of runs fit in.
+const textColumns = 80
+
+// WriteText writes the table for a terminal, in parts that fit in it.
 func (g Group) WriteText(w io.Writer) error {
 	var d render.Document
 	for _, line := range append([]string{g.answer()}, g.sentences()...) {
 		d.Add(render.P(render.Plain(line)))
 	}
-	d.Add(g.table())
+	d.Add(g.table().Split(textColumns)...)
 	return render.Text(w, d)
 }
 
@@ -274,6 +279,9 @@ func (g Group) WriteHTML(w io.Writer) error { return render.HTML(w, g.document(t
 // document returns the page of a group; drawn adds its charts.
 func (g Group) document(drawn bool) render.Document {
 	d := render.Document{Title: g.Title}
+	if len(g.Front) > 0 {
+		d.Add(append(slices.Clone(g.Front), render.H2("Runs"))...)
+	}
 	d.Add(verdictBlock(g.Good, g.answer(), render.Items(g.sentences())), g.table(), warningList(g.warnings()), render.Facts{Facts: g.identity()})
 	if drawn {
 		if figures := g.figures(); len(figures) > 0 {

@@ -32,7 +32,7 @@ func PageOf(r summary.Run) (Page, error) {
 	return p, err
 }
 
-// HTML writes one self-contained page: no script, and no external resource.
+// HTML writes one self-contained page, as render.HTML does.
 func HTML(w io.Writer, p Page) error { return render.HTML(w, p.Document()) }
 
 // Markdown writes report.md: what ran, whether it is valid, and every figure with its number of samples.
@@ -69,10 +69,10 @@ func (p Page) Document() render.Document {
 	for _, m := range s.Machines {
 		d.Add(p.machine(m)...)
 	}
-	if evidence := signalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
+	if evidence := SignalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
 		d.Add(render.H2("Evidence"), render.Small("A signal is proven only where witnesses that do not depend on each other agree. Each line below it is one of them."), evidence)
 	}
-	d.Add(render.H2("Phases and sizes"), phaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), render.Digits))
+	d.Add(render.H2("Phases and sizes"), PhaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), render.Digits))
 	d.Add(checkedRules(s)...)
 	if s.Tool == nil {
 		d.Add(render.Small("Only requests that ended ok enter latencies. “Send” starts when a request was dispatched, “intended start” when it was due. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))

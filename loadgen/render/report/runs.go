@@ -27,6 +27,8 @@ type Runs struct {
 	page    string
 	// over is the numeric flag or label in which the runs differ, as the points of a sweep do. Empty means none.
 	over string
+	// front begins the page: what a comparison of the runs shows. Empty means none.
+	front []render.Block
 }
 
 // NewRuns returns the runs of some folders. page is the path of the page that they are written to, which links to the
@@ -34,6 +36,12 @@ type Runs struct {
 func NewRuns(runs []summary.Run, folders []string, page string) *Runs {
 	s := &Runs{runs: runs, folders: folders, page: page}
 	s.over = s.axis()
+	return s
+}
+
+// Compared lets the page begin with what a comparison of the runs shows.
+func (s *Runs) Compared(c compare.Comparison) *Runs {
+	s.front = comparison.Front(c)
 	return s
 }
 
@@ -63,7 +71,7 @@ func (s *Runs) WriteText(w io.Writer) error { return s.group().WriteText(w) }
 // WriteHTML writes the runs as a page, with charts over load, by arm and over time.
 func (s *Runs) WriteHTML(w io.Writer) error {
 	g := s.group()
-	g.More = s.byArm()
+	g.Front, g.More = s.front, s.byArm()
 	if err := g.AddCourses(func(i int) (*telemetry.Log, error) { return s.runs[i].Telemetry() }); err != nil {
 		return err
 	}

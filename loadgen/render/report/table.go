@@ -205,8 +205,8 @@ func ledgerTable(m *summary.Memory) render.Table {
 	return t
 }
 
-// phaseTable has a row for each phase.
-func phaseTable(s summary.Summary) render.Table {
+// PhaseTable has a row for each phase.
+func PhaseTable(s summary.Summary) render.Table {
 	t := render.Table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
 	switch {
 	case s.Tool != nil:
@@ -253,8 +253,8 @@ func phaseOrder(s summary.Summary) []string {
 	})
 }
 
-// signalTable has the signals, each followed by its witnesses.
-func signalTable(s evidence.Signals) render.Table {
+// SignalTable has the signals, each followed by its witnesses.
+func SignalTable(s evidence.Signals) render.Table {
 	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
 	for _, signal := range s.Named() {
 		grade := string(signal.Grade)
