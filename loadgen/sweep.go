@@ -281,7 +281,7 @@ func (s *sweeper) write(done []runner.SweepRun) error {
 	err := group.AddCourses(func(i int) (*telemetry.Log, error) {
 		return summary.Run{Folder: rundir.Folder(s.folder.Path(done[i].Run))}.Telemetry()
 	})
-	err = errors.Join(err, s.folder.Write(rundir.ReportFile, group.WriteMarkdown), s.folder.Write(rundir.HTMLFile, group.WriteHTML), group.WriteText(s.env.Stdout))
+	err = errors.Join(err, s.folder.Write(rundir.ReportFile, group.WriteMarkdown), s.folder.Write(rundir.HTMLFile, group.WriteHTML), group.WriteNarrow(s.env.Stdout))
 	if err == nil {
 		_, err = fmt.Fprintf(s.env.Stdout, "\nsweep folder: %s%c\n", s.folder, os.PathSeparator)
 	}

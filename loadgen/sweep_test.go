@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -119,6 +120,15 @@ func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 		if text, err := os.ReadFile(dir.Path(name)); err != nil || !bytes.Contains(text, []byte("simulated")) {
 			t.Errorf("%s: %v, says that the engine is simulated: %t", name, err, bytes.Contains(text, []byte("simulated")))
 		}
+	}
+	_, tables, _ := strings.Cut(stdout, "\n\n") // below the answer
+	for line := range strings.Lines(tables) {
+		if wide := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); wide > 80 && !strings.HasPrefix(line, "sweep folder: ") {
+			t.Errorf("%d columns in %q", wide, line)
+		}
+	}
+	if strings.Count(tables, "12 ok") != 2 || strings.Count(tables, "TTFT p50") != 1 {
+		t.Errorf("tables %s", tables)
 	}
 	if !strings.Contains(stdout, "sweep folder: ") || strings.Contains(stdout, "run folder: ") {
 		t.Errorf("printed %s", stdout)

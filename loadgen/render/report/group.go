@@ -257,16 +257,23 @@ func (g Group) sentences() []string {
 	return g.Notes
 }
 
-// textColumns is the width of a terminal that tables of runs fit in.
-const textColumns = 80
+// WriteText writes the table with a line for each run.
+func (g Group) WriteText(w io.Writer) error { return g.writeText(w, g.table()) }
 
-// WriteText writes the table for a terminal, in parts that fit in it.
-func (g Group) WriteText(w io.Writer) error {
+// narrowColumns is the width of a terminal.
+const narrowColumns = 80
+
+// WriteNarrow writes the table in parts that fit in a terminal, for a few runs.
+func (g Group) WriteNarrow(w io.Writer) error {
+	return g.writeText(w, g.table().Split(narrowColumns)...)
+}
+
+func (g Group) writeText(w io.Writer, tables ...render.Block) error {
 	var d render.Document
 	for _, line := range append([]string{g.answer()}, g.sentences()...) {
 		d.Add(render.P(render.Plain(line)))
 	}
-	d.Add(g.table().Split(textColumns)...)
+	d.Add(tables...)
 	return render.Text(w, d)
 }
 
