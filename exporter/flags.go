@@ -115,23 +115,23 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	}
 	c.Flag("collector.disable-defaults", "Run only the collectors that are named.").BoolVar(&l.disableDefaults)
 	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
-	terminal.Flag(c, "runtime.gomaxprocs", "How many CPUs the exporter's own code uses at a time, GOMAXPROCS at most. Idle ones that look for work cost a machine with many more than they bring.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
+	terminal.Flag(c, "runtime.gomaxprocs", "Most CPUs that the exporter uses at a time.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress).Help("Address of the metrics, such as :10420 for all addresses of this machine; may be repeated. " +
 		"If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.")
 	webserver.AllowHostFlag(c, &l.allowHosts)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
-	terminal.Flag(c, "web.max-requests", "How many pages are put together at a time. Further requests wait for their turn until their scraper gives up, at most 1000 of them; others get 503.", "40", &l.maxRequests, terminal.AtLeast(1))
+	terminal.Flag(c, "web.max-requests", "Most scrapes at a time; at most 1000 more wait.", "40", &l.maxRequests, terminal.AtLeast(1))
 	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
 }
 
 func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
-	c.Flag("url", "Running exporter to ask. If this is not given and none answers, this machine is read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
+	c.Flag("url", "Running exporter to ask; without one, this machine is read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
 	l.defineHTTPConfig(c)
 	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
-	c.Flag("direct", "Read this machine without asking a running exporter. Every flag below means that too.").Bool()
+	c.Flag("direct", "Read this machine without a running exporter, as with every flag below.").Bool()
 	l.defineHost(c)
 }
 

@@ -21,37 +21,37 @@ const maxCachePaths = 20
 
 // defineCollectors adds the flags of single collectors. Flags that several of them use are those of every host.
 func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
-	c.Flag("collector.host.kernel-log", "Count errors of NVIDIA's driver in the kernel log (/dev/kmsg) by kind, from the start of the exporter on. Needs CAP_SYSLOG where kernel.dmesg_restrict is 1.").BoolVar(&l.options.KernelLog)
+	c.Flag("collector.host.kernel-log", "Count driver errors in /dev/kmsg. Needs CAP_SYSLOG where kernel.dmesg_restrict is 1.").BoolVar(&l.options.KernelLog)
 
-	c.Flag("gpu.pcie", "Show PCIe traffic. For each direction the driver counts for 20 ms, in every scrape.").BoolVar(&l.options.PCIeThroughput)
+	c.Flag("gpu.pcie", "Show PCIe traffic. It costs 20 ms a direction in every scrape.").BoolVar(&l.options.PCIeThroughput)
 
 	groups := &l.options.Cgroups
-	terminal.Flag(c, "cgroup.include", "Show the cgroups whose path matches too, besides containers, pods, top-level ones and those that hold GPU memory. The expression may match anywhere in the path.", "", &groups.Include, regexp.Compile).PlaceHolder("REGEX")
-	terminal.Flag(c, "cgroup.limit", "How many cgroups are shown: those that hold GPU memory first, then containers, the largest first. The rest are counted.", "200", &groups.Limit, terminal.AtLeast(1))
-	c.Flag("cgroup.detail", "Show every kind of memory that memory.stat has, not only the ten most useful.").BoolVar(&groups.Detail)
-	terminal.Flag(c, "cgroup.runtime-socket", "Ask the Docker-compatible API at this socket for the names of containers, such as /var/run/docker.sock. Whoever may use that socket rules the machine.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
-	c.Flag("cgroup.names-file", "Take the names of containers from this file, which is read again when it changes: lines of id, name and image, or JSON objects by id with container, image, pod, pod_uid, namespace.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
+	terminal.Flag(c, "cgroup.include", "Also show the cgroups with a match in their path.", "", &groups.Include, regexp.Compile).PlaceHolder("REGEX")
+	terminal.Flag(c, "cgroup.limit", "Most cgroups shown, those with GPU memory first; the rest are counted.", "200", &groups.Limit, terminal.AtLeast(1))
+	c.Flag("cgroup.detail", "Show all kinds of memory of memory.stat.").BoolVar(&groups.Detail)
+	terminal.Flag(c, "cgroup.runtime-socket", "Docker-compatible socket to ask for names of containers. Its users have root.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
+	c.Flag("cgroup.names-file", "Names of containers, read again when it changes: lines of id, name and image, or JSON objects by id with container, image, pod, pod_uid, namespace.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
 
-	terminal.Flag(c, "process", "Show the processes whose name (comm, at most 15 bytes) matches too, largest first, besides those that use a GPU; --gpu.processes limits both together. The expression may match anywhere in the name.", "", &l.options.Processes.Match, regexp.Compile).PlaceHolder("REGEX")
+	terminal.Flag(c, "process", "Also show the processes with a match in their name (comm). --gpu.processes limits all together.", "", &l.options.Processes.Match, regexp.Compile).PlaceHolder("REGEX")
 
 	l.defineSources(c)
 
 	terminal.Flags(c, "memory.cache-path", "Show how much of this file, or of the files below this directory, is in the page cache, by paths as this program sees them; looked up twice a minute at most; links and other file systems below it are left out; may repeat.",
 		&l.options.CachePaths, cachePath(&l.options.CachePaths), terminal.AsGiven).PlaceHolder("PATH")
 
-	c.Flag("collector.nvme.smart", "Ask the drives for their health logs, twice a minute at most: wear, spare blocks, media errors. Needs CAP_SYS_ADMIN and the device nodes of the controllers.").BoolVar(&l.options.NVMeSMART)
+	c.Flag("collector.nvme.smart", "Read health logs: wear, spare blocks, media errors. Needs CAP_SYS_ADMIN.").BoolVar(&l.options.NVMeSMART)
 }
 
 // defineSources adds the flags that name engines and KV block managers.
 func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	o := &l.options.Sources
-	c.Flag("discovery", "Find the engines of this machine: the listening sockets of processes that hold GPU memory are asked who they are, on loopback only, at most three times each.").Default("true").BoolVar(&l.discovery)
+	c.Flag("discovery", "Find engines: ask the loopback sockets of processes that hold GPU memory.").Default("true").BoolVar(&l.discovery)
 	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL that is not found, such as http://127.0.0.1:6880/metrics; may repeat. It is no failure if nothing listens there.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine that is not found, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
 	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved next to blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
 	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
-	c.Flag("engine.iteration-stats", "Ask TensorRT-LLM for its JSON statistics too, which hands each of them to one reader only.").BoolVar(&o.IterationStats)
+	c.Flag("engine.iteration-stats", "Read TensorRT-LLM's JSON statistics, which it gives to one reader only.").BoolVar(&o.IterationStats)
 }
 
 // blockSize is the size of a KV block of a source, "" for all others, in bytes.

@@ -9,13 +9,13 @@ func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
 			"uma-exporter explain  # what occupies the memory, and what CUDA can still take",
-			"uma-exporter doctor   # what cannot be read here, and what mends it",
+			"uma-exporter doctor   # what cannot be read here, and how to fix it",
 			"uma-exporter          # serve http://127.0.0.1:10420/metrics",
 		},
 		Groups: []terminal.Group{
 			{Title: "Look", Verbs: []string{"explain", "doctor"}},
 			{Title: "Serve", Verbs: []string{"serve", "secure", "healthcheck"}},
-			{Title: "Around it", Verbs: []string{"record", "completion"}},
+			{Title: "Utilities", Verbs: []string{"record", "completion"}},
 		},
 		Sections: map[string][]terminal.Section{
 			"serve": append(hostSections(),
@@ -59,12 +59,12 @@ How much is occupied, by what, and how much CUDA can still take; then the ledger
 
 A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 
-const doctorHelp = `Print what cannot be read here, and what mends it.
+const doctorHelp = `Print what cannot be read here, and how to fix it.
 
   uma-exporter doctor
   uma-exporter doctor --engine.url=http://172.18.0.3:8000/metrics
 
-For each collector: what it lacks, what that costs, and the command that mends it. It changes nothing.`
+For each collector: what it lacks, what you lose, and the command that fixes it. It changes nothing.`
 
 const secureHelp = `Make what a page needs for TLS and a password.
 

@@ -216,7 +216,7 @@ const privilegesIntroduction = `# What the exporter may look at, and what it cos
 
 The exporter runs as any user. What it may not read is absent from the page, never 0. The exporter shows it in three places: the series
 ` + "`uma_collector_privilege{collector,needs}`" + ` (1 or 0), one line of its log when that changes, and ` + "`uma-exporter doctor`" + `,
-which also prints what mends it.
+which also prints how to fix it.
 
 Three ways to start it are tested, each with what it then shows:
 

@@ -23,7 +23,7 @@ func runFlags(set terminal.FlagSet) *settings {
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
 	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
-	terminal.Flag(set, "engine-log", "File on this machine that the engine writes its log to: what it reports there of its memory and its KV cache is read; llama.cpp does so from -lv 4 on. A campaign reads the logs of its arms, and --container that of the container.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
+	terminal.Flag(set, "engine-log", "Log file of the engine, for its memory and KV cache (llama.cpp: from -lv 4 on). --container and campaigns read logs by themselves.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	progressFlag(set, &s.progress)
 	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)

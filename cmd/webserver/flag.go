@@ -10,8 +10,7 @@ import (
 // AllowHost is the flag of Settings.AllowHosts.
 const AllowHost = "web.allow-host"
 
-const allowHostHelp = "Host name by which pages may be asked for, such as that of a reverse proxy; may be repeated. " +
-	"On a loopback address, names other than localhost get 403, so that no web page can read these pages by a name that its owner points here; on other addresses, all names are answered unless this flag is given. IP addresses always are."
+const allowHostHelp = "Host name that the pages answer to, such as a reverse proxy's; may be repeated. Loopback addresses answer to localhost only, others to all names unless this is given."
 
 // AllowHostFlag declares the flag of a program or one of its verbs.
 func AllowHostFlag(set interface {

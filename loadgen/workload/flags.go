@@ -21,9 +21,9 @@ func requestFlags(set terminal.FlagSet, s *Settings) {
 		names, kinds = append(names, scenario.Name), append(kinds, scenario.Name+": "+scenario.help)
 	}
 	terminal.Flag(set, "scenario", "What to measure: "+strings.Join(names, ", ")+". "+strings.Join(kinds, "; ")+".", ScenarioStandard, &s.Scenario, parseScenario)
-	terminal.Flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (half of each), or a file. Files: ShareGPT, conversations or a generator file of vLLM's multi-turn benchmark, JSONL with prompt or messages, or text, a prompt a line.", promptsShort, &s.Prompts, terminal.Text).IsSetByUser(&s.promptsGiven)
-	terminal.Flag(set, "input-tokens", "Prompt length in tokens, without what the chat template adds: N, MEAN,SD or MIN:MAX. Lengths of a prompt set are kept below the limit, lengths given here are refused above it.", "", &s.inputTokens, parseLengths)
-	set.Flag("prompt-ids", "For completions: send prompts as token ids, so that they have exactly the length asked for, whatever the tokenizer. Refused unless the server counts as many tokens as it is sent. What such prompts say is noise, which speculative decoding and the routing of experts do not treat as they treat text.").BoolVar(&s.PromptIDs)
+	terminal.Flag(set, "prompts", "Prompt set: short (512:2048 tokens), long (8192:32768), mixed (half of each), or a file. Files: ShareGPT, vLLM's multi-turn, JSONL, or text with a prompt a line.", promptsShort, &s.Prompts, terminal.Text).IsSetByUser(&s.promptsGiven)
+	terminal.Flag(set, "input-tokens", "Prompt length in tokens, without what the chat template adds: N, MEAN,SD or MIN:MAX. Above the limit it is refused.", "", &s.inputTokens, parseLengths)
+	set.Flag("prompt-ids", "For completions: send token ids, of exactly the length asked for. They are noise: speculative decoding and experts treat text differently.").BoolVar(&s.PromptIDs)
 	terminal.Flag(set, "max-input-tokens", "Longest prompt in tokens; what the server's context leaves beside the answer, if not given.", "", &s.maxInputTokens, terminal.AtLeast(1))
 	terminal.Flag(set, "token-margin", "Tokens to keep free below that limit: the chat template comes on top, and lengths may be estimates.", "256", &s.tokenMargin, terminal.AtLeast(0))
 	set.Flag("clip", "Shorten prompts and conversations that are too long, instead of refusing them.").BoolVar(&s.clip)
@@ -48,7 +48,7 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "rate", "Mean arrivals a second, for constant, poisson and gamma; of all clients together in multi_turn.", "", &s.rate, terminal.Positive)
 	terminal.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts, more evenly.", "", &s.burstiness, terminal.NumberWithin(traffic.MinBurstiness, traffic.MaxBurstiness))
 	terminal.Flag(set, "stages", "Stretches of the measured phase with a level each, such as 30s:10,60s:50: arrivals a second, or requests in flight in a closed loop.", "", &s.stages, traffic.ParseStages)
-	terminal.Flag(set, "ramp", "Time over which a closed loop starts its slots, evenly, in place of all at once. The warm-up and the measured phase each begin so, for the server is idle in between. Requests of that time are measured like all others; steady_state of the summary leaves them out.", "0s", &s.ramp, terminal.Duration)
+	terminal.Flag(set, "ramp", "Time over which a closed loop starts its slots, in each phase. steady_state of the summary leaves it out.", "0s", &s.ramp, terminal.Duration)
 	terminal.Flag(set, "trace", "Trace to replay, with --arrival trace: mooncake JSONL or Azure's CSV of LLM inference.", "", &s.TracePath, terminal.Text)
 	terminal.Flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24; may be repeated. A key that it does not have is answered by those that it has.", &s.sizes, parseSize, terminal.AsGiven)
 	terminal.Flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: send so many times the size of the tiers that must be filled between a set and its replay, such as 1.5.", "", &s.fitPressure, terminal.NumberWithin(0.1, 100))
@@ -61,8 +61,8 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "duration", "How long to measure; whichever of the two is reached first.", "", &s.duration, terminal.PositiveDuration)
 	terminal.Flag(set, "warmup", "Requests, or a time, before the measured ones; in no figure.", "8", &s.warmup, parseWarmup)
 	terminal.Flag(set, "grace", "How long requests in flight may go on after --duration or an interrupt.", "30s", &s.Grace, terminal.Duration)
-	terminal.Flag(set, "seed", "Seed of schedule, lengths and prompts. The first 8 words of each prompt come from the run too, so that no server has them in its prefix cache from an earlier run; workload_sha256 leaves them out.", "1337", &s.Seed, terminal.Unsigned).IsSetByUser(&s.seedGiven)
-	terminal.Flag(set, "repeat-of", "Send the exact prompts of an earlier run, with its seed: a server that has them in its prefix cache answers from there. RUN is a run folder, or the ID of a run in --out.", "", &s.repeatOf, terminal.Text).PlaceHolder("RUN")
+	terminal.Flag(set, "seed", "Seed of schedule, lengths and prompts. The first 8 words of each prompt come from the run too, so that no prefix cache has them.", "1337", &s.Seed, terminal.Unsigned).IsSetByUser(&s.seedGiven)
+	terminal.Flag(set, "repeat-of", "Send the exact prompts of an earlier run, with its seed, which a prefix cache may have. RUN is a run folder, or the ID of a run in --out.", "", &s.repeatOf, terminal.Text).PlaceHolder("RUN")
 }
 
 // parseWarmup reads a number of requests or a duration.
