@@ -188,6 +188,8 @@ type KV struct {
 	// ReportBytes adds the size of the cache to vLLM's page, as when vLLM is given its size (--kv-cache-memory-bytes).
 	// Without it the page shows only tokens.
 	ReportBytes bool
+	// CountTiers adds the cached tokens by tier to vLLM's page, as vLLM has them since 0.32.
+	CountTiers bool
 }
 
 // Link is the path from a tier to the device. Concurrent transfers queue up.

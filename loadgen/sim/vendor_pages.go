@@ -49,9 +49,9 @@ func (e *Engine) vllmPage() page {
 	})
 }
 
-// vllmTiers returns the tokens found in each tier, as an engine that offloads by itself counts them.
+// vllmTiers returns the tokens found in each tier, as vLLM counts them since 0.32.
 func (e *Engine) vllmTiers(labels prometheus.Labels) []series {
-	if e.config.KV.HostBytes == 0 {
+	if !e.config.KV.CountTiers {
 		return nil
 	}
 	var all []series

@@ -178,18 +178,18 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 	}
 }
 
-func TestAVLLMThatOffloadsCountsItsHitsByTier(t *testing.T) {
-	for _, host := range []int64{0, 8 << 30} {
+func TestANewVLLMCountsItsHitsByTier(t *testing.T) {
+	for _, counts := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := of(VLLM)
-			c.KV.HostBytes = host
+			c.KV.CountTiers = counts
 			e := start(t, c)
 			for range 3 {
 				post(t.Context(), e, path, `{"model":"simulated-8b","prompt":"`+promptOf("A", 161)+`","max_tokens":12,"ignore_eos":true}`)
 			}
 			family := scrape(t, e.Handler(), "/metrics")[metric.ForeignVLLMCachedBySource]
-			if (family != nil) != (host > 0) {
-				t.Fatalf("%d bytes of host memory: %v", host, family)
+			if (family != nil) != counts {
+				t.Fatalf("%v: %v", counts, family)
 			}
 			for _, m := range family.GetMetric() {
 				for _, label := range m.GetLabel() {

@@ -270,6 +270,7 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 	if a.OfPool {
 		c.KV.FreeRatio = 1
 	}
+	c.KV.CountTiers = a.Vendor == sim.VLLM
 	if a.Host > 0 || a.Disk > 0 {
 		c.KV.HostBytes, c.KV.DiskBytes, c.KV.DiskFilter, c.KV.Page = a.Host, a.Disk, a.Filter, sim.KVBMv1
 		c.KV.Host.BytesPerSecond, c.KV.Disk.BytesPerSecond = 40e9, 10e9
