@@ -23,8 +23,9 @@ const timeFactor = 30
 const (
 	// scrapeInterval has four scrapes in the shortest range of the rules, a minute.
 	scrapeInterval = 500 * time.Millisecond
-	// ruleInterval is the time between two evaluations of a group that has none of its own.
-	ruleInterval = time.Second
+	// ruleInterval is the longest time between two evaluations of a group: the demo ends only when the alerts about its
+	// last runs have had their time.
+	ruleInterval = 500 * time.Millisecond
 	// runsInterval is the time between two scrapes of finished runs.
 	runsInterval = time.Second
 )
@@ -53,7 +54,8 @@ func writeRules(folder string) error {
 	return nil
 }
 
-// scaledRules divides the durations in a file of rules: for, keep_firing_for, intervals, and those in expressions.
+// scaledRules divides the durations in a file of rules: for, keep_firing_for, and those in expressions. All groups are
+// evaluated every ruleInterval.
 func scaledRules(content []byte) ([]byte, error) {
 	reader := parser.NewParser(parser.Options{})
 	groups, errs := rulefmt.Parse(content, false, model.UTF8Validation, reader, slog.New(slog.DiscardHandler))
@@ -62,9 +64,7 @@ func scaledRules(content []byte) ([]byte, error) {
 	}
 	for i := range groups.Groups {
 		group := &groups.Groups[i]
-		if group.Interval = scaledTo(group.Interval); group.Interval == 0 {
-			group.Interval = model.Duration(ruleInterval)
-		}
+		group.Interval = model.Duration(ruleInterval) // the scaled ones are longer
 		for j := range group.Rules {
 			rule := &group.Rules[j]
 			rule.For, rule.KeepFiringFor = scaledTo(rule.For), scaledTo(rule.KeepFiringFor)

@@ -160,9 +160,9 @@ func (s *showing) controlURL(m *machine) string {
 	return "http://" + s.controlAt + s.control.path(m.name)
 }
 
-// resultsSeen is the time from the end of a run, or of a comparison, to the alerts about it: the view reads results every
-// few seconds, and its rules wait a moment.
-const resultsSeen = 5 * time.Second
+// resultsSeen is the time from the end of a run, or of a comparison, to the alerts about it: a scrape, an evaluation, the
+// minute that such a rule waits, and another evaluation.
+const resultsSeen = runsInterval + time.Minute/timeFactor + 2*ruleInterval
 
 // perform runs the campaigns and the trials, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {

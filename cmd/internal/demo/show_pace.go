@@ -33,7 +33,7 @@ func paceOf(o showOptions) showPace {
 // Limits of the interval between two samples of telemetry. A page that takes longer than the interval loses a sample, and
 // every phase of a run needs several samples.
 const (
-	shortestSampling = 300 * time.Millisecond
+	shortestSampling = 200 * time.Millisecond
 	longestSampling  = time.Second // the default of uma-load
 )
 

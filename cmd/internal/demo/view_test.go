@@ -23,10 +23,10 @@ func answering(t *testing.T, status int, body string) *viewer {
 }
 
 func TestFiringsAreReadFromTheStatesOfAlerts(t *testing.T) {
-	series := func(labels string, seconds ...int) string {
+	series := func(labels string, evaluations ...int) string {
 		var points []string
-		for _, s := range seconds {
-			points = append(points, fmt.Sprintf(`[%d,"1"]`, s))
+		for _, n := range evaluations {
+			points = append(points, fmt.Sprintf(`[%v,"1"]`, float64(n)*ruleInterval.Seconds()))
 		}
 		return `{"metric":{"__name__":"ALERTS",` + labels + `},"values":[` + strings.Join(points, ",") + `]}`
 	}
@@ -36,7 +36,7 @@ func TestFiringsAreReadFromTheStatesOfAlerts(t *testing.T) {
 		series(`"alertname":"MemoryPressure","severity":"warning","host":"spark","alertstate":"pending"`, 20, 21),
 		series(`"alertname":"RunInvalid","severity":"info","host":"other","alertstate":"firing"`, 8, 9),
 	}, ",")+`]}}`)
-	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
+	at := func(evaluation time.Duration) time.Time { return time.Unix(0, 0).UTC().Add(evaluation * ruleInterval) }
 	got, err := v.firings(t.Context(), at(0), at(35))
 	if err != nil {
 		t.Fatal(err)
