@@ -84,7 +84,7 @@ func newRouting(groups []Group) routing {
 	return routing{
 		Route:        routes(alerts),
 		InhibitRules: inhibitions(alerts),
-		Receivers:    []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}},
+		Receivers: []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}},
 			{Name: receiverHeartbeat, WebhookConfigs: []webhook{{heartbeatFile, false}}}},
 	}
 }

@@ -47,9 +47,9 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 				Description: "an engine that starts now is given {{ $value | humanize1024 }}B, less than engines held within the last " + duration(t.Service.Remembered) + until},
 		},
 		Runbook: Runbook{
-			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count, although the kernel could give it. An engine sizes its KV cache from that figure, or refuses to start (vLLM: \"Free memory on device … is less than desired GPU memory utilization\"). Reading or copying large files fills the cache: a download of weights, a backup. The figure is CUDA's free memory and what GPU processes hold now, which they give back when they end. As a warning it is compared with the most that was held within " + duration(t.Service.Remembered) + ", as information with " + metric.Decimal(100*t.Service.StartShare) + " % of the pool where no engine has run in that time.",
+			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count, although the kernel could give it. An engine that asks CUDA, such as TensorRT-LLM, sizes its KV cache from that figure, or refuses to start; vLLM asks for MemAvailable where the GPU is integrated, and loses nothing. Reading or copying large files fills the cache: a download of weights, a backup. The figure is CUDA's free memory and what GPU processes hold now, which they give back when they end. As a warning it is compared with the most that was held within " + duration(t.Service.Remembered) + ", as information with " + metric.Decimal(100*t.Service.StartShare) + " % of the pool where no engine has run in that time.",
 			Check:   "`uma-exporter explain`: the lines `free` and `page_cache`, and the sentence at the top, which says how much CUDA can take.",
-			Action:  "Before the next start: `sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`. If it comes back, read weights with direct I/O (vLLM: `--load-format runai_streamer` or fastsafetensors), or limit the cache of what copies the files (`systemd-run -p MemoryHigh=4G`).",
+			Action:  "Before the next start: `sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`. If it comes back, read weights with direct I/O, or limit the cache of what copies the files (`systemd-run -p MemoryHigh=4G`).",
 		},
 	}
 }

@@ -5,8 +5,8 @@ import "time"
 // ServiceThresholds are the numbers of alerts about engines in steady service, where no run tells what should be there.
 type ServiceThresholds struct {
 	// StartShare is the share of the pool that the next start of an engine is taken to need where none has held more
-	// within Remembered. vLLM asks for 0.9 of the pool by default and refuses to start with less free; half of it is what
-	// owners of a GB10 set beside a desktop.
+	// within Remembered. Our own choice: TensorRT-LLM takes nine tenths of what CUDA calls free, so that with less than half
+	// of the pool free it has less than 55 GiB of a Spark's 121.7 for weights and KV cache together.
 	StartShare float64
 	// Remembered is for how long the memory that engines held counts as what the next start needs.
 	Remembered time.Duration

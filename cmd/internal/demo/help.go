@@ -10,7 +10,7 @@ func guide() terminal.Guide {
 		First: []string{
 			"uma-demo          # about a minute; writes uma-demo/report.html",
 			"uma-demo --serve  # keeps uma-view open over it",
-			"uma-demo --quick  # less of everything, in about 20 seconds",
+			"uma-demo --quick  # less of everything, in about 25 seconds",
 		},
 		Groups: []terminal.Group{
 			{Title: "Once", Verbs: []string{commandShow}},

@@ -86,7 +86,7 @@ func document(p Page) render.Document {
 	case len(p.Campaigns) == 0:
 		d.Add(render.Small("No run is known."))
 	case invalid(p.Campaigns).Empty():
-		d.Add(render.Small("None: every run was called valid."))
+		d.Add(render.Small("None of the campaigns: each of their runs was called valid."))
 	}
 	d.Add(render.H3("The same on a real machine"),
 		text("On a DGX Spark with an engine that can be started natively and in a container; the first lines of the plan say what to set in it."),

@@ -21,7 +21,7 @@ func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
 			weights: quickWeights, iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
-			about: 20 * time.Second,
+			about: 25 * time.Second,
 		}
 	}
 	return showPace{
