@@ -10,7 +10,7 @@ func guide() terminal.Guide {
 		First: []string{
 			"uma-load check --url http://127.0.0.1:8000  # which engine serves",
 			"uma-load run --url http://127.0.0.1:8000    # measure it",
-			"uma-load compare runs --by arm              # what differs between runs made with --label arm=NAME",
+			"uma-load compare runs --by arm              # runs made with --label arm=...",
 		},
 		Groups: []terminal.Group{
 			{Title: "Measure", Verbs: []string{"check", "run", "sweep", "record"}},
