@@ -40,7 +40,7 @@ export function bar(body, panel, frames) {
     const words = { type: "category", data: groups, ...style, splitLine: { show: false }, axisLabel: { ...style.axisLabel, width: 130, overflow: "truncate" }, inverse: across };
     const values = { type: "value", ...style, min: fields[0].config.min ?? undefined, max: fields[0].config.max ?? top, interval, axisLabel: { ...style.axisLabel, formatter: (v) => tick(v, unit) } };
     return {
-      grid: { left: 6, right: 14, top: 10, bottom: 2, containLabel: true },
+      grid: { left: 6, right: 32, top: 10, bottom: 2, containLabel: true }, // half of the last label is beyond its tick
       xAxis: across ? values : words, yAxis: across ? words : values,
       series: shown.map((f) => ({ type: "bar", name: f.name, animation: false, stack: stacked ? "all" : undefined, barMaxWidth: 48, itemStyle: { color: f.colour, opacity: (f.config.custom.fillOpacity ?? 80) / 100 }, data: f.values.map((v) => (Number.isFinite(v) ? v : null)) })),
       tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, ...tooltipStyle(), formatter: (params) => tip(groups[params[0].dataIndex], fields.filter((f) => !hidden.has(f.index)).map((f) => ({ name: f.name, colour: f.colour, value: display(f.config, f.values[params[0].dataIndex]).text }))) },
