@@ -117,13 +117,14 @@ func TestGoldenPagesPassTheMetricLinter(t *testing.T) {
 func TestGoldenPagesHoldEveryDefinition(t *testing.T) {
 	found, pages := goldenFamilies(t)
 	exceptions := map[string]string{
-		metric.GPUCallHung.Def().Name:              "a recording has no call that did not return; TestCallThatHangsCostsOnlyWhatComesAfterIt has one",
-		metric.KVBMConfiguredCacheBytes.Def().Name: "is told by environments, which are never recorded; TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith has some",
-		metric.EngineDiscoverySockets.Def().Name:   "nothing is looked for on the machine that shows a recording; TestAnEngineIsFoundByTheSocketOfItsProcess has some",
-		metric.GPUFanRatio.Def().Name:              "no recorded board has a fan of its own",
-		metric.DriverLogLinesTotal.Def().Name:      "a recording has no kernel log; TestLinesOfTheDriverAreCountedFromTheStartOfTheExporter has one",
-		metric.DriverLogXIDLinesTotal.Def().Name:   "the same",
-		metric.DriverLogOverrunsTotal.Def().Name:   "the same",
+		metric.GPUCallHung.Def().Name:                   "a recording has no call that did not return; TestCallThatHangsCostsOnlyWhatComesAfterIt has one",
+		metric.KVBMConfiguredCacheBytes.Def().Name:      "is told by environments, which are never recorded; TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith has some",
+		metric.EngineDiscoverySockets.Def().Name:        "nothing is looked for on the machine that shows a recording; TestAnEngineIsFoundByTheSocketOfItsProcess has some",
+		metric.GPUFanRatio.Def().Name:                   "no recorded board has a fan of its own",
+		metric.DriverLogLinesTotal.Def().Name:           "a recording has no kernel log; TestLinesOfTheDriverAreCountedFromTheStartOfTheExporter has one",
+		metric.DriverLogXIDLinesTotal.Def().Name:        "the same",
+		metric.DriverLogOverrunsTotal.Def().Name:        "the same",
+		metric.KernelAllocationFailuresTotal.Def().Name: "the same",
 	}
 	if !bytes.Contains(pages, []byte(`memory_architecture="discrete"`)) {
 		for _, m := range onlyWithOwnMemory() {

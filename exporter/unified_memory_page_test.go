@@ -53,10 +53,10 @@ func TestTheQuestionsNameTheBoundsOfTheAlerts(t *testing.T) {
 		t.Error("on a Spark it is not the share that bounds")
 	}
 	wantIn(t, page,
-		"MemoryAvailableLow tells below "+share(bounds.AvailableWarning)+" of the pool ("+fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30))+
-			" GiB of "+gib(pool)+") and again below "+share(bounds.AvailableCritical),
+		"MemoryAvailableLow fires below "+share(bounds.AvailableWarning)+" of the pool ("+fmt.Sprintf("%.1f", bounds.AvailableWarning.Share*float64(pool)/(1<<30))+
+			" GiB of "+gib(pool)+") while memory is waited for or falls, and below "+share(bounds.AvailableCritical)+" in any case",
 		"MemFreeLowWhileLoading below "+metric.BinaryBytes(bounds.FreeWhileLoadingBytes)+" of MemFree",
-		"MemoryFragmented tells below "+metric.BinaryBytes(bounds.FragmentedBytes)+" in blocks of 2 MiB",
+		"MemoryFragmented fires below "+metric.BinaryBytes(bounds.FragmentedBytes)+" in blocks of 2 MiB",
 	)
 }
 

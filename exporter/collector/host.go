@@ -18,7 +18,7 @@ func hostSpec() Spec {
 	return Spec{
 		Name:    "host",
 		Help:    "what machine this is: product, kernel, where the memory of its GPUs is; with --collector.host.kernel-log errors of the driver.",
-		Metrics: []metric.Definer{metric.HostInfo, metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal},
+		Metrics: []metric.Definer{metric.HostInfo, metric.DriverLogLinesTotal, metric.DriverLogXIDLinesTotal, metric.DriverLogOverrunsTotal, metric.KernelAllocationFailuresTotal},
 		Needs:   []Need{needKernelLog()},
 		Open: func(host Host, options Options) Collect {
 			log := newDriverLog(host, options)
