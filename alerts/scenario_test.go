@@ -15,7 +15,9 @@ import (
 // scenarioFile is the part of promtool's unit test format that the files in testdata use, so that
 // `promtool test rules` runs them too.
 type scenarioFile struct {
-	RuleFiles          []string   `yaml:"rule_files"`
+	RuleFiles []string `yaml:"rule_files"`
+	// GroupEvalOrder is the order of the groups for promtool; here it is that of the files.
+	GroupEvalOrder     []string   `yaml:"group_eval_order"`
 	EvaluationInterval string     `yaml:"evaluation_interval"`
 	Tests              []scenario `yaml:"tests"`
 }
