@@ -58,9 +58,12 @@ type (
 
 const generated = "# Written by uma-gen from package alerts; change it there.\n"
 
+// groupName is the name of a group for Prometheus, where it stands beside those of others.
+func groupName(name string) string { return "umascope-" + name }
+
 // rules renders a group.
 func (g Group) rules() ([]byte, error) {
-	written := ruleGroup{Name: "umascope-" + g.Name, Interval: duration(g.Every)}
+	written := ruleGroup{Name: groupName(g.Name), Interval: duration(g.Every)}
 	for _, recording := range g.Recordings {
 		if err := recording.check(); err != nil {
 			return nil, err

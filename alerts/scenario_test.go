@@ -91,6 +91,20 @@ func TestAlertsFireAndStaySilentAsInTheScenarios(t *testing.T) {
 	}
 }
 
+// TestScenariosOfSeveralFilesNameTheOrderOfTheirGroups: promtool takes a name that no group has for no order, and evaluates
+// the groups in a different one each time.
+func TestScenariosOfSeveralFilesNameTheOrderOfTheirGroups(t *testing.T) {
+	for path, file := range scenarios(t) {
+		var groups []string
+		for _, name := range file.RuleFiles {
+			groups = append(groups, groupName(strings.TrimSuffix(filepath.Base(name), ".yaml")))
+		}
+		if len(groups) > 1 && !slices.Equal(file.GroupEvalOrder, groups) {
+			t.Errorf("%s: order %q of the groups %q", path, file.GroupEvalOrder, groups)
+		}
+	}
+}
+
 func (s scenario) check(t *testing.T, book rulebook, interval time.Duration) {
 	var end time.Duration
 	for _, e := range s.AlertRuleTests {
