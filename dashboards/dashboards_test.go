@@ -327,6 +327,25 @@ func TestTheLedgerDrawsEveryLineOnceInTheOrderOfTheVocabulary(t *testing.T) {
 	}
 }
 
+// TestOnlyRatesOfCountsShareAnAxis in whatever order they come.
+func TestOnlyRatesOfCountsShareAnAxis(t *testing.T) {
+	of := func(e expr.Expr) query { return query{"x", e} }
+	bytes := of(expr.Select(metric.MemoryPoolBytes))
+	stalls := of(expr.Rate(metric.VmstatCompactionStallsTotal, expr.RateInterval))
+	faults := of(expr.Rate(metric.VmstatMajorPageFaultsTotal, expr.RateInterval))
+	for name, c := range map[string]struct {
+		queries []query
+		want    string // "" if they are refused
+	}{
+		"one kind": {[]query{faults, faults}, "suffix: faults/s"}, "two kinds": {[]query{stalls, faults}, mixedCounts}, "two kinds, then one": {[]query{stalls, faults, stalls}, mixedCounts},
+		"bytes first": {[]query{bytes, stalls, faults}, ""}, "bytes last": {[]query{stalls, faults, bytes}, ""}, "bytes and a mixture": {[]query{bytes, of(expr.Select(metric.NVMeOperationsPerSecond5m))}, ""},
+	} {
+		if unit, err := (subject{queries: c.queries}).unit(); unit != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v", name, unit, err)
+		}
+	}
+}
+
 func TestUnitsOfTheVocabularyHaveAGrafanaUnit(t *testing.T) {
 	for _, definer := range metric.Everything() {
 		unit := expr.Unit{Base: definer.Def().Unit}

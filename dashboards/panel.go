@@ -109,13 +109,14 @@ func (s subject) unit() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if counted(unit) && counted(found) && unit != found {
-			unit = mixedCounts
-		}
-		if found != "" && unit != found && unit != mixedCounts {
+		switch {
+		case found == "" || unit == found:
+			found = unit
+		case counted(unit) && counted(found):
+			found = mixedCounts
+		default:
 			return "", fmt.Errorf("%s and %s on one axis", found, unit)
 		}
-		found = unit
 	}
 	return found, nil
 }
