@@ -91,7 +91,7 @@ func memoryFillingUp(t metric.Thresholds) Alert {
 			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
-			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It does not fire for loading a model, which fills the pool faster than a trend can show, nor about a server that has taken its share and stays at that.",
+			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It does not fire for loading a model, which fills the pool faster than a trend can show, nor for a server that has taken its share and stays at that.",
 			Check:   "In the dashboard, find the ledger line that grows: `anon` is a process (a leak in Python or a host KV tier), `shmem` shared memory or a tmpfs, `gpu_process` the engine, `unattributed` the driver.",
 			Action:  "Restart what grows before the floor is reached; a run in progress is not comparable with others.",
 		},

@@ -31,8 +31,7 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 		return free.Below(need, host).And(afterCache.AtLeast(need, host), host)
 	}
 	most := expr.MaxOverTime(metric.GPUMemoryHeldBytes, expr.Over(t.Service.Remembered)).Sum(byHost())
-	// A desktop holds less than a tenth of the pool.
-	ofEngines := most.Above(pool.Times(expr.Number(0.1)), host)
+	ofEngines := most.Above(pool.Times(expr.Number(t.Service.DesktopShare)), host)
 	usual := pool.Times(expr.Number(t.Service.StartShare))
 	const until = ", though the page cache could make room."
 	return Alert{

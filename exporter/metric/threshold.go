@@ -79,7 +79,7 @@ func AlertThresholds() Thresholds {
 		WaitingRatio:            0.01,
 		AvailableFallBytes:      1 * gib,
 		AvailableFall:           30 * time.Minute,
-		Service:                 ServiceThresholds{StartShare: 0.5, Remembered: 24 * time.Hour, FailedStarts: 3, StartsWithin: 30 * time.Minute, UpRatio: 2.0 / 3, UpWindow: 30 * time.Minute},
+		Service:                 ServiceThresholds{StartShare: 0.5, DesktopShare: 0.1, Remembered: 24 * time.Hour, FailedStarts: 3, StartsWithin: 30 * time.Minute, UpRatio: 2.0 / 3, UpWindow: 30 * time.Minute, UpChanges: 3},
 		Container:               ContainerThresholds{UncoveredRatio: 0.10, OverheadBytes: 2 * gib},
 		Run:                     RunThresholds{Fresh: 14 * 24 * time.Hour, HotterCelsius: 5, SamePower: 1.1, KVShare: 0.9, StalledAfter: 2 * time.Minute},
 		MachineThresholds: MachineThresholds{

@@ -8,6 +8,9 @@ type ServiceThresholds struct {
 	// within Remembered. Our own choice: TensorRT-LLM takes nine tenths of what CUDA calls free, so that with less than half
 	// of the pool free it has less than 55 GiB of a Spark's 121.7 for weights and KV cache together.
 	StartShare float64
+	// DesktopShare is the share of the pool above which the memory that was held is that of an engine: the programs of a
+	// desktop hold less than half a GiB of a Spark's.
+	DesktopShare float64
 	// Remembered is for how long the memory that engines held counts as what the next start needs.
 	Remembered time.Duration
 	// FailedStarts is the number of processes of one program in one service that held GPU memory and have ended
@@ -19,4 +22,6 @@ type ServiceThresholds struct {
 	// holes in every trend. A restart for an update loses one or two.
 	UpRatio  float64
 	UpWindow time.Duration
+	// UpChanges is the number of times within UpWindow that it began or ceased to answer: one outage has two.
+	UpChanges float64
 }
