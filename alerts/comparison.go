@@ -34,13 +34,14 @@ func newlyWorse(t metric.Thresholds, of ...expr.Matcher) expr.Expr {
 	return worse.Unless(saved.Age().AtLeast(expr.Number(t.Run.Fresh.Seconds())), expr.On(metric.LabelComparison))
 }
 
-// byOrder are the rules of a finding: information where time explains it as well, else a warning.
+// byOrder are the rules of a finding: information where time explains it as well, else a warning. Nothing waits: a saved
+// comparison is one file, which is there as a whole or not at all.
 func byOrder(found expr.Expr, description string, proven string) []Rule {
 	confounded := expr.Select(metric.ComparisonConfounded).Equals(expr.Number(1))
 	return []Rule{
-		{Severity: Info, For: resultFor, KeepFiringFor: resultKeep, Expr: found.And(confounded, onRow()),
+		{Severity: Info, KeepFiringFor: resultKeep, Expr: found.And(confounded, onRow()),
 			Description: description + ", but the runs followed each other so that time explains it as well: this is no proof."},
-		{Severity: Warning, For: resultFor, KeepFiringFor: resultKeep, Expr: found.Unless(confounded, onRow()), Description: description + proven},
+		{Severity: Warning, KeepFiringFor: resultKeep, Expr: found.Unless(confounded, onRow()), Description: description + proven},
 	}
 }
 

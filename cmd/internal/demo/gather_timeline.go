@@ -18,7 +18,7 @@ const around = time.Minute
 
 // heat returns the alerts that fired, and the curves of the machine that had the events.
 func (s *shown) heat(ctx context.Context) Heat {
-	page := Heat{Host: trialsHost, Events: s.events, Firings: s.firings}
+	page := Heat{Host: heatHost, Events: s.events, Firings: s.firings}
 	if s.view == nil || len(s.events) == 0 {
 		page.Absent = s.absent(false)
 		return page

@@ -32,7 +32,7 @@ const (
 	// was not used for longest: this is why the page cache that one arm leaves decays from run to run of the other.
 	workspaceBytes = 2 * gib
 	heapBytes      = 3 * gib
-	grownTokens    = 4096
+	grownTokens    = 2048
 )
 
 // Tiers of the KV cache. The tier in the host's memory is pinned before any other size is chosen, as by KVBM's workers.

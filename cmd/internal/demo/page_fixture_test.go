@@ -146,7 +146,7 @@ func examplePage(t *testing.T, hostile string) Page {
 }
 
 func exampleHeat(hostile string) Heat {
-	h := Heat{Host: "spark-trials"}
+	h := Heat{Host: "spark-heat"}
 	temperature, frequency, watts := Curve{Title: "GPU temperature" + hostile, Unit: "°C"}, Curve{Title: "GPU clock", Unit: "GHz"}, Curve{Title: "GPU power", Unit: "W"}
 	for i := range 120 {
 		at, warm := morning.Add(time.Duration(i)*5*time.Second), 1-math.Exp(-float64(i)/30)
@@ -161,10 +161,10 @@ func exampleHeat(hostile string) Heat {
 		watts.Points = append(watts.Points, Point{at, 20 + 70*warm})
 	}
 	h.Curves = []Curve{temperature, frequency, watts}
-	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-trials", From: morning.Add(20 * time.Second), Until: morning.Add(400 * time.Second)}}
+	h.Events = []Event{{Name: "the room is at 60 degrees, and everything works" + hostile, Alert: "GPUHot", Host: "spark-heat", From: morning.Add(20 * time.Second), Until: morning.Add(400 * time.Second)}}
 	h.Firings = []Firing{
-		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-trials", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: morning.Add(200 * time.Second), From: morning.Add(260 * time.Second), Until: morning.Add(440 * time.Second)},
-		{Alert: "GPUClockLow", Severity: "info", Host: "spark-trials", Summary: "clock is held down", Pending: morning.Add(420 * time.Second), From: morning.Add(500 * time.Second)},
+		{Alert: "GPUHot" + hostile, Severity: "warning", Host: "spark-heat", Summary: "GPU is at 93 degrees" + hostile, Runbook: "https://example.org/runbooks.md#gpuhot", Pending: morning.Add(200 * time.Second), From: morning.Add(260 * time.Second), Until: morning.Add(440 * time.Second)},
+		{Alert: "GPUClockLow", Severity: "info", Host: "spark-heat", Summary: "clock is held down", Pending: morning.Add(420 * time.Second), From: morning.Add(500 * time.Second)},
 	}
 	return h
 }

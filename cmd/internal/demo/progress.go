@@ -43,18 +43,15 @@ func (t *progress) print(format string, args ...any) {
 func (t *progress) introduce(s *showing) {
 	t.print(`umascope demo. All of it is simulated: no figure is of a real machine.
 
-Five DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
+Six DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
 `)
 	for _, c := range s.campaigns {
 		t.print("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
 	}
 	for _, one := range s.trials {
-		after := ""
-		if one.host == trialsHost {
-			after = "; then its room gets hot"
-		}
-		t.print("  %-13s %s%s\n", one.host, one.Title, after)
+		t.print("  %-13s %s\n", one.host, one.Title)
 	}
+	t.print("  %-13s Its room gets hot\n", heatHost)
 	t.print(`
 Sizes, powers and latencies are those of a Spark. A %dth of it: the durations in the alert rules, and the heat that a machine stores.
 It takes about %v, longer on a busy computer. Ctrl-C ends it at any time.

@@ -21,7 +21,7 @@ type showing struct {
 	program  Program
 	progress *progress
 
-	machines  []*machine // one for each campaign, then one for each trial
+	machines  []*machine // one for each campaign, then one for each trial, then that of the heat
 	control   *control
 	controlAt string
 	// viewListens is the address of the view, viewAt the one at which this machine reaches it.
@@ -101,6 +101,7 @@ func (s *showing) start(ctx context.Context) error {
 	for _, t := range s.trials {
 		hosts = append(hosts, t.host)
 	}
+	hosts = append(hosts, heatHost)
 	for _, host := range hosts {
 		m, err := openMachineHere(live, host, stageSettings{seed: s.options.seed, weights: paceOf(s.options).weights, factor: timeFactor}, &s.servers)
 		if err == nil {
@@ -160,22 +161,29 @@ func (s *showing) controlURL(m *machine) string {
 	return "http://" + s.controlAt + s.control.path(m.name)
 }
 
-// resultsSeen is the time from the end of a run, or of a comparison, to the alerts about it: a scrape, an evaluation, the
-// minute that such a rule waits, and another evaluation.
-const resultsSeen = runsInterval + time.Minute/timeFactor + 2*ruleInterval
+// comparisonSeen is the time from the end of a comparison to the alerts about it: a scrape and an evaluation, with one more
+// to spare. runSeen is that from the end of a run, whose rules wait a minute in between.
+const (
+	comparisonSeen = runsInterval + 2*ruleInterval
+	runSeen        = comparisonSeen + time.Minute/timeFactor
+)
 
-// perform runs the campaigns and the trials, each on its machine, and returns when all are over.
+// perform runs the campaigns, the trials and the heat, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {
 	var making sync.WaitGroup
 	for i, c := range s.campaigns {
 		making.Go(func() {
 			s.campaign(ctx, c, s.machines[i])
-			_ = pause(ctx, resultsSeen) // an interrupt ends the pause
+			_ = pause(ctx, comparisonSeen) // an interrupt ends the pause
 		})
 	}
 	for i, t := range s.trials {
-		making.Go(func() { s.tryAll(ctx, t, s.machines[len(s.campaigns)+i]) })
+		making.Go(func() {
+			s.try(ctx, t, s.machines[len(s.campaigns)+i])
+			_ = pause(ctx, runSeen)
+		})
 	}
+	making.Go(func() { s.heatUp(ctx, s.machines[len(s.machines)-1]) })
 	making.Wait()
 	s.interrupted = ctx.Err() != nil
 	s.ended = time.Now()

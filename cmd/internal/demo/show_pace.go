@@ -20,8 +20,8 @@ type showPace struct {
 func paceOf(o showOptions) showPace {
 	if o.quick {
 		return showPace{
-			weights: quickWeights, iterations: 2, requests: 2, inputTokens: 1400, outputTokens: 6, trialRequests: 3, trialOutput: 4,
-			about: 25 * time.Second,
+			weights: quickWeights, iterations: 2, requests: 2, inputTokens: 700, outputTokens: 6, trialRequests: 3, trialOutput: 4,
+			about: 20 * time.Second,
 		}
 	}
 	return showPace{
@@ -33,7 +33,7 @@ func paceOf(o showOptions) showPace {
 // Limits of the interval between two samples of telemetry. A page that takes longer than the interval loses a sample, and
 // every phase of a run needs several samples.
 const (
-	shortestSampling = 200 * time.Millisecond
+	shortestSampling = 150 * time.Millisecond
 	longestSampling  = time.Second // the default of uma-load
 )
 

@@ -12,6 +12,10 @@ type tierTraffic struct {
 // settling is the time in which the machine catches up with the engine: two reports, so that the rate is even.
 const settling = 200 * time.Millisecond
 
+// caughtUp is the longest time after which the drive has moved all that the engine reports. A run waits for one interval of
+// its telemetry after each load, so that with a shorter one a trial would count fewer bytes at the drive than the engine does.
+const caughtUp = settling + takenUp
+
 // owed returns the rate at which the machine catches up with the bytes of the engine, given the bytes of the process.
 func (t *tierTraffic) owed(engine int64, process uint64) (bytesPerSecond int64) {
 	if engine == 0 {

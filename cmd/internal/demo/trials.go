@@ -16,11 +16,12 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// trialsHost is the machine of the trials and events that belong to no campaign. faultyHost has the engine that returns
-// wrong blocks: a machine of its own, so that the demo takes no longer.
+// The machines of what belongs to no campaign. Each has one thing only, so that the demo takes no longer: the trial, the
+// same with an engine that returns wrong blocks, and the heat, since a measurement in a hot room is invalid.
 const (
 	trialsHost = "spark-trials"
 	faultyHost = "spark-faulty"
+	heatHost   = "spark-heat"
 )
 
 // trialsOf returns the single runs of a demo: the second is the first with a fault.
@@ -31,32 +32,19 @@ func trialsOf() []*shownTrial {
 	}
 }
 
-// tryAll makes a trial and, on the first machine, the event after it: a measurement in a hot room is invalid.
-func (s *showing) tryAll(ctx context.Context, t *shownTrial, m *machine) {
-	if err := s.try(ctx, t, m); err != nil && ctx.Err() == nil {
-		t.Fault = err.Error()
-		s.progress.problem(t.host, t.name+": "+t.Fault)
-	}
-	if m.name != trialsHost || ctx.Err() != nil {
-		return
-	}
-	// The heat needs memory too, so the engine finds no more in the page cache than it reads itself.
-	a := containerArm()
-	a.dropsCaches = true
-	err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed})
-	if err == nil {
-		err = s.heatUp(ctx, m)
-	}
-	if err != nil && ctx.Err() == nil {
-		s.problem(fmt.Sprintf("%s: %v", m.name, err))
-	}
-}
-
 // attempts is how often a trial is made: one that is invalid because the computer is busy shows nothing.
 const attempts = 2
 
-// try repeats the run of a trial until it has the expected result, at most attempts times.
-func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) error {
+// try makes a trial. t.Fault has the reason why something of it is missing.
+func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) {
+	if err := s.repeat(ctx, t, m); err != nil && ctx.Err() == nil {
+		t.Fault = err.Error()
+		s.progress.problem(t.host, t.name+": "+t.Fault)
+	}
+}
+
+// repeat repeats the run of a trial until it has the expected result, at most attempts times.
+func (s *showing) repeat(ctx context.Context, t *shownTrial, m *machine) error {
 	seed := s.options.seed
 	var err error
 	for number := 1; number <= attempts && ctx.Err() == nil; number++ {
@@ -103,7 +91,7 @@ func (t *shownTrial) judge(r summary.Run) error {
 func (s *showing) trialArguments(m *machine, name string) []string {
 	args := []string{
 		"run", "--url", m.engineURL(), "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
-		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", s.sampling.String(),
+		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", max(s.sampling, caughtUp).String(),
 		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
 		"--grace", "1s", "--web.listen-address", m.loadAt, "--log.level", "warn",
@@ -135,19 +123,30 @@ func trialLoad(pace showPace) []string {
 	return args
 }
 
-// heatUp puts the machine into a hot room until an alert fires, and then lets it cool down.
-func (s *showing) heatUp(ctx context.Context, m *machine) error {
-	all := events()
-	e := all[slices.IndexFunc(all, func(e event) bool { return e.alert == heatAlert })]
-	shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: time.Now()}
-	s.progress.line(m.name, "%s", e.name)
-	err := heat(ctx, m.stage, 0, func() bool { return s.view.fires(ctx, heatAlert, m.name) })
+// heatUp puts a machine into a hot room until an alert fires, and then lets it cool down. The page shows the machine a
+// little before and after.
+func (s *showing) heatUp(ctx context.Context, m *machine) {
+	// The heat needs memory too, so the engine finds no more in the page cache than it reads itself.
+	a := containerArm()
+	a.dropsCaches = true
+	err := m.stage.begin(ctx, a, engineOptions{seed: s.options.seed})
 	if err == nil {
-		shown.Until = time.Now()
-		err = m.stage.wait(ctx, around) // no run follows; the page shows so much after the event
+		err = m.stage.wait(ctx, around)
 	}
-	s.events = append(s.events, shown)
-	return err
+	if err == nil {
+		all := events()
+		e := all[slices.IndexFunc(all, func(e event) bool { return e.alert == heatAlert })]
+		shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: time.Now()}
+		s.progress.line(m.name, "%s", e.name)
+		if err = heat(ctx, m.stage, 0, func() bool { return s.view.fires(ctx, heatAlert, m.name) }); err == nil {
+			shown.Until = time.Now()
+			err = m.stage.wait(ctx, around)
+		}
+		s.events = append(s.events, shown)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.problem(fmt.Sprintf("%s: %v", m.name, err))
+	}
 }
 
 // heatAlert is the alert on a hot GPU.
