@@ -224,10 +224,13 @@ Three ways to start it are tested, each with what it then shows:
 | --- | --- | --- | --- |
 | native service ([unit](../compose/native/uma-exporter.service)) | its own user, ` + "`NoNewPrivileges=yes`" + ` | ambient ` + "`CAP_SYS_PTRACE CAP_DAC_READ_SEARCH`" + ` | yes |
 | privileged container ([compose](../compose/privileged.yaml)) | root without the other capabilities, ` + "`no-new-privileges`" + `, host's /proc and /sys mounted, its PID and cgroup namespaces | ` + "`SYS_PTRACE`, `DAC_READ_SEARCH`" + ` | yes |
-| unprivileged container ([compose](../compose/compose.yaml), the default), or any shell | any, such as 65534 | none | no |
+| unprivileged container ([compose](../compose/compose.yaml), the default), or a shell as it is | any, such as 65534 | none | no |
 
 Capabilities of the file (` + "`setcap`" + `) are void under no-new-privileges, which systemd and container runtimes set for it; ambient ones
 are not. CAP_SYS_PTRACE alone does not open ` + "`/proc/<pid>/io`" + ` of other users: its mode asks for CAP_DAC_READ_SEARCH too.
+
+In a terminal ` + "`sudo uma-exporter`" + ` has all of the table. Your own user with the two capabilities alone:
+` + "`sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=+sys_ptrace,+dac_read_search --ambient-caps=+sys_ptrace,+dac_read_search $(command -v uma-exporter)`" + `.
 
 Written by ` + "`go test ./exporter -run Privileges -update`" + ` from the collectors themselves.
 

@@ -33,7 +33,6 @@ const (
 	weights    = 15 * gib
 	overhead   = 4 * gib
 	loadRate   = 4 * gib
-	poolGiB    = 119.71
 	tokenBytes = 64 << 10 // as of the pages' models of 7 and 8 billion parameters
 	tierTarget = "/dynamo-kvbm-disk-cache-simulated (deleted)"
 )
@@ -134,7 +133,7 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 	f := follower{process: process, weights: a.Weights}
 	switch a.Vendor {
 	case sim.TensorRTLLM:
-		f.sized = func(tokens int) { say(startOf(f.free.Load(), tokens, a.Share)) }
+		f.sized = func(tokens int) { say(startOf(s.pool(), f.free.Load(), tokens, a.Share)) }
 	case sim.VLLM:
 		f.sized = func(tokens int) { say(startOfVLLM(f.free.Load(), tokens, a.KVBytes > 0)) }
 	}
@@ -176,10 +175,11 @@ func (s *spark) serve(ctx context.Context, a asked, say func(string)) error {
 }
 
 // startOf is what TensorRT-LLM logs of its memory when it has sized its KV cache, with the figures of this engine.
-func startOf(free int64, tokens int, share float64) string {
-	peak, kv := poolGiB-float64(free)/gib, float64(tokens)*tokenBytes/gib
+func startOf(pool, free int64, tokens int, share float64) string {
+	total := float64(pool) / gib
+	peak, kv := total-float64(free)/gib, float64(tokens)*tokenBytes/gib
 	return fmt.Sprintf("[11/20/2026-10:00:00] [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): %.2f GiB, available KV cache memory when calculating max tokens: %.2f GiB, fraction is set %v, kv size is %d. device total memory %.2f GiB, , tmp kv_mem 0.56 GiB\n"+
-		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, poolGiB, kv, tokens)
+		"[TensorRT-LLM][INFO] [MemUsageChange] Allocated %.2f GiB for max tokens in paged KV cache (%d).", peak, kv, share, tokenBytes, total, kv, tokens)
 }
 
 // startOfVLLM is what vLLM logs of its KV cache, of a size that it was given or not.
@@ -216,6 +216,9 @@ func (s *spark) known(file string) bool {
 	_, cached := s.host.Truth().CachedBytes[file]
 	return cached
 }
+
+// pool is MemTotal, of which vLLM and SGLang take a share.
+func (s *spark) pool() int64 { return s.host.Truth().PoolBytes }
 
 func (s *spark) setWorker(e *sim.Engine) {
 	s.mu.Lock()
@@ -287,8 +290,7 @@ func (s *spark) config(ctx context.Context, a asked, process *hostsim.Process, f
 			return a.KVBytes
 		}
 		if a.OfPool {
-			const pool = poolGiB * gib
-			return int64(a.Share*pool) - weights - overhead
+			return int64(a.Share*float64(s.pool())) - weights - overhead
 		}
 		return f.free.Load()
 	}

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,47 @@ func TestTheKVModesAreWhatTheirLabelsSay(t *testing.T) {
 		}
 		if strings.Contains(settings, "{{") {
 			t.Errorf("%s: %s", c.arm, settings)
+		}
+	}
+}
+
+// A reader sets image, rootfs, models and cache at the top of these plans, and nowhere else.
+func TestAValueIsSetInOnePlace(t *testing.T) {
+	for _, name := range []string{"kv-modes", "vllm-native-container", "vllm-options", "docker-options", "phase-2"} {
+		for _, key := range []string{"image", "rootfs", "models", "cache"} {
+			p := read(t, name)
+			before, has := p.Values[key]
+			if !has {
+				continue
+			}
+			p.Values[key] = "SET"
+			for _, a := range p.Arms {
+				c, err := p.Render(p.Models[0].Name, a.Name, map[string]string{plan.ValueFolder: "/arm"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Values = nil
+				if text := fmt.Sprintf("%+v", *c); strings.Contains(text, before) {
+					t.Errorf("%s: arm %s still has %s after %s was set: %s", name, a.Name, before, key, text)
+				}
+			}
+		}
+	}
+}
+
+// The list of packages of each arm is that of its own files.
+func TestBothArmsOfVLLMListThePackagesOfTheirFiles(t *testing.T) {
+	p := read(t, "vllm-native-container")
+	for arm, want := range map[string]string{
+		"native":    "sudo -n chroot /srv/vllm-rootfs /usr/bin/env -i HOME=/root PATH=/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin LD_LIBRARY_PATH=/usr/local/cuda/lib64 python3 -m pip freeze",
+		"container": "docker run --rm --gpus=all --entrypoint=python3 vllm/vllm-openai:cu130-nightly -m pip freeze",
+	} {
+		c, err := p.Render("deepseek-7b", arm, map[string]string{plan.ValueFolder: "/arm"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Collect[0].Argv, " "); got != want {
+			t.Errorf("%s: %s", arm, got)
 		}
 	}
 }
