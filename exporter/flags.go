@@ -46,7 +46,7 @@ type commandLine struct {
 	threads                         int
 	recordPath, description         string
 	shell, healthURL, exporterURL   string
-	httpConfig                      string // of healthcheck and explain
+	httpConfig                      string // of healthcheck, explain and doctor
 	secureFolder                    string
 	secureNames, allowHosts         []string
 }
@@ -69,7 +69,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	logflag.AddFlags(l.app, &l.log)
 	l.defineServe(l.app.Command("serve", serveHelp).Default())
 	l.defineExplain(l.app.Command("explain", explainHelp))
-	l.defineHost(l.app.Command("doctor", doctorHelp))
+	l.defineDoctor(l.app.Command("doctor", doctorHelp))
 	l.defineRecord(l.app.Command("record", recordHelp))
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))
 	l.defineSecure(l.app.Command("secure", secureHelp))
@@ -132,6 +132,12 @@ func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
 	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
 	c.Flag("direct", "Read this machine without a running exporter, as with every flag below.").Bool()
+	l.defineHost(c)
+}
+
+func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
+	c.Flag("url", "Running exporter that is asked what it cannot read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
+	l.defineHTTPConfig(c)
 	l.defineHost(c)
 }
 
