@@ -124,16 +124,28 @@ func (c *comparing) checkWorkloads() error {
 
 // unlike returns two runs of different workloads; nil if all known workloads agree.
 func unlike(runs []*Run) (a, b *Run) {
-	for _, r := range runs {
-		switch {
-		case r.WorkloadSHA256 == "":
-		case a == nil:
-			a = r
-		case r.WorkloadSHA256 != a.WorkloadSHA256:
-			return a, r
-		}
+	if works := Works(runs); len(works) > 1 {
+		return works[0][0], works[1][0]
 	}
 	return nil, nil
+}
+
+// Works groups runs by their workload, in the order of the first run of each. Only runs of one group may be compared;
+// a run of unknown workload is in none.
+func Works(runs []*Run) [][]*Run {
+	var works [][]*Run
+	for _, r := range runs {
+		if r.WorkloadSHA256 == "" {
+			continue
+		}
+		i := slices.IndexFunc(works, func(w []*Run) bool { return w[0].WorkloadSHA256 == r.WorkloadSHA256 })
+		if i < 0 {
+			i = len(works)
+			works = append(works, nil)
+		}
+		works[i] = append(works[i], r)
+	}
+	return works
 }
 
 func short(sum string) string { return sum[:min(12, len(sum))] }
