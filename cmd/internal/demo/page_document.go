@@ -69,13 +69,13 @@ func section(id, text string) render.Heading {
 
 func document(p Page) render.Document {
 	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
-	sentence, verdicts := front(p)
+	sentence, verdicts, red := front(p)
 	d.Add(sentence, render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" No figure on this page is a measurement of a DGX Spark: machines, engine and model are simulated. "+
 		"The exporter, the load generator, the comparison and the alert rules are those that run on a real one.")))
 	for _, notice := range notices(p) {
 		d.Add(render.Notice(render.Note, render.Plain(notice)))
 	}
-	d.Add(verdicts, render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)}, links(p.Links))
+	d.Add(verdicts, red, render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)}, links(p.Links))
 	d.Add(question(p)...)
 	d.Add(where(p)...)
 	d.Add(rehydration(p.Rehydration)...)
