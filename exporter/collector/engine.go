@@ -13,7 +13,7 @@ import (
 func engineSpec() Spec {
 	return Spec{
 		Name:    metric.CollectorEngine,
-		Help:    "KV cache, prefix cache and queues of vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache.",
+		Help:    "vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache: KV cache, prefix cache and queues.",
 		Metrics: engineMetrics(),
 		Needs:   []Need{needDiscovery()},
 		Open: func(host Host, options Options) Collect {
