@@ -47,10 +47,10 @@ func (g Group) otherWork() string {
 		}
 	}
 	const shown = 5
-	switch text := strings.Join(names[:min(len(names), shown)], ", "); {
+	switch text := strings.Join(names[:min(len(names), shown)], "; "); {
 	case len(names) == 0:
 		return ""
-	case len(names) == len(g.Members):
+	case len(g.Members)-len(names) < 2:
 		return "No two runs did the same work, so they are not compared"
 	case len(names) > shown:
 		return fmt.Sprintf("Other work, so not compared: %s and %d more", text, len(names)-shown)

@@ -79,8 +79,8 @@ func TestRunsOfOtherWorkAreNamedAndNotRanked(t *testing.T) {
 	}{
 		{"the same work", []string{"a", "a", ""}, true, ""},
 		{"one of other work", []string{"a", "b", "a"}, true, "Other work, so not compared: r1."},
-		{"many of other work", []string{"a", "a", "b", "c", "d", "e", "f", "g"}, true, "Other work, so not compared: r2, r3, r4, r5, r6 and 1 more."},
-		{"each of its own", []string{"a", "b"}, false, "No two runs did the same work, so they are not compared."},
+		{"many of other work", []string{"a", "a", "b", "c", "d", "e", "f", "g"}, true, "Other work, so not compared: r2; r3; r4; r5; r6 and 1 more."},
+		{"each of its own or not known", []string{"a", "b", ""}, false, "No two runs did the same work, so they are not compared."},
 	} {
 		answer := NewRuns(worksOf(t, c.sums...), []string{"runs"}, "").group().answer()
 		if ranked := strings.Contains(answer, "highest at"); ranked != c.ranked || !strings.Contains(answer, c.says) || c.says == "" && strings.Contains(answer, "ork") {
