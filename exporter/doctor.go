@@ -3,6 +3,7 @@ package exporter
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,14 +11,33 @@ import (
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// doctor prints the state of every collector. It succeeds even if sources are missing.
+// doctor prints the state of every collector, as this command reads the machine, and what a running exporter cannot
+// read: it has rights of its own. It succeeds even if sources are missing.
 func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
+	running, err := newRunningExporter(l.exporterURL, l.httpConfig)
+	if err != nil {
+		return err
+	}
 	e, closeHost, err := l.openForPeople()
 	if err != nil {
 		return err
 	}
 	defer closeHost()
-	return e.Doctor(ctx, stdout)
+	scrape, err := e.runner.Scrape(ctx)
+	if err != nil {
+		return err
+	}
+	diagnosis := diagnosis{scrape: scrape}
+	switch {
+	case scrape.Mode == collector.Live:
+		diagnosis.running, diagnosis.runningErr = running.explanation(ctx)
+		if diagnosis.runningErr != nil && l.explicitURL {
+			return fmt.Errorf("--url %w", diagnosis.runningErr)
+		}
+	case l.explicitURL:
+		return badInput("--url: a running exporter is not compared with a recording")
+	}
+	return diagnosis.write(stdout)
 }
 
 // openForPeople opens the host for a command that explains it, so that a missing source is no error.
@@ -39,14 +59,53 @@ func (e *Exporter) Doctor(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return diagnosis{scrape: scrape, runningErr: errNoExporter}.write(w)
+}
+
+// diagnosis is what doctor prints.
+type diagnosis struct {
+	scrape     *collector.Scrape
+	running    explanation // by an exporter that another process runs on this machine
+	runningErr error       // errNoExporter if none runs
+}
+
+func (d diagnosis) write(w io.Writer) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "uma-exporter %s\n%s\n", readBuild(), modeSentence(scrape.Mode, thisMachine))
-	for _, outcome := range scrape.Outcomes {
+	fmt.Fprintf(&out, "uma-exporter %s\n%s\n", readBuild(), modeSentence(d.scrape.Mode, thisMachine))
+	if d.scrape.Mode == collector.Live {
+		fmt.Fprintln(&out, d.whose())
+	}
+	for _, outcome := range d.scrape.Outcomes {
 		fmt.Fprintln(&out)
 		printOutcome(&out, outcome)
 	}
-	_, err = w.Write(out.Bytes())
+	if d.running.Exporter != "" {
+		d.printRunning(&out)
+	}
+	_, err := w.Write(out.Bytes())
 	return err
+}
+
+// whose is the sentence on whose rights are shown.
+func (d diagnosis) whose() string {
+	const shell = "This is about your shell"
+	switch {
+	case d.running.Exporter != "":
+		return shell + "; what the running exporter cannot read is at the end."
+	case d.runningErr == nil || errors.Is(d.runningErr, errNoExporter):
+		return shell + ": an exporter that starts otherwise, such as a service, has other rights."
+	}
+	return shell + "; a running exporter could not be asked: " + oneLine(d.runningErr.Error())
+}
+
+func (d diagnosis) printRunning(out io.Writer) {
+	fmt.Fprintf(out, "\nThe exporter at %s\n", d.running.Exporter)
+	if len(d.running.Unknown) == 0 {
+		fmt.Fprintln(out, "  lacks nothing")
+	}
+	for _, sentence := range d.running.Unknown {
+		fmt.Fprintf(out, "  %s\n", printable(sentence))
+	}
 }
 
 func printOutcome(out io.Writer, o collector.Outcome) {
@@ -69,7 +128,7 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 		}
 	}
 	for _, need := range o.Unmet() {
-		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
+		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         fix    %s\n", need.Name, need.Cost, need.Fix)
 	}
 }
 
@@ -79,9 +138,9 @@ func rounded(d time.Duration) time.Duration { return d.Round(10 * time.Microseco
 // costOf describes what is missing from the page.
 func costOf(o collector.Outcome) string {
 	if o.State == collector.Absent {
-		return fmt.Sprintf("its %d families are not on the page", len(o.Spec.Metrics))
+		return fmt.Sprintf("its %d metrics are not on the page", len(o.Spec.Metrics))
 	}
-	return fmt.Sprintf("what it had not read when it failed, of %d families, is not on the page", len(o.Spec.Metrics))
+	return fmt.Sprintf("what it had not read when it failed, of %d metrics, is not on the page", len(o.Spec.Metrics))
 }
 
 // thisMachine is the machine that a program which reads a host is on.

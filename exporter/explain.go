@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -136,6 +137,9 @@ func (s *explanations) next(ctx context.Context) (explanation, error) {
 			return explanation{}, fmt.Errorf("--url %w", err)
 		}
 		note = err.Error()
+		if errors.Is(err, errNoExporter) {
+			note = "no exporter runs at " + s.running.page.Host
+		}
 	}
 	if s.own == nil {
 		var err error

@@ -30,6 +30,9 @@ const (
 	mostBytes   = 1 << 50
 )
 
+// errNoExporter is the error where nothing listens.
+var errNoExporter = errors.New("no exporter runs there")
+
 // writeExplanation serves what explain prints, as JSON.
 func (e *Exporter) writeExplanation(w http.ResponseWriter, _ *http.Request, scrape *collector.Scrape) {
 	w.Header().Set("Content-Type", "application/json")
@@ -86,7 +89,7 @@ func (r *runningExporter) get(ctx context.Context) (explanation, error) {
 	response, err := r.client.Do(request)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return explanation{}, errors.New("no exporter runs there")
+		return explanation{}, errNoExporter
 	case errors.Is(err, context.DeadlineExceeded):
 		return explanation{}, fmt.Errorf("no answer within %v", explainTimeout)
 	case err != nil:

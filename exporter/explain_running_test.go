@@ -166,7 +166,7 @@ func TestAnswersThatAreNoExplanation(t *testing.T) {
 func TestWithoutARunningExporterTheMachineIsRead(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	wantIn(t, explainDefault(t, server.URL), "GiB occupied", "\nmode live: figures of this machine, now\nread by this command: "+server.URL+"/explain.json: no exporter runs there\n")
+	wantIn(t, explainDefault(t, server.URL), "GiB occupied", "\nmode live: figures of this machine, now\nread by this command: no exporter runs at "+strings.TrimPrefix(server.URL, "http://")+"\n")
 	var stderr bytes.Buffer
 	if code := Run(t.Context(), []string{"explain", "--url=" + server.URL}, &bytes.Buffer{}, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "--url "+server.URL+"/explain.json: no exporter runs there") {
 		t.Errorf("exit %d: %s", code, stderr.String())

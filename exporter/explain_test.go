@@ -141,7 +141,7 @@ func TestDoctorShowsWhatIsLackingAndHowToFixIt(t *testing.T) {
 	e := exporterOf(t, host, Settings{})
 	var out bytes.Buffer
 	must(t, e.Doctor(t.Context(), &out))
-	wantIn(t, out.String(), "cgo", "mode SIMULATED", "memory   ok", "nvme     absent", "why    no NVMe drive", "lacks  host_pid_namespace", "costs  ", "mend   ")
+	wantIn(t, out.String(), "cgo", "mode SIMULATED", "memory   ok", "nvme     absent", "why    no NVMe drive", "lacks  host_pid_namespace", "costs  its ", " metrics are not on the page", "fix    ")
 }
 
 // TestDoctorCountsWhatItDoesNotReadOfAnEngine reads the pages of the machine engines.
@@ -149,8 +149,8 @@ func TestDoctorCountsWhatItDoesNotReadOfAnEngine(t *testing.T) {
 	var out bytes.Buffer
 	must(t, openHostNamed(t, "engines").Doctor(t.Context(), &out))
 	wantIn(t, out.String(),
-		"reads  127.0.0.1:30000/metrics: sglang, 15 of its 16 families; 1 are not read\n",
-		"reads  127.0.0.1:8000/prometheus/metrics: trtllm 1.2.0, 14 of its 16 families; 2 are not read\n",
+		"reads  127.0.0.1:30000/metrics: sglang, 15 of its 16 metrics; 1 are not read\n",
+		"reads  127.0.0.1:8000/prometheus/metrics: trtllm 1.2.0, 14 of its 16 metrics; 2 are not read\n",
 	)
 }
 
@@ -159,7 +159,7 @@ func TestExplainOfAProcessThatMayBeAnEngine(t *testing.T) {
 	var out bytes.Buffer
 	must(t, openHostNamed(t, "h200-load").Explain(t.Context(), &out))
 	const want = "Collector engine is absent: no page is read: neither --engine.url nor --targets.file names engines. " +
-		"Mend: python3 (pid 432) holds 61.85 GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics.\n"
+		"Fix: python3 (pid 432) holds 61.85 GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics.\n"
 	if !strings.Contains(out.String(), want) {
 		t.Errorf("explain lacks %q:\n%s", want, out.String())
 	}

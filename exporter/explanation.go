@@ -162,7 +162,7 @@ func (x *explanation) addEngines(outcomes []collector.Outcome, missing gaps) {
 	largest := x.Memory.Holders[0]
 	for _, outcome := range outcomes {
 		if outcome.Spec.Name == metric.CollectorEngine && errors.Is(outcome.Err, collector.ErrNoSources) {
-			missing.addMend(outcome.Reason(), fmt.Sprintf("%s (pid %d) holds %s GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics",
+			missing.addFix(outcome.Reason(), fmt.Sprintf("%s (pid %d) holds %s GiB of GPU memory: if it is an engine, give its page, such as --engine.url=http://127.0.0.1:8000/metrics",
 				largest.Comm, largest.PID, gibOr(largest.Bytes)))
 		}
 	}

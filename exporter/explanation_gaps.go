@@ -14,7 +14,7 @@ import (
 type gap struct {
 	what string // a sentence without its end
 	why  string // "" where the sentence contains it
-	mend string // "" if there is no remedy
+	fix  string // "" if there is no remedy
 	need string // name of the need that is not met, "" for other gaps
 }
 
@@ -31,8 +31,8 @@ func (g *gaps) add(one gap) {
 	}
 	other := &(*g)[at]
 	other.what += "; " + strings.ToLower(one.what[:1]) + one.what[1:]
-	if other.mend == "" {
-		other.mend = one.mend
+	if other.fix == "" {
+		other.fix = one.fix
 	}
 }
 
@@ -43,15 +43,15 @@ func (g *gaps) addOutcome(outcome collector.Outcome) {
 		g.add(gap{what: fmt.Sprintf("Collector %s is %s", name, outcome.State), why: outcome.Reason()})
 	}
 	for _, need := range outcome.Unmet() {
-		g.add(gap{what: fmt.Sprintf("Collector %s lacks %s: %s", name, need.Name, need.Cost), mend: need.Mend, need: need.Name})
+		g.add(gap{what: fmt.Sprintf("Collector %s lacks %s: %s", name, need.Name, need.Cost), fix: need.Fix, need: need.Name})
 	}
 }
 
-// addMend adds the remedy for a reason.
-func (g gaps) addMend(why, mend string) {
+// addFix adds the remedy for a reason.
+func (g gaps) addFix(why, fix string) {
 	for i := range g {
 		if g[i].why == why {
-			g[i].mend = mend
+			g[i].fix = fix
 		}
 	}
 }
@@ -61,20 +61,20 @@ func (g gaps) addMend(why, mend string) {
 func (g *gaps) addLine(line, rest string, why error) {
 	one := gap{what: fmt.Sprintf("Line %s is not known, its bytes are in %s", line, rest), why: why.Error()}
 	if errors.Is(why, hostfs.ErrNotHostCgroups) {
-		one.mend = g.take("host_cgroups")
+		one.fix = g.take("host_cgroups")
 	}
 	g.add(one)
 }
 
 // take removes the gaps of a need and returns its remedy.
-func (g *gaps) take(need string) (mend string) {
+func (g *gaps) take(need string) (fix string) {
 	*g = slices.DeleteFunc(*g, func(one gap) bool {
 		if one.need == need {
-			mend = one.mend
+			fix = one.fix
 		}
 		return one.need == need
 	})
-	return mend
+	return fix
 }
 
 // sentences returns one line for each gap.
@@ -86,8 +86,8 @@ func (g gaps) sentences() []string {
 			text += ": " + one.why
 		}
 		text = strings.TrimSuffix(text, ".") + "."
-		if one.mend != "" {
-			text += " Mend: " + strings.TrimSuffix(one.mend, ".") + "."
+		if one.fix != "" {
+			text += " Fix: " + strings.TrimSuffix(one.fix, ".") + "."
 		}
 		lines = append(lines, oneLine(text))
 	}

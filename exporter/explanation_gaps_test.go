@@ -20,7 +20,7 @@ func TestAReasonIsShownOnce(t *testing.T) {
 		t.Errorf("the missing cgroup v2 is named %d times:\n%s", count, text)
 	}
 	if count := strings.Count(text, "boot with cgroup v2"); count != 1 {
-		t.Errorf("its mend is named %d times:\n%s", count, text)
+		t.Errorf("its fix is named %d times:\n%s", count, text)
 	}
 	wantIn(t, text, "Collector cgroup is absent", "ine managed is not known, its bytes are in unattributed")
 }
@@ -28,14 +28,14 @@ func TestAReasonIsShownOnce(t *testing.T) {
 func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
 	var g gaps
 	g.add(gap{what: "Collector cgroup is absent", why: "no tree"})
-	g.add(gap{what: "Collector memory lacks host_cgroups: a line", mend: "mount it.", need: "host_cgroups"})
-	g.add(gap{what: "Collector nvme lacks nvme_admin: wear", mend: "give it", need: "nvme_admin"})
+	g.add(gap{what: "Collector memory lacks host_cgroups: a line", fix: "mount it.", need: "host_cgroups"})
+	g.add(gap{what: "Collector nvme lacks nvme_admin: wear", fix: "give it", need: "nvme_admin"})
 	g.addLine("managed", "unattributed", fmt.Errorf("%w: here", hostfs.ErrNotHostCgroups))
 	g.addLine("percpu", "unattributed", errors.New("no tree"))
 	want := []string{
 		"Collector cgroup is absent; line percpu is not known, its bytes are in unattributed: no tree.",
-		"Collector nvme lacks nvme_admin: wear. Mend: give it.",
-		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree: here. Mend: mount it.",
+		"Collector nvme lacks nvme_admin: wear. Fix: give it.",
+		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree: here. Fix: mount it.",
 	}
 	got := g.sentences()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

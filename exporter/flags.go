@@ -46,7 +46,7 @@ type commandLine struct {
 	threads                         int
 	recordPath, description         string
 	shell, healthURL, exporterURL   string
-	httpConfig                      string // of healthcheck and explain
+	httpConfig                      string // of healthcheck, explain and doctor
 	secureFolder                    string
 	secureNames, allowHosts         []string
 }
@@ -69,7 +69,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	logflag.AddFlags(l.app, &l.log)
 	l.defineServe(l.app.Command("serve", serveHelp).Default())
 	l.defineExplain(l.app.Command("explain", explainHelp))
-	l.defineHost(l.app.Command("doctor", doctorHelp))
+	l.defineDoctor(l.app.Command("doctor", doctorHelp))
 	l.defineRecord(l.app.Command("record", recordHelp))
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))
 	l.defineSecure(l.app.Command("secure", secureHelp))
@@ -86,16 +86,16 @@ func (l *commandLine) logger() *slog.Logger { return promslog.New(&l.log) }
 // defineHost adds the flags of every command that reads a host.
 func (l *commandLine) defineHost(c *kingpin.CmdClause) {
 	l.definePaths(c)
-	c.Flag("replay", "Read the whole machine from this recording, as record wrote it, instead of this machine.").PlaceHolder("FILE").StringVar(&l.replay)
-	c.Flag("nvml.replay", "Serve GPU values from this recording instead of the driver. Give the recorded host's --path.procfs too; beside a live one GPU memory stays out of the ledger.").PlaceHolder("FILE").StringVar(&l.nvmlReplay)
+	c.Flag("replay", "Read a whole machine from this recording of record.").PlaceHolder("FILE").StringVar(&l.replay)
+	c.Flag("nvml.replay", "Read GPUs from this recording instead of the driver, with the recorded host's --path.procfs.").PlaceHolder("FILE").StringVar(&l.nvmlReplay)
 	// Unknown is no architecture to choose.
 	architectures := []nvml.Architecture{nvml.Discrete, nvml.CoherentNUMA, nvml.CoherentDriver, nvml.Integrated, nvml.IntegratedCarved, nvml.Shimmed}
 	names := terminal.Join(architectures)
-	terminal.Flag(c, "gpu.memory-architecture", "Where the memory of every GPU is, instead of finding out: "+names+".", "", &l.options.Architecture, terminal.OneOf(architectures...)).
+	terminal.Flag(c, "gpu.memory-architecture", "Where GPU memory is, not found out: "+names+".", "", &l.options.Architecture, terminal.OneOf(architectures...)).
 		PlaceHolder("ARCH").HintOptions(strings.Split(names, ", ")...)
-	terminal.Flag(c, "gpu.processes", "How many GPU processes get a series of their own, largest first.", "20", &l.options.ProcessLimit, terminal.AtLeast(0))
+	terminal.Flag(c, "gpu.processes", "Most GPU processes with series of their own.", "20", &l.options.ProcessLimit, terminal.AtLeast(0))
 	l.defineCollectors(c)
-	terminal.Flag(c, "collect.timeout", "Longest time for a collector and for a page.", collector.DefaultTimeout.String(), &l.collectTimeout, terminal.PositiveDuration)
+	terminal.Flag(c, "collect.timeout", "Longest time of a collector and of a page.", collector.DefaultTimeout.String(), &l.collectTimeout, terminal.PositiveDuration)
 }
 
 func (l *commandLine) definePaths(c *kingpin.CmdClause) {
@@ -111,19 +111,21 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	l.collectors = make([]collectorFlag, len(specs))
 	for i, spec := range specs {
 		l.collectors[i].name = spec.Name
-		c.Flag("collector."+spec.Name, spec.Help).Default("true").IsSetByUser(&l.collectors[i].explicit).BoolVar(&l.collectors[i].enabled)
+		about, _, _ := strings.Cut(strings.ReplaceAll(spec.Help, ";", ":"), ":") // doctor has the whole
+		c.Flag("collector."+spec.Name, strings.TrimSuffix(about, ".")+".").Default("true").IsSetByUser(&l.collectors[i].explicit).BoolVar(&l.collectors[i].enabled)
 	}
 	c.Flag("collector.disable-defaults", "Run only the collectors that are named.").BoolVar(&l.disableDefaults)
 	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
 	terminal.Flag(c, "runtime.gomaxprocs", "Most CPUs that the exporter uses at a time.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
-	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress).Help("Address of the metrics, such as :10420 for all addresses of this machine; may be repeated. " +
-		"If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.")
+	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress).Help("Address of the metrics, such as :10420 for all addresses; if given and in use, exit code 2.")
+	c.GetFlag("web.config.file").Help("TLS and passwords; secure makes the file.").PlaceHolder("FILE")
+	c.GetFlag("web.systemd-socket").Help("Listen on systemd's socket instead of a port.")
 	webserver.AllowHostFlag(c, &l.allowHosts)
 	c.Flag("web.telemetry-path", "Path of the metrics.").Default(DefaultTelemetryPath).StringVar(&l.telemetryPath)
 	terminal.Flag(c, "web.max-requests", "Most scrapes at a time; at most 1000 more wait.", "40", &l.maxRequests, terminal.AtLeast(1))
-	c.Flag("web.disable-exporter-metrics", "Leave out the series of the exporter's own process.").BoolVar(&l.hideOwnMetrics)
+	c.Flag("web.disable-exporter-metrics", "Leave out series of the exporter itself.").BoolVar(&l.hideOwnMetrics)
 }
 
 func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
@@ -132,6 +134,12 @@ func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
 	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
 	c.Flag("direct", "Read this machine without a running exporter, as with every flag below.").Bool()
+	l.defineHost(c)
+}
+
+func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
+	c.Flag("url", "Running exporter that is asked what it cannot read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
+	l.defineHTTPConfig(c)
 	l.defineHost(c)
 }
 
@@ -165,7 +173,7 @@ func (l *commandLine) defineHealthcheck(c *kingpin.CmdClause) {
 const httpConfigFlag = "http.config.file"
 
 func (l *commandLine) defineHTTPConfig(c *kingpin.CmdClause) {
-	c.Flag(httpConfigFlag, "TLS and credentials to ask with, in the form of promtool's flag of this name: tls_config, basic_auth, authorization.").PlaceHolder("FILE").StringVar(&l.httpConfig)
+	c.Flag(httpConfigFlag, "TLS and credentials to ask with; secure makes the file.").PlaceHolder("FILE").StringVar(&l.httpConfig)
 }
 
 func (l *commandLine) defineCompletion(c *kingpin.CmdClause) {

@@ -21,37 +21,37 @@ const maxCachePaths = 20
 
 // defineCollectors adds the flags of single collectors. Flags that several of them use are those of every host.
 func (l *commandLine) defineCollectors(c *kingpin.CmdClause) {
-	c.Flag("collector.host.kernel-log", "Count driver errors in /dev/kmsg. Needs CAP_SYSLOG where kernel.dmesg_restrict is 1.").BoolVar(&l.options.KernelLog)
+	c.Flag("collector.host.kernel-log", "Count driver errors in /dev/kmsg; may need CAP_SYSLOG.").BoolVar(&l.options.KernelLog)
 
-	c.Flag("gpu.pcie", "Show PCIe traffic. It costs 20 ms a direction in every scrape.").BoolVar(&l.options.PCIeThroughput)
+	c.Flag("gpu.pcie", "Show PCIe traffic; costs 20 ms per direction and scrape.").BoolVar(&l.options.PCIeThroughput)
 
 	groups := &l.options.Cgroups
 	terminal.Flag(c, "cgroup.include", "Also show the cgroups with a match in their path.", "", &groups.Include, regexp.Compile).PlaceHolder("REGEX")
-	terminal.Flag(c, "cgroup.limit", "Most cgroups shown, those with GPU memory first; the rest are counted.", "200", &groups.Limit, terminal.AtLeast(1))
-	c.Flag("cgroup.detail", "Show all kinds of memory of memory.stat.").BoolVar(&groups.Detail)
-	terminal.Flag(c, "cgroup.runtime-socket", "Docker-compatible socket to ask for names of containers. Its users have root.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
-	c.Flag("cgroup.names-file", "Names of containers, read again when it changes: lines of id, name and image, or JSON objects by id with container, image, pod, pod_uid, namespace.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
+	terminal.Flag(c, "cgroup.limit", "Most cgroups shown, those with GPU memory first.", "200", &groups.Limit, terminal.AtLeast(1))
+	c.Flag("cgroup.detail", "Show every kind of memory in memory.stat.").BoolVar(&groups.Detail)
+	terminal.Flag(c, "cgroup.runtime-socket", "Docker-compatible socket for names of containers. Its users have root.", "", &groups.RuntimeSocket, socketPath).PlaceHolder("PATH")
+	c.Flag("cgroup.names-file", "Names of containers: lines of id, name and image, or JSON objects by id.").PlaceHolder("FILE").StringVar(&groups.NamesFile)
 
-	terminal.Flag(c, "process", "Also show the processes with a match in their name (comm). --gpu.processes limits all together.", "", &l.options.Processes.Match, regexp.Compile).PlaceHolder("REGEX")
+	terminal.Flag(c, "process", "Also show the processes with a match in their name.", "", &l.options.Processes.Match, regexp.Compile).PlaceHolder("REGEX")
 
 	l.defineSources(c)
 
-	terminal.Flags(c, "memory.cache-path", "Show how much of this file, or of the files below this directory, is in the page cache, by paths as this program sees them; looked up twice a minute at most; links and other file systems below it are left out; may repeat.",
+	terminal.Flags(c, "memory.cache-path", "Show how much of this file or folder is in the page cache, twice a minute at most.",
 		&l.options.CachePaths, cachePath(&l.options.CachePaths), terminal.AsGiven).PlaceHolder("PATH")
 
-	c.Flag("collector.nvme.smart", "Read health logs: wear, spare blocks, media errors. Needs CAP_SYS_ADMIN.").BoolVar(&l.options.NVMeSMART)
+	c.Flag("collector.nvme.smart", "Read health logs of drives; needs CAP_SYS_ADMIN.").BoolVar(&l.options.NVMeSMART)
 }
 
 // defineSources adds the flags that name engines and KV block managers.
 func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	o := &l.options.Sources
-	c.Flag("discovery", "Find engines: ask the loopback sockets of processes that hold GPU memory.").Default("true").BoolVar(&l.discovery)
-	terminal.Flags(c, "kvbm.url", "Page of metrics of a KV block manager or of NIXL that is not found, such as http://127.0.0.1:6880/metrics; may repeat. It is no failure if nothing listens there.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
-	terminal.Flags(c, "engine.url", "Page of metrics of an inference engine that is not found, such as http://127.0.0.1:8000/metrics; may repeat.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
-	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, which counts hits and queries where the metrics have a ratio only; may repeat.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
-	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block, for bytes moved next to blocks moved: of the source named (host:port/path), or of all others; may repeat.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
-	c.Flag("targets.file", "More URLs and logs in Prometheus' file_sd form, JSON or YAML; the label "+collector.TargetCollectorLabel+" of a group says what they are: kvbm, engine or kvbm_log. It is read anew in every collection.").PlaceHolder("FILE").StringVar(&o.TargetsFile)
-	c.Flag("engine.iteration-stats", "Read TensorRT-LLM's JSON statistics, which it gives to one reader only.").BoolVar(&o.IterationStats)
+	c.Flag("discovery", "Find engines by the loopback sockets of GPU processes.").Default("true").BoolVar(&l.discovery)
+	terminal.Flags(c, "kvbm.url", "Page of metrics of KVBM or NIXL, such as http://127.0.0.1:6880/metrics.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "engine.url", "Page of metrics of an engine that is not found, such as http://127.0.0.1:8000/metrics.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, for counts of hits and queries.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
+	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block of a source (host:port/path), or of all, for bytes moved.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
+	c.Flag("targets.file", "More URLs and logs, as file_sd with the label "+collector.TargetCollectorLabel+".").PlaceHolder("FILE").StringVar(&o.TargetsFile)
+	c.Flag("engine.iteration-stats", "Read TensorRT-LLM's JSON statistics, which only one reader gets.").BoolVar(&o.IterationStats)
 }
 
 // blockSize is the size of a KV block of a source, "" for all others, in bytes.

@@ -22,7 +22,7 @@ func guide() terminal.Guide {
 				terminal.Section{Flag: "collector.host", Title: "Collectors, all on"},
 				terminal.Section{Flag: "nvml.record", Title: "Server"}),
 			"explain": append([]terminal.Section{{Flag: "url", Title: "Explanation"}}, hostSections()...),
-			"doctor":  hostSections(),
+			"doctor":  append([]terminal.Section{{Flag: "url", Title: "Running exporter"}}, hostSections()...),
 		},
 		Default: []string{"web.listen-address", "engine.url", "kvbm.url", "kvbm.bytes-per-block", "once"},
 		Foot:    "Exit codes: 0 done; 1 failed while running; 2 bad input or unusable environment.",
@@ -64,7 +64,9 @@ const doctorHelp = `Print what cannot be read here, and how to fix it.
   uma-exporter doctor
   uma-exporter doctor --engine.url=http://172.18.0.3:8000/metrics
 
-For each collector: what it lacks, what you lose, and the command that fixes it. It changes nothing.`
+For each collector: what it lacks, what you lose, and the command that fixes it. It changes nothing.
+
+This is about the user who types it. A running exporter has rights of its own: it is asked, and what it cannot read is printed at the end.`
 
 const secureHelp = `Make what a page needs for TLS and a password.
 

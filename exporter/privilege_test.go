@@ -169,7 +169,7 @@ func checkDoctor(t *testing.T, e *Exporter, name string, need collector.Need) {
 	must(t, e.Doctor(t.Context(), &out))
 	_, after, found := strings.Cut(out.String(), "\n"+name+" ")
 	section, _, _ := strings.Cut(after, "\n\n")
-	lacks := fmt.Sprintf("lacks  %s\n         costs  %s\n         mend   %s\n", need.Name, need.Cost, need.Mend)
+	lacks := fmt.Sprintf("lacks  %s\n         costs  %s\n         fix    %s\n", need.Name, need.Cost, need.Fix)
 	absent := strings.HasPrefix(strings.TrimSpace(section), string(collector.Absent))
 	if !found || !absent && !strings.Contains(section+"\n", lacks) {
 		t.Errorf("doctor does not say what is lacking:\n%s", section)
@@ -206,7 +206,7 @@ func TestPrivilegesTableIsThatOfTheCollectors(t *testing.T) {
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
 	for _, spec := range collector.All() {
 		for _, need := range spec.Needs {
-			fmt.Fprintf(&text, "| %s | `%s` | %s | %s |\n", spec.Name, need.Name, cell.Replace(need.Cost), cell.Replace(need.Mend))
+			fmt.Fprintf(&text, "| %s | `%s` | %s | %s |\n", spec.Name, need.Name, cell.Replace(need.Cost), cell.Replace(need.Fix))
 		}
 	}
 	compareGolden(t, filepath.Join(".", "PRIVILEGES.md"), []byte(text.String()))

@@ -121,7 +121,7 @@ func TestSeriesOfEveryVariant(t *testing.T) {
 
 			report := output(t, v.start(t, "doctor", "--process=^"+comm+"$"))
 			wantSeries(t, report, v.inspects, "has    ptrace")
-			wantSeries(t, report, !v.inspects, "lacks  ptrace", "mend   give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH")
+			wantSeries(t, report, !v.inspects, "lacks  ptrace", "fix    give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH")
 		})
 	}
 }

@@ -18,28 +18,28 @@ func runFlags(set terminal.FlagSet) *settings {
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)
-	terminal.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: the run is invalid if telemetry shows other tiers of KVBM.", "", &s.Expect, summary.ParseKVExpectation)
-	terminal.Flag(set, "slo", "Limits for a good request, such as ttft=500ms,tpot=50ms; from the intended start; exit 4 unless 99 % of the requests keep them.", "", &s.SLO, summary.ParseSLO)
+	terminal.Flag(set, "expect", "kv=off, kv=cpu_only or kv=cpu_disk: INVALID if telemetry shows other tiers of KVBM.", "", &s.Expect, summary.ParseKVExpectation)
+	terminal.Flag(set, "slo", "Limits of a good request, such as ttft=500ms; exit 4 if fewer than 99 % keep them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
 	set.Flag("save-outputs", "Keep what the model wrote, in outputs.jsonl.").BoolVar(&s.KeepOutputs)
-	set.Flag("save-prompts", "Keep each prompt and its answer, in prompts.jsonl: only its owner reads the file, and publish leaves it out.").BoolVar(&s.KeepPrompts)
-	terminal.Flag(set, "engine-log", "Log file of the engine, for its memory and KV cache (llama.cpp: from -lv 4 on). --container and campaigns read logs by themselves.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
+	set.Flag("save-prompts", "Keep prompts and answers, in prompts.jsonl; publish leaves them out.").BoolVar(&s.KeepPrompts)
+	terminal.Flag(set, "engine-log", "Log file of the engine, for memory and KV cache; with --container not needed.", "", &s.EngineLog, terminal.Text).PlaceHolder("FILE")
 	resultFlags(set, &s.results)
 	progressFlag(set, &s.progress)
-	set.Flag("verbose", "Print a line for each request that has ended. For people who watch: printing is work for the client.").BoolVar(&s.Verbose)
-	set.Flag("print-content", "Print what each request asks and what is answered too, cut short.").BoolVar(&s.SeeOutputs)
+	set.Flag("verbose", "Print a line for each request that has ended.").BoolVar(&s.Verbose)
+	set.Flag("print-content", "Print prompts and answers too, cut short.").BoolVar(&s.SeeOutputs)
 	return s
 }
 
 // keepFlags declares the flags that are the same for every kind of load.
 func keepFlags(set terminal.FlagSet, s *keeping) {
-	terminal.Flags(set, "label", "NAME=VALUE kept with the run; may be repeated. arm and host are always there.", &s.labels, parseLabel, terminal.AsGiven)
+	terminal.Flags(set, "label", "NAME=VALUE kept with the run, such as arm=container.", &s.labels, parseLabel, terminal.AsGiven)
 	runner.CaptureFlags(set, &s.Capture)
-	terminal.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report; may be repeated.", &s.Validity, terminal.Text, terminal.AsGiven)
+	terminal.Flags(set, "validity", "CODE=VALUE or CODE=off: another limit of a validity rule, by its code in the report.", &s.Validity, terminal.Text, terminal.AsGiven)
 	outFlag(set, &s.Out)
-	terminal.Flag(set, "run-id", "Name of the run and its folder; UTC time, arm and a hash if not given.", "", &s.RunID, terminal.Text)
+	terminal.Flag(set, "run-id", "Name of the run and its folder; default: time, arm and a hash.", "", &s.RunID, terminal.Text)
 	webFlags(set, &s.web)
-	terminal.Flag(set, "web.linger", "How long its page and metrics stay after the run; the page is its report then.", "0s", &s.linger, terminal.Duration)
+	terminal.Flag(set, "web.linger", "How long page and metrics stay after the run.", "0s", &s.linger, terminal.Duration)
 	s.log.Flags(set, defaultLogLevel)
 }
 
@@ -51,7 +51,7 @@ func outFlag(set terminal.FlagSet, out *string) {
 const defaultLogLevel = "info"
 
 func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
-	terminal.Flag(set, "progress", "How progress is shown, on standard error: auto, a screen on a terminal, and elsewhere a line every 10 s; lines; json, an object a second (runner.Progress); or none.", string(runner.ProgressAuto), format,
+	terminal.Flag(set, "progress", "Progress on standard error: auto (a screen on a terminal), lines, json or none.", string(runner.ProgressAuto), format,
 		terminal.OneOf(runner.ProgressAuto, runner.ProgressLines, runner.ProgressJSON, runner.ProgressNone)).HintOptions("auto", "lines", "json", "none")
 }
 
@@ -60,13 +60,13 @@ func progressFlag(set terminal.FlagSet, format *runner.ProgressFormat) {
 const AddressVariable = "UMA_LOAD_LISTEN_ADDRESS"
 
 func webFlags(set terminal.FlagSet, a *runner.ListenAddress) {
-	terminal.Flag(set, "web.listen-address", "Address of the live page of runs, and of their metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
+	terminal.Flag(set, "web.listen-address", "Address of the live page and metrics.", DefaultAddress, &a.HostPort, parseListenAddress).IsSetByUser(&a.Explicit).Envar(AddressVariable)
 	readerFlags(set, a)
 }
 
 // readerFlags declares the flags for access to the page: who may read it, and how.
 func readerFlags(set terminal.FlagSet, a *runner.ListenAddress) {
-	terminal.Flag(set, "web.config.file", "TLS and passwords for those who read the page, in the form of exporter-toolkit; uma-exporter secure makes one.", "", &a.ConfigFile, terminal.Text).PlaceHolder("FILE")
+	terminal.Flag(set, "web.config.file", "TLS and passwords of the page; uma-exporter secure makes the file.", "", &a.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	webserver.AllowHostFlag(set, &a.AllowHosts)
 }
 

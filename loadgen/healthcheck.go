@@ -22,6 +22,6 @@ func healthcheckVerb(app *kingpin.Application) verb {
 	clause := app.Command("healthcheck", healthcheckHelp)
 	terminal.Flag(clause, "web.listen-address", "Address of the program that is asked.", DefaultAddress, &h.Address.HostPort, parseListenAddress).Envar(AddressVariable)
 	terminal.Flag(clause, "url", "Page to ask instead, such as https://spark-1:10421"+webserver.HealthPath+".", "", &h.URL, terminal.Text)
-	terminal.Flag(clause, "http.config.file", "TLS and credentials to ask with, in the form of promtool's flag of this name; uma-exporter secure makes one.", "", &h.ConfigFile, terminal.Text).PlaceHolder("FILE")
+	terminal.Flag(clause, "http.config.file", "TLS and credentials to ask with; uma-exporter secure makes the file.", "", &h.ConfigFile, terminal.Text).PlaceHolder("FILE")
 	return verb{clause, func(ctx context.Context, _ Program) error { return runner.Healthcheck(ctx, *h) }}
 }

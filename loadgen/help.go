@@ -58,6 +58,6 @@ const runHelp = `Measure a server and write a run folder.
   uma-load run --url http://127.0.0.1:8000 --scenario eviction_replay \
       --expect kv=cpu_disk
 
-By default it sends 64 requests, one at a time. The folder is below runs/, with report.html. While it lasts, the terminal and http://127.0.0.1:10421/ show it; --progress json prints it. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
+By default it sends 64 requests of at most 256 output tokens, one at a time: about four minutes at 70 tokens per second. The folder is below runs/, with report.html. While it lasts, the terminal and http://127.0.0.1:10421/ show it; --progress json prints it. Ctrl-C lets requests in flight end, a second one cuts them off; the folder is complete either way.
 
 Exit codes: 3 if the run is INVALID; 4 if --slo was not met.`

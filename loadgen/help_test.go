@@ -45,6 +45,24 @@ func TestEveryVerbHasExamplesThatAreAccepted(t *testing.T) {
 	}
 }
 
+// TestEveryFlagOfARunIsExplainedInTwoLines: a page of 80 flags is looked through, not read. --scenario lists what there is.
+func TestEveryFlagOfARunIsExplainedInTwoLines(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	var page bytes.Buffer
+	if code := Run(t.Context(), []string{"run", "--help-all"}, &page, &page); code != exitDone {
+		t.Fatalf("exit %d", code)
+	}
+	all := terminal.LinesOfFlags(page.String())
+	if len(all) < 70 {
+		t.Fatalf("%d flags were found in\n%s", len(all), page.String())
+	}
+	for flag, lines := range all {
+		if lines == 0 || lines > 2 && flag != "--scenario" {
+			t.Errorf("%d lines explain %s", lines, flag)
+		}
+	}
+}
+
 func TestEveryPageOfHelpFitsATerminal(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	for _, verb := range terminal.Verbs(newCommandLine(io.Discard).app) {

@@ -54,7 +54,7 @@ func publishVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "out", "Folder of the pack.", "", &s.Out, terminal.Text).PlaceHolder("DIR")
 	terminal.Flag(clause, "verify", "Check the sums of a pack instead of making one.", "", &l.verify, terminal.Text).PlaceHolder("DIR")
 	terminal.Flag(clause, "by", "Label whose values are the arms.", "arm", &s.Compare.By, terminal.Text).IsSetByUser(&l.byGiven)
-	terminal.Flag(clause, "within", "Labels in which runs have to agree to be compared; model and scenario if there are several of them and nothing is given.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
+	terminal.Flag(clause, "within", "Labels in which compared runs agree; default: model and scenario, if they differ.", "", &s.Compare.Within, parseLabels).PlaceHolder("LABEL,...")
 	terminal.Flag(clause, "baseline", "Arm that the others are held against; that of the earliest run, if not given.", "", &s.Compare.Baseline, terminal.Text).PlaceHolder("VALUE")
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and report it.").BoolVar(&s.Compare.AllowDifferentWorkload)
 	terminal.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, terminal.Text)

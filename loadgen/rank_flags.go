@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -20,9 +19,9 @@ type sharing struct {
 }
 
 func sharingFlags(set terminal.FlagSet, s *sharing) {
-	terminal.Flag(set, "rank", "Number of this process among those that share the load, from 0. What the load is, --requests, --rate, --concurrency and --clients, is said of all of them together. If not given it comes from the launcher: "+strings.Join(traffic.RankVariables(), ", ")+".", "", &s.given.Rank, optionalFrom(0))
-	terminal.Flag(set, "world", "How many processes share the load; uma-load merge makes one run of theirs.", "", &s.given.World, optionalFrom(1))
-	terminal.Flag(set, "start-at", "When the measured load begins: RFC 3339, such as 2026-11-21T15:04:05Z, or Unix time in seconds. All ranks need the same; the warm-up comes before it, and a rank that is not ready by then measures nothing. Default below mpirun on one machine: 30 s after mpirun started.", "", &s.startAt, traffic.ParseStart)
+	terminal.Flag(set, "rank", "Number of this process among those that share the load, from 0; default: of mpirun, srun or a Kubernetes job.", "", &s.given.Rank, optionalFrom(0))
+	terminal.Flag(set, "world", "How many processes share the load; see uma-load merge.", "", &s.given.World, optionalFrom(1))
+	terminal.Flag(set, "start-at", "When the measured load of all ranks begins: RFC 3339 or Unix seconds; default below mpirun: 30 s after its start.", "", &s.startAt, traffic.ParseStart)
 }
 
 // optionalFrom returns a parser for whole numbers of at least least.

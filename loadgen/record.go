@@ -50,7 +50,7 @@ func recordFlags(app *kingpin.Application) recordLine {
 		tools = append(tools, tool.Name+": "+tool.Help)
 	}
 	terminal.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, enginelog.Find)
-	terminal.Flags(verb, "result", "File that the command writes its results into, or folder of such; may be repeated. Read when it has ended, if --extract knows its form.", &s.Results, terminal.Text, terminal.AsGiven)
+	terminal.Flags(verb, "result", "File or folder of results that the command writes; read at its end if --extract knows its form.", &s.Results, terminal.Text, terminal.AsGiven)
 	terminal.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, terminal.Duration)
 	terminal.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, terminal.Duration)
 	terminal.Flag(verb, "grace", "How long the command may go on after an interrupt, which is handed on to it.", "30s", &s.Grace, terminal.Duration)

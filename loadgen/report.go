@@ -66,7 +66,7 @@ func reportVerb(app *kingpin.Application) verb {
 	clause := app.Command("report", reportHelp)
 	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
 	terminal.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, terminal.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
-	terminal.Flags(clause, "metric", "Compute a figure of others and show it too: NAME=EXPRESSION of + - * /, brackets and the metrics of uma-load compare, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts; may be repeated.", &l.metrics, parseComputed, terminal.AsGiven)
+	terminal.Flags(clause, "metric", "Show a figure computed of others too: NAME=EXPRESSION, such as tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts.", &l.metrics, parseComputed, terminal.AsGiven)
 	terminal.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, terminal.Text).PlaceHolder("FILE")
 	terminal.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, terminal.Text).PlaceHolder("FILE")
 	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)

@@ -17,10 +17,10 @@ type results struct {
 }
 
 func resultFlags(set terminal.FlagSet, r *results) {
-	set.Flag("xlsx", "Write "+rundir.WorkbookFile+" too: sheets Summary and Raw data.").BoolVar(&r.xlsx)
+	set.Flag("xlsx", "Write "+rundir.WorkbookFile+" too.").BoolVar(&r.xlsx)
 	set.Flag("csv", "Write "+rundir.RequestsCSVFile+" and "+rundir.SummaryCSVFile+" too.").BoolVar(&r.csv)
-	set.Flag("conversations", "Write "+rundir.ConversationsFile+" too: a line for each conversation, with its answers if --save-outputs.").BoolVar(&r.conversations)
-	set.Flag("benchstat", "Write "+rundir.BenchstatFile+" too, for benchstat to compare runs.").BoolVar(&r.benchstat)
+	set.Flag("conversations", "Write "+rundir.ConversationsFile+" too, a line for each conversation.").BoolVar(&r.conversations)
+	set.Flag("benchstat", "Write "+rundir.BenchstatFile+" too, for benchstat.").BoolVar(&r.benchstat)
 }
 
 // writeResults writes the files that were asked for from the files of the run folder. A run whose load was a command

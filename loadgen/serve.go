@@ -42,11 +42,11 @@ func serveVerb(app *kingpin.Application) verb {
 	l := &serveLine{}
 	clause := app.Command("serve", serveHelp)
 	terminal.Flag(clause, "runs", "Folder that the folders of runs lie in, or in folders of it.", "runs", &l.runs, terminal.Text)
-	terminal.Flag(clause, "web.listen-address", "Address of the page. If it is in use, the program ends with exit code 2; at a terminal, the next free port takes the place of the default one.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
+	terminal.Flag(clause, "web.listen-address", "Address of the page; if given and in use, exit code 2.", DefaultResultsAddress, &l.web.HostPort, parseListenAddress).IsSetByUser(&l.web.Explicit)
 	readerFlags(clause, &l.web)
 	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
 	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
-	clause.Flag("no-legacy-names", "Leave out series by the names that they had before: they are served beside those of today for one release.").BoolVar(&l.noLegacyNames)
+	clause.Flag("no-legacy-names", "Leave out the earlier names of series.").BoolVar(&l.noLegacyNames)
 	l.log.Flags(clause, defaultLogLevel)
 	return verb{clause, func(ctx context.Context, p Program) error {
 		return l.run(ctx, l.address(p.Stderr), p.Cut, l.log.Logger(p.Stderr))

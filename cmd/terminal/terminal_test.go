@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"syscall"
 	"testing"
@@ -289,5 +290,13 @@ func TestDurationsOfTheLibraryAreAsWeSay(t *testing.T) {
 	_, err := time.ParseDuration("soon")
 	if got := wanted(err); got != "want a duration, such as 90s or 5m" {
 		t.Error(got)
+	}
+}
+
+func TestLinesOfFlagsAreCounted(t *testing.T) {
+	const page = "usage: x [<flags>]\n\nText --of it.\n\nFlags:\n  --a=1 ...     One.\n  --long.name=VALUE  \n                Its text\n                goes on.\n  --[no-]b      One,\n                two.\n\nx --help lists more.\n"
+	got := LinesOfFlags(page)
+	if want := map[string]int{"--a": 1, "--long.name": 2, "--[no-]b": 2}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

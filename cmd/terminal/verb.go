@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -60,4 +61,25 @@ func examples(program, help string) []string {
 		found = append(found, strings.TrimSpace(program+" "+line))
 	}
 	return found
+}
+
+// beginsFlag matches the name of a flag at the left of a page of help.
+var beginsFlag = regexp.MustCompile(`^  (?:-., |    )?(--\S+)`)
+
+// LinesOfFlags counts the lines that explain each flag of a page of help, without one that has the flag alone.
+func LinesOfFlags(page string) map[string]int {
+	lines, flag := map[string]int{}, ""
+	for line := range strings.Lines(page) {
+		m := beginsFlag.FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			flag, _, _ = strings.Cut(m[1], "=")
+			lines[flag] = min(1, len(strings.Trim(line[len(m[0]):], " .\n")))
+		case !strings.HasPrefix(line, "     "):
+			flag = ""
+		case flag != "":
+			lines[flag]++
+		}
+	}
+	return lines
 }

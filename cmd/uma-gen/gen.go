@@ -136,7 +136,7 @@ type flags struct {
 }
 
 func application(f *flags) *kingpin.Application {
-	app := kingpin.New("uma-gen", about)
+	app := kingpin.New("uma-gen", about).Version(terminal.Version("uma-gen"))
 	terminal.Guide{}.Apply(app)
 	app.Arg("what", names()+"; all of them if none is named.").StringVar(&f.what)
 	app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").BoolVar(&f.check)

@@ -41,3 +41,9 @@ func TestHelpHasExamplesThatAreAcceptedAndFitsATerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestVersionIsPrinted(t *testing.T) {
+	if code, out, _ := runIn(t, "--version"); code != exitDone || !strings.HasPrefix(out, "uma-gen ") || !strings.Contains(out, ", go1.") {
+		t.Errorf("exit %d: %q", code, out)
+	}
+}

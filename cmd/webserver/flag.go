@@ -10,7 +10,7 @@ import (
 // AllowHost is the flag of Settings.AllowHosts.
 const AllowHost = "web.allow-host"
 
-const allowHostHelp = "Host name that the pages answer to, such as a reverse proxy's; may be repeated. Loopback addresses answer to localhost only, others to all names unless this is given."
+const allowHostHelp = "Host name that the pages answer to; default: localhost on loopback, else all."
 
 // AllowHostFlag declares the flag of a program or one of its verbs.
 func AllowHostFlag(set interface {

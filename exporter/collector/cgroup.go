@@ -37,12 +37,12 @@ func cgroupSpec() Spec {
 		Needs: []Need{{
 			Name: "host_cgroups",
 			Cost: "no cgroup is shown",
-			Mend: "boot with cgroup v2; start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host), or mount the host's tree (-v /sys/fs/cgroup:/host/cgroup:ro) and pass --path.cgroupfs=/host/cgroup",
+			Fix:  "boot with cgroup v2; start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host), or mount the host's tree (-v /sys/fs/cgroup:/host/cgroup:ro) and pass --path.cgroupfs=/host/cgroup",
 			Met:  func(host Host) bool { return hostfs.CheckHostCgroups(host.Cgroup) == nil },
 		}, {
 			Name: "host_cgroup_namespace",
 			Cost: "it is not known which cgroup holds GPU memory",
-			Mend: "start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host)",
+			Fix:  "start the container in the host's cgroup namespace (docker run --cgroupns=host, in compose cgroup: host)",
 			Met:  seesWholeCgroupPaths,
 		}},
 		Open: func(host Host, options Options) Collect {

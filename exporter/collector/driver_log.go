@@ -17,7 +17,7 @@ func needKernelLog() Need {
 	return Need{
 		Name:  kernelLogNeed,
 		Cost:  "errors that the driver of the GPU writes to the kernel log are not counted: XID codes, failed initialisation, a GPU that fell off the bus; nor are failed allocations of memory",
-		Mend:  "give CAP_SYSLOG and the device (systemd: copy the example /usr/share/doc/umascope/examples/kernel-log.conf to /etc/systemd/system/uma-exporter.service.d/, it has CAP_SYSLOG and ProtectKernelLogs=no; docker run --cap-add=SYSLOG --device=/dev/kmsg:/dev/kmsg:r, in compose cap_add and devices)",
+		Fix:   "give CAP_SYSLOG and the device (systemd: copy the example /usr/share/doc/umascope/examples/kernel-log.conf to /etc/systemd/system/uma-exporter.service.d/, it has CAP_SYSLOG and ProtectKernelLogs=no; docker run --cap-add=SYSLOG --device=/dev/kmsg:/dev/kmsg:r, in compose cap_add and devices)",
 		Asked: func(host Host, options Options) bool { return options.KernelLog && host.KernelLog != nil },
 	}
 }

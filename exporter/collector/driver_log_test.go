@@ -108,7 +108,7 @@ func TestWhoMayNotReadTheKernelLogIsToldHow(t *testing.T) {
 			t.Errorf("%v: %d families of a log that was not read", refused, len(found))
 		}
 	}
-	if mend := needKernelLog().Mend; !strings.Contains(mend, "CAP_SYSLOG") || !strings.Contains(mend, "ProtectKernelLogs=no") {
-		t.Error(mend)
+	if fix := needKernelLog().Fix; !strings.Contains(fix, "CAP_SYSLOG") || !strings.Contains(fix, "ProtectKernelLogs=no") {
+		t.Error(fix)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func engineSpec() Spec {
 	return Spec{
 		Name:    metric.CollectorEngine,
-		Help:    "KV cache, prefix cache and queues of vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache.",
+		Help:    "vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache: KV cache, prefix cache and queues.",
 		Metrics: engineMetrics(),
 		Needs:   []Need{needDiscovery()},
 		Open: func(host Host, options Options) Collect {
@@ -74,7 +74,7 @@ func engineNote(source string, r engine.Reading) string {
 	if r.Families == 0 {
 		return fmt.Sprintf("%s: %s, which has no page", source, name)
 	}
-	return fmt.Sprintf("%s: %s, %d of its %d families; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)
+	return fmt.Sprintf("%s: %s, %d of its %d metrics; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)
 }
 
 func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount, requested map[requestedKey]requestedCount) {

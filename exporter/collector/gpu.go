@@ -22,12 +22,12 @@ func gpuSpec() Spec {
 		Needs: []Need{{
 			Name: "host_pid_namespace",
 			Cost: "the driver leaves processes of other PID namespaces out of its lists without a word: GPU memory looks as if no process held it",
-			Mend: "start the container with the host's PID namespace (docker run --pid=host, in compose pid: host)",
+			Fix:  "start the container with the host's PID namespace (docker run --pid=host, in compose pid: host)",
 			Met:  seesAllProcesses,
 		}, {
 			Name: needMIGMonitor,
 			Cost: "of a partitioned GPU the driver gives neither memory, processes nor errors of the whole, only those of the parts that this process may use",
-			Mend: "run as root, or give the container the right to monitor (docker run --cap-add SYS_ADMIN -e NVIDIA_MIG_MONITOR_DEVICES=all, in compose cap_add and environment; systemd AmbientCapabilities=CAP_SYS_ADMIN)",
+			Fix:  "run as root, or give the container the right to monitor (docker run --cap-add SYS_ADMIN -e NVIDIA_MIG_MONITOR_DEVICES=all, in compose cap_add and environment; systemd AmbientCapabilities=CAP_SYS_ADMIN)",
 		}},
 		Open: func(Host, Options) Collect { return collectGPU },
 	}

@@ -135,7 +135,7 @@ func TestPartitionedGPUWithoutPrivilegeShowsItsPartsAndSaysSo(t *testing.T) {
 		denied = denied.with(call, nvml.Value{}, nvml.NoPermission)
 	}
 	series, outcome := gpuPage(t, sparkWith(t, denied))
-	if unmet := outcome.Unmet(); outcome.State != OK || len(unmet) != 1 || !strings.Contains(unmet[0].Mend, "MIG_MONITOR") {
+	if unmet := outcome.Unmet(); outcome.State != OK || len(unmet) != 1 || !strings.Contains(unmet[0].Fix, "MIG_MONITOR") {
 		t.Errorf("%s: %v, unmet %+v", outcome.State, outcome.Err, unmet)
 	}
 	wantSeries(t, series, map[string]float64{
@@ -237,7 +237,7 @@ func TestListOfAnotherPIDNamespaceIsNotTrusted(t *testing.T) {
 		`uma_gpu_process_list_trusted{uuid="GPU-spark"}`:                      0,
 		`uma_collector_privilege{collector="gpu",needs="host_pid_namespace"}`: 0,
 	})
-	if unmet := outcome.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0].Mend, "pid") {
+	if unmet := outcome.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0].Fix, "pid") {
 		t.Errorf("%+v", unmet)
 	}
 	host.ForeignGPU = true

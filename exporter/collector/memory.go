@@ -20,7 +20,7 @@ func memorySpec() Spec {
 		Needs: []Need{{
 			Name: "host_cgroups",
 			Cost: "ledger line managed is unknown: memory of cudaMallocManaged stays in unattributed",
-			Mend: "boot with cgroup v2; in a container mount the host's tree (docker run -v /sys/fs/cgroup:/host/cgroup:ro) and pass --path.cgroupfs=/host/cgroup",
+			Fix:  "boot with cgroup v2; in a container mount the host's tree (docker run -v /sys/fs/cgroup:/host/cgroup:ro) and pass --path.cgroupfs=/host/cgroup",
 			Met:  func(host Host) bool { return hostfs.CheckHostCgroups(host.Cgroup) == nil },
 		}, needPageCache()},
 		Open: func(host Host, options Options) Collect {

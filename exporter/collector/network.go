@@ -18,7 +18,7 @@ func networkSpec() Spec {
 		Needs: []Need{{
 			Name: "host_network",
 			Cost: "no network interface that is hardware is to be seen: those of the machine are left out",
-			Mend: "in a container mount the host's /sys (docker run -v /sys:/host/sys:ro) and pass --path.sysfs=/host/sys, or use docker run --network=host",
+			Fix:  "in a container mount the host's /sys (docker run -v /sys:/host/sys:ro) and pass --path.sysfs=/host/sys, or use docker run --network=host",
 			Met:  func(host Host) bool { return hostfs.HasNetworkHardware(host.Sys) },
 		}},
 		Open: func(host Host, _ Options) Collect {

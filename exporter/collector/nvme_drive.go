@@ -20,7 +20,7 @@ func needNVMeAdmin() Need {
 	return Need{
 		Name:  nvmeAdminNeed,
 		Cost:  "wear, spare blocks, media errors and unsafe shutdowns of the drives are unknown",
-		Mend:  "give CAP_SYS_ADMIN and read access to the device nodes /dev/nvme0 and so on (systemd: AmbientCapabilities=CAP_SYS_ADMIN CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_ADMIN --device=/dev/nvme0; in compose cap_add and devices)",
+		Fix:   "give CAP_SYS_ADMIN and read access to the device nodes /dev/nvme0 and so on (systemd: AmbientCapabilities=CAP_SYS_ADMIN CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_ADMIN --device=/dev/nvme0; in compose cap_add and devices)",
 		Asked: func(_ Host, options Options) bool { return options.NVMeSMART },
 	}
 }

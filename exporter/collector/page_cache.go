@@ -16,7 +16,7 @@ func needPageCache() Need {
 	return Need{
 		Name:  pageCacheNeed,
 		Cost:  "how much of a path is in the page cache is unknown: the kernel shows that of a file to its owner, to users who may write it, and with CAP_FOWNER",
-		Mend:  "run the exporter as the owner of the files, or give it CAP_FOWNER and, where it may not even open them, CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=; docker run --cap-add=; in compose cap_add)",
+		Fix:   "run the exporter as the owner of the files, or give it CAP_FOWNER and, where it may not even open them, CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=; docker run --cap-add=; in compose cap_add)",
 		Asked: func(_ Host, options Options) bool { return len(options.CachePaths) > 0 },
 	}
 }

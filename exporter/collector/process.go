@@ -40,7 +40,7 @@ func inspectNeed(cost string) Need {
 	return Need{
 		Name: inspectNeedName,
 		Cost: cost,
-		Mend: "give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (systemd: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH, in compose cap_add, and under AppArmor also --security-opt apparmor=unconfined), or run as the user of the engine",
+		Fix:  "give CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (in a shell: sudo; systemd: AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH; docker run --cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH, in compose cap_add, and under AppArmor also --security-opt apparmor=unconfined), or run as the user of the engine",
 		Met:  func(host Host) bool { return hostfs.MayInspect(host.Proc) },
 	}
 }

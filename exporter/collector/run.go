@@ -122,7 +122,7 @@ func (r *Runner) log(outcome Outcome, first bool, lacks []Need) {
 	r.settings.Logger.LogAttrs(context.Background(), level, "collector changed", attrs...)
 	for _, need := range lacks {
 		r.settings.Logger.Warn("collector lacks access", "collector", outcome.Spec.Name,
-			"needs", need.Name, "cost", need.Cost, "mend", need.Mend)
+			"needs", need.Name, "cost", need.Cost, "fix", need.Fix)
 	}
 }
 

@@ -365,7 +365,7 @@ func TestUnmetNeedIsASeriesAndALogLine(t *testing.T) {
 		spec := quick("needy")
 		spec.Needs = []Need{
 			{Name: "given", Met: func(Host) bool { return true }},
-			{Name: "withheld", Cost: "processes are invisible", Mend: "--pid=host", Met: func(Host) bool { return false }},
+			{Name: "withheld", Cost: "processes are invisible", Fix: "--pid=host", Met: func(Host) bool { return false }},
 		}
 		runner := newTestRunner(&log, spec)
 		scrape := mustScrape(t, runner, t.Context())
@@ -389,7 +389,7 @@ func TestNeedIsLoggedWhenItChangesAndOnlyThen(t *testing.T) {
 		var log lockedBuffer
 		var given atomic.Bool
 		spec := quick("needy")
-		spec.Needs = []Need{{Name: "access", Mend: "--pid=host", Met: func(Host) bool { return given.Load() }}}
+		spec.Needs = []Need{{Name: "access", Fix: "--pid=host", Met: func(Host) bool { return given.Load() }}}
 		runner := newTestRunner(&log, spec)
 		for _, now := range []bool{true, true, false, false, false, true, true} {
 			given.Store(now)

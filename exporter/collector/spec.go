@@ -108,8 +108,8 @@ type Collect func(ctx context.Context, sample *Sample, batch *Batch) error
 type Need struct {
 	// Name is the value of the label needs, such as host_pid_namespace.
 	Name string
-	// Cost is what is lost without it, Mend the command or setting that provides it.
-	Cost, Mend string
+	// Cost is what is lost without it, Fix the command or setting that provides it.
+	Cost, Fix string
 	// Met checks whether the host meets it; nil where only the collector finds out, by Batch.Lacks.
 	Met func(Host) bool
 	// Asked reports whether the settings enable that part of the collector and the host has it; nil if it is always read.

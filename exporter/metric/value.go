@@ -80,7 +80,7 @@ type LedgerBand struct {
 // LedgerBands lists the bands, which are stacked in the order of Ledger.
 func LedgerBands() []LedgerBand {
 	return []LedgerBand{
-		{"gpu", "held by GPU processes", []string{LineGPUProcess}},
+		{"gpu", "GPU-held", []string{LineGPUProcess}},
 		{"managed", "managed and other kernel-charged", []string{LineManaged}},
 		{"anon", "anonymous", []string{LineAnon}},
 		{"shmem", "shared", []string{LineShmem}},

@@ -115,25 +115,74 @@ func (c *comparing) checkWorkloads() error {
 	}
 	for _, cell := range c.cells {
 		if a, b := unlike(validOf(cell.runs)); a != nil {
-			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: name the label that separates them by --within, or compare them all the same by --allow-different-workload",
-				a.ID, b.ID, short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within))
+			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: %s; --allow-different-workload compares them all the same",
+				cmp.Or(a.Path, a.ID), cmp.Or(b.Path, b.ID), short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within), c.separate(cell))
 		}
 	}
 	return nil
 }
 
-// unlike returns two runs of different workloads; nil if all known workloads agree.
-func unlike(runs []*Run) (a, b *Run) {
-	for _, r := range runs {
-		switch {
-		case r.WorkloadSHA256 == "":
-		case a == nil:
-			a = r
-		case r.WorkloadSHA256 != a.WorkloadSHA256:
-			return a, r
+// separate advises how to compare a cell whose runs did different work: by a label whose every value has one workload,
+// or by the folders of those that did the same in several arms.
+func (c *comparing) separate(cell *cell) string {
+	valid := validOf(cell.runs)
+	for _, name := range labelNames(valid) {
+		if _, within := cell.within[name]; !within && name != c.options.By && c.separates(name, valid) {
+			return "--within " + strings.Join(append(slices.Clone(c.options.Within), name), ",") + " sets like against like"
 		}
 	}
+	for _, work := range Works(valid) {
+		if len(distinctOf(work, func(r *Run) string { return r.Label(c.options.By) })) > 1 {
+			return "name the folders of runs that did the same: " + some(distinctOf(work, func(r *Run) string { return cmp.Or(r.Path, r.ID) }))
+		}
+	}
+	return "no two arms did the same: run both with the same flags"
+}
+
+// separates reports whether the runs with each value of a label did the same work, and those of some value in several
+// arms.
+func (c *comparing) separates(name string, runs []*Run) bool {
+	byValue := map[string][]*Run{}
+	for _, r := range runs {
+		if r.Label(name) == "" {
+			return false
+		}
+		byValue[r.Label(name)] = append(byValue[r.Label(name)], r)
+	}
+	arms := 0
+	for _, group := range byValue {
+		if a, _ := unlike(group); a != nil {
+			return false
+		}
+		arms = max(arms, len(distinctOf(group, func(r *Run) string { return r.Label(c.options.By) })))
+	}
+	return arms > 1
+}
+
+// unlike returns two runs of different workloads; nil if all known workloads agree.
+func unlike(runs []*Run) (a, b *Run) {
+	if works := Works(runs); len(works) > 1 {
+		return works[0][0], works[1][0]
+	}
 	return nil, nil
+}
+
+// Works groups runs by their workload, in the order of the first run of each. Only runs of one group may be compared;
+// a run of unknown workload is in none.
+func Works(runs []*Run) [][]*Run {
+	var works [][]*Run
+	for _, r := range runs {
+		if r.WorkloadSHA256 == "" {
+			continue
+		}
+		i := slices.IndexFunc(works, func(w []*Run) bool { return w[0].WorkloadSHA256 == r.WorkloadSHA256 })
+		if i < 0 {
+			i = len(works)
+			works = append(works, nil)
+		}
+		works[i] = append(works[i], r)
+	}
+	return works
 }
 
 func short(sum string) string { return sum[:min(12, len(sum))] }

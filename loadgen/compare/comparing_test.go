@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
 )
@@ -95,7 +96,7 @@ func TestRunsThatCannotBeComparedAreAnErrorInOneLine(t *testing.T) {
 		"no runs":            {change: func(e *experiment) { e.runs = nil }, want: []string{"no finished run"}},
 		"one arm":            {change: func(e *experiment) { each(e, func(r *compare.Run) { r.Labels["arm"] = "native" }) }, want: []string{"--by arm", `"native"`, "nothing to compare"}},
 		"two runs of one id": {change: func(e *experiment) { e.runs[5].ID = "run001" }, want: []string{"runs/run001", "runs/run006", `"run001"`}},
-		"different work":     {change: func(e *experiment) { e.runs[5].WorkloadSHA256 = "0123456789abcdef" }, want: []string{"run006", "0123456789ab)", "--within", "--allow-different-workload", "model"}},
+		"different work":     {change: func(e *experiment) { e.runs[5].WorkloadSHA256 = "0123456789abcdef" }, want: []string{"run006", "0123456789ab)", "name the folders", "--allow-different-workload", "model"}},
 		"nothing in common": {change: func(e *experiment) {
 			each(e, func(r *compare.Run) {
 				if r.Labels["arm"] == "native" {
@@ -292,5 +293,33 @@ func TestTheRunsThatAreGivenStayAsTheyAre(t *testing.T) {
 	mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
 	if after := fmt.Sprintf("%+v", e.runs); after != before {
 		t.Error("comparing changes what is compared")
+	}
+}
+
+// TestRunsOfOtherWorkAreRefusedWithAWayThatWorks: what the error advises compares the runs.
+func TestRunsOfOtherWorkAreRefusedWithAWayThatWorks(t *testing.T) {
+	made := func(id, arm, work string, labels map[string]string) compare.Run {
+		labels["arm"] = arm
+		return compare.Run{ID: id, Path: "runs/" + id, Labels: labels, Valid: true, WorkloadSHA256: work, Metrics: map[string]float64{compare.OutputTokensPerSecond: 100}}
+	}
+	for _, c := range []struct {
+		name string
+		runs []compare.Run
+		says string
+	}{
+		{"a first run beside a pair", []compare.Run{made("first", "native", "w0", map[string]string{"host": "spark"}), made("n", "native", "w1", map[string]string{"host": "spark"}), made("c", "container", "w1", map[string]string{"host": "spark"})},
+			"runs/first and runs/n did different work (workload_sha256 w0, w1): name the folders of runs that did the same: runs/n, runs/c; --allow-"},
+		{"two sizes", []compare.Run{made("n1", "native", "w1", map[string]string{"size": "1"}), made("c1", "container", "w1", map[string]string{"size": "1"}), made("n2", "native", "w2", map[string]string{"size": "2"}), made("c2", "container", "w2", map[string]string{"size": "2"})},
+			"runs/n1 and runs/n2 did different work (workload_sha256 w1, w2): --within size sets like against like; --allow-"},
+		{"a label of each run alone", []compare.Run{made("n", "native", "w1", map[string]string{"slot": "1"}), made("c", "container", "w2", map[string]string{"slot": "2"})},
+			"no two arms did the same: run both with the same flags; --allow-"},
+	} {
+		for i := range c.runs {
+			c.runs[i].StartedAt = time.Unix(int64(i), 0)
+		}
+		_, err := compare.Compare(c.runs, compare.Options{By: "arm"})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.says)
+		}
 	}
 }

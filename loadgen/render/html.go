@@ -29,7 +29,7 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	return template.New("render").Funcs(template.FuncMap{"tipHash": tipHash}).Parse(
+	return template.New("render").Funcs(template.FuncMap{"tipHash": tipHash, "pathParts": pathParts}).Parse(
 		`{{define "style"}}<style>` + "\n" + string(style) + `</style>{{end}}{{define "tip"}}<script>` + script + "</script>{{end}}" + string(page))
 })
 
@@ -104,4 +104,22 @@ func Printable(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// pathParts splits a text behind each slash that ends a name: there a browser may break the line, instead of inside of a
+// word.
+func pathParts(text string) []string {
+	var parts []string
+	begin := ""
+	for _, part := range strings.SplitAfter(text, "/") {
+		if part == "/" {
+			begin += part
+			continue
+		}
+		parts, begin = append(parts, begin+part), ""
+	}
+	if begin != "" {
+		parts = append(parts, begin)
+	}
+	return parts
 }

@@ -12,11 +12,11 @@ const TelemetryAccessFlag = "telemetry-config"
 
 // CaptureFlags declares the flags for what is recorded around a load.
 func CaptureFlags(set terminal.FlagSet, s *CaptureSettings) {
-	terminal.Flags(set, "telemetry", "NAME=URL of an exporter on a measured host; may be repeated. If not given: the one on this machine if the server is here, else the one at port 10420 of the server's host, if it answers.", &s.Telemetry, ParseSource, terminal.WithoutQuery)
-	terminal.Flag(set, TelemetryAccessFlag, "TLS and credentials for the exporters that --telemetry names, in the form of promtool's --http.config.file; uma-exporter secure makes one. They must be https then.", "", &s.Access, terminal.Text).PlaceHolder("FILE")
-	terminal.Flags(set, "scrape", "NAME=URL of a page of KVBM or of an engine to keep too; may be repeated. One that never answers is a warning. The page of --url is read at the borders of phases without it.", &s.Scrape, ParseSource, terminal.WithoutQuery)
-	terminal.Flag(set, "container", "Container that the engine runs in, by docker or podman on this machine: its image and settings, and its log of the run, are kept; its command line and environment as hashes, listed engine options with their values.", "", &s.Container, containerName)
-	terminal.Flags(set, "capture", "NAME=COMMAND of a shell whose output is kept, before and after the load; may be repeated. Commands are never recorded.", &s.Captures, parseCapture, captureName)
+	terminal.Flags(set, "telemetry", "NAME=URL of an exporter of a measured host; default: port 10420 of the server's host.", &s.Telemetry, ParseSource, terminal.WithoutQuery)
+	terminal.Flag(set, TelemetryAccessFlag, "TLS and credentials for --telemetry; uma-exporter secure makes the file.", "", &s.Access, terminal.Text).PlaceHolder("FILE")
+	terminal.Flags(set, "scrape", "NAME=URL of a further page of metrics to keep, of KVBM or of an engine.", &s.Scrape, ParseSource, terminal.WithoutQuery)
+	terminal.Flag(set, "container", "Container of the engine: its image, options and log are kept, its environment as hashes.", "", &s.Container, containerName)
+	terminal.Flags(set, "capture", "NAME=COMMAND whose output is kept, before and after the load; the command is not recorded.", &s.Captures, parseCapture, captureName)
 	terminal.Flag(set, "telemetry-interval", "Time between two samples.", "1s", &s.Interval, terminal.DurationWithin(telemetry.MinInterval, telemetry.MaxInterval))
 }
 

@@ -27,11 +27,11 @@ func SweepFlags(set terminal.FlagSet) *SweepSettings {
 	s := &SweepSettings{}
 	terminal.Flag(set, "over", "What differs from point to point: concurrency=LIST, rate=LIST (poisson, unless --arrival is given), shape=LIST of T1 to T6, or set.KEY=LIST for a size of the scenario. A list has values such as 1,4,8,16 and ranges: 1..4, 1..9+2, 1..64x2, T1..T6. "+
 		"Unless --requests or --duration is given, a point of the standard scenario measures 10 requests a slot or those of a minute, 100 at least; a shape, 100 times its batch after 10 times for warm-up.", "", &s.over, ParseOver).Required()
-	terminal.Flag(set, "search", "Look for a limit between the two ends of --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which on a server no longer gains (concurrency) or keeps up (rate). Doubles, then halves, and measures the highest load within the limit twice. A run that is invalid by the fault of the client is repeated twice.", "", &s.search, terminal.OneOf(SearchKinds()...))
+	terminal.Flag(set, "search", "Look for a limit within --over, such as rate=1..64: slo is the highest load that keeps --slo, saturation the one from which a server no longer gains (concurrency) or keeps up (rate).", "", &s.search, terminal.OneOf(SearchKinds()...))
 	terminal.Flag(set, "tolerance", "How far apart the two loads may be that a search ends with, as a share of the lower.", "10%", &s.tolerance, terminal.ShareWithin(0.01, 1)).IsSetByUser(&s.toleranceGiven)
 	terminal.Flag(set, "pause", "Time between two runs; 30s between shapes, else 0s, if not given.", "", &s.pause, terminal.Duration).IsSetByUser(&s.pauseGiven)
 	terminal.Flag(set, "stop-error-rate", "Share of failed requests from which on no further value of a list is measured, or off.", "10%", &s.stopErrorRatio, shareOrOff)
-	set.Flag("same-prompts", "Send the same prompts in every run, of one seed: each point after the first may be answered from the server's prefix cache. Otherwise each run has prompts and a seed of its own. The prompts of a file are the same in any case.").BoolVar(&s.samePrompts)
+	set.Flag("same-prompts", "Send the same prompts in every run, which a prefix cache may have; else each run has its own.").BoolVar(&s.samePrompts)
 	return s
 }
 

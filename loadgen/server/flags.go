@@ -9,17 +9,17 @@ import (
 
 // Flags declares the flags of a server that is measured or checked.
 func Flags(set terminal.FlagSet, t *Target) {
-	terminal.Flag(set, "url", "Server under test, such as http://127.0.0.1:8000; /v1 may be left out. If not given: the only engine that the exporter on this machine has found.", "", &t.URL, parseURL)
-	terminal.Flag(set, "model", "Model to ask for; the only listed one if not given.", "", &t.Model, terminal.Text)
+	terminal.Flag(set, "url", "Server under test; default: the only engine that the exporter of this machine has found.", "", &t.URL, parseURL)
+	terminal.Flag(set, "model", "Model to ask for; default: the only listed one.", "", &t.Model, terminal.Text)
 	terminal.Flag(set, "endpoint", "API to drive: chat or completions.", string(openai.Chat), &t.Endpoint, terminal.OneOf(openai.Chat, openai.Completions))
 	terminal.Flag(set, "engine", "Whose request fields to send: auto, "+strings.Join(Engines(), ", ")+".", EngineAuto, &t.Engine, terminal.OneOf(append(Engines(), EngineAuto)...))
-	terminal.Flags(set, "header", "Request header, NAME:VALUE; may be repeated. Values are never recorded.", &t.Headers, parseHeader, terminal.NameOnly)
-	terminal.Flag(set, "ca-file", "PEM file of the authorities that sign the server's certificate; the system's if not given.", "", &t.CAFile, terminal.Text)
-	terminal.Flag(set, "api-key-file", "File with the API key; the environment's OPENAI_API_KEY if not given.", "", &t.APIKeyFile, terminal.Text)
+	terminal.Flags(set, "header", "Request header, NAME:VALUE; values are not recorded.", &t.Headers, parseHeader, terminal.NameOnly)
+	terminal.Flag(set, "ca-file", "PEM file of the authorities that sign the server's certificate; default: the system's.", "", &t.CAFile, terminal.Text)
+	terminal.Flag(set, "api-key-file", "File with the API key; default: $OPENAI_API_KEY.", "", &t.APIKeyFile, terminal.Text)
 }
 
 // ReadyFlags declares the flags for waiting until a server has started.
 func ReadyFlags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "wait-ready", "How long to wait until the server lists a model.", "0s", &t.WaitReady, terminal.Duration)
-	terminal.Flag(set, "ready-consecutive", "How often in a row it must, a second apart.", "2", &t.ReadyConsecutive, terminal.AtLeast(1))
+	terminal.Flag(set, "ready-consecutive", "How often in a row it must list one, a second apart.", "2", &t.ReadyConsecutive, terminal.AtLeast(1))
 }

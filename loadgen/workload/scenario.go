@@ -29,12 +29,12 @@ type Scenario struct {
 // scenarios returns all scenarios.
 func scenarios() []Scenario {
 	return []Scenario{
-		{ScenarioStandard, "requests that do not depend on each other", resolveStandard, writeStandard},
-		{scenarioMultiTurn, "conversations that go on with the server's own answers", resolveMultiTurn, writeMultiTurn},
-		{"eviction_replay", "prompts A, others B that push them out of the KV cache, then A again", resolveEvictionReplay, writeSets},
-		{"reuse_verify", "the same prompts several times, one in flight", resolveReuseVerify, writeSets},
-		{"rehydrate_replay", "long prompts, many others that push them out of the KV cache, then the long ones again", resolveRehydrateReplay, writeSets},
-		{"burst", "bursts of requests at the same moment, by the clock", resolveBurst, writeBurst},
+		{ScenarioStandard, "independent requests", resolveStandard, writeStandard},
+		{scenarioMultiTurn, "conversations", resolveMultiTurn, writeMultiTurn},
+		{"eviction_replay", "prompts again after eviction", resolveEvictionReplay, writeSets},
+		{"reuse_verify", "prompts again", resolveReuseVerify, writeSets},
+		{"rehydrate_replay", "long prompts after eviction", resolveRehydrateReplay, writeSets},
+		{"burst", "at the same moment", resolveBurst, writeBurst},
 	}
 }
 

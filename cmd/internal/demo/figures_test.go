@@ -134,7 +134,7 @@ func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
 func TestGradesAndDifferencesAreWritten(t *testing.T) {
 	for want, got := range map[string]string{
 		"contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
-		"+1.5": shortSigned(1.5 * gib), "−1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "−2.00 GiB": signed(compare.UnitBytes, -2*gib),
+		"+1.5": shortSigned(1.5 * gib), "-1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "-2.00 GiB": signed(compare.UnitBytes, -2*gib),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -61,7 +61,7 @@ func parse(args []string, stdout io.Writer) (l commandLine, err error) {
 
 // application returns the flags and commands that the program accepts.
 func (l *commandLine) application() *kingpin.Application {
-	app := kingpin.New("uma-demo", about)
+	app := kingpin.New("uma-demo", about).Version(terminal.Version("uma-demo"))
 	guide().Apply(app)
 	showFlags(app.Command(commandShow, aboutShow).Default(), &l.show)
 	armFlags(app.Command(commandArm, aboutArm).Hidden(), &l.arm)

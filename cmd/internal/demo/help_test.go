@@ -75,3 +75,10 @@ func TestALineThatIsRefusedSaysWhatWasMeant(t *testing.T) {
 		}
 	}
 }
+
+func TestVersionIsPrinted(t *testing.T) {
+	var out bytes.Buffer
+	if code := program(&out, &out).Run(t.Context(), []string{"--version"}); code != exitDone || !strings.HasPrefix(out.String(), "uma-demo ") || !strings.Contains(out.String(), ", go1.") {
+		t.Errorf("exit %d: %q", code, out.String())
+	}
+}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,7 @@ func alertsSection(h Heat) []render.Block {
 	var runbooks []Link
 	for _, row := range byMachine(h.Firings) {
 		first := row[0]
-		table.Add(first.Alert, first.Severity, first.Host, fmt.Sprint(len(row)), timeOfDay(first.Pending), timeOfDay(first.From), over(row), first.Summary)
+		table.Add(first.Alert, first.Severity, cmp.Or(first.Host, "a comparison of runs"), fmt.Sprint(len(row)), timeOfDay(first.Pending), timeOfDay(first.From), over(row), first.Summary)
 		if link := (Link{first.Alert, first.Runbook}); !slices.Contains(runbooks, link) {
 			runbooks = append(runbooks, link)
 		}

@@ -40,3 +40,10 @@ func TestAnAlertThatFiresForEveryRunIsOneRowOfItsMachine(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+func TestAnAlertOfNoMachineIsOfAComparison(t *testing.T) {
+	page := rendered(t, Page{Heat: Heat{Firings: []Firing{{Alert: "ContainerMemoryOverhead", Severity: "warning"}}}})
+	if !strings.Contains(page, "a comparison of runs") {
+		t.Error("the row of the alert names no subject")
+	}
+}

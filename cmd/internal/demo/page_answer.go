@@ -10,13 +10,15 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
 
-// front returns how the page begins: a sentence that answers, and a row for each question with its verdict.
-func front(p Page) (sentence render.Paragraph, verdicts render.Table) {
-	verdicts = render.Table{Header: []string{"question", "answer (container − native [95 % CI])", "verdict", "ground truth of the simulator"}, Words: []int{1, 2, 3}}
+// front returns how the page begins: a sentence that answers, a row for each question with its verdict, and what a red
+// row means. Red are an interval that the ground truth is outside of, and an alert that did not fire.
+func front(p Page) (sentence render.Paragraph, verdicts render.Table, red render.Paragraph) {
+	verdicts = render.Table{Header: []string{"question", "answer (container minus native [95 % CI])", "verdict", "ground truth of the simulator"}, Words: []int{1, 2, 3}}
 	row := func(tone render.Tone, address string, cells ...string) {
 		verdicts.Rows = append(verdicts.Rows, render.Row{Tone: tone, Address: address, Cells: cells})
 	}
 	var differ, clauses []string
+	var intervals, outside int
 	for _, c := range p.Campaigns {
 		pair, _ := pairOf(c)
 		for _, q := range []struct {
@@ -33,10 +35,18 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table) {
 			if q.metric == compare.MemoryOccupiedWithoutKV {
 				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
 			}
-			tone := comparison.RowTone(*m)
+			var tone render.Tone
+			if m.Confounded {
+				tone = render.Note
+			}
 			truth, judged := groundTruthOf(c, pair, m, q.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
-			if judged == render.Bad {
+			switch judged {
+			case render.Good:
+				intervals++
+			case render.Bad:
 				tone = render.Bad
+				intervals++
+				outside++
 			}
 			row(tone, "#answers", q.title+": "+c.Name, comparison.SignedChange(*m), comparison.VerdictText(*m), truth)
 		}
@@ -67,7 +77,19 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table) {
 	if len(clauses) > 0 {
 		sentence = render.Notice(render.Note, render.Strong(strings.Join(clauses, "; ")+"."))
 	}
-	return sentence, verdicts
+	return sentence, verdicts, coverage(intervals, outside)
+}
+
+// coverage says how many intervals miss the ground truth, beside how many are expected to.
+func coverage(intervals, outside int) render.Paragraph {
+	const expected = "A 95 % interval misses it once in 20 times."
+	switch {
+	case intervals == 0:
+		return render.Paragraph{}
+	case outside == 0:
+		return render.Small(fmt.Sprintf("The ground truth is inside all %d intervals. %s", intervals, expected))
+	}
+	return render.Small(fmt.Sprintf("Red: the ground truth is outside the interval, here in %d of %d. %s", outside, intervals, expected))
 }
 
 // campaignCard is the card of a campaign: the order of its runs, what its comparison shows, and the caveats.

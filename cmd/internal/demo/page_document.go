@@ -69,13 +69,13 @@ func section(id, text string) render.Heading {
 
 func document(p Page) render.Document {
 	d := render.Document{Title: "What a container costs on a DGX Spark depends on how you ask"}
-	sentence, verdicts := front(p)
+	sentence, verdicts, red := front(p)
 	d.Add(sentence, render.Notice(render.Bad, render.Strong("Simulated."), render.Plain(" No figure on this page is a measurement of a DGX Spark: machines, engine and model are simulated. "+
 		"The exporter, the load generator, the comparison and the alert rules are those that run on a real one.")))
 	for _, notice := range notices(p) {
 		d.Add(render.Notice(render.Note, render.Plain(notice)))
 	}
-	d.Add(verdicts, render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)}, links(p.Links))
+	d.Add(verdicts, red, render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(lead())}}, render.Facts{Facts: madeFacts(p.Made)}, links(p.Links))
 	d.Add(question(p)...)
 	d.Add(where(p)...)
 	d.Add(rehydration(p.Rehydration)...)
@@ -173,7 +173,7 @@ func notices(p Page) []string {
 		all = append(all, "This page is partial: the demo was ended before everything was made. Each section says what it lacks.")
 	}
 	if p.Made.Quick {
-		all = append(all, "Made with --quick: fewer and shorter runs, so intervals are wide and less is found than in the whole demo.")
+		all = append(all, "Made with --quick: two runs of an arm, so an interval says little, whatever its verdict. The whole demo takes about a minute.")
 	}
 	for _, problem := range p.Problems {
 		all = append(all, "While this was made: "+problem)
@@ -190,9 +190,6 @@ func not(p Page) []string {
 		"This engine sizes its KV cache by what CUDA calls free, as TensorRT-LLM does. One that asks the kernel what is available, as vLLM does on a Spark, loses nothing to page cache.",
 		"Cause is not read off the verdicts. A difference that order cannot explain is one of the arms as they were run; the lines of the ledger say in what, and only another campaign says why.",
 		"Latencies, throughputs, temperatures and power are those of a model of a machine. No engine, no drive and no driver was measured.",
-	}
-	if p.Made.Quick {
-		all = append(all, "With --quick there are two runs of an arm: an interval of so few says little, whatever its verdict.")
 	}
 	return all
 }

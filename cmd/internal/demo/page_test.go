@@ -104,12 +104,31 @@ func TestThePageBeginsWithItsAnswersAndTheirVerdicts(t *testing.T) {
 			t.Errorf("%s: %d rows stand out, %d without it", name, after, before)
 		}
 	}
-	if sentence, verdicts := front(Page{}); !sentence.Empty() || !verdicts.Empty() {
-		t.Errorf("of nothing: %v %v", sentence, verdicts)
+	if sentence, verdicts, red := front(Page{}); !sentence.Empty() || !verdicts.Empty() || !red.Empty() {
+		t.Errorf("of nothing: %v %v %v", sentence, verdicts, red)
 	}
 }
 
-func bad(_ render.Paragraph, verdicts render.Table) (n int) {
+// TestARedRowIsExplained: red is a ground truth outside an interval, with how many there are and how many are expected;
+// a verdict "worse" is not red.
+func TestARedRowIsExplained(t *testing.T) {
+	p := whole(t)
+	if n := bad(front(p)); n != 0 {
+		t.Errorf("%d rows are red where every interval contains the ground truth", n)
+	}
+	expectInOrder(t, rendered(t, p), "The ground truth is inside all 6 intervals. A 95 % interval misses it once in 20 times.")
+	for i := range p.Campaigns[1].Starts {
+		if s := &p.Campaigns[1].Starts[i]; strings.HasPrefix(s.Arm, "c") {
+			s.KVBytes += 60 * gib
+		}
+	}
+	if n := bad(front(p)); n != 1 {
+		t.Errorf("%d rows are red", n)
+	}
+	expectInOrder(t, rendered(t, p), "Red: the ground truth is outside the interval, here in 1 of 6. A 95 % interval misses it once in 20 times.")
+}
+
+func bad(_ render.Paragraph, verdicts render.Table, _ render.Paragraph) (n int) {
 	for _, row := range verdicts.Rows {
 		if row.Tone == render.Bad {
 			n++
@@ -263,13 +282,13 @@ func TestThePageComparesTheBaselineBetweenDesigns(t *testing.T) {
 
 // Every amount stands with its unit, and every difference with its interval, its verdict and its number of starts.
 func TestEveryNumberOfAnAnswerHasItsUnitAndItsRuns(t *testing.T) {
-	_, verdicts := front(whole(t))
+	_, verdicts, _ := front(whole(t))
 	if len(verdicts.Rows) != 3*2+1+2+1 {
 		t.Fatalf("%d rows", len(verdicts.Rows))
 	}
 	for _, row := range verdicts.Rows[:6] {
 		for i, form := range []string{`^(Occupied without KV cache|KV cache): (blocks|abba|equal)$`, `^[+-]\d+\.\d+ GiB \[[+-]\d+\.\d+, [+-]\d+\.\d+\]$`,
-			`^(worse|inconclusive)`, `^[+−]\d+\.\d+ GiB, (in|out)side the interval \(n = \d and \d starts\)$`} {
+			`^(worse|inconclusive)`, `^[+-]\d+\.\d+ GiB, (in|out)side the interval \(n = \d and \d starts\)$`} {
 			if !regexp.MustCompile(form).MatchString(row.Cells[i]) {
 				t.Errorf("%q is not %s", row.Cells[i], form)
 			}
@@ -285,7 +304,7 @@ func TestVerdictsAreThoseOfTheComparison(t *testing.T) {
 			pair := p.Campaigns[2].Comparison.Strata[0].Pairs[0]
 			m := find(pair, compare.MemoryOccupiedWithoutKV)
 			m.Verdict, m.Confounded = verdict, confounded
-			_, verdicts := front(p)
+			_, verdicts, _ := front(p)
 			row := verdicts.Rows[4]
 			if want := strings.ReplaceAll(string(verdict), "_", " "); !strings.HasPrefix(row.Cells[2], want) || strings.Contains(row.Cells[2], "confounded") != confounded {
 				t.Errorf("%s, confounded %t: %q", verdict, confounded, row.Cells[2])

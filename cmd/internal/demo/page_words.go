@@ -15,7 +15,7 @@ func signed(unit compare.Unit, v float64) string {
 	if v > 0 {
 		return "+" + unit.Text(v)
 	}
-	return strings.Replace(unit.Text(v), "-", "−", 1)
+	return unit.Text(v)
 }
 
 // short formats bytes in GiB with one decimal, for figures and dense tables.
@@ -27,7 +27,7 @@ func shortSigned(bytes float64) string {
 	case text == "0.0":
 		return text
 	case bytes < 0:
-		return "−" + text
+		return "-" + text
 	}
 	return "+" + text
 }

@@ -93,6 +93,9 @@ func (t *progress) verdict(s *shown) {
 	for _, c := range s.campaigns {
 		t.print("  %-13s %-19s %s\n", c.host, c.label(), c.difference())
 	}
+	if s.options.quick {
+		t.print("With --quick there are two runs of an arm: such an interval says little, whatever its verdict.\n")
+	}
 	t.print("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
 	for _, e := range s.events {
 		text, _ := caught(s.firings, e)

@@ -85,6 +85,28 @@ func count(all []rule, state rules.AlertState) (n int) {
 	return n
 }
 
+// counts counts the alerts. Rules that are for programs, such as a dead man's switch, are counted apart: they fire where
+// nothing is wrong.
+func counts(all []rule) string {
+	text := fmt.Sprintf("%d firing, %d pending, of %s", count(all, rules.StateFiring), count(all, rules.StatePending), plural(len(all), "rule"))
+	machines := 0
+	for _, r := range all {
+		if r.isForMachines() && r.State() == rules.StateFiring {
+			machines++
+		}
+	}
+	if machines > 0 {
+		text += fmt.Sprintf("; %s for programs also firing", plural(machines, "rule"))
+	}
+	return text + "."
+}
+
+// longID matches the whole id of a container.
+var longID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+
+// shortIDs leaves of the ids of containers what docker ps shows.
+func shortIDs(text string) string { return longID.ReplaceAllString(text, "$1") }
+
 // plural counts something whose plural has an s.
 func plural(n int, what string) string {
 	if n == 1 {
@@ -131,8 +153,7 @@ func (v *viewer) alertLine() render.Block {
 func (v *viewer) alertsPage(w http.ResponseWriter, _ *http.Request) {
 	all := v.rules()
 	d := render.Document{Title: "Alerts", Pages: bar(alertsPath), RefreshSeconds: overviewRefresh}
-	d.Add(render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(fmt.Sprintf("%d firing, %d pending, of %s.",
-		count(all, rules.StateFiring), count(all, rules.StatePending), plural(len(all), "rule")))}})
+	d.Add(render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(counts(all))}})
 	for _, r := range all {
 		d.Add(r.problem())
 	}
@@ -210,11 +231,11 @@ func (r rule) cards(state rules.AlertState, linked bool) []render.Block {
 		facts := render.Facts{Facts: []render.Fact{{Name: state.String() + " since", Value: since(a)}, {Name: "value", Value: formatValue(a.Value, r.unit)}}}
 		a.Labels.Range(func(l labels.Label) {
 			if l.Name != model.AlertNameLabel && l.Name != string(metric.LabelSeverity) && l.Name != string(metric.LabelMode) {
-				facts.Facts = append(facts.Facts, render.Fact{Name: l.Name, Value: l.Value})
+				facts.Facts = append(facts.Facts, render.Fact{Name: l.Name, Value: shortIDs(l.Value)})
 			}
 		})
 		cards = append(cards, render.Group{Class: "card", Blocks: []render.Block{
-			render.Paragraph{Class: "beside", Spans: head}, render.P(render.Plain(a.Annotations.Get("description"))), facts,
+			render.Paragraph{Class: "beside", Spans: head}, render.P(render.Plain(shortIDs(a.Annotations.Get("description")))), facts,
 		}})
 	}
 	return cards

@@ -119,7 +119,7 @@ func TestTheOverviewAnswersFirst(t *testing.T) {
 	o := openPages(t, machinePage, nil, nil)
 	page := o.until(t, "/", "1 alert fires")
 	wantParts(t, "/", page, "100.0 of 101.0 GiB occupied; 1.0 GiB free.", `<a href="/alerts/ContainerLimitUncovered">`, "No run is in progress.", "0 finished runs",
-		`href="/d/umascope-unified-memory?`, `<a href="/" class="here">Overview</a> <a href="/dashboards/">Dashboards</a> <a href="/alerts">Alerts</a> <a href="/runs">Runs</a>`, "held by GPU processes 80 GiB")
+		`href="/d/umascope-unified-memory?`, `<a href="/" class="here">Overview</a> <a href="/dashboards/">Dashboards</a> <a href="/alerts">Alerts</a> <a href="/runs">Runs</a>`, "GPU-held 80 GiB")
 	if sentence, alert := strings.Index(page, "GiB occupied"), strings.Index(page, "1 alert fires"); sentence > alert {
 		t.Error("the alerts come before the answer")
 	}
@@ -162,6 +162,7 @@ func TestAlertsShowWhatFiresFirst(t *testing.T) {
 	o := openPages(t, machinePage, nil, nil)
 	o.until(t, "/alerts", "<h2>Firing</h2>")
 	page := o.until(t, "/alerts", "1 firing, 1 pending")
+	o.until(t, "/alerts", "1 rule for programs also firing.") // the dead man's switch
 	wantParts(t, "/alerts", page, "<h2>Pending</h2>", "firing since", "cgroup</dt> <dd>/&lt;script&gt;", "<dt>value</dt> <dd>90 %</dd>", "1 MiB", "90% of the memory of /&lt;script&gt;")
 	order := -1
 	for _, part := range []string{"<h2>Firing</h2>", "ContainerLimitUncovered", "<h2>Pending</h2>", "MemoryFragmented", "<h2>All rules</h2>"} {

@@ -42,7 +42,7 @@ func (v *viewer) openRuns() error {
 // runsPage lists the finished runs.
 func (v *viewer) runsPage(w http.ResponseWriter, r *http.Request) {
 	shown := v.results.Look()
-	d := render.Document{Title: "Runs", Pages: bar(runsPath)}
+	d := render.Document{Title: "Runs", Pages: bar(runsPath), RefreshSeconds: overviewRefresh}
 	d.Add(render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(shown.Counts())}}, v.runLine(r.Context()))
 	if err := v.results.Check(); errors.Is(err, fs.ErrNotExist) {
 		d.Add(render.Notice(render.Note, render.Plain(v.runs+" does not exist yet. uma-load run makes it; --runs names another folder.")))

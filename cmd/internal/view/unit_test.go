@@ -39,3 +39,10 @@ func TestItTakesTheFlagsOfItsUnits(t *testing.T) {
 		t.Errorf("a service takes its address or fails, so that it is stated: %s", standard)
 	}
 }
+
+func TestIDsOfContainersAreShownAsDockerShowsThem(t *testing.T) {
+	id := strings.Repeat("0123456789ab", 6)[:64]
+	if got, want := shortIDs("/system.slice/docker-"+id+".scope and "+id[:63]), "/system.slice/docker-0123456789ab.scope and "+id[:63]; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

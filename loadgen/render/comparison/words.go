@@ -153,8 +153,11 @@ func VerdictText(m compare.Metrics) string {
 	if m.Constant {
 		text += " (" + constantIn(m) + ")"
 	}
-	if m.Confounded {
+	switch {
+	case m.Confounded:
 		text += ", confounded with time"
+	case lostToHolm(m):
+		text += " as one of many tests (Holm)"
 	}
 	return text
 }

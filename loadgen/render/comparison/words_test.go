@@ -138,3 +138,14 @@ func TestPairsAreShownWithTheOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestAnInconclusiveVerdictWhoseIntervalLeavesOutZeroSaysWhy(t *testing.T) {
+	m := compare.Metrics{Unit: string(compare.UnitBytes), Verdict: compare.Inconclusive, CI95: &compare.Interval{1, 2}, Margin: compare.Margin{Value: gib}}
+	if text := VerdictText(m); text != "inconclusive as one of many tests (Holm)" {
+		t.Errorf("%q", text)
+	}
+	m.CI95[0] = -1
+	if text := VerdictText(m); text != "inconclusive" {
+		t.Errorf("%q", text)
+	}
+}

@@ -40,6 +40,8 @@ type Member struct {
 	Load float64
 	// State is the result of the run, in a word or two.
 	State string
+	// OtherWork is set for a run that may not be compared with the others: its workload differs.
+	OtherWork bool
 	// Summary is nil for a run that has none.
 	Summary *summary.Summary
 	// Course is nil without telemetry, or where it is not shown.

@@ -32,7 +32,31 @@ func (g Group) answer() string {
 		text := strings.Join(ranges, "; ")
 		sentences = append(sentences, strings.ToUpper(text[:1])+text[1:])
 	}
+	if text := g.otherWork(); text != "" {
+		sentences = append(sentences, text)
+	}
 	return strings.Join(sentences, ". ") + "."
+}
+
+// otherWork names the runs that are not compared with the others.
+func (g Group) otherWork() string {
+	var names []string
+	for _, m := range g.Members {
+		if m.OtherWork {
+			names = append(names, m.Name)
+		}
+	}
+	const shown = 5
+	switch text := strings.Join(names[:min(len(names), shown)], "; "); {
+	case len(names) == 0:
+		return ""
+	case len(g.Members)-len(names) < 2:
+		return "No two runs did the same work, so they are not compared"
+	case len(names) > shown:
+		return fmt.Sprintf("Other work, so not compared: %s and %d more", text, len(names)-shown)
+	default:
+		return "Other work, so not compared: " + text
+	}
 }
 
 // rangeOf formats the range of a figure over the valid runs and the run with the best; empty for fewer than two figures.
@@ -41,7 +65,7 @@ func (g Group) rangeOf(name, word string, of func(*summary.Summary) *float64, fo
 	var where string
 	n := 0
 	for _, m := range g.Members {
-		if m.Summary == nil || !m.Summary.Valid {
+		if m.Summary == nil || !m.Summary.Valid || m.OtherWork {
 			continue
 		}
 		v := of(m.Summary)

@@ -59,7 +59,7 @@ func (p Page) Document() render.Document {
 		}
 	}
 	if w := s.SteadyState; w != nil {
-		d.Add(render.H2("Latency in the steady state"), render.Small(steadyText(*w)), latencyTable(&w.Latency))
+		d.Add(render.Details{Summary: "Latency in the steady state", Blocks: []render.Block{render.Small(steadyText(*w)), latencyTable(&w.Latency)}})
 	}
 	if p.Drawn != nil {
 		if figures := timelineFigures(p.Drawn.Timeline, phaseSpans(s)); len(figures) > 0 {

@@ -104,12 +104,13 @@ func (s *Runs) group() Group {
 		g.Over = s.over
 	}
 	names := s.names()
+	other := s.otherWork()
 	linked := s.linked()
 	if linked {
 		g.RunPage = rundir.HTMLFile
 	}
 	for i, r := range s.runs {
-		m := Member{Run: r.Manifest.Run, Name: names[i], State: stateOfRun(r), Summary: &s.runs[i].Summary}
+		m := Member{Run: r.Manifest.Run, Name: names[i], State: stateOfRun(r), OtherWork: other[r.Manifest.Run], Summary: &s.runs[i].Summary}
 		if linked {
 			m.Run = s.relative(r)
 		}
@@ -119,6 +120,33 @@ func (s *Runs) group() Group {
 		g.Members = append(g.Members, m)
 	}
 	return g
+}
+
+// otherWork returns the runs that uma-load compare would refuse to compare with the rest: at each point of the axis, all
+// but those of the workload that most runs have. If no two runs have the same, it returns all of them.
+func (s *Runs) otherWork() map[string]bool {
+	points := map[string][]*compare.Run{}
+	for _, r := range s.runs {
+		one := r.Observation()
+		point := ""
+		if s.over != "" {
+			point = s.setting(r, s.over)
+		}
+		points[point] = append(points[point], &one)
+	}
+	other := map[string]bool{}
+	for _, runs := range points {
+		works := compare.Works(runs)
+		most := slices.MaxFunc(append(works, nil), func(a, b []*compare.Run) int { return len(a) - len(b) })
+		for _, work := range works {
+			if len(works) > 1 && (len(most) == 1 || work[0] != most[0]) {
+				for _, r := range work {
+					other[r.ID] = true
+				}
+			}
+		}
+	}
+	return other
 }
 
 // stateOfRun returns the state of a run in a few words.
@@ -306,7 +334,7 @@ func (s *Runs) byArm() []render.Block {
 	if len(s.values(arm)) < 2 {
 		return nil
 	}
-	o := compare.Options{By: arm, AllowDifferentWorkload: true}
+	o := compare.Options{By: arm}
 	var observed []compare.Run
 	for _, r := range s.runs {
 		one := r.Observation()

@@ -55,3 +55,47 @@ func TestThePageOfACampaignBeginsWithTheVerdictsOnItsArms(t *testing.T) {
 		at += i
 	}
 }
+
+// worksOf returns runs whose workloads have these sums, "" for one that is not known.
+func worksOf(t *testing.T, sums ...string) []summary.Run {
+	t.Helper()
+	var runs []summary.Run
+	for i, sum := range sums {
+		run := testrun.New(testrun.Steady(12)...)
+		run.Manifest.Run = "r" + strconv.Itoa(i)
+		r := read(t, run)
+		r.Summary.WorkloadSHA256 = sum
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+func TestRunsOfOtherWorkAreNamedAndNotRanked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		sums   []string
+		ranked bool
+		says   string
+	}{
+		{"the same work", []string{"a", "a", ""}, true, ""},
+		{"one of other work", []string{"a", "b", "a"}, true, "Other work, so not compared: r1."},
+		{"many of other work", []string{"a", "a", "b", "c", "d", "e", "f", "g"}, true, "Other work, so not compared: r2; r3; r4; r5; r6 and 1 more."},
+		{"each of its own or not known", []string{"a", "b", ""}, false, "No two runs did the same work, so they are not compared."},
+	} {
+		answer := NewRuns(worksOf(t, c.sums...), []string{"runs"}, "").group().answer()
+		if ranked := strings.Contains(answer, "highest at"); ranked != c.ranked || !strings.Contains(answer, c.says) || c.says == "" && strings.Contains(answer, "ork") {
+			t.Errorf("%s: %s", c.name, answer)
+		}
+	}
+}
+
+// TestPointsOfASweepDoOtherWork: another rate is another schedule. They are ranked by it.
+func TestPointsOfASweepDoOtherWork(t *testing.T) {
+	runs := worksOf(t, "a", "b", "c")
+	for i := range runs {
+		runs[i].Summary.Labels = map[string]string{"rate": strconv.Itoa(1 + i)}
+	}
+	if answer := NewRuns(runs, []string{"runs"}, "").group().answer(); !strings.Contains(answer, "highest at rate") || strings.Contains(answer, "work") {
+		t.Error(answer)
+	}
+}

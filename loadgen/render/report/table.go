@@ -71,7 +71,7 @@ func distributionTable(title string, rows []row, format func(float64) string) re
 }
 
 func latencyTable(l *summary.Latency) render.Table {
-	return distributionTable("latency", latencyRows(distinct(l)), render.FormatSeconds)
+	return distributionTable("latency", shownLatencies(l), render.FormatSeconds)
 }
 
 func fromText(from string) string {

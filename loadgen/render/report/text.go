@@ -45,14 +45,29 @@ func latencyRows(l *summary.Latency) []row {
 		add("TPOT", "", l.TPOT.Send)
 	}
 	if l.ChunkGap != nil {
-		add("chunk gap", "", l.ChunkGap.Send)
+		add(chunkGap, "", l.ChunkGap.Send)
 	}
 	if l.ITL != nil {
-		add("ITL", "", l.ITL.Send)
+		add(itl, "", l.ITL.Send)
 	}
 	both("E2E", l.E2E)
 	add("queue delay", "", l.QueueDelay)
 	add("client lag", "", l.ClientLag)
+	return rows
+}
+
+// Names of latencies that are one where every chunk has one token.
+const chunkGap, itl = "chunk gap", "ITL"
+
+// shownLatencies returns the rows of a page, which has each quantity once.
+func shownLatencies(l *summary.Latency) []row {
+	rows := latencyRows(distinct(l))
+	for i := 1; i < len(rows); i++ {
+		if rows[i-1].name == chunkGap && rows[i].name == itl && same(rows[i-1].values, rows[i].values) {
+			rows[i].name = itl + ", " + chunkGap
+			return slices.Delete(rows, i-1, i)
+		}
+	}
 	return rows
 }
 
@@ -205,7 +220,7 @@ func verdictText(s summary.Summary) string {
 // Text prints the short table that ends a run.
 func Text(w io.Writer, s summary.Summary) error {
 	latencies := render.Table{Header: []string{"latency", "from", "n", "p50", "p90", "p99", "max"}}
-	for _, r := range latencyRows(distinct(s.Latency)) {
+	for _, r := range shownLatencies(s.Latency) {
 		cells := []string{r.name, r.from, strconv.Itoa(r.values.N)}
 		for _, v := range []*float64{r.values.P50, r.values.P90, r.values.P99, r.values.Max} {
 			cells = append(cells, render.Optional(v, render.FormatSeconds))

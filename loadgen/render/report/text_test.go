@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,5 +153,27 @@ func TestATableThatIsNotThereLeavesNoGap(t *testing.T) {
 	}
 	if text := b.String(); strings.Contains(text, "\n\n\n") || strings.Count(text, "\n\n") == 0 {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestALatencyWithTwoNamesIsOneRow: where every chunk has one token, ITL is the chunk gap. Files for programs keep both.
+func TestALatencyWithTwoNamesIsOneRow(t *testing.T) {
+	of := func(mean float64) *summary.Distribution { return &summary.Distribution{N: 4, Mean: &mean, Max: &mean} }
+	names := func(rows []row) (all []string) {
+		for _, r := range rows {
+			all = append(all, r.name)
+		}
+		return all
+	}
+	l := &summary.Latency{ChunkGap: &summary.ChunkGap{Send: of(.1)}, ITL: &summary.Clocks{Send: of(.1)}}
+	if got := names(shownLatencies(l)); !slices.Equal(got, []string{"ITL, chunk gap"}) {
+		t.Errorf("of the same: %q", got)
+	}
+	if got := names(latencyRows(l)); !slices.Equal(got, []string{"chunk gap", "ITL"}) {
+		t.Errorf("for programs: %q", got)
+	}
+	l.ITL.Send = of(.05)
+	if got := names(shownLatencies(l)); !slices.Equal(got, []string{"chunk gap", "ITL"}) {
+		t.Errorf("of chunks of two tokens: %q", got)
 	}
 }
