@@ -32,12 +32,12 @@ type selector struct {
 }
 
 // text writes the selector.
-func (s *selector) text() string {
+func (s *selector) text(n Names) string {
 	text := s.def.Name + s.suffix
 	if len(s.matchers) > 0 {
 		written := make([]string, len(s.matchers))
 		for i, m := range s.matchers {
-			written[i] = m.text()
+			written[i] = n.matcher(m)
 		}
 		text += "{" + strings.Join(written, ",") + "}"
 	}
