@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -81,11 +82,11 @@ func otherSeries(t *testing.T, text string) string {
 func described(l labels.Labels) string {
 	var pairs []string
 	l.Range(func(one labels.Label) {
-		if one.Name != labels.MetricName {
+		if one.Name != model.MetricNameLabel {
 			pairs = append(pairs, one.Name+"="+strconv.Quote(one.Value))
 		}
 	})
-	return l.Get(labels.MetricName) + "{" + strings.Join(pairs, ",") + "}"
+	return l.Get(model.MetricNameLabel) + "{" + strings.Join(pairs, ",") + "}"
 }
 
 // TestRulesWithOtherNamesFireAndStaySilentAsInTheScenarios: every scenario, with the names of another Prometheus in its

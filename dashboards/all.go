@@ -3,6 +3,8 @@ package dashboards
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 // pages lists the dashboards: the table of contents.
@@ -16,19 +18,44 @@ type File struct {
 	Content []byte
 }
 
-// Files renders the dashboards.
-func Files() ([]File, error) {
+// Files renders the dashboards as they are provisioned.
+func Files() ([]File, error) { return FilesFor(Settings{}) }
+
+// Settings are what is different in the dashboards of another Prometheus or Grafana.
+type Settings struct {
+	Names expr.Names
+	// Shared gives them the form that grafana.com takes, which cannot be provisioned.
+	Shared bool
+}
+
+// FilesFor renders the dashboards with other settings.
+func FilesFor(s Settings) ([]File, error) {
 	var files []File
 	for _, p := range pages() {
-		built, err := p.build()
+		content, err := p.render(s)
 		if err != nil {
 			return nil, fmt.Errorf("dashboard %s: %w", p.name, err)
 		}
-		content, err := json.MarshalIndent(built, "", "  ")
-		if err != nil {
-			return nil, fmt.Errorf("dashboard %s: %w", p.name, err)
-		}
-		files = append(files, File{Name: p.name + ".json", Content: append(content, '\n')})
+		files = append(files, File{Name: p.name + ".json", Content: content})
 	}
 	return files, nil
+}
+
+// render writes one dashboard.
+func (p page) render(s Settings) ([]byte, error) {
+	built, err := p.build()
+	if err != nil {
+		return nil, err
+	}
+	var written any = built
+	if s.Shared {
+		if written, err = share(built); err != nil {
+			return nil, err
+		}
+	}
+	content, err := json.MarshalIndent(written, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return []byte(filled(string(content), s.Names) + "\n"), nil
 }

@@ -65,8 +65,8 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 	for i, q := range s.queries {
 		target := prometheus.NewDataqueryBuilder().
 			Datasource(datasource()).
-			Expr(q.expr.String()).
-			LegendFormat(q.legend).
+			Expr(queryText(q.expr)).
+			LegendFormat(labelsNamed(q.legend)).
 			RefId(string(rune('A' + i)))
 		shape(target)
 		builder = builder.WithTarget(target)

@@ -68,7 +68,7 @@ func (b board) transformations() []dashboard.DataTransformerConfig {
 		place++
 	}
 	for _, k := range b.keys {
-		column(string(k.label), k.title)
+		column(labelName(k.label), k.title)
 	}
 	for i, f := range b.figures {
 		column(b.field(i), f.title)

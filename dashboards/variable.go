@@ -41,12 +41,12 @@ func resulting(built choosable, of expr.Expr, values metric.Label) choosable {
 	if err := of.Err(); err != nil {
 		built.RecordError(string(values), err)
 	}
-	return asking(built, fmt.Sprintf("query_result(%s)", of)).Regex(fmt.Sprintf(`/%s="([^"]*)"/`, values))
+	return asking(built, fmt.Sprintf("query_result(%s)", queryText(of))).Regex(fmt.Sprintf(`/%s="([^"]*)"/`, labelName(values)))
 }
 
 // choice is a variable for one value of a label, of the series that an expression selects.
 func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
-	built := queried(name, label, fmt.Sprintf("label_values(%s, %s)", of, values))
+	built := queried(name, label, fmt.Sprintf("label_values(%s, %s)", queryText(of), labelName(values)))
 	if err := of.Err(); err != nil {
 		built.RecordError(name, err)
 	}
@@ -68,7 +68,7 @@ type choosable = *dashboard.QueryVariableBuilder
 // worked is a hidden variable: the value of an expression that is one number.
 func worked(name string, e expr.Expr) *dashboard.QueryVariableBuilder {
 	// Grafana writes an answer as labels, value and time; the pattern keeps the value.
-	built := queried(name, name, fmt.Sprintf("query_result(%s)", e)).
+	built := queried(name, name, fmt.Sprintf("query_result(%s)", queryText(e))).
 		Regex(`/.* ([^\s]+) [0-9.]+$/`).
 		Hide(dashboard.VariableHideHideVariable)
 	if err := e.Err(); err != nil {
@@ -129,7 +129,7 @@ func annotation(name, color string, e expr.Expr) *dashboard.AnnotationQueryBuild
 		Datasource(datasource()).
 		Enable(true).
 		IconColor(color).
-		Expr(e.String())
+		Expr(queryText(e))
 	if err := e.Err(); err != nil {
 		builder.RecordError(name, err)
 	}
