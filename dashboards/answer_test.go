@@ -74,7 +74,7 @@ func (a archive) samples(t *testing.T, e expr.Expr, at time.Duration) promql.Vec
 		text = regexp.MustCompile(`\$(`+name+`\b|\{`+name+`\})`).ReplaceAllLiteralString(text, value)
 	}
 	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
-		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: time.Minute, EnableNegativeOffset: true, Parser: parser.NewParser(parser.Options{}),
+		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: parser.NewParser(parser.Options{}),
 	})
 	query, err := engine.NewInstantQuery(t.Context(), a, nil, text, time.Unix(0, 0).Add(at))
 	if err != nil {

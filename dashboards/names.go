@@ -12,6 +12,9 @@ import (
 // occurs in no text.
 const hostSlot = '\uE000'
 
+// hostName is the label of the machine in a text for people.
+const hostName = string(hostSlot)
+
 // queryText is the text of an expression, with slots.
 func queryText(e expr.Expr) string { return e.Named(expr.HostSlot(hostSlot)) }
 

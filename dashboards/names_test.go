@@ -31,7 +31,7 @@ func TestEveryLegendAndFieldNamesTheOtherLabelOfTheMachine(t *testing.T) {
 	}
 	legends := 0
 	for i, f := range inInstance(t) {
-		for _, left := range []string{"{{host}}", `host="`, string(hostSlot), `fields.host`, `labels.host`, `fields["host"]`, `labels["host"]`, `"options": "host"`} {
+		for _, left := range []string{"{{host}}", `host="`, string(hostSlot), `fields.host`, `labels.host`, `fields["host"]`, `labels["host"]`, `"options": "host"`, "label host"} {
 			if strings.Contains(string(f.Content), left) || strings.Contains(string(f.Content), strings.ReplaceAll(left, `"`, `\"`)) {
 				t.Errorf("%s: %s is left", f.Name, left)
 			}
