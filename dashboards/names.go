@@ -15,11 +15,14 @@ const hostSlot = '\uE000'
 // hostName is the label of the machine in a text for people.
 const hostName = string(hostSlot)
 
+// No query of a dashboard names the exporters, so that their slot is never seen.
+var slots = expr.Slots(hostSlot, hostSlot)
+
 // queryText is the text of an expression, with slots.
-func queryText(e expr.Expr) string { return e.Named(expr.HostSlot(hostSlot)) }
+func queryText(e expr.Expr) string { return e.Named(slots) }
 
 // labelName is the name of a label, with slots: that of a field, or in the query of a variable.
-func labelName(l metric.Label) string { return expr.HostSlot(hostSlot).Label(l) }
+func labelName(l metric.Label) string { return slots.Label(l) }
 
 // labelsNamed is a text that names labels in double braces, such as a legend, with slots.
 func labelsNamed(text string) string {

@@ -54,7 +54,8 @@ func dashboardFiles() ([]file, error) {
 	for i, f := range rendered {
 		files[i] = file{"dashboards/" + f.Name, f.Content}
 	}
-	return files, err
+	mixin, mixinErr := dashboardMixin()
+	return append(files, mixin), errors.Join(err, mixinErr)
 }
 
 func alertFiles() ([]file, error) {
@@ -63,7 +64,8 @@ func alertFiles() ([]file, error) {
 	for i, f := range rendered {
 		files[i] = file{"alerts/" + f.Name, f.Content}
 	}
-	return files, err
+	mixin, mixinErr := alertMixin()
+	return append(files, mixin), errors.Join(err, mixinErr)
 }
 
 func docFiles() ([]file, error) {

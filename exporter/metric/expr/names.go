@@ -16,7 +16,7 @@ import (
 // value has the names of umascope's own configuration.
 type Names struct {
 	host      metric.Label
-	exporters []Matcher
+	exporters string // matchers as they are written
 }
 
 // WithHost returns the names with another label of the machine. One that series have for something else is refused.
@@ -34,13 +34,22 @@ func (n Names) WithHost(label string) (Names, error) {
 // as job=~"node|uma.*".
 func (n Names) WithExporters(selector string) (Names, error) {
 	matchers, err := parseMatchers(selector)
-	n.exporters = matchers
-	return n, err
+	if err != nil {
+		return n, err
+	}
+	written := make([]string, len(matchers))
+	for i, m := range matchers {
+		written[i] = m.written(m.label)
+	}
+	n.exporters = strings.Join(written, ",")
+	return n, nil
 }
 
-// HostSlot returns names for a text with a slot in place of the label of the machine. The slot is a character for
-// private use.
-func HostSlot(slot rune) Names { return Names{host: metric.Label(slot)} }
+// Slots returns names for a text with slots that are filled later: one in place of the label of the machine, one in place
+// of the matchers of exporters. A slot is a character for private use.
+func Slots(host, exporters rune) Names {
+	return Names{host: metric.Label(host), exporters: string(exporters)}
+}
 
 // Label returns the name of a label.
 func (n Names) Label(label metric.Label) string {
@@ -53,16 +62,17 @@ func (n Names) Label(label metric.Label) string {
 // ofExporters is the matcher in place of which that of Names stands.
 var ofExporters = Is(metric.LabelJob, metric.JobExporter)
 
-// matcher writes a matcher; strconv.Quote's escapes are those of a PromQL string.
+// matcher writes a matcher.
 func (n Names) matcher(m Matcher) string {
-	if m != ofExporters || n.exporters == nil {
-		return n.Label(m.label) + m.operator + strconv.Quote(m.value)
+	if m == ofExporters && n.exporters != "" {
+		return n.exporters
 	}
-	written := make([]string, len(n.exporters))
-	for i, m := range n.exporters {
-		written[i] = string(m.label) + m.operator + strconv.Quote(m.value)
-	}
-	return strings.Join(written, ",")
+	return m.written(metric.Label(n.Label(m.label)))
+}
+
+// written is the matcher of a label; strconv.Quote's escapes are those of a PromQL string.
+func (m Matcher) written(label metric.Label) string {
+	return string(label) + m.operator + strconv.Quote(m.value)
 }
 
 var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
