@@ -73,6 +73,9 @@ type renderedPanel struct {
 			Thresholds    struct{ Steps []struct{ Value *float64 } }
 			Custom        struct {
 				MinWidth float64
+
+				WrapText, WrapHeaderText bool
+
 				Stacking struct{ Mode string }
 			}
 		}

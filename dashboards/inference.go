@@ -29,7 +29,7 @@ func inferencePage() page {
 			choices("model", "Model", expr.Select(metric.EngineInfo, onChosenHosts(), expr.Matches(metric.LabelEngine, "$engine")), metric.LabelModel).AllValue(".*"),
 		},
 		rows: []row{
-			{"Rate, errors, duration", []tile{{8, 3, sourceBanner(someHosts)}, {8, 3, runsNow()}, {8, 3, firingAlerts(someHosts)},
+			{"Rate, errors, duration", []tile{{6, 3, sourceBanner(someHosts)}, {6, 3, runsNow()}, {12, 3, firingAlerts(someHosts)},
 				{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
 			{"What a user waits for", []tile{{12, 8, firstTokens()}, {12, 8, firstTokenHeat()},
 				{12, 8, perTokens()}, {12, 8, perTokenHeat()}}},
