@@ -3,6 +3,8 @@ package dashboards
 import (
 	"strings"
 
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -43,7 +45,7 @@ func hostCurve(c byHostCurve) panel {
 			{"{{host}}", farthest(c.of)},
 			{"median", c.of.Quantile(0.5, expr.By())},
 		},
-	}).Min(0).OverrideByName("median", looks(dashed(), colored("text")))
+	}).Min(0).Legend(legend(common.LegendPlacementRight)).OverrideByName("median", looks(dashed(), colored("text")))
 }
 
 // farthest are the hosts that are farthest from the median at the end of the time range.

@@ -57,7 +57,7 @@ func runThroughput() panel {
 			column("Goodput", metric.RunGoodputRatio),
 			column("KV cache, tokens", metric.RunKVCapacityTokens),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runRequests() panel {
@@ -86,7 +86,7 @@ func runHeat() panel {
 			column("Power", metric.RunGPUPowerWatts),
 			column("Energy", metric.RunEnergyJoules),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runMemory() panel {
@@ -107,7 +107,7 @@ func runMemory() panel {
 			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
 			column("Engine's own word", metric.RunEngineReportedPeakBytes),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 // fallingBy sorts lines by a column, in reverse alphabetical order: *start*, *ready* and *peak* are then in the order

@@ -38,6 +38,9 @@ func onHostsNearALimit() expr.Expr {
 	return each(metric.GPUTemperatureMarginCelsius).Min(byHost()).Below(expr.Number(metric.AlertThresholds().MarginCelsius))
 }
 
+// coldest is below every margin. The colour below all thresholds is that of the text for no data.
+const coldest = -273
+
 func marginNow() panel {
 	margin := each(metric.GPUTemperatureMarginCelsius)
 	least := metric.AlertThresholds().MarginCelsius
@@ -48,7 +51,7 @@ func marginNow() panel {
 		noData:  "no limits named",
 		queries: []query{{"margin", margin.Min(byHost())}},
 	}).
-		Thresholds(steps(colorDoubt, from(least, "text"))).
+		Thresholds(steps("text", from(coldest, colorDoubt), from(least, "text"))).
 		OverrideByName("margin", toPage(thermalPageName, "Thermal and power"))
 }
 
