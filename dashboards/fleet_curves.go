@@ -12,10 +12,13 @@ import (
 // hostsDrawn is how many hosts a curve panel of the fleet draws: more lines cannot be told apart by their colours.
 const hostsDrawn = 12
 
+// farBelow is below every score. The colour below all thresholds is that of a cell without a value.
+const farBelow = -1e9
+
 func hostDistances() panel {
-	figures := []figure{{title: "Peers", expr: peers(), look: looks(width(75), cells(colorUnknown, from(fewestHosts-1, "transparent")))}}
+	figures := []figure{{title: "Peers", expr: peers(), look: looks(width(75), cells("transparent", from(0, colorUnknown), from(fewestHosts-1, "transparent")))}}
 	for _, f := range peerFigures() {
-		figures = append(figures, figure{title: strings.ToUpper(f.name[:1]) + f.name[1:], expr: f.score(), look: cells(colorDoubt, from(-oddScore, "transparent"), from(oddScore, colorDoubt))})
+		figures = append(figures, figure{title: strings.ToUpper(f.name[:1]) + f.name[1:], expr: f.score(), look: cells("transparent", from(farBelow, colorDoubt), from(-oddScore, "transparent"), from(oddScore, colorDoubt))})
 	}
 	return list(board{
 		title: "Distance from peers",

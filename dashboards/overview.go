@@ -90,7 +90,7 @@ func kvNow() panel {
 		title:   "KV cache in use",
 		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
 		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
-		noData:  "no engine reports it",
+		noData:  "no engine reports it, or no exporter answers",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
 	}).OverrideByName("KV cache", toPage(storagePageName, "KV cache and storage"))
 }
@@ -100,7 +100,7 @@ func busyNow() panel {
 		title:   "Utilisation",
 		means:   "Share of the time in which a kernel ran, of the busiest GPU. It is not how much of the GPU it used.",
 		wrong:   "it is low while requests wait, or high while none is there.",
-		noData:  "no GPU",
+		noData:  "no GPU, or no exporter answers",
 		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},
 	}).OverrideByName("utilisation", toPage(thermalPageName, "Thermal and power"))
 }

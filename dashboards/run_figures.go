@@ -49,7 +49,7 @@ func runThroughput() panel {
 		title:  "Throughput",
 		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
 		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
-		noData: notOfRun,
+		noData: "the load was not ours, or " + notOfRun,
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{
 			column("Output", metric.RunOutputTokensPerSecond),
