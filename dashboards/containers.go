@@ -9,10 +9,10 @@ import (
 
 // Reasons why a panel of containers may be empty.
 const (
-	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), or no exporter answers"
+	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), the chosen cgroup is gone, or no exporter answers"
 	noLimits      = "none of the chosen cgroups has such a limit of its own"
 	noCgroupShare = "no chosen cgroup has a limit, or the GPU of this host has memory of its own"
-	noProcess     = "no process uses the GPU or is named by --process"
+	noProcess     = "no process uses the GPU or is named by --process, or no exporter answers"
 )
 
 // blind is shown next to every limit and charge.
@@ -22,7 +22,8 @@ const blind = "Memory that a GPU process holds is charged to no cgroup: limits d
 const containersPageName = "containers"
 
 // containersPage shows how much memory each container, pod or service takes, and the memory that its limit does not
-// count.
+// count. It is of one host: cgroups contain each other and have the same paths on all hosts, and what they share is one
+// pool. The fleet sets hosts beside each other.
 func containersPage() page {
 	return page{
 		name:        containersPageName,
