@@ -210,12 +210,12 @@ func TestAPageWhoseHostLabelIsMissingSaysSoInItsFirstRow(t *testing.T) {
 		for name, d := range renderAll(t) {
 			answers := 0
 			for _, q := range d.Opened[1].Targets {
-				if q.LegendFormat == noHostLabel {
+				if q.LegendFormat == filled(noHostLabel, expr.Names{}) {
 					answers += len(a.vector(t, q.Expr, 5*time.Minute))
 				}
 			}
 			if answers != want {
-				t.Errorf("%s: %s has %d times %q with %s", name, d.Opened[1].Title, answers, noHostLabel, mode)
+				t.Errorf("%s: %s has %d times %q with %s", name, d.Opened[1].Title, answers, filled(noHostLabel, expr.Names{}), mode)
 			}
 		}
 	}

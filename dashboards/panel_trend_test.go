@@ -26,8 +26,8 @@ func TestACurveThatHasEndedIsNoPresentValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := target(t, built, 0); q != shown.String() {
-		t.Errorf("asked %s, want %s", q, shown)
+	if q := target(t, built, 0); q != queryText(shown) {
+		t.Errorf("asked %s, want %s", q, queryText(shown))
 	}
 }
 
