@@ -198,7 +198,7 @@ func runThrottle() panel {
 		means:   "For how long each reason held the clock down while the run measured, of the GPU that it held longest. `sw_power_cap` is normal under load on GB10.",
 		wrong:   "a thermal reason or a power brake is not 0: the run measured a machine that was slowed down.",
 		noData:  "the driver gave no such times, or no telemetry was kept with the run",
-		keys:    []key{{label: metric.LabelReason, title: "Reason"}},
+		keys:    []key{{label: metric.LabelReason, title: "Reason", look: width(130)}},
 		figures: []figure{{title: "Time", expr: expr.Select(metric.RunThrottleSeconds, isRun()).Max(expr.By(metric.LabelReason))}},
 		sortBy:  "Time", desc: true,
 	})
