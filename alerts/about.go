@@ -48,20 +48,21 @@ func (a About) labelled(e expr.Expr) expr.Expr {
 }
 
 // subject begins every description: the subject of the alert, and whether it is real.
-func (a About) subject() string {
+func (a About) subject(n expr.Names) string {
+	host := "{{ $labels." + n.Label(metric.LabelHost) + " }}"
 	const mode = `{{ if and $labels.mode (ne $labels.mode "` + metric.ModeLive + `") }} ({{ $labels.mode }} source, no live machine){{ end }}: `
 	switch a {
 	case AboutCell:
-		return `{{ $labels.host }}` + mode
+		return host + mode
 	case AboutLiveRun:
-		return `{{ $labels.host }}, run {{ $labels.run }}` + mode
+		return host + `, run {{ $labels.run }}` + mode
 	case AboutComparison:
 		return `{{ $labels.comparison }}` + mode
 	case AboutStack:
 		return ""
 	case AboutTarget:
-		return `{{ $labels.host }}` + mode
+		return host + mode
 	default:
-		return `{{ $labels.host }}{{ if ne $labels.mode "` + metric.ModeLive + `" }} ({{ $labels.mode }} source, no live machine){{ end }}: `
+		return host + `{{ if ne $labels.mode "` + metric.ModeLive + `" }} ({{ $labels.mode }} source, no live machine){{ end }}: `
 	}
 }

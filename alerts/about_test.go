@@ -18,7 +18,7 @@ func TestAlertsAboutPartsOfAHostHaveItsMode(t *testing.T) {
 		Rules: []Rule{{Severity: Warning, Description: "{{ $labels.cgroup }} is bad.",
 			Expr: expr.Select(metric.CgroupMemoryCurrentBytes).Max(expr.By(metric.LabelHost, metric.LabelCgroup)).Above(expr.Number(1))}},
 	}
-	rules, err := Group{Name: "parts", Alerts: []Alert{alert}}.rules()
+	rules, err := Group{Name: "parts", Alerts: []Alert{alert}}.rules(Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

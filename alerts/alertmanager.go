@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 const (
@@ -71,19 +72,19 @@ type (
 )
 
 // alertmanager renders the configuration.
-func alertmanager(groups []Group) ([]byte, error) {
-	content, err := yaml.Dump(newRouting(groups), yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
+func alertmanager(groups []Group, n expr.Names) ([]byte, error) {
+	content, err := yaml.Dump(newRouting(groups, n), yaml.WithV4Defaults(), yaml.WithLineWidth(-1))
 	if err != nil {
 		return nil, err
 	}
 	return append([]byte(generated), content...), nil
 }
 
-func newRouting(groups []Group) routing {
+func newRouting(groups []Group, n expr.Names) routing {
 	alerts := alertsOf(groups)
 	return routing{
-		Route:        routes(alerts),
-		InhibitRules: inhibitions(alerts),
+		Route:        routes(alerts, n),
+		InhibitRules: inhibitions(alerts, n),
 		Receivers: []receive{{Name: receiverNone}, {Name: receiverPeople, WebhookConfigs: []webhook{{receiverFile, true}}},
 			{Name: receiverHeartbeat, WebhookConfigs: []webhook{{heartbeatFile, false}}}},
 	}
@@ -101,10 +102,10 @@ func alertsOf(groups []Group) []Alert {
 // routes returns the routing tree. The default is no receiver: an alert of an unknown severity belongs to another
 // project, which has routes of its own. Alerts of replayed, constructed or simulated machines are not sent; an alert
 // without a mode is about the monitoring itself, or about something whose mode is unknown.
-func routes(alerts []Alert) route {
+func routes(alerts []Alert, n expr.Names) route {
 	toPeople := matchOneOf(metric.LabelSeverity, string(Warning), string(Critical))
 	return route{
-		Receiver: receiverNone, GroupBy: labelNames(metric.LabelAlertName, metric.LabelHost),
+		Receiver: receiverNone, GroupBy: labelNames(n, metric.LabelAlertName, metric.LabelHost),
 		GroupWait: duration(groupWait), GroupInterval: duration(groupInterval), RepeatInterval: duration(repeatState),
 		Routes: []route{
 			{Receiver: receiverHeartbeat, Matchers: matchers{match(metric.LabelAlertName, watchdogName)}, RepeatInterval: duration(repeatHeartbeat)},
@@ -123,18 +124,18 @@ func (a Alert) repeats() bool {
 
 // inhibitions returns the inhibition rules. Alertmanager takes a label in "equal" as equal if it is missing on both
 // sides, so a source without a host would mute every alert without a host: sources must have one.
-func inhibitions(alerts []Alert) []inhibit {
-	hasHost := matchNot(metric.LabelHost, "")
+func inhibitions(alerts []Alert, n expr.Names) []inhibit {
+	hasHost := matchNot(metric.Label(n.Label(metric.LabelHost)), "")
 	lesser := matchOneOf(metric.LabelSeverity, string(Warning), string(Info))
 	rules := []inhibit{{
 		SourceMatchers: matchers{match(metric.LabelSeverity, string(Critical)), hasHost},
 		TargetMatchers: matchers{lesser},
 		// A live and a simulated source may have the same host name, and on one host one GPU or drive may be critical
 		// and another not.
-		Equal: labelNames(metric.LabelAlertName, metric.LabelHost, metric.LabelMode, metric.LabelUUID, metric.LabelController),
+		Equal: labelNames(n, metric.LabelAlertName, metric.LabelHost, metric.LabelMode, metric.LabelUUID, metric.LabelController),
 	}}
 	for _, source := range alerts {
-		rule := inhibit{SourceMatchers: matchers{match(metric.LabelAlertName, source.Name), hasHost}, Equal: labelNames(metric.LabelHost)}
+		rule := inhibit{SourceMatchers: matchers{match(metric.LabelAlertName, source.Name), hasHost}, Equal: labelNames(n, metric.LabelHost)}
 		switch source.Mutes {
 		case MutesHost:
 			rule.TargetMatchers = matchers{matchNot(metric.LabelAlertName, source.Name)}
@@ -168,10 +169,10 @@ func named(alerts []Alert, wanted func(Alert) bool) []string {
 	return names
 }
 
-func labelNames(labels ...metric.Label) []string {
+func labelNames(n expr.Names, labels ...metric.Label) []string {
 	names := make([]string, len(labels))
 	for i, label := range labels {
-		names[i] = string(label)
+		names[i] = n.Label(label)
 	}
 	return names
 }

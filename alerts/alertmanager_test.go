@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 // This reads the configuration as Alertmanager does, for the few features that it uses. amtool checks the
@@ -48,11 +49,11 @@ type written struct {
 
 func rendered(t *testing.T, groups []Group) written {
 	t.Helper()
-	text, err := alertmanager(groups)
+	text, err := alertmanager(groups, expr.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := written{Routing: Routing{newRouting(groups)}}
+	c := written{Routing: Routing{newRouting(groups, expr.Names{})}}
 	if err := yaml.Load(text, &c); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func TestACriticalPartDoesNotHideAnotherOne(t *testing.T) {
 
 // TestEveryNameInTheConfigurationIsThatOfAnAlert, because Alertmanager would not miss it.
 func TestEveryNameInTheConfigurationIsThatOfAnAlert(t *testing.T) {
-	text, err := alertmanager(Groups())
+	text, err := alertmanager(Groups(), expr.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,13 +89,13 @@ func TestAnAlertThatLacksSomethingIsRefused(t *testing.T) {
 		"refused":        func(a *Alert) { a.Rules[0].Expr = expr.Select(metric.GPUTemperatureCelsius).Sum(byHost()) },
 		"no expression":  func(a *Alert) { a.Rules[0].Expr = expr.Expr{} },
 	}
-	if _, err := (Group{Name: "g", Alerts: []Alert{good()}}).rules(); err != nil {
+	if _, err := (Group{Name: "g", Alerts: []Alert{good()}}).rules(Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range cases {
 		a := good()
 		spoil(&a)
-		if _, err := (Group{Name: "g", Alerts: []Alert{a}}).rules(); err == nil {
+		if _, err := (Group{Name: "g", Alerts: []Alert{a}}).rules(Settings{}); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -70,12 +70,12 @@ func exporterAbsent() Alert {
 		Rules: []Rule{{
 			Severity: Critical, For: 10 * time.Minute,
 			Expr:        expr.Absent(metric.Up, ofExporters()),
-			Description: "Prometheus has had no target of the job " + metric.JobExporter + " for 10m: 0 hosts are watched.",
+			Description: "Prometheus has had no exporter as a target for 10m: 0 hosts are watched.",
 		}},
 		Runbook: Runbook{
 			Meaning: "Not that an exporter is down, but that Prometheus has none to scrape: the file of targets is empty, missing or not read, or the job has another name. No other alert about a host can fire.",
 			Check:   "Prometheus's page /targets, and its log. In the compose stack the targets are in `compose/prometheus/targets/exporter.yml`; `promtool check config compose/prometheus/prometheus.yml` finds mistakes.",
-			Action:  "Put the targets back, each with a label `host`. Prometheus follows the file by itself. If the job has been renamed, give it back the name " + metric.JobExporter + ".",
+			Action:  "Put the targets back, each with a label `host`. Prometheus follows the file by itself. If the job has been renamed, give it back the name " + metric.JobExporter + ", or write the rules for its name (`uma-gen --job-selector`).",
 		},
 	}
 }

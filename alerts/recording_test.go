@@ -25,7 +25,7 @@ func recorded(t *testing.T, recordings []Recording, series string, end time.Dura
 			Rules: []Rule{{Severity: Info, Expr: expr.Select(r.As), Description: r.As.Def().Name + labels + ` {{ $value | printf "%.6g" }}`}},
 		})
 	}
-	rules, err := shown.rules()
+	rules, err := shown.rules(Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 // Routing decides on the notices of alerts as Alertmanager does with the configuration of this package.
@@ -18,7 +19,7 @@ const (
 )
 
 // NewRouting returns the routing of all groups.
-func NewRouting() Routing { return Routing{newRouting(Groups())} }
+func NewRouting() Routing { return Routing{newRouting(Groups(), expr.Names{})} }
 
 // Repeat returns after which time people are notified again of an alert with these labels while it fires, 0 if they are
 // not notified at all, such as of the watchdog.

@@ -19,6 +19,14 @@ func serviceGroup() Group {
 	}
 }
 
+// serviceBaselineGroup has the recording that is too expensive for the usual interval: a day of a series.
+func serviceBaselineGroup() Group {
+	remembered := expr.Over(metric.AlertThresholds().Service.Remembered)
+	return Group{Name: "service-baseline", Every: 2 * time.Minute, Recordings: []Recording{
+		{metric.GPUMemoryHeldBytes1d, expr.MaxOverTime(metric.GPUMemoryHeldBytes, remembered).Sum(byHost())},
+	}}
+}
+
 func nextStartLacksMemory(t metric.Thresholds) Alert {
 	// A process that ends gives back what it holds, so both are there for the next one. CUDA's free memory is absent where
 	// the GPU does not allocate from the pool.
@@ -30,7 +38,7 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 	lacks := func(need expr.Expr) expr.Expr {
 		return free.Below(need, host).And(afterCache.AtLeast(need, host), host)
 	}
-	most := expr.MaxOverTime(metric.GPUMemoryHeldBytes, expr.Over(t.Service.Remembered)).Sum(byHost())
+	most := expr.Select(metric.GPUMemoryHeldBytes1d).Max(byHost())
 	ofEngines := most.Above(pool.Times(expr.Number(t.Service.DesktopShare)), host)
 	usual := pool.Times(expr.Number(t.Service.StartShare))
 	const until = ", though the page cache could make room."

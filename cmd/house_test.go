@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"cmd/terminal":              {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/memnet":       {}, // a network, for whatever is served on it
-	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric"},
+	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric", "exporter/metric/expr"},
 	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
 	"cmd/internal/view":         {"alerts", "cmd/internal/memnet", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "exporter/metric/expr", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/summary"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},

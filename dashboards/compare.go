@@ -21,19 +21,22 @@ func comparePage() page {
 		title: "Compare runs",
 		description: "What can be said of two arms, whether they were alike and in what order they ran, their runs, and two runs laid over each other. " +
 			"The run is the unit of comparison: verdicts are those of uma-load compare, over all runs of an arm. One run against one run is no verdict, and what is not shown to differ is not shown to be equal.",
-		ofRuns:    true,
+		of:        hostOfRuns,
 		variables: compareVariables(),
 		from:      "now-6h",
 		rows: []row{
-			{"Verdict", []tile{{8, 3, sourceBanner()}, {8, 3, firingAlerts()}, {8, 3, compareSimulated()},
-				{24, 9, verdictOfMemory()}, {24, 9, verdictOfLatency()}, {24, 9, verdictOfTheRest()}}},
-			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
-				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
-			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
+			{"Verdict", []tile{{6, 3, sourceBanner(hostOfRuns)}, {12, 3, firingAlerts(hostOfRuns)}, {6, 3, compareSimulated()},
+				{24, 8, verdictOfMemory()}, {24, 8, verdictOfLatency()}}},
+			{"Verdict on throughput, heat and the rest", []tile{{24, 7, verdictOfTheRest()}}},
+			{"Were the arms alike, and can time explain it", []tile{{12, 6, compareOrder()}, {12, 6, compareWarnings()},
+				{24, 7, compareFairness()}}},
+		},
+		more: []row{
+			{"What the comparison rests on", []tile{{24, 9, comparedRuns()}, {24, 7, compareDrift()}, {24, 7, savedComparisons()}}},
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
 			{"Run A over run B", []tile{{8, 9, overLatency()}, {8, 9, memoryOfA()}, {8, 9, memoryOfB()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
-			{"Where the memory of the two runs went", []tile{{8, 10, twoLedgers()}, {8, 10, twoLedgerLines()}, {8, 10, armLedgers()}}},
+			{"Where the memory of the two runs went", []tile{{7, 10, twoLedgers()}, {7, 10, twoLedgerLines()}, {10, 10, armLedgers()}}},
 		},
 	}
 }
@@ -89,9 +92,12 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 	return slices.Concat(further, []metric.Label{metric.LabelModel, metric.LabelScenario})
 }
 
+// scenarioWidth is the width of a column of scenarios: the longest, eviction_replay, does not wrap.
+const scenarioWidth = 130
+
 // stratumKeys are their columns, after others.
 func stratumKeys(before ...key) []key {
-	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(90)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(80)})
+	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(95)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(scenarioWidth)})
 }
 
 func compareSimulated() panel {

@@ -9,10 +9,10 @@ import (
 
 // Reasons why a panel of containers may be empty.
 const (
-	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), or no exporter answers"
+	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), the chosen cgroup is gone, or no exporter answers"
 	noLimits      = "none of the chosen cgroups has such a limit of its own"
 	noCgroupShare = "no chosen cgroup has a limit, or the GPU of this host has memory of its own"
-	noProcess     = "no process uses the GPU or is named by --process"
+	noProcess     = "no process uses the GPU or is named by --process, or no exporter answers"
 )
 
 // blind is shown next to every limit and charge.
@@ -22,7 +22,8 @@ const blind = "Memory that a GPU process holds is charged to no cgroup: limits d
 const containersPageName = "containers"
 
 // containersPage shows how much memory each container, pod or service takes, and the memory that its limit does not
-// count.
+// count. It is of one host: cgroups contain each other and have the same paths on all hosts, and what they share is one
+// pool. The fleet sets hosts beside each other.
 func containersPage() page {
 	return page{
 		name:        containersPageName,
@@ -30,11 +31,13 @@ func containersPage() page {
 		description: "Which container, pod or service takes what: memory that is charged to it, GPU memory that is not, and what its limit does not see.",
 		variables:   []variable{choices("cgroup", "Cgroup", expr.Select(metric.CgroupInfo, onHost()), metric.LabelCgroup)},
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
 				{24, 9, cgroupList()},
 				{16, 6, memoryNow()}, {4, 6, processList()}, {4, 6, cgroupsLeftOut()}}},
 			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},
 			{"Limits, and what they do not see", []tile{{8, 8, limitUncovered()}, {8, 8, limitUsed()}, {8, 8, memoryEvents()}}},
+		},
+		more: []row{
 			{"What the charge is made of", []tile{{24, 7, chargeKinds()}, {12, 8, ownMemory()}, {12, 8, cgroupCache()},
 				{12, 7, kernelOther()}, {12, 7, cgroupSwap()}}},
 			{"Waiting and storage", []tile{{8, 8, cgroupWaiting()}, {8, 8, cgroupStalled()}, {8, 8, cgroupIO()}}},

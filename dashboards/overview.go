@@ -20,12 +20,14 @@ func overviewPage() page {
 		description: "The machine in ten seconds: where the memory is, how hot it is, which engine and which run it is busy with, and what cannot be seen.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{5, 5, sourceBanner()}, {8, 5, runNow()}, {11, 5, alertList()},
+			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {8, 5, runNow()}, {11, 5, alertList()},
 				{8, 6, memoryNow()}, {16, 6, engines()},
-				{4, 3, kvNow()}, {4, 3, temperatureNow()}, {4, 3, marginNow()}, {4, 3, powerNow()}, {4, 3, busyNow()}, {4, 3, clockNow()}}},
+				{4, 4, kvNow()}, {4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, powerNow()}, {4, 4, busyNow()}, {4, 4, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
+		},
+		more: []row{
 			{"What cannot be seen", []tile{{7, 6, failedCollectors()}, {7, 6, lackingPrivileges()},
 				{5, 6, processList()}, {5, 6, unknownLines()}}},
 		},
@@ -39,13 +41,13 @@ func alertList() panel {
 		wrong:  "any is shown; of a source that is not live it is not about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
 		noData: "none fires, or Prometheus evaluates no rules",
 		keys: []key{
-			{label: metric.LabelAlertName, title: "Alert", look: linked(path{"Runbooks", runbook})},
+			{label: metric.LabelAlertName, title: "Alert", look: looks(width(210), linked(path{"Runbooks", runbook}))},
 			{label: metric.LabelSeverity, title: "Severity"},
 			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
 		},
 		figures: []figure{
-			{title: "Look", expr: byUrgency(), look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
+			{title: "Look", expr: byUrgency(), look: looks(width(115), textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo}))},
 			{title: "Since", expr: firingSince().Milliseconds(), look: width(160)},
 		},
 		sortBy: "Look",
@@ -55,7 +57,7 @@ func alertList() panel {
 // byUrgency are the alerts that fire, in the order of urgency: the alphabet would give critical, info, warning.
 func byUrgency() expr.Expr {
 	as := func(rank float64, severity string) expr.Expr {
-		return firing(expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
+		return firing(onHost(), expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
 	}
 	return as(1, metric.SeverityCritical).Or(as(2, metric.SeverityWarning)).Or(as(3, metric.SeverityInfo))
 }
@@ -64,7 +66,7 @@ func byUrgency() expr.Expr {
 // others may only be pending.
 func firingSince() expr.Expr {
 	alert := []metric.Label{metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode}
-	return expr.Select(metric.AlertsForState, forPeople(), onHost()).Min(expr.By(alert...)).And(firing(), expr.On(alert...))
+	return expr.Select(metric.AlertsForState, forPeople(), onHost()).Min(expr.By(alert...)).And(firing(onHost()), expr.On(alert...))
 }
 
 func runNow() panel {
@@ -84,21 +86,21 @@ func runNow() panel {
 }
 
 func kvNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "KV cache in use",
 		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
 		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
-		noData:  "no engine reports it",
+		noData:  "no engine reports it, or no exporter answers",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
 	}).OverrideByName("KV cache", toPage(storagePageName, "KV cache and storage"))
 }
 
 func busyNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Utilisation",
 		means:   "Share of the time in which a kernel ran, of the busiest GPU. It is not how much of the GPU it used.",
 		wrong:   "it is low while requests wait, or high while none is there.",
-		noData:  "no GPU",
+		noData:  "no GPU, or no exporter answers",
 		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},
 	}).OverrideByName("utilisation", toPage(thermalPageName, "Thermal and power"))
 }
@@ -122,7 +124,7 @@ func engines() panel {
 		wrong:  "an engine does not answer while a run measures, another model is served than you think, or requests wait while few run.",
 		noData: "no engine is set up in the exporter (`--engine`), or no exporter answers",
 		keys: []key{{label: metric.LabelEngine, title: "Engine", look: toPage(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
-			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page"}},
+			{label: metric.LabelVersion, title: "Version", look: width(130)}, {label: metric.LabelSource, title: "Page", look: width(190)}},
 		figures: []figure{
 			{title: "Answers", expr: engineAnswers(),
 				look: textCells(shade{"0", "no", colorDoubt}, shade{"1", "yes", "transparent"})},

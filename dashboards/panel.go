@@ -65,8 +65,8 @@ func furnish[B furnishable[B]](builder B, s subject, shape func(*prometheus.Data
 	for i, q := range s.queries {
 		target := prometheus.NewDataqueryBuilder().
 			Datasource(datasource()).
-			Expr(q.expr.String()).
-			LegendFormat(q.legend).
+			Expr(queryText(q.expr)).
+			LegendFormat(labelsNamed(q.legend)).
 			RefId(string(rune('A' + i)))
 		shape(target)
 		builder = builder.WithTarget(target)
@@ -170,6 +170,7 @@ func lines(s subject) *timeseries.PanelBuilder { return series(s).FillOpacity(0)
 // areas is a panel of lines that are stacked into a whole.
 func areas(s subject) *timeseries.PanelBuilder {
 	return series(s).
+		AxisSoftMin(0). // areas are in proportion from 0 on; a negative one hangs below it
 		Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal)).
 		FillOpacity(70).
 		LineWidth(0)
@@ -196,7 +197,12 @@ func painted(built *timeseries.PanelBuilder, figures []figure) *timeseries.Panel
 // number is a panel of present values in large type. It queries this moment, so that a source that is gone shows no
 // value instead of its last one.
 func number(s subject) *stat.PanelBuilder {
-	return furnish(stat.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Instant() }).
+	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Instant() })
+}
+
+// figures is a panel of values in large type.
+func figures(s subject, asked func(*prometheus.DataqueryBuilder)) *stat.PanelBuilder {
+	return furnish(stat.NewPanelBuilder(), s, asked).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
 		GraphMode(common.BigValueGraphModeNone).
 		JustifyMode(common.BigValueJustifyModeCenter).
@@ -204,6 +210,20 @@ func number(s subject) *stat.PanelBuilder {
 		ColorMode(common.BigValueColorModeNone).
 		PercentChangeColorMode(common.PercentChangeColorModeStandard).
 		Orientation(common.VizOrientationVertical)
+}
+
+// trend is a number panel with the curve of the time range behind the value. A curve that has ended before the range does
+// is left out, with its last value.
+func trend(s subject) *stat.PanelBuilder {
+	s.queries = slices.Clone(s.queries)
+	for i, q := range s.queries {
+		s.queries[i].expr = q.expr.And(q.expr.AtEnd())
+	}
+	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
+		GraphMode(common.BigValueGraphModeArea).
+		ColorMode(common.BigValueColorModeValue).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
+		Thresholds(steps("text"))
 }
 
 // names is a number panel that shows the names of its series, coloured by their values. Where there are none it shows the

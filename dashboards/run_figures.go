@@ -49,7 +49,7 @@ func runThroughput() panel {
 		title:  "Throughput",
 		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
 		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
-		noData: notOfRun,
+		noData: "the load was not ours, or " + notOfRun,
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{
 			column("Output", metric.RunOutputTokensPerSecond),
@@ -57,7 +57,7 @@ func runThroughput() panel {
 			column("Goodput", metric.RunGoodputRatio),
 			column("KV cache, tokens", metric.RunKVCapacityTokens),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runRequests() panel {
@@ -86,7 +86,7 @@ func runHeat() panel {
 			column("Power", metric.RunGPUPowerWatts),
 			column("Energy", metric.RunEnergyJoules),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runMemory() panel {
@@ -107,7 +107,7 @@ func runMemory() panel {
 			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
 			column("Engine's own word", metric.RunEngineReportedPeakBytes),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 // fallingBy sorts lines by a column, in reverse alphabetical order: *start*, *ready* and *peak* are then in the order
@@ -148,7 +148,7 @@ func runLedgerLines() panel {
 		means:  "The same in figures. Start less ready is what the engine took, and where from.",
 		wrong:  "*unattributed* grew while the engine loaded, or *free* shrank by more than *gpu_process* grew.",
 		noData: "no ledger was kept with the run",
-		keys:   []key{{label: metric.LabelLine, title: "Line"}},
+		keys:   []key{{label: metric.LabelLine, title: "Line", look: width(lineWidth)}},
 		figures: []figure{
 			{title: "Start", expr: at(metric.MomentStart)},
 			{title: "Ready", expr: at(metric.MomentReady)},
@@ -186,7 +186,7 @@ func runScores() panel {
 		means:   "How far each metric of the run is from the median of the valid runs before it of the same host, arm, scenario, engine, model and work, in deviations of theirs. Absent with fewer than 5 such runs.",
 		wrong:   "a metric is many deviations off: look what was different about this run before it is put among the others.",
 		noData:  "fewer than 5 runs of its cell came before it",
-		keys:    []key{{label: metric.LabelMetric, title: "Metric"}},
+		keys:    []key{{label: metric.LabelMetric, title: "Metric", look: width(metricWidth)}},
 		figures: []figure{{title: "Deviations", expr: expr.Select(metric.RunZScore, isRun()).Max(expr.By(metric.LabelMetric))}},
 		sortBy:  "Metric",
 	})
@@ -198,7 +198,7 @@ func runThrottle() panel {
 		means:   "For how long each reason held the clock down while the run measured, of the GPU that it held longest. `sw_power_cap` is normal under load on GB10.",
 		wrong:   "a thermal reason or a power brake is not 0: the run measured a machine that was slowed down.",
 		noData:  "the driver gave no such times, or no telemetry was kept with the run",
-		keys:    []key{{label: metric.LabelReason, title: "Reason"}},
+		keys:    []key{{label: metric.LabelReason, title: "Reason", look: width(130)}},
 		figures: []figure{{title: "Time", expr: expr.Select(metric.RunThrottleSeconds, isRun()).Max(expr.By(metric.LabelReason))}},
 		sortBy:  "Time", desc: true,
 	})

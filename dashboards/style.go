@@ -75,8 +75,12 @@ func dashed() look {
 
 // cells colours the background of a column's cells by thresholds.
 func cells(below string, above ...dashboard.Threshold) look {
+	return looks(look{{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}}}, shadedFrom(below, above...))
+}
+
+// shadedFrom colours a field by thresholds.
+func shadedFrom(below string, above ...dashboard.Threshold) look {
 	return look{
-		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
 		{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdThresholds)}},
 		{Id: "thresholds", Value: dashboard.ThresholdsConfig{Mode: dashboard.ThresholdsModeAbsolute, Steps: append([]dashboard.Threshold{{Color: below}}, above...)}},
 	}
@@ -84,10 +88,7 @@ func cells(below string, above ...dashboard.Threshold) look {
 
 // textCells colours the background of a column's cells by their texts, and writes other texts in their place.
 func textCells(shades ...shade) look {
-	return look{
-		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
-		{Id: "mappings", Value: shaded(shades...)},
-	}
+	return looks(cells("transparent"), look{{Id: "mappings", Value: shaded(shades...)}})
 }
 
 // width fixes the width of a column, in pixels.

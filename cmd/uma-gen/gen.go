@@ -54,7 +54,8 @@ func dashboardFiles() ([]file, error) {
 	for i, f := range rendered {
 		files[i] = file{"dashboards/" + f.Name, f.Content}
 	}
-	return files, err
+	mixin, mixinErr := dashboardMixin()
+	return append(files, mixin), errors.Join(err, mixinErr)
 }
 
 func alertFiles() ([]file, error) {
@@ -63,7 +64,8 @@ func alertFiles() ([]file, error) {
 	for i, f := range rendered {
 		files[i] = file{"alerts/" + f.Name, f.Content}
 	}
-	return files, err
+	mixin, mixinErr := alertMixin()
+	return append(files, mixin), errors.Join(err, mixinErr)
 }
 
 func docFiles() ([]file, error) {
@@ -91,6 +93,7 @@ const about = `Writes what is generated from the vocabulary: dashboards, alert r
   uma-gen --check           # is every file what the code generates?
   uma-gen                   # write all
   uma-gen alerts --dir ~/umascope
+  uma-gen --out rules --host-label instance --alert-label team=x
   uma-gen preview           # show the dashboards, of a Prometheus on this machine
 
 The pages are shown without Grafana by preview, which has flags of its own: uma-gen preview --help.
@@ -114,6 +117,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case flags.what != "" && !slices.ContainsFunc(subjects(), func(s subject) bool { return s.name == flags.what }):
 		return fail(stderr, exitInput, fmt.Errorf("%q is none of %s; the pages are shown by uma-gen preview, flags after it", flags.what, names()))
 	}
+	if err := flags.export.check(flags); err != nil {
+		return fail(stderr, exitInput, err)
+	}
+	if flags.export.out != "" {
+		return runExport(flags, stdout, stderr)
+	}
 	if err := isCheckout(flags.dir); err != nil {
 		return fail(stderr, exitInput, err)
 	}
@@ -129,10 +138,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return exitDone
 }
 
+// runExport writes files for another Prometheus and Grafana.
+func runExport(flags flags, stdout, stderr io.Writer) int {
+	settings, err := flags.export.settings()
+	if err != nil {
+		return fail(stderr, exitInput, err)
+	}
+	if err := flags.export.write(flags.what, settings, stdout); err != nil {
+		return fail(stderr, exitFailed, err)
+	}
+	return exitDone
+}
+
 // flags are the parsed flags.
 type flags struct {
 	what, dir string
 	check     bool
+	export    export
 }
 
 func application(f *flags) *kingpin.Application {
@@ -141,6 +163,7 @@ func application(f *flags) *kingpin.Application {
 	app.Arg("what", names()+"; all of them if none is named.").StringVar(&f.what)
 	app.Flag("check", "Write nothing; exit 1 if a file is not what the code generates.").BoolVar(&f.check)
 	app.Flag("dir", "Root of the checkout.").Default(".").StringVar(&f.dir)
+	f.export.flags(app)
 	return app
 }
 

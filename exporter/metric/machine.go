@@ -53,6 +53,8 @@ var (
 		Help: "1 for every page of an engine that has answered in a warm-up or a measured phase of the one run that goes on on the host. Absent while there are several.", Source: recordedSource})
 	EnginesAnswering = gauge(Def{Name: "host:uma_engine_up:count", Unit: Count, Labels: []Label{LabelHost},
 		Help: "Pages of engines that answer on a host; 0 where its exporter reads none.", Source: recordedSource})
+	GPUMemoryHeldBytes1d = gauge(Def{Name: "host:uma_gpu_memory_held_bytes:max1d", Unit: Bytes, Labels: []Label{LabelHost},
+		Help: "The most memory that GPU processes of a host held within a day.", Source: recordedSource})
 	GPUProcessStart = gauge(Def{Name: "host_comm_cgroup:uma_process_start_time_seconds:min", Unit: Timestamp, Sum: SumNever(), Labels: []Label{LabelHost, LabelComm, LabelCgroup},
 		Help: "When the oldest process of a program in a cgroup began that uses a GPU; not of programs started in a session of a user.", Source: recordedSource})
 	ExporterModeSeen = gauge(Def{Name: "host_mode:uma_exporter_mode:seen", Unit: State, Sum: SumNever(), Labels: []Label{LabelHost, LabelMode},
@@ -67,5 +69,5 @@ var (
 
 // machineRecorded lists them.
 func machineRecorded() []Definer {
-	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, ExporterModeTaken, EnginesAnswering, GPUProcessStart, EngineAnswered, KVBMAnswered}
+	return []Definer{NVMeLoadedOperationSeconds5m, ExporterModeSeen, ExporterModeTaken, EnginesAnswering, GPUMemoryHeldBytes1d, GPUProcessStart, EngineAnswered, KVBMAnswered}
 }

@@ -26,13 +26,13 @@ func (g Grouping) kept(labels []metric.Label) []metric.Label {
 	})
 }
 
-// text writes the grouping.
-func (g Grouping) text() string {
+// written is the grouping.
+func (g Grouping) written() []part {
 	word := "by"
 	if g.without {
 		word = "without"
 	}
-	return word + " (" + list(g.labels) + ")"
+	return list(word+" (", g.labels, ")")
 }
 
 // Sum adds up. It is refused if the vocabulary defines the sum as meaningless.
@@ -129,19 +129,22 @@ func (e Expr) aggregate(function string, g Grouping, parameters ...string) Expr 
 			e = e.refused(label, "grouped by a label that it does not have")
 		}
 	}
-	before := function + " " + g.text() + " (" + strings.Join(append(parameters, ""), ", ")
-	e = e.wrapped(before, ")")
+	before := slices.Concat([]part{{text: function + " "}}, g.written(), []part{{text: " (" + strings.Join(append(parameters, ""), ", ")}})
+	e = e.between(before, []part{{text: ")"}})
 	e.labels = g.kept(e.labels)
 	return e
 }
 
-// list writes label names as PromQL lists them.
-func list(labels []metric.Label) string {
-	names := make([]string, len(labels))
+// list is label names as PromQL lists them, between two texts.
+func list(before string, labels []metric.Label, after string) []part {
+	written := []part{{text: before}}
 	for i, label := range labels {
-		names[i] = string(label)
+		if i > 0 {
+			written = append(written, part{text: ", "})
+		}
+		written = append(written, part{label: label})
 	}
-	return strings.Join(names, ", ")
+	return append(written, part{text: after})
 }
 
 // without returns the list without one label.

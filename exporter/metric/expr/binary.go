@@ -81,7 +81,7 @@ func (e Expr) Unless(other Expr, m ...Matching) Expr {
 func (e Expr) combine(c class, operator string, other Expr, given []Matching) Expr {
 	m, err := oneMatching(given)
 	result := Expr{
-		parts:      slices.Concat(e.operand(), []part{{text: " " + operator + m.text() + " "}}, other.operand()),
+		parts:      slices.Concat(e.operand(), []part{{text: " " + operator}}, m.written(), []part{{text: " "}}, other.operand()),
 		scalar:     e.scalar && other.scalar,
 		loose:      true,
 		labels:     resultLabels(c, operator, e, other, m),

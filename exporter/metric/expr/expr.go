@@ -27,11 +27,12 @@ type Expr struct {
 	err        error
 }
 
-// part is a piece of the text: a selector, or the text between selectors. Selectors are kept apart so that the series
-// in use can be listed and Offset reaches each of them.
+// part is a piece of the text: a selector, the name of a label, or the text between them. Selectors are kept apart so
+// that the series in use can be listed and Offset reaches each of them, labels so that they can have another name.
 type part struct {
 	text     string
 	selector *selector
+	label    metric.Label
 }
 
 // addend is a family whose values an expression carries, and the settled labels: fixed by a matcher or removed by an
@@ -59,12 +60,18 @@ func (e *RefusedError) Error() string {
 }
 
 // String is the PromQL text.
-func (e Expr) String() string {
+func (e Expr) String() string { return e.Named(Names{}) }
+
+// Named is the PromQL text for a Prometheus with other names.
+func (e Expr) Named(n Names) string {
 	var b strings.Builder
 	for _, p := range e.parts {
-		if p.selector != nil {
-			b.WriteString(p.selector.text())
-		} else {
+		switch {
+		case p.selector != nil:
+			b.WriteString(p.selector.text(n))
+		case p.label != "":
+			b.WriteString(n.Label(p.label))
+		default:
 			b.WriteString(p.text)
 		}
 	}
@@ -128,8 +135,13 @@ func (e Expr) refused(label metric.Label, format string, args ...any) Expr {
 // wrapped returns the expression between two texts, such as a function's name and its closing
 // parenthesis; the result is a unit of its own.
 func (e Expr) wrapped(before, after string) Expr {
+	return e.between([]part{{text: before}}, []part{{text: after}})
+}
+
+// between is wrapped for texts that name labels.
+func (e Expr) between(before, after []part) Expr {
 	e.err = e.Err()
-	e.parts = slices.Concat([]part{{text: before}}, e.parts, []part{{text: after}})
+	e.parts = slices.Concat(before, e.parts, after)
 	e.loose = false
 	return e
 }

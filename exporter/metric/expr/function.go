@@ -1,10 +1,6 @@
 package expr
 
-import (
-	"strconv"
-
-	"github.com/umascope/umascope/exporter/metric"
-)
+import "github.com/umascope/umascope/exporter/metric"
 
 // Clamp keeps values within two bounds.
 func (e Expr) Clamp(low, high float64) Expr { return e.call("clamp", low, high) }
@@ -38,9 +34,7 @@ func (e Expr) Labelled(label metric.Label, value string) Expr {
 	if e.scalar {
 		e = e.failed(errScalar("label_replace"))
 	}
-	e = e.wrapped("label_replace(", ", "+strconv.Quote(string(label))+", "+strconv.Quote(value)+`, "", "")`)
-	e.labels = union(e.labels, []metric.Label{label})
-	return e
+	return e.replaced(label, value, "", "")
 }
 
 // One is 1, a series without labels that is always there.

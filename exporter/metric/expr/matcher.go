@@ -3,7 +3,6 @@ package expr
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -44,19 +43,16 @@ func anyOf(values []string) string {
 	return strings.Join(quoted, "|")
 }
 
-// text writes the matcher; strconv.Quote's escapes are those of a PromQL string.
-func (m Matcher) text() string { return string(m.label) + m.operator + strconv.Quote(m.value) }
-
 // regex reports whether the value is a regular expression.
 func (m Matcher) regex() bool { return strings.HasSuffix(m.operator, "~") }
 
 // check returns the fault of the value.
 func (m Matcher) check() error {
-	if !utf8.ValidString(m.value) {
+	if strings.ContainsRune(m.value, utf8.RuneError) { // which Prometheus refuses even where it is meant
 		return fmt.Errorf("value %q of a matcher is not UTF-8", m.value)
 	}
 	if m.regex() {
-		if _, err := regexp.Compile("^(?:" + m.value + ")$"); err != nil {
+		if _, err := regexp.Compile(m.value); err != nil {
 			return fmt.Errorf("matcher: %w", err)
 		}
 	}

@@ -30,16 +30,16 @@ func (m Matching) GroupRight(lent ...metric.Label) Matching {
 	return m
 }
 
-// text writes the matching, with a space before it.
-func (m Matching) text() string {
+// written is the matching, with a space before it.
+func (m Matching) written() []part {
 	if !m.on {
-		return ""
+		return nil
 	}
-	text := " on (" + list(m.labels) + ")"
+	written := list(" on (", m.labels, ")")
 	if m.group != "" {
-		text += " " + m.group + " (" + list(m.lent) + ")"
+		written = append(written, list(" "+m.group+" (", m.lent, ")")...)
 	}
-	return text
+	return written
 }
 
 // oneMatching is the matching given, if any.

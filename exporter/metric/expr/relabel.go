@@ -2,6 +2,7 @@ package expr
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -16,14 +17,22 @@ func (e Expr) Copied(from metric.Label, pattern string, to metric.Label, text st
 	if !e.HasLabel(from) {
 		e = e.refused(from, "no such label")
 	}
-	if _, err := regexp.Compile("^(?:" + pattern + ")$"); err != nil {
+	if _, err := regexp.Compile(pattern); err != nil {
 		e = e.refused(from, "%v", err)
 	}
-	after := ""
-	for _, argument := range []string{string(to), text, string(from), pattern} {
-		after += ", " + strconv.Quote(argument)
+	return e.replaced(to, text, from, pattern)
+}
+
+// replaced writes label_replace. Names of labels need no escapes in its quotes.
+func (e Expr) replaced(to metric.Label, text string, from metric.Label, pattern string) Expr {
+	quoted := func(before string, label metric.Label) []part {
+		if label == "" {
+			return []part{{text: before + `""`}}
+		}
+		return []part{{text: before + `"`}, {label: label}, {text: `"`}}
 	}
-	e = e.wrapped("label_replace(", after+")")
+	after := slices.Concat(quoted(", ", to), quoted(", "+strconv.Quote(text)+", ", from), []part{{text: ", " + strconv.Quote(pattern) + ")"}})
+	e = e.between([]part{{text: "label_replace("}}, after)
 	e.labels = union(e.labels, []metric.Label{to})
 	return e
 }

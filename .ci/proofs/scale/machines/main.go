@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,9 +53,10 @@ func main() {
 
 func serve(ctx context.Context, hosts int, still bool, engineAddress string, addresses io.Writer) error {
 	var sources collector.SourceOptions
+	var pages gate
 	if engineAddress != "" {
 		var err error
-		if sources, err = serveEngine(ctx, engineAddress); err != nil {
+		if sources, err = serveEngine(ctx, engineAddress, &pages); err != nil {
 			return err
 		}
 	}
@@ -64,6 +66,7 @@ func serve(ctx context.Context, hosts int, still bool, engineAddress string, add
 			return err
 		}
 		defer m.close()
+		m.engine = &pages
 		address, err := listen("127.0.0.1:0", m)
 		if err != nil {
 			return err
@@ -92,6 +95,7 @@ type machine struct {
 	host      *hostsim.Host
 	processes map[string]*hostsim.Process
 	page      http.Handler
+	engine    *gate
 	seen      collector.Host
 	began     time.Time
 	last      time.Time // of the clock's last advance
@@ -167,14 +171,24 @@ type control struct {
 	Process string         `json:"process"`
 	Demand  hostsim.Demand `json:"demand"`    // of the process
 	Leave   float64        `json:"leave_gib"` // the process takes memory until so much is available
+	Cache   float64        `json:"cache_gib"` // a file of this size is read into the page cache, once
 	Stop    bool           `json:"stop"`      // ends the process
 	Down    *bool          `json:"down"`      // pages are answered with an error
+	Engine  *bool          `json:"engine"`    // whether pages of the engine are answered, for all machines that share it
 	Advance float64        `json:"advance_seconds"`
 }
 
 func (m *machine) apply(c control) error {
 	if c.Down != nil {
 		m.down = *c.Down
+	}
+	if c.Engine != nil {
+		m.engine.shut.Store(!*c.Engine)
+	}
+	if c.Cache > 0 {
+		if err := m.fillCache(int64(c.Cache * gib)); err != nil {
+			return err
+		}
 	}
 	if c.Ambient != 0 {
 		if err := m.host.SetAmbient(c.Ambient); err != nil {
@@ -197,6 +211,35 @@ func (m *machine) apply(c control) error {
 	}
 	m.host.Advance(time.Duration(c.Advance * float64(time.Second)))
 	return nil
+}
+
+// fillCache reads a new file through the page cache.
+func (m *machine) fillCache(bytes int64) error {
+	const name, perSecond = "weights", 4 << 30
+	if err := m.host.AddFile(name, bytes); err != nil {
+		return err
+	}
+	reader, err := m.demand("cp", hostsim.Demand{Read: hostsim.FileTransfer{File: name, BytesPerSecond: perSecond}})
+	if err != nil {
+		return err
+	}
+	m.host.Advance(time.Duration(1+bytes/perSecond) * time.Second)
+	reader.Stop()
+	delete(m.processes, "cp")
+	return nil
+}
+
+// gate answers with an error while it is shut.
+type gate struct{ shut atomic.Bool }
+
+func (g *gate) guard(page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.shut.Load() {
+			http.Error(w, "the engine is gone", http.StatusBadGateway)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
 }
 
 func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +270,7 @@ func (m *machine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveEngine serves a quick engine, with the page of KVBM at a port of its own.
-func serveEngine(ctx context.Context, address string) (collector.SourceOptions, error) {
+func serveEngine(ctx context.Context, address string, pages *gate) (collector.SourceOptions, error) {
 	config := sim.Default()
 	config.DecodeBase, config.DecodePerSequence, config.PrefillTokensPerSecond = 3*time.Millisecond, 100*time.Microsecond, 60000
 	config.KV.HostBytes, config.KV.DiskBytes, config.KV.Page = 8*gib, 32*gib, sim.KVBMv2
@@ -236,21 +279,21 @@ func serveEngine(ctx context.Context, address string) (collector.SourceOptions, 
 		return collector.SourceOptions{}, err
 	}
 	go func() { _ = simulated.Run(ctx) }() // its only error is being started twice
-	var pages [2]*engine.Endpoint
+	var endpoints [2]*engine.Endpoint
 	for i, page := range []struct {
 		address string
 		handler http.Handler
 	}{{address, simulated.Handler()}, {"127.0.0.1:0", simulated.KVBMHandler()}} {
-		at, err := listen(page.address, onceASecond(page.handler))
+		at, err := listen(page.address, pages.guard(onceASecond(page.handler)))
 		if err != nil {
 			return collector.SourceOptions{}, err
 		}
-		if pages[i], err = engine.ParseEndpoint("http://" + at + "/metrics"); err != nil {
+		if endpoints[i], err = engine.ParseEndpoint("http://" + at + "/metrics"); err != nil {
 			return collector.SourceOptions{}, err
 		}
 	}
 	return collector.SourceOptions{
-		Targets:       collector.Targets{Engines: pages[:1], KVBM: pages[1:]},
+		Targets:       collector.Targets{Engines: endpoints[:1], KVBM: endpoints[1:]},
 		BytesPerBlock: map[string]uint64{"": 2 << 20},
 	}, nil
 }

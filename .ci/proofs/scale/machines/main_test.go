@@ -77,10 +77,49 @@ func TestAMachineIsControlled(t *testing.T) {
 	if hot < 92 {
 		t.Errorf("the GPU has %v degrees", hot)
 	}
+	post(`{"process":"furnace","stop":true}`)
+	if code := post(`{"cache_gib":70}`); code != 200 {
+		t.Errorf("status %d", code)
+	}
+	if p := page(m); p["uma_memory_cuda_free_bytes"]/gib > 50 || p["uma_memory_available_bytes"]/gib < 100 {
+		t.Errorf("after a file of 70 GiB was read %v GiB are free, %v available", p["uma_memory_cuda_free_bytes"]/gib, p["uma_memory_available_bytes"]/gib)
+	}
 	if post(`{"down":true}`); len(page(m)) > 5 {
 		t.Error("an exporter that is down serves a page")
 	}
 	if code := post("{"); code != 400 {
 		t.Errorf("half a control: status %d", code)
+	}
+}
+
+func TestTheEngineOfMachinesGoesAndComesBack(t *testing.T) {
+	var pages gate
+	sources, err := serveEngine(t.Context(), "127.0.0.1:0", &pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := newMachine(0, true, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	m.engine = &pages
+	answers := func() int {
+		up := 0
+		for series, value := range page(m) {
+			if strings.HasPrefix(series, "uma_engine_up{") && value == 1 {
+				up++
+			}
+		}
+		return up
+	}
+	for _, c := range []struct {
+		control string
+		want    int
+	}{{`{}`, 1}, {`{"engine":false}`, 0}, {`{"engine":true}`, 1}} {
+		m.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/control", strings.NewReader(c.control)))
+		if got := answers(); got != c.want {
+			t.Errorf("%s: %d engines answer, want %d", c.control, got, c.want)
+		}
 	}
 }
