@@ -22,7 +22,7 @@ func overviewPage() page {
 		rows: []row{
 			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {7, 5, runNow()}, {12, 5, alertList()},
 				{8, 6, memoryNow()}, {16, 6, engines()},
-				{4, 3, kvNow()}, {4, 3, temperatureNow()}, {4, 3, marginNow()}, {4, 3, powerNow()}, {4, 3, busyNow()}, {4, 3, clockNow()}}},
+				{4, 5, kvNow()}, {4, 5, temperatureNow()}, {4, 5, marginNow()}, {4, 5, powerNow()}, {4, 5, busyNow()}, {4, 5, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
