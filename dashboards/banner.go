@@ -6,8 +6,8 @@ import (
 )
 
 // sourceBanner shows on every page which sources its figures come from.
-func sourceBanner() panel {
-	mode := expr.Select(metric.ExporterMode, onHost()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
+func sourceBanner(of hostChoice) panel {
+	mode := expr.Select(metric.ExporterMode, of.matcher()).Equals(expr.Number(1)).Max(expr.By(metric.LabelHost, metric.LabelMode))
 	live := colored(colorGood)
 	return names(subject{
 		title:   "Source",
@@ -19,9 +19,9 @@ func sourceBanner() panel {
 }
 
 // firingAlerts shows the alerts of the host, on every page.
-func firingAlerts() panel {
+func firingAlerts(hosts hostChoice) panel {
 	of := func(severity string) query {
-		return query{"{{alertname}} (" + severity + ")", firing(expr.Is(metric.LabelSeverity, severity))}
+		return query{"{{alertname}} (" + severity + ")", firing(hosts.matcher(), expr.Is(metric.LabelSeverity, severity))}
 	}
 	// Severity info is never red: on some machines such alerts always fire.
 	blue := colored(colorInfo)
@@ -33,7 +33,7 @@ func firingAlerts() panel {
 		means:   "The alerts that fire for this host; a click opens the runbook, which says what each means and what to do.",
 		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. It says so if Prometheus evaluates no rules.",
 		noData:  "none fires, or Prometheus evaluates no rules",
-		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated.Unless(firing(), expr.On())}},
+		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated.Unless(firing(hosts.matcher()), expr.On())}},
 	}, "no rules are evaluated", steps(colorBad)).
 		OverrideByName(quiet, colored(colorGood)).
 		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).

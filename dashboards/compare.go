@@ -21,14 +21,17 @@ func comparePage() page {
 		title: "Compare runs",
 		description: "What can be said of two arms, whether they were alike and in what order they ran, their runs, and two runs laid over each other. " +
 			"The run is the unit of comparison: verdicts are those of uma-load compare, over all runs of an arm. One run against one run is no verdict, and what is not shown to differ is not shown to be equal.",
-		ofRuns:    true,
+		of:        hostOfRuns,
 		variables: compareVariables(),
 		from:      "now-6h",
 		rows: []row{
-			{"Verdict", []tile{{8, 3, sourceBanner()}, {8, 3, firingAlerts()}, {8, 3, compareSimulated()},
-				{24, 9, verdictOfMemory()}, {24, 9, verdictOfLatency()}, {24, 9, verdictOfTheRest()}}},
-			{"Were the arms alike, and can time explain it", []tile{{12, 7, compareOrder()}, {12, 7, compareWarnings()},
-				{12, 9, compareFairness()}, {12, 9, compareDrift()}}},
+			{"Verdict", []tile{{8, 3, sourceBanner(hostOfRuns)}, {8, 3, firingAlerts(hostOfRuns)}, {8, 3, compareSimulated()},
+				{24, 8, verdictOfMemory()}, {24, 8, verdictOfLatency()}}},
+			{"Verdict on throughput, heat and the rest", []tile{{24, 7, verdictOfTheRest()}}},
+			{"Were the arms alike, and can time explain it", []tile{{12, 6, compareOrder()}, {12, 6, compareWarnings()},
+				{12, 7, compareFairness()}, {12, 7, compareDrift()}}},
+		},
+		more: []row{
 			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},

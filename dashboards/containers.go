@@ -30,11 +30,13 @@ func containersPage() page {
 		description: "Which container, pod or service takes what: memory that is charged to it, GPU memory that is not, and what its limit does not see.",
 		variables:   []variable{choices("cgroup", "Cgroup", expr.Select(metric.CgroupInfo, onHost()), metric.LabelCgroup)},
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
 				{24, 9, cgroupList()},
 				{16, 6, memoryNow()}, {4, 6, processList()}, {4, 6, cgroupsLeftOut()}}},
 			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},
 			{"Limits, and what they do not see", []tile{{8, 8, limitUncovered()}, {8, 8, limitUsed()}, {8, 8, memoryEvents()}}},
+		},
+		more: []row{
 			{"What the charge is made of", []tile{{24, 7, chargeKinds()}, {12, 8, ownMemory()}, {12, 8, cgroupCache()},
 				{12, 7, kernelOther()}, {12, 7, cgroupSwap()}}},
 			{"Waiting and storage", []tile{{8, 8, cgroupWaiting()}, {8, 8, cgroupStalled()}, {8, 8, cgroupIO()}}},

@@ -20,9 +20,12 @@ type rendered struct {
 	Editable                bool
 	Tags                    []string
 	Time                    struct{ From, To string }
+	Refresh                 string
 	Inputs                  any `json:"__inputs"`
-	Panels                  []renderedPanel
-	Links                   []struct {
+	// Panels are all panels with the titles of rows, those of collapsed rows after their title; Opened are those that
+	// are on the page when it is opened.
+	Panels, Opened []renderedPanel
+	Links          []struct {
 		Type                  string
 		Tags                  []string
 		KeepTime, IncludeVars bool
@@ -77,13 +80,18 @@ type renderedPanel struct {
 	Transformations []struct {
 		ID      string
 		Options struct {
-			RenameByName map[string]string
+			RenameByName  map[string]string
+			ExcludeByName map[string]bool
+			Sort          []struct{ Field string }
 		}
 	}
 	Options struct {
 		Legend        *struct{ ShowLegend bool }
 		Tooltip       *struct{ Mode, Sort string }
 		ReduceOptions *struct{ Calcs []string }
+		GraphMode     string
+		Stacking      string
+		SortBy        []struct{ DisplayName string }
 	}
 }
 
@@ -115,6 +123,10 @@ func renderAll(t *testing.T) map[string]rendered {
 		var d rendered
 		if err := json.Unmarshal(f.Content, &d); err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
+		}
+		d.Opened, d.Panels = d.Panels, nil
+		for _, p := range d.Opened {
+			d.Panels = append(append(d.Panels, p), p.Panels...)
 		}
 		all[f.Name] = d
 	}
@@ -182,7 +194,7 @@ func TestEveryPageIsOfOneHostAndBeginsWithItsSourceAndItsAlerts(t *testing.T) {
 
 func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
 	for name, d := range renderAll(t) {
-		ids, titles, taken := map[int]bool{}, map[string]bool{}, map[[2]int]string{}
+		ids, titles := map[int]bool{}, map[string]bool{}
 		for _, p := range d.Panels {
 			if titles[p.Title] {
 				t.Errorf("%s: two panels are called %s", name, p.Title)
@@ -192,21 +204,89 @@ func TestIDsAreUniqueAndPanelsNeitherOverlapNorOverflow(t *testing.T) {
 				t.Errorf("%s: %s has id %d, which is none or taken", name, p.Title, p.ID)
 			}
 			ids[p.ID] = true
-			if p.Collapsed || len(p.Panels) > 0 {
-				t.Errorf("%s: row %s is collapsed", name, p.Title)
+		}
+		free(t, name, d.Opened)
+		for _, row := range d.Opened {
+			free(t, name+", "+row.Title, row.Panels)
+		}
+	}
+}
+
+// free fails if panels that are shown together lie over each other or leave the page.
+func free(t *testing.T, name string, together []renderedPanel) {
+	t.Helper()
+	taken := map[[2]int]string{}
+	for _, p := range together {
+		g := p.GridPos
+		if g.W == 0 || g.H == 0 || g.X+g.W > gridWidth {
+			t.Errorf("%s: %s is at %+v", name, p.Title, g)
+		}
+		for x := g.X; x < g.X+g.W; x++ {
+			for y := g.Y; y < g.Y+g.H; y++ {
+				if other := taken[[2]int{x, y}]; other != "" {
+					t.Fatalf("%s: %s lies over %s", name, p.Title, other)
+				}
+				taken[[2]int{x, y}] = p.Title
 			}
-			g := p.GridPos
-			if g.W == 0 || g.H == 0 || g.X+g.W > gridWidth {
-				t.Errorf("%s: %s is at %+v", name, p.Title, g)
+		}
+	}
+}
+
+// bottom is the end of the lowest panel.
+func bottom(panels []renderedPanel) int {
+	end := 0
+	for _, p := range panels {
+		end = max(end, p.GridPos.Y+p.GridPos.H)
+	}
+	return end
+}
+
+func TestAPageOpensOnTwoScreensAndItsFirstRowOnOne(t *testing.T) {
+	for name, d := range renderAll(t) {
+		if end := bottom(d.Opened); end > openHeight {
+			t.Errorf("%s is %d units high when it is opened, want at most %d", name, end, openHeight)
+		}
+		first := d.Opened
+		for i, p := range d.Opened {
+			if i > 0 && p.Type == "row" {
+				first = d.Opened[:i]
+				break
 			}
-			for x := g.X; x < g.X+g.W; x++ {
-				for y := g.Y; y < g.Y+g.H; y++ {
-					if other := taken[[2]int{x, y}]; other != "" {
-						t.Fatalf("%s: %s lies over %s", name, p.Title, other)
-					}
-					taken[[2]int{x, y}] = p.Title
+		}
+		if end := bottom(first); end > screenHeight || len(first) < 4 {
+			t.Errorf("%s: the first row has %d panels and is %d units high, want at most %d", name, len(first)-1, end, screenHeight)
+		}
+	}
+}
+
+// Grafana shows what follows an open row as its content, and what a collapsed row holds below its title.
+func TestACollapsedRowHoldsItsPanelsBelowItsTitleAndAnOpenOneNone(t *testing.T) {
+	for name, d := range renderAll(t) {
+		collapsed := false
+		for _, p := range d.Opened {
+			if p.Type != "row" {
+				if collapsed {
+					t.Errorf("%s: %s follows a collapsed row", name, p.Title)
+				}
+				continue
+			}
+			if collapsed = p.Collapsed; collapsed != (len(p.Panels) > 0) {
+				t.Errorf("%s: row %s: collapsed %v, with %d panels", name, p.Title, p.Collapsed, len(p.Panels))
+			}
+			for _, inside := range p.Panels {
+				if inside.GridPos.Y <= p.GridPos.Y {
+					t.Errorf("%s: %s is above the title of its row", name, inside.Title)
 				}
 			}
+		}
+	}
+}
+
+func TestAPageIsRenewedWhereTimeRunsOnly(t *testing.T) {
+	for name, d := range renderAll(t) {
+		finished := name == runPageName+".json" || name == comparePageName+".json"
+		if (d.Refresh == "") != finished {
+			t.Errorf("%s is renewed every %q", name, d.Refresh)
 		}
 	}
 }
@@ -239,7 +319,7 @@ func TestQueriesAreNumberedAndUseTheDatasourceVariable(t *testing.T) {
 			}
 			refs[q.RefID] = true
 			table := p.Type == "table" || p.Type == "barchart"
-			overTime := p.Type == "timeseries" || p.Type == "heatmap" || p.Type == "state-timeline"
+			overTime := p.Type == "timeseries" || p.Type == "heatmap" || p.Type == "state-timeline" || p.Options.GraphMode == "area"
 			if table != (q.Format == "table") || overTime != q.Range || (p.Type == "heatmap") != (q.Format == "heatmap") {
 				t.Errorf("a %s panel asks with %+v", p.Type, q)
 			}

@@ -25,11 +25,14 @@ func inferencePage() page {
 			choices("phase", "Phase", expr.Select(metric.LoadRequestsTotal, chosenRuns()), metric.LabelPhase),
 		},
 		rows: []row{
-			{"Now", []tile{{8, 3, sourceBanner()}, {8, 3, runsNow()}, {8, 3, firingAlerts()}}},
-			{"Rate, errors, duration", []tile{{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
+			{"Rate, errors, duration", []tile{{8, 3, sourceBanner(oneHost)}, {8, 3, runsNow()}, {8, 3, firingAlerts(oneHost)},
+				{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
 			{"What a user waits for", []tile{{12, 8, firstTokens()}, {12, 8, firstTokenHeat()},
-				{12, 8, perTokens()}, {12, 8, perTokenHeat()}, {8, 8, durationHeat()}, {8, 8, queueDelays()}, {8, 8, clientLags()}}},
+				{12, 8, perTokens()}, {12, 8, perTokenHeat()}}},
 			{"Throughput", []tile{{6, 8, outputTokens()}, {6, 8, inputTokens()}, {6, 8, requestsInFlight()}, {6, 8, goodput()}}},
+		},
+		more: []row{
+			{"Durations, and where requests wait", []tile{{8, 8, durationHeat()}, {8, 8, queueDelays()}, {8, 8, clientLags()}}},
 			{"Client and engine side by side", []tile{{8, 8, firstTokenBeside()}, {8, 8, perTokenBeside()}, {8, 8, durationBeside()},
 				{12, 8, engineHeat()}, {6, 8, prefixShares()}, {6, 8, preemptions()}}},
 		},

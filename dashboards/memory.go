@@ -21,15 +21,17 @@ func memoryPage() page {
 		title:       "Unified memory",
 		description: "Where every GiB of the memory that CPU and GPU share is, who holds it, and whether what is left can be used.",
 		rows: []row{
-			{"Now", []tile{{8, 3, sourceBanner()}, {4, 3, gpuMemoryIs()}, {12, 3, firingAlerts()},
+			{"Now", []tile{{8, 3, sourceBanner(oneHost)}, {4, 3, gpuMemoryIs()}, {12, 3, firingAlerts(oneHost)},
 				{24, 6, memoryNow()}}},
 			{"Where the pool went", []tile{{17, 13, ledger()}, {7, 13, ledgerNow()}}},
 			{"What is left, and can it be used", []tile{{12, 9, leftOver()}, {12, 9, contiguous()}}},
-			{"Who holds GPU memory", []tile{{8, 9, holders()}, {10, 9, holderList()}, {6, 9, gpuOwnMemory()},
-				{8, 3, processList()}, {16, 3, unknownLines()}}},
+			{"Who holds GPU memory", []tile{{8, 9, holders()}, {10, 9, holderList()}, {6, 9, gpuOwnMemory()}}},
+		},
+		more: []row{
 			{"Whose page cache, and which containers", []tile{{12, 9, pageCacheOwners()}, {12, 9, cgroupShares()}}},
 			{"Signs of trouble", []tile{{12, 8, unattributed()}, {12, 8, pressure()},
-				{6, 7, swap()}, {6, 7, compaction()}, {6, 7, majorFaults()}, {6, 7, oomKills()}}},
+				{6, 7, swap()}, {6, 7, compaction()}, {6, 7, majorFaults()}, {6, 7, oomKills()},
+				{8, 3, processList()}, {16, 3, unknownLines()}}},
 		},
 	}
 }

@@ -20,12 +20,14 @@ func overviewPage() page {
 		description: "The machine in ten seconds: where the memory is, how hot it is, which engine and which run it is busy with, and what cannot be seen.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{5, 5, sourceBanner()}, {8, 5, runNow()}, {11, 5, alertList()},
+			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {8, 5, runNow()}, {11, 5, alertList()},
 				{8, 6, memoryNow()}, {16, 6, engines()},
 				{4, 3, kvNow()}, {4, 3, temperatureNow()}, {4, 3, marginNow()}, {4, 3, powerNow()}, {4, 3, busyNow()}, {4, 3, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
+		},
+		more: []row{
 			{"What cannot be seen", []tile{{7, 6, failedCollectors()}, {7, 6, lackingPrivileges()},
 				{5, 6, processList()}, {5, 6, unknownLines()}}},
 		},
@@ -55,7 +57,7 @@ func alertList() panel {
 // byUrgency are the alerts that fire, in the order of urgency: the alphabet would give critical, info, warning.
 func byUrgency() expr.Expr {
 	as := func(rank float64, severity string) expr.Expr {
-		return firing(expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
+		return firing(onHost(), expr.Is(metric.LabelSeverity, severity)).Clamp(rank, rank)
 	}
 	return as(1, metric.SeverityCritical).Or(as(2, metric.SeverityWarning)).Or(as(3, metric.SeverityInfo))
 }
@@ -64,7 +66,7 @@ func byUrgency() expr.Expr {
 // others may only be pending.
 func firingSince() expr.Expr {
 	alert := []metric.Label{metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode}
-	return expr.Select(metric.AlertsForState, forPeople(), onHost()).Min(expr.By(alert...)).And(firing(), expr.On(alert...))
+	return expr.Select(metric.AlertsForState, forPeople(), onHost()).Min(expr.By(alert...)).And(firing(onHost()), expr.On(alert...))
 }
 
 func runNow() panel {

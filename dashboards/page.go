@@ -10,6 +10,7 @@ package dashboards
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -21,6 +22,13 @@ const (
 	rowHeight = 1
 )
 
+// A page is opened on a screen of 1440x900 pixels, where a grid unit takes 30 pixels and the gap after it 8. What is open
+// must fit on two screens, the first row, which answers the page's question, on one.
+const (
+	screenHeight = 900 / (30 + 8)
+	openHeight   = 2 * 900 / (30 + 8)
+)
+
 // tag is on every dashboard; links between dashboards find them by it.
 const tag = "umascope"
 
@@ -29,13 +37,14 @@ type page struct {
 	name        string // of the file and, after "umascope-", the uid
 	title       string
 	description string
-	// ofRuns reports that the page is about finished runs: their hosts can be chosen, not those of exporters.
-	ofRuns bool
+	// of are the hosts that the page is about.
+	of hostChoice
 	// variables are those after data source, later and host, each after those that its query refers to.
 	variables []variable
 	// from is how far back the page looks when it is opened, 30 minutes if it is empty.
 	from string
-	rows []row
+	// rows are open when the page is opened, more are collapsed below them: Grafana queries a panel when it is shown.
+	rows, more []row
 }
 
 // variable is a choice at the top of a page.
@@ -67,13 +76,27 @@ func (p page) build() (dashboard.Dashboard, error) {
 	for i := range built.Annotations.List {
 		built.Annotations.List[i].Placement = nil
 	}
-	cursor := placer{}
+	var cursor placer
 	for _, r := range p.rows {
-		if err := cursor.row(r); err != nil {
+		title, panels, err := cursor.row(r)
+		if err != nil {
 			return built, err
 		}
+		built.Panels = append(built.Panels, title)
+		for _, panel := range panels {
+			built.Panels = append(built.Panels, dashboard.PanelOrRowPanel{Panel: &panel})
+		}
 	}
-	built.Panels = cursor.placed
+	for _, r := range p.more {
+		title, panels, err := cursor.row(r)
+		if err != nil {
+			return built, err
+		}
+		title.RowPanel.Collapsed, title.RowPanel.Panels = true, panels
+		built.Panels = append(built.Panels, title)
+		// The next title follows this one: Grafana makes room when a row is opened.
+		cursor.rowBottom = title.RowPanel.GridPos.Y + rowHeight
+	}
 	return built, nil
 }
 
@@ -86,53 +109,59 @@ func (p page) frame() *dashboard.DashboardBuilder {
 		Readonly().
 		Timezone("browser").
 		Time(cmp.Or(p.from, "now-30m"), "now").
-		Refresh("10s").
+		Refresh(p.refresh()).
 		Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		WithVariable(datasourceVariable())
-	if p.ofRuns {
-		built = built.WithVariable(later()).WithVariable(hostOfRuns())
-	} else {
-		built = built.WithVariable(hostVariable())
-	}
-	for _, v := range p.variables {
+	for _, v := range slices.Concat(p.of.variables(), p.variables) {
 		built = built.WithVariable(v)
 	}
 	return built.
-		Annotation(runAnnotation()).
-		Annotation(alertAnnotation()).
+		Annotation(runAnnotation(p.of.matcher())).
+		Annotation(alertAnnotation(p.of.matcher())).
 		Link(otherDashboards())
 }
 
-// placer puts panels on the grid and numbers them, rows included, from 1.
+// refresh is how often the page asks again: never of finished runs.
+func (p page) refresh() string {
+	if p.of == hostOfRuns {
+		return ""
+	}
+	return "10s"
+}
+
+// placer finds places on the grid and numbers panels, rows included, from 1.
 type placer struct {
-	placed    []dashboard.PanelOrRowPanel
+	numbered  uint32
 	x, y      uint32
 	rowBottom uint32
 }
 
 // row places a row's title and its tiles.
-func (c *placer) row(r row) error {
+func (c *placer) row(r row) (dashboard.PanelOrRowPanel, []dashboard.Panel, error) {
 	c.x, c.y = 0, c.rowBottom
 	title, err := dashboard.NewRowBuilder(r.title).Id(c.nextID()).GridPos(c.place(gridWidth, rowHeight)).Build()
 	if err != nil {
-		return err
+		return dashboard.PanelOrRowPanel{}, nil, err
 	}
 	title.Panels = []dashboard.Panel{} // Grafana wants a list
-	c.placed = append(c.placed, dashboard.PanelOrRowPanel{RowPanel: &title})
+	var panels []dashboard.Panel
 	for _, t := range r.tiles {
 		panel, err := t.panel.Build()
 		if err != nil {
-			return fmt.Errorf("row %s: %w", r.title, err)
+			return dashboard.PanelOrRowPanel{}, nil, fmt.Errorf("row %s: %w", r.title, err)
 		}
 		panel.Id = cog.ToPtr(c.nextID())
 		panel.GridPos = cog.ToPtr(c.place(t.width, t.height))
-		c.placed = append(c.placed, dashboard.PanelOrRowPanel{Panel: &panel})
+		panels = append(panels, panel)
 	}
-	return nil
+	return dashboard.PanelOrRowPanel{RowPanel: &title}, panels, nil
 }
 
 // nextID is the id of the panel that is placed next; links to single panels use it.
-func (c *placer) nextID() uint32 { return uint32(len(c.placed)) + 1 }
+func (c *placer) nextID() uint32 {
+	c.numbered++
+	return c.numbered
+}
 
 // place takes the next place of that size, in a new line if it does not fit into this one.
 func (c *placer) place(width, height uint32) dashboard.GridPos {

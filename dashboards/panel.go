@@ -196,7 +196,12 @@ func painted(built *timeseries.PanelBuilder, figures []figure) *timeseries.Panel
 // number is a panel of present values in large type. It queries this moment, so that a source that is gone shows no
 // value instead of its last one.
 func number(s subject) *stat.PanelBuilder {
-	return furnish(stat.NewPanelBuilder(), s, func(q *prometheus.DataqueryBuilder) { q.Instant() }).
+	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Instant() })
+}
+
+// figures is a panel of values in large type.
+func figures(s subject, asked func(*prometheus.DataqueryBuilder)) *stat.PanelBuilder {
+	return furnish(stat.NewPanelBuilder(), s, asked).
 		ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"})).
 		GraphMode(common.BigValueGraphModeNone).
 		JustifyMode(common.BigValueJustifyModeCenter).
@@ -204,6 +209,33 @@ func number(s subject) *stat.PanelBuilder {
 		ColorMode(common.BigValueColorModeNone).
 		PercentChangeColorMode(common.PercentChangeColorModeStandard).
 		Orientation(common.VizOrientationVertical)
+}
+
+// trend is a number panel with the curve of the time range behind the value. A curve that has ended before the range does
+// is left out, with its last value.
+func trend(s subject) *stat.PanelBuilder {
+	s.queries = slices.Clone(s.queries)
+	for i, q := range s.queries {
+		s.queries[i].expr = q.expr.And(q.expr.AtEnd())
+	}
+	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Range() }).GraphMode(common.BigValueGraphModeArea)
+}
+
+// graded splits a query by conditions at the end of the time range, the most severe first: what meets one has its name
+// in the legend, so that it can have a colour of its own.
+func graded(q query, grades ...grade) []query {
+	var all []query
+	for _, g := range grades {
+		all = append(all, query{g.name, q.expr.And(g.when.AtEnd())})
+		q.expr = q.expr.Unless(g.when.AtEnd())
+	}
+	return append(all, q)
+}
+
+// grade is a condition with its name. Its series have the labels of what it is a condition of.
+type grade struct {
+	name string
+	when expr.Expr
 }
 
 // names is a number panel that shows the names of its series, coloured by their values. Where there are none it shows the

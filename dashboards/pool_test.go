@@ -1,7 +1,6 @@
 package dashboards
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,29 +22,15 @@ func TestNoPanelShowsASingleFigureOfMemory(t *testing.T) {
 }
 
 func TestBarsOfMemoryAreStacked(t *testing.T) {
-	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := 0
-	for _, f := range files {
-		var d struct {
-			Panels []struct {
-				Type, Title string
-				FieldConfig struct{ Defaults struct{ Unit string } }
-				Options     struct{ Stacking string }
-			}
-		}
-		if err := json.Unmarshal(f.Content, &d); err != nil {
-			t.Fatal(err)
-		}
+	for name, d := range renderAll(t) {
 		for _, p := range d.Panels {
 			if p.Type != "barchart" || p.FieldConfig.Defaults.Unit != "bytes" {
 				continue
 			}
 			seen++
 			if p.Options.Stacking != "normal" {
-				t.Errorf("%s: bars of %s stand side by side", f.Name, p.Title)
+				t.Errorf("%s: bars of %s stand side by side", name, p.Title)
 			}
 		}
 	}
@@ -263,32 +248,8 @@ func TestBarsOfRunsAndOfModelsAddUpToThePool(t *testing.T) {
 
 // Tables of several moments or runs can be laid beside each other only in one order; Grafana would sort by name.
 func TestTablesByLineOfTheLedgerHaveTheOrderOfTheVocabulary(t *testing.T) {
-	files, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ordered := 0
-	for _, f := range files {
-		var d struct {
-			Panels []struct {
-				Type, Title string
-				Targets     []struct{ RefID, Expr string }
-				Options     struct {
-					SortBy []struct{ DisplayName string }
-				}
-				Transformations []struct {
-					ID      string
-					Options struct {
-						RenameByName  map[string]string
-						ExcludeByName map[string]bool
-						Sort          []struct{ Field string }
-					}
-				}
-			}
-		}
-		if err := json.Unmarshal(f.Content, &d); err != nil {
-			t.Fatal(err)
-		}
+	for name, d := range renderAll(t) {
 		for _, p := range d.Panels {
 			if p.Type != "table" || len(p.Transformations) < 2 || p.Transformations[1].Options.RenameByName[string(metric.LabelLine)] == "" {
 				continue
@@ -298,7 +259,7 @@ func TestTablesByLineOfTheLedgerHaveTheOrderOfTheVocabulary(t *testing.T) {
 			}
 			steps := p.Transformations[2:]
 			if len(p.Options.SortBy) > 0 || len(steps) != 2 || steps[0].ID != "sortBy" || steps[0].Options.Sort[0].Field != "Order" || !steps[1].Options.ExcludeByName["Order"] {
-				t.Errorf("%s: %s is in another order", f.Name, p.Title)
+				t.Errorf("%s: %s is in another order", name, p.Title)
 				continue
 			}
 			order, last := p.Targets[len(p.Targets)-1].Expr, -1

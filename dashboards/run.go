@@ -22,15 +22,17 @@ func runPage() page {
 		title: "Run detail",
 		description: "One finished run: what it was of, whether its figures may be used, what it measured, and the machine while it lasted. " +
 			"One run is no finding: what differs between two is shown by several of each, on the page of comparisons.",
-		ofRuns:    true,
+		of:        hostOfRuns,
 		variables: []variable{choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
 		from:      "now-6h",
 		rows: []row{
-			{"What it was, and whether it counts", []tile{{6, 3, sourceBanner()}, {6, 3, firingAlerts()}, {6, 3, runSource()}, {6, 3, runInvalid()},
-				{24, 4, runOf()}}},
-			{"What it measured", []tile{{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
+			{"What it was, whether it counts, and what it measured", []tile{{6, 3, sourceBanner(hostOfRuns)}, {6, 3, firingAlerts(hostOfRuns)}, {6, 3, runSource()}, {6, 3, runInvalid()},
+				{24, 4, runOf()},
+				{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
 			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},
-			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {9, 6, runScores()}, {6, 6, runThrottle()}, {24, 6, runLabels()}}},
+			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {5, 6, runScores()}, {5, 6, runThrottle()}, {5, 6, runLabels()}}},
+		},
+		more: []row{
 			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},
 				{8, 8, runTemperatureCurve()}, {8, 8, runPowerCurve()}, {8, 8, runClockCurve()}, {12, 8, runKVCurve()}, {12, 8, runDriveCurve()}}},
 		},

@@ -21,11 +21,13 @@ func storagePage() page {
 		title:       "KV cache and storage",
 		description: "How full the KV cache is, from which tier prompts are found again, and whether the bytes that an SSD tier claims to read were really read from the drive.",
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
 				{6, 4, kvNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
 			{"Was the SSD really read", []tile{{6, 10, offloads()}, {6, 10, onboards()}, {6, 10, readsOfTier()}, {6, 10, readsAgree()}}},
 			{"KV cache of the engine", []tile{{12, 8, kvRoom()}, {12, 8, kvInUse()},
 				{12, 8, promptTokens()}, {6, 8, tierBytes()}, {6, 8, preemptions()}}},
+		},
+		more: []row{
 			{"KV block manager", []tile{{12, 8, foundByTier()}, {12, 8, transferTimes()},
 				{12, 7, inFlight()}, {12, 7, transferErrors()}, {24, 5, tiers()}}},
 			{"Between GPU memory and files", []tile{{12, 7, waysToFiles()}, {12, 7, directBytes()}, {24, 5, processesOfFiles()}}},

@@ -25,12 +25,14 @@ func thermalPage() page {
 		description: "How hot the machine is, how far from its limits, what holds its clock down, and what it draws.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner()}, {12, 3, firingAlerts()},
+			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
 				{4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, heatNow()},
 				{4, 4, clockNow()}, {4, 4, powerNow()}, {4, 4, powerCapNow()}}},
 			{"How hot, and what it does", []tile{{12, 9, gpuTemperature()}, {12, 9, heldDown()}}},
 			{"Clock and power", []tile{{8, 9, gpuClock()}, {8, 9, gpuPower()}, {8, 9, rails()},
 				{12, 9, stuckLow()}, {12, 9, reasons()}}},
+		},
+		more: []row{
 			{"Temperatures beside the GPU", []tile{{8, 9, zones()}, {8, 9, sensors()}, {8, 9, driveTemperature()}}},
 			{"Runs", []tile{{12, 8, temperatureOfRuns()}, {12, 8, utilisation()}, {24, 8, heatOfRuns()}}},
 		},

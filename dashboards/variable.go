@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
@@ -22,19 +21,6 @@ func datasourceVariable() *dashboard.DatasourceVariableBuilder {
 	return dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus")
 }
 
-// hostVariable chooses one host among those of a series: figures of two machines are never added up. A host that is gone
-// can be chosen for a week.
-func hostVariable() choosable {
-	return hosts(expr.LastOverTime(metric.MemoryPoolBytes, expr.Over(7*24*time.Hour)))
-}
-
-// hostOfRuns chooses one host among those of the runs that serve shows.
-func hostOfRuns() choosable { return hosts(expr.Select(metric.RunInfo).OffsetBy(laterName)) }
-
-func hosts(of expr.Expr) choosable {
-	return resulting(choice("host", "Host", of, metric.LabelHost), of.Max(byHost()), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)
-}
-
 // resulting gives a variable the values that a label has in the present answer to an expression: Grafana lists those of the
 // series of the time range otherwise.
 func resulting(built choosable, of expr.Expr, values metric.Label) choosable {
@@ -45,7 +31,7 @@ func resulting(built choosable, of expr.Expr, values metric.Label) choosable {
 }
 
 // choice is a variable for one value of a label, of the series that an expression selects.
-func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
+func choice(name, label string, of expr.Expr, values metric.Label) choosable {
 	built := queried(name, label, fmt.Sprintf("label_values(%s, %s)", of, values))
 	if err := of.Err(); err != nil {
 		built.RecordError(name, err)
@@ -57,7 +43,7 @@ func choice(name, label string, of expr.Expr, values metric.Label) *dashboard.Qu
 }
 
 // choices is a variable for several values; the default is all. Expressions match it by a pattern.
-func choices(name, label string, of expr.Expr, values metric.Label) *dashboard.QueryVariableBuilder {
+func choices(name, label string, of expr.Expr, values metric.Label) choosable {
 	return choice(name, label, of, values).Multi(true).IncludeAll(true).AllValue(".+").
 		Current(dashboard.VariableOption{Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")}})
 }
@@ -90,31 +76,28 @@ func asking(built choosable, query string) choosable {
 	return built.Query(dashboard.StringOrMap{String: &query}).Definition(query)
 }
 
-// onHost matches the chosen host.
-func onHost() expr.Matcher { return expr.Is(metric.LabelHost, "$host") }
-
 // byHost drops the labels that depend on the exporter's address.
 func byHost() expr.Grouping { return expr.By(metric.LabelHost) }
 
-// runAnnotation marks the time of every run on the host.
-func runAnnotation() *dashboard.AnnotationQueryBuilder {
-	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1))
+// runAnnotation marks the time of every run on the hosts.
+func runAnnotation(of expr.Matcher) *dashboard.AnnotationQueryBuilder {
+	active := expr.Select(metric.RunActive, of).Equals(expr.Number(1))
 	return annotation("Runs", "blue", active.Max(expr.By(metric.LabelRun, metric.LabelArm, metric.LabelScenario))).
 		TitleFormat("run {{run}}").
 		TextFormat("arm {{arm}}, scenario {{scenario}}")
 }
 
-// alertAnnotation marks the time in which an alert that needs action fires for the host: some alerts of severity info
+// alertAnnotation marks the time in which an alert that needs action fires for the hosts: some alerts of severity info
 // fire all the time on some machines.
-func alertAnnotation() *dashboard.AnnotationQueryBuilder {
-	return annotation("Alerts", "red", firing(expr.IsNot(metric.LabelSeverity, metric.SeverityInfo))).
+func alertAnnotation(of expr.Matcher) *dashboard.AnnotationQueryBuilder {
+	return annotation("Alerts", "red", firing(of, expr.IsNot(metric.LabelSeverity, metric.SeverityInfo))).
 		TitleFormat("{{alertname}}").
 		TextFormat("{{severity}}, {{mode}} source")
 }
 
-// firing are the alerts that fire for the host, without those that are for Alertmanager only.
-func firing(further ...expr.Matcher) expr.Expr {
-	matchers := append([]expr.Matcher{expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), onHost()}, further...)
+// firing are the alerts that fire for hosts, without those that are for Alertmanager only.
+func firing(of expr.Matcher, further ...expr.Matcher) expr.Expr {
+	matchers := append([]expr.Matcher{expr.Is(metric.LabelAlertState, metric.AlertFiring), forPeople(), of}, further...)
 	alerts := expr.Select(metric.Alerts, matchers...)
 	return alerts.Max(expr.By(metric.LabelAlertName, metric.LabelSeverity, metric.LabelMode))
 }

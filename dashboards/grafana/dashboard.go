@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Dashboard is the content of a dashboard file, as far as it is visible.
@@ -35,6 +36,8 @@ type Dashboard struct {
 type Row struct {
 	Title string
 	Place Place
+	// Collapsed reports that its panels are neither shown nor queried until it is opened.
+	Collapsed bool
 }
 
 // Place is the position and size of a panel, in grid units: a dashboard is 24 wide.
@@ -100,7 +103,8 @@ type file struct {
 
 type filePanel struct {
 	Panel
-	Panels []Panel
+	Collapsed bool
+	Panels    []Panel
 }
 
 // Read reads a dashboard of the classic schema.
@@ -127,6 +131,13 @@ func Read(content []byte) (Dashboard, error) {
 	return d, nil
 }
 
+// shown reports whether a panel is shown: its row is open, or among those that were opened.
+func (d *Dashboard) shown(p Panel, opened []string) bool {
+	return !slices.ContainsFunc(d.Rows, func(r Row) bool {
+		return r.Collapsed && r.Title == p.Row && !slices.Contains(opened, r.Title)
+	})
+}
+
 // lay takes the panels out of their rows. An open row is followed by its panels, a collapsed
 // one holds them.
 func (d *Dashboard) lay(panels []filePanel) {
@@ -138,7 +149,7 @@ func (d *Dashboard) lay(panels []filePanel) {
 			continue
 		}
 		row = p.Title
-		d.Rows = append(d.Rows, Row{Title: p.Title, Place: p.Place})
+		d.Rows = append(d.Rows, Row{Title: p.Title, Place: p.Place, Collapsed: p.Collapsed})
 		for _, inside := range p.Panels {
 			inside.Row = row
 			d.Panels = append(d.Panels, inside)

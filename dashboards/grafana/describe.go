@@ -25,11 +25,14 @@ type description struct {
 }
 
 type rowOf struct {
-	Title string `json:"title"`
-	Place Place  `json:"place"`
+	Name      string `json:"name"` // as written, by which it is opened
+	Title     string `json:"title"`
+	Place     Place  `json:"place"`
+	Collapsed bool   `json:"collapsed"`
 }
 
 type panelOf struct {
+	Row             string          `json:"row"` // its name
 	ID              int             `json:"id"`
 	Type            string          `json:"type"`
 	Title           string          `json:"title"`
@@ -66,7 +69,7 @@ func describe(d Dashboard, all []Dashboard, l look, scope Scope) description {
 		Rows:   []rowOf{}, Panels: []panelOf{}, Variables: []variableOf{}, Links: otherPages(d, all, l, scope), Problems: []string{},
 	}
 	for _, r := range d.Rows {
-		out.Rows = append(out.Rows, rowOf{scope.Titled(r.Title), r.Place})
+		out.Rows = append(out.Rows, rowOf{r.Title, scope.Titled(r.Title), r.Place, r.Collapsed})
 	}
 	for _, p := range d.Panels {
 		out.Panels = append(out.Panels, describePanel(p, scope))
@@ -79,7 +82,7 @@ func describe(d Dashboard, all []Dashboard, l look, scope Scope) description {
 
 func describePanel(p Panel, scope Scope) panelOf {
 	out := panelOf{
-		ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place,
+		Row: p.Row, ID: p.ID, Type: p.Type, Title: scope.Titled(p.Title), Description: scope.Titled(p.Description), Place: p.Place,
 		FieldConfig: filledIn(p.FieldConfig, scope), Options: filledIn(p.Options, scope), Transformations: p.Transformations, Links: []linkOf{},
 	}
 	if len(out.Transformations) == 0 {

@@ -63,7 +63,8 @@ const board = `{"uid":"b","title":"Board <b>$host</b>","description":"<script>",
 "panels":[{"id":1,"type":"row","title":"Row"},
 {"id":2,"type":"timeseries","title":"On $host","gridPos":{"x":0,"y":1,"w":12,"h":8},"fieldConfig":{"defaults":{"links":[{"url":"/d/c?v=${__value.raw}&${host:queryparam}"}]}},
 "targets":[{"refId":"A","expr":"m{host=\"$host\"}","range":true,"legendFormat":"{{host}}"},{"refId":"B","expr":"rate(m[$__rate_interval])","instant":true,"format":"table"}]},
-{"id":3,"type":"stat","title":"Refused","targets":[{"refId":"A","expr":"m{a="}]}]}`
+{"id":3,"type":"stat","title":"Refused","targets":[{"refId":"A","expr":"m{a="}]},
+{"id":4,"type":"row","title":"More of $host","collapsed":true,"panels":[{"id":5,"type":"stat","title":"Inside","targets":[{"refId":"A","expr":"inside"}]}]}]}`
 
 // folder has the board and another of the same tag.
 func folder(t *testing.T) string {

@@ -20,6 +20,8 @@ type look struct {
 	from, to string // as written
 	window   Window
 	chosen   map[string][]string
+	// opened are the names of collapsed rows that were opened.
+	opened []string
 	// width is the width of the page in pixels, columns the number of grid columns in a line of it: a phone shows every
 	// panel over the whole width.
 	width, columns int
@@ -27,7 +29,7 @@ type look struct {
 
 // readLook reads an address' parameters; missing ones are the dashboard's own.
 func readLook(parameters url.Values, d Dashboard, now time.Time) (look, error) {
-	l := look{from: d.From, to: d.To, chosen: map[string][]string{}, width: 1200, columns: gridColumns}
+	l := look{from: d.From, to: d.To, chosen: map[string][]string{}, opened: parameters["open"], width: 1200, columns: gridColumns}
 	if from := parameters.Get("from"); from != "" {
 		l.from = from
 	}

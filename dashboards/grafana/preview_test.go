@@ -55,6 +55,24 @@ func TestAPageAsksWhatGrafanaWouldAskAndGetsFrames(t *testing.T) {
 	}
 }
 
+func TestPanelsOfACollapsedRowAreAnsweredWhenItIsOpened(t *testing.T) {
+	prometheus := newFake(t, answering)
+	handler := open(t, PreviewConfig{Prometheus: prometheus.URL})
+	asked := func() bool { return strings.Contains(strings.Join(prometheus.heard, "\n"), "query=inside") }
+	parts := lines(t, get(t, handler, "/render/b?open=Row").Body.String())
+	if parts["panel2"] == nil || parts["panel5"] != nil || asked() {
+		t.Errorf("collapsed: %v, queried: %v", parts["panel5"], asked())
+	}
+	row, inside := at(t, parts["dashboard"], "rows", 1), at(t, parts["dashboard"], "panels", 2)
+	if at(t, row, "collapsed") != true || at(t, row, "title") != "More of "+hostile || at(t, inside, "title") != "Inside" || at(t, inside, "row") != at(t, row, "name") {
+		t.Errorf("row %v, panel %v", row, inside)
+	}
+	parts = lines(t, get(t, handler, "/render/b?open=More+of+%24host").Body.String())
+	if parts["panel5"] == nil || !asked() {
+		t.Errorf("opened: %v, queried: %v", parts["panel5"], asked())
+	}
+}
+
 // TestThePresentIsThatOfWhatIsShown: the last hour of a simulation is not that of the wall clock.
 func TestThePresentIsThatOfWhatIsShown(t *testing.T) {
 	prometheus := newFake(t, answering)

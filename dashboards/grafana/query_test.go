@@ -207,7 +207,7 @@ func TestPanelsOfCollapsedRowsAreFound(t *testing.T) {
 	for _, p := range d.Panels {
 		got = append(got, p.Title+" < "+p.Row)
 	}
-	if strings.Join(got, ", ") != "above < , in open < open, in closed < closed" || len(d.Rows) != 2 {
+	if strings.Join(got, ", ") != "above < , in open < open, in closed < closed" || len(d.Rows) != 2 || d.Rows[0].Collapsed || !d.Rows[1].Collapsed {
 		t.Errorf("panels %v, rows %v", got, d.Rows)
 	}
 	if v := d.Variables[0]; v.Query != "label_values(v)" || len(v.Current) != 2 {

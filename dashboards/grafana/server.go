@@ -154,11 +154,14 @@ func (s *server) resolve(ctx context.Context, d Dashboard, settings Settings) Sc
 	return Resolve(limited, d, settings, s.asks.source())
 }
 
-// answerAll runs all queries concurrently, up to askedAtOnce.
+// answerAll runs all queries of what is shown concurrently, up to askedAtOnce.
 func (s *server) answerAll(ctx context.Context, lines *lineWriter, d Dashboard, scope Scope, l look) {
 	var asking sync.WaitGroup
 	asking.Go(func() { lines.write(s.asks.answerEvents(ctx, scope, d)) })
 	for _, p := range d.Panels {
+		if !d.shown(p, l.opened) {
+			continue
+		}
 		asking.Go(func() { lines.write(s.asks.answerPanel(ctx, scope, p, l.points(p))) })
 	}
 	asking.Wait()

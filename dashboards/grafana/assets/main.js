@@ -7,7 +7,7 @@ import { controls, links } from "./controls.js";
 const grid = document.getElementById("grid");
 const problems = document.getElementById("problems");
 const form = document.getElementById("controls");
-const state = { pause: 0, timer: 0, asking: null, panels: new Map(), load, setPause };
+const state = { opened: new Set(), pause: 0, timer: 0, asking: null, panels: new Map(), load, setPause };
 const page = { events: [], window: [0, 0] };
 
 form.addEventListener("submit", (e) => e.preventDefault());
@@ -33,6 +33,7 @@ function question() {
   const phone = window.matchMedia("(max-width: 720px)").matches;
   parameters.set("width", Math.max(200, Math.min(8000, Math.round(grid.clientWidth))));
   parameters.set("columns", phone ? 1 : 24);
+  for (const row of state.opened) parameters.append("open", row);
   return `/render/${encodeURIComponent(document.body.dataset.uid)}?${parameters}`;
 }
 
@@ -54,19 +55,45 @@ function describe(d) {
   state.shape = shape;
   state.panels.clear();
   grid.replaceChildren();
-  const things = [...d.rows.map((r) => ({ row: r, at: r.place })), ...d.panels.map((p) => ({ panel: p, at: p.place }))];
-  things.sort((a, b) => a.at.Y - b.at.Y || a.at.X - b.at.X);
-  for (const thing of things) {
-    if (thing.row) {
-      const node = el("h2", { class: "row" }, thing.row.title);
-      place(node, thing.at);
-      grid.append(node);
-      continue;
-    }
-    const opened = openPanel(thing.panel, page);
-    state.panels.set(thing.panel.id, opened);
-    grid.append(opened.node);
+  const of = (row) => d.panels.filter((p) => p.row === row).sort((a, b) => a.place.Y - b.place.Y || a.place.X - b.place.X);
+  const above = of("");
+  if (above.length) grid.append(part(above, 0));
+  for (const row of d.rows) grid.append(...section(row, of(row.name)));
+}
+
+// part is a grid of panels that stand together, counted from a line on.
+function part(panels, from) {
+  const node = el("div", { class: "grid" });
+  for (const panel of panels) {
+    const opened = openPanel(panel, page);
+    place(opened.node, { ...panel.place, Y: panel.place.Y - from });
+    state.panels.set(panel.id, opened);
+    node.append(opened.node);
   }
+  return node;
+}
+
+// section is the title of a row with its panels. Those of a collapsed row are made, and asked for, when it is opened.
+function section(row, panels) {
+  const from = row.place.Y + row.place.H;
+  if (!row.collapsed) return [el("h2", { class: "row" }, row.title), part(panels, from)];
+  const button = el("button", { type: "button" }, row.title);
+  const title = el("h2", { class: "row" }, button);
+  let body = null;
+  const show = () => {
+    const open = state.opened.has(row.name);
+    button.setAttribute("aria-expanded", String(open));
+    body?.remove();
+    body = open ? part(panels, from) : null;
+    if (!open) panels.forEach((p) => state.panels.delete(p.id));
+    return open ? [title, body] : [title];
+  };
+  button.addEventListener("click", () => {
+    if (!state.opened.delete(row.name)) state.opened.add(row.name);
+    title.after(...show().slice(1));
+    if (body) load();
+  });
+  return show();
 }
 
 // leaveOpen offers another time where the address asks for one that there is not: nothing else is known yet.

@@ -29,6 +29,7 @@ type selector struct {
 	window   Window
 	offset   time.Duration
 	shift    string // Grafana variable that holds an offset in seconds
+	atEnd    bool   // at the end of the time range, at every step of it
 }
 
 // text writes the selector.
@@ -43,6 +44,9 @@ func (s *selector) text() string {
 	}
 	if s.window != "" {
 		text += "[" + string(s.window) + "]"
+	}
+	if s.atEnd {
+		text += " @ end()"
 	}
 	switch {
 	case s.shift != "":
@@ -123,6 +127,20 @@ func (e Expr) Offset(d time.Duration) Expr {
 			moved := *p.selector
 			moved.offset += d
 			e.parts[i].selector = &moved
+		}
+	}
+	return e
+}
+
+// AtEnd is the expression as it is at the end of the time range, at every step of it: every selector in it is fixed. It
+// tells which series of a curve are still there.
+func (e Expr) AtEnd() Expr {
+	e.parts = slices.Clone(e.parts)
+	for i, p := range e.parts {
+		if p.selector != nil {
+			fixed := *p.selector
+			fixed.atEnd = true
+			e.parts[i].selector = &fixed
 		}
 	}
 	return e
