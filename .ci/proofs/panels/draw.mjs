@@ -5,7 +5,7 @@
 //
 // --var NAME=VALUE   that value only
 // --vary NAME        draw the other values of these variables only; "none" for none
-// --pictures FOLDER  a picture of each dashboard with its defaults, NAME.png
+// --pictures FOLDER  a picture of each dashboard with its defaults, NAME.png, and of what is seen before a row is opened, opened/NAME.png
 import { appendFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
@@ -51,6 +51,12 @@ function others(variables) {
   return choices;
 }
 
+async function take(page, dashboard) {
+  const { opened, all } = await page.evaluate(() => ({ opened: window.panels.opened(), all: document.documentElement.scrollHeight }));
+  await page.screenshot({ path: `${flags.pictures}/${dashboard}.png`, fullPage: true });
+  await page.screenshot({ path: `${flags.pictures}/opened/${dashboard}.png`, clip: { x: 0, y: 0, width, height: opened ?? all }, fullPage: true });
+}
+
 async function draw(browser, dashboard) {
   const page = await browser.newPage({ viewport: { width, height: 1000 } });
   const failures = [];
@@ -68,7 +74,7 @@ async function draw(browser, dashboard) {
     if (i === 0) choices = [{}, ...others(drawn.variables)];
     const problems = [...drawn.problems, ...failures.splice(0)];
     appendFileSync(flags.out, JSON.stringify({ state: flags.state, dashboard, chosen: choices[i], ...drawn, problems, seconds: (Date.now() - began) / 1000 }) + "\n");
-    if (flags.pictures && i === 0) await page.screenshot({ path: `${flags.pictures}/${dashboard}.png`, fullPage: true });
+    if (flags.pictures && i === 0) await take(page, dashboard);
   }
   await page.close();
 }

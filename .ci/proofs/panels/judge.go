@@ -1,25 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
 
 // run judges drawings, and writes the table of their figures.
-func run(emptyFile string, drawings io.Reader, table io.Writer) (faults []string, err error) {
-	text, err := os.ReadFile(emptyFile)
+func run(emptyFile, longFile string, drawings io.Reader, table io.Writer) (faults []string, err error) {
+	reasons, err := readExcuses(emptyFile, parseReasons)
 	if err != nil {
 		return nil, err
 	}
-	reasons, err := parseReasons(text)
+	long, err := readExcuses(longFile, parseLong)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", emptyFile, err)
+		return nil, err
 	}
 	all, err := readDrawings(drawings)
 	if err != nil {
@@ -28,50 +26,46 @@ func run(emptyFile string, drawings io.Reader, table io.Writer) (faults []string
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no drawings")
 	}
-	j := judgement{reasons: reasons, needed: map[place]bool{}, rows: map[rowKey]*row{}}
+	j := judgement{reasons: reasons, long: long, needed: map[place]bool{}, rows: map[rowKey]*row{}, found: map[place]*finding{}}
 	for _, d := range all {
 		j.judge(d)
 	}
-	j.unneeded()
-	j.undrawn(all)
 	j.write(table)
-	return j.faults, nil
-}
-
-// place is a panel in a state.
-type place struct{ state, dashboard, panel string }
-
-// parseReasons reads why panels may be empty: a line each of states (by commas), dashboard, panel and reason, between tabs.
-func parseReasons(text []byte) (map[place]string, error) {
-	reasons := map[place]string{}
-	for n, line := range bytes.Split(text, []byte("\n")) {
-		if len(line) == 0 || line[0] == '#' {
-			continue
-		}
-		columns := strings.Split(string(line), "\t")
-		if len(columns) != 4 || slices.Contains(columns, "") {
-			return nil, fmt.Errorf("line %d: want states, dashboard, panel and reason, between tabs", n+1)
-		}
-		for state := range strings.SplitSeq(columns[0], ",") {
-			at := place{state, columns[1], columns[2]}
-			if reasons[at] != "" {
-				return nil, fmt.Errorf("line %d: %v has a reason already", n+1, at)
-			}
-			reasons[at] = columns[3]
-		}
-	}
-	return reasons, nil
+	return slices.Concat(j.findings(), j.unneeded(), undrawn(all)), nil
 }
 
 type judgement struct {
 	reasons map[place]string
 	needed  map[place]bool // reasons of panels that were empty
+	long    []*longText
 	rows    map[rowKey]*row
-	faults  []string
+	found   map[place]*finding
 }
 
-func (j *judgement) fault(d drawing, format string, args ...any) {
-	j.faults = append(j.faults, d.where()+": "+fmt.Sprintf(format, args...))
+// finding is a fault that several drawings of a state may have: the first is shown.
+type finding struct {
+	text     string
+	drawings int
+}
+
+// fault adds a fault of one kind, of a panel or of the whole drawing.
+func (j *judgement) fault(d drawing, of, kind, format string, args ...any) {
+	at := place{d.State, d.Dashboard, of + " " + kind}
+	if j.found[at] == nil {
+		j.found[at] = &finding{text: d.where() + ": " + strings.TrimSpace(of+" "+fmt.Sprintf(format, args...))}
+	}
+	j.found[at].drawings++
+}
+
+func (j *judgement) findings() []string {
+	var all []string
+	for _, f := range j.found {
+		if f.drawings > 1 {
+			f.text += fmt.Sprintf(" (in %d drawings)", f.drawings)
+		}
+		all = append(all, f.text)
+	}
+	return slices.Sorted(slices.Values(all))
 }
 
 // judge adds the faults of a drawing, and its figures.
@@ -81,16 +75,16 @@ func (j *judgement) judge(d drawing) {
 	r.panels = max(r.panels, len(d.Panels))
 	for _, p := range d.Problems {
 		r.errors++
-		j.fault(d, "%s", p)
+		j.fault(d, "", p, "%s", p)
 	}
 	for _, v := range d.Variables {
 		if v.Error != "" {
 			r.errors++
-			j.fault(d, "variable %s: %s", v.Name, v.Error)
+			j.fault(d, "variable "+v.Name, "failed", "failed: %s", v.Error)
 		}
 	}
 	if len(d.Panels) == 0 {
-		j.fault(d, "no panel was drawn")
+		j.fault(d, "", "panels", "no panel was drawn")
 	}
 	for _, p := range d.Panels {
 		j.panel(d, p, r)
@@ -100,51 +94,68 @@ func (j *judgement) judge(d drawing) {
 func (j *judgement) panel(d drawing, p panel, r *row) {
 	if p.Error != "" {
 		r.errors++
-		j.fault(d, "%s: %s", p.Title, p.Error)
+		j.fault(d, p.Title, "failed", "failed: %s", p.Error)
 	}
 	for _, q := range p.Queries {
 		r.queries++
 		switch {
 		case q.Error != "":
 			r.errors++
-			j.fault(d, "%s: %s: %s", p.Title, q.Error, q.Expr)
+			j.fault(d, p.Title, "query", "got %s for %s", q.Error, q.Expr)
 		case q.Series > 0:
 			r.answered++
 		}
 	}
 	if p.Blank {
-		r.blank++
-		j.fault(d, "%s is blank", p.Title)
+		r.blank[p.Title] = true
+		j.fault(d, p.Title, "blank", "is blank")
 	}
-	if len(p.Cut) > 0 {
-		r.cut++
-		j.fault(d, "%s cuts %q", p.Title, p.Cut)
+	if cut := slices.DeleteFunc(p.Cut, j.mayBeCut); len(cut) > 0 {
+		r.cut[p.Title] = true
+		j.fault(d, p.Title, "cut", "cuts %q", cut)
 	}
 	if p.Empty {
 		r.empty[p.Title] = true
 		at := place{d.State, d.Dashboard, p.Title}
 		j.needed[at] = true
 		if !p.saysWhy() {
-			j.fault(d, "%s is empty and shows no reason of its own: %q", p.Title, p.Words)
+			j.fault(d, p.Title, "silent", "is empty and shows no reason of its own: %q", p.Words)
 		}
 		if j.reasons[at] == "" {
-			j.fault(d, "%s is empty (%s): this state has no reason for it in empty.tsv", p.Title, p.NoValue)
+			j.fault(d, p.Title, "empty", "is empty (%s): this state has no reason for it in empty.tsv", p.NoValue)
 		}
 	}
 }
 
-// unneeded adds the reasons of panels that were never empty.
-func (j *judgement) unneeded() {
+func (j *judgement) mayBeCut(text string) bool {
+	for _, l := range j.long {
+		if l.pattern.MatchString(text) {
+			l.needed = true
+			return true
+		}
+	}
+	return false
+}
+
+// unneeded are the reasons of panels that were never empty and of texts that were never cut.
+func (j *judgement) unneeded() []string {
+	var faults []string
 	for at := range j.reasons {
 		if !j.needed[at] {
-			j.faults = append(j.faults, fmt.Sprintf("%s, %s: %s was never empty: its line in empty.tsv is not needed", at.state, at.dashboard, at.panel))
+			faults = append(faults, fmt.Sprintf("%s, %s: %s was never empty: its line in empty.tsv is not needed", at.state, at.dashboard, at.panel))
 		}
 	}
-	slices.Sort(j.faults)
+	for _, l := range j.long {
+		if !l.needed {
+			faults = append(faults, fmt.Sprintf("no text of the pattern %s was cut: its line in long.tsv is not needed", l.pattern))
+		}
+	}
+	slices.Sort(faults)
+	return faults
 }
 
-// undrawn adds the values that a variable offers when a dashboard is opened and that were chosen in no drawing.
-func (j *judgement) undrawn(all []drawing) {
+// undrawn are the values that a variable offers when a dashboard is opened and that were chosen in no drawing.
+func undrawn(all []drawing) []string {
 	type value struct{ dashboard, variable, value string }
 	offered, drawn := map[value]bool{}, map[value]bool{}
 	for _, d := range all {
@@ -159,12 +170,14 @@ func (j *judgement) undrawn(all []drawing) {
 			}
 		}
 	}
+	var faults []string
 	for v := range offered {
 		if !drawn[v] {
-			j.faults = append(j.faults, fmt.Sprintf("%s: value %q of variable %s was never drawn", v.dashboard, v.value, v.variable))
+			faults = append(faults, fmt.Sprintf("%s: value %q of variable %s was never drawn", v.dashboard, v.value, v.variable))
 		}
 	}
-	slices.Sort(j.faults)
+	slices.Sort(faults)
+	return faults
 }
 
 // rowKey orders rows: states as they were drawn, in each the dashboards by name.
@@ -174,9 +187,9 @@ type rowKey struct {
 }
 
 type row struct {
-	title                                                   string
-	drawings, panels, queries, answered, errors, blank, cut int
-	empty                                                   map[string]bool
+	title                                       string
+	drawings, panels, queries, answered, errors int
+	empty, blank, cut                           map[string]bool // titles of panels
 }
 
 func (j *judgement) row(d drawing) *row {
@@ -188,7 +201,7 @@ func (j *judgement) row(d drawing) *row {
 	}
 	key := rowKey{order, d.State, d.Dashboard}
 	if j.rows[key] == nil {
-		j.rows[key] = &row{title: d.Title, empty: map[string]bool{}}
+		j.rows[key] = &row{title: d.Title, empty: map[string]bool{}, blank: map[string]bool{}, cut: map[string]bool{}}
 	}
 	return j.rows[key]
 }
@@ -201,6 +214,6 @@ func (j *judgement) write(w io.Writer) {
 	})
 	for _, key := range keys {
 		r := j.rows[key]
-		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", key.state, r.title, r.drawings, r.panels, r.queries, r.answered, len(r.empty), r.errors, r.blank, r.cut)
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", key.state, r.title, r.drawings, r.panels, r.queries, r.answered, len(r.empty), r.errors, len(r.blank), len(r.cut))
 	}
 }

@@ -11,21 +11,32 @@ import (
 // judged judges drawings of one panel each.
 func judged(t *testing.T, empty string, drawings ...drawing) (faults []string, table string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "empty.tsv")
-	if err := os.WriteFile(file, []byte(empty), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return judgedWith(t, empty, "", drawings...)
+}
+
+func judgedWith(t *testing.T, empty, long string, drawings ...drawing) (faults []string, table string) {
+	t.Helper()
+	emptyFile, longFile := written(t, empty), written(t, long)
 	var lines, out strings.Builder
 	for _, d := range drawings {
 		if err := json.NewEncoder(&lines).Encode(d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	faults, err := run(file, strings.NewReader(lines.String()), &out)
+	faults, err := run(emptyFile, longFile, strings.NewReader(lines.String()), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return faults, out.String()
+}
+
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "lines.tsv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // drawn is a drawing of a panel of this title, after a change.
@@ -52,11 +63,11 @@ func TestFaultsOfDrawings(t *testing.T) {
 		"a reason that is not needed":                 {reason, func(*drawing, *panel) {}, "idle, page: Power was never empty"},
 		"a blank tile":                                {"", func(_ *drawing, p *panel) { p.Blank = true }, "Power is blank"},
 		"a text that is cut":                          {"", func(_ *drawing, p *panel) { p.Cut = []string{"40 W"} }, `Power cuts ["40 W"]`},
-		"a panel that failed":                         {"", func(_ *drawing, p *panel) { p.Error = "was not drawn" }, "Power: was not drawn"},
-		"a query that failed":                         {"", func(_ *drawing, p *panel) { p.Queries = []query{{Expr: "up", Error: "timeout"}} }, "Power: timeout: up"},
+		"a panel that failed":                         {"", func(_ *drawing, p *panel) { p.Error = "was not drawn" }, "Power failed: was not drawn"},
+		"a query that failed":                         {"", func(_ *drawing, p *panel) { p.Queries = []query{{Expr: "up", Error: "timeout"}} }, "Power got timeout for up"},
 		"a page that failed":                          {"", func(d *drawing, _ *panel) { d.Problems = []string{"script: x is null"} }, "script: x is null"},
 		"a page without panels":                       {"", func(d *drawing, _ *panel) { d.Panels = nil }, "no panel was drawn"},
-		"a variable that failed":                      {"", func(d *drawing, _ *panel) { d.Variables = []variable{{Name: "host", Error: "bad regex"}} }, "variable host: bad regex"},
+		"a variable that failed":                      {"", func(d *drawing, _ *panel) { d.Variables = []variable{{Name: "host", Error: "bad regex"}} }, "variable host failed: bad regex"},
 		"a value that was not drawn": {"", func(d *drawing, _ *panel) {
 			d.Variables = []variable{{Name: "host", Value: "a", Options: []string{"a", "b"}}}
 		}, `value "b" of variable host was never drawn`},
@@ -100,17 +111,46 @@ func TestTheTableHasStatesInTheOrderOfTheirDrawing(t *testing.T) {
 	}
 }
 
-func TestReasonsAreRefusedThatCannotBeRead(t *testing.T) {
+func TestAFaultOfManyDrawingsIsShownOnce(t *testing.T) {
+	blank := drawn(func(d *drawing, p *panel) { p.Blank, d.Chosen = true, map[string]any{"host": "b"} })
+	faults, _ := judged(t, "", blank, blank, blank)
+	if len(faults) != 1 || faults[0] != "idle, page with map[host:b]: Power is blank (in 3 drawings)" {
+		t.Errorf("%q", faults)
+	}
+}
+
+func TestATextOfAnyLengthMayBeCut(t *testing.T) {
+	const paths = "# columns\n/.+\\.scope\tpaths have any length\n"
+	cutting := func(texts ...string) drawing { return drawn(func(_ *drawing, p *panel) { p.Cut = texts }) }
+	for want, d := range map[string]drawing{
+		"":                                       cutting("/a/b.scope"),
+		`idle, page: Power cuts ["40 W"]`:        cutting("/a/b.scope", "40 W"),
+		"no text of the pattern":                 cutting(),
+		`idle, page: Power cuts ["in /a.scope"]`: cutting("in /a.scope", "/a.scope"),
+	} {
+		faults, _ := judgedWith(t, "", paths, d)
+		if want == "" && len(faults) > 0 || want != "" && (len(faults) != 1 || !strings.Contains(faults[0], want)) {
+			t.Errorf("faults %q, want %q", faults, want)
+		}
+	}
+}
+
+func TestExcusesAreRefusedThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"idle\tpage\tPower\n", "idle\tpage\t\twhy\n", "idle\tpage\tPower\twhy\nidle,busy\tpage\tPower\twhy\n"} {
-		if _, err := parseReasons([]byte(text)); err == nil {
-			t.Errorf("%q was read", text)
+		if _, err := readExcuses(written(t, text), parseReasons); err == nil {
+			t.Errorf("%q was read as reasons", text)
+		}
+	}
+	for _, text := range []string{"/.+\n", "\twhy\n", "(\twhy\n"} {
+		if _, err := readExcuses(written(t, text), parseLong); err == nil {
+			t.Errorf("%q was read as patterns", text)
 		}
 	}
 }
 
 func TestNoDrawingsAreNoProof(t *testing.T) {
 	for _, text := range []string{"", "{"} {
-		if _, err := run(os.DevNull, strings.NewReader(text), &strings.Builder{}); err == nil {
+		if _, err := run(os.DevNull, os.DevNull, strings.NewReader(text), &strings.Builder{}); err == nil {
 			t.Errorf("%q was judged", text)
 		}
 	}

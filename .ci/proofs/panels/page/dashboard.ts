@@ -37,13 +37,15 @@ function sectionsOf(dashboard: any): Section[] {
 
 export const panelsOf = (dashboard: any): any[] => sectionsOf(dashboard).flatMap((s) => s.panels);
 
-// sceneOf opens every row, below the row before it: what is collapsed lies where it would be on top of others.
+// sceneOf opens every row, below the row before it: what is collapsed lies where it would be on top of others. fold is the line of the grid
+// at which the first collapsed row begins.
 export function sceneOf(dashboard: any, query: URLSearchParams) {
   const children: any[] = [];
-  let y = 0;
+  let y = 0, fold: number | undefined;
   for (const { row, panels } of sectionsOf(dashboard)) {
     const top = Math.min(...panels.map((p) => p.gridPos.y)), below = y + (row ? 1 : 0);
     const items = panels.map((p) => new scenes.SceneGridItem({ x: p.gridPos.x, y: below + p.gridPos.y - top, width: p.gridPos.w, height: p.gridPos.h, body: panel(p) } as any));
+    if (row?.collapsed) fold ??= y;
     if (row) children.push(new scenes.SceneGridRow({ title: row.title, isCollapsible: true, x: 0, y, width: 24, height: 1, children: items } as any));
     else children.push(...items);
     y = Math.max(below, ...panels.map((p) => below + p.gridPos.y - top + p.gridPos.h));
@@ -59,5 +61,5 @@ export function sceneOf(dashboard: any, query: URLSearchParams) {
     body: new scenes.SceneGridLayout({ children, isLazy: false } as any),
   });
   scenes.sceneUtils.syncStateFromSearchParams(scene, query);
-  return { scene, variables };
+  return { scene, variables, fold };
 }

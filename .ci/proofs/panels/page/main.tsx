@@ -36,10 +36,12 @@ async function main() {
   await Promise.all([document.fonts.load('400 14px Inter'), document.fonts.load('500 14px Inter')]); // libraries measure texts before they draw them
   const query = new URLSearchParams(location.search);
   const dashboard = await (await fetch(`dashboards/${query.get('dashboard')}.json`)).json();
-  const { scene, variables } = sceneOf(dashboard, query), wanted = panelsOf(dashboard);
+  const { scene, variables, fold } = sceneOf(dashboard, query), wanted = panelsOf(dashboard);
   setScene(scene);
   const ended = (p: any) => ['Done', 'Error'].includes(shown.get(p.id)?.data.state);
   (window as any).panels = {
+    // The height of what is seen before a collapsed row is opened: a line of the grid has 30 pixels, and 8 to the next.
+    opened: () => fold && document.querySelector('.react-grid-layout')!.getBoundingClientRect().top + scrollY + 38 * fold,
     settled: () => traffic.underWay === 0 && wanted.every((p) => ended(p) || !p.targets),
     choose: (values: Record<string, any>) => variables.forEach((v: any) => v.state.name in values && v.changeValueTo(values[v.state.name])),
     report: () => ({
