@@ -3,11 +3,17 @@ package dashboards
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // pages lists the dashboards: the table of contents.
 func pages() []page {
-	return []page{overviewPage(), memoryPage(), containersPage(), thermalPage(), storagePage(), inferencePage(), runPage(), comparePage()}
+	return slices.Concat([]page{fleetPage()}, machinePages(), []page{runPage(), comparePage()})
+}
+
+// machinePages are those about a machine as it is now.
+func machinePages() []page {
+	return []page{overviewPage(), memoryPage(), containersPage(), thermalPage(), storagePage(), inferencePage()}
 }
 
 // File is a file to be written into this package's folder.

@@ -69,23 +69,56 @@ func (a archive) samples(t *testing.T, e expr.Expr, at time.Duration) promql.Vec
 	if err := e.Err(); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(e.String(), "$__rate_interval", "1m")
-	for name, value := range a.chosen {
-		text = regexp.MustCompile(`\$(`+name+`\b|\{`+name+`\})`).ReplaceAllLiteralString(text, value)
-	}
-	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
-		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: time.Minute, EnableNegativeOffset: true, Parser: parser.NewParser(parser.Options{}),
-	})
-	query, err := engine.NewInstantQuery(t.Context(), a, nil, text, time.Unix(0, 0).Add(at))
+	return a.vector(t, e.String(), at)
+}
+
+// vector answers a query of a page at a moment.
+func (a archive) vector(t *testing.T, query string, at time.Duration) promql.Vector {
+	t.Helper()
+	engine, text := a.prepared(t, query)
+	asked, err := engine.NewInstantQuery(t.Context(), a, nil, text, time.Unix(0, 0).Add(at))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	defer query.Close()
-	vector, err := query.Exec(t.Context()).Vector()
+	defer asked.Close()
+	vector, err := asked.Exec(t.Context()).Vector()
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return slices.Clone(vector) // the query owns it
+}
+
+// curves are how many points each series of a query of a page has from the beginning to a moment.
+func (a archive) curves(t *testing.T, query string, until time.Duration) map[string]int {
+	t.Helper()
+	engine, text := a.prepared(t, query)
+	asked, err := engine.NewRangeQuery(t.Context(), a, nil, text, time.Unix(0, 0), time.Unix(0, 0).Add(until), 15*time.Second)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	defer asked.Close()
+	matrix, err := asked.Exec(t.Context()).Matrix()
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	points := map[string]int{}
+	for _, s := range matrix {
+		points[s.Metric.String()] = len(s.Floats) + len(s.Histograms)
+	}
+	return points
+}
+
+// prepared is an engine, and the query with what was chosen on the page.
+func (a archive) prepared(t *testing.T, query string) (engine *promql.Engine, text string) {
+	t.Helper()
+	text = strings.ReplaceAll(query, "$__rate_interval", "1m")
+	for name, value := range a.chosen {
+		text = regexp.MustCompile(`\$(`+name+`\b|\{`+name+`\})`).ReplaceAllLiteralString(text, value)
+	}
+	engine = promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{
+		MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: time.Minute, EnableAtModifier: true, EnableNegativeOffset: true, Parser: parser.NewParser(parser.Options{}),
+	})
+	return engine, text
 }
 
 // same fails unless the answers are those that are wanted.

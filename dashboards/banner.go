@@ -14,8 +14,24 @@ func sourceBanner(of hostChoice) panel {
 		means:   "Where the figures of this page come from; *live* is this machine now.",
 		wrong:   "it says replay, constructed or simulated while you look for a real machine, or shows several: then sources of different kinds share one host name.",
 		noData:  noExporter,
-		queries: []query{{"{{host}}: {{mode}}", mode}},
-	}, "no exporter answers", steps(colorDoubt)).OverrideByRegexp("/: "+metric.ModeLive+"$/", live)
+		queries: []query{{"{{host}}: {{mode}}", mode}, {noHostLabel, withoutHost()}},
+	}, "no exporter answers", steps(colorDoubt)).
+		OverrideByRegexp("/: /", linked(path{"All hosts", addressOfFleet})).
+		OverrideByRegexp("/: "+metric.ModeLive+"$/", live).
+		OverrideByName(noHostLabel, looks(colored(colorBad), linked(path{"Labels of jobs", jobLabels})))
+}
+
+// noHostLabel is shown where an exporter is scraped without the label by which all pages choose.
+const noHostLabel = "an exporter's job sets no label host"
+
+// withoutHost are the exporters whose series have no label host.
+func withoutHost() expr.Expr {
+	return expr.Select(metric.ExporterMode, expr.Is(metric.LabelHost, "")).Equals(expr.Number(1)).Max(expr.By(metric.LabelMode))
+}
+
+// evaluated is there if Prometheus evaluates rules: one of them always fires.
+func evaluated() expr.Expr {
+	return expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), expr.Is(metric.LabelSeverity, metric.SeverityNone)).Max(expr.By())
 }
 
 // firingAlerts shows the alerts of the host, on every page.
@@ -26,14 +42,13 @@ func firingAlerts(hosts hostChoice) panel {
 	// Severity info is never red: on some machines such alerts always fire.
 	blue := colored(colorInfo)
 	orange := colored(colorDoubt)
-	evaluated := expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), expr.Is(metric.LabelSeverity, metric.SeverityNone)).Max(expr.By())
 	const quiet = "none fires"
 	return names(subject{
 		title:   "Alerts",
 		means:   "The alerts that fire for this host; a click opens the runbook, which says what each means and what to do.",
 		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. It says so if Prometheus evaluates no rules.",
 		noData:  "none fires, or Prometheus evaluates no rules",
-		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated.Unless(firing(hosts.matcher()), expr.On())}},
+		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated().Unless(firing(hosts.matcher()), expr.On())}},
 	}, "no rules are evaluated", steps(colorBad)).
 		OverrideByName(quiet, colored(colorGood)).
 		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).

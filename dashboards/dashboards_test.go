@@ -37,7 +37,7 @@ type rendered struct {
 			Query             any
 			Refresh           int
 			AllValue          string
-			IncludeAll        bool
+			IncludeAll, Multi bool
 			Datasource        *renderedSource
 			Current           any
 		}
@@ -166,14 +166,21 @@ func TestADashboardIsFindableReadOnlyAndProvisionable(t *testing.T) {
 	}
 }
 
-func TestEveryPageIsOfOneHostAndBeginsWithItsSourceAndItsAlerts(t *testing.T) {
+func TestEveryPageChoosesItsHostsAndBeginsWithItsSourceAndItsAlerts(t *testing.T) {
 	for name, d := range renderAll(t) {
-		one := false
+		// Only the fleet adds hosts to each other, and only it shows several.
+		want := map[string][2]bool{"fleet.json": {true, true}}[name]
+		found := false
 		for _, v := range d.Templating.List {
-			one = one || (v.Name == string(metric.LabelHost) && !v.IncludeAll)
+			if v.Label == "Host" || v.Label == "Hosts" {
+				found = true
+				if (v.Name == "hosts") != want[1] || v.Multi != want[0] || v.IncludeAll != want[1] {
+					t.Errorf("%s: variable %s, several: %v, all: %v", name, v.Name, v.Multi, v.IncludeAll)
+				}
+			}
 		}
-		if !one {
-			t.Errorf("%s: no host is chosen, or several", name)
+		if !found {
+			t.Errorf("%s: no host is chosen", name)
 		}
 		// The first panel is row 0's, which is a title.
 		var top strings.Builder

@@ -45,6 +45,12 @@ func toPage(name, title string) look {
 	return linked(path{title, "/d/" + tag + "-" + name + "?${__url_time_range}&${datasource:queryparam}&${host:queryparam}"})
 }
 
+// addressOfFleet is the address of the page of all hosts, with the same time range.
+const addressOfFleet = "/d/" + tag + "-" + fleetPageName + "?${__url_time_range}&${datasource:queryparam}"
+
+// jobLabels is the page that says which labels the scrape jobs must set.
+const jobLabels = "https://github.com/umascope/umascope/blob/main/alerts/README.md"
+
 // runbook is the page that leads to what each alert means and what to do.
 const runbook = "https://github.com/umascope/umascope/blob/main/alerts/runbooks.md"
 

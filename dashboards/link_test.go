@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,7 +46,7 @@ func TestCellsLeadToOtherPagesWithTimeAndVariables(t *testing.T) {
 	}
 	for name, d := range all {
 		for _, address := range renderedLinks(t, d) {
-			if address == runbook {
+			if address == runbook || address == jobLabels {
 				continue
 			}
 			uid, _, _ := strings.Cut(strings.TrimPrefix(address, "/d/"), "?")
@@ -53,7 +54,8 @@ func TestCellsLeadToOtherPagesWithTimeAndVariables(t *testing.T) {
 				t.Errorf("%s leads to %s, which is no page", name, address)
 			}
 			time := strings.Contains(address, "${__url_time_range}") || (strings.Contains(address, "from=$") && strings.Contains(address, "to=$"))
-			if !time || !strings.Contains(address, "${datasource:queryparam}") || !strings.Contains(address, "${host:queryparam}") {
+			host := strings.Contains(address, "${host:queryparam}") || strings.Contains(address, "var-host=") || uid == tag+"-"+fleetPageName
+			if !time || !host || !strings.Contains(address, "${datasource:queryparam}") {
 				t.Errorf("%s: %s forgets the time or a variable", name, address)
 			}
 		}
@@ -69,5 +71,21 @@ func TestALinkToARunTakesItsTimeFromTheColumnsOfTheTable(t *testing.T) {
 		`&var-run=${__value.raw:percentencode}&${datasource:queryparam}&${host:queryparam}`
 	if links[0]["url"] != want {
 		t.Errorf("%s, want %s", links[0]["url"], want)
+	}
+}
+
+func TestEveryOtherPageLeadsToTheFleetAndTheFleetToEveryPageOfAHost(t *testing.T) {
+	all := renderAll(t)
+	for name, d := range all {
+		addresses := renderedLinks(t, d)
+		if fleet := slices.Contains(addresses, addressOfFleet); fleet == (name == fleetPageName+".json") {
+			t.Errorf("%s leads to the fleet: %v", name, fleet)
+		}
+	}
+	from := strings.Join(renderedLinks(t, all[fleetPageName+".json"]), "\n")
+	for _, p := range machinePages() {
+		if !strings.Contains(from, "/d/"+tag+"-"+p.name+"?${__url_time_range}&var-host=${__value.raw:percentencode}") {
+			t.Errorf("no host of the fleet leads to its %s", p.name)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func runNow() panel {
 }
 
 func kvNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "KV cache in use",
 		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
 		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
@@ -96,7 +96,7 @@ func kvNow() panel {
 }
 
 func busyNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Utilisation",
 		means:   "Share of the time in which a kernel ran, of the busiest GPU. It is not how much of the GPU it used.",
 		wrong:   "it is low while requests wait, or high while none is there.",

@@ -218,24 +218,11 @@ func trend(s subject) *stat.PanelBuilder {
 	for i, q := range s.queries {
 		s.queries[i].expr = q.expr.And(q.expr.AtEnd())
 	}
-	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Range() }).GraphMode(common.BigValueGraphModeArea)
-}
-
-// graded splits a query by conditions at the end of the time range, the most severe first: what meets one has its name
-// in the legend, so that it can have a colour of its own.
-func graded(q query, grades ...grade) []query {
-	var all []query
-	for _, g := range grades {
-		all = append(all, query{g.name, q.expr.And(g.when.AtEnd())})
-		q.expr = q.expr.Unless(g.when.AtEnd())
-	}
-	return append(all, q)
-}
-
-// grade is a condition with its name. Its series have the labels of what it is a condition of.
-type grade struct {
-	name string
-	when expr.Expr
+	return figures(s, func(q *prometheus.DataqueryBuilder) { q.Range() }).
+		GraphMode(common.BigValueGraphModeArea).
+		ColorMode(common.BigValueColorModeValue).
+		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
+		Thresholds(steps("text"))
 }
 
 // names is a number panel that shows the names of its series, coloured by their values. Where there are none it shows the

@@ -56,7 +56,7 @@ func prefixShare() expr.Expr {
 }
 
 func foundNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Prompt tokens found in a cache",
 		means:   "Share of the prompt tokens that need not be computed because a tier of the cache has them, by the engine's own count; of several engines, the one that finds most.",
 		wrong:   "it is 0 in a workload that repeats its prompts, or high in one that should not: then the answers are faster than the machine.",
@@ -66,7 +66,7 @@ func foundNow() panel {
 }
 
 func readBackNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Read back from the SSD tier",
 		means:   "KV blocks that the block manager brought back from disk, in bytes.",
 		wrong:   "it is 0 while a run is said to use the SSD tier: nothing proves that it does.",
@@ -76,7 +76,7 @@ func readBackNow() panel {
 }
 
 func readTimeNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Time of a read of the drive",
 		means:   "Mean time of a read, waiting included (r_await of iostat), over 5 minutes; of several drives, the slowest.",
 		wrong:   "it is far above what the drive usually takes: see *Time of an operation*.",

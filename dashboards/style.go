@@ -75,8 +75,12 @@ func dashed() look {
 
 // cells colours the background of a column's cells by thresholds.
 func cells(below string, above ...dashboard.Threshold) look {
+	return looks(look{{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}}}, shadedFrom(below, above...))
+}
+
+// shadedFrom colours a field by thresholds.
+func shadedFrom(below string, above ...dashboard.Threshold) look {
 	return look{
-		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
 		{Id: "color", Value: map[string]string{"mode": string(dashboard.FieldColorModeIdThresholds)}},
 		{Id: "thresholds", Value: dashboard.ThresholdsConfig{Mode: dashboard.ThresholdsModeAbsolute, Steps: append([]dashboard.Threshold{{Color: below}}, above...)}},
 	}

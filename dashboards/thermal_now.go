@@ -1,59 +1,81 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/common"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
-
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
 func temperatureNow() panel {
-	return number(subject{
-		title:   "Temperature",
-		means:   "Temperature of the hottest GPU.",
-		wrong:   "it is close to where the GPU slows down. GB10 names no limit: 83 to 86 °C are usual there under load, throttling was seen from 91 °C on.",
-		noData:  "no GPU",
-		queries: []query{{"temperature", one(metric.GPUTemperatureCelsius)}},
-	}).OverrideByName("temperature", toPage(thermalPageName, "Thermal and power"))
+	const usual, warning, critical = "temperature", "temperature, GPUHot warning", "temperature, GPUHot critical"
+	hottest := one(metric.GPUTemperatureCelsius)
+	tooHot := hotterThanAllowed(metric.AlertThresholds().GB10CriticalCelsius).AtEnd()
+	hot := hotterThanAllowed(metric.AlertThresholds().GB10WarningCelsius).Or(onHostsNearALimit()).AtEnd()
+	link := toPage(thermalPageName, "Thermal and power")
+	return trend(subject{
+		title:  "Temperature",
+		means:  "Temperature of the hottest GPU; in colour where GPUHot fires if it lasts.",
+		wrong:  "it is close to where the GPU slows down. GB10 names no limit: 83 to 86 °C are usual there under load, throttling was seen from 91 °C on.",
+		noData: "no GPU",
+		queries: []query{
+			{usual, hottest.Unless(hot.Or(tooHot))},
+			{warning, hottest.And(hot).Unless(tooHot)},
+			{critical, hottest.And(tooHot)},
+		},
+	}).
+		OverrideByName(usual, link).
+		OverrideByName(warning, looks(colored(colorDoubt), link)).
+		OverrideByName(critical, looks(colored(colorBad), link))
+}
+
+// hotterThanAllowed are hosts with a GB10, which has no limits of its own, that is hotter than a level.
+func hotterThanAllowed(celsius float64) expr.Expr {
+	limits := each(metric.GPUTemperatureMarginCelsius)
+	return onGB10(each(metric.GPUTemperatureCelsius)).Unless(limits, expr.On(metric.LabelHost, metric.LabelUUID)).Max(byHost()).Above(expr.Number(celsius))
+}
+
+// onHostsNearALimit are hosts with a GPU that is close to a limit that its driver names.
+func onHostsNearALimit() expr.Expr {
+	return each(metric.GPUTemperatureMarginCelsius).Min(byHost()).Below(expr.Number(metric.AlertThresholds().MarginCelsius))
 }
 
 func marginNow() panel {
 	margin := each(metric.GPUTemperatureMarginCelsius)
-	return number(subject{
+	least := metric.AlertThresholds().MarginCelsius
+	return trend(subject{
 		title:   "Margin to limit",
 		means:   "Degrees that are left below the nearest limit that the driver names, of the GPU that is closest to it.",
-		wrong:   "it is below " + metric.Decimal(metric.AlertThresholds().MarginCelsius) + " °C (GPUHot), or negative.",
+		wrong:   "it is below " + metric.Decimal(least) + " °C (GPUHot), or negative.",
 		noData:  "no limits named",
 		queries: []query{{"margin", margin.Min(byHost())}},
-	}).OverrideByName("margin", toPage(thermalPageName, "Thermal and power"))
+	}).
+		Thresholds(steps(colorDoubt, from(least, "text"))).
+		OverrideByName("margin", toPage(thermalPageName, "Thermal and power"))
 }
 
 func heatNow() panel {
 	t := metric.AlertThresholds()
-	return number(subject{
+	return trend(subject{
 		title:   "Held down by heat",
 		means:   "Share of the last 5 minutes in which heat held the clock down, by the cumulative counters of the driver.",
 		wrong:   "it is above 0 during a run: the run measures the cooling too.",
 		noData:  "not counted here",
 		queries: []query{{"held down by heat", one(metric.GPUThermalThrottleRatio5m)}},
 	}).
-		ColorMode(common.BigValueColorModeBackground).
-		ColorScheme(dashboard.NewFieldColorBuilder().Mode(dashboard.FieldColorModeIdThresholds)).
-		Thresholds(steps("transparent", from(t.ThrottledWarning, colorDoubt), from(t.ThrottledCritical, colorBad)))
+		Thresholds(steps("text", from(t.ThrottledWarning, colorDoubt), from(t.ThrottledCritical, colorBad)))
 }
 
 func powerCapNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Capped by power",
 		means:   "Share of the last 5 minutes in which the software power cap held the clock down. On GB10 this is normal under load and no fault.",
 		wrong:   "it differs between the runs that you compare, or is high on an idle machine.",
 		noData:  "not counted here",
 		queries: []query{{"capped by power", one(metric.GPUPowerCapRatio5m)}},
-	})
+	}).Thresholds(steps("text", from(metric.AlertThresholds().PowerCappedRatio, colorInfo)))
 }
 
 func clockNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Clock, % of maximum",
 		means:   "Clock of the slowest GPU, as a share of its maximum.",
 		wrong:   "it stays below a half while the GPU is busy.",
@@ -63,7 +85,7 @@ func clockNow() panel {
 }
 
 func powerNow() panel {
-	return number(subject{
+	return trend(subject{
 		title:   "Power",
 		means:   "Power draw of all GPUs of the host together. On GB10 that is the GPU's part of the chip only.",
 		wrong:   "it is some ten watts while the GPU is busy: power delivery or a slow state.",

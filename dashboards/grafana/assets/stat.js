@@ -4,6 +4,27 @@ import { configOf, colourOf, display } from "./field.js";
 import { reduce } from "./reduce.js";
 import { onTop } from "./colour.js";
 
+const svg = "http://www.w3.org/2000/svg";
+
+// spark is the curve behind a value, in its colour.
+function spark(points) {
+  const drawn = points.map((p) => [Number(p[0]), Number(p[1])]).filter((p) => Number.isFinite(p[1]));
+  if (drawn.length < 2) return null;
+  const [from, to] = [drawn[0][0], drawn.at(-1)[0]];
+  const low = Math.min(...drawn.map((p) => p[1]));
+  const span = Math.max(...drawn.map((p) => p[1])) - low || 1;
+  const line = drawn.map(([t, v]) => `${((t - from) / (to - from)) * 100},${28 - ((v - low) / span) * 26}`).join(" ");
+  const node = document.createElementNS(svg, "svg");
+  node.setAttribute("viewBox", "0 0 100 30");
+  node.setAttribute("preserveAspectRatio", "none");
+  node.setAttribute("class", "spark");
+  node.setAttribute("aria-hidden", "true");
+  const area = document.createElementNS(svg, "polygon");
+  area.setAttribute("points", `0,30 ${line} 100,30`);
+  node.append(area);
+  return node;
+}
+
 // wrapped is a name that breaks between its words, OfTheseToo, and is as large as the longest of them allows.
 function wrapped(name) {
   const words = name.split(/(?<=[a-z])(?=[A-Z])|(?<= )/);
@@ -12,7 +33,7 @@ function wrapped(name) {
   return out;
 }
 
-function cell(panel, config, name, value) {
+function cell(panel, config, name, value, points) {
   const o = panel.options ?? {};
   const shown = display(config, value);
   const colour = shown.colour ?? colourOf(config, 0, value, "thresholds");
@@ -28,6 +49,7 @@ function cell(panel, config, name, value) {
     const text = el("span", { class: "value" }, shown.text);
     text.style.setProperty("--signs", shown.text.length);
     out.append(text);
+    if (o.graphMode === "area") out.append(spark(points) ?? "");
   }
   return out;
 }
@@ -44,7 +66,7 @@ export function stat(body, panel, frames) {
         const config = configOf(panel.fieldConfig, { name: s.name, refId: frame.refId, type: "number" });
         const value = reduce((s.points ?? []).map((p) => Number(p[1])), calc);
         const shown = many && (panel.options?.textMode ?? "auto") === "auto" ? { ...panel, options: { ...panel.options, textMode: "value_and_name" } } : panel;
-        if (value !== null || (s.points ?? []).length) cells.push(cell(shown, config, config.displayName || s.name, value ?? NaN));
+        if (value !== null || (s.points ?? []).length) cells.push(cell(shown, config, config.displayName || s.name, value ?? NaN, s.points ?? []));
       }
     }
     place.replaceChildren(...cells);
