@@ -16,7 +16,7 @@ const text = { type: "string" }, list = { ...text, multiple: true, default: [] }
 const { values: flags } = parseArgs({ options: {
   url: text, state: text, out: text, dashboard: list, from: text, to: text, var: list, vary: list, pictures: text,
 } });
-const width = 1440, patience = 60_000, together = 2;
+const width = 1440, patience = 60_000, pages = 2;
 const fixed = Object.fromEntries(flags.var.map((v) => v.split(/=(.*)/s)));
 
 // settle waits until every panel has its answer and none asks again: a variable that changes makes them.
@@ -39,16 +39,29 @@ async function report(page) {
   return drawn;
 }
 
-// others are choices that give every variable each of its other values once, and all together if it takes several.
-function others(variables) {
-  const choices = [], varied = (name) => !(name in fixed) && (flags.vary.length === 0 || flags.vary.includes(name));
-  for (const v of variables.filter((v) => !v.hidden && varied(v.name))) {
-    const values = v.options.filter((o) => o !== "$__all");
-    const rest = values.filter((o) => ![v.value].flat().includes(o)).map((o) => (v.several ? [o] : o));
-    if (v.several && rest.length > 0 && ![v.value].flat().includes("$__all")) rest.push(values);
-    rest.forEach((value, i) => { (choices[i] ??= {})[v.name] = value; });
-  }
+const isVaried = (v) => !v.hidden && !(v.name in fixed) && (flags.vary.length === 0 || flags.vary.includes(v.name));
+const selected = (v) => [v.value].flat();
+
+// choicesOf are what else a variable can be set to: each other value, and all of them if it takes several.
+function choicesOf(v) {
+  const values = v.options.filter((o) => o !== "$__all");
+  const rest = values.filter((o) => !selected(v).includes(o)).map((o) => (v.several ? [o] : o));
+  if (v.several && rest.length > 0 && !selected(v).includes("$__all")) rest.push(values);
+  return rest;
+}
+
+// together are choices that set all variables to the next of their values at once.
+function together(variables) {
+  const choices = [];
+  for (const v of variables) choicesOf(v).forEach((value, i) => { (choices[i] ??= {})[v.name] = value; });
   return choices;
+}
+
+// alone are choices of the values that none of the drawings has, each with the defaults of all other variables: a value of one variable
+// may not go with that of another.
+function alone(variables, drawings) {
+  const drawn = (name, value) => drawings.some((d) => d.variables.some((v) => v.name === name && selected(v).includes(value)));
+  return variables.flatMap((v) => choicesOf(v).filter((c) => ![c].flat().every((value) => drawn(v.name, value))).map((value) => ({ [v.name]: value })));
 }
 
 async function take(page, dashboard) {
@@ -66,23 +79,30 @@ async function draw(browser, dashboard) {
   for (const name of ["from", "to"]) if (flags[name]) query.set(name, flags[name]);
   for (const [name, value] of Object.entries(fixed)) query.append(`var-${name}`, value);
   await page.goto(`${flags.url}/?${query}`);
-  let choices = [{}];
-  for (let i = 0; i < choices.length; i++) {
+  const drawings = [];
+  async function choose(choice) {
     const began = Date.now();
-    if (i > 0) await page.evaluate((choice) => window.panels.choose(choice), choices[i]);
+    if (drawings.length > 0) {
+      const defaults = Object.fromEntries(drawings[0].variables.filter(isVaried).map((v) => [v.name, v.value]));
+      await page.evaluate((values) => window.panels.choose(values), { ...defaults, ...choice });
+    }
     const drawn = await report(page);
-    if (i === 0) choices = [{}, ...others(drawn.variables)];
+    drawings.push(drawn);
     const problems = [...drawn.problems, ...failures.splice(0)];
-    appendFileSync(flags.out, JSON.stringify({ state: flags.state, dashboard, chosen: choices[i], ...drawn, problems, seconds: (Date.now() - began) / 1000 }) + "\n");
-    if (flags.pictures && i === 0) await take(page, dashboard);
+    appendFileSync(flags.out, JSON.stringify({ state: flags.state, dashboard, chosen: choice, ...drawn, problems, seconds: (Date.now() - began) / 1000 }) + "\n");
   }
+  await choose({});
+  if (flags.pictures) await take(page, dashboard);
+  const varied = drawings[0].variables.filter(isVaried);
+  for (const choice of together(varied)) await choose(choice);
+  for (const choice of alone(varied, drawings)) await choose(choice);
   await page.close();
 }
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 const waiting = [...flags.dashboard];
 try {
-  await Promise.all(Array.from({ length: together }, async () => { for (let name; (name = waiting.shift()); ) await draw(browser, name); }));
+  await Promise.all(Array.from({ length: pages }, async () => { for (let name; (name = waiting.shift()); ) await draw(browser, name); }));
 } finally {
   await browser.close();
 }

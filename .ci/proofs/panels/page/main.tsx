@@ -8,7 +8,7 @@ import { ThemeContext } from '@grafana/data';
 import { GlobalStyles, PortalContainer } from '@grafana/ui';
 import { problem, problems, setScene, theme, traffic } from './grafana';
 import { panelsOf, sceneOf } from './dashboard';
-import { measured, shown } from './plugins';
+import { checkOptions, measured, shown } from './plugins';
 import { cutsOf, wordsOf } from './measure';
 
 window.addEventListener('error', (e) => problem('script', e.error ?? e.message));
@@ -19,14 +19,15 @@ function resultOf(p: any) {
   const given = shown.get(p.id), frame = document.querySelector(`[data-viz-panel-key="panel-${p.id}"]`), result = { title: p.title, type: p.type };
   if (!given || !frame) return { ...result, error: 'was not drawn', queries: [], words: '', cut: [] };
   const content = frame.querySelector('[data-testid$="content"]') ?? frame, tiles = [...content.querySelectorAll('[data-tile]')];
+  const coloured = [...content.querySelectorAll('[role="gridcell"]')].filter((c) => getComputedStyle(c).backgroundImage !== 'none');
   const plotted = p.type === 'timeseries' || p.type === 'heatmap' ? content.querySelector('canvas') : null;
   const fields = measured(given), empty = fields.length === 0, words = wordsOf(content);
   return { ...result,
     error: given.data.error?.message ?? (given.data.state === 'Error' ? 'failed' : undefined),
     queries: traffic.queries.get(given.data.request?.requestId) ?? [],
     empty, noValue: p.fieldConfig?.defaults?.noValue, words: words.slice(0, 400),
-    // A tile without a word is a coloured area that tells nothing, and so is a panel with values that draws none of them.
-    blank: tiles.some((t) => wordsOf(t) === '') || (words === '' && (empty || !plotted)),
+    // A tile or a coloured cell without a word is an area of colour, and nothing can be read of it.
+    blank: [...tiles, ...coloured].some((e) => wordsOf(e) === '') || (words === '' && (empty || !plotted)),
     rows: p.type === 'table' ? Math.max(0, ...given.data.series.map((f: any) => f.length)) : undefined,
     series: p.type === 'timeseries' ? fields.length : undefined,
     cut: cutsOf(frame) };
@@ -38,6 +39,7 @@ async function main() {
   const dashboard = await (await fetch(`dashboards/${query.get('dashboard')}.json`)).json();
   const { scene, variables, fold } = sceneOf(dashboard, query), wanted = panelsOf(dashboard);
   setScene(scene);
+  wanted.forEach(checkOptions);
   const ended = (p: any) => ['Done', 'Error'].includes(shown.get(p.id)?.data.state);
   (window as any).panels = {
     // The height of what is seen before a collapsed row is opened: a line of the grid has 30 pixels, and 8 to the next.

@@ -134,6 +134,7 @@ const plugins: Record<string, [component: React.ComponentType<any>, defaults: Re
     wrapHeaderText: undefined, tooltip: undefined, footer: undefined }],
   timeseries: [TimeSeries, { ...scale, drawStyle: 'line', lineInterpolation: 'linear', lineWidth: 1, fillOpacity: 0, gradientMode: 'none', showPoints: 'auto', pointSize: 5, spanNulls: false,
     insertNulls: false, barAlignment: 0, stacking: { mode: 'none', group: 'A' }, axisPlacement: 'auto', axisColorMode: 'text', axisCenteredZero: false, axisBorderShow: false, axisLabel: '',
+    axisSoftMin: undefined, axisSoftMax: undefined,
     thresholdsStyle: { mode: 'off' }, lineStyle: undefined, transform: undefined }],
   barchart: [BarChart, { ...scale, fillOpacity: 80, gradientMode: 'none', lineWidth: 1 }],
   'state-timeline': [StateTimeline, { fillOpacity: 70, lineWidth: 0 }],
@@ -151,6 +152,13 @@ for (const [id, [Component, defaults]] of Object.entries(plugins)) {
     for (const [path, value] of Object.entries(defaults)) b.addCustomEditor(option(path, undefined, value));
   } });
 }
+// checkOptions reports the field options of a panel that the plugin above does not have: the libraries drop them without a word.
+export function checkOptions(p: any) {
+  const set = [...Object.keys(p.fieldConfig?.defaults?.custom ?? {}), ...(p.fieldConfig?.overrides ?? []).flatMap((o: any) => o.properties.map((x: any) => x.id))
+    .filter((id: string) => id.startsWith('custom.')).map((id: string) => id.slice('custom.'.length))];
+  for (const id of new Set(set)) if (plugins[p.type] && !(id in plugins[p.type][1])) problem('panel', `${p.title}: the field option ${id} is not among those of ${p.type} here`);
+}
+
 runtime.setPluginImportUtils({
   importPanelPlugin: async (id: string) => made[id] ?? problem('panel', `of unknown type ${id}`),
   getPanelPluginFromCache: (id: string) => made[id],
