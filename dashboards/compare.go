@@ -25,7 +25,7 @@ func comparePage() page {
 		variables: compareVariables(),
 		from:      "now-6h",
 		rows: []row{
-			{"Verdict", []tile{{8, 3, sourceBanner(hostOfRuns)}, {8, 3, firingAlerts(hostOfRuns)}, {8, 3, compareSimulated()},
+			{"Verdict", []tile{{6, 3, sourceBanner(hostOfRuns)}, {12, 3, firingAlerts(hostOfRuns)}, {6, 3, compareSimulated()},
 				{24, 8, verdictOfMemory()}, {24, 8, verdictOfLatency()}}},
 			{"Verdict on throughput, heat and the rest", []tile{{24, 7, verdictOfTheRest()}}},
 			{"Were the arms alike, and can time explain it", []tile{{12, 6, compareOrder()}, {12, 6, compareWarnings()},
@@ -92,9 +92,12 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 	return slices.Concat(further, []metric.Label{metric.LabelModel, metric.LabelScenario})
 }
 
+// scenarioWidth is the width of a column of scenarios: the longest, eviction_replay, does not wrap.
+const scenarioWidth = 130
+
 // stratumKeys are their columns, after others.
 func stratumKeys(before ...key) []key {
-	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(90)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(80)})
+	return append(before, key{label: metric.LabelModel, title: "Model", look: ofWidth(95)}, key{label: metric.LabelScenario, title: "Scenario", look: ofWidth(scenarioWidth)})
 }
 
 func compareSimulated() panel {

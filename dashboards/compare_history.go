@@ -45,7 +45,7 @@ func compareRuns() panel {
 				path{"Take it as run A (baseline)", addressOfOtherA},
 				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
 				path{"Details of the run", addressOfRun("Started", "Ended")}))},
-			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(95)},
+			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(scenarioWidth)},
 			{label: metric.LabelEngine, title: "Engine", look: ofWidth(70)}, {label: metric.LabelModel, title: "Model", look: ofWidth(120)},
 			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(85)},
 		},
@@ -78,5 +78,5 @@ func memoryByRun(name, arm string) panel {
 		noData:  "no run of this host is of this arm of the comparison, or it was not measured",
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},
 		figures: whenReadyOfRuns(arm),
-	}).Stacking(common.StackingModeNormal)
+	}).Stacking(common.StackingModeNormal).Orientation(common.VizOrientationHorizontal)
 }

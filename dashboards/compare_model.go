@@ -78,7 +78,7 @@ func memoryByModel() panel {
 		noData:  "no valid run of this host is of an arm of the comparison, or no telemetry was kept",
 		keys:    []key{{label: metric.LabelModel, title: "Model and arm"}},
 		figures: whenReadyByModel(),
-	}).Stacking(common.StackingModeNormal)
+	}).Stacking(common.StackingModeNormal).Orientation(common.VizOrientationHorizontal)
 }
 
 // wordOfEngines is the mean of what engines reported in the runs of an arm, by model.
@@ -110,5 +110,5 @@ func wordByModel() panel {
 		noData:  "the engines said nothing, or " + noComparison,
 		keys:    []key{{label: metric.LabelModel, title: "Model and arm"}},
 		figures: byWordOfEngines(),
-	}).Stacking(common.StackingModeNormal)
+	}).Stacking(common.StackingModeNormal).Orientation(common.VizOrientationHorizontal)
 }

@@ -56,7 +56,7 @@ func compareWarnings() panel {
 		means:   "What `uma-load compare` found that speaks against reading the verdicts as they stand: of the whole comparison, its strata and its pairs, at most 100.",
 		wrong:   "*blocked_order*, *pair_drift*, *drift* of arms without pairs, *first_after_switch* or *mixed_modes* is among them: then the arms may not be why the figures differ.",
 		noData:  "no warning, or " + noComparison,
-		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(170)}, {label: metric.LabelDetail, title: "What it found", look: inspectable()}},
+		keys:    []key{{label: metric.LabelCode, title: "Code", look: ofWidth(190)}, {label: metric.LabelDetail, title: "What it found", look: inspectable()}},
 		figures: []figure{{title: "Said", expr: warnings}},
 		sortBy:  "Code",
 	}).WithTransformation(unshown("Said"))

@@ -66,7 +66,7 @@ func savedComparisons() panel {
 		wrong:  "the one that is chosen above is not the newest, and you took it for that.",
 		noData: noComparison,
 		keys: []key{
-			{label: metric.LabelComparison, title: "Comparison", look: looks(inspectable(), linked(path{"Show this comparison", addressOfComparison}))},
+			{label: metric.LabelComparison, title: "Comparison", look: looks(width(230), inspectable(), linked(path{"Show this comparison", addressOfComparison}))},
 			{label: metric.LabelComparedBy, title: "By", look: ofWidth(90)},
 		},
 		figures: []figure{

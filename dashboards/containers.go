@@ -22,7 +22,8 @@ const blind = "Memory that a GPU process holds is charged to no cgroup: limits d
 const containersPageName = "containers"
 
 // containersPage shows how much memory each container, pod or service takes, and the memory that its limit does not
-// count.
+// count. It is of one host: cgroups contain each other and have the same paths on all hosts, and what they share is one
+// pool. The fleet sets hosts beside each other.
 func containersPage() page {
 	return page{
 		name:        containersPageName,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
@@ -72,6 +73,9 @@ type renderedPanel struct {
 			Thresholds    struct{ Steps []struct{ Value *float64 } }
 			Custom        struct {
 				MinWidth float64
+
+				WrapText, WrapHeaderText bool
+
 				Stacking struct{ Mode string }
 			}
 		}
@@ -168,8 +172,8 @@ func TestADashboardIsFindableReadOnlyAndProvisionable(t *testing.T) {
 
 func TestEveryPageChoosesItsHostsAndBeginsWithItsSourceAndItsAlerts(t *testing.T) {
 	for name, d := range renderAll(t) {
-		// Only the fleet adds hosts to each other, and only it shows several.
-		want := map[string][2]bool{"fleet.json": {true, true}}[name]
+		// Only the fleet adds hosts to each other, and only it and Inference show several.
+		want := map[string][2]bool{"fleet.json": {true, true}, "inference.json": {true, false}}[name]
 		found := false
 		for _, v := range d.Templating.List {
 			if v.Label == "Host" || v.Label == "Hosts" {
@@ -194,6 +198,24 @@ func TestEveryPageChoosesItsHostsAndBeginsWithItsSourceAndItsAlerts(t *testing.T
 		for what, series := range map[string]metric.Definer{"source": metric.ExporterMode, "alerts": metric.Alerts} {
 			if !strings.Contains(top.String(), series.Def().Name+"{") {
 				t.Errorf("%s does not begin with its %s", name, what)
+			}
+		}
+	}
+}
+
+// A Prometheus whose jobs set other labels than host has all series, and every page would be empty.
+func TestAPageWhoseHostLabelIsMissingSaysSoInItsFirstRow(t *testing.T) {
+	for mode, want := range map[string]int{`mode="live",job="node"`: 1, `mode="live",host="h"`: 0} {
+		a := stored(t, map[string]string{"host": "", "hosts": ".+"}, "uma_exporter_mode{"+mode+"} 1x40")
+		for name, d := range renderAll(t) {
+			answers := 0
+			for _, q := range d.Opened[1].Targets {
+				if q.LegendFormat == noHostLabel {
+					answers += len(a.vector(t, q.Expr, 5*time.Minute))
+				}
+			}
+			if answers != want {
+				t.Errorf("%s: %s has %d times %q with %s", name, d.Opened[1].Title, answers, noHostLabel, mode)
 			}
 		}
 	}

@@ -59,6 +59,9 @@ func (c hostChoice) matcher() expr.Matcher {
 // onHost matches the host of a page of one host.
 func onHost() expr.Matcher { return oneHost.matcher() }
 
+// onChosenHosts matches the hosts of a page of some hosts.
+func onChosenHosts() expr.Matcher { return someHosts.matcher() }
+
 // hosts is a variable of the hosts of series.
 func hosts(of func(string, string, expr.Expr, metric.Label) choosable, name, label string, seen expr.Expr) choosable {
 	return resulting(of(name, label, seen, metric.LabelHost), seen.Max(byHost()), metric.LabelHost).Sort(dashboard.VariableSortNaturalAsc)

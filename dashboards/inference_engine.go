@@ -5,10 +5,21 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// engineTokens are the tokens per second of the engine with the largest count: a frontend and the engines behind it
-// count the same tokens.
+// ofEngines keeps series of the chosen engines that serve a chosen model.
+func ofEngines(e expr.Expr) expr.Expr {
+	served := expr.Select(metric.EngineInfo, onChosenHosts(), expr.Matches(metric.LabelEngine, "$engine"), expr.Matches(metric.LabelModel, "$model"))
+	return e.And(served, expr.On(metric.LabelHost, metric.LabelSource))
+}
+
+// enginePerSecond is the rate of a counter of the chosen engines.
+func enginePerSecond(c metric.Counter, matchers ...expr.Matcher) expr.Expr {
+	return ofEngines(expr.Rate(c, expr.RateInterval, append([]expr.Matcher{onChosenHosts()}, matchers...)...).Max(byOwnLabels(c)))
+}
+
+// engineTokens are the tokens per second of the engine with the largest count on each host: a frontend and the engines
+// behind it count the same tokens.
 func engineTokens(direction string) expr.Expr {
-	return eachPerSecond(metric.EngineTokensTotal, expr.Is(metric.LabelDirection, direction)).Sum(by(metric.LabelSource)).Max(byHost())
+	return enginePerSecond(metric.EngineTokensTotal, expr.Is(metric.LabelDirection, direction)).Sum(by(metric.LabelSource)).Max(byHost())
 }
 
 func outputTokens() panel {
@@ -18,15 +29,15 @@ func outputTokens() panel {
 		wrong:  "the engine generates much more than the client receives: another client uses it, or answers are discarded.",
 		noData: noLoad,
 		queries: []query{
-			{"client, of answers that ended", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionOutput))},
-			{"client, stream events", loadPerSecond(metric.LoadStreamEventsTotal, allRuns())},
-			{"engine", engineTokens(metric.DirectionGeneration)},
+			{"client, of answers that ended", loadPerSecond(metric.LoadTokensTotal, expr.Is(metric.LabelDirection, metric.DirectionOutput))},
+			{"client, stream events", loadPerSecond(metric.LoadStreamEventsTotal)},
+			{"engine of {{host}}", engineTokens(metric.DirectionGeneration)},
 		},
 	}).
 		Min(0).
 		OverrideByName("client, of answers that ended", colored("dark-blue")).
 		OverrideByName("client, stream events", colored("light-blue")).
-		OverrideByName("engine", looks(dashed(), colored("dark-green")))
+		OverrideByRegexp("/^engine of /", looks(dashed(), colored("dark-green")))
 }
 
 func inputTokens() panel {
@@ -36,44 +47,45 @@ func inputTokens() panel {
 		wrong:  "the engine takes in much more than the client sends: another client uses it, or prompts are computed twice.",
 		noData: noLoad,
 		queries: []query{
-			{"client", loadPerSecond(metric.LoadTokensTotal, allRuns(), expr.Is(metric.LabelDirection, metric.DirectionInput))},
-			{"engine", engineTokens(metric.DirectionPrompt)},
+			{"client", loadPerSecond(metric.LoadTokensTotal, expr.Is(metric.LabelDirection, metric.DirectionInput))},
+			{"engine of {{host}}", engineTokens(metric.DirectionPrompt)},
 		},
 	}).
 		Min(0).
 		OverrideByName("client", colored("dark-blue")).
-		OverrideByName("engine", looks(dashed(), colored("dark-green")))
+		OverrideByRegexp("/^engine of /", looks(dashed(), colored("dark-green")))
 }
 
 func requestsInFlight() panel {
 	in := func(state string) expr.Expr {
-		return each(metric.EngineRequests, expr.Is(metric.LabelState, state)).Sum(by(metric.LabelSource)).Max(byHost())
+		requests := expr.Select(metric.EngineRequests, onChosenHosts(), expr.Is(metric.LabelState, state)).Max(byOwnLabels(metric.EngineRequests))
+		return ofEngines(requests).Sum(by(metric.LabelSource)).Max(byHost())
 	}
 	return series(subject{
 		title:  "Requests in flight",
-		means:  "Requests that the client has sent and that have not ended, and dashed those that the engine says are in its batch, wait for a place in it, or were put off for lack of KV cache; of several engines, the largest figure.",
+		means:  "Requests that the client has sent and that have not ended, and dashed those that the engine says are in its batch, wait for a place in it, or were put off for lack of KV cache; of several engines of a host, the largest figure.",
 		wrong:  "the engine's are more than the client's: others use it too. Or many wait while the batch is small.",
 		noData: noLoad + ", and no engine reports it",
 		queries: []query{
 			{"client", expr.Select(metric.LoadRequestsInFlight, ofChosen()...).Sum(allRuns())},
-			{"engine, running", in(metric.RequestsRunning)},
-			{"engine, waiting", in(metric.RequestsWaiting)},
-			{"engine, put off", in(metric.RequestsPaused)},
-			{"engine, either", in(metric.RequestsInFlight)},
+			{"running on {{host}}", in(metric.RequestsRunning)},
+			{"waiting on {{host}}", in(metric.RequestsWaiting)},
+			{"put off on {{host}}", in(metric.RequestsPaused)},
+			{"either on {{host}}", in(metric.RequestsInFlight)},
 		},
 	}).
 		Min(0).
 		OverrideByName("client", colored("dark-blue")).
-		OverrideByName("engine, running", looks(dashed(), colored("dark-green"))).
-		OverrideByName("engine, waiting", looks(dashed(), colored("dark-orange"))).
-		OverrideByName("engine, put off", looks(dashed(), colored("dark-purple"))).
-		OverrideByName("engine, either", looks(dashed(), colored("light-green")))
+		OverrideByRegexp("/^running on /", looks(dashed(), colored("dark-green"))).
+		OverrideByRegexp("/^waiting on /", looks(dashed(), colored("dark-orange"))).
+		OverrideByRegexp("/^put off on /", looks(dashed(), colored("dark-purple"))).
+		OverrideByRegexp("/^either on /", looks(dashed(), colored("light-green")))
 }
 
-// vllmQuantile is a quantile of a histogram of vLLM on the chosen host, of all its models together. It is
+// vllmQuantile is a quantile of a histogram of vLLM on each chosen host, of its chosen models together. It is
 // interpolated within vLLM's own buckets.
 func vllmQuantile(q float64, h metric.Histogram) expr.Expr {
-	return expr.BucketQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelHost}, onHost())
+	return expr.BucketQuantile(q, h, expr.RateInterval, []metric.Label{metric.LabelHost}, onChosenHosts(), expr.Matches(metric.LabelModelName, "$model"))
 }
 
 // coarse is shown where a latency is drawn from both sides.
@@ -87,8 +99,8 @@ func fromBothSides(client, engine metric.Histogram) []query {
 	return []query{
 		{"p50 client", of(median)},
 		{"p99 client", of(slow)},
-		{"p50 engine", vllmQuantile(median, engine)},
-		{"p99 engine", vllmQuantile(slow, engine)},
+		{"p50 engine of {{host}}", vllmQuantile(median, engine)},
+		{"p99 engine of {{host}}", vllmQuantile(slow, engine)},
 	}
 }
 
@@ -100,9 +112,9 @@ func firstTokenBeside() panel {
 		noData:  noLoad + "; " + noVLLM,
 		queries: fromBothSides(metric.LoadTimeToFirstTokenSeconds, metric.VLLMTimeToFirstTokenSeconds),
 	}
-	s.queries = append(s.queries, query{"p99 queueing in the engine", vllmQuantile(slow, metric.VLLMRequestQueueTimeSeconds)})
+	s.queries = append(s.queries, query{"p99 queueing in the engine of {{host}}", vllmQuantile(slow, metric.VLLMRequestQueueTimeSeconds)})
 	return quantiles(s, "/engine/").
-		OverrideByName("p99 queueing in the engine", colored("dark-purple"))
+		OverrideByRegexp("/^p99 queueing/", colored("dark-purple"))
 }
 
 func perTokenBeside() panel {
@@ -128,19 +140,29 @@ func durationBeside() panel {
 func engineHeat() panel {
 	return heat(subject{
 		title:   "Time to first token, by the engine",
-		means:   "How many requests waited how long for their first token, by vLLM's own clock and buckets, for all who ask it. Lighter is more.",
+		means:   "How many requests waited how long for their first token, by vLLM's own clock and buckets, for all who ask it, on all chosen hosts together. Lighter is more.",
 		wrong:   "it looks unlike the client's heat map above by more than its coarser buckets.",
 		noData:  noVLLM,
-		queries: []query{{"{{le}}", expr.Buckets(metric.VLLMTimeToFirstTokenSeconds, expr.RateInterval, onHost())}},
+		queries: []query{{"{{le}}", expr.Buckets(metric.VLLMTimeToFirstTokenSeconds, expr.RateInterval, onChosenHosts(), expr.Matches(metric.LabelModelName, "$model"))}},
 	}).MaxDataPoints(heatColumns)
 }
 
 func prefixShares() panel {
 	return series(subject{
 		title:   "Prompt tokens found",
-		means:   "Share of the prompt tokens that a cache had, by engine; a frontend counts the engines behind it again. From which tier is on the page KV cache and storage.",
+		means:   "Share of the prompt tokens that a cache had, of the engine of each host that finds most; a frontend counts the engines behind it again. From which tier is on the page KV cache and storage.",
 		wrong:   "it differs between runs that are compared, or is high where every prompt should be new.",
 		noData:  "no prompts in this time, or the engine does not count what it finds",
-		queries: []query{{"{{source}}", prefixShare()}},
+		queries: []query{{"{{host}}", prefixShare(enginePerSecond).Max(byHost())}},
 	}).Min(0).Max(1)
+}
+
+func preemptionsByHost() panel {
+	return series(subject{
+		title:   "Preemptions",
+		means:   "Requests preempted for lack of KV cache, to be computed again, of the engine of each host that does so most: preemptions of vLLM, retractions of SGLang.",
+		wrong:   "it is not 0 in a run whose figures are to be compared: the work was done twice.",
+		noData:  "the engine does not count them: vLLM does, SGLang from the first on",
+		queries: []query{{"{{host}}", enginePerSecond(metric.EnginePreemptionsTotal).Max(byHost())}},
+	}).Min(0)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // bothClocks is shown with latencies on two clocks.
-const bothClocks = " Solid lines count from the moment the request was sent; dashed ones from the moment it should have been, which is what a user waited who came then. A request is counted when it has ended, and only if it ended ok."
+const bothClocks = " Solid lines count from the moment the request was sent; dashed ones from the moment it should have been, which is what a user waited who came then. A request is counted when it has ended, and only if it ended ok. All chosen runs are together: marks show which is when."
 
 // Quantiles that are drawn; the median is blue, the slow end orange.
 const (
@@ -16,9 +16,9 @@ const (
 	slow   = 0.99
 )
 
-// loadQuantile is a quantile of a histogram of the load generator, by run.
+// loadQuantile is a quantile of a histogram of the load generator, of all chosen runs together.
 func loadQuantile(q float64, h metric.Histogram) expr.Expr {
-	return latency(q, h, []metric.Label{metric.LabelRun}, ofChosen()...)
+	return latency(q, h, nil, ofChosen()...)
 }
 
 // latency is a quantile of a histogram of the load generator within each step, rounded to a microsecond: for values of
@@ -51,10 +51,10 @@ func quantiles(s subject, dash string) *timeseries.PanelBuilder {
 // onBothClocks returns the queries of a latency on two clocks.
 func onBothClocks(sent, scheduled metric.Histogram) []query {
 	return []query{
-		{"p50 {{run}}", loadQuantile(median, sent)},
-		{"p99 {{run}}", loadQuantile(slow, sent)},
-		{"p50 scheduled {{run}}", loadQuantile(median, scheduled)},
-		{"p99 scheduled {{run}}", loadQuantile(slow, scheduled)},
+		{"p50", loadQuantile(median, sent)},
+		{"p99", loadQuantile(slow, sent)},
+		{"p50 scheduled", loadQuantile(median, scheduled)},
+		{"p99 scheduled", loadQuantile(slow, scheduled)},
 	}
 }
 
@@ -94,10 +94,10 @@ func perTokens() panel {
 		wrong:  "it climbs with heat or with prompts that others send; or the gaps are much longer than the time per token: the text comes in bursts.",
 		noData: noLoad + "; answers of one chunk have none",
 		queries: []query{
-			{"p50 {{run}}", loadQuantile(median, metric.LoadTimePerOutputTokenSeconds)},
-			{"p99 {{run}}", loadQuantile(slow, metric.LoadTimePerOutputTokenSeconds)},
-			{"p50 between chunks {{run}}", loadQuantile(median, metric.LoadChunkGapSeconds)},
-			{"p99 between chunks {{run}}", loadQuantile(slow, metric.LoadChunkGapSeconds)},
+			{"p50", loadQuantile(median, metric.LoadTimePerOutputTokenSeconds)},
+			{"p99", loadQuantile(slow, metric.LoadTimePerOutputTokenSeconds)},
+			{"p50 between chunks", loadQuantile(median, metric.LoadChunkGapSeconds)},
+			{"p99 between chunks", loadQuantile(slow, metric.LoadChunkGapSeconds)},
 		},
 	}, "/between chunks/")
 }
@@ -127,8 +127,8 @@ func queueDelays() panel {
 		wrong:  "it grows all the time: the machine serves less than is asked of it, and latencies depend on how long the run lasts.",
 		noData: noLoad,
 		queries: []query{
-			{"p50 {{run}}", loadQuantile(median, metric.LoadQueueDelaySeconds)},
-			{"p99 {{run}}", loadQuantile(slow, metric.LoadQueueDelaySeconds)},
+			{"p50", loadQuantile(median, metric.LoadQueueDelaySeconds)},
+			{"p99", loadQuantile(slow, metric.LoadQueueDelaySeconds)},
 		},
 	}, "")
 }
@@ -140,8 +140,8 @@ func clientLags() panel {
 		wrong:  "it is more than a few milliseconds: the client is too slow or shares the CPU with the engine, and the run may be judged invalid (rule client_lag).",
 		noData: noLoad,
 		queries: []query{
-			{"p50 {{run}}", loadQuantile(median, metric.LoadClientLagSeconds)},
-			{"p99 {{run}}", loadQuantile(slow, metric.LoadClientLagSeconds)},
+			{"p50", loadQuantile(median, metric.LoadClientLagSeconds)},
+			{"p99", loadQuantile(slow, metric.LoadClientLagSeconds)},
 		},
 	}, "")
 }

@@ -32,14 +32,14 @@ func TestEveryStatusOfRequestsIsDrawnOnce(t *testing.T) {
 }
 
 // Series of a run do not name the machine: only the list of its runs keeps those of others away.
-func TestAllRunsAreThoseOfTheHost(t *testing.T) {
+func TestAllRunsAreThoseOfTheHosts(t *testing.T) {
 	found := false
 	for _, v := range renderAll(t)["inference.json"].Templating.List {
 		if v.Name != "runs" {
 			continue
 		}
 		found = true
-		if v.AllValue != "" || !v.IncludeAll || !strings.Contains(fmt.Sprint(v.Query), `host="$host"`) {
+		if v.AllValue != "" || !v.IncludeAll || !strings.Contains(fmt.Sprint(v.Query), `host=~"$host"`) {
 			t.Errorf("all runs are %q of %v", v.AllValue, v.Query)
 		}
 	}
@@ -86,9 +86,84 @@ func TestAnAnswerOfASimulatedEngineIsMarked(t *testing.T) {
 	}
 }
 
+// A page that is opened after a day of a campaign has dozens of runs in its time range. More lines than this cannot be told
+// apart by their colours.
+func TestAPanelOfInferenceStaysReadableWithManyRunsAndEngines(t *testing.T) {
+	const runs, hosts, enginesOfHost, mostLines = 40, 2, 3, 12
+	var series []string
+	add := func(format string, args ...any) { series = append(series, fmt.Sprintf(format, args...)) }
+	for i := range runs {
+		of := fmt.Sprintf(`run="run-%d",phase="measure"`, i)
+		add(`uma_run_active{host="spark-%d",run="run-%d",arm="native",scenario="s"} 1x40`, i%hosts, i)
+		add(`uma_load_requests_in_flight{%s} 4x40`, of)
+		add(`uma_load_good_requests_total{%s} 0+9x40`, of)
+		add(`uma_load_stream_events_total{%s} 0+9x40`, of)
+		for _, status := range metric.RequestStatuses() {
+			add(`uma_load_requests_total{%s,status=%q} 0+9x40`, of, status)
+		}
+		for _, direction := range []string{metric.DirectionInput, metric.DirectionOutput} {
+			add(`uma_load_tokens_total{%s,direction=%q} 0+9x40`, of, direction)
+		}
+		for _, h := range []metric.Histogram{metric.LoadTimeToFirstTokenSeconds, metric.LoadScheduledTimeToFirstTokenSeconds, metric.LoadRequestDurationSeconds,
+			metric.LoadScheduledRequestDurationSeconds, metric.LoadTimePerOutputTokenSeconds, metric.LoadChunkGapSeconds, metric.LoadQueueDelaySeconds, metric.LoadClientLagSeconds} {
+			add(`%s_bucket{%s,le="1"} 0+9x40`, h.Def().Name, of)
+			add(`%s_bucket{%s,le="+Inf"} 0+9x40`, h.Def().Name, of)
+		}
+	}
+	for host := range hosts {
+		for _, h := range []metric.Histogram{metric.VLLMTimeToFirstTokenSeconds, metric.VLLMRequestQueueTimeSeconds, metric.VLLMRequestTimePerOutputTokenSeconds, metric.VLLME2ERequestLatencySeconds} {
+			add(`%s_bucket{host="spark-%d",model_name="m",le="1"} 0+9x40`, h.Def().Name, host)
+			add(`%s_bucket{host="spark-%d",model_name="m",le="+Inf"} 0+9x40`, h.Def().Name, host)
+		}
+		for engine := range enginesOfHost {
+			of := fmt.Sprintf(`host="spark-%d",source="127.0.0.1:%d/metrics",model="m"`, host, 8000+engine)
+			add(`uma_engine_info{%s,engine="vllm",version="1"} 1x40`, of)
+			add(`uma_engine_preemptions_total{%s} 0+9x40`, of)
+			add(`uma_engine_prefix_cache_tokens_total{%s,tier="device",result="hit"} 0+9x40`, of)
+			for _, direction := range []string{metric.DirectionPrompt, metric.DirectionGeneration} {
+				add(`uma_engine_tokens_total{%s,direction=%q} 0+9x40`, of, direction)
+			}
+			for _, state := range []string{metric.RequestsRunning, metric.RequestsWaiting, metric.RequestsPaused} {
+				add(`uma_engine_requests{%s,state=%q} 4x40`, of, state)
+			}
+		}
+	}
+	a := stored(t, map[string]string{"host": "spark-0|spark-1", "runs": ".+", "phase": ".+", "engine": ".*", "model": ".*"}, series...)
+	for _, p := range renderAll(t)["inference.json"].Panels {
+		if p.Type != "timeseries" {
+			continue
+		}
+		lines := 0
+		for _, q := range p.Targets {
+			lines += len(a.curves(t, q.Expr, 8*time.Minute))
+		}
+		if lines == 0 || lines > mostLines {
+			t.Errorf("%s draws %d lines, want 1 to %d", p.Title, lines, mostLines)
+		}
+	}
+}
+
+func TestFiguresOfEnginesAreOfTheChosenOnesThatServeAChosenModel(t *testing.T) {
+	var series []string
+	for i, labels := range []string{`engine="vllm",model="a"`, `engine="vllm",model="b"`, `engine="sglang",model="a"`} {
+		series = append(series,
+			fmt.Sprintf(`uma_engine_info{host="h%d",source="s",version="1",%s} 1x40`, i, labels),
+			fmt.Sprintf(`uma_engine_preemptions_total{host="h%d",source="s",model=""} 0+%dx40`, i, 15*(i+1)))
+	}
+	for chosen, want := range map[[2]string]map[string]float64{
+		{".*", ".*"}:   {`{host="h0"}`: 1, `{host="h1"}`: 2, `{host="h2"}`: 3},
+		{"vllm", ".*"}: {`{host="h0"}`: 1, `{host="h1"}`: 2},
+		{".*", "a"}:    {`{host="h0"}`: 1, `{host="h2"}`: 3},
+		{"vllm", "a"}:  {`{host="h0"}`: 1},
+	} {
+		a := stored(t, map[string]string{"host": "h0|h1|h2", "engine": chosen[0], "model": chosen[1]}, series...)
+		same(t, fmt.Sprint(chosen), a.ask(t, enginePerSecond(metric.EnginePreemptionsTotal).Max(byHost()), 8*time.Minute), want)
+	}
+}
+
 // The zero bucket of a native histogram reaches from 0 to 10^-39 and a quantile within it is something between.
 func TestARequestThatDidNotWaitWaitedZeroSeconds(t *testing.T) {
 	a := stored(t, map[string]string{"runs": ".+", "phase": ".+"},
 		`uma_load_queue_delay_seconds{run="r",phase="measure"} {{schema:3 sum:0 count:0 z_bucket:0 z_bucket_w:2.9e-39}}+{{schema:3 sum:0 count:9 z_bucket:9 z_bucket_w:2.9e-39}}x20`)
-	same(t, "wait", a.ask(t, loadQuantile(slow, metric.LoadQueueDelaySeconds), 4*time.Minute), map[string]float64{`{run="r"}`: 0})
+	same(t, "wait", a.ask(t, loadQuantile(slow, metric.LoadQueueDelaySeconds), 4*time.Minute), map[string]float64{`{}`: 0})
 }

@@ -41,7 +41,7 @@ func alertList() panel {
 		wrong:  "any is shown; of a source that is not live it is not about a machine. Nothing is shown either if Prometheus does not evaluate the rules.",
 		noData: "none fires, or Prometheus evaluates no rules",
 		keys: []key{
-			{label: metric.LabelAlertName, title: "Alert", look: linked(path{"Runbooks", runbook})},
+			{label: metric.LabelAlertName, title: "Alert", look: looks(width(210), linked(path{"Runbooks", runbook}))},
 			{label: metric.LabelSeverity, title: "Severity"},
 			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
@@ -124,7 +124,7 @@ func engines() panel {
 		wrong:  "an engine does not answer while a run measures, another model is served than you think, or requests wait while few run.",
 		noData: "no engine is set up in the exporter (`--engine`), or no exporter answers",
 		keys: []key{{label: metric.LabelEngine, title: "Engine", look: toPage(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
-			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page"}},
+			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page", look: width(190)}},
 		figures: []figure{
 			{title: "Answers", expr: engineAnswers(),
 				look: textCells(shade{"0", "no", colorDoubt}, shade{"1", "yes", "transparent"})},

@@ -150,6 +150,7 @@ func (c *placer) row(r row) (dashboard.PanelOrRowPanel, []dashboard.Panel, error
 		if err != nil {
 			return dashboard.PanelOrRowPanel{}, nil, fmt.Errorf("row %s: %w", r.title, err)
 		}
+		wrap(&panel)
 		panel.Id = cog.ToPtr(c.nextID())
 		panel.GridPos = cog.ToPtr(c.place(t.width, t.height))
 		panels = append(panels, panel)

@@ -114,6 +114,24 @@ func (b board) columns() (titles []string, looks []look, err error) {
 // not fit a laptop.
 const leastWidth = 64
 
+// wrapped are the settings of a table's columns with texts in as many lines as they need, titles included. Grafana has
+// read the last two from 12.2 on; the schema of the SDK is of 11.6.
+type wrapped struct {
+	*table.FieldConfig
+	WrapText       bool `json:"wrapText"`
+	WrapHeaderText bool `json:"wrapHeaderText"`
+}
+
+// wrap lets the texts of a table wrap; other panels stay as they are.
+func wrap(p *dashboard.Panel) {
+	if p.Type != "table" || p.FieldConfig == nil {
+		return
+	}
+	if custom, is := p.FieldConfig.Defaults.Custom.(*table.FieldConfig); is {
+		p.FieldConfig.Defaults.Custom = wrapped{custom, true, true}
+	}
+}
+
 // list is the board as a table.
 func list(b board) *table.PanelBuilder {
 	built := furnish(table.NewPanelBuilder(), b.subject(), func(q *prometheus.DataqueryBuilder) {
@@ -139,6 +157,9 @@ func list(b board) *table.PanelBuilder {
 	return built
 }
 
+// longestName is the length of the longest name of a bar: a model with its arm.
+const longestName = 40
+
 // bars is the board as groups of bars: a group for every value of the first key, a bar in it for every figure.
 // All figures have one unit. Groups are in the order of the key.
 func bars(b board) *barchart.PanelBuilder {
@@ -154,7 +175,7 @@ func bars(b board) *barchart.PanelBuilder {
 		BarWidth(0.9).
 		GroupWidth(0.8).
 		FillOpacity(80).
-		XTickLabelMaxLength(24).
+		XTickLabelMaxLength(longestName).
 		OverrideByRegexp(everyField, blank())
 	if len(b.keys) == 0 {
 		return built.RecordError(b.title, errNoKey)

@@ -33,6 +33,15 @@ func TestColumnsOfATableFitALaptop(t *testing.T) {
 	})
 }
 
+func TestTextsOfATableWrap(t *testing.T) {
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		custom := p.FieldConfig.Defaults.Custom
+		if table := p.Type == "table"; custom.WrapText != table || custom.WrapHeaderText != table {
+			t.Errorf("a %s wraps texts: %v, titles: %v", p.Type, custom.WrapText, custom.WrapHeaderText)
+		}
+	})
+}
+
 func TestATableWithALabelThatHasNoColumnIsRefused(t *testing.T) {
 	b := board{title: "x", means: "x.", wrong: "x.", noData: "x", keys: []key{{label: metric.LabelHost, title: "Host"}},
 		figures: []figure{{title: "Clock", expr: each(metric.GPUSMClockHertz)}}}

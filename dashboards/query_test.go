@@ -49,7 +49,7 @@ func TestVariablesThatAreUsedAreDeclaredAndTheOtherWayRound(t *testing.T) {
 // chosen are the matchers of which one must be on every selector of a series: of the host, or for what
 // carries none, of what was measured there.
 func chosen(page string, d metric.Def) *regexp.Regexp {
-	host := map[string]string{"fleet.json": `host=~"\$hosts"`}[page]
+	host := map[string]string{"fleet.json": `host=~"\$hosts"`, "inference.json": `host=~"\$host"`}[page]
 	if host == "" {
 		host = `host="\$host"`
 	}

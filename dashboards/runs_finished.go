@@ -34,7 +34,7 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 func runKeys() []key {
 	return []key{
 		{label: metric.LabelRun, title: "Run", look: looks(toRun("Started", "Ended"), width(180))},
-		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario"},
+		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario", look: width(scenarioWidth)},
 		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
 	}
 }

@@ -49,10 +49,10 @@ func tierColors() map[string]string {
 
 // prefixShare is the share of prompt tokens looked up that were prefix-cache hits, by engine. A frontend counts the
 // tokens of the engines behind it, so sources are never added up.
-func prefixShare() expr.Expr {
+func prefixShare(perSecond func(metric.Counter, ...expr.Matcher) expr.Expr) expr.Expr {
 	tokens := metric.EnginePrefixCacheTokensTotal
-	hits := eachPerSecond(tokens, expr.Is(metric.LabelResult, metric.ResultHit)).Sum(by(metric.LabelSource))
-	return shareOf(hits, eachPerSecond(tokens).Sum(by(metric.LabelSource)))
+	hits := perSecond(tokens, expr.Is(metric.LabelResult, metric.ResultHit)).Sum(by(metric.LabelSource))
+	return shareOf(hits, perSecond(tokens).Sum(by(metric.LabelSource)))
 }
 
 func foundNow() panel {
@@ -61,7 +61,7 @@ func foundNow() panel {
 		means:   "Share of the prompt tokens that need not be computed because a tier of the cache has them, by the engine's own count; of several engines, the one that finds most.",
 		wrong:   "it is 0 in a workload that repeats its prompts, or high in one that should not: then the answers are faster than the machine.",
 		noData:  "no prompts just now, or the engine does not count what it finds",
-		queries: []query{{"found", prefixShare().Max(byHost())}},
+		queries: []query{{"found", prefixShare(eachPerSecond).Max(byHost())}},
 	})
 }
 

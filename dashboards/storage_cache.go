@@ -91,7 +91,7 @@ func foundByTier() panel {
 	for _, tier := range []string{metric.TierHost, metric.TierDisk, metric.TierObject} {
 		s.queries = append(s.queries, query{tier + " {{source}}", each(metric.KVBMWindowHitRatio, expr.Is(metric.LabelTier, tier))})
 	}
-	s.queries = append(s.queries, query{"engine {{source}}", prefixShare()})
+	s.queries = append(s.queries, query{"engine {{source}}", prefixShare(eachPerSecond)})
 	built := series(s).Min(0).Max(1).OverrideByRegexp("/^engine/", looks(dashed(), colored("text")))
 	for _, tier := range []string{metric.TierHost, metric.TierDisk, metric.TierObject} {
 		built = built.OverrideByRegexp("/^"+tier+"/", colored(tierColors()[tier]))

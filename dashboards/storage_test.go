@@ -141,5 +141,5 @@ func TestAFrontendAndItsEngineCountTheSamePromptsOnce(t *testing.T) {
 			fmt.Sprintf(`uma_engine_prefix_cache_tokens_total{host="h",source=%q,model="m",tier="none",result="miss"} 0+90x240`, source))
 	}
 	a := stored(t, map[string]string{"host": "h"}, series...)
-	same(t, "share", a.ask(t, prefixShare().Max(byHost()), 30*time.Minute), map[string]float64{`{host="h"}`: 0.25})
+	same(t, "share", a.ask(t, prefixShare(eachPerSecond).Max(byHost()), 30*time.Minute), map[string]float64{`{host="h"}`: 0.25})
 }

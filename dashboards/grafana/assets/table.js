@@ -73,5 +73,5 @@ function one(found, panel) {
     note.textContent = count > mostRows ? `${count - mostRows} more lines are not shown.` : "";
   };
   draw();
-  return [el("table", { class: "data" }, el("thead", {}, panel.options?.showHeader === false ? "" : head), lines), note];
+  return [el("table", { class: panel.fieldConfig?.defaults?.custom?.wrapText ? "data wrapped" : "data" }, el("thead", {}, panel.options?.showHeader === false ? "" : head), lines), note];
 }
