@@ -14,12 +14,15 @@ import { cutsOf, wordsOf } from './measure';
 window.addEventListener('error', (e) => problem('script', e.error ?? e.message));
 window.addEventListener('unhandledrejection', (e) => problem('script', e.reason));
 
+// isColoured reports that a cell has a colour of its own that is not transparent: those of tables are gradients.
+const isColoured = (cell: Element) => (getComputedStyle(cell).backgroundImage.match(/rgba?\([^)]*\)/g) ?? []).some((c) => !c.endsWith(', 0)'));
+
 // resultOf is what became of a panel.
 function resultOf(p: any) {
   const given = shown.get(p.id), frame = document.querySelector(`[data-viz-panel-key="panel-${p.id}"]`), result = { title: p.title, type: p.type };
   if (!given || !frame) return { ...result, error: 'was not drawn', queries: [], words: '', cut: [] };
   const content = frame.querySelector('[data-testid$="content"]') ?? frame, tiles = [...content.querySelectorAll('[data-tile]')];
-  const coloured = [...content.querySelectorAll('[role="gridcell"]')].filter((c) => getComputedStyle(c).backgroundImage !== 'none');
+  const coloured = [...content.querySelectorAll('[role="gridcell"]')].filter(isColoured);
   const plotted = p.type === 'timeseries' || p.type === 'heatmap' ? content.querySelector('canvas') : null;
   const fields = measured(given), empty = fields.length === 0, words = wordsOf(content);
   return { ...result,
