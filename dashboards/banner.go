@@ -1,6 +1,8 @@
 package dashboards
 
 import (
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -50,6 +52,7 @@ func firingAlerts(hosts hostChoice) panel {
 		noData:  "none fires, or Prometheus evaluates no rules",
 		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated().Unless(firing(hosts.matcher()), expr.On())}},
 	}, "no rules are evaluated", steps(colorBad)).
+		Orientation(common.VizOrientationHorizontal). // a line for each: beside each other their names would be tiny
 		OverrideByName(quiet, colored(colorGood)).
 		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).
 		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).

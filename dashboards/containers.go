@@ -9,10 +9,10 @@ import (
 
 // Reasons why a panel of containers may be empty.
 const (
-	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), or no exporter answers"
+	noCgroups     = "the tree of cgroups cannot be read (it has to be version 2), the chosen cgroup is gone, or no exporter answers"
 	noLimits      = "none of the chosen cgroups has such a limit of its own"
 	noCgroupShare = "no chosen cgroup has a limit, or the GPU of this host has memory of its own"
-	noProcess     = "no process uses the GPU or is named by --process"
+	noProcess     = "no process uses the GPU or is named by --process, or no exporter answers"
 )
 
 // blind is shown next to every limit and charge.

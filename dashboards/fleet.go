@@ -23,7 +23,7 @@ func fleetPage() page {
 		description: "All hosts in one table: which of them answer, how full, hot and busy they are, which alerts fire, and which host is unlike the others of its kind.",
 		of:          allHosts,
 		rows: []row{
-			{"All hosts", []tile{{12, 3, hostCount()}, {12, 3, alertCount()}, {24, 9, hostList()}, {24, 8, hostDistances()}}},
+			{"All hosts", []tile{{12, 3, hostCount()}, {12, 3, alertCount()}, {24, 10, hostList()}, {24, 8, hostDistances()}}},
 			{"Over time", []tile{{12, 8, hostCurve(occupiedByHost())}, {12, 8, hostCurve(kvByHost())},
 				{12, 8, hostCurve(temperatureByHost())}, {12, 8, hostCurve(powerByHost())}}},
 		},

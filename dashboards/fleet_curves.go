@@ -3,6 +3,8 @@ package dashboards
 import (
 	"strings"
 
+	"github.com/grafana/grafana-foundation-sdk/go/common"
+
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -10,10 +12,13 @@ import (
 // hostsDrawn is how many hosts a curve panel of the fleet draws: more lines cannot be told apart by their colours.
 const hostsDrawn = 12
 
+// farBelow is below every score. The colour below all thresholds is that of a cell without a value.
+const farBelow = -1e9
+
 func hostDistances() panel {
-	figures := []figure{{title: "Peers", expr: peers(), look: looks(width(75), cells(colorUnknown, from(fewestHosts-1, "transparent")))}}
+	figures := []figure{{title: "Peers", expr: peers(), look: looks(width(75), cells("transparent", from(0, colorUnknown), from(fewestHosts-1, "transparent")))}}
 	for _, f := range peerFigures() {
-		figures = append(figures, figure{title: strings.ToUpper(f.name[:1]) + f.name[1:], expr: f.score(), look: cells(colorDoubt, from(-oddScore, "transparent"), from(oddScore, colorDoubt))})
+		figures = append(figures, figure{title: strings.ToUpper(f.name[:1]) + f.name[1:], expr: f.score(), look: cells("transparent", from(farBelow, colorDoubt), from(-oddScore, "transparent"), from(oddScore, colorDoubt))})
 	}
 	return list(board{
 		title: "Distance from peers",
@@ -43,7 +48,7 @@ func hostCurve(c byHostCurve) panel {
 			{"{{host}}", farthest(c.of)},
 			{"median", c.of.Quantile(0.5, expr.By())},
 		},
-	}).Min(0).OverrideByName("median", looks(dashed(), colored("text")))
+	}).Min(0).Legend(legend(common.LegendPlacementRight)).OverrideByName("median", looks(dashed(), colored("text")))
 }
 
 // farthest are the hosts that are farthest from the median at the end of the time range.

@@ -8,7 +8,7 @@ import (
 // Reasons why a panel may be empty.
 const (
 	noExporter = "no exporter answers for this host"
-	noHolder   = "no process holds GPU memory, or the driver's list cannot be read"
+	noHolder   = "no process holds GPU memory, the driver's list cannot be read, or no exporter answers"
 )
 
 // panel is a panel of whatever type.

@@ -22,7 +22,7 @@ func overviewPage() page {
 		rows: []row{
 			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {8, 5, runNow()}, {11, 5, alertList()},
 				{8, 6, memoryNow()}, {16, 6, engines()},
-				{4, 3, kvNow()}, {4, 3, temperatureNow()}, {4, 3, marginNow()}, {4, 3, powerNow()}, {4, 3, busyNow()}, {4, 3, clockNow()}}},
+				{4, 4, kvNow()}, {4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, powerNow()}, {4, 4, busyNow()}, {4, 4, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
@@ -47,7 +47,7 @@ func alertList() panel {
 				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
 		},
 		figures: []figure{
-			{title: "Look", expr: byUrgency(), look: textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo})},
+			{title: "Look", expr: byUrgency(), look: looks(width(115), textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo}))},
 			{title: "Since", expr: firingSince().Milliseconds(), look: width(160)},
 		},
 		sortBy: "Look",
@@ -90,7 +90,7 @@ func kvNow() panel {
 		title:   "KV cache in use",
 		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
 		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
-		noData:  "no engine reports it",
+		noData:  "no engine reports it, or no exporter answers",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},
 	}).OverrideByName("KV cache", toPage(storagePageName, "KV cache and storage"))
 }
@@ -100,7 +100,7 @@ func busyNow() panel {
 		title:   "Utilisation",
 		means:   "Share of the time in which a kernel ran, of the busiest GPU. It is not how much of the GPU it used.",
 		wrong:   "it is low while requests wait, or high while none is there.",
-		noData:  "no GPU",
+		noData:  "no GPU, or no exporter answers",
 		queries: []query{{"utilisation", one(metric.GPUUtilizationRatio)}},
 	}).OverrideByName("utilisation", toPage(thermalPageName, "Thermal and power"))
 }
@@ -124,7 +124,7 @@ func engines() panel {
 		wrong:  "an engine does not answer while a run measures, another model is served than you think, or requests wait while few run.",
 		noData: "no engine is set up in the exporter (`--engine`), or no exporter answers",
 		keys: []key{{label: metric.LabelEngine, title: "Engine", look: toPage(inferencePageName, "Inference")}, {label: metric.LabelModel, title: "Model"},
-			{label: metric.LabelVersion, title: "Version"}, {label: metric.LabelSource, title: "Page", look: width(190)}},
+			{label: metric.LabelVersion, title: "Version", look: width(130)}, {label: metric.LabelSource, title: "Page", look: width(190)}},
 		figures: []figure{
 			{title: "Answers", expr: engineAnswers(),
 				look: textCells(shade{"0", "no", colorDoubt}, shade{"1", "yes", "transparent"})},

@@ -170,6 +170,7 @@ func lines(s subject) *timeseries.PanelBuilder { return series(s).FillOpacity(0)
 // areas is a panel of lines that are stacked into a whole.
 func areas(s subject) *timeseries.PanelBuilder {
 	return series(s).
+		AxisSoftMin(0). // areas are in proportion from 0 on; a negative one hangs below it
 		Stacking(common.NewStackingConfigBuilder().Mode(common.StackingModeNormal)).
 		FillOpacity(70).
 		LineWidth(0)

@@ -49,7 +49,7 @@ func runThroughput() panel {
 		title:  "Throughput",
 		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
 		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
-		noData: notOfRun,
+		noData: "the load was not ours, or " + notOfRun,
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		figures: []figure{
 			column("Output", metric.RunOutputTokensPerSecond),
@@ -57,7 +57,7 @@ func runThroughput() panel {
 			column("Goodput", metric.RunGoodputRatio),
 			column("KV cache, tokens", metric.RunKVCapacityTokens),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runRequests() panel {
@@ -86,7 +86,7 @@ func runHeat() panel {
 			column("Power", metric.RunGPUPowerWatts),
 			column("Energy", metric.RunEnergyJoules),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 func runMemory() panel {
@@ -107,7 +107,7 @@ func runMemory() panel {
 			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
 			column("Engine's own word", metric.RunEngineReportedPeakBytes),
 		},
-	})
+	}).WithTransformation(unshown("Run"))
 }
 
 // fallingBy sorts lines by a column, in reverse alphabetical order: *start*, *ready* and *peak* are then in the order

@@ -7,8 +7,8 @@ import (
 
 // Reasons why a panel about the KV cache may be empty.
 const (
-	noEngine    = "no page of an engine is read, or it does not report this (`uma-exporter doctor`)"
-	noKVBM      = "no page of a KV block manager is read, or it does not report this"
+	noEngine    = "no page of an engine is read, it does not report this (`uma-exporter doctor`), or no exporter answers"
+	noKVBM      = "no page of a KV block manager is read, it does not report this, or no exporter answers"
 	noDrive     = "no NVMe drive, or no exporter answers"
 	noDriveRule = "no such operation within 5 minutes, no NVMe drive, or Prometheus does not evaluate the recording rules"
 )
@@ -70,7 +70,7 @@ func readBackNow() panel {
 		title:   "Read back from the SSD tier",
 		means:   "KV blocks that the block manager brought back from disk, in bytes.",
 		wrong:   "it is 0 while a run is said to use the SSD tier: nothing proves that it does.",
-		noData:  "no KV block manager, or the size of its blocks is unknown (--kvbm.bytes-per-block)",
+		noData:  "no KV block manager, the size of its blocks is unknown (--kvbm.bytes-per-block), or no exporter answers",
 		queries: []query{{"onboarded from disk", kvbmFromDisk()}},
 	})
 }

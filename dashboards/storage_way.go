@@ -45,7 +45,7 @@ func processesOfFiles() panel {
 		title:  "Processes at files",
 		means:  "What each process on the GPU reads and writes at the storage layer (what the page cache answers is not in it), and for those that have libcufile mapped by which way and what decided so. PyTorch maps the library without using it.",
 		wrong:  "an engine with an SSD tier reads nothing, or its way is *compat*: then the CPU copies every byte.",
-		noData: "no process on the GPU, or the exporter may not look into the processes of others",
+		noData: "no process on the GPU, the exporter may not look into the processes of others, or none answers",
 		keys: []key{{label: metric.LabelComm, title: "Process"}, {label: metric.LabelPID, title: "PID", look: width(80)}, {label: metric.LabelCgroup, title: "Cgroup", look: width(420)},
 			{label: metric.LabelMode, title: "Way"}, {label: metric.LabelEvidence, title: "Judged from"}},
 		figures: []figure{

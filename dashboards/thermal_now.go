@@ -15,7 +15,7 @@ func temperatureNow() panel {
 		title:  "Temperature",
 		means:  "Temperature of the hottest GPU; in colour where GPUHot fires if it lasts.",
 		wrong:  "it is close to where the GPU slows down. GB10 names no limit: 83 to 86 °C are usual there under load, throttling was seen from 91 °C on.",
-		noData: "no GPU",
+		noData: "no GPU, or no exporter answers",
 		queries: []query{
 			{usual, hottest.Unless(hot.Or(tooHot))},
 			{warning, hottest.And(hot).Unless(tooHot)},
@@ -38,6 +38,9 @@ func onHostsNearALimit() expr.Expr {
 	return each(metric.GPUTemperatureMarginCelsius).Min(byHost()).Below(expr.Number(metric.AlertThresholds().MarginCelsius))
 }
 
+// coldest is below every margin. The colour below all thresholds is that of the text for no data.
+const coldest = -273
+
 func marginNow() panel {
 	margin := each(metric.GPUTemperatureMarginCelsius)
 	least := metric.AlertThresholds().MarginCelsius
@@ -45,10 +48,10 @@ func marginNow() panel {
 		title:   "Margin to limit",
 		means:   "Degrees that are left below the nearest limit that the driver names, of the GPU that is closest to it.",
 		wrong:   "it is below " + metric.Decimal(least) + " °C (GPUHot), or negative.",
-		noData:  "no limits named",
+		noData:  "no limits named, or no exporter answers",
 		queries: []query{{"margin", margin.Min(byHost())}},
 	}).
-		Thresholds(steps(colorDoubt, from(least, "text"))).
+		Thresholds(steps("text", from(coldest, colorDoubt), from(least, "text"))).
 		OverrideByName("margin", toPage(thermalPageName, "Thermal and power"))
 }
 
@@ -58,7 +61,7 @@ func heatNow() panel {
 		title:   "Held down by heat",
 		means:   "Share of the last 5 minutes in which heat held the clock down, by the cumulative counters of the driver.",
 		wrong:   "it is above 0 during a run: the run measures the cooling too.",
-		noData:  "not counted here",
+		noData:  "not counted here, or no exporter answers",
 		queries: []query{{"held down by heat", one(metric.GPUThermalThrottleRatio5m)}},
 	}).
 		Thresholds(steps("text", from(t.ThrottledWarning, colorDoubt), from(t.ThrottledCritical, colorBad)))
@@ -69,7 +72,7 @@ func powerCapNow() panel {
 		title:   "Capped by power",
 		means:   "Share of the last 5 minutes in which the software power cap held the clock down. On GB10 this is normal under load and no fault.",
 		wrong:   "it differs between the runs that you compare, or is high on an idle machine.",
-		noData:  "not counted here",
+		noData:  "not counted here, or no exporter answers",
 		queries: []query{{"capped by power", one(metric.GPUPowerCapRatio5m)}},
 	}).Thresholds(steps("text", from(metric.AlertThresholds().PowerCappedRatio, colorInfo)))
 }
@@ -79,7 +82,7 @@ func clockNow() panel {
 		title:   "Clock, % of maximum",
 		means:   "Clock of the slowest GPU, as a share of its maximum.",
 		wrong:   "it stays below a half while the GPU is busy.",
-		noData:  "no GPU",
+		noData:  "no GPU, or no exporter answers",
 		queries: []query{{"clock", clockShare().Min(byHost())}},
 	}).OverrideByName("clock", toPage(thermalPageName, "Thermal and power"))
 }
@@ -89,7 +92,7 @@ func powerNow() panel {
 		title:   "Power",
 		means:   "Power draw of all GPUs of the host together. On GB10 that is the GPU's part of the chip only.",
 		wrong:   "it is some ten watts while the GPU is busy: power delivery or a slow state.",
-		noData:  "no GPU",
+		noData:  "no GPU, or no exporter answers",
 		queries: []query{{"power", drawn()}},
 	}).OverrideByName("power", toPage(thermalPageName, "Thermal and power"))
 }

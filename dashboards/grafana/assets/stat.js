@@ -4,8 +4,6 @@ import { configOf, colourOf, display } from "./field.js";
 import { reduce } from "./reduce.js";
 import { onTop } from "./colour.js";
 
-const svg = "http://www.w3.org/2000/svg";
-
 // spark is the curve behind a value, in its colour.
 function spark(points) {
   const drawn = points.map((p) => [Number(p[0]), Number(p[1])]).filter((p) => Number.isFinite(p[1]));
@@ -13,16 +11,8 @@ function spark(points) {
   const [from, to] = [drawn[0][0], drawn.at(-1)[0]];
   const low = Math.min(...drawn.map((p) => p[1]));
   const span = Math.max(...drawn.map((p) => p[1])) - low || 1;
-  const line = drawn.map(([t, v]) => `${((t - from) / (to - from)) * 100},${28 - ((v - low) / span) * 26}`).join(" ");
-  const node = document.createElementNS(svg, "svg");
-  node.setAttribute("viewBox", "0 0 100 30");
-  node.setAttribute("preserveAspectRatio", "none");
-  node.setAttribute("class", "spark");
-  node.setAttribute("aria-hidden", "true");
-  const area = document.createElementNS(svg, "polygon");
-  area.setAttribute("points", `0,30 ${line} 100,30`);
-  node.append(area);
-  return node;
+  const line = drawn.map(([t, v]) => `${((t - from) / (to - from)) * 100}% ${95 - ((v - low) / span) * 90}%`);
+  return el("span", { class: "spark", "aria-hidden": "true", style: { clipPath: `polygon(0% 100%, ${line.join(", ")}, 100% 100%)` } });
 }
 
 // wrapped is a name that breaks between its words, OfTheseToo, and is as large as the longest of them allows.
