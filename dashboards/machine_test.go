@@ -176,6 +176,18 @@ func TestLevelsOfTheAlertAreDrawnOfAGB10WithoutLimitsOnly(t *testing.T) {
 	}
 }
 
+func TestADriveWithoutLimitsHasThoseOfTheAlert(t *testing.T) {
+	const drives = `  uma_nvme_temperature_celsius{host="h",controller="nvme0",sensor="composite"} 40x40
+  uma_nvme_temperature_celsius{host="h",controller="nvme0",sensor="sensor_1"} 90x40
+  uma_nvme_temperature_celsius{host="h",controller="nvme1",sensor="composite"} 40x40
+  uma_nvme_temperature_warning_celsius{host="h",controller="nvme1"} 83x40
+`
+	found := answered(t, drives, limitOfDrives(metric.NVMeTemperatureWarningCelsius, 70), metric.LabelController)
+	if want := map[string]float64{"nvme0": 70, "nvme1": 83}; !maps.Equal(found, want) {
+		t.Errorf("%v, want %v", found, want)
+	}
+}
+
 func TestEveryKindOfChargedMemoryIsAColumn(t *testing.T) {
 	var shown []string
 	for _, c := range chargeKindColumns() {

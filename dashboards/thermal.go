@@ -112,16 +112,24 @@ func sensors() panel {
 	})
 }
 
+// limitOfDrives is a limit of each drive as NVMeHot has it: that of the drive, or else a level for all that name none.
+func limitOfDrives(own metric.Gauge, otherwise float64) expr.Expr {
+	named := each(own).Min(by(metric.LabelController))
+	all := each(metric.NVMeTemperatureCelsius).Max(by(metric.LabelController))
+	return named.Or(all.Clamp(otherwise, otherwise))
+}
+
 func driveTemperature() panel {
+	t := metric.AlertThresholds()
 	return lines(subject{
 		title:  "Temperature of drives",
-		means:  "Temperatures of the NVMe controllers, up to half a minute old; dashed what the controller itself calls its limits, which are about the sensor *composite*.",
+		means:  "Temperatures of the NVMe controllers, up to half a minute old; dashed the limits at which NVMeHot fires, which are about the sensor *composite*: those that the controller names, else " + metric.Decimal(t.NVMeWarningCelsius) + " and " + metric.Decimal(t.NVMeCriticalCelsius) + " °C.",
 		wrong:  "*composite* nears the warning limit: the drive slows down, and a KV cache on it with it.",
 		noData: "no NVMe drive that shows its temperature, or no exporter answers",
 		queries: []query{
 			{"{{controller}}, {{sensor}}", each(metric.NVMeTemperatureCelsius)},
-			{"warning limit of {{controller}}", each(metric.NVMeTemperatureWarningCelsius).Min(by(metric.LabelController))},
-			{"critical limit of {{controller}}", each(metric.NVMeTemperatureCriticalCelsius).Min(by(metric.LabelController))},
+			{"warning limit of {{controller}}", limitOfDrives(metric.NVMeTemperatureWarningCelsius, t.NVMeWarningCelsius)},
+			{"critical limit of {{controller}}", limitOfDrives(metric.NVMeTemperatureCriticalCelsius, t.NVMeCriticalCelsius)},
 		},
 	}).
 		OverrideByRegexp("/^warning limit /", limit("orange")).

@@ -37,6 +37,7 @@ func mayBeEmpty() map[string]string {
 		fewRequests = "the 99th percentile needs more requests than the runs of the story have"
 		oneDay      = "a median of seven days is recorded once there is a day of values"
 		oneKind     = "no six hosts of the story are of one kind"
+		cool        = "no machine of the story is hot enough for GPUHot when it is looked at"
 		imported    = "the only engines of the story with a word of their own are those of imported runs, of which no pool is known"
 	)
 	return map[string]string{
@@ -56,6 +57,10 @@ func mayBeEmpty() map[string]string {
 		"kv-cache-and-storage/Tiers/B":                                      "no process of the story has the variables of KVBM in its environment",
 		"kv-cache-and-storage/Time of an operation/C":                       oneDay,
 		"kv-cache-and-storage/Time of an operation/D":                       oneDay,
+		"overview/Temperature/B":                                            cool,
+		"overview/Temperature/C":                                            cool,
+		"thermal-and-power/Temperature/B":                                   cool,
+		"thermal-and-power/Temperature/C":                                   cool,
 		"overview/Finished runs/F":                                          fewRequests,
 		"overview/Collectors that failed/B":                                 "no collector of the story worked and then failed",
 		"inference/Runs now/A":                                              allLive,
