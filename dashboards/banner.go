@@ -1,8 +1,6 @@
 package dashboards
 
 import (
-	"github.com/grafana/grafana-foundation-sdk/go/common"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -52,7 +50,6 @@ func firingAlerts(hosts hostChoice) panel {
 		noData:  "none fires, or Prometheus evaluates no rules",
 		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated().Unless(firing(hosts.matcher()), expr.On())}},
 	}, "no rules are evaluated", steps(colorBad)).
-		Orientation(common.VizOrientationHorizontal). // a line for each: beside each other their names would be tiny
 		OverrideByName(quiet, colored(colorGood)).
 		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).
 		OverrideByRegexp(`/\(`+metric.SeverityWarning+`\)$/`, orange).

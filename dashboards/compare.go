@@ -29,14 +29,14 @@ func comparePage() page {
 				{24, 8, verdictOfMemory()}, {24, 8, verdictOfLatency()}}},
 			{"Verdict on throughput, heat and the rest", []tile{{24, 7, verdictOfTheRest()}}},
 			{"Were the arms alike, and can time explain it", []tile{{12, 6, compareOrder()}, {12, 6, compareWarnings()},
-				{12, 7, compareFairness()}, {12, 7, compareDrift()}}},
+				{24, 7, compareFairness()}}},
 		},
 		more: []row{
-			{"What the comparison rests on", []tile{{16, 9, comparedRuns()}, {8, 9, savedComparisons()}}},
+			{"What the comparison rests on", []tile{{24, 9, comparedRuns()}, {24, 7, compareDrift()}, {24, 7, savedComparisons()}}},
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
 			{"Run A over run B", []tile{{8, 9, overLatency()}, {8, 9, memoryOfA()}, {8, 9, memoryOfB()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
-			{"Where the memory of the two runs went", []tile{{8, 10, twoLedgers()}, {8, 10, twoLedgerLines()}, {8, 10, armLedgers()}}},
+			{"Where the memory of the two runs went", []tile{{7, 10, twoLedgers()}, {7, 10, twoLedgerLines()}, {10, 10, armLedgers()}}},
 		},
 	}
 }

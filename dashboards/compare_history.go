@@ -41,20 +41,20 @@ func compareRuns() panel {
 		wrong:  "runs of one arm do not agree among themselves, or the first after a change of arms stands out: then a mean of the arm says little.",
 		noData: noRuns,
 		keys: []key{
-			{label: metric.LabelRun, title: "Run", look: looks(width(230), linked(
+			{label: metric.LabelRun, title: "Run", look: looks(width(155), linked(
 				path{"Take it as run A (baseline)", addressOfOtherA},
 				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
 				path{"Details of the run", addressOfRun("Started", "Ended")}))},
 			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(scenarioWidth)},
-			{label: metric.LabelEngine, title: "Engine", look: ofWidth(70)}, {label: metric.LabelModel, title: "Model", look: ofWidth(120)},
-			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(85)},
+			{label: metric.LabelEngine, title: "Engine", look: ofWidth(65)}, {label: metric.LabelModel, title: "Model", look: ofWidth(100)},
+			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(80)},
 		},
 		figures: []figure{
 			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: width(165)},
 			figureOf("Valid", metric.RunValid, looks(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
 			{title: "Simulated", look: looks(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
-			figureOf("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes, nil),
+			figureOf("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes, width(88)),
 			figureOf("KV cache", metric.RunKVCapacityBytes, nil),
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),

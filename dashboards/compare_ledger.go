@@ -17,6 +17,9 @@ func lineOfTwo(line string) expr.Expr {
 	return a.Or(whenReady(isRunB(), is).Max(perRun).Labelled(metric.LabelRun, "B (candidate)"))
 }
 
+// lineWidth is the width of a column of lines of the ledger: the longest, slab_unreclaimable, does not wrap.
+const lineWidth = 145
+
 func twoLedgers() panel {
 	return stacked(board{
 		title:  "Ledgers of the two runs",
@@ -35,7 +38,7 @@ func twoLedgerLines() panel {
 		means:  "The same in figures: B less A, always in the same order. Differences of all lines add up to the difference of the pools, which is 0 on one machine.",
 		wrong:  "a line differs that has nothing to do with what was changed.",
 		noData: "no ledger was kept with both runs, or none is chosen",
-		keys:   []key{{label: metric.LabelLine, title: "Line"}},
+		keys:   []key{{label: metric.LabelLine, title: "Line", look: width(lineWidth)}},
 		figures: []figure{
 			{title: "A", expr: a},
 			{title: "B", expr: b},
@@ -56,7 +59,7 @@ func armLedgers() panel {
 		means:  "Candidate less baseline, means over all runs of the arms, at the three moments of a run. What differs at *start* was there before the engine was.",
 		wrong:  "a line differs at *start* already: the arms did not begin alike.",
 		noData: "no ledger of both arms was kept, or " + noComparison,
-		keys:   stratumKeys(key{label: metric.LabelLine, title: "Line"}),
+		keys:   stratumKeys(key{label: metric.LabelLine, title: "Line", look: width(lineWidth)}),
 		figures: []figure{
 			{title: "Start", expr: at(metric.MomentStart)},
 			{title: "Ready", expr: at(metric.MomentReady)},

@@ -70,10 +70,10 @@ func compareFairness() panel {
 		means:  "What should be the same in both arms, with what each had; what differs comes first. Quantities are means with their range over the runs of the arm. At most 100 items are shown.",
 		wrong:  "something differs that the arms were not meant to differ in: free memory and page cache at the start, temperature, clock cap, driver, model. Then that may be the cause.",
 		noData: noComparison,
-		keys: stratumKeys(key{label: metric.LabelItem, title: "Item", look: ofWidth(185)},
-			key{label: metric.LabelBaselineValue, title: "Baseline", look: ofWidth(150)},
-			key{label: metric.LabelCandidateValue, title: "Candidate", look: ofWidth(150)}),
-		figures: []figure{{title: "Differs", expr: items, look: looks(yesOrNo(colorDoubt), width(70))}},
+		keys: stratumKeys(key{label: metric.LabelItem, title: "Item", look: ofWidth(300)},
+			key{label: metric.LabelBaselineValue, title: "Baseline", look: ofWidth(340)},
+			key{label: metric.LabelCandidateValue, title: "Candidate", look: ofWidth(340)}),
+		figures: []figure{{title: "Differs", expr: items, look: looks(yesOrNo(colorDoubt), width(90))}},
 		sortBy:  "Differs", desc: true,
 	})
 }
@@ -85,7 +85,7 @@ func compareDrift() panel {
 		means:  "Whether a metric goes with time among the runs of one arm (Spearman's correlation, -1 to 1), and whether the first runs after a change of arms stand out from the others (*after a change*). Of many that are looked at, one in 20 is beyond chance by chance.",
 		wrong:  "a metric that the verdict is about goes with time, or stands out after a change: something is carried over from run to run, and it is not the arm.",
 		noData: "fewer runs than a correlation needs, or " + noComparison,
-		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(185)}, key{label: metric.LabelArm, title: "Arm", look: ofWidth(75)}),
+		keys:   stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(metricWidth)}, key{label: metric.LabelArm, title: "Arm", look: ofWidth(75)}),
 		figures: []figure{
 			{title: "With time", expr: ofPair(metric.ComparisonDriftCorrelation).Max(each), look: width(85)},
 			{title: "Beyond chance", expr: ofPair(metric.ComparisonDriftSignificant).Max(each), look: looks(yesOrNo(colorDoubt), width(115))},

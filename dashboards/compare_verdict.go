@@ -39,6 +39,18 @@ func verdicts(of expr.Matcher) expr.Expr {
 	return marks.Unless(doubtful, expr.On(each...)).Or(marked)
 }
 
+// metricWidth is the width of a column of metrics, whose names do not wrap; the longest are those in bytes that engines
+// report.
+const metricWidth = 350
+
+// widthOfMetrics is the width that the metrics of a unit need in a table with a dozen columns.
+func widthOfMetrics(unit metric.Unit) int {
+	if unit == metric.Bytes {
+		return metricWidth
+	}
+	return 265
+}
+
 // verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.
 func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel {
 	each := expr.By(stratumLabels(metric.LabelMetric)...)
@@ -57,8 +69,8 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
-		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(265)},
-			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),
+		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(widthOfMetrics(unit))},
+			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(170))}),
 		figures: figures,
 		sortBy:  "Decides", desc: true,
 	})
@@ -101,6 +113,9 @@ func verdictDifferences(of expr.Matcher, unit metric.Unit) []figure {
 		verdictFigure("Difference", metric.ComparisonDifference, unit, of),
 		verdictFigure("Difference, from", metric.ComparisonDifferenceLower, unit, of),
 		verdictFigure("Difference, to", metric.ComparisonDifferenceUpper, unit, of),
+	}
+	for i := range all {
+		all[i].look = width(88)
 	}
 	if unit == metric.Bytes {
 		return all

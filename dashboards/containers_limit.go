@@ -69,7 +69,7 @@ func chargeKinds() panel {
 		means:  "Lines of `memory.stat` of each cgroup, up to two seconds old. They overlap, so do not add them: columns with » are parts of *file* or *kernel* before them. *No kind* is the rest of *kernel*, signed: CUDA managed memory and the page tables of the GPU.",
 		wrong:  "*shmem* is large without a host tier of the KV cache, or *no kind* is gigabytes in a container whose engine does not use managed memory.",
 		noData: noCgroups,
-		keys:   []key{{label: metric.LabelName, title: "Container or cgroup"}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: width(120)}},
+		keys:   []key{{label: metric.LabelName, title: "Container or cgroup", look: width(160)}, {label: metric.LabelPod, title: "Pod"}, {label: metric.LabelCgroup, title: "Path", look: width(120)}},
 		sortBy: "Charged", desc: true,
 		figures: []figure{{title: "Charged", expr: listed(metric.CgroupMemoryCurrentBytes)}},
 	}

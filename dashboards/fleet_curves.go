@@ -41,11 +41,12 @@ type byHostCurve struct {
 func hostCurve(c byHostCurve) panel {
 	return lines(subject{
 		title:  c.title,
-		means:  c.means + " Dashed is the median of all; with more than 12 hosts, the 12 that are farthest from it at the end of the time range are drawn.",
+		means:  c.means + " Dashed is the median of all; with more than 12 hosts, the 12 that are farthest from it at the end of the time range are drawn, and those that are gone.",
 		wrong:  c.wrong,
 		noData: c.noData,
 		queries: []query{
 			{"{{host}}", farthest(c.of)},
+			{"{{host}}, gone", c.of.Unless(c.of.AtEnd(), expr.On(metric.LabelHost))},
 			{"median", c.of.Quantile(0.5, expr.By())},
 		},
 	}).Min(0).Legend(legend(common.LegendPlacementRight)).OverrideByName("median", looks(dashed(), colored("text")))

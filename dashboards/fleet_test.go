@@ -142,6 +142,18 @@ func TestAHostThatIsGoneStaysInTheTableAsOneThatDoesNotAnswer(t *testing.T) {
 	same(t, "answers", a.ask(t, modesOfHosts().Or(goneHosts()), 8*time.Minute), map[string]float64{`{host="here", mode="live"}`: 1, `{host="gone", mode="live"}`: 0})
 }
 
+func TestTheCurveOfAHostThatIsGoneIsDrawnAsItsOwn(t *testing.T) {
+	a := stored(t, map[string]string{"hosts": ".+"},
+		`uma_gpu_temperature_celsius{host="here",uuid="1"} 60x40`, `uma_gpu_temperature_celsius{host="gone",uuid="1"} 60x4`)
+	drawn := map[string]map[string]int{}
+	for _, q := range panelOf(t, "fleet.json", "Temperature, by host").Targets {
+		drawn[q.LegendFormat] = a.curves(t, q.Expr, 8*time.Minute)
+	}
+	if here, gone := drawn["{{host}}"], drawn["{{host}}, gone"]; here[`{host="here"}`] != 33 || len(here) != 1 || gone[`{host="gone"}`] == 0 || len(gone) != 1 {
+		t.Errorf("%v", drawn)
+	}
+}
+
 // TestHowOftenChanceMarksAHost counts what the comment on fewestHosts states, over figures that differ by chance alone.
 func TestHowOftenChanceMarksAHost(t *testing.T) {
 	const draws = 20000

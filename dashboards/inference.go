@@ -33,7 +33,7 @@ func inferencePage() page {
 				{8, 8, requestsByStatus()}, {8, 8, failedShare()}, {8, 8, durations()}}},
 			{"What a user waits for", []tile{{12, 8, firstTokens()}, {12, 8, firstTokenHeat()},
 				{12, 8, perTokens()}, {12, 8, perTokenHeat()}}},
-			{"Throughput", []tile{{6, 8, outputTokens()}, {6, 8, inputTokens()}, {6, 8, requestsInFlight()}, {6, 8, goodput()}}},
+			{"Throughput", []tile{{7, 8, outputTokens()}, {7, 8, inputTokens()}, {6, 8, requestsInFlight()}, {4, 8, goodput()}}},
 		},
 		more: []row{
 			{"Durations, and where requests wait", []tile{{8, 8, durationHeat()}, {8, 8, queueDelays()}, {8, 8, clientLags()}}},

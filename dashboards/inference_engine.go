@@ -31,13 +31,13 @@ func outputTokens() panel {
 		queries: []query{
 			{"client, of answers that ended", loadPerSecond(metric.LoadTokensTotal, expr.Is(metric.LabelDirection, metric.DirectionOutput))},
 			{"client, stream events", loadPerSecond(metric.LoadStreamEventsTotal)},
-			{"engine of {{host}}", engineTokens(metric.DirectionGeneration)},
+			{"engine {{host}}", engineTokens(metric.DirectionGeneration)},
 		},
 	}).
 		Min(0).
 		OverrideByName("client, of answers that ended", colored("dark-blue")).
 		OverrideByName("client, stream events", colored("light-blue")).
-		OverrideByRegexp("/^engine of /", looks(dashed(), colored("dark-green")))
+		OverrideByRegexp("/^engine /", looks(dashed(), colored("dark-green")))
 }
 
 func inputTokens() panel {
@@ -48,12 +48,12 @@ func inputTokens() panel {
 		noData: noLoad,
 		queries: []query{
 			{"client", loadPerSecond(metric.LoadTokensTotal, expr.Is(metric.LabelDirection, metric.DirectionInput))},
-			{"engine of {{host}}", engineTokens(metric.DirectionPrompt)},
+			{"engine {{host}}", engineTokens(metric.DirectionPrompt)},
 		},
 	}).
 		Min(0).
 		OverrideByName("client", colored("dark-blue")).
-		OverrideByRegexp("/^engine of /", looks(dashed(), colored("dark-green")))
+		OverrideByRegexp("/^engine /", looks(dashed(), colored("dark-green")))
 }
 
 func requestsInFlight() panel {

@@ -110,7 +110,7 @@ func processList() panel {
 		title:   "Process list of the driver",
 		means:   "Whether the exporter sees the processes of the whole host. Outside the host's PID namespace the driver leaves processes out without saying so.",
 		wrong:   "it says incomplete: then an empty list is no idle GPU, and GPU memory is in *unattributed*. Run the exporter with the host's PID namespace.",
-		noData:  "no GPU, no driver, or no exporter",
+		noData:  "no GPU or no exporter",
 		queries: []query{{"process list", expr.Select(metric.GPUProcessListTrusted, onHost()).Min(byHost())}},
 	}).
 		Mappings(worded("incomplete", "complete")).

@@ -30,7 +30,7 @@ func runPage() page {
 				{24, 4, runOf()},
 				{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
 			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},
-			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {5, 6, runScores()}, {5, 6, runThrottle()}, {5, 6, runLabels()}}},
+			{"How far it can be trusted", []tile{{7, 6, runGrades()}, {8, 6, runScores()}, {4, 6, runThrottle()}, {5, 6, runLabels()}}},
 		},
 		more: []row{
 			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},

@@ -148,7 +148,7 @@ func runLedgerLines() panel {
 		means:  "The same in figures. Start less ready is what the engine took, and where from.",
 		wrong:  "*unattributed* grew while the engine loaded, or *free* shrank by more than *gpu_process* grew.",
 		noData: "no ledger was kept with the run",
-		keys:   []key{{label: metric.LabelLine, title: "Line"}},
+		keys:   []key{{label: metric.LabelLine, title: "Line", look: width(lineWidth)}},
 		figures: []figure{
 			{title: "Start", expr: at(metric.MomentStart)},
 			{title: "Ready", expr: at(metric.MomentReady)},
@@ -186,7 +186,7 @@ func runScores() panel {
 		means:   "How far each metric of the run is from the median of the valid runs before it of the same host, arm, scenario, engine, model and work, in deviations of theirs. Absent with fewer than 5 such runs.",
 		wrong:   "a metric is many deviations off: look what was different about this run before it is put among the others.",
 		noData:  "fewer than 5 runs of its cell came before it",
-		keys:    []key{{label: metric.LabelMetric, title: "Metric"}},
+		keys:    []key{{label: metric.LabelMetric, title: "Metric", look: width(metricWidth)}},
 		figures: []figure{{title: "Deviations", expr: expr.Select(metric.RunZScore, isRun()).Max(expr.By(metric.LabelMetric))}},
 		sortBy:  "Metric",
 	})
@@ -198,7 +198,7 @@ func runThrottle() panel {
 		means:   "For how long each reason held the clock down while the run measured, of the GPU that it held longest. `sw_power_cap` is normal under load on GB10.",
 		wrong:   "a thermal reason or a power brake is not 0: the run measured a machine that was slowed down.",
 		noData:  "the driver gave no such times, or no telemetry was kept with the run",
-		keys:    []key{{label: metric.LabelReason, title: "Reason"}},
+		keys:    []key{{label: metric.LabelReason, title: "Reason", look: width(130)}},
 		figures: []figure{{title: "Time", expr: expr.Select(metric.RunThrottleSeconds, isRun()).Max(expr.By(metric.LabelReason))}},
 		sortBy:  "Time", desc: true,
 	})

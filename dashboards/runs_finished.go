@@ -33,9 +33,9 @@ func ofRuns(d metric.Definer, matchers ...expr.Matcher) expr.Expr {
 // runKeys are the columns that identify the run of a line; the run links to its page.
 func runKeys() []key {
 	return []key{
-		{label: metric.LabelRun, title: "Run", look: looks(toRun("Started", "Ended"), width(180))},
-		{label: metric.LabelArm, title: "Arm"}, {label: metric.LabelScenario, title: "Scenario", look: width(scenarioWidth)},
-		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model"},
+		{label: metric.LabelRun, title: "Run", look: looks(toRun("Started", "Ended"), width(150))},
+		{label: metric.LabelArm, title: "Arm", look: width(85)}, {label: metric.LabelScenario, title: "Scenario", look: width(scenarioWidth)},
+		{label: metric.LabelEngine, title: "Engine"}, {label: metric.LabelModel, title: "Model", look: width(105)},
 	}
 }
 
@@ -55,7 +55,7 @@ func runTimes() []figure {
 func trust() []figure {
 	return []figure{
 		{title: "Valid", expr: ofRuns(metric.RunValid), look: textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"})},
-		{title: "Simulated", expr: ofRuns(metric.RunSimulated), look: textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", colorDoubt})},
+		{title: "Simulated", expr: ofRuns(metric.RunSimulated), look: looks(textCells(shade{"0", "no", "transparent"}, shade{"1", "simulated", colorDoubt}), width(95))},
 	}
 }
 

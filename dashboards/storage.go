@@ -25,7 +25,7 @@ func storagePage() page {
 				{6, 4, kvNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
 			{"Was the SSD really read", []tile{{6, 10, offloads()}, {6, 10, onboards()}, {6, 10, readsOfTier()}, {6, 10, readsAgree()}}},
 			{"KV cache of the engine", []tile{{12, 8, kvRoom()}, {12, 8, kvInUse()},
-				{12, 8, promptTokens()}, {6, 8, tierBytes()}, {6, 8, preemptions()}}},
+				{7, 8, promptTokens()}, {8, 8, tierBytes()}, {9, 8, preemptions()}}},
 		},
 		more: []row{
 			{"KV block manager", []tile{{12, 8, foundByTier()}, {12, 8, transferTimes()},

@@ -36,7 +36,7 @@ func foundIn() []struct{ tier, title string } {
 	return []struct{ tier, title string }{
 		{metric.TierDevice, "on the GPU"},
 		{metric.TierHost, "in memory of the host"},
-		{metric.TierExternal, "by a connector (KVBM, LMCache, storage)"},
+		{metric.TierExternal, "by a connector"},
 		{metric.TierAny, "in a tier not named"},
 		{metric.TierNone, "nowhere: computed"},
 	}
@@ -51,7 +51,7 @@ func promptTokens() panel {
 	matched := query{"matched by KVBM", eachPerSecond(metric.KVBMMatchedTokensTotal).Sum(byHost())}
 	return painted(areas(subject{
 		title:   "Prompt tokens, by where they were found",
-		means:   "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. The dashed line is what KVBM counts as found in its tiers (" + called(metric.KVBMMatchedTokensTotal) + ").",
+		means:   "Prompt tokens looked up in the prefix cache, by the tier that had them, as the engine counts; of several engines the one with most. A *connector* is KVBM, LMCache or shared storage. The dashed line is what KVBM counts as found in its tiers (" + called(metric.KVBMMatchedTokensTotal) + ").",
 		wrong:   "prompts that repeat are *computed* again, or the dashed line is far from what the connector is said to have had.",
 		noData:  noEngine,
 		queries: append(queriesOf(found), matched),
@@ -65,10 +65,10 @@ func tierBytes() panel {
 		wrong:  "a tier has stopped growing far below its size: something throws its blocks away.",
 		noData: "the engine reports no bytes: vLLM does where they were set, SGLang and LMCache do",
 		queries: []query{
-			{"on the GPU" + ofSource, each(metric.EngineKVCapacityBytes)},
+			{"GPU" + ofSource, each(metric.EngineKVCapacityBytes)},
 			{"held in {{tier}} {{source}}", each(metric.EngineKVTierUsedBytes)},
 		},
-	}).Min(0).OverrideByRegexp("/^on the GPU/", looks(dashed(), colored(tierColors()[metric.TierDevice])))
+	}).Min(0).OverrideByRegexp("/^GPU/", looks(dashed(), colored(tierColors()[metric.TierDevice])))
 }
 
 func preemptions() panel {

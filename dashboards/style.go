@@ -88,10 +88,7 @@ func shadedFrom(below string, above ...dashboard.Threshold) look {
 
 // textCells colours the background of a column's cells by their texts, and writes other texts in their place.
 func textCells(shades ...shade) look {
-	return look{
-		{Id: "custom.cellOptions", Value: map[string]string{"type": "color-background"}},
-		{Id: "mappings", Value: shaded(shades...)},
-	}
+	return looks(cells("transparent"), look{{Id: "mappings", Value: shaded(shades...)}})
 }
 
 // width fixes the width of a column, in pixels.

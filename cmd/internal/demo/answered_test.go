@@ -36,12 +36,17 @@ func mayBeEmpty() map[string]string {
 		allLive     = "every run that the story drives is simulated, and those that are not are over, or native"
 		fewRequests = "the 99th percentile needs more requests than the runs of the story have"
 		oneDay      = "a median of seven days is recorded once there is a day of values"
+		gone        = "no host of the story is gone"
 		oneKind     = "no six hosts of the story are of one kind"
 		cool        = "no machine of the story is hot enough for GPUHot when it is looked at"
 		imported    = "the only engines of the story with a word of their own are those of imported runs, of which no pool is known"
 	)
 	return map[string]string{
-		"fleet/Sources/B":                                                   "no host of the story is gone",
+		"fleet/Sources/B":                                                   gone,
+		"fleet/Occupied, share of the pool/B":                               gone,
+		"fleet/KV cache in use, by host/B":                                  gone,
+		"fleet/Temperature, by host/B":                                      gone,
+		"fleet/Power, by host/B":                                            gone,
 		"fleet/Sources/C":                                                   "every job of the story sets the label host",
 		"fleet/Distance from peers/B":                                       oneKind,
 		"fleet/Distance from peers/C":                                       oneKind,
