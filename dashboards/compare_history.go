@@ -46,11 +46,11 @@ func compareRuns() panel {
 				path{"Take it as run B (candidate)", addressOfOtherB("Started", "Ended")},
 				path{"Details of the run", addressOfRun("Started", "Ended")}))},
 			{label: metric.LabelArm, title: "Arm", look: ofWidth(80)}, {label: metric.LabelScenario, title: "Scenario", look: ofWidth(scenarioWidth)},
-			{label: metric.LabelEngine, title: "Engine", look: ofWidth(65)}, {label: metric.LabelModel, title: "Model", look: ofWidth(100)},
+			{label: metric.LabelEngine, title: "Engine", look: ofWidth(65)}, {label: metric.LabelModel, title: "Model", look: ofWidth(190)},
 			{label: metric.LabelMode, title: "Telemetry", look: ofWidth(80)},
 		},
 		figures: []figure{
-			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: width(165)},
+			{title: "Started", expr: ofHistory(metric.RunStartTimestampSeconds).Times(info, expr.On(metric.LabelRun).GroupLeft(of...)).Milliseconds(), look: width(150)},
 			figureOf("Valid", metric.RunValid, looks(textCells(shade{"0", "invalid", colorBad}, shade{"1", "valid", "transparent"}), width(65))),
 			{title: "Simulated", look: looks(yesOrNo(colorDoubt), width(80)),
 				expr: simulated.Times(mode, expr.On(metric.LabelRun).GroupLeft(metric.LabelMode)).Or(simulated, expr.On(metric.LabelRun))},
@@ -59,7 +59,7 @@ func compareRuns() panel {
 			figureOf("First token", metric.RunScheduledTimeToFirstTokenSeconds, nil, expr.Is(metric.LabelQuantile, "0.5")),
 			figureOf("Output", metric.RunOutputTokensPerSecond, nil),
 			{title: "Farthest", expr: onThisHost(farthest)},
-			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: width(165)},
+			{title: "Ended", expr: onThisHost(ofHistory(metric.RunEndTimestampSeconds)).Milliseconds(), look: width(150)},
 		},
 		sortBy: "Started", desc: true,
 	})

@@ -311,6 +311,25 @@ func TestACollapsedRowHoldsItsPanelsBelowItsTitleAndAnOpenOneNone(t *testing.T) 
 	}
 }
 
+// Grafana's BigValue leaves the curve of a tile out in other shapes. Of a screen of 1440 pixels a column has 59, of a tile its
+// title takes 32 and its padding 16.
+func TestATileWithACurveHasAShapeInWhichGrafanaDrawsIt(t *testing.T) {
+	tiles := 0
+	forPanels(t, func(t *testing.T, p renderedPanel) {
+		if p.Options.GraphMode != "area" {
+			return
+		}
+		tiles++
+		width, height := 59*p.GridPos.W-16, 38*p.GridPos.H-8-32-16
+		if wide := 2*width > 5*height && height > 50; !wide && height <= 100 {
+			t.Errorf("inside it is %d x %d", width, height)
+		}
+	})
+	if tiles < 10 {
+		t.Errorf("%d tiles have a curve", tiles)
+	}
+}
+
 func TestAPageIsRenewedWhereTimeRunsOnly(t *testing.T) {
 	for name, d := range renderAll(t) {
 		finished := name == runPageName+".json" || name == comparePageName+".json"

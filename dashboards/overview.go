@@ -20,9 +20,9 @@ func overviewPage() page {
 		description: "The machine in ten seconds: where the memory is, how hot it is, which engine and which run it is busy with, and what cannot be seen.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {8, 5, runNow()}, {11, 5, alertList()},
+			{"Now", []tile{{5, 5, sourceBanner(oneHost)}, {7, 5, runNow()}, {12, 5, alertList()},
 				{8, 6, memoryNow()}, {16, 6, engines()},
-				{4, 4, kvNow()}, {4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, powerNow()}, {4, 4, busyNow()}, {4, 4, clockNow()}}},
+				{4, 5, kvNow()}, {4, 5, temperatureNow()}, {4, 5, marginNow()}, {4, 5, powerNow()}, {4, 5, busyNow()}, {4, 5, clockNow()}}},
 			{"Memory, heat and power", []tile{{12, 9, poolSplit()}, {12, 9, gpuTemperature()},
 				{8, 8, gpuPower()}, {8, 8, shares()}, {8, 8, phases()}}},
 			{"Runs that have ended", []tile{{24, 9, latestRuns()}}},
@@ -43,8 +43,8 @@ func alertList() panel {
 		keys: []key{
 			{label: metric.LabelAlertName, title: "Alert", look: looks(width(210), linked(path{"Runbooks", runbook}))},
 			{label: metric.LabelSeverity, title: "Severity"},
-			{label: metric.LabelMode, title: "Source", look: textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
-				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt})},
+			{label: metric.LabelMode, title: "Source", look: looks(width(95), textCells(shade{metric.ModeReplay, metric.ModeReplay, colorDoubt},
+				shade{metric.ModeConstructed, metric.ModeConstructed, colorDoubt}, shade{metric.ModeSimulated, metric.ModeSimulated, colorDoubt}))},
 		},
 		figures: []figure{
 			{title: "Look", expr: byUrgency(), look: looks(width(115), textCells(shade{"1", "now", colorBad}, shade{"2", "today", colorDoubt}, shade{"3", "when you can", colorInfo}))},

@@ -213,7 +213,8 @@ func figures(s subject, asked func(*prometheus.DataqueryBuilder)) *stat.PanelBui
 }
 
 // trend is a number panel with the curve of the time range behind the value. A curve that has ended before the range does
-// is left out, with its last value.
+// is left out, with its last value. Grafana draws the curve where the inside of the tile is 2.5 times as wide as high and
+// more than 50 pixels high, or more than 100 pixels high: tiles of 4 columns are 5 units high.
 func trend(s subject) *stat.PanelBuilder {
 	s.queries = slices.Clone(s.queries)
 	for i, q := range s.queries {

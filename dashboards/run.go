@@ -26,7 +26,7 @@ func runPage() page {
 		variables: []variable{choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
 		from:      "now-6h",
 		rows: []row{
-			{"What it was, whether it counts, and what it measured", []tile{{5, 3, sourceBanner(hostOfRuns)}, {9, 3, firingAlerts(hostOfRuns)}, {5, 3, runSource()}, {5, 3, runInvalid()},
+			{"What it was, whether it counts, and what it measured", []tile{{4, 3, sourceBanner(hostOfRuns)}, {12, 3, firingAlerts(hostOfRuns)}, {4, 3, runSource()}, {4, 3, runInvalid()},
 				{24, 4, runOf()},
 				{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
 			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},

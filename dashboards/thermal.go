@@ -26,8 +26,8 @@ func thermalPage() page {
 		variables:   []variable{finishedRuns()},
 		rows: []row{
 			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
-				{4, 4, temperatureNow()}, {4, 4, marginNow()}, {4, 4, heatNow()},
-				{4, 4, clockNow()}, {4, 4, powerNow()}, {4, 4, powerCapNow()}}},
+				{4, 5, temperatureNow()}, {4, 5, marginNow()}, {4, 5, heatNow()},
+				{4, 5, clockNow()}, {4, 5, powerNow()}, {4, 5, powerCapNow()}}},
 			{"How hot, and what it does", []tile{{12, 9, gpuTemperature()}, {12, 9, heldDown()}}},
 			{"Clock and power", []tile{{8, 9, gpuClock()}, {8, 9, gpuPower()}, {8, 9, rails()},
 				{12, 9, stuckLow()}, {12, 9, reasons()}}},

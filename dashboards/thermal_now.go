@@ -48,7 +48,7 @@ func marginNow() panel {
 		title:   "Margin to limit",
 		means:   "Degrees that are left below the nearest limit that the driver names, of the GPU that is closest to it.",
 		wrong:   "it is below " + metric.Decimal(least) + " °C (GPUHot), or negative.",
-		noData:  "no limits named, or no exporter answers",
+		noData:  "no limits named",
 		queries: []query{{"margin", margin.Min(byHost())}},
 	}).
 		Thresholds(steps("text", from(coldest, colorDoubt), from(least, "text"))).
