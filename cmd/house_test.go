@@ -261,7 +261,7 @@ func TestTopLevelIsFixed(t *testing.T) {
 func TestLinksOfDocumentsResolve(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
 	followed := 0
-	for _, document := range []string{"README.md", ".github/CONTRIBUTING.md", "compose/README.md", "compose/SECURITY.md", "compose/TLS.md", ".github/SECURITY.md", "alerts/README.md", "dashboards/README.md", "alerts/runbooks.md", "exporter/METRICS.md", "exporter/PRIVILEGES.md", "exporter/MEASURED.md", "loadgen/MEASURED.md", "loadgen/RANKS.md", "loadgen/campaign/README.md", "loadgen/PUBLISHED.md"} {
+	for _, document := range []string{"README.md", ".github/CONTRIBUTING.md", "compose/README.md", "compose/SECURITY.md", "compose/TLS.md", ".github/SECURITY.md", "alerts/README.md", "dashboards/README.md", "dashboards/MEASURED.md", "alerts/runbooks.md", "exporter/METRICS.md", "exporter/PRIVILEGES.md", "exporter/MEASURED.md", "loadgen/MEASURED.md", "loadgen/RANKS.md", "loadgen/campaign/README.md", "loadgen/PUBLISHED.md"} {
 		path := filepath.Join("..", document)
 		text, err := os.ReadFile(path)
 		if err != nil {

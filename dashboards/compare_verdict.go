@@ -41,14 +41,14 @@ func verdicts(of expr.Matcher) expr.Expr {
 
 // metricWidth is the width of a column of metrics, whose names do not wrap; the longest are those in bytes that engines
 // report.
-const metricWidth = 350
+const metricWidth = 375
 
 // widthOfMetrics is the width that the metrics of a unit need in a table with a dozen columns.
 func widthOfMetrics(unit metric.Unit) int {
 	if unit == metric.Bytes {
 		return metricWidth
 	}
-	return 265
+	return 300
 }
 
 // verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.

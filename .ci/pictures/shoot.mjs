@@ -4,10 +4,10 @@
 // the height of the window ("full", the default, is the whole page) and a selector of the part of
 // the page that is wanted, such as figure:has-text("Every request"). Lines that begin with # are
 // left out. It needs the npm package playwright-core, which is installed beside it or wherever
-// NODE_PATH says, and a Chromium; nothing of them is kept in the project.
+// NODE_PATH says, such as where .ci/proofs/panels/build installs it, and a Chromium; nothing of
+// them is kept in the project.
 //
-// A page of uma-gen preview is done when it says so (data-loaded on the body); another when the
-// network is quiet. A page that fails, or tells of a failed script, is an error.
+// A page is done when the network is quiet. One that fails, or has a script that fails, is an error.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -38,11 +38,7 @@ async function shoot(line) {
   page.on("console", (m) => { if (m.type() === "error") complaints.push(m.text()); });
   const response = await page.goto(url, { waitUntil: "load", timeout: 60000 });
   if (!response.ok()) complaints.push(`status ${response.status()}`);
-  if (await page.evaluate(() => document.body.dataset.uid !== undefined)) {
-    await page.waitForFunction(() => document.body.dataset.loaded !== undefined, null, { timeout: 120000 });
-  } else {
-    await page.waitForLoadState("networkidle");
-  }
+  await page.waitForLoadState("networkidle");
   await page.waitForTimeout(Number(values.wait)); // charts settle
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (beyond > 0) complaints.push(`${beyond} pixels wider than the window`);
