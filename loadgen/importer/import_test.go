@@ -229,6 +229,18 @@ func TestADamagedFileIsRefusedInOneLine(t *testing.T) {
 		{"trtllm-log", written(t, "f", "hello\n"), "no line of it has a figure"},
 		{"trtllm-log", written(t, "f.log", "KV\n", "f_metadata.json", `{"timestamp":3}`), "f_metadata.json: timestamp is number"},
 		{"benchmark-spark", written(t, "f", `{"models":{}}`), "it has no models"},
+		{"llama-benchy", written(t, "f", ""), "it is neither JSON nor a table"},
+		{"llama-benchy", written(t, "f", "{\n\"benchmarks\": [\n}"), "line 3: it is no JSON"},
+		{"llama-benchy", written(t, "f", `{"version":"0.4.0","benchmarks":[]}`), "it has no benchmarks"},
+		{"llama-benchy", written(t, "f", `{"timestamp":"now","benchmarks":[{}]}`), `timestamp: "now" is no time`},
+		{"llama-benchy", written(t, "f", `{"benchmarks":[{"concurrency":1,"context_size":0,"prompt_size":1}]}`), "benchmarks[0]: it has no response_size"},
+		{"llama-benchy", written(t, "f", `{"benchmarks":[{"concurrency":0,"context_size":0,"prompt_size":1,"response_size":1}]}`), "benchmarks[0]: concurrency is 0"},
+		{"llama-benchy", written(t, "f", `{"benchmarks":[{"ttfr":{"mean":"fast"}}]}`), "benchmarks.ttfr.mean is string"},
+		{"llama-benchy", written(t, "f", "model,test_name,t_s_mean\nm,pp8,1\nm,tg8\n"), "record on line 3: wrong number of fields"},
+		{"llama-benchy", written(t, "f", "model,test_name,t_s_mean\nm,pp8,fast\n"), `line 2: t_s: "fast" is no number`},
+		{"llama-benchy", written(t, "f", "model,test_name,t_s_mean\nm,best of 8,1\n"), `line 2: "best of 8" is no test`},
+		{"llama-benchy", written(t, "f", "model,test_name,t_s_mean\n"), "it has no rows"},
+		{"llama-benchy", written(t, "f", "| model | test | t/s |\n| m | pp8 |\n"), "line 2: it has 2 cells below 3 headings"},
 		{"benchmark-spark", written(t, "f", `{"models":{"m":[]}}`), "models is array"},
 	} {
 		out := filepath.Join(t.TempDir(), "runs")

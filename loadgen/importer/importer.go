@@ -30,6 +30,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		benchmarkSpark(), trtllmLog(), vllm(), aiperf(), genaiBench(), guidellm(), vllmMultiTurn(), sparkHarness(),
+		llamaBenchy(),
 	}
 }
 
