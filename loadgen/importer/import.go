@@ -184,6 +184,9 @@ func (o Order) writeRun(out string, one found) (summary.Summary, error) {
 	if err == nil {
 		err = f.WriteJSON(rundir.ManifestFile, o.manifest(one))
 	}
+	if err == nil && len(one.result.Requests) > 0 {
+		err = one.writeRequests(f)
+	}
 	if err != nil {
 		return summary.Summary{}, err
 	}
@@ -192,6 +195,22 @@ func (o Order) writeRun(out string, one found) (summary.Summary, error) {
 		err = o.Show(r)
 	}
 	return r.Summary, err
+}
+
+// writeRequests writes the requests of a run and its phases.
+func (one found) writeRequests(f rundir.Folder) error {
+	lines, err := rundir.NewLines(f.Path(rundir.RequestsFile), func(error) {})
+	if err != nil {
+		return err
+	}
+	for _, record := range one.result.Requests {
+		record.Run = one.id
+		lines.Add(record)
+	}
+	if err := lines.Close(); err != nil {
+		return err
+	}
+	return f.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: one.result.Phases})
 }
 
 func (o Order) manifest(one found) rundir.Manifest {

@@ -23,7 +23,7 @@ import (
 // has one value a request; several at once have one value a batch, those with req in their name one a request. A
 // request that failed has no value, and no field counts it. Standard deviations divide by n, and are converted.
 func llamaBenchy() Format {
-	return Format{Name: "llama-benchy", Help: "results of llama-benchy 0.3 and 0.4 (JSON, CSV, its table in Markdown), each row a run", read: readLlamaBenchy}
+	return Format{Name: "llama-benchy", Help: "results of llama-benchy 0.3 and 0.4 (JSON, CSV, its table in Markdown), each row a run; or its --emit-progress, with requests", read: readLlamaBenchy}
 }
 
 const (
@@ -71,6 +71,9 @@ func readLlamaBenchy(f *file) ([]Result, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(f.text), []byte("{")) {
 		return readBenchyTable(f)
 	}
+	if isBenchyProgress(f.text) {
+		return readBenchyProgress(f)
+	}
 	var report benchyReport
 	if err := decode(f.text, &report); err != nil {
 		return nil, err
@@ -97,13 +100,14 @@ func (b benchyReport) results(f *file) ([]Result, error) {
 	if b.Version == "" {
 		warnings = append(warnings, versionMissing)
 	}
-	runs := b.runs()
+	runs, caching := b.runs(), b.caching()
 	var all []Result
 	for i, row := range b.Benchmarks {
 		cell, err := row.cell()
 		if err != nil {
 			return nil, fmt.Errorf("benchmarks[%d]: %w", i, err)
 		}
+		cell.cached = caching && cell.depth > 0 && !cell.context
 		r := cell.result(b.Version, ended, b.Model)
 		r.Warnings = append(r.Warnings, warnings...)
 		r.setting("latency_mode", b.LatencyMode)
@@ -129,6 +133,14 @@ func (b benchyReport) runs() int {
 	return most
 }
 
+// caching reports whether the depth was sent ahead of the prompts. A file that does not have the setting has rows of it.
+func (b benchyReport) caching() bool {
+	if b.PrefixCaching != nil {
+		return *b.PrefixCaching
+	}
+	return slices.ContainsFunc(b.Benchmarks, func(row benchyRow) bool { return row.Context != nil && *row.Context })
+}
+
 // batches returns how many batches have a value.
 func (row benchyRow) batches() int {
 	return max(row.Prefill.n(), row.Decode.n(), row.Peak.n())
@@ -147,28 +159,32 @@ func (row benchyRow) cell() (benchyCell, error) {
 	if *row.Concurrency == 0 {
 		return benchyCell{}, errors.New("concurrency is 0")
 	}
-	return benchyCell{*row.Depth, *row.Concurrency, row.Prompt, row.Response, row.Context != nil && *row.Context}, nil
+	return benchyCell{depth: *row.Depth, concurrency: *row.Concurrency, prompt: row.Prompt, response: row.Response, context: row.Context != nil && *row.Context}, nil
 }
 
 // benchyCell is a position in llama-benchy's grid. Prompt and response are nil where the row does not have them.
 type benchyCell struct {
 	depth, concurrency int
 	prompt, response   *int
-	context            bool
+	// context is true for the depth itself, sent ahead; cached for the prompt that follows it.
+	context, cached bool
 }
 
 // Values of the label phase.
 const (
-	phaseContext   = "context"   // the depth itself, sent ahead
-	phaseInference = "inference" // the prompt, after it
+	phaseContext   = "context"
+	phaseInference = "inference"
 )
 
 // prefill returns how many prompt tokens llama-benchy counts.
 func (c benchyCell) prefill() int {
-	if c.context || c.prompt == nil {
+	switch {
+	case c.context || c.prompt == nil:
 		return c.depth
+	case c.cached:
+		return *c.prompt
 	}
-	return *c.prompt
+	return c.depth + *c.prompt
 }
 
 func (c benchyCell) phase() string {
@@ -213,7 +229,7 @@ func (c benchyCell) warnings(version string) []string {
 	if c.concurrency > 1 {
 		all = append(all, "llama-benchy's tg of several requests counts from the first token of the first answer: the prefill of slower requests is in it")
 	}
-	if c.depth > 0 && !c.context {
+	if c.cached {
 		all = append(all, "llama-benchy's pp at a depth counts the new prompt only: it holds if the depth came from a prefix cache, and its files do not have the hits")
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,10 +83,12 @@ func readBenchyTable(f *file) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	caching := slices.ContainsFunc(lines, func(l benchyLine) bool { return l.name.context })
 	var all []Result
 	for len(lines) > 0 {
 		first := lines[0]
 		cell := benchyCell{depth: first.name.depth, concurrency: first.name.concurrency, context: first.name.context}
+		cell.cached = caching && cell.depth > 0 && !cell.context
 		figures, n := first.figures, 1
 		cell.set(first.name)
 		if len(lines) > 1 && first.continuedBy(lines[1]) {
