@@ -67,7 +67,11 @@ type found struct {
 func (o Order) read() ([]found, error) {
 	var all []found
 	files, runs := map[string]string{}, map[string]string{}
-	for _, path := range o.Files {
+	paths, err := o.paths()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		f, err := openFile(path)
 		if err != nil {
 			return nil, err
@@ -94,6 +98,30 @@ func (o Order) read() ([]found, error) {
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(a.result.StartedAt.Compare(b.result.StartedAt), cmp.Compare(a.id, b.id))
 	})
+	return all, nil
+}
+
+// paths returns the files, those of a folder in its place.
+func (o Order) paths() ([]string, error) {
+	if o.Format.files == nil {
+		return o.Files, nil
+	}
+	var all []string
+	for _, path := range o.Files {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			all = append(all, path)
+			continue
+		}
+		inside, err := o.Format.files(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, inside...)
+	}
 	return all, nil
 }
 

@@ -24,6 +24,8 @@ type Format struct {
 	Name string
 	// Help describes the files in one line.
 	Help string
+	// files returns the files of a folder of results; nil if the tool has none.
+	files func(folder string) ([]string, error)
 	// read returns the runs of a file, at least one.
 	read func(*file) ([]Result, error)
 }
@@ -32,7 +34,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		benchmarkSpark(), trtllmLog(), vllm(), aiperf(), genaiBench(), guidellm(), vllmMultiTurn(), sparkHarness(),
-		llamaBenchy(),
+		llamaBenchy(), sparkrun(),
 	}
 }
 

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,38 +34,38 @@ const (
 
 // benchyReport is the file. A file that sparkrun merged has only model and benchmarks.
 type benchyReport struct {
-	Version       string      `json:"version"`
-	Timestamp     string      `json:"timestamp"`
-	LatencyMode   string      `json:"latency_mode"`
-	LatencyMS     *float64    `json:"latency_ms"`
-	Model         string      `json:"model"`
-	PrefixCaching *bool       `json:"prefix_caching_enabled"`
-	Benchmarks    []benchyRow `json:"benchmarks"`
+	Version       string      `json:"version" yaml:"version"`
+	Timestamp     string      `json:"timestamp" yaml:"timestamp"`
+	LatencyMode   string      `json:"latency_mode" yaml:"latency_mode"`
+	LatencyMS     *float64    `json:"latency_ms" yaml:"latency_ms"`
+	Model         string      `json:"model" yaml:"model"`
+	PrefixCaching *bool       `json:"prefix_caching_enabled" yaml:"prefix_caching_enabled"`
+	Benchmarks    []benchyRow `json:"benchmarks" yaml:"benchmarks"`
 }
 
 // benchyRow is one phase of one cell: requests of one length at one depth, so many at once.
 type benchyRow struct {
-	Concurrency *int  `json:"concurrency"`
-	Depth       *int  `json:"context_size"`
-	Prompt      *int  `json:"prompt_size"`
-	Response    *int  `json:"response_size"`
-	Context     *bool `json:"is_context_prefill_phase"`
+	Concurrency *int  `json:"concurrency" yaml:"concurrency"`
+	Depth       *int  `json:"context_size" yaml:"context_size"`
+	Prompt      *int  `json:"prompt_size" yaml:"prompt_size"`
+	Response    *int  `json:"response_size" yaml:"response_size"`
+	Context     *bool `json:"is_context_prefill_phase" yaml:"is_context_prefill_phase"`
 
-	Prefill     *benchyMetric `json:"pp_throughput"`
-	PrefillEach *benchyMetric `json:"pp_req_throughput"`
-	Decode      *benchyMetric `json:"tg_throughput"`
-	DecodeEach  *benchyMetric `json:"tg_req_throughput"`
-	Peak        *benchyMetric `json:"peak_throughput"`
-	PeakEach    *benchyMetric `json:"peak_req_throughput"`
-	FirstEvent  *benchyMetric `json:"ttfr"`
-	PrefillTime *benchyMetric `json:"est_ppt"`
-	TTFT        *benchyMetric `json:"e2e_ttft"`
+	Prefill     *benchyMetric `json:"pp_throughput" yaml:"pp_throughput"`
+	PrefillEach *benchyMetric `json:"pp_req_throughput" yaml:"pp_req_throughput"`
+	Decode      *benchyMetric `json:"tg_throughput" yaml:"tg_throughput"`
+	DecodeEach  *benchyMetric `json:"tg_req_throughput" yaml:"tg_req_throughput"`
+	Peak        *benchyMetric `json:"peak_throughput" yaml:"peak_throughput"`
+	PeakEach    *benchyMetric `json:"peak_req_throughput" yaml:"peak_req_throughput"`
+	FirstEvent  *benchyMetric `json:"ttfr" yaml:"ttfr"`
+	PrefillTime *benchyMetric `json:"est_ppt" yaml:"est_ppt"`
+	TTFT        *benchyMetric `json:"e2e_ttft" yaml:"e2e_ttft"`
 }
 
 type benchyMetric struct {
-	Mean   *float64   `json:"mean"`
-	SD     *float64   `json:"std"` // divided by n
-	Values []*float64 `json:"values"`
+	Mean   *float64   `json:"mean" yaml:"mean"`
+	SD     *float64   `json:"std" yaml:"std"` // divided by n
+	Values []*float64 `json:"values" yaml:"values"`
 }
 
 func readLlamaBenchy(f *file) ([]Result, error) {
@@ -78,11 +79,19 @@ func readLlamaBenchy(f *file) ([]Result, error) {
 	if err := decode(f.text, &report); err != nil {
 		return nil, err
 	}
-	return report.results(f)
+	return report.results(f, benchyOrigin{})
+}
+
+// benchyOrigin is what another file has about a report.
+type benchyOrigin struct {
+	// runs is how many batches of a cell were asked for, 0 if that is not in it. Single cells may have asked for others.
+	runs int
+	// ended is used for a report that has no time.
+	ended time.Time
 }
 
 // results returns a run for each row.
-func (b benchyReport) results(f *file) ([]Result, error) {
+func (b benchyReport) results(f *file, origin benchyOrigin) ([]Result, error) {
 	if len(b.Benchmarks) == 0 {
 		return nil, errors.New("it has no benchmarks")
 	}
@@ -90,6 +99,7 @@ func (b benchyReport) results(f *file) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	ended = cmp.Or(ended, origin.ended)
 	var warnings []string
 	if ended.IsZero() {
 		if ended, err = f.changed(); err != nil {
@@ -116,7 +126,10 @@ func (b benchyReport) results(f *file) ([]Result, error) {
 			r.setting("prefix_caching_enabled", fmt.Sprint(*b.PrefixCaching))
 		}
 		row.figures(&r, cell)
-		row.requests(&r, cell, runs)
+		row.requests(&r, cell, max(runs, row.batches()))
+		if n := row.batches(); n < origin.runs {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d batches that were asked for have values: the others failed, or this cell asked for fewer", n, origin.runs))
+		}
 		all = append(all, r)
 	}
 	distinct(all)
@@ -124,9 +137,12 @@ func (b benchyReport) results(f *file) ([]Result, error) {
 }
 
 // runs returns the most batches that a row of the file has: what --runs was, unless a batch of every row failed as a
-// whole.
+// whole. It returns 0 for a merged file: its rows may be of several --runs.
 func (b benchyReport) runs() int {
 	most := 0
+	if b.Version == "" {
+		return 0
+	}
 	for _, row := range b.Benchmarks {
 		most = max(most, row.batches())
 	}
