@@ -49,6 +49,7 @@ const (
 
 	FirstEventSeconds Name = "first_event_seconds"
 	PrefillSeconds    Name = "prefill_seconds"
+	NetworkSeconds    Name = "network_latency_seconds"
 
 	TTFTSeconds Name = "ttft_seconds"
 	TPOTSeconds Name = "tpot_seconds"
@@ -98,6 +99,7 @@ func Quantities() []Quantity {
 		{OutputTokensEach, Count, "output tokens of a request"},
 		{FirstEventSeconds, Seconds, "time to first event"},
 		{PrefillSeconds, Seconds, "time to first event without the network"},
+		{NetworkSeconds, Seconds, "latency of the network"},
 		{TTFTSeconds, Seconds, "time to first token"},
 		{TPOTSeconds, Seconds, "time per output token"},
 		{ITLSeconds, Seconds, "inter-token latency"},

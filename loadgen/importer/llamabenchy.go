@@ -121,7 +121,7 @@ func (b benchyReport) results(f *file, origin benchyOrigin) ([]Result, error) {
 		r := cell.result(b.Version, ended, b.Model)
 		r.Warnings = append(r.Warnings, warnings...)
 		r.setting("latency_mode", b.LatencyMode)
-		r.settingNumber("latency_ms", b.LatencyMS)
+		r.add(enginelog.NetworkSeconds, "", b.LatencyMS, 1e-3)
 		if b.PrefixCaching != nil {
 			r.setting("prefix_caching_enabled", fmt.Sprint(*b.PrefixCaching))
 		}

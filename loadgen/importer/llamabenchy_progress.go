@@ -37,7 +37,6 @@ type benchyEvent struct {
 	Type        string   `json:"type"`
 	Time        *float64 `json:"ts"`
 	Version     string   `json:"llama_benchy_version"`
-	Latency     *float64 `json:"latency_s"`
 	Mode        string   `json:"mode"`
 	ID          *int     `json:"request_id"`
 	Model       string   `json:"model"`
@@ -71,7 +70,6 @@ type benchyRequest struct {
 // benchyLog is what the file has.
 type benchyLog struct {
 	version, mode string
-	latency       *float64
 	requests      []*benchyRequest
 	first         float64 // moment of the first event of a request
 	status        string  // empty if the benchmark did not complete
@@ -148,7 +146,7 @@ func (l *benchyLog) add(e benchyEvent, started map[int]*benchyRequest) error {
 		l.version = e.Version
 		return nil
 	case "latency_measured":
-		l.latency, l.mode = e.Latency, e.Mode
+		l.mode = e.Mode
 		return nil
 	case "bench_complete":
 		l.status = e.Status
@@ -298,7 +296,6 @@ func (c benchyBatches) result(log *benchyLog) Result {
 	r := c.cell.result(log.version, started, first.Model)
 	r.URL, r.EndKnown = plainURL(first.URL), true
 	r.setting("latency_mode", log.mode)
-	r.settingNumber("latency_s", log.latency)
 	var end int64
 	short, counted := 0, true
 	for i, batch := range c.batches {
