@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,9 +92,10 @@ func readBenchyProgress(f *file) ([]Result, error) {
 	if len(cells) == 0 {
 		return nil, errors.New("it has no requests")
 	}
+	caching := slices.ContainsFunc(cells, benchyBatches.doubled)
 	var all []Result
 	for i, cell := range cells {
-		for _, phase := range cell.phases() {
+		for _, phase := range cell.phases(caching) {
 			r := phase.result(log)
 			if i == len(cells)-1 && log.status != "ok" {
 				r.Stopped = log.stopped()
@@ -261,12 +263,15 @@ func (c benchyCell) same(o benchyCell) bool {
 	return c.depth == o.depth && c.concurrency == o.concurrency && *c.prompt == *o.prompt && *c.response == *o.response
 }
 
-// phases splits the batches of a cell: those with more requests than go at once are of contexts first, then of prompts.
-func (c benchyBatches) phases() []benchyBatches {
-	c.cell.cached = false
-	for _, batch := range c.batches {
-		c.cell.cached = c.cell.cached || len(batch) > c.cell.concurrency
-	}
+// doubled reports whether a batch has more requests than go at once.
+func (c benchyBatches) doubled() bool {
+	return slices.ContainsFunc(c.batches, func(batch []*benchyRequest) bool { return len(batch) > c.cell.concurrency })
+}
+
+// phases splits the batches of a cell with a depth, if prefix caching was on: into contexts, which come first, and
+// prompts.
+func (c benchyBatches) phases(caching bool) []benchyBatches {
+	c.cell.cached = caching && c.cell.depth > 0
 	if !c.cell.cached {
 		return []benchyBatches{c}
 	}
@@ -278,6 +283,9 @@ func (c benchyBatches) phases() []benchyBatches {
 		if n < len(batch) {
 			inference.batches = append(inference.batches, batch[n:])
 		}
+	}
+	if len(inference.batches) == 0 { // stopped before the first prompt
+		return []benchyBatches{context}
 	}
 	return []benchyBatches{context, inference}
 }

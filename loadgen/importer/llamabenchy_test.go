@@ -320,6 +320,11 @@ func TestPhasesOfProgressAreToldByTheirOrder(t *testing.T) {
 	if context.Requests[0].InputTokensTarget != 4096 || inference.Requests[0].InputTokensTarget != 4608 || context.Key == inference.Key {
 		t.Errorf("%+v, %+v", context.Requests[0], inference.Requests[0])
 	}
+	deeper := strings.NewReplacer(`"context_size":4096`, `"context_size":8192`)
+	stopped, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 1", "end 0", "start 2", "start 3", "end 3", "end 2")+deeper.Replace(progress("start 4", "start 5"))))
+	if err != nil || len(stopped) != 3 || stopped[2].Labels["phase"] != phaseContext || stopped[2].Labels["depth"] != "8192" {
+		t.Errorf("stopped in the contexts of the second cell: %+v, %v", stopped, err)
+	}
 	without, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 0", "end 1", "bench_complete")))
 	if err != nil || len(without) != 1 || without[0].Labels["phase"] != phaseInference {
 		t.Errorf("without prefix caching: %+v, %v", without, err)
