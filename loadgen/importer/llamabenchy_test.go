@@ -163,6 +163,24 @@ func TestADepthThatWasSentWithThePromptIsNoCachedOne(t *testing.T) {
 	}
 }
 
+// TestAMergedFileShowsWhatABatchLost: its other rows may be of another number of batches, and count for nothing.
+func TestAMergedFileShowsWhatABatchLost(t *testing.T) {
+	text, err := os.ReadFile("testdata/llama-benchy-0.4.0-a-third-failed.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged := strings.Replace(string(text), `"version": "0.4.0",`, "", 1)
+	merged = strings.Replace(merged, `"benchmarks": [`, `"benchmarks": [{"concurrency":1,"context_size":8,"prompt_size":8,"response_size":4,"ttfr":{"mean":3,"values":[3]},"pp_throughput":{"mean":3,"values":[3]}},`, 1)
+	all, err := results(t, "llama-benchy", written(t, "r.json", merged))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFigures(t, cellRun(t, all, "depth=0"), map[figure]float64{{enginelog.FailedRequests, ""}: 5})
+	if _, known := cellRun(t, all, "depth=8").figure(figure{enginelog.FailedRequests, ""}); known {
+		t.Error("one batch of another cell is held against three")
+	}
+}
+
 func TestTheCSVOfLlamaBenchyHasItsMeans(t *testing.T) {
 	for _, name := range []string{"llama-benchy-0.4.0.csv", "llama-benchy-0.4.0.md"} {
 		all, err := results(t, "llama-benchy", "testdata/"+name)
@@ -210,6 +228,16 @@ func TestATableOfAPostIsRead(t *testing.T) {
 		{enginelog.TTFTSeconds, "mean"}: .10555,
 	})
 	wantLabels(t, cellRun(t, all, "depth=4096"), map[string]string{"model": "m", "phase": "inference", "depth": "4096", "concurrency": "1", "tg": "32"})
+}
+
+// TestHalvesOfDifferentRowsAreNotJoined: a row whose other half has no figure has one line.
+func TestHalvesOfDifferentRowsAreNotJoined(t *testing.T) {
+	for _, second := range []string{"tg4 @ d9", "tg4 (c2)", "ctx_tg @ d8", "pp8"} {
+		all, err := results(t, "llama-benchy", written(t, "r.csv", "model,test_name,t_s_mean\nm,pp8,1\nm,"+second+",2\n"))
+		if err != nil || len(all) != 2 {
+			t.Errorf("pp8 and %s: %d runs, %v", second, len(all), err)
+		}
+	}
 }
 
 // TestACellThatWasAskedForTwiceIsTwoRuns.
@@ -324,6 +352,10 @@ func TestPhasesOfProgressAreToldByTheirOrder(t *testing.T) {
 	stopped, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 1", "end 0", "start 2", "start 3", "end 3", "end 2")+deeper.Replace(progress("start 4", "start 5"))))
 	if err != nil || len(stopped) != 3 || stopped[2].Labels["phase"] != phaseContext || stopped[2].Labels["depth"] != "8192" {
 		t.Errorf("stopped in the contexts of the second cell: %+v, %v", stopped, err)
+	}
+	again, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "next 0", "next 1", "end 0", "end 1", "start 2", "start 3", "end 2", "end 3", "bench_complete")))
+	if err != nil || len(again) != 2 || again[0].Key == again[1].Key {
+		t.Errorf("one cell twice: %+v, %v", again, err)
 	}
 	without, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 0", "end 1", "bench_complete")))
 	if err != nil || len(without) != 1 || without[0].Labels["phase"] != phaseInference {

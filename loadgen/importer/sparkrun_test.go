@@ -117,8 +117,11 @@ func TestOneRunOfSparkrunAndLlamaBenchyIsOneRun(t *testing.T) {
 	if _, err := order(t, "sparkrun", out, "testdata/sparkrun-0.4.2.yaml").Import(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := order(t, "llama-benchy", out, "testdata/llama-benchy-0.4.0-depth-cache-hits.json").Import(); err == nil || !strings.Contains(err.Error(), "is there already, from another file") {
-		t.Error(err)
+	report := "testdata/llama-benchy-0.4.0-depth-cache-hits.json"
+	for _, format := range []string{"llama-benchy", "sparkrun"} {
+		if _, err := order(t, format, out, report).Import(); err == nil || !strings.Contains(err.Error(), "is there already, from another file") {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }
 
