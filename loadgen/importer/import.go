@@ -39,7 +39,7 @@ type Imported struct {
 	Summary summary.Summary
 }
 
-// Import makes a folder of every run in the files, in the order of their start. It reads all files before it writes
+// Import makes a folder of every run in the files, in the order of their start, then of the files. It reads all files before it writes
 // any, and a failure leaves nothing behind: neither half of a run nor half of the runs. If a run exists already, the
 // error names it.
 func (o Order) Import() ([]Imported, error) {
@@ -95,9 +95,7 @@ func (o Order) read() ([]found, error) {
 			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(a.result.StartedAt.Compare(b.result.StartedAt), cmp.Compare(a.id, b.id))
-	})
+	slices.SortStableFunc(all, func(a, b found) int { return a.result.StartedAt.Compare(b.result.StartedAt) })
 	return all, nil
 }
 

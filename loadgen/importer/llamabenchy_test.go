@@ -253,6 +253,24 @@ func TestACellThatWasAskedForTwiceIsTwoRuns(t *testing.T) {
 	}
 }
 
+// TestRowsOfOneTimeKeepTheOrderOfTheirFile: llama-benchy has one time for all.
+func TestRowsOfOneTimeKeepTheOrderOfTheirFile(t *testing.T) {
+	const path = "testdata/llama-benchy-0.4.0.json"
+	all, err := results(t, "llama-benchy", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := order(t, "llama-benchy", t.TempDir(), path).Import()
+	if err != nil || len(made) != len(all) {
+		t.Fatalf("%d runs of %d, %v", len(made), len(all), err)
+	}
+	for i, one := range made {
+		if one.Result.Key != all[i].Key {
+			t.Errorf("%d: %s, want %s", i, one.Result.Key, all[i].Key)
+		}
+	}
+}
+
 func TestNamesOfTestsOfLlamaBenchyAreParsed(t *testing.T) {
 	for text, want := range map[string]benchyName{
 		"pp2048":               {prefill: true, tokens: new(2048), concurrency: 1},
