@@ -27,7 +27,7 @@ const monitorsPage = "coming_from/nvidia-smi.md"
 // comingFrom lists the pages for users of other tools.
 func comingFrom(t *testing.T) []string {
 	t.Helper()
-	pages := []string{"coming_from/benchmark-spark.md", "coming_from/dgx-spark-harness.md", monitorsPage, "coming_from/spark-infer-bench.md", "coming_from/vllm.md", "COMING_FROM.md"}
+	pages := []string{"coming_from/benchmark-spark.md", "coming_from/dgx-spark-harness.md", "coming_from/llama-benchy.md", monitorsPage, "coming_from/spark-infer-bench.md", "coming_from/vllm.md", "COMING_FROM.md"}
 	if parts, err := filepath.Glob("coming_from/*.md"); err != nil || !slices.Equal(parts, pages[:len(pages)-1]) {
 		t.Fatalf("%v: not %v; %v", parts, pages, err)
 	}
@@ -153,6 +153,8 @@ func inFolderOfTheReader(t *testing.T) {
 	for name, from := range map[string]string{
 		"talks.json": "workload/testdata/talks.json", "trace.jsonl": "workload/testdata/trace.jsonl", "logs/native_iter1.log": "enginelog/testdata/trtllm-bench-constructed.log",
 		"results/vllm.json": "importer/testdata/vllm-0.33.0.json", "all_benchmark_results.json": "testdata/published/all_benchmark_results.json",
+		"before.json": "importer/testdata/llama-benchy-0.3.8.json", "after.json": "importer/testdata/llama-benchy-0.4.0.json", "progress.jsonl": "importer/testdata/llama-benchy-0.4.0-progress.jsonl",
+		"benchmark_qwen3_spark-arena-v2_tp1.yaml": "importer/testdata/sparkrun-0.4.2.yaml",
 	} {
 		files[name] = text(t, from)
 	}
@@ -244,7 +246,7 @@ func TestOldNamesAreFoundOnThePageForOthers(t *testing.T) {
 		})
 	}
 	lists, err := filepath.Glob("testdata/coming_from/*.txt")
-	if err != nil || len(lists) != 5 {
+	if err != nil || len(lists) != 6 {
 		t.Fatal(lists, err)
 	}
 	for _, list := range lists {
@@ -333,7 +335,7 @@ esac
 			}
 		}
 	}
-	if want := map[string]int{"campaign": 6, "compare": 3, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 4, "report": 1, "import": 5}; !maps.Equal(typed, want) {
+	if want := map[string]int{"campaign": 6, "compare": 4, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 5, "report": 1, "import": 9}; !maps.Equal(typed, want) {
 		t.Errorf("typed were %v", typed)
 	}
 }

@@ -18,6 +18,7 @@ const importHelp = `Import the results of other benchmarks as run folders.
 
   uma-load import --format vllm --label arm=native results.json
   uma-load import --format benchmark-spark all_benchmark_results.json
+  uma-load import --format llama-benchy --label arm=before before.json
   uma-load import --format vllm --label arm=container --label host=spark1 \
       results/*.json
 
@@ -43,7 +44,7 @@ func importVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "format", "What the files are. "+strings.Join(formats, "; ")+".", "", &l.format, importer.Find).Required().PlaceHolder("NAME")
 	outFlag(clause, &l.out)
 	terminal.Flags(clause, "label", "NAME=VALUE kept with every run, in place of what its file has; may be repeated.", &l.labels, parseLabel, terminal.AsGiven)
-	clause.Arg("file", "Files of results.").Required().StringsVar(&l.files)
+	clause.Arg("file", "Files of results; of sparkrun also folders of its cache.").Required().StringsVar(&l.files)
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout) }}
 }
 

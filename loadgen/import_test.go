@@ -73,7 +73,7 @@ func TestBadImportsAreRefusedInOneLine(t *testing.T) {
 		says string
 	}{
 		"no format":        {[]string{file}, "--format"},
-		"another format":   {[]string{"--format=csv", file}, `--format: "csv" is none of benchmark-spark, trtllm-log, vllm, aiperf, genai-bench, guidellm, vllm-multi-turn, spark-harness`},
+		"another format":   {[]string{"--format=csv", file}, `--format: "csv" is none of benchmark-spark, trtllm-log, vllm, aiperf, genai-bench, guidellm, vllm-multi-turn, spark-harness, llama-benchy, sparkrun`},
 		"no file":          {[]string{"--format=vllm"}, "file"},
 		"no such file":     {[]string{"--format=vllm", file + "x"}, file + "x"},
 		"another tool's":   {[]string{"--format=vllm", file}, file + ": no file of vllm: run 1: it has no date"},

@@ -45,7 +45,7 @@ var (
 	RunToolReportedRequestsPerSecond = gauge(Def{Name: "uma_run_tool_reported_requests_per_second", Unit: RequestsPerSecond, Sum: SumNever(), Labels: []Label{LabelRun, LabelSource},
 		Help: "Requests per second of a recorded command or an imported run, as its tool reports and defines them; nothing of it was measured.", Source: "output of the tool"})
 	RunImported = gauge(Def{Name: "uma_run_imported", Unit: State, Sum: SumNever(), Labels: []Label{LabelRun, LabelFormat},
-		Help: "1 for a run that was imported, by the format of its file: every figure of it is what another tool reports.", Source: "manifest.json of the run"})
+		Help: "1 for a run that was imported, by the format of its file: another tool measured it.", Source: "manifest.json of the run"})
 	RunMemoryUnavailablePeakBytes = gauge(Def{Name: "uma_run_memory_unavailable_peak_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,
 		Help: "The largest pool minus available memory while the run measured. Page cache that can be reclaimed does not count.", Source: runSource})
 	RunMemoryAvailableMinBytes = gauge(Def{Name: "uma_run_memory_available_min_bytes", Unit: Bytes, Sum: SumNever(), Labels: ofRun,

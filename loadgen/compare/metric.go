@@ -84,7 +84,9 @@ func throughputs(by string) []Metric {
 		return append(common,
 			rate("total_tokens_per_second", "input and output tokens per second", HigherIsBetter),
 			rate("output_tokens_per_second_per_user", "output tokens per second of a request", HigherIsBetter),
-			rate("output_tokens_per_second_per_gpu", "output tokens per second of a GPU", HigherIsBetter))
+			rate("output_tokens_per_second_per_gpu", "output tokens per second of a GPU", HigherIsBetter),
+			rate("prefill_tokens_per_second", "prompt tokens per second until the first token", HigherIsBetter),
+			rate("decode_tokens_per_second", "output tokens per second after the first token", HigherIsBetter))
 	}
 	return append(common,
 		rate("steady_output_tokens_per_second", "output tokens per second, steady state", HigherIsBetter),

@@ -41,6 +41,16 @@ const (
 	UserTokensPerSecond   Name = "output_tokens_per_second_per_user"
 	GPUTokensPerSecond    Name = "output_tokens_per_second_per_gpu"
 
+	PrefillTokensPerSecond     Name = "prefill_tokens_per_second"
+	PrefillTokensPerSecondEach Name = "prefill_tokens_per_second_per_request"
+	DecodeTokensPerSecond      Name = "decode_tokens_per_second"
+	PeakTokensPerSecond        Name = "peak_output_tokens_per_second"
+	PeakTokensPerSecondEach    Name = "peak_output_tokens_per_second_per_request"
+
+	FirstEventSeconds Name = "first_event_seconds"
+	PrefillSeconds    Name = "prefill_seconds"
+	NetworkSeconds    Name = "network_latency_seconds"
+
 	TTFTSeconds Name = "ttft_seconds"
 	TPOTSeconds Name = "tpot_seconds"
 	ITLSeconds  Name = "itl_seconds"
@@ -74,6 +84,11 @@ func Quantities() []Quantity {
 		{TotalTokensPerSecond, PerSecond, "input and output tokens per second"},
 		{UserTokensPerSecond, PerSecond, "output tokens per second of a request"},
 		{GPUTokensPerSecond, PerSecond, "output tokens per second of a GPU"},
+		{PrefillTokensPerSecond, PerSecond, "prompt tokens per second until the first token"},
+		{PrefillTokensPerSecondEach, PerSecond, "prompt tokens per second until the first token, of a request"},
+		{DecodeTokensPerSecond, PerSecond, "output tokens per second after the first token"},
+		{PeakTokensPerSecond, PerSecond, "output tokens in the best second"},
+		{PeakTokensPerSecondEach, PerSecond, "output tokens in the best second, of a request"},
 		{DurationSeconds, Seconds, "duration of the benchmark"},
 		{Requests, Count, "requests that were answered"},
 		{FailedRequests, Count, "requests that failed"},
@@ -82,6 +97,9 @@ func Quantities() []Quantity {
 		{OutputTokens, Count, "output tokens"},
 		{InputTokensEach, Count, "input tokens of a request"},
 		{OutputTokensEach, Count, "output tokens of a request"},
+		{FirstEventSeconds, Seconds, "time to first event"},
+		{PrefillSeconds, Seconds, "time to first event without the network"},
+		{NetworkSeconds, Seconds, "latency of the network"},
 		{TTFTSeconds, Seconds, "time to first token"},
 		{TPOTSeconds, Seconds, "time per output token"},
 		{ITLSeconds, Seconds, "inter-token latency"},
@@ -112,9 +130,12 @@ type Value struct {
 	Unit Unit `json:"unit"`
 	// Meaning is the tool's own definition of the figure.
 	Meaning string `json:"meaning"`
-	// Statistic is mean, min, max, sd or a percentile such as p99; empty if there is only one value.
+	// Statistic is mean, min, max, sd, population_sd (divided by n) or a percentile such as p99; empty if there is only
+	// one value.
 	Statistic string  `json:"statistic,omitempty"`
 	Value     float64 `json:"value"`
+	// Values are the single values that a mean is of, in the order of the tool; absent if it reports none.
+	Values []float64 `json:"values,omitempty"`
 	// Of is the part of the benchmark that the figure belongs to; empty if there is only one.
 	Of string `json:"of,omitempty"`
 	// From is the stream and line, or the file, with the figure, and Text its text there: the label, the number and the

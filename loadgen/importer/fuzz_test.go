@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // FuzzRead: any file is refused in one line, or its runs have names and times that can be written, figures that are
@@ -78,8 +81,42 @@ func checkResult(t *testing.T, format Format, r Result) {
 		}
 		seen[key] = true
 	}
+	checkRequests(t, format, r)
 	one := found{"id", &file{name: "f"}, r}
 	if _, err := (Order{Format: format, Now: time.Unix(0, 0)}).writeRun(t.TempDir(), one); err != nil {
 		t.Errorf("%s: %v", format.Name, err)
+	}
+}
+
+// checkRequests: a run has figures of the tool or requests, and the moments of each request are in their order and in
+// its phase.
+func checkRequests(t *testing.T, format Format, r Result) {
+	t.Helper()
+	if len(r.Requests) > 0 && len(r.Values) > 0 {
+		t.Errorf("%s: requests beside figures of the tool", format.Name)
+	}
+	phases := map[string]rundir.Span{}
+	for _, p := range r.Phases {
+		phases[p.Name] = p
+	}
+	for i, record := range r.Requests {
+		phase, known := phases[record.Phase]
+		if !known || record.Index != i || record.DispatchNS == nil || *record.DispatchNS < phase.StartNS || phase.StartNS < 0 || (record.EndNS == nil) == (record.BrokenOffNS == nil) {
+			t.Errorf("%s: %+v in %+v", format.Name, record, phase)
+		}
+		before := *record.DispatchNS
+		for _, moment := range []*int64{record.FirstEventNS, record.FirstTokenNS} {
+			if moment != nil && *moment < before {
+				t.Errorf("%s: %+v", format.Name, record)
+			}
+		}
+		if ttft, ok := record.TTFT(openai.FromSend); ok && ttft < 0 {
+			t.Errorf("%s: %+v", format.Name, record)
+		}
+		for gap := range record.ChunkGaps() {
+			if gap < 0 {
+				t.Errorf("%s: %+v", format.Name, record)
+			}
+		}
 	}
 }

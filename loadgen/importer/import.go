@@ -39,7 +39,7 @@ type Imported struct {
 	Summary summary.Summary
 }
 
-// Import makes a folder of every run in the files, in the order of their start. It reads all files before it writes
+// Import makes a folder of every run in the files, in the order of their start, then of the files. It reads all files before it writes
 // any, and a failure leaves nothing behind: neither half of a run nor half of the runs. If a run exists already, the
 // error names it.
 func (o Order) Import() ([]Imported, error) {
@@ -67,7 +67,11 @@ type found struct {
 func (o Order) read() ([]found, error) {
 	var all []found
 	files, runs := map[string]string{}, map[string]string{}
-	for _, path := range o.Files {
+	paths, err := o.paths()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		f, err := openFile(path)
 		if err != nil {
 			return nil, err
@@ -91,9 +95,31 @@ func (o Order) read() ([]found, error) {
 			all = append(all, one)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(a.result.StartedAt.Compare(b.result.StartedAt), cmp.Compare(a.id, b.id))
-	})
+	slices.SortStableFunc(all, func(a, b found) int { return a.result.StartedAt.Compare(b.result.StartedAt) })
+	return all, nil
+}
+
+// paths returns the files, those of a folder in its place.
+func (o Order) paths() ([]string, error) {
+	if o.Format.files == nil {
+		return o.Files, nil
+	}
+	var all []string
+	for _, path := range o.Files {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			all = append(all, path)
+			continue
+		}
+		inside, err := o.Format.files(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, inside...)
+	}
 	return all, nil
 }
 
@@ -184,6 +210,9 @@ func (o Order) writeRun(out string, one found) (summary.Summary, error) {
 	if err == nil {
 		err = f.WriteJSON(rundir.ManifestFile, o.manifest(one))
 	}
+	if err == nil && len(one.result.Requests) > 0 {
+		err = one.writeRequests(f)
+	}
 	if err != nil {
 		return summary.Summary{}, err
 	}
@@ -192,6 +221,22 @@ func (o Order) writeRun(out string, one found) (summary.Summary, error) {
 		err = o.Show(r)
 	}
 	return r.Summary, err
+}
+
+// writeRequests writes the requests of a run and its phases.
+func (one found) writeRequests(f rundir.Folder) error {
+	lines, err := rundir.NewLines(f.Path(rundir.RequestsFile), func(error) {})
+	if err != nil {
+		return err
+	}
+	for _, record := range one.result.Requests {
+		record.Run = one.id
+		lines.Add(record)
+	}
+	if err := lines.Close(); err != nil {
+		return err
+	}
+	return f.WriteJSON(rundir.PhasesFile, rundir.Phases{Schema: rundir.PhasesSchema, Phases: one.result.Phases})
 }
 
 func (o Order) manifest(one found) rundir.Manifest {

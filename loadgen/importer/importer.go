@@ -2,7 +2,8 @@
 // uma-load's own.
 //
 // umascope measured none of it. Every figure is kept as the tool reports it, by the tool's own definition and separate
-// from measured figures; figures that a file lacks are absent. Each format names the versions of the tool and the code
+// from measured figures; figures that a file lacks are absent. Of a file with the moments of every request the figures
+// are computed, by umascope's definitions. Each format names the versions of the tool and the code
 // that writes its files, and warns where the tool's terms differ from umascope's. Files are untrusted: their size is
 // limited, a damaged file is refused as a whole, and every text in them is made printable.
 package importer
@@ -14,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -22,6 +24,8 @@ type Format struct {
 	Name string
 	// Help describes the files in one line.
 	Help string
+	// files returns the files of a folder of results; nil if the tool has none.
+	files func(folder string) ([]string, error)
 	// read returns the runs of a file, at least one.
 	read func(*file) ([]Result, error)
 }
@@ -30,6 +34,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		benchmarkSpark(), trtllmLog(), vllm(), aiperf(), genaiBench(), guidellm(), vllmMultiTurn(), sparkHarness(),
+		llamaBenchy(), sparkrun(),
 	}
 }
 
@@ -59,6 +64,10 @@ type Result struct {
 	// Values are the tool's figures, Memory the engine's figures for its own memory.
 	Values []enginelog.Value
 	Memory *rundir.EngineReport
+	// Requests are the requests of the run, in the phases Phases, if its file has them: figures are then computed from
+	// them, and Values is empty.
+	Requests []openai.Record
+	Phases   []rundir.Span
 	// Start, Max and End are temperatures of the GPU, as the tool reports them.
 	StartCelsius, MaxCelsius, EndCelsius *float64
 	// Warnings describe where the tool's terms differ from umascope's.

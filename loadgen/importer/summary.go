@@ -8,17 +8,21 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// judging returns the file's data about a run, as for a recorded command: none of it is measured.
+// judging returns the file's data about a run. Without requests it is that of a recorded command: none of it is
+// measured.
 func (one found) judging(format Format) *rundir.Judging {
 	r := one.result
-	j := &rundir.Judging{
-		Streaming: true, Unmeasured: []string{}, Stopped: r.Stopped, Complete: true,
-		Tool: &rundir.ToolReport{
+	j := &rundir.Judging{Streaming: true, Unmeasured: []string{}, Stopped: r.Stopped, Complete: true}
+	origin := "every figure is the word of %s, none was measured here"
+	if len(r.Requests) > 0 {
+		origin = "%s recorded its requests, the figures are computed from them here"
+	} else {
+		j.Tool = &rundir.ToolReport{
 			Program: r.Program, Extractor: format.Name, Version: r.Version, File: one.file.name, ExitCode: r.ExitCode,
 			Values: fromFile(r.Values, one.file.name),
-		},
-		Warnings: append([]string{fmt.Sprintf("imported from %s: every figure is the word of %s, none was measured here", one.file.name, r.Program)}, r.Warnings...),
+		}
 	}
+	j.Warnings = append([]string{fmt.Sprintf("imported from %s: "+origin, one.file.name, r.Program)}, r.Warnings...)
 	if r.ExitCode != nil && *r.ExitCode != 0 && j.Stopped == "" {
 		j.Stopped = fmt.Sprintf("%s: exit code %d", r.Program, *r.ExitCode)
 	}

@@ -154,7 +154,7 @@ func (b *builder) runsSection() []render.Block {
 		blocks = append(blocks, paragraph("Invalid runs are in the pack and enter no figure."), invalid)
 	}
 	if formats := b.distinct(func(r compare.Run) string { return r.Imported }); len(formats) > 0 {
-		blocks = append(blocks, paragraph("Some runs were read from results of other tools (%s): their figures are those tools' word.", strings.Join(formats, ", ")))
+		blocks = append(blocks, paragraph("Some runs were read from results of other tools (%s): those tools measured them.", strings.Join(formats, ", ")))
 	}
 	return blocks
 }

@@ -12,8 +12,12 @@ import (
 const modeImported = "imported"
 
 // addImported adds the contents of a file of another tool in addition to its figures, and applies the rules to the tool's own
-// counts.
+// counts. A run with requests has no report of a tool: its rules read the requests.
 func (s *Summary) addImported(m rundir.Imported, in inputs) {
+	if in.Tool == nil {
+		s.uncheckEnd(in.Stopped == "" && !m.EndKnown)
+		return
+	}
 	origin := Origin{Source: in.Tool.Program, Mode: modeImported}
 	if e := m.Engine; e != nil {
 		s.Memory = &Memory{Origin: origin, EngineReported: e}
@@ -24,10 +28,15 @@ func (s *Summary) addImported(m rundir.Imported, in inputs) {
 	if m.StartCelsius != nil || m.MaxCelsius != nil || m.EndCelsius != nil {
 		s.Thermal = &Thermal{Origin: origin, StartCelsius: m.StartCelsius, MaxCelsius: m.MaxCelsius, EndCelsius: m.EndCelsius}
 	}
-	if in.Tool.ExitCode == nil && in.Stopped == "" && !m.EndKnown {
+	s.uncheckEnd(in.Tool.ExitCode == nil && in.Stopped == "" && !m.EndKnown)
+	s.judgeToolErrors(*in.Tool)
+}
+
+// uncheckEnd takes the rule about an early end from those that were checked, if the file would not show one.
+func (s *Summary) uncheckEnd(unknown bool) {
+	if unknown {
 		s.Checked = slices.DeleteFunc(s.Checked, func(check string) bool { return check == ruleOf(CodeIncomplete).Check })
 	}
-	s.judgeToolErrors(*in.Tool)
 }
 
 // judgeToolErrors applies the rule of failed requests to the tool's own counts.

@@ -70,6 +70,8 @@ func (r Run) tool() string {
 	switch t.Extractor {
 	case "benchmark-spark", "trtllm-log":
 		return "trtllm"
+	case "sparkrun":
+		return "llama-benchy"
 	}
 	return t.Extractor
 }

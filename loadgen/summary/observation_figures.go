@@ -192,7 +192,15 @@ func (r Run) toolFigures(f *figures) {
 	} {
 		f.set("tool_reported_"+of.as, r.reported(of.name, ""))
 	}
-	f.set("tool_reported_output_tokens_per_second_per_user", r.reported(enginelog.UserTokensPerSecond, "mean"))
+	for _, of := range []struct {
+		name enginelog.Name
+		as   string
+	}{
+		{enginelog.UserTokensPerSecond, "output_tokens_per_second_per_user"}, {enginelog.PrefillTokensPerSecond, "prefill_tokens_per_second"},
+		{enginelog.DecodeTokensPerSecond, "decode_tokens_per_second"},
+	} {
+		f.set("tool_reported_"+of.as, r.reported(of.name, "mean"))
+	}
 	for _, of := range []struct {
 		name enginelog.Name
 		as   string

@@ -123,6 +123,8 @@ var sources = map[string][]string{
 	"aiperf":          {"../../../loadgen/importer/testdata/aiperf-0.13.0.json"},
 	"guidellm":        {"../../../loadgen/importer/testdata/guidellm-0.8.1.json"},
 	"vllm":            {"../../../loadgen/importer/testdata/vllm-0.33.0.json", "testdata/sources/vllm/appended.json"},
+	"llama-benchy":    {"../../../loadgen/importer/testdata/llama-benchy-0.4.0-a-third-failed.json", "../../../loadgen/importer/testdata/llama-benchy-0.4.0-progress.jsonl"},
+	"sparkrun":        {"../../../loadgen/importer/testdata/sparkrun-0.4.2.yaml"},
 	"trtllm-log":      {"../../../loadgen/enginelog/testdata/trtllm-bench-constructed.log=native_iter1.log", "testdata/sources/trtllm-log/native_iter1_metadata.json"},
 	"genai-bench":     {"../../../loadgen/enginelog/testdata/genai-bench.json", "testdata/sources/genai-bench/experiment_metadata.json"},
 	"vllm-multi-turn": {"testdata/sources/vllm-multi-turn/stats.json"},

@@ -1,0 +1,361 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/stats"
+)
+
+// llamaBenchy reads the results of llama-benchy (0.3.8 and 0.4.0; llama_benchy/results.py), each row a run:
+//
+//	{"version":"0.4.0","timestamp":"2026-11-23 09:29:17Z","latency_mode":"api","latency_ms":0.64,"model":"m","prefix_caching_enabled":true,"max_concurrency":2,
+//	 "benchmarks":[{"concurrency":1,"context_size":4096,"prompt_size":256,"response_size":16,"is_context_prefill_phase":false,
+//	   "pp_throughput":{"mean":2107.8,"std":174.9,"values":[1932.9,2282.8]},"tg_throughput":{…},"ttfr":{…},"est_ppt":{…},"e2e_ttft":{…}}]}
+//
+// The timestamp is that of the end. Throughputs are in tokens per second, times in milliseconds. One request at a time
+// has one value a request; several at once have one value a batch, those with req in their name one a request. A
+// request that failed has no value, and no field counts it. Standard deviations divide by n, and are converted.
+func llamaBenchy() Format {
+	return Format{Name: "llama-benchy", Help: "results of llama-benchy 0.3 and 0.4 (JSON, CSV, its table in Markdown), each row a run; or its --emit-progress, with requests", read: readLlamaBenchy}
+}
+
+const (
+	benchyTime     = "2006-01-02 15:04:05Z"
+	versionMissing = "the file lacks the version of llama-benchy: how it counts tokens depends on it"
+)
+
+// benchyReport is the file. A file that sparkrun merged has only model and benchmarks.
+type benchyReport struct {
+	Version       string      `json:"version" yaml:"version"`
+	Timestamp     string      `json:"timestamp" yaml:"timestamp"`
+	LatencyMode   string      `json:"latency_mode" yaml:"latency_mode"`
+	LatencyMS     *float64    `json:"latency_ms" yaml:"latency_ms"`
+	Model         string      `json:"model" yaml:"model"`
+	PrefixCaching *bool       `json:"prefix_caching_enabled" yaml:"prefix_caching_enabled"`
+	Benchmarks    []benchyRow `json:"benchmarks" yaml:"benchmarks"`
+}
+
+// benchyRow is one phase of one cell: requests of one length at one depth, so many at once.
+type benchyRow struct {
+	Concurrency *int  `json:"concurrency" yaml:"concurrency"`
+	Depth       *int  `json:"context_size" yaml:"context_size"`
+	Prompt      *int  `json:"prompt_size" yaml:"prompt_size"`
+	Response    *int  `json:"response_size" yaml:"response_size"`
+	Context     *bool `json:"is_context_prefill_phase" yaml:"is_context_prefill_phase"`
+
+	Prefill     *benchyMetric `json:"pp_throughput" yaml:"pp_throughput"`
+	PrefillEach *benchyMetric `json:"pp_req_throughput" yaml:"pp_req_throughput"`
+	Decode      *benchyMetric `json:"tg_throughput" yaml:"tg_throughput"`
+	DecodeEach  *benchyMetric `json:"tg_req_throughput" yaml:"tg_req_throughput"`
+	Peak        *benchyMetric `json:"peak_throughput" yaml:"peak_throughput"`
+	PeakEach    *benchyMetric `json:"peak_req_throughput" yaml:"peak_req_throughput"`
+	FirstEvent  *benchyMetric `json:"ttfr" yaml:"ttfr"`
+	PrefillTime *benchyMetric `json:"est_ppt" yaml:"est_ppt"`
+	TTFT        *benchyMetric `json:"e2e_ttft" yaml:"e2e_ttft"`
+}
+
+type benchyMetric struct {
+	Mean   *float64   `json:"mean" yaml:"mean"`
+	SD     *float64   `json:"std" yaml:"std"` // divided by n
+	Values []*float64 `json:"values" yaml:"values"`
+}
+
+func readLlamaBenchy(f *file) ([]Result, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(f.text), []byte("{")) {
+		return readBenchyTable(f)
+	}
+	if isBenchyProgress(f.text) {
+		return readBenchyProgress(f)
+	}
+	var report benchyReport
+	if err := decode(f.text, &report); err != nil {
+		return nil, err
+	}
+	return report.results(f, benchyOrigin{})
+}
+
+// benchyOrigin is what another file has about a report.
+type benchyOrigin struct {
+	// runs is how many batches of a cell were asked for, 0 if that is not in it. Single cells may have asked for others.
+	runs int
+	// ended is used for a report that has no time.
+	ended time.Time
+}
+
+// results returns a run for each row.
+func (b benchyReport) results(f *file, origin benchyOrigin) ([]Result, error) {
+	if len(b.Benchmarks) == 0 {
+		return nil, errors.New("it has no benchmarks")
+	}
+	ended, err := timeOf(benchyTime, "timestamp", b.Timestamp)
+	if err != nil {
+		return nil, err
+	}
+	ended = cmp.Or(ended, origin.ended)
+	var warnings []string
+	if ended.IsZero() {
+		if ended, err = f.changed(); err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, changedWarning)
+	}
+	if b.Version == "" {
+		warnings = append(warnings, versionMissing)
+	}
+	runs, caching := b.runs(), b.caching()
+	var all []Result
+	for i, row := range b.Benchmarks {
+		cell, err := row.cell()
+		if err != nil {
+			return nil, fmt.Errorf("benchmarks[%d]: %w", i, err)
+		}
+		cell.cached = caching && cell.depth > 0 && !cell.context
+		r := cell.result(b.Version, ended, b.Model)
+		r.Warnings = append(r.Warnings, warnings...)
+		r.setting("latency_mode", b.LatencyMode)
+		r.add(enginelog.NetworkSeconds, "", b.LatencyMS, 1e-3)
+		if b.PrefixCaching != nil {
+			r.setting("prefix_caching_enabled", fmt.Sprint(*b.PrefixCaching))
+		}
+		row.figures(&r, cell)
+		row.requests(&r, cell, max(runs, row.batches()))
+		if n := row.batches(); n < origin.runs {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d batches that were asked for have values: the others failed, or this cell asked for fewer", n, origin.runs))
+		}
+		all = append(all, r)
+	}
+	distinct(all)
+	return all, nil
+}
+
+// runs returns the most batches that a row of the file has: what --runs was, unless a batch of every row failed as a
+// whole. It returns 0 for a merged file: its rows may be of several --runs.
+func (b benchyReport) runs() int {
+	most := 0
+	if b.Version == "" {
+		return 0
+	}
+	for _, row := range b.Benchmarks {
+		most = max(most, row.batches())
+	}
+	return most
+}
+
+// caching reports whether the depth was sent ahead of the prompts. A file that does not have the setting has rows of it.
+func (b benchyReport) caching() bool {
+	if b.PrefixCaching != nil {
+		return *b.PrefixCaching
+	}
+	return slices.ContainsFunc(b.Benchmarks, func(row benchyRow) bool { return row.Context != nil && *row.Context })
+}
+
+// batches returns how many batches have a value.
+func (row benchyRow) batches() int {
+	return max(row.Prefill.n(), row.Decode.n(), row.Peak.n())
+}
+
+// cell returns the position of a row.
+func (row benchyRow) cell() (benchyCell, error) {
+	for _, of := range []struct {
+		name  string
+		value *int
+	}{{"concurrency", row.Concurrency}, {"context_size", row.Depth}, {"prompt_size", row.Prompt}, {"response_size", row.Response}} {
+		if of.value == nil || *of.value < 0 || *of.value > largest {
+			return benchyCell{}, fmt.Errorf("it has no %s, or none that is a count", of.name)
+		}
+	}
+	if *row.Concurrency == 0 {
+		return benchyCell{}, errors.New("concurrency is 0")
+	}
+	return benchyCell{depth: *row.Depth, concurrency: *row.Concurrency, prompt: row.Prompt, response: row.Response, context: row.Context != nil && *row.Context}, nil
+}
+
+// benchyCell is a position in llama-benchy's grid. Prompt and response are nil where the row does not have them.
+type benchyCell struct {
+	depth, concurrency int
+	prompt, response   *int
+	// context is true for the depth itself, sent ahead; cached for the prompt that follows it.
+	context, cached bool
+}
+
+// Values of the label phase.
+const (
+	phaseContext   = "context"
+	phaseInference = "inference"
+)
+
+// prefill returns how many prompt tokens llama-benchy counts.
+func (c benchyCell) prefill() int {
+	switch {
+	case c.context || c.prompt == nil:
+		return c.depth
+	case c.cached:
+		return *c.prompt
+	}
+	return c.depth + *c.prompt
+}
+
+func (c benchyCell) phase() string {
+	if c.context {
+		return phaseContext
+	}
+	return phaseInference
+}
+
+// result returns a run of the cell without figures.
+func (c benchyCell) result(version string, ended time.Time, model string) Result {
+	r := Result{
+		Key:       fmt.Sprintf("%s %s d%d c%d", ended.Format(benchyTime), c.phase(), c.depth, c.concurrency),
+		StartedAt: ended, EndedAt: ended, Program: "llama-benchy", Version: printable(version, longestLabel), Model: printable(model, longestLabel),
+	}
+	r.label("model", model)
+	r.label("tool_version", version)
+	r.label("phase", c.phase())
+	r.label("depth", fmt.Sprint(c.depth))
+	r.label("concurrency", fmt.Sprint(c.concurrency))
+	for _, of := range []struct {
+		name  string
+		value *int
+	}{{"pp", c.prompt}, {"tg", c.response}} {
+		if of.value != nil {
+			r.label(of.name, fmt.Sprint(*of.value))
+			r.Key += fmt.Sprintf(" %s%d", of.name, *of.value)
+		}
+	}
+	r.Warnings = append(r.Warnings, c.warnings(version)...)
+	return r
+}
+
+// warnings returns where llama-benchy's terms differ from umascope's.
+func (c benchyCell) warnings(version string) []string {
+	all := []string{"llama-benchy's pp is prompt tokens over the time to the first token, with a decode step in it; of one request at a time it leaves out the latency of the network"}
+	if strings.HasPrefix(version, "0.3.") {
+		all = append(all, "llama-benchy 0.3 counts the text of each event by its own tokenizer if the server sends no token ids")
+	} else {
+		all = append(all, "llama-benchy 0.4.0 spreads the tokens of an answer evenly over its events if the server sends no token ids: its tg is then too high by the tokens of the first event")
+	}
+	if c.concurrency > 1 {
+		all = append(all, "llama-benchy's tg of several requests counts from the first token of the first answer: the prefill of slower requests is in it")
+	}
+	if c.cached {
+		all = append(all, "llama-benchy's pp at a depth counts the new prompt only: it holds if the depth came from a prefix cache, and its files do not have the hits")
+	}
+	return all
+}
+
+// figures adds the figures of a row.
+func (row benchyRow) figures(r *Result, c benchyCell) {
+	for _, of := range []struct {
+		name   enginelog.Name
+		metric *benchyMetric
+		factor float64
+	}{
+		{enginelog.PrefillTokensPerSecond, row.Prefill, 1}, {enginelog.PrefillTokensPerSecondEach, row.PrefillEach, 1},
+		{enginelog.DecodeTokensPerSecond, row.Decode, 1}, {enginelog.UserTokensPerSecond, row.DecodeEach, 1},
+		{enginelog.PeakTokensPerSecond, row.Peak, 1}, {enginelog.PeakTokensPerSecondEach, row.PeakEach, 1},
+		{enginelog.FirstEventSeconds, row.FirstEvent, 1e-3}, {enginelog.PrefillSeconds, row.PrefillTime, 1e-3}, {enginelog.TTFTSeconds, row.TTFT, 1e-3},
+	} {
+		of.metric.add(r, of.name, of.factor)
+	}
+	row.earlyRole(r, c)
+}
+
+// earlyEventMS is by how much an event must precede the first token to be one that was sent before the prompt was read.
+const earlyEventMS = 1
+
+// earlyRole warns of a first event without text that makes prompt tokens per second too high by a fifth.
+func (row benchyRow) earlyRole(r *Result, c benchyCell) {
+	first, prefill, ttft := row.FirstEvent.mean(), row.PrefillTime.mean(), row.TTFT.mean()
+	if early := ttft - first; !(early > max(prefill/5, earlyEventMS)) {
+		return
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("early role: the first event came %.0f ms before the first token, so that pp of a request is too high: by the time to first token it is %.0f t/s", ttft-first, float64(c.prefill())/ttft*1e3))
+}
+
+// requests adds how many requests have values, and those that have none. A row whose batches all failed counts as one
+// without requests.
+func (row benchyRow) requests(r *Result, cell benchyCell, runs int) {
+	answered := float64(max(row.FirstEvent.n(), row.TTFT.n()))
+	r.add(enginelog.Requests, "", &answered, 1)
+	lost := float64(runs)*float64(cell.concurrency) - answered
+	if !(lost > 0) {
+		return
+	}
+	r.add(enginelog.FailedRequests, "", &lost, 1)
+	r.Warnings = append(r.Warnings, fmt.Sprintf("requests lost: the file has values of %.0f requests, %d batches of %d are %.0f", answered, runs, cell.concurrency, answered+lost))
+}
+
+// add adds a figure with its statistics; factor converts its unit to the base unit.
+func (m *benchyMetric) add(r *Result, name enginelog.Name, factor float64) {
+	if m == nil || m.Mean == nil {
+		return
+	}
+	before := len(r.Values)
+	r.add(name, "mean", m.Mean, factor)
+	values := m.values()
+	if len(r.Values) > before && len(values) > 0 {
+		for _, v := range values {
+			r.Values[before].Values = append(r.Values[before].Values, v*factor)
+		}
+	}
+	if n := float64(len(values)); n > 1 && m.SD != nil {
+		sample := *m.SD * math.Sqrt(n/(n-1))
+		r.add(name, "sd", &sample, factor)
+	} else if n == 0 {
+		r.add(name, "population_sd", m.SD, factor)
+	}
+	if len(values) == 0 {
+		return
+	}
+	slices.Sort(values)
+	middle := stats.Quantile(values, .5)
+	r.add(name, "min", &values[0], factor)
+	r.add(name, "p50", &middle, factor)
+	r.add(name, "max", &values[len(values)-1], factor)
+}
+
+// values returns the values that are numbers a figure can have.
+func (m *benchyMetric) values() []float64 {
+	var all []float64
+	for _, v := range m.Values {
+		if v != nil && *v >= 0 && *v <= largest {
+			all = append(all, *v)
+		}
+	}
+	return all
+}
+
+// n returns how many values there are.
+func (m *benchyMetric) n() int {
+	if m == nil {
+		return 0
+	}
+	return len(m.values())
+}
+
+// mean returns the mean; NaN, which no comparison accepts, where there is none.
+func (m *benchyMetric) mean() float64 {
+	if m == nil || m.Mean == nil {
+		return math.NaN()
+	}
+	return *m.Mean
+}
+
+// distinct numbers the runs of a file that have the same key: a cell that was asked for twice.
+func distinct(all []Result) {
+	seen := map[string]int{}
+	for i := range all {
+		key := all[i].Key
+		if seen[key]++; seen[key] > 1 {
+			all[i].Key = fmt.Sprintf("%s #%d", key, seen[key])
+		}
+	}
+}
