@@ -82,6 +82,7 @@ func proofs() map[string][]proof {
 			{command: "promtool check rules", file: ".ci/promtool", words: "check rules --lint=all"},
 			{command: "promtool test rules", file: ".ci/promtool", words: "test rules alerts/testdata/*.test.yaml"},
 			{command: "amtool check-config", file: ".ci/proofs/rules/prove", words: "check-config alerts/alertmanager.yml"},
+			{command: "go run ./cmd/uma-gen --out", file: "cmd/uma-gen/export_test.go", words: "--host-label"},
 		},
 	}
 }
