@@ -53,7 +53,7 @@ func (s *showing) repeat(ctx context.Context, t *shownTrial, m *machine) error {
 			name = fmt.Sprintf("%s-%d", t.name, number)
 			s.progress.line(t.host, "%-9s  once more: %v", t.name, err)
 		}
-		if err = m.stage.begin(ctx, containerArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}, kvBytes: trialKV}); err != nil {
+		if err = m.stage.begin(ctx, nativeArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}, kvBytes: trialKV}); err != nil {
 			return err
 		}
 		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
@@ -92,7 +92,7 @@ func (s *showing) trialArguments(m *machine, name string) []string {
 	args := []string{
 		"run", "--url", m.engineURL(), "--engine", "vllm", "--wait-ready", "30s", "--ready-consecutive", "1",
 		"--telemetry", m.name + "=" + m.exporterURL(), "--telemetry-interval", max(s.sampling, caughtUp).String(),
-		"--label", "arm=" + containerArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
+		"--label", "arm=" + nativeArm().name, "--label", "host=" + m.name, "--label", "engine=vllm",
 		"--out", s.folder, "--run-id", name, "--seed", strconv.FormatUint(s.options.seed, 10),
 		"--grace", "1s", "--web.listen-address", m.loadAt, "--log.level", "warn",
 		"--scenario", scenarioEviction,
