@@ -162,11 +162,8 @@ func (s *showing) controlURL(m *machine) string {
 }
 
 // comparisonSeen is the time from the end of a comparison to the alerts about it: a scrape and an evaluation, with one more
-// to spare. runSeen is that from the end of a run, whose rules wait a minute in between.
-const (
-	comparisonSeen = runsInterval + 2*ruleInterval
-	runSeen        = comparisonSeen + time.Minute/timeFactor
-)
+// to spare.
+const comparisonSeen = runsInterval + 2*ruleInterval
 
 // perform runs the campaigns, the trials and the heat, each on its machine, and returns when all are over.
 func (s *showing) perform(ctx context.Context) {
@@ -180,7 +177,9 @@ func (s *showing) perform(ctx context.Context) {
 	for i, t := range s.trials {
 		making.Go(func() {
 			s.try(ctx, t, s.machines[len(s.campaigns)+i])
-			_ = pause(ctx, runSeen)
+			if t.Wrong {
+				s.awaitInvalid(ctx, t.host)
+			}
 		})
 	}
 	making.Go(func() { s.heatUp(ctx, s.machines[len(s.machines)-1]) })
