@@ -1,14 +1,11 @@
 package exporter
 
 import (
-	"cmp"
-	"runtime"
-	"runtime/debug"
-
+	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/collector"
 )
 
-// build is the build information that the Go linker recorded in this binary.
+// build is the build information that is recorded in this binary.
 type build struct {
 	collector.Build
 	// CGO reports whether the build can load the driver library.
@@ -19,24 +16,9 @@ type build struct {
 // image (compose/exporter.Dockerfile). No code writes them.
 var linkedVersion, linkedRevision string
 
-// readBuild needs no linker flags where there is version control: go build and go install stamp version and revision.
 func readBuild() build {
-	b := build{Build: collector.Build{Version: "unknown", Revision: "unknown", GoVersion: runtime.Version()}}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.Version = cmp.Or(linkedVersion, info.Main.Version, b.Version)
-	b.Revision = cmp.Or(linkedRevision, b.Revision)
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			b.Revision = setting.Value
-		case "CGO_ENABLED":
-			b.CGO = setting.Value == "1"
-		}
-	}
-	return b
+	b := terminal.ReadBuild(linkedVersion, linkedRevision)
+	return build{Build: collector.Build{Version: b.Version, Revision: b.Revision, GoVersion: b.GoVersion}, CGO: b.CGO}
 }
 
 func (b build) String() string {

@@ -4,14 +4,12 @@
 package loadgen
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -212,28 +210,13 @@ func joinNegative(args []string) []string {
 // image (compose/load.Dockerfile).
 var linkedVersion, linkedRevision string
 
-// buildVersion returns the version that the Go tool recorded in the binary.
+// buildVersion returns the version that is recorded in the binary.
 func buildVersion() rundir.Program {
-	b := rundir.Program{Version: "unknown", Revision: "unknown", GoVersion: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.Version, b.GoVersion = cmp.Or(linkedVersion, info.Main.Version, b.Version), info.GoVersion
-	b.Revision = cmp.Or(linkedRevision, b.Revision)
-	modified := false
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			b.Revision = setting.Value
-		case "vcs.modified":
-			modified = setting.Value == "true"
-		}
-	}
-	if modified {
+	b := terminal.ReadBuild(linkedVersion, linkedRevision)
+	if b.Modified {
 		b.Revision += "+modified"
 	}
-	return b
+	return rundir.Program{Version: b.Version, Revision: b.Revision, GoVersion: b.GoVersion}
 }
 
 // linger keeps the last values scrapeable for the duration, unless the context or cut ends it.

@@ -300,3 +300,12 @@ func TestLinesOfFlagsAreCounted(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+func TestLinkedVersionsComeBeforeThoseOfGo(t *testing.T) {
+	if b := ReadBuild("v1.2.3", "abc"); b.Version != "v1.2.3" || b.Revision != "abc" || !strings.HasPrefix(b.GoVersion, "go") {
+		t.Errorf("%+v", b)
+	}
+	if b := ReadBuild("", ""); b.Version == "" || b.Revision == "" {
+		t.Errorf("what is not recorded is not said: %+v", b)
+	}
+}

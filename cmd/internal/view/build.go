@@ -1,30 +1,19 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"runtime/debug"
 	"strings"
 
 	api "github.com/prometheus/prometheus/web/api/v1"
+
+	"github.com/umascope/umascope/cmd/terminal"
 )
 
 // linkedVersion and linkedRevision are set by the linker for sources without version control, as in compose/native/build.
 var linkedVersion, linkedRevision string
 
-// build returns the version of this program and its revision.
-func build() (version, revision string) {
-	version, revision = linkedVersion, linkedRevision
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = cmp.Or(version, info.Main.Version)
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				revision = cmp.Or(revision, setting.Value)
-			}
-		}
-	}
-	return cmp.Or(version, "unknown"), cmp.Or(revision, "unknown")
-}
+func build() terminal.Build { return terminal.ReadBuild(linkedVersion, linkedRevision) }
 
 // program returns the version of uma-view, as --version prints it.
 func program() string {
@@ -34,19 +23,16 @@ func program() string {
 // version returns what a data source reads: the version is that of the Prometheus whose API is served, by which Grafana
 // chooses what to ask for; the revision is that of this program.
 func version() api.PrometheusVersion {
-	v := api.PrometheusVersion{Version: "unknown", Revision: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	v.GoVersion = info.GoVersion
-	v.Revision = cmp.Or(linkedVersion, info.Main.Version, v.Revision)
+	b := build()
+	v := api.PrometheusVersion{Version: "unknown", Revision: b.Version, GoVersion: b.GoVersion}
 	if linkedRevision != "" {
 		v.Revision += " " + linkedRevision
 	}
-	for _, module := range info.Deps {
-		if module.Path == "github.com/prometheus/prometheus" {
-			v.Version = releaseOf(module.Version)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/prometheus/prometheus" {
+				v.Version = releaseOf(module.Version)
+			}
 		}
 	}
 	return v

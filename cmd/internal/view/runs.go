@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,8 +30,8 @@ const runsPerCell, mostRuns = 10, 500
 func (v *viewer) openRuns() error {
 	v.results = promexport.New(v.runs, runsPerCell, mostRuns, false)
 	v.results.MaxAge = min(v.results.MaxAge, v.runsInterval)
-	of, revision := build()
-	served, err := promexport.Handler(v.results, promexport.Program{Version: of, Revision: revision, GoVersion: runtime.Version()}, v.log)
+	b := build()
+	served, err := promexport.Handler(v.results, promexport.Program{Version: b.Version, Revision: b.Revision, GoVersion: b.GoVersion}, v.log)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -189,8 +188,8 @@ func newRegistry() (*prometheus.Registry, *prometheus.CounterVec) {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: about.Name, Help: about.HelpText()}, about.LabelNames())
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{Name: notices.Name, Help: notices.HelpText()}, notices.LabelNames())
 	registry.MustRegister(info, count, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	of, revision := build()
-	info.WithLabelValues(of, revision, runtime.Version()).Set(1)
+	b := build()
+	info.WithLabelValues(b.Version, b.Revision, b.GoVersion).Set(1)
 	return registry, count
 }
 
