@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -198,6 +199,10 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 }
 
 func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
+	synctest.Test(t, testAnEndlessPhase)
+}
+
+func testAnEndlessPhase(t *testing.T) {
 	w := workloadOf(closed(traffic.Limit{Duration: time.Hour}))
 	w.ofLengths(1, 1)
 	_, entries := plan(t, w)
@@ -210,6 +215,7 @@ func TestAnEndlessPhaseIsPlannedBeforeEachBlockIsSent(t *testing.T) {
 	for range planBlock + 1 {
 		<-q[0].jobs
 	}
+	synctest.Wait() // no block is half written once the planner waits for room
 	lines := strings.Split(strings.TrimSpace(written.String()), "\n")
 	var first rundir.ScheduleLine
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
