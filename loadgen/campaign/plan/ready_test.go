@@ -120,10 +120,10 @@ func TestTheKVModesAreWhatTheirLabelsSay(t *testing.T) {
 	}
 }
 
-// A reader sets image, rootfs, models and cache at the top of these plans, and nowhere else.
+// A reader sets image, rootfs, venv, models and cache at the top of a plan, and nowhere else.
 func TestAValueIsSetInOnePlace(t *testing.T) {
-	for _, name := range []string{"kv-modes", "vllm-native-container", "vllm-options", "docker-options", "phase-2"} {
-		for _, key := range []string{"image", "rootfs", "models", "cache"} {
+	for _, name := range plan.ReadyNames() {
+		for _, key := range []string{"image", "rootfs", "venv", "models", "cache"} {
 			p := read(t, name)
 			before, has := p.Values[key]
 			if !has {
@@ -145,18 +145,25 @@ func TestAValueIsSetInOnePlace(t *testing.T) {
 }
 
 // The list of packages of each arm is that of its own files.
-func TestBothArmsOfVLLMListThePackagesOfTheirFiles(t *testing.T) {
-	p := read(t, "vllm-native-container")
-	for arm, want := range map[string]string{
-		"native":    "sudo -n chroot /srv/vllm-rootfs /usr/bin/env -i HOME=/root PATH=/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin LD_LIBRARY_PATH=/usr/local/cuda/lib64 python3 -m pip freeze",
-		"container": "docker run --rm --gpus=all --entrypoint=python3 vllm/vllm-openai:cu130-nightly -m pip freeze",
+func TestBothArmsListThePackagesOfTheirFiles(t *testing.T) {
+	const chroot = " /usr/bin/env -i HOME=/root PATH=/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin LD_LIBRARY_PATH=/usr/local/cuda/lib64 python3 -m pip freeze"
+	for _, c := range []struct{ plan, arm, want string }{
+		{"vllm-native-container", "native", "sudo -n chroot /srv/vllm-rootfs" + chroot},
+		{"vllm-native-container", "container", "docker run --rm --gpus=all --entrypoint=python3 vllm/vllm-openai:cu130-nightly -m pip freeze"},
+		{"native-container", "native", "sudo -n chroot /srv/trtllm-rootfs" + chroot},
+		{"native-container", "container", "docker run --rm --gpus=all --ipc=host nvcr.io/nvidia/tensorrt-llm/release:spark-single-gpu-dev python3 -m pip freeze"},
+		{"native-container-bench", "native", "sudo -n chroot /srv/trtllm-rootfs" + chroot},
+		{"native-container-bench", "container", "docker run --rm --name=uma-bench --gpus=all --ipc=host --ulimit=memlock=-1 --ulimit=stack=67108864 --volume=/srv/models:/srv/models nvcr.io/nvidia/tensorrt-llm/release:spark-single-gpu-dev python3 -m pip freeze"},
+		{"discrete-gpu", "native", "env /srv/vllm/bin/python -m pip freeze"},
+		{"discrete-gpu", "container", "docker run --rm --gpus=all --entrypoint=python3 vllm/vllm-openai:v0.11.0 -m pip freeze"},
 	} {
-		c, err := p.Render("deepseek-7b", arm, map[string]string{plan.ValueFolder: "/arm"})
+		p := read(t, c.plan)
+		cell, err := p.Render(p.Models[0].Name, c.arm, map[string]string{plan.ValueFolder: "/arm"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(c.Collect[0].Argv, " "); got != want {
-			t.Errorf("%s: %s", arm, got)
+		if got := strings.Join(cell.Collect[0].Argv, " "); got != c.want {
+			t.Errorf("%s, %s: %s", c.plan, c.arm, got)
 		}
 	}
 }
