@@ -91,7 +91,7 @@ func (t *progress) problem(host, what string) { t.line(host, "problem: %s", what
 func (t *progress) verdict(s *shown) {
 	t.print("\nMemory occupied without KV cache, container against native, with the 95 %% interval:\n")
 	for _, c := range s.campaigns {
-		t.print("  %-13s %-19s %s\n", c.host, c.label(), c.difference())
+		t.print("  %-13s %-20s %s\n", c.host, c.label(), c.difference())
 	}
 	if s.options.quick {
 		t.print("With --quick there are two runs of an arm: such an interval says little, whatever its verdict.\n")
