@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -110,13 +109,13 @@ func (s *Shown) Blocks(to Addresses) []render.Block {
 			lead = append(lead, render.Badge(render.Bad, "simulated"))
 		}
 		blocks = append(blocks, render.P(append(lead, render.Plain(" saved "+c.Saved()+" (UTC)"))...), render.List{Items: render.Items(c.decisive())},
-			render.Details{Summary: fmt.Sprintf("All %d figures", len(c.Rows)), Blocks: []render.Block{c.table()}})
+			render.Details{Summary: fmt.Sprintf("All %d figures", len(c.Rows)), Blocks: c.table()})
 	}
 	blocks = append(blocks, render.H2("Runs"))
 	if len(s.All) == 0 {
 		return append(blocks, render.P(render.Plain("There is no finished run yet.")))
 	}
-	return append(blocks, RunTable(s.All[:min(len(s.All), mostListed)], to.Run))
+	return append(blocks, RunBlocks(s.All[:min(len(s.All), mostListed)], to.Run)...)
 }
 
 // mostListed bounds the runs of a page.
@@ -145,7 +144,7 @@ func (r row) verdict() string {
 	return text
 }
 
-func (c comparison) table() render.Table {
+func (c comparison) table() []render.Block {
 	t := render.Table{Header: []string{"Metric", "Candidate", "Baseline", "Scenario", "Model", "Ratio", "95 % interval", "Verdict"}, Words: []int{1, 2, 3, 4, 7}}
 	for _, r := range c.Rows {
 		name := r.Metric
@@ -154,34 +153,30 @@ func (c comparison) table() render.Table {
 		}
 		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, figure(4, r.Ratio), r.Interval, r.verdict())
 	}
-	return t
+	table, shared := t.Shared(1, 2, 3, 4)
+	return []render.Block{shared, table}
 }
 
-// RunTable has a row for each run. Those that are not measurements of a real machine are highlighted.
-func RunTable(runs []Run, address func(name string) string) render.Table {
+// RunBlocks are what the runs share, and a table with a row for each. Those that are not measurements of a real machine are
+// highlighted.
+func RunBlocks(runs []Run, address func(name string) string) []render.Block {
 	t := render.Table{
-		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model"},
+		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model", "Host"},
 		Words:  []int{1, 7, 8, 9, 10, 11},
-	}
-	severalHosts := slices.ContainsFunc(runs, func(r Run) bool { return r.info.host != runs[0].info.host })
-	if severalHosts {
-		t.Header = append(t.Header, "Host")
 	}
 	for _, r := range runs {
 		quality, tone := r.quality()
 		row := render.Row{Tone: tone, Cells: []string{
 			r.info.run, quality, r.started.UTC().Format("2006-01-02 15:04"), r.outputTokensPerSecond(),
-			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model,
+			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
 		}}
-		if severalHosts {
-			row.Cells = append(row.Cells, r.info.host)
-		}
 		if address != nil {
 			row.Address = address(r.info.run)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t
+	table, shared := t.Shared(7, 8, 9, 10, 11)
+	return []render.Block{shared, table}
 }
 
 // quality returns whether the run is valid, and what it is not a measurement of.

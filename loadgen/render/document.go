@@ -156,6 +156,33 @@ func (t *Table) AddIn(tone Tone, cells ...string) {
 	t.Rows = append(t.Rows, Row{Cells: cells, Tone: tone})
 }
 
+// Shared takes out of some columns those with one text in all rows, and returns these as facts: a table on a page is wide.
+// A single row keeps its columns.
+func (t Table) Shared(columns ...int) (Table, Facts) {
+	rest, shared := Table{}, Facts{}
+	var kept []int
+	for i, name := range t.Header {
+		if len(t.Rows) > 1 && slices.Contains(columns, i) && !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i] != t.Rows[0].Cells[i] }) {
+			if text := t.Rows[0].Cells[i]; text != "" {
+				shared.Facts = append(shared.Facts, Fact{name, text})
+			}
+			continue
+		}
+		if t.IsWords(i) {
+			rest.Words = append(rest.Words, len(kept))
+		}
+		rest.Header, kept = append(rest.Header, name), append(kept, i)
+	}
+	for _, r := range t.Rows {
+		row := Row{Tone: r.Tone, Address: r.Address}
+		for _, i := range kept {
+			row.Cells = append(row.Cells, r.Cells[i])
+		}
+		rest.Rows = append(rest.Rows, row)
+	}
+	return rest, shared
+}
+
 // Figures are charts with their words; only a page shows them, those that are drawn.
 type Figures []Figure
 

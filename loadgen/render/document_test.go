@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -202,5 +203,24 @@ func TestALineMayBreakBehindTheNamesOfAPath(t *testing.T) {
 		if got := strings.Join(pathParts(text), "|"); got != want || strings.ReplaceAll(got, "|", "") != text {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// What all rows share stands once, above the table, and words stay words in the columns that are left.
+func TestColumnsThatAllRowsShareAreTakenOut(t *testing.T) {
+	table := Table{Header: []string{"run", "arm", "model", "TTFT", "host"}, Words: []int{1, 2, 4}}
+	table.Add("1", "native", "m", "3 ms", "spark")
+	table.AddIn(Note, "2", "container", "m", "3 ms", "spark")
+	rest, shared := table.Shared(1, 2, 4)
+	if want := []Fact{{"model", "m"}, {"host", "spark"}}; !slices.Equal(shared.Facts, want) {
+		t.Errorf("shared are %v, want %v", shared.Facts, want)
+	}
+	if !slices.Equal(rest.Header, []string{"run", "arm", "TTFT"}) || !slices.Equal(rest.Words, []int{1}) ||
+		!slices.Equal(rest.Rows[1].Cells, []string{"2", "container", "3 ms"}) || rest.Rows[1].Tone != Note {
+		t.Errorf("left are %+v", rest)
+	}
+	table.Rows = table.Rows[:1]
+	if rest, shared := table.Shared(1, 2, 4); len(rest.Header) != 5 || len(shared.Facts) != 0 {
+		t.Errorf("of one row: %+v, %+v", rest, shared)
 	}
 }

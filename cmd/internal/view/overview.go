@@ -38,7 +38,8 @@ func (v *viewer) overview(w http.ResponseWriter, r *http.Request) {
 	d.Add(v.alertLine(), v.runLine(ctx))
 	shown := v.results.Look()
 	if len(shown.All) > 0 {
-		d.Add(render.H2("Newest runs"), promexport.RunTable(shown.All[:min(len(shown.All), newestRuns)], addressOfRun))
+		d.Add(render.H2("Newest runs"))
+		d.Add(promexport.RunBlocks(shown.All[:min(len(shown.All), newestRuns)], addressOfRun)...)
 	}
 	d.Add(render.P(render.Link("All runs", runsPath), render.Plain(": "+shown.Counts())))
 	d.Add(render.H2("Dashboards"))

@@ -148,7 +148,7 @@ func pairBlocks(c compare.Comparison, s compare.Stratum, pair compare.Pair, draw
 	if drawn {
 		blocks = append(blocks, pairFigures(c, s, pair))
 	}
-	blocks = append(blocks, render.Details{Summary: "All metrics", Open: true, Blocks: []render.Block{metricsGrid(pair), render.List{Class: "small", Items: render.Items(notes(pair))}}})
+	blocks = append(blocks, render.Details{Summary: "All metrics", Blocks: []render.Block{metricsGrid(pair), render.List{Class: "small", Items: render.Items(notes(pair))}}})
 	blocks = append(blocks, headed("What the order of the runs does", orderGrid(pair))...)
 	differs, same := fairness(pair)
 	blocks = append(blocks, render.H4("What else differs between the arms"), differs)

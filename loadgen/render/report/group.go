@@ -58,32 +58,36 @@ type Mark struct {
 type groupColumn struct {
 	name string
 	of   func(*summary.Summary) string
+	// words is set for text that may take several lines.
+	words bool
+	// origin is the source of a figure of the measured host; nil for the other columns.
+	origin func(*summary.Summary) summary.Origin
 }
 
 // groupColumns returns the columns for a comparison of runs at a glance; all other figures are in the folders of the
 // runs.
 func groupColumns() []groupColumn {
 	columns := []groupColumn{
-		{"requests", func(s *summary.Summary) string {
+		{name: "requests", words: true, of: func(s *summary.Summary) string {
 			if s.Tool != nil {
 				return render.None // uma-load did not send the requests
 			}
 			return requestCounts(*s)
 		}},
-		{"requests/s", func(s *summary.Summary) string { return render.Optional(s.Throughput.RequestsPerSecond, render.Digits) }},
-		{"output tokens/s", func(s *summary.Summary) string {
+		{name: "requests/s", of: func(s *summary.Summary) string { return render.Optional(s.Throughput.RequestsPerSecond, render.Digits) }},
+		{name: "output tokens/s", of: func(s *summary.Summary) string {
 			return render.Optional(s.Throughput.OutputTokensPerSecond, render.Digits)
 		}},
-		{"steady tokens/s", func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
+		{name: "steady tokens/s", of: func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		for _, q := range groupQuantiles() {
-			columns = append(columns, groupColumn{l.name + " " + q.name, func(s *summary.Summary) string {
+			columns = append(columns, groupColumn{name: l.name + " " + q.name, of: func(s *summary.Summary) string {
 				return render.Optional(l.value(s, q.of), render.FormatSeconds)
 			}})
 		}
 	}
-	columns = append(columns, groupColumn{"within SLO", func(s *summary.Summary) string {
+	columns = append(columns, groupColumn{name: "within SLO", of: func(s *summary.Summary) string {
 		if s.Goodput == nil {
 			return render.None
 		}
@@ -151,23 +155,69 @@ func steadyTokens(s *summary.Summary) *float64 {
 	return s.SteadyState.Throughput.OutputTokensPerSecond
 }
 
-// table has a row for each run. It leaves out a column in which no run has a figure, since the table is wide.
-func (g Group) table() render.Table {
-	t := render.Table{Header: []string{g.Over, "run is"}}
-	columns := slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
+// columns returns the columns in which some run has a figure: the table is wide.
+func (g Group) columns() []groupColumn {
+	return slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
 		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != render.None })
 	})
+}
+
+// table has a row for each run.
+func (g Group) table() render.Table {
+	return g.tableOf(g.columns(), groupColumn.marked)
+}
+
+// tables are that table in two, as wide as a page: the load, and the machine, whose title has the mode of its figures
+// where they share one.
+func (g Group) tables() []render.Block {
+	load, machine := g.columns(), []groupColumn(nil)
+	load = slices.DeleteFunc(load, func(c groupColumn) bool {
+		if c.origin != nil {
+			machine = append(machine, c)
+		}
+		return c.origin != nil
+	})
+	blocks := []render.Block{g.tableOf(load, groupColumn.marked)}
+	if len(machine) == 0 {
+		return blocks
+	}
+	modes := map[string]bool{}
+	for _, m := range g.Members {
+		for _, c := range machine {
+			if m.Summary != nil && c.of(m.Summary) != render.None {
+				modes[c.mode(m.Summary)] = true
+			}
+		}
+	}
+	title, text := "Machine", groupColumn.marked
+	if len(modes) == 1 {
+		text = func(c groupColumn, s *summary.Summary) string { return c.of(s) }
+		for mode := range modes {
+			if mode != "" {
+				title += " (" + mode + ")"
+			}
+		}
+	}
+	return append(blocks, render.H4(title), g.tableOf(machine, text))
+}
+
+// tableOf returns a table with a row for each run and the texts of some columns.
+func (g Group) tableOf(columns []groupColumn, text func(groupColumn, *summary.Summary) string) render.Table {
+	t := render.Table{Header: []string{g.Over, "run is"}, Words: []int{1}}
 	for _, c := range columns {
+		if c.words {
+			t.Words = append(t.Words, len(t.Header))
+		}
 		t.Header = append(t.Header, c.name)
 	}
 	for _, m := range g.Members {
 		cells := []string{m.Name, m.State}
 		for _, c := range columns {
-			text := render.None
+			cell := render.None
 			if m.Summary != nil {
-				text = c.of(m.Summary)
+				cell = text(c, m.Summary)
 			}
-			cells = append(cells, text)
+			cells = append(cells, cell)
 		}
 		t.Rows = append(t.Rows, render.Row{Cells: cells, Address: g.page(m)})
 	}
@@ -182,7 +232,7 @@ func (g Group) computedColumns() []groupColumn {
 		}
 		var columns []groupColumn
 		for i, c := range m.Summary.Computed() {
-			columns = append(columns, groupColumn{c.Name, func(s *summary.Summary) string {
+			columns = append(columns, groupColumn{name: c.Name, of: func(s *summary.Summary) string {
 				if i >= len(s.Computed()) {
 					return render.None
 				}
@@ -291,7 +341,9 @@ func (g Group) document(drawn bool) render.Document {
 	if len(g.Front) > 0 {
 		d.Add(append(slices.Clone(g.Front), render.H2("Runs"))...)
 	}
-	d.Add(verdictBlock(g.Good, g.answer(), render.Items(g.sentences())), g.table(), warningList(g.warnings()), render.Facts{Facts: g.identity()})
+	d.Add(verdictBlock(g.Good, g.answer(), render.Items(g.sentences())))
+	d.Add(g.tables()...)
+	d.Add(warningList(g.warnings()), render.Facts{Facts: g.identity()})
 	if drawn {
 		if figures := g.figures(); len(figures) > 0 {
 			d.Add(render.H2("Over load"), render.Figures(figures))

@@ -10,7 +10,7 @@ import (
 // ones.
 func toolColumns() []groupColumn {
 	tool := func(title string, name enginelog.Name) groupColumn {
-		return groupColumn{title + ", by the tool", func(s *summary.Summary) string {
+		return groupColumn{name: title + ", by the tool", of: func(s *summary.Summary) string {
 			if s.Tool == nil {
 				return render.None
 			}
@@ -25,22 +25,33 @@ func toolColumns() []groupColumn {
 	return []groupColumn{tool("output tokens/s", enginelog.OutputTokensPerSecond), tool("requests/s", enginelog.RequestsPerSecond)}
 }
 
-// machineColumns are those of the measured host. Figures that are not live measurements of it are marked.
+// machineColumns are those of the measured host.
 func machineColumns() []groupColumn {
+	memoryOrigin := func(s *summary.Summary) summary.Origin {
+		if s.Memory == nil {
+			return summary.Origin{}
+		}
+		return s.Memory.Origin
+	}
 	memory := func(title string, of func(*summary.Memory) *float64) groupColumn {
-		return groupColumn{title, func(s *summary.Summary) string {
+		return groupColumn{name: title, of: func(s *summary.Summary) string {
 			if s.Memory == nil {
 				return render.None
 			}
-			return marked(s.Memory.Origin, of(s.Memory), render.FormatBytes)
-		}}
+			return render.Optional(of(s.Memory), render.FormatBytes)
+		}, origin: memoryOrigin}
 	}
 	heat := func(title string, of func(*summary.Thermal) *float64) groupColumn {
-		return groupColumn{title, func(s *summary.Summary) string {
+		return groupColumn{name: title, of: func(s *summary.Summary) string {
 			if s.Thermal == nil {
 				return render.None
 			}
-			return marked(s.Thermal.Origin, of(s.Thermal), render.FormatCelsius)
+			return render.Optional(of(s.Thermal), render.FormatCelsius)
+		}, origin: func(s *summary.Summary) summary.Origin {
+			if s.Thermal == nil {
+				return summary.Origin{}
+			}
+			return s.Thermal.Origin
 		}}
 	}
 	return []groupColumn{
@@ -51,15 +62,12 @@ func machineColumns() []groupColumn {
 			return m.EngineReported.Peak
 		}),
 		memory("occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
-		{"KV cache", func(s *summary.Summary) string {
+		{name: "KV cache", of: func(s *summary.Summary) string {
 			if s.KV == nil {
 				return render.None
 			}
-			if s.Memory != nil {
-				return marked(s.Memory.Origin, s.KV.CapacityBytes, render.FormatBytes)
-			}
 			return render.Optional(s.KV.CapacityBytes, render.FormatBytes)
-		}},
+		}, origin: memoryOrigin},
 		memory("free when ready", (*summary.Memory).FreeWhenReady),
 		memory("unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
 		memory("available, least", func(m *summary.Memory) *float64 { return m.AvailableMin }),
@@ -70,13 +78,23 @@ func machineColumns() []groupColumn {
 	}
 }
 
-// marked formats a figure with the mode of its source, unless that is live or a file of results.
-func marked(o summary.Origin, value *float64, format func(float64) string) string {
-	if value == nil {
-		return render.None
+// mode returns the mode of a column's figure of a run, such as simulated; empty for one of the client, a live one and one
+// of a file of results.
+func (c groupColumn) mode(s *summary.Summary) string {
+	if c.origin == nil {
+		return ""
 	}
-	if o.Live() || o.Mode == "" {
-		return format(*value)
+	if o := c.origin(s); !o.Live() {
+		return o.Mode
 	}
-	return format(*value) + " (" + o.Mode + ")"
+	return ""
+}
+
+// marked returns the figure with its mode.
+func (c groupColumn) marked(s *summary.Summary) string {
+	text := c.of(s)
+	if mode := c.mode(s); mode != "" && text != render.None {
+		text += " (" + mode + ")"
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,42 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
 	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != render.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
 		t.Errorf("%v", rows)
+	}
+}
+
+// The figures of the machine have a table of their own, so that neither is wider than a page. What all of them are, its title
+// says once; where they differ, each figure does.
+func TestThePageOfAGroupHasTheMachineInASecondTable(t *testing.T) {
+	g := group(t, 1, 2)
+	modes := func(first, second string) {
+		for i, mode := range []string{first, second} {
+			free := float64(10+i) * (1 << 30)
+			g.Members[i].Summary.Memory = &summary.Memory{Origin: summary.Origin{Source: "spark", Mode: mode}, UnavailablePeak: &free}
+		}
+	}
+	for _, c := range []struct{ first, second, title, cell string }{
+		{"simulated", "simulated", "Machine (simulated)", "10 GiB"},
+		{"live", "live", "Machine", "10 GiB"},
+		{"simulated", "live", "Machine", "10 GiB (simulated)"},
+	} {
+		modes(c.first, c.second)
+		blocks := g.tables()
+		if len(blocks) != 3 {
+			t.Fatalf("%d blocks, want two tables and a title", len(blocks))
+		}
+		load, title, machine := blocks[0].(render.Table), blocks[1].(render.Heading), blocks[2].(render.Table)
+		if header := strings.Join(load.Header, "|"); !strings.Contains(header, "TTFT p50") || strings.Contains(header, "unavailable") {
+			t.Errorf("the first table has %s", header)
+		}
+		if header := strings.Join(machine.Header, "|"); header != "requests in flight|run is|unavailable, peak" {
+			t.Errorf("the second table has %s", header)
+		}
+		if title.Text != c.title || machine.Rows[0].Cells[2] != c.cell || machine.Rows[1].Cells[2] != "11 GiB" || machine.Rows[2].Cells[2] != render.None {
+			t.Errorf("%s and %s: %q above %v", c.first, c.second, title.Text, machine.Rows)
+		}
+		if all := g.table(); c.first == "simulated" && !slices.Contains(all.Rows[0].Cells, "10 GiB (simulated)") {
+			t.Errorf("the table of a terminal has %v", all.Rows[0].Cells)
+		}
 	}
 }
 
