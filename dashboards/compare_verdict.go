@@ -70,7 +70,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(widthOfMetrics(unit))},
-			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(170))}),
+			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),
 		figures: figures,
 		sortBy:  "Decides", desc: true,
 	})
