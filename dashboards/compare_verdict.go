@@ -41,7 +41,7 @@ func verdicts(of expr.Matcher) expr.Expr {
 
 // metricWidth is the width of a column of metrics, whose names do not wrap; the longest are those in bytes that engines
 // report.
-const metricWidth = 375
+const metricWidth = 400
 
 // widthOfMetrics is the width that the metrics of a unit need in a table with a dozen columns.
 func widthOfMetrics(unit metric.Unit) int {
@@ -59,9 +59,9 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
 	figures := slices.Concat(
-		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(75))}},
+		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(70))}},
 		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
-		[]figure{{title: "Runs needed", expr: needed, look: width(100)}})
+		[]figure{{title: "Runs needed", expr: needed, look: width(80)}})
 	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
@@ -86,10 +86,14 @@ func verdictFigure(title string, d metric.Definer, unit metric.Unit, matchers ..
 }
 
 func verdictMeans(of expr.Matcher, unit metric.Unit) []figure {
-	return []figure{
+	all := []figure{
 		verdictFigure("Baseline", metric.ComparisonMean, unit, of, ofBaseline()),
 		verdictFigure("Candidate", metric.ComparisonMean, unit, of, ofCandidate()),
 	}
+	for i := range all {
+		all[i].look = width(90)
+	}
+	return all
 }
 
 // verdictRatios are the ratio and its interval. Bytes are compared by their difference: the interval of their ratio is

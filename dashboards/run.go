@@ -28,9 +28,9 @@ func runPage() page {
 		rows: []row{
 			{"What it was, whether it counts, and what it measured", []tile{{4, 3, sourceBanner(hostOfRuns)}, {10, 3, firingAlerts(hostOfRuns)}, {6, 3, runSource()}, {4, 3, runInvalid()},
 				{24, 4, runOf()},
-				{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
+				{12, 6, runLatency()}, {6, 6, runRequests()}, {6, 6, runLabels()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
 			{"Memory at start, when ready and at its peak", []tile{{24, 6, runLedger()}}},
-			{"How far it can be trusted", []tile{{7, 6, runGrades()}, {8, 6, runScores()}, {4, 6, runThrottle()}, {5, 6, runLabels()}}},
+			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {10, 6, runScores()}, {5, 6, runThrottle()}}},
 		},
 		more: []row{
 			{"Ledger of the run in figures", []tile{{24, 14, runLedgerLines()}}},
