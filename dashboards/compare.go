@@ -93,7 +93,7 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 }
 
 // scenarioWidth is the width of a column of scenarios: the longest, eviction_replay, does not wrap.
-const scenarioWidth = 125
+const scenarioWidth = 112
 
 // stratumKeys are their columns, after others.
 func stratumKeys(before ...key) []key {

@@ -48,7 +48,7 @@ func widthOfMetrics(unit metric.Unit) int {
 	if unit == metric.Bytes {
 		return metricWidth
 	}
-	return 300
+	return 296
 }
 
 // verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.
@@ -59,9 +59,9 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
 	figures := slices.Concat(
-		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(70))}},
+		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(66))}},
 		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
-		[]figure{{title: "Runs needed", expr: needed, look: width(80)}})
+		[]figure{{title: "Runs needed", expr: needed, look: width(72)}})
 	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
@@ -91,7 +91,7 @@ func verdictMeans(of expr.Matcher, unit metric.Unit) []figure {
 		verdictFigure("Candidate", metric.ComparisonMean, unit, of, ofCandidate()),
 	}
 	for i := range all {
-		all[i].look = width(90)
+		all[i].look = width(80)
 	}
 	return all
 }
@@ -103,6 +103,9 @@ func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
 		verdictFigure("Ratio", metric.ComparisonRatio, unit, of),
 		verdictFigure("Ratio, from", metric.ComparisonRatioLower, unit, of),
 		verdictFigure("Ratio, to", metric.ComparisonRatioUpper, unit, of),
+	}
+	for i := range all {
+		all[i].look = width(70)
 	}
 	if unit == metric.Bytes {
 		return all[:1]
