@@ -34,21 +34,31 @@ func evaluated() expr.Expr {
 	return expr.Select(metric.Alerts, expr.Is(metric.LabelAlertState, metric.AlertFiring), expr.Is(metric.LabelSeverity, metric.SeverityNone)).Max(expr.By())
 }
 
-// firingAlerts shows the alerts of the host, on every page.
+// firingAlerts shows the alerts of the host, on every page. The more it shows, the smaller are their letters: those of
+// severity info give way to others.
 func firingAlerts(hosts hostChoice) panel {
-	of := func(severity string) query {
-		return query{"{{alertname}} (" + severity + ")", firing(hosts.matcher(), expr.Is(metric.LabelSeverity, severity))}
+	of := func(severity string) expr.Expr {
+		return firing(hosts.matcher(), expr.Is(metric.LabelSeverity, severity))
+	}
+	urgent := of(metric.SeverityCritical).Or(of(metric.SeverityWarning))
+	named := func(severity string, alerts expr.Expr) query {
+		return query{"{{alertname}} (" + severity + ")", alerts}
 	}
 	// Severity info is never red: on some machines such alerts always fire.
 	blue := colored(colorInfo)
 	orange := colored(colorDoubt)
 	const quiet = "none fires"
 	return names(subject{
-		title:   "Alerts",
-		means:   "The alerts that fire for this host; a click opens the runbook, which says what each means and what to do.",
-		wrong:   "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at. It says so if Prometheus evaluates no rules.",
-		noData:  "none fires, or Prometheus evaluates no rules",
-		queries: []query{of(metric.SeverityCritical), of(metric.SeverityWarning), of(metric.SeverityInfo), {quiet, evaluated().Unless(firing(hosts.matcher()), expr.On())}},
+		title:  "Alerts",
+		means:  "The alerts that fire for this host; a click opens the runbook, which says what each means and what to do.",
+		wrong:  "one is *critical* (now) or a *warning* (today); *info* is for when something else is looked at, and is shown only where neither fires; the page *Overview* lists all. It says so if Prometheus evaluates no rules.",
+		noData: "none fires, or Prometheus evaluates no rules",
+		queries: []query{
+			named(metric.SeverityCritical, of(metric.SeverityCritical)),
+			named(metric.SeverityWarning, of(metric.SeverityWarning)),
+			named(metric.SeverityInfo, of(metric.SeverityInfo).Unless(urgent, expr.On())),
+			{quiet, evaluated().Unless(firing(hosts.matcher()), expr.On())},
+		},
 	}, "no rules are evaluated", steps(colorBad)).
 		OverrideByName(quiet, colored(colorGood)).
 		OverrideByRegexp(`/\(.+\)$/`, linked(path{"Runbooks", runbook})).

@@ -36,7 +36,7 @@ func comparePage() page {
 			{"Runs of this host", []tile{{24, 9, compareRuns()}, {12, 8, memoryByRun("baseline", "$baseline")}, {12, 8, memoryByRun("candidate", "$candidate")}}},
 			{"By model", []tile{{12, 8, memoryByModel()}, {12, 8, wordByModel()}}},
 			{"Run A over run B", []tile{{8, 9, overLatency()}, {8, 9, memoryOfA()}, {8, 9, memoryOfB()}, {8, 8, overTemperature()}, {8, 8, overPower()}, {8, 8, overClock()}}},
-			{"Where the memory of the two runs went", []tile{{7, 10, twoLedgers()}, {7, 10, twoLedgerLines()}, {10, 10, armLedgers()}}},
+			{"Where the memory of the two runs went", []tile{{24, 6, twoLedgers()}, {10, 14, twoLedgerLines()}, {14, 14, armLedgers()}}},
 		},
 	}
 }
@@ -93,7 +93,7 @@ func stratumLabels(further ...metric.Label) []metric.Label {
 }
 
 // scenarioWidth is the width of a column of scenarios: the longest, eviction_replay, does not wrap.
-const scenarioWidth = 130
+const scenarioWidth = 112
 
 // stratumKeys are their columns, after others.
 func stratumKeys(before ...key) []key {

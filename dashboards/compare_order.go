@@ -39,7 +39,7 @@ func compareOrder() panel {
 		means:  "How the runs of the two arms followed each other, how many there are, and in how many things that should be the same the arms differ.",
 		wrong:  "the order is *blocked*: whatever changed with time (page cache, heat, a reboot) looks like the arm. An arm has only a few runs, or the arms differ in what is not the arm itself.",
 		noData: noComparison,
-		keys:   stratumKeys(key{label: metric.LabelOrder, title: "Order", look: textCells(orderShades()...)}),
+		keys:   stratumKeys(key{label: metric.LabelOrder, title: "Order", look: looks(textCells(orderShades()...), width(230))}),
 		figures: []figure{
 			{title: "Baseline, runs", expr: runs(ofBaseline()).Times(order, expr.On(each...).GroupLeft(metric.LabelOrder))},
 			{title: "Candidate, runs", expr: runs(ofCandidate())},

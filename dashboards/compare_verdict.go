@@ -41,14 +41,14 @@ func verdicts(of expr.Matcher) expr.Expr {
 
 // metricWidth is the width of a column of metrics, whose names do not wrap; the longest are those in bytes that engines
 // report.
-const metricWidth = 375
+const metricWidth = 400
 
 // widthOfMetrics is the width that the metrics of a unit need in a table with a dozen columns.
 func widthOfMetrics(unit metric.Unit) int {
 	if unit == metric.Bytes {
 		return metricWidth
 	}
-	return 300
+	return 296
 }
 
 // verdictTable shows the verdicts on metrics of one unit; without a unit, on all other metrics.
@@ -59,9 +59,9 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		Times(verdicts(of), expr.On(stratumLabels(metric.LabelMetric)...).GroupLeft(metric.LabelVerdict))
 	needed := ofPair(metric.ComparisonNeededRuns, of).Max(each)
 	figures := slices.Concat(
-		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(75))}},
+		[]figure{{title: "Decides", expr: decides, look: looks(yesOrNo(colorNeutral), width(66))}},
 		verdictMeans(of, unit), verdictRatios(of, unit), verdictDifferences(of, unit),
-		[]figure{{title: "Runs needed", expr: needed, look: width(100)}})
+		[]figure{{title: "Runs needed", expr: needed, look: width(72)}})
 	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
@@ -70,7 +70,7 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(widthOfMetrics(unit))},
-			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(170))}),
+			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),
 		figures: figures,
 		sortBy:  "Decides", desc: true,
 	})
@@ -86,10 +86,14 @@ func verdictFigure(title string, d metric.Definer, unit metric.Unit, matchers ..
 }
 
 func verdictMeans(of expr.Matcher, unit metric.Unit) []figure {
-	return []figure{
+	all := []figure{
 		verdictFigure("Baseline", metric.ComparisonMean, unit, of, ofBaseline()),
 		verdictFigure("Candidate", metric.ComparisonMean, unit, of, ofCandidate()),
 	}
+	for i := range all {
+		all[i].look = width(80)
+	}
+	return all
 }
 
 // verdictRatios are the ratio and its interval. Bytes are compared by their difference: the interval of their ratio is
@@ -99,6 +103,9 @@ func verdictRatios(of expr.Matcher, unit metric.Unit) []figure {
 		verdictFigure("Ratio", metric.ComparisonRatio, unit, of),
 		verdictFigure("Ratio, from", metric.ComparisonRatioLower, unit, of),
 		verdictFigure("Ratio, to", metric.ComparisonRatioUpper, unit, of),
+	}
+	for i := range all {
+		all[i].look = width(70)
 	}
 	if unit == metric.Bytes {
 		return all[:1]

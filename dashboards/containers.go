@@ -31,7 +31,7 @@ func containersPage() page {
 		description: "Which container, pod or service takes what: memory that is charged to it, GPU memory that is not, and what its limit does not see.",
 		variables:   []variable{choices("cgroup", "Cgroup", expr.Select(metric.CgroupInfo, onHost()), metric.LabelCgroup)},
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
+			{"Now", []tile{{6, 3, sourceBanner(oneHost)}, {18, 3, firingAlerts(oneHost)},
 				{24, 9, cgroupList()},
 				{16, 6, memoryNow()}, {4, 6, processList()}, {4, 6, cgroupsLeftOut()}}},
 			{"Charged and not charged", []tile{{12, 9, footprints()}, {12, 9, chargedAndNot()}}},

@@ -16,7 +16,7 @@ type ledgerLine struct{ line, title, color string }
 // unattributed remainder, memory that the kernel can reclaim, and free memory on top.
 func ledgerLines() []ledgerLine {
 	return []ledgerLine{
-		{metric.LineGPUProcess, "GPU processes", "dark-green"},
+		{metric.LineGPUProcess, "GPU-held", "dark-green"},
 		{metric.LineManaged, "managed (CUDA unified)", "semi-dark-green"},
 		{metric.LineAnon, "anonymous", "dark-blue"},
 		{metric.LineShmem, "shared memory, tmpfs", "semi-dark-blue"},

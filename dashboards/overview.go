@@ -80,9 +80,9 @@ func runNow() panel {
 		noData: "no run now",
 		queries: []query{
 			{"{{arm}}, {{scenario}}: {{phase}}", phase.Times(run, expr.On(metric.LabelHost, metric.LabelRun).GroupLeft(metric.LabelArm, metric.LabelScenario))},
-			{"engine of the run is simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
+			{"engine: simulated", simulated.And(run, expr.On(metric.LabelHost, metric.LabelRun))},
 		},
-	}, "no run now", steps(colorInfo)).OverrideByName("engine of the run is simulated", colored(colorDoubt))
+	}, "no run now", steps(colorInfo)).OverrideByName("engine: simulated", colored(colorDoubt))
 }
 
 func kvNow() panel {

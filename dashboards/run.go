@@ -26,13 +26,14 @@ func runPage() page {
 		variables: []variable{choiceServed("run", "Run", expr.Select(metric.RunInfo, onHost()), metric.LabelRun).Sort(dashboard.VariableSortNaturalDesc)},
 		from:      "now-6h",
 		rows: []row{
-			{"What it was, whether it counts, and what it measured", []tile{{4, 3, sourceBanner(hostOfRuns)}, {12, 3, firingAlerts(hostOfRuns)}, {4, 3, runSource()}, {4, 3, runInvalid()},
+			{"What it was, whether it counts, and what it measured", []tile{{4, 3, sourceBanner(hostOfRuns)}, {10, 3, firingAlerts(hostOfRuns)}, {6, 3, runSource()}, {4, 3, runInvalid()},
 				{24, 4, runOf()},
-				{14, 6, runLatency()}, {10, 6, runRequests()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
-			{"Memory at start, when ready and at its peak", []tile{{14, 10, runLedger()}, {10, 10, runLedgerLines()}}},
-			{"How far it can be trusted", []tile{{7, 6, runGrades()}, {8, 6, runScores()}, {4, 6, runThrottle()}, {5, 6, runLabels()}}},
+				{12, 6, runLatency()}, {6, 6, runRequests()}, {6, 6, runLabels()}, {12, 4, runThroughput()}, {12, 4, runHeat()}, {24, 4, runMemory()}}},
+			{"Memory at start, when ready and at its peak", []tile{{24, 6, runLedger()}}},
+			{"How far it can be trusted", []tile{{9, 6, runGrades()}, {10, 6, runScores()}, {5, 6, runThrottle()}}},
 		},
 		more: []row{
+			{"Ledger of the run in figures", []tile{{24, 14, runLedgerLines()}}},
 			{"While it ran", []tile{{24, 4, runPhases()}, {12, 9, runLatencyCurve()}, {12, 9, runTokenCurve()}, {24, 10, runLedgerCurve()},
 				{8, 8, runTemperatureCurve()}, {8, 8, runPowerCurve()}, {8, 8, runClockCurve()}, {12, 8, runKVCurve()}, {12, 8, runDriveCurve()}}},
 		},

@@ -61,7 +61,7 @@ func runLedgerCurve() panel {
 	return painted(areas(subject{
 		title:   "Ledger of the pool while it ran",
 		means:   "The pool while the run lasted, split into lines that add up to it, in the colours of the page *Unified memory*. Only an engine that starts within the run shows how it takes its memory.",
-		wrong:   "*page cache* is high when *GPU processes* begins to grow, or *unattributed* grows with the run.",
+		wrong:   "*page cache* is high when *GPU-held* begins to grow, or *unattributed* grows with the run.",
 		noData:  noCurves,
 		queries: queriesOf(lines),
 	}), lines)

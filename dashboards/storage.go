@@ -21,7 +21,7 @@ func storagePage() page {
 		title:       "KV cache and storage",
 		description: "How full the KV cache is, from which tier prompts are found again, and whether the bytes that an SSD tier claims to read were really read from the drive.",
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
+			{"Now", []tile{{6, 3, sourceBanner(oneHost)}, {18, 3, firingAlerts(oneHost)},
 				{6, 4, kvNow()}, {6, 4, foundNow()}, {6, 4, readBackNow()}, {6, 4, readTimeNow()}}},
 			{"Was the SSD really read", []tile{{6, 10, offloads()}, {6, 10, onboards()}, {6, 10, readsOfTier()}, {6, 10, readsAgree()}}},
 			{"KV cache of the engine", []tile{{12, 8, kvRoom()}, {12, 8, kvInUse()},

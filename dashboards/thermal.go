@@ -25,7 +25,7 @@ func thermalPage() page {
 		description: "How hot the machine is, how far from its limits, what holds its clock down, and what it draws.",
 		variables:   []variable{finishedRuns()},
 		rows: []row{
-			{"Now", []tile{{12, 3, sourceBanner(oneHost)}, {12, 3, firingAlerts(oneHost)},
+			{"Now", []tile{{6, 3, sourceBanner(oneHost)}, {18, 3, firingAlerts(oneHost)},
 				{4, 5, temperatureNow()}, {4, 5, marginNow()}, {4, 5, heatNow()},
 				{4, 5, clockNow()}, {4, 5, powerNow()}, {4, 5, powerCapNow()}}},
 			{"How hot, and what it does", []tile{{12, 9, gpuTemperature()}, {12, 9, heldDown()}}},
@@ -139,17 +139,16 @@ func driveTemperature() panel {
 func temperatureOfRuns() panel {
 	return series(subject{
 		title:   "Temperature while runs last",
-		means:   "Temperature of the hottest GPU, drawn only while a run lasts on this host (" + called(metric.RunActive) + "), with the arm and the run that it belongs to.",
+		means:   "Temperature of the hottest GPU while a run lasts on this host (" + called(metric.RunActive) + "): a line of each arm, which has gaps between its runs. A line of each run would be too many to tell apart; the page *Run detail* has the curve of one.",
 		wrong:   "the runs of one arm begin warmer than those of another: then arm and heat are confounded. Let the machine cool down before each run.",
 		noData:  "no run lasted on this host in this time, or there is no GPU",
-		queries: []query{{"{{arm}}, run {{run}}", hottestByRun()}},
+		queries: []query{{"{{arm}}", hottestByArm()}},
 	})
 }
 
-// hottestByRun is the temperature of the hottest GPU, by active run. Here several runs may be active at once: that is a
-// mistake, and the page has to show it.
-func hottestByRun() expr.Expr {
-	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelRun, metric.LabelArm))
+// hottestByArm is the temperature of the hottest GPU, by arm of the active run.
+func hottestByArm() expr.Expr {
+	active := expr.Select(metric.RunActive, onHost()).Equals(expr.Number(1)).Max(by(metric.LabelArm))
 	return active.Times(hottest(), expr.On(metric.LabelHost).GroupLeft())
 }
 

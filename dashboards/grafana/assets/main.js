@@ -112,13 +112,11 @@ function take(line) {
     page.events = found.events;
     for (const opened of state.panels.values()) opened.redraw();
   }
-  if (found.kind === "end") document.body.dataset.loaded = String(Date.now());
 }
 
 async function load() {
   state.asking?.abort();
   const asking = state.asking = new AbortController();
-  delete document.body.dataset.loaded;
   try {
     const response = await fetch(question(), { signal: asking.signal });
     if (!response.ok) throw new Error(await response.text());
@@ -137,7 +135,6 @@ async function load() {
     complain(e.message.trim() || "the server does not answer");
     if (!state.shape) leaveOpen();
     state.offered = ""; // what the form shows is not what the page shows
-    document.body.dataset.loaded = "failed";
   }
   if (state.asking === asking) state.asking = null;
 }
