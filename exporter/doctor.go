@@ -14,6 +14,9 @@ import (
 // doctor prints the state of every collector, as this command reads the machine, and what a running exporter cannot
 // read: it has rights of its own. It succeeds even if sources are missing.
 func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
+	if l.linkTo != "" || l.linkListen != "" {
+		return l.doctorLink(ctx, stdout)
+	}
 	running, err := newRunningExporter(l.exporterURL, l.httpConfig)
 	if err != nil {
 		return err

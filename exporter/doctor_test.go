@@ -70,3 +70,35 @@ func TestDoctorFailsIfTheExporterThatIsNamedDoesNotAnswer(t *testing.T) {
 func TestDoctorOfARecordingIsAboutNoShell(t *testing.T) {
 	wantNotIn(t, runHere(t, "doctor", "--replay=hosts/no-gpu.txtar"), "your shell", "The exporter at")
 }
+
+func TestDoctorRefusesALinkThatItCannotMeasure(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--link=:7"}, `--link ":7": not HOST or HOST:PORT`},
+		{[]string{"--link=127.0.0.1:70000"}, `--link "127.0.0.1:70000": not HOST or HOST:PORT`},
+		{[]string{"--link=spark-2.invalid"}, `--link "spark-2.invalid": no address is found for spark-2.invalid`},
+		{[]string{"--link=127.0.0.1", "--link-listen=127.0.0.1:0"}, "--link and --link-listen: give one here, the other on the other machine"},
+		{[]string{"--link=127.0.0.1", "--replay=hosts/no-gpu.txtar"}, "--link: a path is measured on a machine, not in a recording"},
+		{[]string{"--link-listen=here"}, "--link-listen: listen tcp: address here: missing port in address"},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := Run(t.Context(), append([]string{"doctor"}, c.args...), &stdout, &stderr)
+		if code != exitInput || stdout.Len() > 0 || stderr.String() != "uma-exporter: "+c.says+"\n" {
+			t.Errorf("%q: exit %d: %s%s", c.args, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
+func TestDoctorShowsWhatCanBeSeenWithoutAListener(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := server.Listener.Addr().String()
+	server.Close()
+	var stdout, stderr bytes.Buffer
+	code := Run(t.Context(), []string{"doctor", "--link=" + address}, &stdout, &stderr)
+	if code != exitFailed || !strings.Contains(stderr.String(), "start there first: uma-exporter doctor --link-listen=") {
+		t.Errorf("exit %d: %s", code, stderr.String())
+	}
+	wantIn(t, stdout.String(), "\n  leaves by   lo, MTU ", "\nVerdict: not measured; the path shows no cause of slowness\n")
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/link"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -47,6 +48,7 @@ type commandLine struct {
 	recordPath, description         string
 	shell, healthURL, exporterURL   string
 	httpConfig                      string // of healthcheck, explain and doctor
+	linkTo, linkListen              string
 	secureFolder                    string
 	secureNames, allowHosts         []string
 }
@@ -138,6 +140,8 @@ func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
+	c.Flag("link", "Measure the path to this machine, where --link-listen runs.").PlaceHolder("HOST[:PORT]").StringVar(&l.linkTo)
+	c.Flag("link-listen", "Accept the streams of --link for 10 minutes, at this address.").PlaceHolder(":" + strconv.Itoa(link.DefaultPort)).StringVar(&l.linkListen)
 	c.Flag("url", "Running exporter that is asked what it cannot read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
 	l.defineHTTPConfig(c)
 	l.defineHost(c)

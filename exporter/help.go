@@ -66,6 +66,11 @@ const doctorHelp = `Print what cannot be read here, and how to fix it.
 
 For each collector: what it lacks, what you lose, and the command that fixes it. It changes nothing.
 
+  uma-exporter doctor --link-listen=:10424   # on spark-2
+  uma-exporter doctor --link=spark-2         # here
+
+--link measures the path to another machine by TCP, 1 stream and 8, of 5 seconds each, and explains why it is slow: route, MTU, PCIe, traffic shaping, lost packets. Without a listener there it shows what can be seen from here.
+
 This is about the user who types it. A running exporter has rights of its own: it is asked, and what it cannot read is printed at the end.`
 
 const secureHelp = `Make what a page needs for TLS and a password.

@@ -62,6 +62,9 @@ func emitInterface(batch *Batch, n hostfs.NetworkInterface) {
 	if n.BytesPerSecond != nil {
 		batch.Gauge(metric.NetworkSpeedBytesPerSecond, *n.BytesPerSecond, n.Device)
 	}
+	if n.MTU != nil {
+		batch.Gauge(metric.NetworkMTUBytes, float64(*n.MTU), n.Device)
+	}
 }
 
 func emitPort(batch *Batch, p hostfs.InfiniBandPort) {
@@ -87,7 +90,7 @@ func networkMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.NetworkReceiveBytesTotal, metric.NetworkTransmitBytesTotal, metric.NetworkReceiveErrorsTotal,
 		metric.NetworkTransmitErrorsTotal, metric.NetworkReceiveDroppedTotal, metric.NetworkTransmitDroppedTotal,
-		metric.NetworkUp, metric.NetworkSpeedBytesPerSecond, metric.InfiniBandPortDataReceivedBytesTotal,
+		metric.NetworkUp, metric.NetworkSpeedBytesPerSecond, metric.NetworkMTUBytes, metric.InfiniBandPortDataReceivedBytesTotal,
 		metric.InfiniBandPortDataTransmittedBytesTotal, metric.InfiniBandPortErrorsTotal, metric.InfiniBandPortUp,
 		metric.InfiniBandPortRateBytesPerSecond, metric.InfiniBandPortInfo,
 	}

@@ -10,7 +10,7 @@ import (
 func linkedSys() fstest.MapFS {
 	const house, card = "devices/pci0007:00/0007:01:00.0/net/enP7s7/", "devices/pci0000:00/0000:01:00.0/"
 	sys := tree(map[string]string{
-		house + "operstate": "up\n", house + "speed": "10000\n",
+		house + "operstate": "up\n", house + "speed": "10000\n", house + "mtu": "1500\n",
 		house + "statistics/rx_bytes": "1000\n", house + "statistics/tx_bytes": "2000\n", house + "statistics/rx_errors": "1\n",
 		house + "statistics/tx_errors": "2\n", house + "statistics/rx_dropped": "3\n", house + "statistics/tx_dropped": "4\n",
 		house + "statistics/rx_missed_errors": "5\n",
@@ -51,6 +51,7 @@ func TestPortsOfALinkedSparkWorkedOutByHand(t *testing.T) {
 		"uma_network_transmit_dropped_total" + house:                                               4,
 		"uma_network_up" + house:                                                                   1,
 		"uma_network_speed_bytes_per_second" + house:                                               1.25e9,
+		"uma_network_mtu_bytes" + house:                                                            1500,
 		`uma_network_up{device="enp1s0f0np0"}`:                                                     0,
 		"uma_infiniband_port_data_received_bytes_total" + port:                                     1e9,
 		"uma_infiniband_port_data_transmitted_bytes_total" + port:                                  500e6,
@@ -61,7 +62,7 @@ func TestPortsOfALinkedSparkWorkedOutByHand(t *testing.T) {
 		`uma_infiniband_port_errors_total{device="rocep1s0f0",kind="port_xmit_discards",port="1"}`: 7,
 		`uma_infiniband_port_errors_total{device="rocep1s0f0",kind="out_of_sequence",port="1"}`:    9,
 	})
-	wantAbsent(t, series, `uma_network_speed_bytes_per_second{device="enp1s0f0np0"`, `uma_network_receive_errors_total{device="enp1s0f0np0"`,
+	wantAbsent(t, series, `uma_network_speed_bytes_per_second{device="enp1s0f0np0"`, `uma_network_mtu_bytes{device="enp1s0f0np0"`, `uma_network_receive_errors_total{device="enp1s0f0np0"`,
 		`uma_network_up{device="docker0"`, `uma_infiniband_port_errors_total{device="rocep1s0f0",kind="symbol_error"`)
 }
 

@@ -15,6 +15,8 @@ type NetworkInterface struct {
 	Up *bool
 	// BytesPerSecond is the link's capacity each way.
 	BytesPerSecond *float64
+	// MTU is the largest packet that the interface sends, in bytes, without the Ethernet header.
+	MTU *uint64
 }
 
 // NetworkTraffic is the traffic in one direction since the driver was loaded. Dropped frames were intact but lacked
@@ -92,9 +94,13 @@ func readNetworkInterface(sys Dir, name string) (NetworkInterface, error) {
 		*found.Receive.Dropped += *missed
 	}
 	found.Up = linkState(attribute(sys, path+"/operstate"))
-	speed, err := parseFile(sys, path+"/speed", parseLinkSpeed)
+	speed, speedErr := parseFile(sys, path+"/speed", parseLinkSpeed)
 	found.BytesPerSecond = speed
-	return found, errors.Join(append(errs, unlessNoReading(err))...)
+	mtu, mtuErr := readUint(sys, path+"/mtu")
+	if mtuErr == nil {
+		found.MTU = &mtu
+	}
+	return found, errors.Join(append(errs, unlessNoReading(speedErr), unlessNoReading(mtuErr))...)
 }
 
 // linkState is nil for the drivers, mostly of virtual machines, that leave the state unknown

@@ -21,7 +21,7 @@ func networkFiles() fstest.MapFS {
 	} {
 		fsys["class/net/"+name] = link("../../devices/" + device)
 		for file, content := range map[string]string{
-			"operstate": "up\n", "speed": "1000\n", "statistics/rx_bytes": "1000\n", "statistics/tx_bytes": "2000\n", "statistics/rx_errors": "1\n",
+			"operstate": "up\n", "speed": "1000\n", "mtu": "9000\n", "statistics/rx_bytes": "1000\n", "statistics/tx_bytes": "2000\n", "statistics/rx_errors": "1\n",
 			"statistics/tx_errors": "2\n", "statistics/rx_dropped": "3\n", "statistics/tx_dropped": "4\n", "statistics/rx_missed_errors": "5\n",
 		} {
 			fsys["devices/"+device+"/"+file] = &fstest.MapFile{Data: []byte(content)}
@@ -49,9 +49,9 @@ func TestInterfacesWithHardwareBehindThem(t *testing.T) {
 	receive := NetworkTraffic{new(uint64(1000)), new(uint64(1)), new(uint64(3 + 5))}
 	transmit := NetworkTraffic{new(uint64(2000)), new(uint64(2)), new(uint64(4))}
 	want := []NetworkInterface{
-		{"enP7s7", receive, transmit, new(true), new(125e6)},
-		{"enp1s0f0np0", receive, transmit, new(true), new(125e6)},
-		{"enp1s0f1np1", receive, transmit, new(false), nil},
+		{"enP7s7", receive, transmit, new(true), new(125e6), new(uint64(9000))},
+		{"enp1s0f0np0", receive, transmit, new(true), new(125e6), new(uint64(9000))},
+		{"enp1s0f1np1", receive, transmit, new(false), nil, new(uint64(9000))},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -23,6 +23,7 @@ func Subjects() []Subject {
 		{"NVMe", nvmeDefs()},
 		{"Thermal", thermalDefs()},
 		{"Network", networkDefs()},
+		{"PCI Express", pcieDefs()},
 		{"Load", loadDefs()},
 		{"Results", resultsDefs()},
 		{"Comparisons", comparisonDefs()},

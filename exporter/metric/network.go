@@ -26,6 +26,9 @@ var (
 	NetworkSpeedBytesPerSecond = gauge(Def{Name: "uma_network_speed_bytes_per_second", Unit: BytesPerSecond, Sum: SumKeeping(LabelDevice),
 		Help:   "What the link can carry each way; absent without a link.",
 		Source: netClass + " speed", Labels: []Label{LabelDevice}})
+	NetworkMTUBytes = gauge(Def{Name: "uma_network_mtu_bytes", Unit: Bytes, Sum: SumNever(),
+		Help:   "Largest packet that the interface sends, without the Ethernet header.",
+		Source: netClass + " mtu", Labels: []Label{LabelDevice}})
 
 	InfiniBandPortDataReceivedBytesTotal = counter(Def{Name: "uma_infiniband_port_data_received_bytes_total", Unit: Bytes, Telemetry: true,
 		Help: "Bytes that RDMA received, RoCE included.", Source: infinibandClass + " port_rcv_data x 4", Labels: []Label{LabelDevice, LabelPort}})
@@ -48,7 +51,7 @@ var (
 func networkDefs() []Definer {
 	return []Definer{
 		NetworkReceiveBytesTotal, NetworkTransmitBytesTotal, NetworkReceiveErrorsTotal, NetworkTransmitErrorsTotal,
-		NetworkReceiveDroppedTotal, NetworkTransmitDroppedTotal, NetworkUp, NetworkSpeedBytesPerSecond,
+		NetworkReceiveDroppedTotal, NetworkTransmitDroppedTotal, NetworkUp, NetworkSpeedBytesPerSecond, NetworkMTUBytes,
 		InfiniBandPortDataReceivedBytesTotal, InfiniBandPortDataTransmittedBytesTotal, InfiniBandPortErrorsTotal,
 		InfiniBandPortUp, InfiniBandPortRateBytesPerSecond, InfiniBandPortInfo,
 	}

@@ -93,7 +93,8 @@ func AlertThresholds() Thresholds {
 			SampleAge:          30 * time.Second,
 			NVMeWarningCelsius: 70, NVMeCriticalCelsius: 80,
 			NVMeOperations: 50, NVMeLatencyFactor: 4, NVMeLatencySamples: 240,
-			NVMeUsedRatio: 0.80,
+			NVMeUsedRatio:       0.80,
+			PCIeErrorsPerSecond: 1,
 		},
 	}
 }

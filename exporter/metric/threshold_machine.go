@@ -34,4 +34,8 @@ type MachineThresholds struct {
 	NVMeOperations, NVMeLatencyFactor, NVMeLatencySamples float64
 	// NVMeUsedRatio is the limit of the share of its endurance that a drive has used up.
 	NVMeUsedRatio float64
+	// PCIeErrorsPerSecond is the limit of correctable errors of a link. The PCIe specification allows one wrong bit in
+	// 1e12: on four lanes of 32 GT/s, 128e9 bits a second, 0.13 errors a second if the link is never at rest. Eight
+	// times that is no sound link.
+	PCIeErrorsPerSecond float64
 }

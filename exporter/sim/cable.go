@@ -59,6 +59,9 @@ func (c *cable) files(sys directory) {
 	at := sys.at(function + "/net/" + netdev)
 	at.line("operstate", "up")
 	at.line("speed", strconv.Itoa(200_000))
+	at.line("mtu", "9000")
+	at.link("device", "../../../0000:01:00.1")
+	pcieFiles(sys.at(function))
 	for _, quiet := range []string{"rx_bytes", "rx_dropped", "rx_errors", "rx_missed_errors", "tx_bytes", "tx_dropped", "tx_errors"} {
 		at.line("statistics/"+quiet, "0")
 	}

@@ -6,7 +6,8 @@ const (
 	diskMajor      = 259
 	diskName       = "nvme0n1"
 	diskSectors    = 8001573552
-	controllerPath = "devices/pci0004:00/0004:00:00.0/0004:01:00.0/nvme/nvme0"
+	drivePath      = "devices/pci0004:00/0004:00:00.0/0004:01:00.0"
+	controllerPath = drivePath + "/nvme/nvme0"
 )
 
 func (m *machine) sysFiles(sys directory) {
@@ -51,10 +52,23 @@ func (m *machine) driveFiles(sys directory) {
 		chip.number(prefix+"input", wholeKelvin((m.disk.temperature+sensor.above)/1000))
 	}
 	chip.link("device", "../../nvme0")
+	controller.link("device", "../../../0004:01:00.0")
+	pcieFiles(sys.at(drivePath))
 	sys.link("class/nvme/nvme0", "../../"+controllerPath)
 	sys.link("class/hwmon/hwmon1", "../../"+controllerPath+"/hwmon1")
 	sys.link("class/block/"+diskName, "../../"+controllerPath+"/"+diskName)
 	sys.link(fmt.Sprintf("dev/block/%d:0", diskMajor), "../../"+controllerPath+"/"+diskName)
+}
+
+// pcieFiles are a sound link of a DGX Spark: four lanes of PCIe 5, and no errors.
+func pcieFiles(function directory) {
+	for _, which := range []string{"current", "max"} {
+		function.line(which+"_link_width", "4")
+		function.line(which+"_link_speed", "32.0 GT/s PCIe")
+	}
+	for kind, total := range map[string]string{"correctable": "COR", "nonfatal": "NONFATAL", "fatal": "FATAL"} {
+		function.line("aer_dev_"+kind, "TOTAL_ERR_"+total+" 0")
+	}
 }
 
 // wholeKelvin rounds millidegrees Celsius to a whole number of kelvin.

@@ -66,7 +66,7 @@ func allowedSys() []allowed {
 		{path: "class/thermal/thermal_zone*/trip_point_*"},
 		{path: "devices/system/node/online"}, {path: "devices/system/node/node*/meminfo"},
 		{path: "devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"},
-		{path: "class/net/*/operstate"}, {path: "class/net/*/speed"},
+		{path: "class/net/*/operstate"}, {path: "class/net/*/speed"}, {path: "class/net/*/mtu"},
 		{path: "class/net/*/statistics/[rt]x_bytes"}, {path: "class/net/*/statistics/[rt]x_errors"},
 		{path: "class/net/*/statistics/[rt]x_dropped"}, {path: "class/net/*/statistics/rx_missed_errors"},
 		{path: "class/infiniband/*/ports/*/state"}, {path: "class/infiniband/*/ports/*/rate"},
@@ -74,6 +74,9 @@ func allowedSys() []allowed {
 		{path: "class/infiniband/*/ports/*/counters/link_downed"},
 		{path: "class/infiniband/*/ports/*/hw_counters/out_of_*"}, {path: "class/infiniband/*/ports/*/hw_counters/*_err"},
 		{path: "class/infiniband/*/device/net/*/operstate"},
+		{path: "class/net/*/device/*_link_*"}, {path: "class/net/*/device/aer_dev_*"},
+		{path: "class/nvme/nvme*/device/*_link_*"}, {path: "class/nvme/nvme*/device/aer_dev_*"},
+		{path: "bus/pci/drivers/nvidia/*:*/aer_dev_*"},
 	}
 }
 
