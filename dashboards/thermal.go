@@ -139,11 +139,11 @@ func driveTemperature() panel {
 func temperatureOfRuns() panel {
 	return series(subject{
 		title:   "Temperature while runs last",
-		means:   "Temperature of the hottest GPU while a run lasts on this host (" + called(metric.RunActive) + "): a line of each arm, which has gaps between its runs. A line of each run would be too many to tell apart; the page *Run detail* has the curve of one.",
+		means:   "Temperature of the hottest GPU while a run lasts on this host (" + called(metric.RunActive) + "): a colour for each arm. One for each run would be too many to tell apart; the page *Run detail* has the curve of one.",
 		wrong:   "the runs of one arm begin warmer than those of another: then arm and heat are confounded. Let the machine cool down before each run.",
 		noData:  "no run lasted on this host in this time, or there is no GPU",
 		queries: []query{{"{{arm}}", hottestByArm()}},
-	})
+	}).DrawStyle(common.GraphDrawStylePoints).PointSize(3) // a line would join one run to the next
 }
 
 // hottestByArm is the temperature of the hottest GPU, by arm of the active run.
