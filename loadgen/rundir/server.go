@@ -15,9 +15,13 @@ type Server struct {
 	EngineDetected bool   `json:"engine_detected"`
 	Version        string `json:"version,omitempty"`
 	// Settings are the engine's settings as it reports them, by its own names.
-	Settings     map[string]string `json:"settings,omitempty"`
-	Answered     []string          `json:"answered_as,omitempty"`
-	Fingerprints []string          `json:"system_fingerprints,omitempty"`
+	Settings map[string]string `json:"settings,omitempty"`
+	// LatencyProbeSeconds is the mean time of a few requests without a load, before it: of the list of models whole
+	// (api), or of one token to its first event (generation), by LatencyProbeMode. Absent if there was no probe.
+	LatencyProbeSeconds *float64 `json:"latency_probe_s,omitempty"`
+	LatencyProbeMode    string   `json:"latency_probe_mode,omitempty"`
+	Answered            []string `json:"answered_as,omitempty"`
+	Fingerprints        []string `json:"system_fingerprints,omitempty"`
 	// EngineClues are the clues that identified the engine, Fields the request fields that the server takes.
 	EngineClues []Clue     `json:"engine_clues,omitempty"`
 	Fields      Acceptance `json:"fields"`
