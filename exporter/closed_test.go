@@ -8,7 +8,7 @@ import (
 
 // uma-exporter --once | head; explain --watch ends when its output is closed.
 func TestOutputWhoseReaderStopsEndsWithoutAMessage(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"doctor"}, {"completion", "zsh"}} {
+	for _, args := range [][]string{{"--help"}, {"--once", "--log.level=error"}, {"explain"}, {"explain", "--watch"}, {"fit"}, {"doctor"}, {"completion", "zsh"}} {
 		read, write, err := os.Pipe()
 		must(t, err)
 		defer write.Close()

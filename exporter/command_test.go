@@ -98,6 +98,11 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 	}
 	pipe := filepath.Join(empty, "pipe")
 	must(t, syscall.Mkfifo(pipe, 0o600))
+	piped, broken := filepath.Join(empty, "piped"), filepath.Join(empty, "broken")
+	must(t, os.Mkdir(piped, 0o700))
+	must(t, syscall.Mkfifo(filepath.Join(piped, "model.safetensors"), 0o600))
+	must(t, os.Mkdir(broken, 0o700))
+	must(t, os.WriteFile(filepath.Join(broken, "model.safetensors.index.json"), []byte(`{"weight_map":{"a":"model-2.safetensors"}}`), 0o600))
 	tests := []struct {
 		name string
 		args []string
@@ -130,6 +135,15 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"machine beside another", []string{"--once", "--replay=hosts/no-gpu.txtar", "--path.sysfs=/sys"}, "--replay hosts/no-gpu.txtar: is a whole machine, so --path.sysfs cannot be given too"},
 		{"machine beside another's GPU", []string{"--once", "--replay=hosts/no-gpu.txtar", "--nvml.replay=" + file}, "so --nvml.replay cannot be given too"},
 		{"machine whose engine is given twice", []string{"--once", "--replay=hosts/engines.txtar", "--engine.url=http://127.0.0.1:8080"}, "--replay hosts/engines.txtar: 127.0.0.1:8080/metrics is named twice"},
+		{"model that is not there", []string{"fit", "--model=" + filepath.Join(empty, "x")}, "--model " + filepath.Join(empty, "x") + ": no such file"},
+		{"model that is a file", []string{"fit", "--model=" + file}, "--model " + file + ": is neither a folder nor a .gguf file"},
+		{"model without weights", []string{"fit", "--model=" + empty}, "--model " + empty + ": has no weights"},
+		{"model whose file is a pipe", []string{"fit", "--model=" + piped}, "--model " + piped + ": model.safetensors: not a regular file"},
+		{"model that was not copied whole", []string{"fit", "--model=" + broken}, "--model " + broken + `: "model-2.safetensors", which model.safetensors.index.json lists, is not there`},
+		{"type of a cache without a model", []string{"fit", "--kv-cache-dtype=fp8"}, "--kv-cache-dtype: is about a model"},
+		{"type of a cache that is none", []string{"fit", "--kv-cache-dtype=int3"}, `--kv-cache-dtype: "int3" is none of auto, bf16`},
+		{"GPU that is not there", []string{"fit", "--gpu=7", "--replay=hosts/gb10-idle.txtar"}, "--gpu 7: there is none; the machine has 1"},
+		{"reserve that is none", []string{"fit", "--reserve=-1"}, `--reserve: "-1"`},
 		{"impossible limit", []string{"--web.max-requests=0"}, `--web.max-requests: "0" is not a whole number of 1 or more`},
 		{"impossible duration", []string{"--once", "--collect.timeout=-1s"}, `--collect.timeout: "-1s" is not a duration`},
 		{"unknown architecture", []string{"--once", "--gpu.memory-architecture=flat"}, `--gpu.memory-architecture: "flat" is none of discrete`},
@@ -162,8 +176,9 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 func TestCommandsForPeopleExitZeroWhateverIsMissing(t *testing.T) {
 	empty := t.TempDir()
 	for _, args := range [][]string{
-		{"explain"}, {"doctor"}, {"--once"}, {"completion", "bash"}, {"completion", "zsh"}, {"--version"}, {"--help"}, {"serve", "--help"},
+		{"explain"}, {"fit"}, {"fit", "--json"}, {"doctor"}, {"--once"}, {"completion", "bash"}, {"completion", "zsh"}, {"--version"}, {"--help"}, {"serve", "--help"},
 		{"explain", "--path.procfs=" + empty, "--path.sysfs=" + empty, "--path.cgroupfs=" + empty},
+		{"fit", "--path.procfs=" + empty, "--path.sysfs=" + empty, "--path.cgroupfs=" + empty},
 		{"doctor", "--path.procfs=" + empty, "--path.sysfs=" + empty, "--path.cgroupfs=" + empty},
 	} {
 		code, stdout, stderr := run(t, args...)

@@ -157,6 +157,9 @@ func (x *explanation) check() error {
 			return fmt.Errorf("impossible memory of process %d", p.PID)
 		}
 	}
+	if len(x.Engines) > mostRows {
+		return fmt.Errorf("it has %d engines", len(x.Engines))
+	}
 	if x.Memory == nil {
 		return nil
 	}
@@ -176,6 +179,9 @@ func (m *memoryAccount) check() error {
 			return fmt.Errorf("impossible line %.40q", line.Name)
 		}
 		sum += *line.Bytes
+	}
+	if tooLarge(m.AvailableBytes) {
+		return errors.New("impossible available memory")
 	}
 	if m.PoolBytes > mostBytes || sum != int64(m.PoolBytes) {
 		return fmt.Errorf("its lines add up to %d bytes, its pool has %d", sum, m.PoolBytes)

@@ -37,6 +37,8 @@ type explanation struct {
 	Own []ownProcess `json:"umascope_processes,omitempty"`
 	// Sockets are those that may be an engine's, in the order of metric.DiscoveryResults.
 	Sockets []engineSocket `json:"engine_sockets,omitempty"`
+	// Engines are those whose pages were read.
+	Engines []engineMemory `json:"engines,omitempty"`
 	// Unknown are sentences on missing figures, with the reasons.
 	Unknown []string `json:"unknown"`
 }
@@ -49,11 +51,15 @@ type gpuMemory struct {
 	// TotalBytes and FreeBytes are what cudaMemGetInfo reports of memory that is the GPU's own.
 	TotalBytes *uint64 `json:"cuda_total_bytes,omitempty"`
 	FreeBytes  *uint64 `json:"cuda_free_bytes,omitempty"`
+	// Partitioned reports that an engine gets a part of the GPU (MIG), with a part of that memory.
+	Partitioned bool `json:"partitioned,omitempty"`
 }
 
 // memoryAccount is the ledger and the holders of GPU memory.
 type memoryAccount struct {
 	PoolBytes uint64 `json:"pool_bytes"`
+	// AvailableBytes is MemAvailable.
+	AvailableBytes *uint64 `json:"available_bytes,omitempty"`
 	// Lines add up to the pool, the largest first.
 	Lines        []ledgerLine      `json:"lines"`
 	Architecture nvml.Architecture `json:"memory_architecture,omitempty"`
@@ -134,6 +140,9 @@ func explain(scrape *collector.Scrape) explanation {
 	for _, outcome := range scrape.Outcomes {
 		x.Sockets = append(x.Sockets, socketsOf(outcome)...)
 	}
+	for _, outcome := range scrape.Outcomes {
+		x.Engines = append(x.Engines, enginesOf(outcome)...)
+	}
 	x.addEngines(scrape.Outcomes, missing)
 	x.Unknown = append(x.Unknown, missing.sentences()...)
 	x.Answer = x.answer()
@@ -142,7 +151,7 @@ func explain(scrape *collector.Scrape) explanation {
 
 // memoryOf returns the memory of a device. Memory that the driver reserves is part of NVML's total and not of CUDA's.
 func memoryOf(device nvml.Device) gpuMemory {
-	g := gpuMemory{Index: device.Index, Name: device.Name, Architecture: device.Architecture}
+	g := gpuMemory{Index: device.Index, Name: device.Name, Architecture: device.Architecture, Partitioned: device.MIGEnabled != nil && *device.MIGEnabled}
 	if device.MemoryFreeBytes == nil || device.MemoryTotalBytes == nil {
 		return g
 	}
@@ -200,6 +209,9 @@ func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) 
 	m := &memoryAccount{
 		PoolBytes: reading.Meminfo["MemTotal"], Architecture: reading.Architecture, CUDA: x.cudaSentence(reading),
 		Holders: []holder{}, Groups: groupsOf(reading),
+	}
+	if available, known := reading.Meminfo["MemAvailable"]; known {
+		m.AvailableBytes = &available
 	}
 	for _, line := range collector.LinesBySize(reading.Lines) {
 		one := ledgerLine{Name: line.Name}

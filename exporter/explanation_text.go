@@ -20,14 +20,7 @@ const (
 // print writes the explanation as text: the answer, the ledger as a table, the holders of GPU memory, what is charged
 // to their cgroups, why CUDA sees less than is available, and which figures are missing.
 func (x *explanation) print(out io.Writer) {
-	switch fmt.Fprintln(out, printable(x.Answer)); {
-	case x.Exporter != "":
-		fmt.Fprintf(out, "%s\nread by the running exporter: %s\n", modeSentence(x.Mode, "the exporter's machine"), x.Exporter)
-	case x.Note != "":
-		fmt.Fprintf(out, "%s\nread by this command: %s\n", modeSentence(x.Mode, thisMachine), printable(x.Note))
-	default:
-		fmt.Fprintln(out, modeSentence(x.Mode, thisMachine))
-	}
+	x.printHeader(out)
 	for _, g := range x.GPUs {
 		fmt.Fprintf(out, "GPU %d: %s, memory %s\n", g.Index, printable(g.Name), placeOf(g.Architecture))
 	}
@@ -53,6 +46,18 @@ func (x *explanation) print(out io.Writer) {
 			fmt.Fprintf(out, "\nNot known\n")
 		}
 		fmt.Fprintf(out, "  %s\n", printable(sentence))
+	}
+}
+
+// printHeader writes the answer, and whose figures they are.
+func (x *explanation) printHeader(out io.Writer) {
+	switch fmt.Fprintln(out, printable(x.Answer)); {
+	case x.Exporter != "":
+		fmt.Fprintf(out, "%s\nread by the running exporter: %s\n", modeSentence(x.Mode, "the exporter's machine"), x.Exporter)
+	case x.Note != "":
+		fmt.Fprintf(out, "%s\nread by this command: %s\n", modeSentence(x.Mode, thisMachine), printable(x.Note))
+	default:
+		fmt.Fprintln(out, modeSentence(x.Mode, thisMachine))
 	}
 }
 

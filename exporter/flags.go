@@ -47,8 +47,9 @@ type commandLine struct {
 	threads                         int
 	recordPath, description         string
 	shell, healthURL, exporterURL   string
-	httpConfig                      string // of healthcheck, explain and doctor
+	httpConfig                      string // of healthcheck, explain, fit and doctor
 	linkTo, linkListen              string
+	fits                            fitFlags
 	secureFolder                    string
 	secureNames, allowHosts         []string
 }
@@ -71,6 +72,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	logflag.AddFlags(l.app, &l.log)
 	l.defineServe(l.app.Command("serve", serveHelp).Default())
 	l.defineExplain(l.app.Command("explain", explainHelp))
+	l.defineFit(l.app.Command("fit", fitHelp))
 	l.defineDoctor(l.app.Command("doctor", doctorHelp))
 	l.defineRecord(l.app.Command("record", recordHelp))
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))
@@ -131,12 +133,17 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 }
 
 func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
+	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
+	l.defineAsked(c)
+	l.defineHost(c)
+}
+
+// defineAsked adds the flags of a command that prints what a running exporter reads, or this program.
+func (l *commandLine) defineAsked(c *kingpin.CmdClause) {
+	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	c.Flag("url", "Running exporter to ask; without one, this machine is read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
 	l.defineHTTPConfig(c)
-	c.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
-	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
 	c.Flag("direct", "Read this machine without a running exporter, as with every flag below.").Bool()
-	l.defineHost(c)
 }
 
 func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
@@ -147,7 +154,7 @@ func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
 	l.defineHost(c)
 }
 
-// givenHostFlags names the flags of explain that say how this program reads a host.
+// givenHostFlags names the flags of explain and fit that say how this program reads a host.
 func (l *commandLine) givenHostFlags() ([]string, error) {
 	context, err := l.app.ParseContext(l.args)
 	if err != nil {
@@ -156,7 +163,7 @@ func (l *commandLine) givenHostFlags() ([]string, error) {
 	var names []string
 	for _, element := range context.Elements {
 		flag, is := element.Clause.(*kingpin.FlagClause)
-		if is && !slices.Contains([]string{"watch", "json", "url", httpConfigFlag, "log.level", "log.format"}, flag.Model().Name) {
+		if is && !slices.Contains(append(fitFlagNames(), "watch", "json", "url", httpConfigFlag, "log.level", "log.format"), flag.Model().Name) {
 			names = append(names, flag.Model().Name)
 		}
 	}

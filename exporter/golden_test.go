@@ -206,6 +206,14 @@ func TestGoldenExplanations(t *testing.T) {
 	})
 }
 
+func TestGoldenFits(t *testing.T) {
+	eachMachine(t, func(t *testing.T, name string) {
+		var out bytes.Buffer
+		must(t, openHostNamed(t, name).Fit(context.Background(), &out, ""))
+		compareGolden(t, filepath.Join("testdata", name+".fit.txt"), out.Bytes())
+	})
+}
+
 // TestGoldenFilesHaveTheirHost finds pages of hosts that are gone.
 func TestGoldenFilesHaveTheirHost(t *testing.T) {
 	entries, err := os.ReadDir("testdata")

@@ -9,11 +9,12 @@ func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
 			"uma-exporter explain  # what occupies the memory, and what CUDA can still take",
+			"uma-exporter fit      # which memory fraction an engine can be given",
 			"uma-exporter doctor   # what cannot be read here, and how to fix it",
 			"uma-exporter          # serve http://127.0.0.1:10420/metrics",
 		},
 		Groups: []terminal.Group{
-			{Title: "Look", Verbs: []string{"explain", "doctor"}},
+			{Title: "Look", Verbs: []string{"explain", "fit", "doctor"}},
 			{Title: "Serve", Verbs: []string{"serve", "secure", "healthcheck"}},
 			{Title: "Utilities", Verbs: []string{"record", "completion"}},
 		},
@@ -21,7 +22,8 @@ func guide() terminal.Guide {
 			"serve": append(hostSections(),
 				terminal.Section{Flag: "collector.host", Title: "Collectors, all on"},
 				terminal.Section{Flag: "nvml.record", Title: "Server"}),
-			"explain": append([]terminal.Section{{Flag: "url", Title: "Explanation"}}, hostSections()...),
+			"explain": append([]terminal.Section{{Flag: "watch", Title: "Explanation"}}, hostSections()...),
+			"fit":     append([]terminal.Section{{Flag: "model", Title: "Model and memory"}, {Flag: "json", Title: "Output"}}, hostSections()...),
 			"doctor":  append([]terminal.Section{{Flag: "url", Title: "Running exporter"}}, hostSections()...),
 		},
 		Default: []string{"web.listen-address", "engine.url", "kvbm.url", "kvbm.bytes-per-block", "once"},
@@ -58,6 +60,18 @@ const explainHelp = `Print where the memory is, and who holds it.
 How much is occupied, by what, and how much CUDA can still take; then the ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.
 
 A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
+
+const fitHelp = `Print which memory fraction an engine can be given now.
+
+  uma-exporter fit
+  uma-exporter fit --model=/srv/models/Qwen2.5-7B
+  uma-exporter fit --model=model.gguf --kv-cache-dtype=q8_0
+  uma-exporter fit --json
+  uma-exporter fit --url=http://spark-2:10420
+
+For vLLM, SGLang, TensorRT-LLM and llama.cpp, each by the meaning of its own flag: the fraction to type, the arithmetic line by line, and what would give more. With a model also its weights, by their files, and the tokens of its KV cache, as a range. With an engine that runs, what it was told to take and what it has.
+
+A running exporter is asked first, as by explain.`
 
 const doctorHelp = `Print what cannot be read here, and how to fix it.
 

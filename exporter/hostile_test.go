@@ -58,8 +58,8 @@ func (h hostilePages) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// TestHostileNamesDoNoHarmAnywhere looks for them on the metrics page, the landing page, in explain and in
-// doctor.
+// TestHostileNamesDoNoHarmAnywhere looks for them on the metrics page, the landing page, in explain, in fit
+// and in doctor.
 func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 	reached := 0
 	eachHost(t, func(t *testing.T, name string) {
@@ -80,6 +80,7 @@ func TestHostileNamesDoNoHarmAnywhere(t *testing.T) {
 		checkTerminal(t, "landing page", landing)
 		for command, print := range map[string]func(io.Writer) error{
 			"explain": func(w io.Writer) error { return e.Explain(t.Context(), w) },
+			"fit":     func(w io.Writer) error { return e.Fit(t.Context(), w, "") },
 			"doctor":  func(w io.Writer) error { return e.Doctor(t.Context(), w) },
 		} {
 			var out bytes.Buffer

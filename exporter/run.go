@@ -43,6 +43,8 @@ func (l *commandLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch l.command {
 	case "explain":
 		return l.explain(ctx, stdout)
+	case "fit":
+		return l.fit(ctx, stdout)
 	case "doctor":
 		return l.doctor(ctx, stdout)
 	case "record":

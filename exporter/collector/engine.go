@@ -43,6 +43,7 @@ func (e *engines) collect(ctx context.Context, sample *Sample, batch *Batch) err
 	answers := readSources(ctx, found.targets.Engines, func(ctx context.Context, at *engine.Endpoint) (engine.Reading, error) {
 		return e.client.Read(ctx, at, e.before[at.Source])
 	})
+	sample.enginePages.Store(pagesOf(answers))
 	missed, requested := e.missed, e.requested
 	e.before, e.missed, e.requested = map[string]engine.Reading{}, map[missKey]missCount{}, map[requestedKey]requestedCount{}
 	for _, a := range answers {
@@ -63,6 +64,30 @@ func (e *engines) collect(ctx context.Context, sample *Sample, batch *Batch) err
 		return failed // the user named the file, so an unreadable one is a failure, not a machine without engines
 	}
 	return errors.Join(failed, outcome)
+}
+
+// EnginePage is what an engine reports on a page.
+type EnginePage struct {
+	Source string
+	engine.Reading
+}
+
+func pagesOf(answers []answer[engine.Reading]) *[]EnginePage {
+	var pages []EnginePage
+	for _, a := range answers {
+		if a.Err == nil {
+			pages = append(pages, EnginePage{a.Source, a.Value})
+		}
+	}
+	return &pages
+}
+
+// EnginePages are the pages that the engine collector of this sample read; none before it has returned.
+func (s *Sample) EnginePages() []EnginePage {
+	if pages := s.enginePages.Load(); pages != nil {
+		return *pages
+	}
+	return nil
 }
 
 // engineNote reports how much of a page is read: releases add and rename series.

@@ -30,6 +30,7 @@ type Sample struct {
 	discovery     *discovery // nil where it is off
 	found         shared[discovered]
 	engineSockets atomic.Pointer[[]EngineSocket]
+	enginePages   atomic.Pointer[[]EnginePage]
 
 	topsOnce sync.Once
 	tops     map[string]hostfs.MemoryStat

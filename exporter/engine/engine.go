@@ -44,6 +44,8 @@ type Reading struct {
 type Model struct {
 	Name string // as the engine writes it, with capitals if one of its series has them
 	Pool
+	// MemoryShare is the share of the memory that the engine was told to take, in its own terms.
+	MemoryShare *float64
 	// TierBytes are the bytes of KV cache in tiers other than the GPU.
 	TierBytes []TierValue
 	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their capacity.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strconv"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -12,6 +14,7 @@ func readVLLM(all view) []Model {
 	return perModel(all, metric.ForeignLabelModelName, []string{running, usage, metric.ForeignVLLMGPUUsage, prompt}, func(v view) Model {
 		return Model{
 			Pool:         vllmPool(v, usage),
+			MemoryShare:  vllmShare(v.whole()),
 			PrefixTokens: vllmLookups(v),
 			Preemptions:  v.sum(metric.ForeignVLLMPreemptions),
 			Requests: requests(map[string]*float64{
@@ -50,6 +53,16 @@ func vllmConfig(all view, replica Series, replicas int) []Series {
 		return all.with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
 	}
 	return config
+}
+
+// vllmShare is the setting of all replicas, which are started alike.
+func vllmShare(all view) *float64 {
+	for _, config := range all.series(metric.ForeignVLLMCacheConfigInfo) {
+		if value, err := strconv.ParseFloat(config.Labels[metric.ForeignVLLMLabelMemoryShare], 64); err == nil {
+			return ratio(&value)
+		}
+	}
+	return nil
 }
 
 // vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold

@@ -28,6 +28,7 @@ const (
 	ForeignVLLMLabelBlockSize      = "block_size"
 	ForeignVLLMLabelTokens         = "kv_cache_size_tokens"  // newer releases
 	ForeignVLLMLabelBytes          = "kv_cache_memory_bytes" // None unless set
+	ForeignVLLMLabelMemoryShare    = "gpu_memory_utilization"
 	ForeignVLLMLabelTokenSource    = "source"
 	ForeignVLLMSourceCompute       = "local_compute"
 	ForeignVLLMSourceLocalHit      = "local_cache_hit"

@@ -59,6 +59,7 @@ func TestTheExporterTellsNoSecretOfItsNeighbours(t *testing.T) {
 	}{
 		"page":    {".prom", append([]string{"serve", "--once"}, engines...), "<" + mark[:3] + ">"},
 		"explain": {".terminal", append([]string{"explain"}, engines[1:]...), ""},
+		"fit":     {".terminal", append([]string{"fit"}, engines[1:]...), ""},
 		"doctor":  {".terminal", append([]string{"doctor"}, engines[1:]...), ""},
 		"record":  {".terminal", []string{"record", recording}, ""},
 	} {

@@ -1,0 +1,153 @@
+package exporter
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/umascope/umascope/exporter/fit"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// modelFolder is a model of 10 GiB of weights, in a file with a hole, and 65536 bytes of KV cache a token.
+func modelFolder(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "small-llama")
+	must(t, os.Mkdir(folder, 0o700))
+	const weights = 10 << 30
+	header := fmt.Sprintf(`{"a":{"dtype":"BF16","shape":[%d],"data_offsets":[0,%d]}}`, weights/2, weights)
+	file := filepath.Join(folder, "model.safetensors")
+	must(t, os.WriteFile(file, append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), 0o600))
+	must(t, os.Truncate(file, int64(8+len(header)+weights)))
+	must(t, os.WriteFile(filepath.Join(folder, "config.json"), []byte(
+		`{"model_type":"llama","num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"hidden_size":4096,"max_position_embeddings":8192}`), 0o600))
+	return folder
+}
+
+// TestFitOfAMachineByHand: 48 of 100 GiB are available, 20 of them free, and 6 % of the pool are the reserve. So 42 are for one
+// engine. Less 10 of weights, and 0.5 to 13.125 for the runtime, that is 18.875 to 31.5 of KV cache.
+func TestFitOfAMachineByHand(t *testing.T) {
+	e := exporterOf(t, integratedHost(t, "VLLM::EngineCor"), Settings{})
+	var out bytes.Buffer
+	must(t, e.Fit(t.Context(), &out, modelFolder(t)))
+	wantIn(t, out.String(),
+		"SIMULATED: One engine can have 42.0 of 100.0 GiB of GPU 0 now: vLLM --gpu-memory-utilization=0.42, SGLang --mem-fraction-static=0.60, TensorRT-LLM --kv_cache_free_gpu_memory_fraction=0.75; "+
+			"of that small-llama takes 10.0 GiB for its weights, and vLLM's KV cache 18.9 to 31.5, 309,248 to 516,096 tokens.\nmode SIMULATED",
+		"Model small-llama (llama)\n  weights  10.00 GiB in 1 file (safetensors)\n  KV       65,536 bytes a token: 16 layers x 2 x 8 KV heads x 128 x 2 bytes (bf16)\n  context  8,192 tokens, which take 0.50 GiB\n",
+		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anon\n", " -2.00  in use: the rest\n",
+		"  48.00  available now (MemAvailable): 20.00 free (MemFree), 28.00 of cache that the kernel gives up when asked\n",
+		"  -6.00  reserve: alert MemoryAvailableLow is about less", "  42.00  for one engine",
+		"  vLLM          --gpu-memory-utilization=0.42\n", "0.42 is 42.00 / 100.00, rounded down; it cannot run above 0.48, which is 48.00 / 100.00\n",
+		"  18.88 to 31.50  KV cache: 309,248 to 516,096 tokens, 37 to 63 sequences of 8,192\n",
+		"0.60 is (42.00 - 13.12) / 48.00, rounded down",
+		// 0.60 of 47.5 and of 48, less 10
+		"  18.50 to 18.80  KV cache: ",
+		// 48 - 10 - 13.125 = 24.875, of which 6 are left; 0.75 of 20 - 10 - 10 - 13.125 and of 48 - 10 - 0.5
+		"0.75 is (24.88 - 6.00) / 24.88, rounded down\n", "  0.00 to 28.12  KV cache: the share of that: 0 to 460,800 tokens",
+		"  llama.cpp     --ctx-size=303104 --parallel=37\n", // 37 x 8192
+		"Page cache: CUDA does not count 28.00 GiB", "End VLLM::EngineCor (pid 7), /box: it holds 40.00 GiB.", "Programs have 5.00 GiB of their own",
+	)
+}
+
+// TestFitAddsUp: the steps of every machine lead from the total to what is left.
+func TestFitAddsUp(t *testing.T) {
+	eachMachine(t, func(t *testing.T, name string) {
+		x, err := openHostNamed(t, name).explanation(t.Context())
+		must(t, err)
+		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1})
+		must(t, err)
+		if report.GPU == nil {
+			if len(report.Unknown) == 0 {
+				t.Error("neither a GPU nor a reason")
+			}
+			return
+		}
+		steps := report.GPU.Steps
+		sum, available := int64(0), steps[len(steps)-3].Bytes.Low
+		for _, s := range steps[:len(steps)-3] {
+			sum += s.Bytes.Low
+		}
+		if sum != available || available != report.GPU.memory.Available {
+			t.Errorf("the steps add up to %d, available are %d", sum, available)
+		}
+		if left := max(0, available+steps[len(steps)-2].Bytes.Low); left != steps[len(steps)-1].Bytes.Low {
+			t.Errorf("%d are left, not %d", left, steps[len(steps)-1].Bytes.Low)
+		}
+	})
+}
+
+// TestReserveOfTheUser leaves 18 instead of 6 GiB: 30 are for one engine.
+func TestReserveOfTheUser(t *testing.T) {
+	e := exporterOf(t, integratedHost(t, "x"), Settings{})
+	address := servedAt(t, e.Handler())
+	wantIn(t, runHere(t, "fit", "--reserve=18", "--url="+address), "--gpu-memory-utilization=0.30", " -18.00  reserve: --reserve\n", "read by the running exporter: "+address+"/explain.json\n")
+}
+
+func TestFitAsJSONHasTheSameFigures(t *testing.T) {
+	address := servedAt(t, exporterOf(t, integratedHost(t, "x"), Settings{}).Handler())
+	text := runHere(t, "fit", "--json", "--kv-cache-dtype=fp8", "--model="+modelFolder(t), "--url="+address)
+	var r struct {
+		Schema string
+		Model  struct {
+			Weights int64 `json:"weight_bytes"`
+			Token   int64 `json:"kv_bytes_per_token"`
+		}
+		Engines []struct {
+			Engine, Flag string
+			Fraction     int64        `json:"fraction_hundredths"`
+			KV           fit.Interval `json:"kv_cache"`
+			Tokens       fit.Interval `json:"kv_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	if r.Schema != fitSchema || r.Model.Weights != 10<<30 || r.Model.Token != 32768 || len(r.Engines) != 4 {
+		t.Errorf("%+v", r)
+	}
+	first := r.Engines[0]
+	if first.Engine != "vLLM" || first.Fraction != 42 || first.KV.High != 63<<29 || first.Tokens.High != 63<<29/32768 {
+		t.Errorf("%+v", first)
+	}
+}
+
+// TestFitOfAnExporterThatIsOlder: it does not report what is available.
+func TestFitOfAnExporterThatIsOlder(t *testing.T) {
+	handler := exporterOf(t, integratedHost(t, "x"), Settings{}).Handler()
+	address := servedAt(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		page := body(t, get(t, handler, "/explain.json"))
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, strings.Replace(page, `"available_bytes"`, `"other"`, 1))
+	}))
+	wantIn(t, runHere(t, "fit", "--url="+address), "What an engine can be given is not known.", "the running exporter is older than this program (--direct)")
+}
+
+// TestFitShowsWhatARunningEngineAskedForAndHas reads a machine whose vLLM was started with 0.25 and reports 98,304 tokens.
+func TestFitShowsWhatARunningEngineAskedForAndHas(t *testing.T) {
+	var out bytes.Buffer
+	must(t, openHostNamed(t, "kvbm-disk").Fit(t.Context(), &out, modelFolder(t)))
+	wantIn(t, out.String(),
+		"  vllm at 127.0.0.1:8081/metrics meta-llama/Llama-3.1-8B-Instruct\n",
+		" 30.42  told to take: 0.25 of the total\n", // 121.69 x 0.25
+		"  6.00  KV cache: 98,304 tokens of its page, if it serves small-llama\n",
+		" 30.00  held by VLLM::EngineCor (pid 6330)\n", "page cache of the pool: files", "anon of the pool: heaps",
+	)
+}
+
+func TestFitChoosesTheGPUWithMost(t *testing.T) {
+	wantIn(t, runHere(t, "fit", "--replay=hosts/h200x2.txtar"), "of GPU 1 now", "GPU 0 has 66.75 for one engine (--gpu=0)")
+	wantIn(t, runHere(t, "fit", "--replay=hosts/h200x2.txtar", "--gpu=0"), "of GPU 0 now", "GPU 1 has 117.97 for one engine (--gpu=1)", "in use: python3")
+	wantIn(t, runHere(t, "fit", "--replay=hosts/mig.txtar"), "it is partitioned (MIG)")
+}
+
+func TestTheReserveIsWhatTheAlertWarnsOf(t *testing.T) {
+	var out bytes.Buffer
+	must(t, openHostNamed(t, "gb10-idle").Fit(t.Context(), &out, ""))
+	wantIn(t, out.String(), "reserve: alert MemoryAvailableLow is about less than "+metric.AlertThresholds().AvailableWarning.String())
+}
