@@ -166,3 +166,21 @@ func preemptionsByHost() panel {
 		queries: []query{{"{{host}}", enginePerSecond(metric.EnginePreemptionsTotal).Max(byHost())}},
 	}).Min(0)
 }
+
+// tokensPerDraft has two lines, since only some engines count the drafts and what was accepted of them.
+func tokensPerDraft() panel {
+	bySource := func(c metric.Counter) expr.Expr { return enginePerSecond(c).Sum(by(metric.LabelSource)) }
+	drafts := bySource(metric.EngineSpecDraftsTotal)
+	counted := expr.Number(1).DividedBy(shareOf(drafts, drafts.Plus(bySource(metric.EngineSpecAcceptedTokensTotal)))).In(metric.Count)
+	told := ofEngines(expr.Select(metric.EngineSpecAcceptedLength, onChosenHosts()).Max(byOwnLabels(metric.EngineSpecAcceptedLength)))
+	return series(subject{
+		title:  "Tokens per step with a draft",
+		means:  "Speculative decoding: the tokens that a step gave where the engine had a draft, the model's own one and the drafted ones that it accepted, of the engine of each host that accepts most. 1 is a draft accepted in no part. Dashed where the engine gives the mean of its last interval.",
+		wrong:  "it is near 1: drafts cost time and give nothing. Or it differs between runs that are compared.",
+		noData: "no engine uses speculative decoding, or nothing was drafted in this time",
+		queries: []query{
+			{"{{host}}", counted.Max(byHost())},
+			{"last interval {{host}}", told.Max(byHost())},
+		},
+	}).Min(1).OverrideByRegexp("/^last interval/", dashed())
+}

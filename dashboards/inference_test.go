@@ -119,6 +119,9 @@ func TestAPanelOfInferenceStaysReadableWithManyRunsAndEngines(t *testing.T) {
 			of := fmt.Sprintf(`host="spark-%d",source="127.0.0.1:%d/metrics",model="m"`, host, 8000+engine)
 			add(`uma_engine_info{%s,engine="vllm",version="1"} 1x40`, of)
 			add(`uma_engine_preemptions_total{%s} 0+9x40`, of)
+			add(`uma_engine_spec_drafts_total{%s} 0+9x40`, of)
+			add(`uma_engine_spec_accepted_tokens_total{%s,position="0"} 0+9x40`, of)
+			add(`uma_engine_spec_accepted_length{%s} 2x40`, of)
 			add(`uma_engine_prefix_cache_tokens_total{%s,tier="device",result="hit"} 0+9x40`, of)
 			for _, direction := range []string{metric.DirectionPrompt, metric.DirectionGeneration} {
 				add(`uma_engine_tokens_total{%s,direction=%q} 0+9x40`, of, direction)
@@ -166,4 +169,27 @@ func TestARequestThatDidNotWaitWaitedZeroSeconds(t *testing.T) {
 	a := stored(t, map[string]string{"runs": ".+", "phase": ".+"},
 		`uma_load_queue_delay_seconds{run="r",phase="measure"} {{schema:3 sum:0 count:0 z_bucket:0 z_bucket_w:2.9e-39}}+{{schema:3 sum:0 count:9 z_bucket:9 z_bucket_w:2.9e-39}}x20`)
 	same(t, "wait", a.ask(t, loadQuantile(slow, metric.LoadQueueDelaySeconds), 4*time.Minute), map[string]float64{`{}`: 0})
+}
+
+func TestTokensPerStepWithADraft(t *testing.T) {
+	counts := func(host string, drafts, first, second int) []string {
+		of := fmt.Sprintf(`host=%q,source="s",model="m"`, host)
+		return []string{
+			fmt.Sprintf(`uma_engine_info{%s,engine="vllm",version="1"} 1x40`, of),
+			fmt.Sprintf(`uma_engine_spec_drafts_total{%s} 0+%dx40`, of, drafts),
+			fmt.Sprintf(`uma_engine_spec_accepted_tokens_total{%s,position="0"} 0+%dx40`, of, first),
+			fmt.Sprintf(`uma_engine_spec_accepted_tokens_total{%s,position="1"} 0+%dx40`, of, second),
+		}
+	}
+	series := append(counts("h0", 150, 75, 30), counts("h1", 0, 0, 0)...)
+	series = append(series, `uma_engine_info{host="h2",source="s",model="m",engine="sglang",version="1"} 1x40`, `uma_engine_spec_accepted_length{host="h2",source="s",model="m"} 2.5x40`)
+	a := stored(t, map[string]string{"host": "h0|h1|h2", "engine": ".*", "model": ".*"}, series...)
+	p := panelOf(t, "inference.json", "Tokens per step with a draft")
+	for i, want := range []map[string]float64{{`{host="h0"}`: 1.7}, {`{host="h2"}`: 2.5}} {
+		got := map[string]float64{}
+		for _, s := range a.vector(t, p.Targets[i].Expr, 8*time.Minute) {
+			got[s.Metric.String()] = s.F
+		}
+		same(t, p.Targets[i].LegendFormat, got, want)
+	}
 }

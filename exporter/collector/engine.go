@@ -142,11 +142,27 @@ func emitEngineCounts(batch *Batch, source string, m engine.Model) {
 	if m.Preemptions != nil {
 		batch.Counter(metric.EnginePreemptionsTotal, *m.Preemptions, source, m.Name)
 	}
+	emitSpeculation(batch, source, m)
 	if m.PromptTokens != nil {
 		batch.Counter(metric.EngineTokensTotal, *m.PromptTokens, source, m.Name, metric.DirectionPrompt)
 	}
 	if m.GenerationTokens != nil {
 		batch.Counter(metric.EngineTokensTotal, *m.GenerationTokens, source, m.Name, metric.DirectionGeneration)
+	}
+}
+
+func emitSpeculation(batch *Batch, source string, m engine.Model) {
+	if m.Drafts != nil {
+		batch.Counter(metric.EngineSpecDraftsTotal, *m.Drafts, source, m.Name)
+	}
+	if m.DraftTokens != nil {
+		batch.Counter(metric.EngineSpecDraftTokensTotal, *m.DraftTokens, source, m.Name)
+	}
+	for _, at := range m.Accepted {
+		batch.Counter(metric.EngineSpecAcceptedTokensTotal, at.Value, source, m.Name, at.Position)
+	}
+	if m.AcceptedLength != nil {
+		batch.Gauge(metric.EngineSpecAcceptedLength, *m.AcceptedLength, source, m.Name)
 	}
 }
 
@@ -202,6 +218,7 @@ func engineMetrics() []metric.Definer {
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
 		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
+		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,
 		metric.EngineRequests, metric.EngineTokensTotal, metric.EngineDiscoverySockets,
 	}
 }

@@ -58,6 +58,7 @@ type Model struct {
 	Requested *RequestedTokens
 	// Preemptions are requests preempted from the batch.
 	Preemptions *float64
+	Speculation
 	// Requests are by state: values of metric.LabelState.
 	Requests map[string]float64
 	// PromptTokens and GenerationTokens are the tokens of prompts and of answers.

@@ -48,6 +48,14 @@ func valuesOf(m Model) map[string]float64 {
 			values[name] = *value
 		}
 	}
+	for name, value := range map[string]*float64{"drafts": m.Drafts, "drafted": m.DraftTokens, "accepted length": m.AcceptedLength} {
+		if value != nil {
+			values[name] = *value
+		}
+	}
+	for _, at := range m.Accepted {
+		values[strings.TrimSpace("accepted "+at.Position)] = at.Value
+	}
 	for state, count := range m.Requests {
 		values[state] = count
 	}
@@ -126,6 +134,9 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"running": 0, "waiting": 0, "prompt": 80421, "generation": 2131, "tokens looked up": 80421, "tokens missed": 45733,
 			"tokens hit device": 34688, "tokens hit host": 0, "tokens hit disk": 0, "tokens hit external": 0,
 		}},
+		{"vllm-0.32.0-cpu-speculative.prom", metric.EngineVLLM, "tiny-llama", map[string]float64{
+			"running": 0, "generation": 900, "drafts": 370, "drafted": 1039, "accepted 0": 96, "accepted 1": 67, "accepted 2": 46,
+		}},
 		{"dynamo-1.6.1-frontend.prom", metric.EngineDynamo, tiny, map[string]float64{
 			"capacity blocks": 400, "capacity tokens": 6400, "running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
 			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
@@ -154,19 +165,20 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		{"dynamo-1.6.1-worker-sample.prom", metric.EngineDynamo, tiny, map[string]float64{"capacity blocks": 1000, "used ratio": 0, "inflight": 0}},
 		{"llamacpp-b0.25.3-cuda.prom", metric.EngineLlamaCPP, "", map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 1618 + 2544, "generation": 186,
-			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618,
+			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618, "drafts": 0, "drafted": 0, "accepted": 0,
 		}},
 		{"sglang-0.5.23-constructed.prom", metric.EngineSGLang, "m", map[string]float64{
 			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
 			"running": 3, "waiting": 1, "preemptions": 0, "prompt": 100000, "generation": 9000, "tokens looked up": 100000, "tokens missed": 34000,
 			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit disk": 5000, "tokens hit external": 1000,
 			"host used tokens": 302000, "host capacity tokens": 1983872,
-			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30),
+			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30), "drafts": 3300, "accepted length": 2.75,
 		}},
 		{"trtllm-050f80de-constructed.prom", metric.EngineTensorRTLLM, "m", map[string]float64{
 			"capacity blocks": 1000, "capacity tokens": 32000, "used ratio": 0.25, "used tokens": 8000, "running": 4, "waiting": 2,
 			"prompt": 50000, "generation": 8000, "tokens looked up": 50000, "tokens missed": 20000,
 			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000, "device memory": 16 << 30, "pinned memory": 2 << 30,
+			"drafted": 6000, "accepted": 4500, "accepted length": 2.5,
 		}},
 		{"dynamo_worker_component.prom", metric.EngineDynamo, small, map[string]float64{
 			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
@@ -286,6 +298,51 @@ vllm:prompt_tokens_cached_by_source_total{model_name="m",source="moon"} 1
 vllm:prompt_tokens_by_source_total{model_name="m",source="local_cache_hit"} 90
 vllm:prompt_tokens_by_source_total{model_name="m",source="external_kv_transfer"} 90
 `).Models[0], "m", want)
+}
+
+func TestAcceptedTokensOfVLLMByPosition(t *testing.T) {
+	const page = `vllm:num_requests_running{engine="0",model_name="m"} 0
+vllm:spec_decode_num_drafts_total{engine="0",model_name="m"} 10
+vllm:spec_decode_num_drafts_total{engine="1",model_name="m"} 20
+vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="m"} 20
+vllm:spec_decode_num_draft_tokens_total{engine="1",model_name="m"} 40
+vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="m"} 11
+vllm:spec_decode_num_accepted_tokens_total{engine="1",model_name="m"} 22
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="0"} 8
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",position="1"} 3
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",model_name="m",position="0"} 16
+`
+	const last = `vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",model_name="m",position="1"} 6` + "\n"
+	want := map[string]float64{"running": 0, "drafts": 30, "drafted": 60, "accepted 0": 24, "accepted 1": 9}
+	wantModel(t, "two replicas", translate(t, page+last).Models[0], "m", want)
+	for what, line := range map[string]string{
+		"a position that is a word":  strings.Replace(last, `position="1"`, `position="last"`, 1),
+		"a position beyond a draft":  strings.Replace(last, `position="1"`, `position="999999"`, 1),
+		"a position in another form": strings.Replace(last, `position="1"`, `position="01"`, 1),
+	} {
+		wantModel(t, what, translate(t, page+line).Models[0], "m", map[string]float64{"running": 0, "drafts": 30, "drafted": 60, "accepted": 33})
+	}
+}
+
+func TestSpeculationWithoutATokenAccepted(t *testing.T) {
+	// TensorRT-LLM's counters appear with their first token, here those of requests that ended.
+	wantModel(t, "TensorRT-LLM", translate(t, `trtllm_num_requests_running{model_name="m"} 1
+trtllm_spec_decode_acceptance_length{model_name="m"} 0
+trtllm_spec_decode_drafted_tokens_total{model_name="m",token_position="0"} 5
+trtllm_spec_decode_drafted_tokens_total{model_name="m",token_position="1"} 4
+`).Models[0], "m", map[string]float64{"running": 1, "drafted": 9, "accepted": 0})
+	wantModel(t, "TensorRT-LLM, by request", translate(t, `trtllm_num_requests_running{model_name="m"} 1
+trtllm_spec_decode_drafted_tokens_total{model_name="m",token_position="0"} 5
+trtllm_spec_decode_accepted_tokens_total{model_name="m",token_position="0"} 3
+`).Models[0], "m", map[string]float64{"running": 1, "drafted": 5, "accepted": 3})
+	// SGLang writes 0 where nothing is speculated.
+	const sglang = `sglang:num_running_reqs{model_name="m",tp_rank="0"} 1
+sglang:spec_accept_length{model_name="m",tp_rank="0"} `
+	wantModel(t, "SGLang without", translate(t, sglang+"0\n").Models[0], "m", map[string]float64{"running": 1})
+	wantModel(t, "SGLang, two replicas", translate(t, `sglang:num_running_reqs{model_name="m",dp_rank="0"} 1
+sglang:spec_accept_length{model_name="m",dp_rank="0"} 2
+sglang:spec_accept_length{model_name="m",dp_rank="1"} 3
+`).Models[0], "m", map[string]float64{"running": 1})
 }
 
 func TestBytesOfVLLMAreNotKnownWhenItsBlocksAreOverridden(t *testing.T) {

@@ -22,6 +22,7 @@ func readLlamaCPP(all view) []Model {
 			metric.RequestsRunning: v.sum(metric.ForeignLlamaCPPProcessing), metric.RequestsWaiting: v.sum(metric.ForeignLlamaCPPDeferred),
 		}),
 		PrefixTokens:     found,
+		Speculation:      llamaSpeculation(v),
 		PromptTokens:     prompt,
 		GenerationTokens: v.sum(metric.ForeignLlamaCPPPredictedTokens),
 	}}

@@ -13,6 +13,7 @@ func readSGLang(all view) []Model {
 			Pool:         sglangPool(v),
 			PrefixTokens: sglangLookups(v),
 			Preemptions:  sglangRetractions(v),
+			Speculation:  sglangSpeculation(v),
 			Memory: memory(map[string]*float64{
 				metric.EngineMemoryWeights: sglangBytes(v, metric.ForeignSGLangWeightGigabytes),
 				metric.EngineMemoryGraphs:  sglangBytes(v, metric.ForeignSGLangGraphGigabytes),

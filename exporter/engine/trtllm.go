@@ -14,6 +14,7 @@ func readTensorRTLLM(all view) []Model {
 				largest(v.series(metric.ForeignTensorRTLLMTokensPerBlock)), ratio(largest(v.series(metric.ForeignTensorRTLLMKVUsage)))),
 			PrefixTokens: tensorRTLLMLookups(v, prompt),
 			PrefixBlocks: blockLookups(v.sum(metric.ForeignTensorRTLLMReusedBlocks), v.sum(metric.ForeignTensorRTLLMMissedBlocks)),
+			Speculation:  tensorRTLLMSpeculation(v),
 			Requests: requests(map[string]*float64{
 				metric.RequestsRunning: v.sum(metric.ForeignTensorRTLLMRunning),
 				metric.RequestsWaiting: v.sum(metric.ForeignTensorRTLLMWaiting),

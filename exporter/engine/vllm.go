@@ -17,6 +17,7 @@ func readVLLM(all view) []Model {
 			MemoryShare:  vllmShare(v.whole()),
 			PrefixTokens: vllmLookups(v),
 			Preemptions:  v.sum(metric.ForeignVLLMPreemptions),
+			Speculation:  vllmSpeculation(v),
 			Requests: requests(map[string]*float64{
 				metric.RequestsRunning: v.sum(running), metric.RequestsWaiting: v.sum(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),

@@ -21,6 +21,10 @@ const (
 	ForeignVLLMPromptTokensBy   = "vllm:prompt_tokens_by_source_total"        // newer releases, at the end of the prefill
 	ForeignVLLMCachedBySource   = "vllm:prompt_tokens_cached_by_source_total" // 0.32, by tier, at admission
 	ForeignVLLMPreemptions      = "vllm:num_preemptions_total"
+	ForeignVLLMDrafts           = "vllm:spec_decode_num_drafts_total" // these four with speculative decoding only
+	ForeignVLLMDraftTokens      = "vllm:spec_decode_num_draft_tokens_total"
+	ForeignVLLMAcceptedTokens   = "vllm:spec_decode_num_accepted_tokens_total"
+	ForeignVLLMAcceptedByPos    = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
 	ForeignVLLMLabelEngine         = "engine"
 	ForeignVLLMLabelBlocks         = "num_gpu_blocks"
@@ -30,6 +34,7 @@ const (
 	ForeignVLLMLabelBytes          = "kv_cache_memory_bytes" // None unless set
 	ForeignVLLMLabelMemoryShare    = "gpu_memory_utilization"
 	ForeignVLLMLabelTokenSource    = "source"
+	ForeignVLLMLabelPosition       = "position"
 	ForeignVLLMSourceCompute       = "local_compute"
 	ForeignVLLMSourceLocalHit      = "local_cache_hit"
 	ForeignVLLMSourceExternal      = "external_kv_transfer"
@@ -96,9 +101,16 @@ const (
 	ForeignTensorRTLLMRunning          = "trtllm_num_requests_running"
 	ForeignTensorRTLLMWaiting          = "trtllm_num_requests_waiting"
 	ForeignTensorRTLLMPaused           = "trtllm_num_paused_requests"
-	ForeignTensorRTLLMHitTokens        = "trtllm_prompt_cache_hit_tokens_total" // by tier, at admission
-	ForeignTensorRTLLMGPUMemory        = "trtllm_gpu_memory_usage_bytes"
-	ForeignTensorRTLLMPinnedMemory     = "trtllm_pinned_memory_usage_bytes"
+	ForeignTensorRTLLMHitTokens        = "trtllm_prompt_cache_hit_tokens_total"      // by tier, at admission
+	ForeignTensorRTLLMDraftTokens      = "trtllm_spec_decode_num_draft_tokens_total" // this and the next of iterations
+	ForeignTensorRTLLMAcceptedTokens   = "trtllm_spec_decode_num_accepted_tokens_total"
+	ForeignTensorRTLLMAcceptanceLength = "trtllm_spec_decode_acceptance_length" // of one iteration, 0 without a draft
+
+	ForeignTensorRTLLMDraftTokensByPos    = "trtllm_spec_decode_drafted_tokens_total" // this and the next of requests that ended, by token_position
+	ForeignTensorRTLLMAcceptedTokensByPos = "trtllm_spec_decode_accepted_tokens_total"
+
+	ForeignTensorRTLLMGPUMemory    = "trtllm_gpu_memory_usage_bytes"
+	ForeignTensorRTLLMPinnedMemory = "trtllm_pinned_memory_usage_bytes"
 
 	ForeignTensorRTLLMLabelCacheLevel = "cache_level" // position in the list of tiers
 	ForeignTensorRTLLMLabelCacheTier  = "cache_tier"
@@ -135,8 +147,10 @@ const (
 	ForeignSGLangRetracted        = "sglang:num_retracted_reqs"           // in the last batch
 	ForeignSGLangHostUsedTokens   = "sglang:hicache_host_used_tokens"     // where HiCache is on
 	ForeignSGLangHostTotalTokens  = "sglang:hicache_host_total_tokens"
-	ForeignSGLangWeightGigabytes  = "sglang:weight_memory_usage_gb" // of 2^30 bytes
-	ForeignSGLangGraphGigabytes   = "sglang:graph_memory_usage_gb"  // by phase, of 2^30 bytes
+	ForeignSGLangWeightGigabytes  = "sglang:weight_memory_usage_gb"  // of 2^30 bytes
+	ForeignSGLangGraphGigabytes   = "sglang:graph_memory_usage_gb"   // by phase, of 2^30 bytes
+	ForeignSGLangVerifyCalls      = "sglang:spec_verify_calls_total" // 0.5.23: at the end of a request, from the first one on
+	ForeignSGLangAcceptLength     = "sglang:spec_accept_length"      // 0 without speculative decoding
 	ForeignSGLangLabelPageSize    = "page_size"
 	ForeignSGLangLabelCacheSource = "cache_source"
 	ForeignSGLangLabelPriority    = "priority"
@@ -202,6 +216,9 @@ const (
 	ForeignLlamaCPPDeferred        = "llamacpp:requests_deferred"
 	ForeignLlamaCPPKVUsage         = "llamacpp:kv_cache_usage_ratio"
 	ForeignLlamaCPPKVTokens        = "llamacpp:kv_cache_tokens"
+	ForeignLlamaCPPDrafts          = "llamacpp:spec_decode_num_drafts_total" // newer builds
+	ForeignLlamaCPPDraftTokens     = "llamacpp:spec_decode_num_draft_tokens_total"
+	ForeignLlamaCPPAcceptedTokens  = "llamacpp:spec_decode_num_accepted_tokens_total"
 )
 
 // LMCache, lmcache/observability.py; labels model_name and worker_id. They are also on the page of the engine whose

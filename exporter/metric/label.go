@@ -73,6 +73,7 @@ const (
 	LabelPod            Label = "pod"
 	LabelPodUID         Label = "pod_uid"
 	LabelPort           Label = "port"
+	LabelPosition       Label = "position" // of a token in a draft, from 0 on
 	LabelProduct        Label = "product"
 	LabelProfile        Label = "profile"  // size of a part of a GPU, such as 3g.40gb
 	LabelQuantile       Label = "quantile" // of a summary

@@ -72,8 +72,8 @@ func (k *chunk) member(c *cursor, name []byte) {
 		k.decodeUsage(c)
 	case "sglext":
 		k.decodeExtension(c)
-	case "timings": // llama.cpp
-		k.extra.cached = memberCount(c, "cache_n")
+	case "timings":
+		k.decodeTimings(c)
 	case "error":
 		k.failure = presentValue(c)
 	case "detail":

@@ -59,6 +59,7 @@ func (a *answer) fillArrivals(r *Record) {
 func (a *answer) fillTokens(r *Record) {
 	r.TokensIn, r.TokensCached = a.usage.prompt.pointer(), a.usage.cached.pointer()
 	r.TokensReasoning, r.TokensAccepted = a.usage.reasoning.pointer(), a.usage.accepted.pointer()
+	r.TokensDrafted, r.Drafts = a.usage.drafted.pointer(), a.usage.drafts.pointer()
 	r.TokensPerStep = a.perStep
 	if t := a.usage.tiers; t != (tiers{}) {
 		r.TokensCachedByTier = &TierTokens{Device: t.device.pointer(), Host: t.host.pointer(), Storage: t.storage.pointer()}

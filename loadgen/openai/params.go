@@ -58,8 +58,8 @@ type Params struct {
 	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
 	Engine string
 	// Fields are the vendor's fields that the server accepts, as probed. nil means those that all releases of the
-	// engine accept. Of the fields that no parameter above asks for, only FieldContinuousUsage and FieldCachedDetails
-	// are sent: they cost nothing and add counts.
+	// engine accept. Of the fields that no parameter above asks for, only FieldContinuousUsage, FieldCachedDetails
+	// and FieldDraftDetails are sent: they cost nothing and add counts.
 	Fields []Field
 }
 
@@ -179,6 +179,9 @@ func (p Params) addReports(fields map[string]any, v vendor) {
 	}
 	if p.accepts(FieldCachedDetails, v) {
 		fields["return_cached_tokens_details"] = true
+	}
+	if p.accepts(FieldDraftDetails, v) {
+		fields["return_spec_tokens_details"] = true
 	}
 }
 

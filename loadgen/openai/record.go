@@ -91,6 +91,9 @@ type Record struct {
 	// TokensReasoning of TokensOut are reasoning; TokensAccepted of them were drafted and accepted.
 	TokensReasoning *int `json:"tokens_reasoning,omitempty"`
 	TokensAccepted  *int `json:"tokens_accepted,omitempty"`
+	// TokensDrafted were drafted by speculative decoding, in so many Drafts that the model verified.
+	TokensDrafted *int `json:"tokens_drafted,omitempty"`
+	Drafts        *int `json:"drafts,omitempty"`
 	// TokensPerStep is the mean number of tokens that the engine decoded in one step, as the engine reports it.
 	TokensPerStep float64 `json:"tokens_per_step,omitempty"`
 	FinishReason  string  `json:"finish_reason,omitempty"`

@@ -34,7 +34,9 @@ type usage struct {
 	prompt, completion, cached count
 	// reasoning is the part of completion that is reasoning; accepted is the part that was drafted and accepted.
 	reasoning, accepted count
-	tiers               tiers
+	// drafted are the tokens of all drafts.
+	drafted, drafts count
+	tiers           tiers
 }
 
 // tiers holds the sources of cached tokens, as SGLang reports them with FieldCachedDetails.
@@ -47,6 +49,7 @@ func (u *usage) add(next usage) {
 	u.cached = u.cached.later(next.cached)
 	u.reasoning = u.reasoning.later(next.reasoning)
 	u.accepted = u.accepted.later(next.accepted)
+	u.drafted, u.drafts = u.drafted.later(next.drafted), u.drafts.later(next.drafts)
 	u.tiers = tiers{
 		u.tiers.device.later(next.tiers.device), u.tiers.host.later(next.tiers.host), u.tiers.storage.later(next.tiers.storage),
 	}
@@ -124,25 +127,68 @@ func completionDetails(c *cursor) (reasoning, accepted count) {
 	return reasoning, accepted
 }
 
-// decodeExtension reads SGLang's own object, {"cached_tokens_details":{"device":32,"host":16}}.
+// decodeTimings reads llama.cpp's own object, {"cache_n":4,"prompt_n":5,"draft_n":16,"draft_n_accepted":14}. It has
+// the last two only if something was drafted.
+func (k *chunk) decodeTimings(c *cursor) {
+	eachMember(c, func(name []byte) {
+		switch string(name) {
+		case "cache_n":
+			k.extra.cached = tokenCount(c)
+		case "draft_n":
+			k.extra.drafted = tokenCount(c)
+		case "draft_n_accepted":
+			k.extra.accepted = tokenCount(c)
+		default:
+			c.skip()
+		}
+	})
+}
+
+// decodeExtension reads SGLang's own object:
+//
+//	{"cached_tokens_details":{"device":32,"host":16},
+//	 "spec_tokens_details":{"spec_num_correct_drafts":14,"spec_num_proposed_drafts":24,"spec_verify_ct":8}}
 func (k *chunk) decodeExtension(c *cursor) {
 	eachMember(c, func(name []byte) {
-		if string(name) != "cached_tokens_details" {
+		switch string(name) {
+		case "cached_tokens_details":
+			k.decodeTiers(c)
+		case "spec_tokens_details":
+			k.decodeDrafts(c)
+		default:
 			c.skip()
-			return
 		}
-		eachMember(c, func(tier []byte) {
-			switch string(tier) {
-			case "device":
-				k.extra.tiers.device = tokenCount(c)
-			case "host":
-				k.extra.tiers.host = tokenCount(c)
-			case "storage":
-				k.extra.tiers.storage = tokenCount(c)
-			default:
-				c.skip()
-			}
-		})
+	})
+}
+
+func (k *chunk) decodeTiers(c *cursor) {
+	eachMember(c, func(tier []byte) {
+		switch string(tier) {
+		case "device":
+			k.extra.tiers.device = tokenCount(c)
+		case "host":
+			k.extra.tiers.host = tokenCount(c)
+		case "storage":
+			k.extra.tiers.storage = tokenCount(c)
+		default:
+			c.skip()
+		}
+	})
+}
+
+// decodeDrafts reads SGLang's counts of tokens, which it calls drafts, and of its verified drafts.
+func (k *chunk) decodeDrafts(c *cursor) {
+	eachMember(c, func(name []byte) {
+		switch string(name) {
+		case "spec_num_correct_drafts":
+			k.extra.accepted = tokenCount(c)
+		case "spec_num_proposed_drafts":
+			k.extra.drafted = tokenCount(c)
+		case "spec_verify_ct":
+			k.extra.drafts = tokenCount(c)
+		default:
+			c.skip()
+		}
 	})
 }
 

@@ -90,6 +90,27 @@ func TestReasoningAndAcceptedDraftTokensAreReadSeparately(t *testing.T) {
 	}
 }
 
+func TestDraftedTokensAreReadUnderEveryName(t *testing.T) {
+	for name, c := range map[string]struct {
+		event                     string
+		drafted, accepted, drafts *int
+	}{
+		"llama.cpp": {`{"choices":[],"timings":{"cache_n":0,"predicted_n":32,"draft_n":16,"draft_n_accepted":14}}`, new(16), new(14), nil},
+		"SGLang": {
+			`{"choices":[],"sglext":{"spec_tokens_details":{"spec_accept_rate":0.5,"spec_num_correct_drafts":12,"spec_num_proposed_drafts":24,"spec_verify_ct":8,"spec_correct_drafts_histogram":[1,7]}}}`,
+			new(24), new(12), new(8),
+		},
+		"llama.cpp without a draft":    {`{"choices":[],"timings":{"cache_n":0,"predicted_n":32}}`, nil, nil, nil},
+		"SGLang with several answers":  {`{"choices":[],"sglext":{"spec_tokens_details":[{"spec_verify_ct":8}]}}`, nil, nil, nil},
+		"numbers that are not a count": {`{"choices":[],"timings":{"draft_n":-1,"draft_n_accepted":1.5}}`, nil, nil, nil},
+	} {
+		r := ask(t, pieces(events(textChunk("a"), c.event, done))).Record
+		if !reflect.DeepEqual(r.TokensDrafted, c.drafted) || !reflect.DeepEqual(r.TokensAccepted, c.accepted) || !reflect.DeepEqual(r.Drafts, c.drafts) {
+			t.Errorf("%s: drafted %v, accepted %v, drafts %v", name, r.TokensDrafted, r.TokensAccepted, r.Drafts)
+		}
+	}
+}
+
 func TestSpeculativeChunksAreCountedByTheirLogProbabilities(t *testing.T) {
 	chat := func(text, entries string) string {
 		return fmt.Sprintf(`{"choices":[{"delta":{"content":%q},"logprobs":{"content":%s}}]}`, text, entries)
@@ -160,9 +181,9 @@ func TestFieldsFoundAtAServerReplaceThoseOfItsVendor(t *testing.T) {
 		t.Errorf("%v", options)
 	}
 	p = forced("openai", Chat)
-	p.Fields = []Field{FieldIgnoreEOS, FieldMinTokens, FieldContinuousUsage, FieldCachedDetails}
+	p.Fields = []Field{FieldIgnoreEOS, FieldMinTokens, FieldContinuousUsage, FieldCachedDetails, FieldDraftDetails}
 	fields = bodyFields(t, p)
-	if fields["ignore_eos"] != true || fields["min_tokens"] != 64.0 || fields["return_cached_tokens_details"] != true {
+	if fields["ignore_eos"] != true || fields["min_tokens"] != 64.0 || fields["return_cached_tokens_details"] != true || fields["return_spec_tokens_details"] != true {
 		t.Errorf("%v", fields)
 	}
 }

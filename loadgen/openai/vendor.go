@@ -18,6 +18,8 @@ const (
 	FieldContinuousUsage Field = "stream_options.continuous_usage_stats"
 	// FieldCachedDetails asks for the tiers that the cached tokens came from.
 	FieldCachedDetails Field = "return_cached_tokens_details"
+	// FieldDraftDetails asks for the counts of speculative decoding.
+	FieldDraftDetails Field = "return_spec_tokens_details"
 	// FieldTokenIDs asks for the ids of the tokens of each chunk.
 	FieldTokenIDs Field = "return_token_ids"
 	// FieldCacheSalt separates the prefix caches of clients that send the same text.
@@ -44,7 +46,7 @@ func vendors() []vendor {
 	return []vendor{
 		{name: "vllm", chatCap: "max_completion_tokens", both: more},
 		{name: "trtllm", chatCap: "max_completion_tokens", both: usage, chat: []Field{FieldCacheSalt}},
-		{name: "sglang", chatCap: "max_tokens", both: more, newer: []Field{FieldCachedDetails}},
+		{name: "sglang", chatCap: "max_tokens", both: more, newer: []Field{FieldCachedDetails, FieldDraftDetails}},
 		{name: "dynamo", chatCap: "max_completion_tokens", both: forced, newer: []Field{FieldContinuousUsage, FieldCacheSalt}},
 		// Any other server. All of them accept the old name of the cap: Ollama 0.6.8 ignores the new one and generates
 		// until the model stops.

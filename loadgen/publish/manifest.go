@@ -167,7 +167,7 @@ func summaryRules() rules {
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
 		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
-		"prefix_cache": figures, "prefix_cache.source": texts,
+		"prefix_cache": figures, "prefix_cache.source": texts, "speculation": figures,
 		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
 		"machines.source": named(KindHost), "machines.mode": texts, "machines.driver_log_lines": figures,
 		"machines.network": figures, "machines.network.source": named(KindHost), "machines.network.mode": texts,

@@ -157,7 +157,7 @@ func TestEveryLabelOfTheVocabularyIsJudged(t *testing.T) {
 		metric.LabelEvent, metric.LabelEvidence, metric.LabelFirmware, metric.LabelFormat, metric.LabelFrom, metric.LabelGDSVersion, metric.LabelGPU, metric.LabelGPUInst,
 		metric.LabelGoVersion, metric.LabelInterface, metric.LabelJob, metric.LabelKernel, metric.LabelKind, metric.LabelLE, metric.LabelLevel,
 		metric.LabelLimit, metric.LabelLine, metric.LabelLink, metric.LabelMetric, metric.LabelMinBlock, metric.LabelMode, metric.LabelModel,
-		metric.LabelName, metric.LabelNeeds, metric.LabelOp, metric.LabelPCIBusID, metric.LabelPID, metric.LabelPhase, metric.LabelPort,
+		metric.LabelName, metric.LabelNeeds, metric.LabelOp, metric.LabelPCIBusID, metric.LabelPID, metric.LabelPhase, metric.LabelPort, metric.LabelPosition,
 		metric.LabelProduct, metric.LabelProfile, metric.LabelReason, metric.LabelResource, metric.LabelResult, metric.LabelRevision, metric.LabelRun,
 		metric.LabelRuntime, metric.LabelScenario, metric.LabelSensor, metric.LabelSetting, metric.LabelState, metric.LabelStatus, metric.LabelTier,
 		metric.LabelTo, metric.LabelTrip, metric.LabelType, metric.LabelVBIOS, metric.LabelVendor, metric.LabelVerdict, metric.LabelVersion,

@@ -192,6 +192,7 @@ func features(endpoint openai.Endpoint) []wish {
 	}
 	for _, field := range []openai.Field{
 		openai.FieldIgnoreEOS, openai.FieldMinTokens, openai.FieldContinuousUsage, openai.FieldTokenIDs, openai.FieldCacheSalt, openai.FieldCachedDetails,
+		openai.FieldDraftDetails,
 	} {
 		all = append(all, wish{name: string(field), apply: grant(field)})
 	}

@@ -66,7 +66,7 @@ func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 
 // reports returns the fields that make a server report more, at no cost.
 func reports(stream bool) []openai.Field {
-	fields := []openai.Field{openai.FieldCachedDetails}
+	fields := []openai.Field{openai.FieldCachedDetails, openai.FieldDraftDetails}
 	if stream {
 		fields = append(fields, openai.FieldContinuousUsage)
 	}

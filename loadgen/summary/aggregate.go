@@ -25,6 +25,7 @@ type aggregate struct {
 	delayed              int // requests with an arrival that the client delayed beyond the limit
 	longestDelay         int64
 	prefix               prefixTokens
+	drafts               draftTokens
 	empty                int // answers that ended ok without a payload
 	guessed              int // answers whose tokens are counted as chunks
 	contradicted         int // answers with more payload chunks than tokens by the server's count
@@ -83,6 +84,7 @@ func (a *aggregate) add(r openai.Record) {
 	if s.ok {
 		a.addArrivals(r)
 		a.prefix.add(r, a.settings.commonTokens)
+		a.drafts.add(r)
 	}
 	if s.ok && len(r.ArrivalsNS) == 0 {
 		a.empty++
@@ -169,6 +171,7 @@ func (a *aggregate) merge(o *aggregate) {
 	a.delayed += o.delayed
 	a.longestDelay = max(a.longestDelay, o.longestDelay)
 	a.prefix.merge(o.prefix)
+	a.drafts.merge(o.drafts)
 	a.empty += o.empty
 	a.guessed += o.guessed
 	a.contradicted += o.contradicted

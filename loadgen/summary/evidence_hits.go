@@ -28,7 +28,7 @@ func (w counters) hits(phases []string, sent float64) evidence.Hits {
 			}
 			continue
 		}
-		for _, page := range lookupPages(source) {
+		for _, page := range enginePages(source, metric.EnginePrefixCacheTokensTotal) {
 			if key := pageKey(source, page); !read[key] {
 				read[key] = true
 				exported = append(exported, exportedHits(lookup{source, windows, page}))
@@ -170,10 +170,10 @@ func exportedHits(l lookup) evidence.Hits {
 	return h
 }
 
-// lookupPages returns the pages of engines on which an exporter read lookups in a prefix cache.
-func lookupPages(source *telemetry.SourceLog) []string {
+// enginePages returns the pages of engines on which an exporter read a family.
+func enginePages(source *telemetry.SourceLog, family metric.Definer) []string {
 	pages := map[string]bool{}
-	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
+	for _, s := range source.Find(family) {
 		pages[s.Labels[string(metric.LabelSource)]] = true
 	}
 	return slices.Sorted(maps.Keys(pages))
@@ -181,9 +181,7 @@ func lookupPages(source *telemetry.SourceLog) []string {
 
 // foreignHits reads the hits from an engine's own page; false for any other page.
 func foreignHits(l lookup) (evidence.Hits, bool) {
-	has := func(name string) bool {
-		return slices.ContainsFunc(l.source.Series, func(s *telemetry.Series) bool { return s.Name == name })
-	}
+	has := l.source.Has
 	switch {
 	case has(metric.ForeignDynamoInputTokensSum):
 		return dynamoHits(l), true

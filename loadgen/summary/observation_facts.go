@@ -22,6 +22,8 @@ const (
 	swapTolerance    = 1 << 20
 	secondsTolerance = 1
 
+	draftTolerance = 5 // percentage points
+
 	ownCPUTolerance    = 5 // % of a core
 	ownMemoryTolerance = 256 << 20
 )
@@ -243,6 +245,10 @@ func (r Run) promptFacts(f *facts) {
 	if ratio := r.Summary.PrefixCache.UnplannedRatio(); ratio != nil {
 		percent := 100 * *ratio
 		f.number(compare.FactPrefixReuse, &percent, compare.PrefixReuseTolerance, "%")
+	}
+	if ratio := r.Summary.Speculation.acceptanceRatio(); ratio != nil {
+		percent := 100 * *ratio
+		f.number("drafted tokens accepted", &percent, draftTolerance, "%")
 	}
 }
 

@@ -44,6 +44,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
 	s.Tool = in.Tool
 	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
+	s.Speculation = in.speculation(total)
 	s.Goodput = goodput(in.Objectives, total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)

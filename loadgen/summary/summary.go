@@ -39,6 +39,8 @@ type Summary struct {
 	Tokens  Tokens   `json:"tokens"`
 	// PrefixCache is absent where it was not counted.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
+	// Speculation is absent where nothing was drafted, or not counted.
+	Speculation *Speculation `json:"speculation,omitempty"`
 	Goodput     *Goodput     `json:"goodput,omitempty"`
 	// Client is absent where stalls were not recorded.
 	Client *ClientFigures `json:"client,omitempty"`

@@ -65,6 +65,7 @@ func evidenceFamilies() map[string]bool {
 		metric.KVBMUp, metric.KVBMBlocksTotal, metric.KVBMBytesTotal, metric.KVBMMatchedTokensTotal,
 		metric.KVBMDiskFileBytes, metric.KVBMConfiguredCacheBytes,
 		metric.EngineUp, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens, metric.EnginePrefixCacheTokensTotal,
+		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal,
 	} {
 		first[family.Def().Name] = true
 	}

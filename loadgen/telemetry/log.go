@@ -183,6 +183,9 @@ func (s *SourceLog) Find(family metric.Definer) []*Series {
 	return slices.Clip(s.families[family.Def().Name])
 }
 
+// Has reports whether the source has a series of this name.
+func (s *SourceLog) Has(name string) bool { return len(s.families[name]) > 0 }
+
 // Key returns the series in PromQL's notation: name{label="value",...}, labels in order.
 func (s *Series) Key() string { return seriesKey(s.Name, s.Labels) }
 

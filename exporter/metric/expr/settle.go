@@ -2,9 +2,10 @@ package expr
 
 import "github.com/umascope/umascope/exporter/metric"
 
-// In sets the unit of series with the unit OfMetric, for matchers that keep metrics of that unit only.
+// In sets the unit of series with the unit OfMetric, for matchers that keep metrics of that unit only, and of values
+// without a unit, such as a number divided by a share.
 func (e Expr) In(unit metric.Unit) Expr {
-	if e.unit != (Unit{Base: metric.OfMetric}) {
+	if e.unit.known() && e.unit != (Unit{Base: metric.OfMetric}) {
 		e = e.refused("", "is in %s, not in the unit of a metric", e.unit)
 	}
 	e.unit = Unit{Base: unit}

@@ -115,7 +115,7 @@ func runFacts(s summary.Summary) []headline {
 	if w := s.SteadyState; w != nil {
 		facts = append(facts, number("output tokens per second, steady", w.Throughput.OutputTokensPerSecond, perSecond()))
 	}
-	return slices.Concat(facts, computedFacts(s), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
+	return slices.Concat(facts, computedFacts(s), speculationFacts(s.Speculation), signalFacts(s.Signals, s.Model.Simulated), togetherFacts(s.Together), machineFacts(s))
 }
 
 // requestFact has the number of requests of each status; its number counts those that ended ok.

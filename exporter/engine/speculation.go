@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Speculation are the counts of speculative decoding; nil is absent.
+type Speculation struct {
+	// Drafts are the drafts that the model verified, DraftTokens the tokens in them.
+	Drafts, DraftTokens *float64
+	// Accepted are the accepted tokens by their position in the draft, from 0 on; of an engine that does not count by
+	// position, one value without a position.
+	Accepted []PositionValue
+	// AcceptedLength is the mean number of tokens of a step with a draft, where the counts do not give it.
+	AcceptedLength *float64
+}
+
+// PositionValue is a value of a position in a draft.
+type PositionValue struct {
+	Position string // "" is all positions together
+	Value    float64
+}
+
+// maxPositions is far above the length of any draft.
+const maxPositions = 64
+
+// accepted is a count that is not split by position.
+func accepted(tokens *float64) []PositionValue {
+	if tokens == nil {
+		return nil
+	}
+	return []PositionValue{{Value: *tokens}}
+}
+
+// acceptedByPosition adds up the replicas' counts by position. It is nil unless all positions are small numbers.
+func acceptedByPosition(v view, name, label string) []PositionValue {
+	series := v.series(name)
+	var found []PositionValue
+	for _, position := range labelValues(series, label) {
+		if at, err := strconv.Atoi(position); err != nil || at < 0 || at >= maxPositions || strconv.Itoa(at) != position {
+			return nil
+		}
+		found = append(found, PositionValue{position, *v.with(label, position).sum(name)})
+	}
+	slices.SortFunc(found, func(a, b PositionValue) int {
+		return cmp.Or(cmp.Compare(len(a.Position), len(b.Position)), cmp.Compare(a.Position, b.Position))
+	})
+	return found
+}
+
+func vllmSpeculation(v view) Speculation {
+	s := Speculation{
+		Drafts: v.sum(metric.ForeignVLLMDrafts), DraftTokens: v.sum(metric.ForeignVLLMDraftTokens),
+		Accepted: acceptedByPosition(v, metric.ForeignVLLMAcceptedByPos, metric.ForeignVLLMLabelPosition),
+	}
+	if total := v.sum(metric.ForeignVLLMAcceptedTokens); s.Accepted == nil {
+		s.Accepted = accepted(total)
+	}
+	return s
+}
+
+func llamaSpeculation(v view) Speculation {
+	return Speculation{
+		Drafts: v.sum(metric.ForeignLlamaCPPDrafts), DraftTokens: v.sum(metric.ForeignLlamaCPPDraftTokens),
+		Accepted: accepted(v.sum(metric.ForeignLlamaCPPAcceptedTokens)),
+	}
+}
+
+// sglangSpeculation takes the mean length from a gauge: no counter has the accepted tokens. That of several replicas
+// together is unknown.
+func sglangSpeculation(v view) Speculation {
+	s := Speculation{Drafts: v.sum(metric.ForeignSGLangVerifyCalls)}
+	if len(replicas(v, metric.ForeignSGLangAcceptLength)) == 1 {
+		s.AcceptedLength = aboveZero(sglangValue(v, metric.ForeignSGLangAcceptLength))
+	}
+	return s
+}
+
+// tensorRTLLMSpeculation takes the counts of iterations, else those of requests that ended. Both appear with the
+// first token: without an accepted one, a page has drafted ones only. No counter has the drafts.
+func tensorRTLLMSpeculation(v view) Speculation {
+	s := Speculation{
+		DraftTokens:    v.sum(metric.ForeignTensorRTLLMDraftTokens, metric.ForeignTensorRTLLMDraftTokensByPos),
+		AcceptedLength: aboveZero(largest(v.series(metric.ForeignTensorRTLLMAcceptanceLength))),
+	}
+	tokens := v.sum(metric.ForeignTensorRTLLMAcceptedTokens, metric.ForeignTensorRTLLMAcceptedTokensByPos)
+	if tokens == nil && s.DraftTokens != nil {
+		tokens = new(0.0)
+	}
+	s.Accepted = accepted(tokens)
+	return s
+}
+
+// aboveZero is nil for 0, which an engine writes where nothing was verified.
+func aboveZero(value *float64) *float64 {
+	if value == nil || *value <= 0 {
+		return nil
+	}
+	return value
+}
