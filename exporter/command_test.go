@@ -155,6 +155,13 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"health address that is none", []string{"healthcheck", "--url=foo"}, "--url: not an http or https address"},
 		{"health address of another kind", []string{"healthcheck", "--url=ftp://user:s3cret@host"}, "--url: not an http or https address"},
 		{"health address that cannot be parsed", []string{"healthcheck", "--url=http://user:s3cret@host:port"}, "--url: not an http or https address"},
+		{"recorder without a folder", []string{"--recorder", "--recorder.folder=" + filepath.Join(empty, "x")}, "--recorder.folder " + filepath.Join(empty, "x") + ": no such file"},
+		{"recorder in a file", []string{"--recorder", "--recorder.folder=" + file}, "--recorder.folder " + file + ": not a folder"},
+		{"recorder of a recording", []string{"--recorder", "--recorder.folder=" + empty, "--replay=hosts/no-gpu.txtar"}, "--recorder: records this machine"},
+		{"recorder of one page", []string{"--recorder", "--once"}, "--recorder: records while the exporter serves"},
+		{"last boot without a ring", []string{"explain", "--last-boot", "--recorder.folder=" + empty}, "--recorder.folder " + empty + ": there is no ring"},
+		{"last boot, again and again", []string{"explain", "--last-boot", "--watch"}, "--watch: has no meaning with --last-boot"},
+		{"last boot of a recording", []string{"explain", "--last-boot", "--replay=hosts/no-gpu.txtar"}, "--replay: has no meaning with --last-boot"},
 		{"unknown shell", []string{"completion", "tcsh"}, "tcsh"},
 	}
 	for _, test := range tests {

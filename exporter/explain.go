@@ -21,6 +21,9 @@ const (
 
 // explain prints the explanation once, or again and again until ctx ends. It succeeds even if sources are missing.
 func (l *commandLine) explain(ctx context.Context, stdout io.Writer) error {
+	if l.lastBoot {
+		return l.explainLastBoot(ctx, stdout)
+	}
 	source, err := l.explanations()
 	if err != nil {
 		return err

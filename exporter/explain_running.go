@@ -80,35 +80,47 @@ func (r *runningExporter) address() string {
 }
 
 func (r *runningExporter) get(ctx context.Context) (explanation, error) {
+	body, err := r.body(ctx)
+	if err != nil {
+		return explanation{}, err
+	}
+	return parseExplanation(body)
+}
+
+// body gets the page.
+func (r *runningExporter) body(ctx context.Context) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.page.String(), http.NoBody)
 	if err != nil {
-		return explanation{}, errors.New("the address is no URL")
+		return nil, errors.New("the address is no URL")
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set(timeoutHeader, fmt.Sprint(explainTimeout.Seconds()))
 	response, err := r.client.Do(request)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return explanation{}, errNoExporter
+		return nil, errNoExporter
 	case errors.Is(err, context.DeadlineExceeded):
-		return explanation{}, fmt.Errorf("no answer within %v", explainTimeout)
+		return nil, fmt.Errorf("no answer within %v", explainTimeout)
 	case err != nil:
-		return explanation{}, cmp.Or(errors.Unwrap(err), err) // without the address
+		return nil, cmp.Or(errors.Unwrap(err), err) // without the address
 	}
 	defer response.Body.Close()
 	switch kind := response.Header.Get("Content-Type"); {
 	case response.StatusCode == http.StatusNotFound:
-		return explanation{}, errors.New("there is no such page: another program listens there, or an older uma-exporter")
+		return nil, errors.New("there is no such page: another program listens there, or an older uma-exporter")
 	case response.StatusCode != http.StatusOK:
-		return explanation{}, fmt.Errorf("answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
+		return nil, fmt.Errorf("answers %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 	case !strings.HasPrefix(kind, "application/json"):
-		return explanation{}, errors.New("the answer is not JSON: another program listens there")
+		return nil, errors.New("the answer is not JSON: another program listens there")
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxExplanationBytes+1))
 	if err != nil {
-		return explanation{}, fmt.Errorf("the answer ends early: %w", err)
+		return nil, fmt.Errorf("the answer ends early: %w", err)
 	}
-	return parseExplanation(body)
+	if len(body) > maxExplanationBytes {
+		return nil, fmt.Errorf("the answer is longer than %d KiB", maxExplanationBytes>>10)
+	}
+	return body, nil
 }
 
 // parseExplanation reads an explanation that another process made. It is consistent, and its names are as untrusted as

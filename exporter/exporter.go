@@ -20,6 +20,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/recorder"
 )
 
 const (
@@ -32,6 +33,8 @@ const (
 	readyPath   = "/-/ready"
 	explainPath = "/explain.json"
 	landingPath = "/{$}"
+
+	lastBootPath = "/last-boot.json"
 
 	defaultMaxRequests = 40
 )
@@ -62,6 +65,7 @@ type Exporter struct {
 	pages    *pages
 	own      []prometheus.Gatherer // of the exporter itself, empty when hidden
 	landing  *template.Template
+	recorder *recorder.Recorder // nil without --recorder
 }
 
 // New creates the exporter of a host. Its error names the invalid setting.
@@ -103,7 +107,7 @@ func (s Settings) check() error {
 		return fmt.Errorf("--collect.timeout %v: must be positive", s.CollectTimeout)
 	case s.Options.ProcessLimit < 0:
 		return fmt.Errorf("--gpu.processes %d: must not be negative", s.Options.ProcessLimit)
-	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", explainPath, healthyPath, readyPath}, s.TelemetryPath):
+	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", explainPath, lastBootPath, healthyPath, readyPath}, s.TelemetryPath):
 		return fmt.Errorf("--web.telemetry-path %q: must be a path such as %s that no other page has", s.TelemetryPath, DefaultTelemetryPath)
 	}
 	return nil
@@ -146,6 +150,7 @@ func (e *Exporter) Handler() http.Handler {
 	mux.Handle("GET "+e.settings.TelemetryPath, e.pages.handler(e.writeMetrics))
 	mux.Handle("GET "+landingPath, e.pages.handler(e.writeLanding))
 	mux.Handle("GET "+explainPath, e.pages.handler(e.writeExplanation))
+	mux.HandleFunc("GET "+lastBootPath, e.serveLastBoot)
 	mux.HandleFunc("GET "+healthyPath, serveHealth)
 	mux.HandleFunc("GET "+readyPath, serveHealth)
 	return mux

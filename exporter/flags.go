@@ -51,6 +51,8 @@ type commandLine struct {
 	linkTo, linkListen              string
 	fits                            fitFlags
 	secureFolder                    string
+	recorder, lastBoot              bool
+	recorderFolder                  string
 	secureNames, allowHosts         []string
 }
 
@@ -122,6 +124,8 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	c.Flag("nvml.record", "Write every driver call with value and return code to this file.").PlaceHolder("FILE").StringVar(&l.nvmlRecord)
 	terminal.Flag(c, "runtime.gomaxprocs", "Most CPUs that the exporter uses at a time.", strconv.Itoa(defaultThreads), &l.threads, terminal.AtLeast(1))
 	c.Flag("once", "Print one page and exit.").BoolVar(&l.once)
+	c.Flag("recorder", "Keep the last minutes on disk, a sample each second, for explain --last-boot.").BoolVar(&l.recorder)
+	l.defineRecorderFolder(c)
 	l.web = kingpinflag.AddFlags(c, DefaultAddress)
 	c.GetFlag("web.listen-address").IsSetByUser(&l.explicitAddress).Help("Address of the metrics, such as :10420 for all addresses; if given and in use, exit code 2.")
 	c.GetFlag("web.config.file").Help("TLS and passwords; secure makes the file.").PlaceHolder("FILE")
@@ -132,8 +136,16 @@ func (l *commandLine) defineServe(c *kingpin.CmdClause) {
 	c.Flag("web.disable-exporter-metrics", "Leave out series of the exporter itself.").BoolVar(&l.hideOwnMetrics)
 }
 
+const recorderFolderFlag = "recorder.folder"
+
+func (l *commandLine) defineRecorderFolder(c *kingpin.CmdClause) {
+	c.Flag(recorderFolderFlag, "Folder of the recorder's ring, 64 MiB.").Default(defaultRecorderFolder).StringVar(&l.recorderFolder)
+}
+
 func (l *commandLine) defineExplain(c *kingpin.CmdClause) {
 	c.Flag("watch", "Print again every two seconds until interrupted.").BoolVar(&l.watch)
+	c.Flag(lastBootFlag, "Print how the previous boot ended, and its last minute, as --recorder kept it.").BoolVar(&l.lastBoot)
+	l.defineRecorderFolder(c)
 	l.defineAsked(c)
 	l.defineHost(c)
 }

@@ -126,6 +126,9 @@ func TestGoldenPagesHoldEveryDefinition(t *testing.T) {
 		metric.DriverLogOverrunsTotal.Def().Name:        "the same",
 		metric.KernelAllocationFailuresTotal.Def().Name: "the same",
 	}
+	for _, m := range recorderDefinitions() {
+		exceptions[m.Def().Name] = "a recording is not recorded; TestARecorderIsOnThePageWithItsCostAndThePreviousEnd has them"
+	}
 	if !bytes.Contains(pages, []byte(`memory_architecture="discrete"`)) {
 		for _, m := range onlyWithOwnMemory() {
 			exceptions[m.Def().Name] = "no recorded GPU has memory of its own"
@@ -149,6 +152,13 @@ func onlyWithOwnMemory() []metric.Definer {
 		metric.GPUMemoryTotalBytes, metric.GPUMemoryUsedBytes, metric.GPUMemoryFreeBytes, metric.GPUMemoryReservedBytes,
 		metric.GPUMemoryUtilizationRatio, metric.GPUMemoryClockHertz, metric.GPUPowerLimitWatts,
 		metric.GPUTemperatureMarginCelsius, metric.GPUECCErrorsTotal, metric.GPURemappedRows,
+	}
+}
+
+func recorderDefinitions() []metric.Definer {
+	return []metric.Definer{
+		metric.RecorderUp, metric.RecorderRecordsTotal, metric.RecorderErrorsTotal, metric.RecorderWrittenBytesTotal,
+		metric.RecorderWriteSecondsTotal, metric.RecorderPreviousBootEnd, metric.RecorderBootTimestampSeconds,
 	}
 }
 

@@ -56,10 +56,11 @@ const explainHelp = `Print where the memory is, and who holds it.
   uma-exporter explain --json
   uma-exporter explain --url=http://spark-2:10420
   uma-exporter explain --memory.cache-path=/var/lib/models
+  sudo uma-exporter explain --last-boot
 
 How much is occupied, by what, and how much CUDA can still take; then the ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.
 
-A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
+A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. --last-boot is about the past: how the previous boot ended, and its last minute, from the ring that serve --recorder keeps. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 
 const fitHelp = `Print which memory fraction an engine can be given now.
 

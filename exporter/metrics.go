@@ -17,7 +17,7 @@ import (
 
 // writeMetrics writes the scrape in the format that the request accepts.
 func (e *Exporter) writeMetrics(w http.ResponseWriter, r *http.Request, scrape *collector.Scrape) {
-	promhttp.HandlerFor(append(joined{scrape}, e.own...), promhttp.HandlerOpts{
+	promhttp.HandlerFor(append(joined{scrape, recorderMetrics{e.recorder}}, e.own...), promhttp.HandlerOpts{
 		// Serve what is there: a missing page would hide more.
 		ErrorHandling:     promhttp.ContinueOnError,
 		ErrorLog:          gatherLog{e.settings.Logger},

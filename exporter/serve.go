@@ -45,6 +45,11 @@ func (l *commandLine) serve(ctx context.Context, stdout, stderr io.Writer) (err 
 	if err != nil {
 		return inputError{err}
 	}
+	if l.recorder {
+		if e.recorder, err = l.openRecorder(e, opened.Host); err != nil {
+			return err
+		}
+	}
 	if l.once {
 		return e.WritePage(ctx, stdout)
 	}
@@ -80,6 +85,7 @@ func (l *commandLine) listenAndServe(ctx context.Context, e *Exporter, stdout, s
 		return err
 	}
 	announce(stdout, listeners, e.settings.TelemetryPath, *l.web.WebConfigFile)
+	defer e.record(ctx)()
 	var all []serving
 	for _, listener := range listeners {
 		// Each listener gets a server of its own: the toolkit changes a server that it is given, and would

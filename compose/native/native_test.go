@@ -199,6 +199,9 @@ func TestThePackageHasEveryFile(t *testing.T) {
 		if !slices.Contains(notPacked, name) && !slices.Contains(packed, name) {
 			t.Errorf("%s is not in the package", name)
 		}
+		if example, is := strings.CutSuffix(name, ".conf"); is && !strings.Contains(install, "for example in kernel-log recorder") {
+			t.Errorf("%s is not installed as an example by install", example)
+		}
 		if strings.HasPrefix(name, "uma-") && !strings.Contains(install, name) {
 			t.Errorf("%s is not installed by install", name)
 		}
@@ -222,9 +225,40 @@ func TestTheDropInOfTheKernelLogIsOptIn(t *testing.T) {
 	if !strings.Contains(text, "ExecStart=\nExecStart=") {
 		t.Error("a second ExecStart is added, which systemd refuses")
 	}
-	for _, file := range []string{"nfpm.yaml", "install"} {
-		if !strings.Contains(read(t, file), "share/doc/umascope/examples/kernel-log.conf") {
-			t.Errorf("%s does not install it as an example", file)
+	if !strings.Contains(read(t, "nfpm.yaml"), "share/doc/umascope/examples/kernel-log.conf") {
+		t.Error("the package does not install it as an example")
+	}
+}
+
+// TestTheDropInOfTheRecorderIsOptIn: without it the exporter writes nothing. With it one folder is the service's own, that
+// of the flag's default, and the drop-in of the kernel log may stand beside it: systemd takes the last ExecStart=.
+func TestTheDropInOfTheRecorderIsOptIn(t *testing.T) {
+	text, unit := read(t, "recorder.conf"), read(t, "uma-exporter.service")
+	for _, key := range []string{"StateDirectory", "ReadWritePaths", "ExecStop"} {
+		if value := setting(unit, key); value != "" || strings.Contains(setting(unit, "ExecStart"), "recorder") {
+			t.Errorf("uma-exporter.service: %s=%s, and it starts %s", key, value, setting(unit, "ExecStart"))
 		}
+	}
+	if setting(unit, "ProtectSystem") != "strict" {
+		t.Error("uma-exporter.service may write elsewhere")
+	}
+	words := strings.Fields(setting(text, "ExecStart"))
+	var output bytes.Buffer
+	if code := exporter.Run(t.Context(), append(append([]string{"serve"}, words[1:len(words)-1]...), "--help"), &output, &output); code != 0 || words[1] != "--recorder" {
+		t.Errorf("%q: exit %d: %s", words, code, &output)
+	}
+	for _, word := range strings.Fields(setting(read(t, "kernel-log.conf"), "ExecStart")) {
+		if !slices.Contains(words, word) {
+			t.Errorf("beside the drop-in of the kernel log %s is lost", word)
+		}
+	}
+	if folder := "/var/lib/" + setting(text, "StateDirectory"); !strings.Contains(output.String(), folder) {
+		t.Errorf("the service may write %s, which is not the default of --recorder.folder:\n%s", folder, &output)
+	}
+	if !strings.Contains(setting(text, "ExecStop"), `"$STATE_DIRECTORY/system-state"`) || !strings.Contains(text, "ExecStart=\nExecStart=") {
+		t.Error("it does not keep what systemd does at its stop, or adds a second ExecStart")
+	}
+	if !strings.Contains(read(t, "nfpm.yaml"), "share/doc/umascope/examples/recorder.conf") {
+		t.Error("the package does not install it as an example")
 	}
 }

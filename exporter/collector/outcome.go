@@ -44,6 +44,9 @@ type Outcome struct {
 	families []*dto.MetricFamily
 }
 
+// Families returns the series that it read. They are shared with pages and must not be changed.
+func (o Outcome) Families() []*dto.MetricFamily { return o.families }
+
 // Reason returns why the state is not OK, "" when it is. It does not repeat the state.
 func (o Outcome) Reason() string {
 	if o.Err == nil {

@@ -76,7 +76,8 @@ func (r *Runner) settle(one *run, outcome Outcome, returned bool) (logChange fun
 	if outcome.State == OK {
 		c.lastSuccess = r.host.Now()
 	}
-	one.outcome = outcome
+	one.outcome, one.ended = outcome, time.Now()
+	c.latest = one
 	close(one.settled)
 	before := c.condition
 	if c.condition = outcome.condition(); c.condition == before {

@@ -62,6 +62,7 @@ type collector struct {
 	families families
 
 	running     *run // the run whose goroutine has not returned
+	latest      *run // the last that has settled
 	lastSuccess time.Time
 	condition   string   // as last logged
 	lacking     []string // names of unmet needs, as last logged
@@ -71,6 +72,7 @@ type collector struct {
 type run struct {
 	collector *collector
 	started   time.Time
+	ended     time.Time // to be read after settled
 	// settled is closed when the outcome is final: the collector returned or its deadline passed.
 	settled chan struct{}
 	outcome Outcome // to be read after settled
@@ -138,6 +140,34 @@ func (r *Runner) Scrape(ctx context.Context, names ...string) (*Scrape, error) {
 		}
 	}
 	return r.page(shared, wanted, began), nil
+}
+
+// Recent returns the outcomes of the collectors named as scrapes do, but takes those of any scrape that ended less than age
+// ago in place of reading again.
+func (r *Runner) Recent(ctx context.Context, age time.Duration, names ...string) ([]Outcome, error) {
+	wanted, err := r.pick(names)
+	if err != nil {
+		return nil, err
+	}
+	var recent []Outcome
+	var old []string
+	r.mu.Lock()
+	for _, c := range wanted {
+		if c.latest != nil && time.Since(c.latest.ended) < age {
+			recent = append(recent, c.latest.outcome)
+		} else {
+			old = append(old, c.spec.Name)
+		}
+	}
+	r.mu.Unlock()
+	if len(old) == 0 {
+		return recent, nil
+	}
+	scrape, err := r.Scrape(ctx, old...)
+	if err != nil {
+		return nil, err
+	}
+	return append(recent, scrape.Outcomes...), nil
 }
 
 // pick returns the collectors named, in the order of the specs and each once.

@@ -61,6 +61,12 @@ func ReadMemoryCurrent(cgroups Dir, cgroup string) (uint64, error) {
 	return readUint(cgroups, inCgroup(cgroup, "memory.current"))
 }
 
+// ReadMemoryEvents reads memory.events of a cgroup, which counts those of all cgroups below it too: low, high, max, oom,
+// oom_kill and so on.
+func ReadMemoryEvents(cgroups Dir, cgroup string) (map[string]uint64, error) {
+	return parseFile(cgroups, inCgroup(cgroup, "memory.events"), parseKeyed)
+}
+
 // CheckHostCgroups returns ErrNotHostCgroups, with a description of what is mounted, unless cgroups is the root of the
 // host's cgroup v2 tree. Of all cgroups only that one has no memory.current; of cgroup v1 no hierarchy has
 // cgroup.controllers.

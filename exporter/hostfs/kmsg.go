@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // KernelRecord is a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg):
@@ -16,19 +17,25 @@ type KernelRecord struct {
 	// Facility is 0 for messages of the kernel itself; programs that write to the device get another. Level is 0, the
 	// worst, to 7.
 	Facility, Level int
-	Message         string
+	// Since is the time on the clock of the log, which is that of CLOCK_MONOTONIC but for some milliseconds.
+	Since   time.Duration
+	Message string
 }
 
 // ParseKernelRecord reads one record, as one read of the device returns it.
 func ParseKernelRecord(text string) (KernelRecord, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	head, message, ok := strings.Cut(line, ";")
-	priority, _, more := strings.Cut(head, ",")
-	value, err := strconv.ParseUint(priority, 10, 16)
-	if !ok || !more || err != nil {
+	fields := strings.Split(head, ",") // priority, sequence, microseconds, flags and what later kernels add
+	if !ok || len(fields) < 3 {
 		return KernelRecord{}, fmt.Errorf("kernel log: %w: %s", errMalformed, excerpt(line))
 	}
-	return KernelRecord{Facility: int(value >> 3), Level: int(value & 7), Message: message}, nil
+	value, err := strconv.ParseUint(fields[0], 10, 16)
+	microseconds, timeErr := strconv.ParseUint(fields[2], 10, 53)
+	if err != nil || timeErr != nil {
+		return KernelRecord{}, fmt.Errorf("kernel log: %w: %s", errMalformed, excerpt(line))
+	}
+	return KernelRecord{Facility: int(value >> 3), Level: int(value & 7), Since: time.Duration(microseconds) * time.Microsecond, Message: message}, nil
 }
 
 // DriverKind is the subject of a line of NVIDIA's driver.
@@ -104,6 +111,33 @@ func (r KernelRecord) FailedAllocation() (order uint64, ok bool) {
 		return 0, false
 	}
 	return order, true
+}
+
+// OOMKill is a process that the kernel killed because memory ran out.
+type OOMKill struct {
+	PID  uint32
+	Comm string
+	// Cgroup reports that a limit of a cgroup was reached; otherwise the machine had no memory left.
+	Cgroup bool
+}
+
+// OOMKill returns the process that a line reports as killed. ok is false for all other lines, and for lines that programs
+// wrote. The kernel's __oom_kill_process (mm/oom_kill.c) writes
+//
+//	Out of memory: Killed process 4711 (vllm) total-vm:8123456kB, anon-rss:…
+//	Memory cgroup out of memory: Killed process 4711 (vllm) total-vm:…
+func (r KernelRecord) OOMKill() (OOMKill, bool) {
+	why, rest, is := strings.Cut(r.Message, ": Killed process ")
+	if r.Facility != 0 || !is || !strings.HasPrefix(why, "Out of memory") && why != "Memory cgroup out of memory" {
+		return OOMKill{}, false
+	}
+	number, rest, _ := strings.Cut(rest, " (")
+	pid, err := strconv.ParseUint(number, 10, 32)
+	end := strings.LastIndex(rest, ")") // a name may contain one; nothing after it does
+	if err != nil || end < 0 {
+		return OOMKill{}, false
+	}
+	return OOMKill{PID: uint32(pid), Comm: rest[:end], Cgroup: why[0] == 'M'}, true
 }
 
 // xidOf returns the code of a line such as "NVRM: Xid (PCI:0000:01:00): 79, pid=1234, …".

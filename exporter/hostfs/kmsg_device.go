@@ -22,7 +22,14 @@ var (
 // OpenKernelLog opens /dev/kmsg at its present end. The returned function reads one record and never waits. With
 // kernel.dmesg_restrict 1 the call requires CAP_SYSLOG: without it the error is fs.ErrPermission. The error is
 // fs.ErrNotExist if there is no such device, as in a container. The device stays open as long as the program.
-func OpenKernelLog() (next func() (string, error), err error) {
+func OpenKernelLog() (next func() (string, error), err error) { return openKernelLog(unix.SEEK_END) }
+
+// OpenWholeKernelLog opens /dev/kmsg as OpenKernelLog does, at the oldest record that the kernel still has of this boot.
+func OpenWholeKernelLog() (next func() (string, error), err error) {
+	return openKernelLog(unix.SEEK_SET)
+}
+
+func openKernelLog(whence int) (next func() (string, error), err error) {
 	const path = "/dev/kmsg"
 	fd, err := untilUninterrupted(func() (int, error) {
 		return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
@@ -31,7 +38,7 @@ func OpenKernelLog() (next func() (string, error), err error) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	if err = mustBeCharacterDevice(fd); err == nil {
-		_, err = unix.Seek(fd, 0, unix.SEEK_END)
+		_, err = unix.Seek(fd, 0, whence)
 	}
 	if err == nil {
 		return kernelLogReader(fd, path), nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLinesOfTheDriverHaveTheirKind(t *testing.T) {
@@ -37,7 +38,7 @@ func TestLinesOfTheDriverHaveTheirKind(t *testing.T) {
 			t.Errorf("%s is %+v, %v", what, line, err)
 		}
 	}
-	for _, text := range []string{"", ";", "4;x", "x,1,2,-;y", "-1,1,2,-;y", "99999999999,1;y", "4,1,2,-"} {
+	for _, text := range []string{"", ";", "4;x", "x,1,2,-;y", "-1,1,2,-;y", "99999999999,1;y", "4,1,2,-", "4,1,x,-;y", "4,1,-2,-;y"} {
 		if _, err := ParseKernelRecord(text); !errors.Is(err, errMalformed) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -60,10 +61,28 @@ func TestFailedAllocationsHaveTheirOrder(t *testing.T) {
 	}
 }
 
+func TestOOMKillsHaveTheirProcessAndReason(t *testing.T) {
+	for text, want := range map[string]OOMKill{
+		"3,9,71000123,-;Out of memory: Killed process 4711 (vllm) total-vm:8123456kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:96kB oom_score_adj:0": {4711, "vllm", false},
+		"3,9,71000123,-;Memory cgroup out of memory: Killed process 12 (a (b) c) total-vm:1kB":                                                                        {12, "a (b) c", true},
+		"3,9,71000123,-;Out of memory (oom_kill_allocating_task): Killed process 3 (x) total-vm:1kB":                                                                  {3, "x", false},
+		"11,9,71000123,-;Out of memory: Killed process 4711 (vllm) total-vm:1kB":                                                                                      {},
+		"3,9,71000123,-;Tasks in /x are going to be killed due to memory.oom.group set":                                                                               {},
+		"3,9,71000123,-;Out of memory: Killed process x (vllm)":                                                                                                       {},
+	} {
+		record, err := ParseKernelRecord(text)
+		kill, is := record.OOMKill()
+		if err != nil || is != (want != OOMKill{}) || kill != want || record.Since != 71000123*time.Microsecond {
+			t.Errorf("%q: %+v, %v, %v", text, kill, is, err)
+		}
+	}
+}
+
 // FuzzKernelRecord: whatever a record holds, its line has a kind that is listed, a code only if it is an XID, and comes
 // from the kernel. So does a failed allocation.
 func FuzzKernelRecord(f *testing.F) {
-	for _, text := range []string{"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1\n SUBSYSTEM=pci\n", "6,1,2,c;nvidia: x", ";", "4,;NVRM: Xid (): 99999999999999999999", "12,1,2,-;NVRM: ", "4,1,2,-;x: page allocation failure: order:9, mode"} {
+	for _, text := range []string{"4,1187,5140900,-;NVRM: Xid (PCI:0000:01:00): 79, pid=1\n SUBSYSTEM=pci\n", "6,1,2,c;nvidia: x", ";", "4,;NVRM: Xid (): 99999999999999999999", "12,1,2,-;NVRM: ", "4,1,2,-;x: page allocation failure: order:9, mode",
+		"3,1,99,-;Out of memory: Killed process 4711 (vllm) total-vm:1kB", "3,1,2,-;Memory cgroup out of memory: Killed process 1 ("} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -84,7 +103,10 @@ func FuzzKernelRecord(f *testing.F) {
 		if order, failed := record.FailedAllocation(); failed && record.Facility != 0 || !failed && order != 0 || order > 255 {
 			t.Errorf("order %d, %v of %+v", order, failed, record)
 		}
-		again := fmt.Sprintf("%d,1,1,-;%s", record.Facility<<3|record.Level, record.Message)
+		if kill, is := record.OOMKill(); is && (record.Facility != 0 || strings.Contains(kill.Comm, "\n")) || !is && kill != (OOMKill{}) {
+			t.Errorf("%+v, %v of %+v", kill, is, record)
+		}
+		again := fmt.Sprintf("%d,1,%d,-;%s", record.Facility<<3|record.Level, record.Since.Microseconds(), record.Message)
 		if same, err := ParseKernelRecord(again); err != nil || same != record {
 			t.Errorf("%+v read again is %+v, %v", record, same, err)
 		}

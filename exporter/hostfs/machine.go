@@ -1,6 +1,7 @@
 package hostfs
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -46,4 +47,15 @@ func attribute(dir Dir, name string) string {
 func HasNVIDIAModule(sys Dir) bool {
 	_, err := sys.Stat("module/nvidia")
 	return err == nil
+}
+
+// ReadBootID is a random text that the kernel makes at each boot.
+//
+//	/proc/sys/kernel/random/boot_id  3b2a4a4e-7a5e-4d6f-9d7e-6d1f0d3c7a11
+func ReadBootID(proc Dir) (string, error) {
+	text, err := readText(proc, "sys/kernel/random/boot_id")
+	if err == nil && text == "" {
+		err = fmt.Errorf("boot_id: %w", errMalformed)
+	}
+	return text, err
 }

@@ -12,6 +12,7 @@ type Subject struct {
 func Subjects() []Subject {
 	return []Subject{
 		{"Exporter and host", exporterDefs()},
+		{"Flight recorder", recorderDefs()},
 		{"Memory", memoryDefs()},
 		{"GPU", gpuDefs()},
 		{"Log of the GPU driver", driverLogDefs()},

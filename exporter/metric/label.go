@@ -31,6 +31,7 @@ const (
 	LabelDetail         Label = "detail" // what a code is about, in a sentence
 	LabelDirection      Label = "direction"
 	LabelDriver         Label = "driver_version"
+	LabelEnd            Label = "end"    // how a boot ended
 	LabelEngine         Label = "engine" // inference engine, such as vllm
 	LabelEvent          Label = "event"
 	LabelEvidence       Label = "evidence" // basis of a verdict, in a word
