@@ -9,6 +9,8 @@ package cell
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
 )
@@ -27,8 +29,9 @@ func (p Position) Compare(o Position) int {
 // Row is one phase of a cell: batches of requests that were sent at one moment, each after the end of the one before.
 type Row struct {
 	Position
-	// Run is the run that it was read from, Model the model that answered.
-	Run, Model string
+	// Run is the folder of the run that it was read from, Model the model that answered, Arm the variant.
+	Run, Model, Arm string
+	Started, Ended  time.Time
 	// Context is true for the requests that send the depth itself ahead; Cached for those of the prompt after it, which
 	// a prefix cache should answer but for the prompt.
 	Context, Cached bool
@@ -38,12 +41,19 @@ type Row struct {
 	LatencyMode    string
 	// Batches are the requests in the order in which they were sent; empty for figures of another tool.
 	Batches [][]openai.Record
-	// Reported are the figures of a tool that recorded no requests, and Tool is its name and version.
-	Reported *LlamaBenchy
-	Tool     string
+	// Reported are the figures of a tool that recorded no requests, and Tool is its name and version; empty if their file
+	// was written by this package.
+	Reported          *LlamaBenchy
+	ReportedLatencyMS *float64
+	Tool              string
+	// PrefixCaching is true if the run was set to send depths ahead, also for a row without a depth.
+	PrefixCaching bool
 	// Found are flags of the run that its requests do not show.
 	Found []Flag
 }
+
+// caching reports whether the depth was, or would be, sent ahead.
+func (r Row) caching() bool { return r.PrefixCaching || r.Context || r.Cached }
 
 // prompt returns the prompt tokens that the cell asks of a request, as llama-benchy counts them: of a depth that was
 // sent ahead only the prompt after it.
@@ -110,3 +120,6 @@ func tokensByArrival(r openai.Record) bool {
 
 // seconds converts a duration in nanoseconds.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// nanoseconds converts a duration in seconds.
+func nanoseconds(s float64) int64 { return int64(math.Round(s * 1e9)) }

@@ -59,7 +59,7 @@ func (r Row) LlamaBenchy() LlamaBenchy {
 		return *r.Reported
 	}
 	var c customary
-	latency := int64(math.Round(r.LatencySeconds * 1e9))
+	latency := nanoseconds(r.LatencySeconds)
 	for _, batch := range r.Batches {
 		c.add(batch, r.prompt(), latency)
 	}

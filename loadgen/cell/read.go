@@ -52,7 +52,14 @@ func Read(run summary.Run) ([]Row, error) {
 
 func read(run summary.Run) ([]Row, error) {
 	m := run.Manifest
-	row := Row{Run: m.Run, Model: m.Server.Model, LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[LabelPhase] == PhaseContext}
+	row := Row{
+		Run: string(run.Folder), Model: m.Server.Model, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
+		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[LabelPhase] == PhaseContext,
+		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
+	}
+	if m.EndedAt != nil {
+		row.Ended = *m.EndedAt
+	}
 	var err error
 	if row.Position, err = positionOf(m.Labels); err != nil {
 		return nil, err
@@ -60,7 +67,7 @@ func read(run summary.Run) ([]Row, error) {
 	if s := m.Server.LatencyProbeSeconds; s != nil {
 		row.LatencySeconds = *s
 	}
-	row.Cached = !row.Context && row.Depth > 0 && m.Flags[SettingPrefixCaching] == "true"
+	row.Cached = !row.Context && row.Depth > 0 && row.PrefixCaching
 	row.Found = flagsOf(run)
 	if j := m.Judging; j != nil && j.Tool != nil {
 		return reported(row, m)
@@ -218,12 +225,18 @@ func reported(row Row, m rundir.Manifest) ([]Row, error) {
 	for _, of := range reportedMetrics(&f) {
 		*of.into = metricOf(tool.Values, of.name, of.perUnit)
 	}
-	row.Reported, row.Tool = &f, strings.TrimSpace(tool.Program+" "+tool.Version)
+	row.Reported = &f
+	if !strings.HasPrefix(tool.Version, "umascope ") {
+		row.Tool = strings.TrimSpace(tool.Program + " " + tool.Version)
+	}
 	row.LatencyMode = m.Flags["latency_mode"]
 	for _, v := range tool.Values {
 		switch v.Name {
 		case enginelog.NetworkSeconds:
 			row.LatencySeconds = v.Value
+			if ms, err := strconv.ParseFloat(v.Text, 64); err == nil {
+				row.ReportedLatencyMS = &ms
+			}
 		case enginelog.FailedRequests:
 			row.Found = append(row.Found, Flag{fmt.Sprintf("errors %.0f", v.Value), "requests that have no value in the file"})
 		}

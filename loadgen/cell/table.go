@@ -46,7 +46,7 @@ func split(rows []Row) []part {
 	var none []Row
 	for _, r := range rows {
 		switch {
-		case r.Context || r.Cached:
+		case r.caching():
 			ahead.rows = append(ahead.rows, r)
 		case r.Depth > 0:
 			with.rows = append(with.rows, r)

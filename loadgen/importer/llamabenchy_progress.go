@@ -77,6 +77,8 @@ type benchyLog struct {
 	first         float64 // moment of the first event of a request
 	status        string  // empty if the benchmark did not complete
 	torn          bool
+	// deep is true if a cell has a depth; its batches then show caching: whether depths were sent ahead.
+	deep, caching bool
 }
 
 // isBenchyProgress reports whether a text is events rather than one report.
@@ -94,10 +96,11 @@ func readBenchyProgress(f *file) ([]Result, error) {
 	if len(cells) == 0 {
 		return nil, errors.New("it has no requests")
 	}
-	caching := slices.ContainsFunc(cells, benchyBatches.doubled)
+	log.caching = slices.ContainsFunc(cells, benchyBatches.doubled)
+	log.deep = slices.ContainsFunc(cells, func(c benchyBatches) bool { return c.cell.depth > 0 })
 	var all []Result
 	for i, cell := range cells {
-		for _, phase := range cell.phases(caching) {
+		for _, phase := range cell.phases(log.caching) {
 			r := phase.result(log)
 			if i == len(cells)-1 && log.status != "ok" {
 				r.Stopped = log.stopped()
@@ -310,8 +313,8 @@ func (c benchyBatches) result(log *benchyLog) Result {
 	r.URL, r.EndKnown = plainURL(first.URL), true
 	r.setting("latency_mode", log.mode)
 	r.LatencySeconds, r.LatencyMode = log.latency, printable(log.mode, longestLabel)
-	if c.cell.depth > 0 {
-		r.setting("prefix_caching_enabled", fmt.Sprint(c.cell.cached || c.cell.context))
+	if log.deep {
+		r.setting("prefix_caching_enabled", fmt.Sprint(log.caching))
 	}
 	var end int64
 	short, counted := 0, true
