@@ -63,8 +63,25 @@ func (s *settings) resolve(host string) error {
 	if err := runner.CheckEngineLog(s.EngineLog); err != nil {
 		return err
 	}
+	if err := s.addScenarioLabels(); err != nil {
+		return err
+	}
 	s.Capture.Server = s.Target.URL
 	return s.keeping.resolve(host)
+}
+
+// addScenarioLabels adds the labels that the scenario gives a run.
+func (s *settings) addScenarioLabels() error {
+	for name, value := range s.ScenarioLabels() {
+		switch given := s.label(name); given {
+		case value:
+		case "":
+			s.labels = append(s.labels, label{name, value})
+		default:
+			return fmt.Errorf("--label: %s=%s: --scenario %s has the value %s", name, given, s.Scenario.Name, value)
+		}
+	}
+	return nil
 }
 
 // resolve sets the labels that every run has and refuses settings that contradict each other.

@@ -49,7 +49,7 @@ func workloadRules() rules {
 		"phases.process.trace.format": texts, "phases.process.trace.sha256": sums,
 		"concurrency": figures,
 		"script":      figures, "script.scenario": texts, "script.file.format": texts, "script.file.sha256": sums,
-		"script.conversation_sampling": texts, "script.sets.phases": texts, "script.sets.prompts": texts,
+		"script.conversation_sampling": texts, "script.sets.phases": texts, "script.sets.prompts": texts, "script.arena.corpus_sha256": sums,
 		"pressure": texts, "output_tokens": figures, "input_lengths": texts, "token_scale": figures, "token_scale.basis": texts,
 		"prompt_key": sums, "repeat_of": runName,
 	}.below("workload")
@@ -61,6 +61,7 @@ func serverRules() rules {
 	}
 	r := rules{
 		"url": urls, "found_by": urls, "model": texts, "owned_by": texts, "simulated": figures, "max_tokens": figures, "engine": texts, "engine_detected": figures,
+		"latency_probe_s": figures, "latency_probe_mode": texts,
 		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
 		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.refused.says": withheld, "fields.unknown": texts,
 	}
@@ -89,7 +90,7 @@ func judgingRules() rules {
 		"model": figures, "model.fingerprint": sums, "model.mismatch": texts, "model.changed": texts, "model.dropped": texts, "model.prompt_limit": texts,
 		"kv_mode": figures, "kv_mode.mismatch": texts, "checks": figures, "checks.failed": texts, "stopped": texts, "warnings": texts,
 		"prefix_reuse": figures, "prefix_reuse.repeats": texts,
-		"part_warnings": texts, "complete": figures,
+		"part_warnings": texts, "complete": figures, "depth_tokens": figures,
 	}.with(signalRules().below("evidence"), engineReportedRules(), toolReportedRules()).below("judging")
 }
 

@@ -21,6 +21,9 @@ type Judging struct {
 	Checks CheckFindings `json:"checks,omitzero"`
 	// PrefixReuse has the limits for prompt tokens from a cache; absent in folders from before it existed.
 	PrefixReuse *PrefixReuse `json:"prefix_reuse,omitempty"`
+	// DepthTokens is the context that the prefix cache must hold for each measured request; absent for a load that is
+	// not at a depth.
+	DepthTokens int `json:"depth_tokens,omitempty"`
 	// Stopped is why the run ended before its plan did.
 	Stopped string `json:"stopped,omitempty"`
 	// Warnings are those that follow from no figure. PartWarnings concern the share of one rank only: a merged run does

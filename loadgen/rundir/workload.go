@@ -68,6 +68,7 @@ type Script struct {
 	Sampling           string              `json:"conversation_sampling,omitempty"`
 	Sets               []PromptSet         `json:"sets,omitempty"`
 	Bursts             *Bursts             `json:"bursts,omitempty"`
+	Arena              *Arena              `json:"arena,omitempty"`
 }
 
 // PromptSet is a numbered set of prompts, and the phases that send it.
@@ -86,4 +87,19 @@ type Bursts struct {
 	Bursts   int           `json:"bursts"`
 	Requests int           `json:"requests"`
 	Every    time.Duration `json:"every_ns"`
+}
+
+// Arena is one cell of an arena: batches of requests that are sent at one moment, the next when all have ended.
+type Arena struct {
+	DepthTokens  int `json:"depth_tokens"` // of the context before the prompt
+	PromptTokens int `json:"pp_tokens"`
+	OutputTokens int `json:"tg_tokens"`
+	Concurrency  int `json:"concurrency"` // requests of a batch
+	Batches      int `json:"batches"`
+	// PrefixCaching is true if each batch follows one that leaves its contexts in the prefix cache.
+	PrefixCaching bool `json:"prefix_caching"`
+	// CorpusSHA256 is the hash of the text that the prompts are slices of.
+	CorpusSHA256 string `json:"corpus_sha256"`
+	// Estimated is true if the lengths of prompts are estimates: the server's tokenizer was not used.
+	Estimated bool `json:"estimated,omitempty"`
 }

@@ -93,7 +93,7 @@ func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir
 	j.Unmeasured = append(e.run.phasesToReady(), p.work.Uncounted()...)
 	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)
 	j.Client = clientHealth(load.health, p.client.StampsPackets(), e.run.load.Place.Rank)
-	j.Stopped = load.broken
+	j.Stopped, j.DepthTokens = load.broken, p.work.Script.DepthTokens
 	if e.err != nil {
 		j.Stopped = "the run failed or was stopped: " + printable(e.err.Error())
 	}

@@ -27,13 +27,17 @@ func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
 		return nil, input(err)
 	}
 	p := &plan{subject: s}
-	var err error
-	p.work, err = m.load.Write(workload.Server{
+	of := workload.Server{
 		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: s.served.Model.MaxTokens, Fields: s.served.Fields,
 		Tiers: kvRoom(ctx, m, s), Scale: s.scale,
-	})
+	}
+	uncount, err := s.countTexts(ctx, m, &of)
+	if err == nil {
+		p.work, err = m.load.Write(of)
+		uncount()
+	}
 	if err != nil {
-		return nil, input(err)
+		return nil, Unusable(ctx, err)
 	}
 	for _, line := range p.work.Script.Forecast {
 		m.env.Log.Info("what must happen", "by_size", line)
@@ -95,11 +99,12 @@ func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 		URL: l.Target.URL, FoundBy: l.Target.FoundBy, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
 		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
 		EngineDetected: p.served.Detected, Version: p.served.Version,
+		LatencyProbeSeconds: p.latencySeconds(), LatencyProbeMode: p.latencyMode(l.LatencyProbe()),
 		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,
 	}
 	// The judging entries are written now, so that a run that is killed has them too.
 	m.Judging = of.expected()
-	m.Judging.Unmeasured, m.Judging.PrefixReuse = w.Uncounted(), p.prefixReuse(l)
+	m.Judging.Unmeasured, m.Judging.PrefixReuse, m.Judging.DepthTokens = w.Uncounted(), p.prefixReuse(l), w.Script.DepthTokens
 	for _, phase := range w.Phases {
 		m.Workload.Phases = append(m.Workload.Phases, rundir.PlannedPhase{Name: phase.Name, Process: phase.Process, Limit: phase.Limit})
 	}

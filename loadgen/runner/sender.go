@@ -82,7 +82,7 @@ func (s *sender) drive(i interrupts) error {
 		if err != nil {
 			return err
 		}
-		if left := len(phases) - n - 1; failed && left > 0 && i.stop.Err() == nil {
+		if left := len(phases) - n - 1; failed && left > 0 && !s.plan.work.Script.Independent() && i.stop.Err() == nil {
 			s.sent.broken = fmt.Sprintf("all requests of %s failed, and %d more phases were not sent", p.Name, left)
 			break
 		}

@@ -18,6 +18,7 @@ type subject struct {
 	identity *server.Identity
 	client   *openai.Client
 	scale    traffic.TokenScale // tokens of texts by this server's tokenizer
+	latency  *time.Duration     // without a load; nil if it was not measured
 }
 
 // newSubject asks a server which model it serves and what its limits are. It calls look once the server has answered.
@@ -41,6 +42,10 @@ func newSubject(ctx context.Context, m *measurement, look func(server.Served) er
 		s.close()
 		return nil, err
 	}
+	if err = s.measureLatency(ctx, m); err != nil {
+		s.close()
+		return nil, Unusable(ctx, err)
+	}
 	return s, nil
 }
 
@@ -52,11 +57,16 @@ func (s *subject) close() {
 	}
 }
 
-// measureText finds out how many tokens texts have.
-func (s *subject) measureText(ctx context.Context, m *measurement) (traffic.TokenScale, error) {
-	calibration := server.Calibration{
+// calibration returns the input for probes of the server.
+func (s *subject) calibration(m *measurement) server.Calibration {
+	return server.Calibration{
 		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(), Template: m.load.Template(),
 	}
+}
+
+// measureText finds out how many tokens texts have.
+func (s *subject) measureText(ctx context.Context, m *measurement) (traffic.TokenScale, error) {
+	calibration := s.calibration(m)
 	var scale traffic.TokenScale
 	var err error
 	if m.load.PromptIDs {

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -71,7 +69,7 @@ func firstOf(ctx context.Context, ways []way, text string) (way, int, error) {
 
 func (c counter) scale(ctx context.Context) (traffic.TokenScale, error) {
 	probes := traffic.NewProbes()
-	best, one, err := firstOf(ctx, append([]way{c.byTokenizer()}, c.byRequests()...), probes.One)
+	best, one, err := firstOf(ctx, append(c.byTokenizer(), c.byRequests()...), probes.One)
 	if err != nil {
 		return traffic.TokenScale{}, err
 	}
@@ -96,19 +94,24 @@ func (c counter) scale(ctx context.Context) (traffic.TokenScale, error) {
 // does not have within a chat.
 const lead = "a\n"
 
-// byTokenizer counts, with the server's tokenizer, the tokens that a text adds to lead.
-func (c counter) byTokenizer() way {
-	leading := 0
-	return way{traffic.ByTokenizer, func(ctx context.Context, text string) (int, error) {
-		if leading == 0 {
-			var err error
-			if leading, err = c.tokenize(ctx, lead); err != nil {
-				return 0, err
+// byTokenizer returns the ways that count, with the server's tokenizer, the tokens that a text adds to lead: one for each
+// known route.
+func (c counter) byTokenizer() []way {
+	var ways []way
+	for _, route := range tokenizerRoutes() {
+		leading := 0
+		ways = append(ways, way{traffic.ByTokenizer, func(ctx context.Context, text string) (int, error) {
+			if leading == 0 {
+				var err error
+				if leading, err = c.tokenize(ctx, route, lead); err != nil {
+					return 0, err
+				}
 			}
-		}
-		n, err := c.tokenize(ctx, lead+text)
-		return n - leading, err
-	}}
+			n, err := c.tokenize(ctx, route, lead+text)
+			return n - leading, err
+		}})
+	}
+	return ways
 }
 
 // template returns how many tokens the server adds to a message, measured with one request; nil if unknown.
@@ -220,51 +223,4 @@ func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error)
 		return 0, errUncounted
 	}
 	return *record.TokensIn, nil
-}
-
-// tokenize counts a text with the server's tokenizer.
-func (c counter) tokenize(ctx context.Context, text string) (int, error) {
-	answer, err := c.tokenized(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	return tokensOf(answer)
-}
-
-// tokenized calls the server's tokenizer: POST /tokenize of vLLM and SGLang, which take the text as prompt, and of
-// llama.cpp, which takes it as content. Each ignores the other field.
-func (c counter) tokenized(ctx context.Context, text string) ([]byte, error) {
-	body, err := json.Marshal(map[string]any{
-		"model": c.Served.Model.ID, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false,
-	})
-	if err != nil {
-		return nil, err
-	}
-	answer := c.api.send(ctx, http.MethodPost, "/tokenize", body)
-	switch {
-	case answer.err != nil:
-		return nil, answer.err
-	case answer.status != http.StatusOK:
-		return nil, fmt.Errorf("POST /tokenize answered %d", answer.status)
-	}
-	return answer.body, nil
-}
-
-// tokensOf parses the answer: {"count": 2, "tokens": [9906, 1917]}, or only the latter.
-func tokensOf(answer []byte) (int, error) {
-	var output struct {
-		Count  *int  `json:"count"`
-		Tokens []any `json:"tokens"`
-	}
-	if err := json.Unmarshal(answer, &output); err != nil {
-		return 0, fmt.Errorf("POST /tokenize: %w", err)
-	}
-	n := len(output.Tokens)
-	if output.Count != nil {
-		n = *output.Count
-	}
-	if n < 1 {
-		return 0, errors.New("POST /tokenize: no tokens")
-	}
-	return n, nil
 }

@@ -207,7 +207,7 @@ func FuzzTokensOf(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, answer string) {
-		if n, err := tokensOf([]byte(answer)); err == nil && n < 1 {
+		if n, err := tokensOf("/tokenize", []byte(answer)); err == nil && n < 1 {
 			t.Fatalf("%q: %d tokens", answer, n)
 		}
 	})

@@ -179,6 +179,23 @@ func judgePrefixReuse(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
+// judgeDepthEvicted finds cells whose depth was computed again: their prompt processing is that of another cell. Where
+// answers do not report cached tokens, this is unknown.
+func judgeDepthEvicted(e grounds, limit float64) verdict {
+	p, depth := e.total.prefix, e.in.DepthTokens
+	switch {
+	case depth == 0:
+		return verdict{known: true}
+	case p.counted == 0:
+		return verdict{}
+	}
+	wanted := int64(p.counted) * int64(depth)
+	if missed := 1 - float64(p.hits)/float64(wanted); missed > limit {
+		return verdict{true, fmt.Sprintf("%s of the depth was not in the prefix cache: %d of %d tokens of %d prompts; the cache is off, evicted it, or is smaller than the batch", render.FormatRatio(missed), max(0, wanted-p.hits), wanted, p.counted)}
+	}
+	return verdict{known: true}
+}
+
 // repeatedPrompts returns the caveat of a run whose prompts the server may have seen before, and whether it had.
 func (in inputs) repeatedPrompts(c *PrefixCache) (caveat string, seen bool) {
 	ratio, rule := c.UnplannedRatio(), in.limit(CodePrefixReuse)

@@ -61,8 +61,13 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		CodeClientLag:   sent(late(2*time.Millisecond), 3),
 		CodeClientStall: with(func(in *inputs) { in.Client.CPURatio = .9 }),
 		CodePrefixReuse: sent(cached(180, 0, 200, 192), 100),
-		CodeErrorRate:   sent(func(r *openai.Record) { r.Status = openai.StatusTimeout }, 2),
-		CodeNoOutput:    sent(testrun.WithoutOutput, 2),
+		CodeDepthEvicted: func(t *testing.T) (inputs, []openai.Record) {
+			in := healthy(t, testrun.Page{})
+			in.DepthTokens = 100
+			return in, testrun.Altered(100, 100, cached(180, 100, 200, 80))
+		},
+		CodeErrorRate: sent(func(r *openai.Record) { r.Status = openai.StatusTimeout }, 2),
+		CodeNoOutput:  sent(testrun.WithoutOutput, 2),
 		CodePhaseFailed: func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})
 			return in, append(testrun.Altered(4, 4, baselineFailed), testrun.Steady(100)...)

@@ -20,6 +20,7 @@ const (
 	CodeClientLag          Code = "client_lag"
 	CodeClientStall        Code = "client_stall"
 	CodePrefixReuse        Code = "prefix_reuse"
+	CodeDepthEvicted       Code = "depth_evicted"
 	CodeErrorRate          Code = "error_rate"
 	CodeNoOutput           Code = "no_output"
 	CodePhaseFailed        Code = "phase_failed"
@@ -59,6 +60,7 @@ func Rules() []Rule {
 		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
 		{CodeClientStall, "client", LimitSeconds, 0.025, "arrivals that waited for more than %s because the client stood still, in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
 		{CodePrefixReuse, "prompts", LimitRatio, 0.01, "more than %s of prompt tokens answered from a prefix cache, beyond what the schedule repeats and beyond chat template and opening; a caveat where prompts were asked to repeat, or are a file's", judgePrefixReuse},
+		{CodeDepthEvicted, "prompts", LimitRatio, 0.1, "of a cell at a depth that the prefix cache holds, more than %s of the depth not answered from it", judgeDepthEvicted},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},
 		{CodeNoOutput, "errors", LimitRatio, 0.01, "more than %s of answers that ended ok without any output", judgeNoOutput},
 		{CodePhaseFailed, "errors", LimitNone, 0, "a phase, measured or not, whose requests all failed: the run ends with it", judgePhaseFailed},

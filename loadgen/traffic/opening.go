@@ -30,7 +30,10 @@ type Opening struct {
 // Seeded returns the prompt as the seed alone makes it, without the run's own words.
 func (p Prompt) Seeded() Prompt {
 	o := p.Opening
-	if o.Len == 0 {
+	switch {
+	case p.Plain != nil:
+		return *p.Plain
+	case o.Len == 0:
 		return p
 	}
 	if p.Opening = (Opening{}); len(p.IDs) > 0 {

@@ -51,7 +51,13 @@ type Prompt struct {
 	RepeatedTokens int
 	// Opening is the part that depends on the run.
 	Opening Opening
+	// Plain is the prompt as the seed alone makes it, where the part that depends on the run is not described by Opening;
+	// nil means that it is.
+	Plain *Prompt
 }
+
+// OfRun reports whether a part of the prompt depends on the run.
+func (p Prompt) OfRun() bool { return p.Plain != nil || p.Opening.Len > 0 }
 
 // Clip shortens the text, from its end, until the prompt has about the given number of tokens by the scale of texts
 // from files; false if the messages before the text are longer already.

@@ -77,7 +77,7 @@ func (s *Settings) checkRamp() error {
 		return fmt.Errorf("--ramp: --arrival %s starts requests by the clock; a ramp is of a closed loop", s.Arrival)
 	case len(s.stages) > 0:
 		return errors.New("--ramp: the stages of a closed loop have the number of slots; begin them with fewer")
-	case s.sets != nil || s.bursts.count > 0:
+	case s.hasPhases():
 		return fmt.Errorf("--ramp: the phases of --scenario %s have their own number of requests in flight", s.Scenario.Name)
 	case s.duration > 0 && s.ramp >= s.duration:
 		return fmt.Errorf("--ramp: %s is not shorter than --duration %s", s.ramp, s.duration)

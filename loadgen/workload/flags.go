@@ -59,7 +59,7 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "sampling", "Of multi_turn: which conversation goes on: round_robin or random.", roundRobin, &s.sampling, terminal.OneOf(roundRobin, randomOrder)).IsSetByUser(&s.samplingGiven)
 	terminal.Flag(set, "requests", "Requests to measure; default 64 without --duration.", "", &s.requests, terminal.AtLeast(1)).IsSetByUser(&s.requestsGiven)
 	terminal.Flag(set, "duration", "How long to measure, or until --requests are sent.", "", &s.duration, terminal.PositiveDuration)
-	terminal.Flag(set, "warmup", "Requests, or a time, before the measured ones.", "8", &s.warmup, parseWarmup)
+	terminal.Flag(set, "warmup", "Requests, or a time, before the measured ones.", "8", &s.warmup, parseWarmup).IsSetByUser(&s.warmupGiven)
 	terminal.Flag(set, "grace", "How long requests in flight may go on at the end.", "30s", &s.Grace, terminal.Duration)
 	terminal.Flag(set, "seed", "Seed of schedule, lengths and prompts; each run's prompts still begin with words of its own.", "1337", &s.Seed, terminal.Unsigned).IsSetByUser(&s.seedGiven)
 	terminal.Flag(set, "repeat-of", "Send the prompts of an earlier run again, by folder or ID: a prefix cache may have them.", "", &s.repeatOf, terminal.Text).PlaceHolder("RUN")

@@ -35,6 +35,7 @@ func scenarios() []Scenario {
 		{"reuse_verify", "prompts again", resolveReuseVerify, writeSets},
 		{"rehydrate_replay", "long prompts after eviction", resolveRehydrateReplay, writeSets},
 		{"burst", "at the same moment", resolveBurst, writeBurst},
+		{ScenarioArena, "batches at a depth", resolveArena, writeArena},
 	}
 }
 
@@ -66,11 +67,14 @@ func (s *Settings) resolveScenario() error {
 		return fmt.Errorf("--fit-pressure: --scenario %s has no pressure", s.Scenario.Name)
 	case s.sets == nil && s.force:
 		return fmt.Errorf("--force: --scenario %s refuses nothing that it could force", s.Scenario.Name)
-	case s.sets == nil && s.bursts.count == 0:
+	case !s.hasPhases():
 		return s.applySizes(nil)
 	}
 	return nil
 }
+
+// hasPhases reports whether the scenario has phases of its own, with their own number of requests in flight.
+func (s *Settings) hasPhases() bool { return s.sets != nil || s.bursts.count > 0 || s.arena != nil }
 
 // Script is the content of a run's requests.
 type Script struct {
@@ -92,6 +96,10 @@ type Script struct {
 	// enter only their own figures.
 	phases     []Phase
 	unmeasured []string
+	// independent is true if a phase whose requests all failed leaves the phases after it a meaning.
+	independent bool
+	// DepthTokens is the context that the prefix cache must hold for each measured request; 0 for none.
+	DepthTokens int
 	// Forecast describes the expected cache behavior before the run.
 	Forecast []string
 	// Verify is the comparison after the run; nil for none.
@@ -110,6 +118,9 @@ func (made Script) measured(planned int) int {
 // Held reports whether phases wait for their samples: phases whose counters are compared do. The phase of conversations
 // is a single one.
 func (made Script) Held() bool { return made.Verify != nil && !made.Verify.Turns }
+
+// Independent reports whether phases go on after one whose requests all failed.
+func (made Script) Independent() bool { return made.independent }
 
 // note adds to the notes.
 func (made *Script) note(format string, values ...any) {

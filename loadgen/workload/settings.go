@@ -71,6 +71,7 @@ type Settings struct {
 	force       bool
 	sets        *sets // of scenarios that send sets of prompts, after Resolve
 	bursts      bursts
+	arena       *arenaCell // of arena, after Resolve
 
 	// Limits of a request, of its first token, and of the time from one chunk to the next.
 	RequestTimeout, FirstTokenTimeout, ChunkTimeout time.Duration
@@ -81,7 +82,7 @@ type Settings struct {
 	SamePrompts bool
 
 	// Flags set on the command line to something other than the default.
-	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven bool
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven, warmupGiven bool
 
 	// Place is this process's rank among those that share the load; set it before Resolve. The settings describe the
 	// load of all ranks together.
@@ -125,6 +126,10 @@ type Server struct {
 	Tiers evidence.Room
 	// Scale converts texts to the server's tokens.
 	Scale traffic.TokenScale
+	// Count returns the tokens of a text, for scenarios that cut texts to a length.
+	Count func(text string) (int, error)
+	// Framing is nil if it is not known.
+	Framing *Framing
 }
 
 // Write makes the workload for the server. It refuses what does not fit; the error names the flag.
@@ -136,7 +141,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 	if made.Facts.Clipped > 0 {
 		made.note("%d prompts or conversations were shortened to fit (--clip)", made.Facts.Clipped)
 	}
-	if made.Facts.File != nil || !f.Scale.Exact() {
+	if cuts, exact := s.CutsText(); !exact && (cuts || made.Facts.File != nil || !f.Scale.Exact()) {
 		made.note("the lengths asked of prompts are %s", s.InputLengths(f.Scale))
 	}
 	for _, raised := range s.raisedToWorld() {
@@ -154,14 +159,23 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 
 // InputLengths describes the lengths of prompts.
 func (s *Settings) InputLengths(scale traffic.TokenScale) string {
+	switch cuts, exact := s.CutsText(); {
+	case exact:
+		return "exact: every prompt is counted by the server's tokenizer, with what its chat template adds"
+	case cuts:
+		return fmt.Sprintf("estimated: %.3f tokens a byte of the corpus (%s)", scale.TokensPerByte, scale.Basis)
+	}
 	if s.file == nil {
 		return scale.String()
 	}
 	return fmt.Sprintf("estimated: %.3f tokens a byte of the prompt file (%s); what the server's chat template adds is not counted", scale.TokensPerByte, scale.Basis)
 }
 
-// Sample returns a text like those of the prompt file; empty without a file.
+// Sample returns a text like those of the prompt file or of the corpus; empty if prompts are of neither.
 func (s *Settings) Sample() string {
+	if s.arena != nil {
+		return traffic.CorpusSample()
+	}
 	if s.file == nil {
 		return ""
 	}

@@ -13,7 +13,7 @@ func (s *Settings) resolveShare() error {
 	if s.Place.Alone() {
 		return nil
 	}
-	if s.sets != nil || s.bursts.count > 0 {
+	if s.hasPhases() {
 		return fmt.Errorf("--world: the phases of --scenario %s follow each other, and ranks do not wait for one another; run it in one process", s.Scenario.Name)
 	}
 	slots := "--concurrency"

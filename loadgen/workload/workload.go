@@ -102,7 +102,7 @@ func (w *Workload) draft(p Phase, s slot) (draft, error) {
 func (d draft) hashed() rundir.ScheduleLine {
 	line := d.entry
 	line.RepeatedTokensTarget = 0
-	if d.prompt.Opening.Len == 0 {
+	if !d.prompt.OfRun() {
 		return line
 	}
 	seeded := d.prompt.Seeded()

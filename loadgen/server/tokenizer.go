@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/traffic"
+)
+
+// tokenizerRoute is a route that counts the tokens of a text.
+type tokenizerRoute struct {
+	path string
+	body func(model, text string) map[string]any
+}
+
+// tokenizerRoutes returns the known routes. The first is that of vLLM and SGLang, which take the text as prompt, and of
+// llama.cpp, which takes it as content; each ignores the other field. The second is llama-cpp-python's.
+func tokenizerRoutes() []tokenizerRoute {
+	return []tokenizerRoute{
+		{"/tokenize", func(model, text string) map[string]any {
+			return map[string]any{"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}
+		}},
+		{"/extras/tokenize/count", func(model, text string) map[string]any {
+			return map[string]any{"model": model, "input": text}
+		}},
+	}
+}
+
+// tokenize counts a text.
+func (c counter) tokenize(ctx context.Context, route tokenizerRoute, text string) (int, error) {
+	answer, err := c.tokenized(ctx, route, text)
+	if err != nil {
+		return 0, err
+	}
+	return tokensOf(route.path, answer)
+}
+
+// tokenized returns the answer of the server's tokenizer.
+func (c counter) tokenized(ctx context.Context, route tokenizerRoute, text string) ([]byte, error) {
+	body, err := json.Marshal(route.body(c.Served.Model.ID, text))
+	if err != nil {
+		return nil, err
+	}
+	answer := c.api.send(ctx, http.MethodPost, route.path, body)
+	switch {
+	case answer.err != nil:
+		return nil, fmt.Errorf("POST %s: %w", route.path, answer.err)
+	case answer.status != http.StatusOK:
+		return nil, fmt.Errorf("POST %s answered %d", route.path, answer.status)
+	}
+	return answer.body, nil
+}
+
+// tokensOf parses the answer: {"count": 2, "tokens": [9906, 1917]}, or one of the two.
+func tokensOf(path string, answer []byte) (int, error) {
+	var output struct {
+		Count  *int  `json:"count"`
+		Tokens []any `json:"tokens"`
+	}
+	if err := json.Unmarshal(answer, &output); err != nil {
+		return 0, fmt.Errorf("POST %s: %w", path, err)
+	}
+	n := len(output.Tokens)
+	if output.Count != nil {
+		n = *output.Count
+	}
+	if n < 1 {
+		return 0, fmt.Errorf("POST %s: no tokens", path)
+	}
+	return n, nil
+}
+
+// Tokenizer counts the tokens of texts with the server's own tokenizer, without a request to the model.
+type Tokenizer struct {
+	api *api
+	way way
+}
+
+// Tokenizer returns the server's tokenizer. The error names the routes that were tried. The caller closes the result.
+func (c Calibration) Tokenizer(ctx context.Context) (*Tokenizer, error) {
+	api, err := newAPI(c.Target, c.Served.Key)
+	if err != nil {
+		return nil, err
+	}
+	var problems []error
+	for _, way := range (counter{c, api}).byTokenizer() {
+		if _, err := way.count(ctx, traffic.NewProbes().One); err == nil {
+			return &Tokenizer{api, way}, nil
+		} else if ctx.Err() != nil {
+			break
+		} else {
+			problems = append(problems, err)
+		}
+	}
+	api.close()
+	return nil, errors.Join(append(problems, ctx.Err())...)
+}
+
+// Close closes the connections.
+func (t *Tokenizer) Close() { t.api.close() }
+
+// Count returns the tokens of a text within a chat.
+func (t *Tokenizer) Count(ctx context.Context, text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return t.way.count(ctx, text)
+}
+
+// Framing is how many tokens the server's chat template adds to a request: with a user's message alone, and with a
+// system message before it.
+type Framing struct{ User, System int }
+
+// The texts whose requests show what the template adds.
+const (
+	framedSystem = "You answer in one word."
+	framedUser   = "Which colour has a clear sky?"
+)
+
+// Framing compares usage.prompt_tokens of two requests of one token with the tokens of their texts.
+func (c Calibration) Framing(ctx context.Context, count func(text string) (int, error)) (Framing, error) {
+	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
+	defer cancel()
+	api, err := newAPI(c.Target, c.Served.Key)
+	if err != nil {
+		return Framing{}, err
+	}
+	defer api.close()
+	of, texts := counter{c, api}, 0
+	var framing Framing
+	for _, one := range []struct {
+		text     string
+		messages []openai.Message
+		into     *int
+	}{
+		{framedUser, []openai.Message{{Role: "user", Content: framedUser}}, &framing.User},
+		{framedSystem, []openai.Message{{Role: "system", Content: framedSystem}, {Role: "user", Content: framedUser}}, &framing.System},
+	} {
+		plain, err := count(one.text)
+		if err != nil {
+			return Framing{}, err
+		}
+		texts += plain
+		used, err := of.used(ctx, one.messages)
+		if err != nil {
+			return Framing{}, err
+		}
+		if *one.into = used - texts; used < texts {
+			return Framing{}, fmt.Errorf("the server counts %d prompt tokens for texts of %d", used, texts)
+		}
+	}
+	return framing, nil
+}
+
+// used returns usage.prompt_tokens of a request. llama-cpp-python reports it only without streaming.
+func (c counter) used(ctx context.Context, messages []openai.Message) (int, error) {
+	n, err := c.promptTokens(ctx, openai.Params{Messages: messages, Stream: c.Stream})
+	if errors.Is(err, errUncounted) && c.Stream {
+		return c.promptTokens(ctx, openai.Params{Messages: messages})
+	}
+	return n, err
+}
