@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"loadgen/summary/testrun":   {"exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/runfile", "loadgen/telemetry"},
 	"loadgen/workload":          {"cmd/terminal", "loadgen/evidence", "loadgen/openai", "loadgen/rundir", "loadgen/traffic"},
 	"loadgen/campaign":          {"exporter/metric", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/server"},
+	"loadgen/cell":              {"exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/importer":          {"cmd/terminal", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
 	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},

@@ -246,6 +246,7 @@ func (o Order) manifest(one found) rundir.Manifest {
 		StartedAt: r.StartedAt.UTC(), Program: o.Program, Flags: r.Settings,
 		Server: rundir.Server{
 			URL: r.URL, Model: r.Model, Engine: r.Engine, Version: r.EngineVersion, Fields: rundir.Acceptance{Accepted: []string{}, Unknown: "the run was imported"},
+			LatencyProbeSeconds: r.LatencySeconds, LatencyProbeMode: r.LatencyMode,
 		},
 		Judging:  one.judging(o.Format),
 		Imported: o.imported(one),

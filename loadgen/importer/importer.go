@@ -64,6 +64,9 @@ type Result struct {
 	// Values are the tool's figures, Memory the engine's figures for its own memory.
 	Values []enginelog.Value
 	Memory *rundir.EngineReport
+	// LatencySeconds is the latency of the network that the tool probed, by LatencyMode; nil if it did not.
+	LatencySeconds *float64
+	LatencyMode    string
 	// Requests are the requests of the run, in the phases Phases, if its file has them: figures are then computed from
 	// them, and Values is empty.
 	Requests []openai.Record

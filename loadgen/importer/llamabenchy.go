@@ -3,10 +3,12 @@ package importer
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,7 +67,7 @@ type benchyRow struct {
 type benchyMetric struct {
 	Mean   *float64   `json:"mean" yaml:"mean"`
 	SD     *float64   `json:"std" yaml:"std"` // divided by n
-	Values []*float64 `json:"values" yaml:"values"`
+	Values []*float64 `json:"values,omitempty" yaml:"values"`
 }
 
 func readLlamaBenchy(f *file) ([]Result, error) {
@@ -121,7 +123,10 @@ func (b benchyReport) results(f *file, origin benchyOrigin) ([]Result, error) {
 		r := cell.result(b.Version, ended, b.Model)
 		r.Warnings = append(r.Warnings, warnings...)
 		r.setting("latency_mode", b.LatencyMode)
-		r.add(enginelog.NetworkSeconds, "", b.LatencyMS, 1e-3)
+		if b.LatencyMS != nil {
+			r.add(enginelog.NetworkSeconds, "", new(inSeconds(*b.LatencyMS)), 1)
+			r.quote(enginelog.NetworkSeconds, "", *b.LatencyMS)
+		}
 		if b.PrefixCaching != nil {
 			r.setting("prefix_caching_enabled", fmt.Sprint(*b.PrefixCaching))
 		}
@@ -256,14 +261,14 @@ func (row benchyRow) figures(r *Result, c benchyCell) {
 	for _, of := range []struct {
 		name   enginelog.Name
 		metric *benchyMetric
-		factor float64
+		base   func(float64) float64
 	}{
-		{enginelog.PrefillTokensPerSecond, row.Prefill, 1}, {enginelog.PrefillTokensPerSecondEach, row.PrefillEach, 1},
-		{enginelog.DecodeTokensPerSecond, row.Decode, 1}, {enginelog.UserTokensPerSecond, row.DecodeEach, 1},
-		{enginelog.PeakTokensPerSecond, row.Peak, 1}, {enginelog.PeakTokensPerSecondEach, row.PeakEach, 1},
-		{enginelog.FirstEventSeconds, row.FirstEvent, 1e-3}, {enginelog.PrefillSeconds, row.PrefillTime, 1e-3}, {enginelog.TTFTSeconds, row.TTFT, 1e-3},
+		{enginelog.PrefillTokensPerSecond, row.Prefill, asIs}, {enginelog.PrefillTokensPerSecondEach, row.PrefillEach, asIs},
+		{enginelog.DecodeTokensPerSecond, row.Decode, asIs}, {enginelog.UserTokensPerSecond, row.DecodeEach, asIs},
+		{enginelog.PeakTokensPerSecond, row.Peak, asIs}, {enginelog.PeakTokensPerSecondEach, row.PeakEach, asIs},
+		{enginelog.FirstEventSeconds, row.FirstEvent, inSeconds}, {enginelog.PrefillSeconds, row.PrefillTime, inSeconds}, {enginelog.TTFTSeconds, row.TTFT, inSeconds},
 	} {
-		of.metric.add(r, of.name, of.factor)
+		of.metric.add(r, of.name, of.base)
 	}
 	row.earlyRole(r, c)
 }
@@ -293,33 +298,54 @@ func (row benchyRow) requests(r *Result, cell benchyCell, runs int) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf("requests lost: the file has values of %.0f requests, %d batches of %d are %.0f", answered, runs, cell.concurrency, answered+lost))
 }
 
-// add adds a figure with its statistics; factor converts its unit to the base unit.
-func (m *benchyMetric) add(r *Result, name enginelog.Name, factor float64) {
+func asIs(v float64) float64 { return v }
+
+// inSeconds converts milliseconds by their decimal digits: a product with a thousandth has another last bit at times,
+// and a figure that was written in seconds would not be read as the same.
+func inSeconds(ms float64) float64 {
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(ms, 'e', -1, 64), "e")
+	power, _ := strconv.Atoi(exponent) // that of a formatted number
+	seconds, _ := strconv.ParseFloat(fmt.Sprintf("%se%d", digits, power-3), 64)
+	return seconds
+}
+
+// add adds a figure with its statistics, converted to the base unit; its mean has the text of the file.
+func (m *benchyMetric) add(r *Result, name enginelog.Name, base func(float64) float64) {
 	if m == nil || m.Mean == nil {
 		return
 	}
 	before := len(r.Values)
-	r.add(name, "mean", m.Mean, factor)
+	r.add(name, "mean", new(base(*m.Mean)), 1)
+	r.quote(name, "mean", m)
 	values := m.values()
 	if len(r.Values) > before && len(values) > 0 {
 		for _, v := range values {
-			r.Values[before].Values = append(r.Values[before].Values, v*factor)
+			r.Values[before].Values = append(r.Values[before].Values, base(v))
 		}
 	}
 	if n := float64(len(values)); n > 1 && m.SD != nil {
-		sample := *m.SD * math.Sqrt(n/(n-1))
-		r.add(name, "sd", &sample, factor)
-	} else if n == 0 {
-		r.add(name, "population_sd", m.SD, factor)
+		r.add(name, "sd", new(base(*m.SD)*math.Sqrt(n/(n-1))), 1)
+	} else if n == 0 && m.SD != nil {
+		r.add(name, "population_sd", new(base(*m.SD)), 1)
 	}
 	if len(values) == 0 {
 		return
 	}
 	slices.Sort(values)
-	middle := stats.Quantile(values, .5)
-	r.add(name, "min", &values[0], factor)
-	r.add(name, "p50", &middle, factor)
-	r.add(name, "max", &values[len(values)-1], factor)
+	for _, of := range []struct {
+		statistic string
+		value     float64
+	}{{"min", values[0]}, {"p50", stats.Quantile(values, .5)}, {"max", values[len(values)-1]}} {
+		r.add(name, of.statistic, new(base(of.value)), 1)
+	}
+}
+
+// quote sets the text that a figure has in the file, in the tool's unit: an export has the same digits.
+func (r *Result) quote(name enginelog.Name, statistic string, of any) {
+	text, err := json.Marshal(of)
+	if n := len(r.Values) - 1; err == nil && n >= 0 && r.Values[n].Name == name && r.Values[n].Statistic == statistic {
+		r.Values[n].Text = string(text)
+	}
 }
 
 // values returns the values that are numbers a figure can have.

@@ -39,6 +39,7 @@ type benchyEvent struct {
 	Time        *float64 `json:"ts"`
 	Version     string   `json:"llama_benchy_version"`
 	Mode        string   `json:"mode"`
+	Latency     *float64 `json:"latency_s"`
 	ID          *int     `json:"request_id"`
 	Model       string   `json:"model"`
 	URL         string   `json:"base_url"`
@@ -71,10 +72,13 @@ type benchyRequest struct {
 // benchyLog is what the file has.
 type benchyLog struct {
 	version, mode string
+	latency       *float64
 	requests      []*benchyRequest
 	first         float64 // moment of the first event of a request
 	status        string  // empty if the benchmark did not complete
 	torn          bool
+	// deep is true if a cell has a depth; its batches then show caching: whether depths were sent ahead.
+	deep, caching bool
 }
 
 // isBenchyProgress reports whether a text is events rather than one report.
@@ -92,10 +96,11 @@ func readBenchyProgress(f *file) ([]Result, error) {
 	if len(cells) == 0 {
 		return nil, errors.New("it has no requests")
 	}
-	caching := slices.ContainsFunc(cells, benchyBatches.doubled)
+	log.caching = slices.ContainsFunc(cells, benchyBatches.doubled)
+	log.deep = slices.ContainsFunc(cells, func(c benchyBatches) bool { return c.cell.depth > 0 })
 	var all []Result
 	for i, cell := range cells {
-		for _, phase := range cell.phases(caching) {
+		for _, phase := range cell.phases(log.caching) {
 			r := phase.result(log)
 			if i == len(cells)-1 && log.status != "ok" {
 				r.Stopped = log.stopped()
@@ -148,7 +153,10 @@ func (l *benchyLog) add(e benchyEvent, started map[int]*benchyRequest) error {
 		l.version = e.Version
 		return nil
 	case "latency_measured":
-		l.mode = e.Mode
+		if e.Latency != nil && !(*e.Latency >= 0 && *e.Latency <= longestSeconds) {
+			return errors.New("latency_s: it is no time in seconds")
+		}
+		l.mode, l.latency = e.Mode, e.Latency
 		return nil
 	case "bench_complete":
 		l.status = e.Status
@@ -304,6 +312,10 @@ func (c benchyBatches) result(log *benchyLog) Result {
 	r := c.cell.result(log.version, started, first.Model)
 	r.URL, r.EndKnown = plainURL(first.URL), true
 	r.setting("latency_mode", log.mode)
+	r.LatencySeconds, r.LatencyMode = log.latency, printable(log.mode, longestLabel)
+	if log.deep {
+		r.setting("prefix_caching_enabled", fmt.Sprint(log.caching))
+	}
 	var end int64
 	short, counted := 0, true
 	for i, batch := range c.batches {

@@ -1,0 +1,244 @@
+package cell
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+// Document returns the cells as tables of both columns: llama-benchy's figures and the measured ones, with the flags of
+// each cell, their evidence, and why the columns part. Cells whose depth was sent ahead and cells whose depth came with
+// the prompt are in tables of their own.
+func Document(rows []Row) render.Document { return document(rows, textWidth) }
+
+// document returns them with names of flags of so many characters a cell.
+func document(rows []Row, flags int) render.Document {
+	d := render.Document{Title: "Cells"}
+	for _, part := range split(rows) {
+		d.Add(render.H2(part.title))
+		d.Add(part.table(flags))
+		d.Add(part.notes()...)
+	}
+	if line, ok := PrefillLine(rows); ok {
+		d.Add(render.H2("Prompt processing over length"), render.P(render.Plain(fmt.Sprintf(
+			"TTFT of one request at a time is %s and 1 s for every %s computed tokens (%d requests).",
+			render.FormatSeconds(math.Round(line.InterceptSeconds*1e4)/1e4), render.Digits(line.TokensPerSecond), line.Requests))))
+	}
+	return d
+}
+
+// part is the rows of one table.
+type part struct {
+	title string
+	rows  []Row
+}
+
+// split divides rows by how their depth was sent. Those without a depth go with the ones whose depth was sent ahead,
+// as llama-benchy has them.
+func split(rows []Row) []part {
+	ahead := part{title: "Depth in the prefix cache"}
+	with := part{title: "Depth sent with the prompt"}
+	var none []Row
+	for _, r := range rows {
+		switch {
+		case r.caching():
+			ahead.rows = append(ahead.rows, r)
+		case r.Depth > 0:
+			with.rows = append(with.rows, r)
+		default:
+			none = append(none, r)
+		}
+	}
+	switch {
+	case len(ahead.rows) == 0 && len(with.rows) == 0:
+		return sorted(part{title: "Without a depth", rows: none})
+	case len(with.rows) == 0:
+		ahead.rows = append(ahead.rows, none...)
+		return sorted(ahead)
+	case len(ahead.rows) == 0:
+		with.rows = append(with.rows, none...)
+		return sorted(with)
+	}
+	return sorted(part{title: "Without a depth", rows: none}, ahead, with)
+}
+
+// sorted drops empty parts and orders the rows of the others: the context of a cell before its prompt.
+func sorted(parts ...part) []part {
+	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.rows) == 0 })
+	for _, p := range parts {
+		slices.SortStableFunc(p.rows, func(a, b Row) int {
+			if c := a.Position.Compare(b.Position); c != 0 || a.Context == b.Context {
+				return c
+			}
+			if a.Context {
+				return -1
+			}
+			return 1
+		})
+	}
+	return parts
+}
+
+// several reports whether any row has more than one request at a time: its concurrency is then part of the names.
+func several(rows []Row) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Concurrency > 1 })
+}
+
+func (p part) table(flags int) render.Table {
+	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT", "flags"}, Words: []int{5}}
+	for _, r := range p.rows {
+		theirs, ours := r.LlamaBenchy(), r.Measured()
+		prefill, decode := r.names(several(p.rows))
+		t.Add(prefill, theirs.Prefill.text(), ours.Prefill.text(), ours.Prefill.count(), ttft(theirs, ours), r.marks(prefillFlags, flags))
+		t.Add(decode, theirs.Decode.text(), ours.Decode.text(), ours.Decode.count(), "", r.marks(decodeFlags, flags))
+	}
+	return t
+}
+
+// text returns a rate with its spread, in tokens per second.
+func (m *Metric) text() string {
+	if m == nil {
+		return render.None
+	}
+	return fmt.Sprintf("%.2f ± %.2f", m.Mean, m.SD)
+}
+
+func (e *Estimate) text() string {
+	switch {
+	case e == nil:
+		return render.None
+	case e.SD == nil:
+		return fmt.Sprintf("%.2f", e.Mean)
+	}
+	return fmt.Sprintf("%.2f ± %.2f", e.Mean, *e.SD)
+}
+
+// count returns of how many batches an estimate is.
+func (e *Estimate) count() string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprint(e.N)
+}
+
+func ttft(theirs LlamaBenchy, ours Measured) string {
+	switch {
+	case ours.TTFT != nil:
+		return render.FormatSeconds(ours.TTFT.Mean)
+	case theirs.TTFT != nil:
+		return render.FormatSeconds(theirs.TTFT.Mean / 1e3)
+	}
+	return render.None
+}
+
+// prefillFlags and decodeFlags are the flags that concern one half of a row; all others concern both and stand beside
+// the first.
+var (
+	prefillFlags = []string{CacheMissed, EarlyRole}
+	decodeFlags  = []string{PrefillInTG, ShortAnswers}
+)
+
+// marks returns the names of the flags beside a half of the row, as many as fit and how many more.
+func (r Row) marks(of []string, width int) string {
+	first := slices.Contains(of, CacheMissed)
+	var names []string
+	for _, f := range r.Flags() {
+		if slices.Contains(of, f.Name) || first && !slices.Contains(decodeFlags, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	names = slices.Compact(names)
+	for fit := len(names); fit > 0; fit-- {
+		text := strings.Join(names[:fit], ", ")
+		if fit < len(names) {
+			text += fmt.Sprintf(" +%d", len(names)-fit)
+		}
+		if len(text) <= width || fit == 1 {
+			return text
+		}
+	}
+	return ""
+}
+
+// notes returns the evidence of flags and the causes, by cell.
+func (p part) notes() []render.Block {
+	var flags, causes []string
+	for _, r := range p.rows {
+		prefill, decode := r.names(several(p.rows))
+		for _, f := range r.Flags() {
+			name := prefill
+			if slices.Contains(decodeFlags, f.Name) {
+				name = decode
+			}
+			flags = append(flags, fmt.Sprintf("%s: %s: %s", name, f.Name, f.Evidence))
+		}
+		for _, c := range r.Causes() {
+			causes = append(causes, c.test(prefill, decode)+": "+c.Text)
+		}
+	}
+	var blocks []render.Block
+	if len(flags) > 0 {
+		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain("Flags:")}, Items: render.Items(flags)})
+	}
+	if len(causes) > 0 {
+		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
+	}
+	return append(blocks, render.Small("As llama-benchy: to the definitions of version 0.4.0, ± divides by n. Measured: computed prompt tokens over the time to the last first token, "+
+		"and output tokens while all requests decode; ± of the n batches divides by n - 1."))
+}
+
+// Widths of text for a terminal.
+const (
+	textWidth = 100
+	flagWidth = 24
+)
+
+// WriteText writes both columns for a terminal, at most 100 characters wide.
+func WriteText(w io.Writer, rows []Row) error {
+	d := document(rows, flagWidth)
+	var blocks []render.Block
+	for _, block := range d.Blocks {
+		switch b := block.(type) {
+		case render.Paragraph:
+			for _, line := range wrapped(b.Spans, textWidth, "") {
+				blocks = append(blocks, render.P(line...))
+			}
+			continue
+		case render.List:
+			items := b.Items
+			b.Items = nil
+			for _, item := range items {
+				b.Items = append(b.Items, wrapped(item, textWidth-2, "  ")...)
+			}
+			block = b
+		}
+		blocks = append(blocks, block)
+	}
+	d.Blocks = blocks
+	return render.Text(w, d)
+}
+
+// wrapped breaks a text into lines, the later ones indented.
+func wrapped(spans []render.Span, width int, indent string) [][]render.Span {
+	var lines [][]render.Span
+	line := ""
+	for _, span := range spans {
+		for _, word := range strings.Fields(span.Text) {
+			switch {
+			case line == "":
+				line = word
+			case utf8.RuneCountInString(line+" "+word) > width:
+				lines = append(lines, []render.Span{render.Plain(line)})
+				line = indent + word
+			default:
+				line += " " + word
+			}
+		}
+	}
+	return append(lines, []render.Span{render.Plain(line)})
+}

@@ -1,0 +1,114 @@
+package cell
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != text {
+		t.Errorf("%s: %v\n%s", path, err, text)
+	}
+}
+
+// arena returns the cells of an engine that reads 3,000 tokens a second and decodes in steps of 20 ms, its depth sent
+// ahead: two batches a row.
+func arena() []Row {
+	var rows []Row
+	for _, concurrency := range []int{1, 5} {
+		for _, context := range []bool{true, false} {
+			row := Row{
+				Position: Position{Depth: 4096, Concurrency: concurrency, Prompt: 512, Response: 64}, Model: "m", Run: "r",
+				Context: context, Cached: !context, LatencySeconds: .0005, LatencyMode: "api",
+			}
+			tokens, cached := 4608, new(4096)
+			if context {
+				tokens, cached = 4097, new(0)
+			}
+			for b := range int64(2) {
+				var batch []openai.Record
+				for i := range int64(concurrency) {
+					wait := (i + 1) * int64(float64(tokens-*cached)/3000*1e9)
+					batch = append(batch, answer(b*int64(30e9), tokens, cached, steps(wait, (20+b)*ms, 64)...))
+				}
+				row.Batches = append(row.Batches, batch)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// TestTheTableHasBothColumns as text of a terminal, and as Markdown.
+func TestTheTableHasBothColumns(t *testing.T) {
+	rows := arena()
+	rows[3].Found = []Flag{{Throttled, "sw_thermal for 12 s, 20 % of the measured time"}, {Queued, "the engine's page has at most 4 running and up to 1 waiting, of 5"}}
+	var text, markdown strings.Builder
+	if err := WriteText(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := render.Markdown(&markdown, Document(rows)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "table.txt", text.String())
+	golden(t, "table.md", markdown.String())
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+}
+
+// TestCellsWithAndWithoutPrefixCachingShareNoTable.
+func TestCellsWithAndWithoutPrefixCachingShareNoTable(t *testing.T) {
+	rows := arena()
+	together := rows[3]
+	together.Cached = false
+	none := rows[3]
+	none.Cached, none.Depth = false, 0
+	var text strings.Builder
+	if err := WriteText(&text, append(rows, together, none)); err != nil {
+		t.Fatal(err)
+	}
+	var titles []string
+	for line := range strings.Lines(text.String()) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "Depth ") || line == "Without a depth" {
+			titles = append(titles, line)
+		}
+	}
+	if got := strings.Join(titles, "; "); got != "Without a depth; Depth in the prefix cache; Depth sent with the prompt" {
+		t.Error(got)
+	}
+}
+
+// TestFlagsOfTheRunStandBesideItsCell, also of one without a request.
+func TestFlagsOfTheRunStandBesideItsCell(t *testing.T) {
+	rows := []Row{{Position: Position{Depth: 100000, Concurrency: 10, Prompt: 2048, Response: 128}, Found: []Flag{{DoesNotFit, "1,021,760 tokens of KV cache are needed, the server has 480,000"}}}}
+	var text strings.Builder
+	if err := WriteText(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pp2048 @ d100000 (c10)  –", "does not fit\n", "does not fit: 1,021,760 tokens"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+}
