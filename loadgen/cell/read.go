@@ -57,6 +57,9 @@ func read(run summary.Run) ([]Row, error) {
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[LabelPhase] == PhaseContext,
 		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
+	if a := m.Workload.Script.Arena; a != nil {
+		row.PrefixCaching = a.PrefixCaching
+	}
 	if m.EndedAt != nil {
 		row.Ended = *m.EndedAt
 	}
