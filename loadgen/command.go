@@ -123,12 +123,15 @@ func exitCode(err error) int {
 type commandLine struct {
 	app        *kingpin.Application
 	run, sweep *kingpin.CmdClause
+	arena      *kingpin.CmdClause
 
 	args      []string
 	check     *checkLine
 	settings  *settings
 	sweepRun  *settings // of each run of sweep
 	sweepOver *runner.SweepSettings
+	arenaRun  *settings // of each run of arena
+	arenaPlan *arenaSettings
 	record    recordLine
 	verbs     []verb
 
@@ -148,6 +151,9 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.sweepOver = runner.SweepFlags(l.sweep)
 	l.sweepRun = runFlags(l.sweep)
 
+	l.arena = l.app.Command("arena", arenaHelp)
+	l.arenaPlan, l.arenaRun = arenaFlags(l.arena)
+
 	l.record = recordFlags(l.app)
 	l.verbs = append(verbs(l.app, l.check),
 		verb{l.run, func(ctx context.Context, p Program) error {
@@ -155,6 +161,9 @@ func newCommandLine(stdout io.Writer) *commandLine {
 		}},
 		verb{l.sweep, func(ctx context.Context, p Program) error {
 			return l.measureSweep(ctx, p.environment(l.sweepRun.log, l.sweepRun.progress))
+		}},
+		verb{l.arena, func(ctx context.Context, p Program) error {
+			return l.measureArena(ctx, p.environment(l.arenaRun.log, l.arenaRun.progress))
 		}},
 		verb{l.record.verb, func(ctx context.Context, p Program) error {
 			return l.measureCommand(ctx, p.environment(l.record.settings.log, runner.ProgressNone))

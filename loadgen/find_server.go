@@ -23,6 +23,8 @@ func (l *commandLine) target(verb string) (t *server.Target, log terminal.Log) {
 		return &l.settings.Target, l.settings.log
 	case "sweep":
 		return &l.sweepRun.Target, l.sweepRun.log
+	case "arena":
+		return &l.arenaRun.Target, l.arenaRun.log
 	case "check":
 		return &l.check.target, terminal.LogAt(defaultLogLevel)
 	}

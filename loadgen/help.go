@@ -13,14 +13,15 @@ func guide() terminal.Guide {
 			"uma-load compare runs --by arm              # runs made with --label arm=...",
 		},
 		Groups: []terminal.Group{
-			{Title: "Measure", Verbs: []string{"check", "run", "sweep", "record"}},
+			{Title: "Measure", Verbs: []string{"check", "run", "sweep", "arena", "record"}},
 			{Title: "Experiment", Verbs: []string{"campaign", "arm", "compare"}},
 			{Title: "Results", Verbs: []string{"report", "publish", "serve", "runs", "import", "merge"}},
 			{Title: "Utilities", Verbs: []string{"hosts", "healthcheck", "completion"}},
 		},
-		Sections: map[string][]terminal.Section{"run": runSections(), "sweep": append([]terminal.Section{{Flag: "over", Title: "Points"}}, runSections()...)},
+		Sections: map[string][]terminal.Section{"run": runSections(), "arena": arenaSections(), "sweep": append([]terminal.Section{{Flag: "over", Title: "Points"}}, runSections()...)},
 		Common: map[string][]string{
 			"run": commonFlags(), "sweep": append([]string{"over", "search"}, commonFlags()...),
+			"arena":        {"url", "model", "profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "cool", "dry-run", "resume", "slo", "telemetry", "container", "label", "out"},
 			"record":       {"extract", "result", "before", "after", "container", "telemetry", "label", "out"},
 			"campaign run": {"out", "only", "iterations", "dry-run", "detach", "retry", "repeat-outliers", "notify-url"},
 		},
@@ -46,6 +47,18 @@ func runSections() []terminal.Section {
 		{Flag: "expect", Title: "What has to hold"},
 		{Flag: "label", Title: "What is kept with the run"},
 		{Flag: "validity", Title: "Run folder and live page"},
+	}
+}
+
+// arenaSections returns the sections in the order in which arenaFlags declares the flags.
+func arenaSections() []terminal.Section {
+	return []terminal.Section{
+		{Flag: "url", Title: "Server"},
+		{Flag: "profile", Title: "Cells"},
+		{Flag: "temperature", Title: "Requests"},
+		{Flag: "slo", Title: "What has to hold"},
+		{Flag: "label", Title: "What is kept with the runs"},
+		{Flag: "validity", Title: "Run folders and live page"},
 	}
 }
 

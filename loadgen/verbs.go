@@ -14,7 +14,7 @@ type verb struct {
 	do     func(ctx context.Context, p Program) error
 }
 
-// verbs returns the commands that need only their own flags. The commands that make runs (run, sweep, record) are in
+// verbs returns the commands that need only their own flags. The commands that make runs (run, sweep, arena, record) are in
 // commandLine, since a campaign and a sweep write such command lines.
 func verbs(app *kingpin.Application, check *checkLine) []verb {
 	return append(slices.Concat(armVerbs(app), campaignVerbs(app), runsVerbs(app)),

@@ -116,7 +116,7 @@ func sameSlot(a, b plan.Slot) bool {
 func (r *Invocation) setAside() error {
 	for _, s := range r.known.slots {
 		if s.open {
-			if err := setAside(r.c.Dir, s.run); err != nil {
+			if err := SetAside(r.c.Dir, s.run); err != nil {
 				return err
 			}
 		}
@@ -124,8 +124,8 @@ func (r *Invocation) setAside() error {
 	return nil
 }
 
-// setAside marks a run that was cut off. It leaves a marked run as it is.
-func setAside(dir, run string) error {
+// SetAside marks a run that was cut off: its folder is kept and is no run any more. It leaves a marked run as it is.
+func SetAside(dir, run string) error {
 	half := rundir.Folder(filepath.Join(dir, run))
 	for _, step := range [][2]string{
 		{half.Path(rundir.ManifestFile), half.Path("manifest" + AbortedSuffix + ".json")}, {string(half), string(half) + AbortedSuffix},

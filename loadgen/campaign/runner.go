@@ -219,7 +219,7 @@ func (r *Invocation) finish(a *attempt, result Result, took time.Duration) {
 		result.Status = Aborted // for a reason outside of the run and its arm: the slot gets another run
 	}
 	if result.Status == Aborted || result.Torn {
-		if err := setAside(r.c.Dir, a.run); err != nil {
+		if err := SetAside(r.c.Dir, a.run); err != nil {
 			r.c.Log.Warn("a run that was cut off is not marked", "run", a.run, "why", err)
 		}
 	}

@@ -140,8 +140,8 @@ func groupOf(root, path string) string {
 	return ""
 }
 
-// groupFiles returns the files that mark the folder of a sweep, a campaign or a pack.
-func groupFiles() []string { return []string{SweepFile, "campaign.json", "pack.json"} }
+// groupFiles returns the files that mark the folder of a sweep, an arena, a campaign or a pack.
+func groupFiles() []string { return []string{SweepFile, ArenaFile, "campaign.json", "pack.json"} }
 
 // Pin excludes a run from pruning; Unpin includes it again.
 func Pin(path string) error {

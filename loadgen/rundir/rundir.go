@@ -45,6 +45,9 @@ const (
 	SweepCSVFile = "sweep.csv"
 )
 
+// ArenaFile is in the folder of an arena, which also has the folders of its runs.
+const ArenaFile = "arena.json"
+
 // Folders in a run folder.
 const (
 	SnapshotsFolder = "snapshots" // raw pages of telemetry at the borders of phases

@@ -103,7 +103,7 @@ type Environment struct {
 	// Console shows the progress of a load, and Log writes messages to the same place.
 	Console *Console
 	Log     *slog.Logger
-	// Series is the sweep or campaign that the run belongs to; nil if it is alone.
+	// Series is the sweep, arena or campaign that the run belongs to; nil if it is alone.
 	Series *Series
 	// Cut, when closed, cancels the requests in flight at once; a done context lets them drain. A nil Cut never
 	// cancels.

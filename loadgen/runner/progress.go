@@ -112,18 +112,19 @@ type Machine struct {
 // Kinds of series.
 const (
 	SeriesSweep    = "sweep"
+	SeriesArena    = "arena"
 	SeriesCampaign = "campaign"
 )
 
-// Series is the sweep or campaign that a run belongs to.
+// Series is the sweep, arena or campaign that a run belongs to.
 type Series struct {
-	Kind string `json:"kind"` // SeriesSweep or SeriesCampaign
+	Kind string `json:"kind"` // SeriesSweep, SeriesArena or SeriesCampaign
 	Name string `json:"name"`
-	// Number is the place of the run, from 1: the point of a sweep, the slot of a campaign. Of is how many there are; 0
+	// Number is the place of the run, from 1: the point of a sweep, the cell of an arena, the slot of a campaign. Of is how many there are; 0
 	// if that is unknown.
 	Number int `json:"number"`
 	Of     int `json:"of,omitempty"`
-	// Of a sweep, Point is the load of the run, such as "concurrency 8".
+	// Of a sweep, Point is the load of the run, such as "concurrency 8"; of an arena its cell.
 	Point string `json:"point,omitempty"`
 	// EndsAt estimates the end of the series by the runs so far; absent without one.
 	EndsAt *time.Time `json:"ends_at,omitempty"`

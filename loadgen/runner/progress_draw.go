@@ -408,7 +408,7 @@ func (s Series) draw(d *drawing, now time.Time) {
 
 // place returns the place of the run in the series, such as slot 5 of 12.
 func (s Series) place() string {
-	unit := map[string]string{SeriesCampaign: "slot", SeriesSweep: "point"}[s.Kind]
+	unit := map[string]string{SeriesCampaign: "slot", SeriesSweep: "point", SeriesArena: "cell"}[s.Kind]
 	switch {
 	case s.Number == 0:
 		return ""

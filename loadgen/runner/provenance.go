@@ -58,11 +58,13 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *Captu
 	}
 }
 
-// keyFolder returns the folder whose key a run uses. Runs of a sweep use the sweep's folder, so that their hashes can
-// be compared between sweeps.
+// keyFolder returns the folder whose key a run uses. Runs of a sweep or an arena use the folder around it, so that their
+// hashes can be compared between several.
 func keyFolder(out string) string {
-	if _, err := os.Stat(filepath.Join(out, rundir.SweepFile)); err == nil {
-		return filepath.Dir(filepath.Clean(out))
+	for _, name := range []string{rundir.SweepFile, rundir.ArenaFile} {
+		if _, err := os.Stat(filepath.Join(out, name)); err == nil {
+			return filepath.Dir(filepath.Clean(out))
+		}
 	}
 	return out
 }

@@ -26,6 +26,16 @@ func (a *api) contextOf(ctx context.Context, m Model, engine string) int {
 	return loadedContext(a.fetch(ctx, "/api/ps").okBody(), m.ID)
 }
 
+// ContextOf returns the longest prompt with its answer that a server takes, in tokens; 0 if unknown.
+func ContextOf(ctx context.Context, t Target, s Served) (int, error) {
+	api, err := newAPI(t, s.Key)
+	if err != nil {
+		return 0, err
+	}
+	defer api.close()
+	return api.contextOf(ctx, s.Model, s.Engine), ctx.Err()
+}
+
 // propsContext reads llama.cpp's GET /props, which has the context of one slot:
 //
 //	{"default_generation_settings":{"n_ctx":4096},"total_slots":2}

@@ -179,6 +179,10 @@ func judgePrefixReuse(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
+// blockTokens is how much of a prefix a cache may not hold because it does not fill a block. Most engines have blocks of
+// 16 or 32 tokens.
+const blockTokens = 32
+
 // judgeDepthEvicted finds cells whose depth was computed again: their prompt processing is that of another cell. Where
 // answers do not report cached tokens, this is unknown.
 func judgeDepthEvicted(e grounds, limit float64) verdict {
@@ -189,7 +193,7 @@ func judgeDepthEvicted(e grounds, limit float64) verdict {
 	case p.counted == 0:
 		return verdict{}
 	}
-	wanted := int64(p.counted) * int64(depth)
+	wanted := int64(p.counted) * int64(max(1, depth-blockTokens))
 	if missed := 1 - float64(p.hits)/float64(wanted); missed > limit {
 		return verdict{true, fmt.Sprintf("%s of the depth was not in the prefix cache: %d of %d tokens of %d prompts; the cache is off, evicted it, or is smaller than the batch", render.FormatRatio(missed), max(0, wanted-p.hits), wanted, p.counted)}
 	}

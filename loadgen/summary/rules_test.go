@@ -63,8 +63,8 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		CodePrefixReuse: sent(cached(180, 0, 200, 192), 100),
 		CodeDepthEvicted: func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})
-			in.DepthTokens = 100
-			return in, testrun.Altered(100, 100, cached(180, 100, 200, 80))
+			in.DepthTokens = 1000
+			return in, testrun.Altered(100, 100, cached(1080, 1000, 1100, 800))
 		},
 		CodeErrorRate: sent(func(r *openai.Record) { r.Status = openai.StatusTimeout }, 2),
 		CodeNoOutput:  sent(testrun.WithoutOutput, 2),

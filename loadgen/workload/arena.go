@@ -54,10 +54,10 @@ const (
 var ErrDoesNotFit = errors.New("does not fit")
 
 // ErrNoTokenizer means that the server's tokenizer is needed and cannot be used.
-var ErrNoTokenizer = errors.New("--set: lengths=exact: the server's tokenizer cannot be asked")
+var ErrNoTokenizer = errors.New("the server's tokenizer cannot be asked")
 
 // EstimatedLengths is the advice for a server without a tokenizer.
-const EstimatedLengths = "--set lengths=estimated sends prompts of about the length"
+const EstimatedLengths = "--estimate-lengths of arena, or --set lengths=estimated of run, sends prompts of about the length"
 
 // resolveArena: batches of requests that are sent at one moment, the next batch when all have ended, as llama-benchy
 // sends them. With a depth and a prefix cache, each batch follows one that sends the contexts alone.

@@ -15,6 +15,13 @@ func Flags(set terminal.FlagSet, s *Settings) {
 	loadFlags(set, s)
 }
 
+// CellFlags declares those of the flags that the cells of an arena have.
+func CellFlags(set terminal.FlagSet, s *Settings) {
+	samplingFlags(set, s)
+	timeoutFlags(set, s)
+	seedFlags(set, s)
+}
+
 func requestFlags(set terminal.FlagSet, s *Settings) {
 	var kinds []string
 	for _, scenario := range scenarios() {
@@ -31,15 +38,28 @@ func requestFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "template", "For completions: none, llama3, or a file (Go text/template) that joins messages.", traffic.TemplateNone, &s.templateFlag, terminal.Text)
 	terminal.Flag(set, "output-tokens", "Most output tokens: N or MIN:MAX; a prompt file or a trace may set its own.", "256", &s.outputTokens, parseCap).IsSetByUser(&s.outputGiven)
 	set.Flag("ignore-eos", "Ask for exactly that many tokens, if the engine can.").BoolVar(&s.IgnoreEOS)
+	samplingFlags(set, s)
+	set.Flag("no-stream", "Ask for whole answers: without TTFT and TPOT.").BoolVar(&s.NoStream)
+	timeoutFlags(set, s)
+}
+
+func samplingFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "temperature", "Sampling temperature.", "0", &s.Temperature, terminal.NumberWithin(0, 2))
 	terminal.Flag(set, "top-p", "Nucleus sampling, above 0.", "1", &s.TopP, terminal.Share)
 	terminal.Flags(set, "stop", "Text that ends the output.", &s.Stop, terminal.Text, terminal.AsGiven)
 	terminal.Flag(set, "request-seed", "Sampling seed of every request.", "", &s.RequestSeed, terminal.OptionalInt64)
 	terminal.Flag(set, "extra-body", "JSON object of further request fields.", "", &s.ExtraBody, parseExtra)
-	set.Flag("no-stream", "Ask for whole answers: without TTFT and TPOT.").BoolVar(&s.NoStream)
+}
+
+func timeoutFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "request-timeout", "Longest time of a request.", "600s", &s.RequestTimeout, terminal.PositiveDuration)
 	terminal.Flag(set, "first-token-timeout", "Longest time to its first token; default: --request-timeout.", "", &s.FirstTokenTimeout, terminal.PositiveDuration)
 	terminal.Flag(set, "chunk-timeout", "Longest time between two chunks.", "120s", &s.ChunkTimeout, terminal.PositiveDuration)
+}
+
+func seedFlags(set terminal.FlagSet, s *Settings) {
+	terminal.Flag(set, "grace", "How long requests in flight may go on at the end.", "30s", &s.Grace, terminal.Duration)
+	terminal.Flag(set, "seed", "Seed of schedule, lengths and prompts; each run's prompts still begin with words of its own.", "1337", &s.Seed, terminal.Unsigned).IsSetByUser(&s.seedGiven)
 }
 
 func loadFlags(set terminal.FlagSet, s *Settings) {
@@ -60,8 +80,7 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "requests", "Requests to measure; default 64 without --duration.", "", &s.requests, terminal.AtLeast(1)).IsSetByUser(&s.requestsGiven)
 	terminal.Flag(set, "duration", "How long to measure, or until --requests are sent.", "", &s.duration, terminal.PositiveDuration)
 	terminal.Flag(set, "warmup", "Requests, or a time, before the measured ones.", "8", &s.warmup, parseWarmup).IsSetByUser(&s.warmupGiven)
-	terminal.Flag(set, "grace", "How long requests in flight may go on at the end.", "30s", &s.Grace, terminal.Duration)
-	terminal.Flag(set, "seed", "Seed of schedule, lengths and prompts; each run's prompts still begin with words of its own.", "1337", &s.Seed, terminal.Unsigned).IsSetByUser(&s.seedGiven)
+	seedFlags(set, s)
 	terminal.Flag(set, "repeat-of", "Send the prompts of an earlier run again, by folder or ID: a prefix cache may have them.", "", &s.repeatOf, terminal.Text).PlaceHolder("RUN")
 }
 

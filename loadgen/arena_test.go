@@ -1,0 +1,415 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/umascope/umascope/loadgen/arena"
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/sim"
+	"github.com/umascope/umascope/loadgen/summary"
+)
+
+// smallCells are sizes that take a quick engine no time.
+var smallCells = []string{"--pp=128", "--tg=4", "--runs=2"}
+
+// compared measures an arena in the given folder of runs.
+func compared(t *testing.T, ctx context.Context, out string, args ...string) (code int, dir rundir.Folder, stdout, stderr string) {
+	t.Helper()
+	printed, complained := &lockedBuffer{}, &lockedBuffer{}
+	code = Run(ctx, slices.Concat([]string{"arena", "--out", out, "--web.listen-address=127.0.0.1:0"}, uncontended, args), printed, complained)
+	return code, rundir.Folder(filepath.Join(out, "a1")), printed.String(), complained.String()
+}
+
+// arenaOf measures a new arena of small cells.
+func arenaOf(t *testing.T, args ...string) (code int, dir rundir.Folder, stdout, stderr string) {
+	t.Helper()
+	return compared(t, t.Context(), t.TempDir(), slices.Concat([]string{"--run-id=a1"}, smallCells, args)...)
+}
+
+// arenaResult reads arena.json, which must keep its schema.
+func arenaResult(t *testing.T, dir rundir.Folder) arena.Result {
+	t.Helper()
+	for _, value := range documents(t, dir.Path(rundir.ArenaFile)) {
+		if err := validators(t)[rundir.ArenaFile].Validate(value); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	return read[arena.Result](t, dir.Path(rundir.ArenaFile))
+}
+
+// statuses returns the statuses of the cells in order.
+func statuses(r arena.Result) string {
+	var all []string
+	for _, m := range r.Cells {
+		all = append(all, string(m.Status))
+	}
+	return strings.Join(all, " ")
+}
+
+// phaseCounts counts the records of each phase of a run, in the order of their first request.
+func phaseCounts(t *testing.T, run string) (names []string, counts map[string]int) {
+	t.Helper()
+	counts = map[string]int{}
+	for _, r := range records(t, run) {
+		if counts[r.Phase]++; counts[r.Phase] == 1 {
+			names = append(names, r.Phase)
+		}
+	}
+	return names, counts
+}
+
+func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
+	t.Parallel()
+	code, dir, stdout, stderr := arenaOf(t, "--url", engine(t, 0), "--depth=0,512", "--concurrency=1,3", "--label=arm=native", "--exact")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	result := arenaResult(t, dir)
+	if result.State != arena.Complete || statuses(result) != "valid valid valid valid" || result.Order != "profile" || result.EndedAt == nil {
+		t.Errorf("%+v", result)
+	}
+	for i, m := range result.Cells {
+		run := dir.Path(m.Run)
+		expectFiles(t, run, rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile)
+		manifest := read[rundir.Manifest](t, filepath.Join(run, rundir.ManifestFile))
+		for name, want := range map[string]string{"arm": "native", "arena": "a1", "depth": fmt.Sprint(m.Depth), "concurrency": fmt.Sprint(m.Concurrency), "pp": "128", "tg": "4"} {
+			if manifest.Labels[name] != want {
+				t.Errorf("%s: label %s is %q, want %q", m.Run, name, manifest.Labels[name], want)
+			}
+		}
+		if manifest.Server.LatencyProbeSeconds == nil || manifest.Server.LatencyProbeMode != "api" {
+			t.Errorf("%s: latency %+v", m.Run, manifest.Server)
+		}
+		names, counts := phaseCounts(t, run)
+		want := []string{"batch_1", "batch_2"}
+		if m.Depth > 0 {
+			want = []string{"context_1", "batch_1", "context_2", "batch_2"}
+		}
+		if i == 0 {
+			want = append([]string{"warmup"}, want...)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: phases %v, want %v", m.Run, names, want)
+		}
+		for name, n := range counts {
+			if n != m.Concurrency {
+				t.Errorf("%s: %d requests in %s", m.Run, n, name)
+			}
+		}
+	}
+	if !strings.Contains(stdout, "pp128 tg4 @ d512 (c3)") || !strings.Contains(stdout, "arena folder: ") {
+		t.Errorf("printed %s", stdout)
+	}
+}
+
+// TestBatchesOfAnArenaFindTheirContextsInTheCache reads what the engine counted: the exact lengths, and the depth.
+func TestBatchesOfAnArenaFindTheirContextsInTheCache(t *testing.T) {
+	t.Parallel()
+	code, dir, _, stderr := arenaOf(t, "--url", engine(t, 0), "--depth=512", "--concurrency=3")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	m := arenaResult(t, dir).Cells[0]
+	ends, seen := map[string]int64{}, map[string]string{}
+	for _, r := range records(t, dir.Path(m.Run)) {
+		want, cached := 640, 0
+		switch {
+		case strings.HasPrefix(r.Phase, "context"):
+			want = 513
+		case strings.HasPrefix(r.Phase, "batch"):
+			cached = 512 / 16 * 16 // blocks of 16 tokens, of which the template may cut the last
+		}
+		if *r.TokensIn != want || r.InputTokensTarget != want {
+			t.Errorf("%s: %d prompt tokens, %d asked for, want %d", r.Phase, *r.TokensIn, r.InputTokensTarget, want)
+		}
+		if got := *r.TokensCached; got > cached || got < cached-32 {
+			t.Errorf("%s: %d cached tokens, want about %d", r.Phase, got, cached)
+		}
+		ends[r.Phase] = max(ends[r.Phase], *r.EndNS)
+		if seen[r.PromptSHA256] != "" {
+			t.Errorf("%s and %s send the same prompt", seen[r.PromptSHA256], r.Phase)
+		}
+		seen[r.PromptSHA256] = r.Phase
+	}
+	before := map[string]string{"context_1": "warmup", "batch_1": "context_1", "context_2": "batch_1", "batch_2": "context_2"}
+	for _, r := range records(t, dir.Path(m.Run)) {
+		if *r.DispatchNS < ends[before[r.Phase]] {
+			t.Errorf("a request of %s is sent before %s has ended", r.Phase, before[r.Phase])
+		}
+	}
+	sum := read[summary.Summary](t, filepath.Join(dir.Path(m.Run), rundir.SummaryFile))
+	if sum.Requests[openai.StatusOK] != 6 {
+		t.Errorf("%v requests are measured, want those of the batches", sum.Requests)
+	}
+}
+
+func TestADepthThatTheServerEvictsMakesItsCellInvalid(t *testing.T) {
+	t.Parallel()
+	_, url := simulated(t, func(c *sim.Config) { c.KVCacheTokens, c.MaxModelTokens = 1024, 1024 })
+	code, dir, _, stderr := arenaOf(t, "--url", url, "--depth=600,0", "--concurrency=3")
+	result := arenaResult(t, dir)
+	if code != exitInvalid || statuses(result) != "invalid valid" || !slices.Contains(result.Cells[0].InvalidReasons, string(summary.CodeDepthEvicted)) {
+		t.Errorf("exit %d, %s: %v: %s", code, statuses(result), result.Cells[0].InvalidReasons, stderr)
+	}
+	code, dir, _, stderr = arenaOf(t, "--url", url, "--depth=600", "--concurrency=3", "--no-prefix-caching")
+	names, _ := phaseCounts(t, dir.Path(arenaResult(t, dir).Cells[0].Run))
+	if code != exitDone || !slices.Equal(names, []string{"warmup", "batch_1", "batch_2"}) {
+		t.Errorf("without caching: exit %d, phases %v: %s", code, names, stderr)
+	}
+}
+
+func TestACellBeyondTheContextIsLeftOutAndOthersGoOn(t *testing.T) {
+	t.Parallel()
+	_, url := simulated(t, func(c *sim.Config) { c.MaxModelTokens = 1000 })
+	code, dir, stdout, stderr := arenaOf(t, "--url", url, "--depth=900,100")
+	result := arenaResult(t, dir)
+	if code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run != "" || !strings.Contains(result.Cells[0].Problem, "a request has 1032 tokens and does not fit: the server takes 1000") {
+		t.Errorf("exit %d: %+v: %s", code, result.Cells, stderr)
+	}
+	if !strings.Contains(stdout, "does not fit") {
+		t.Errorf("printed %s", stdout)
+	}
+	if names, _ := phaseCounts(t, dir.Path(result.Cells[1].Run)); names[0] != "warmup" {
+		t.Errorf("the first cell that is measured has no warm-up: %v", names)
+	}
+	code, dir, _, stderr = arenaOf(t, "--url", url, "--depth=900,950")
+	if code != exitUsage || !strings.Contains(stderr, "none of 2 cells fits the server") || statuses(arenaResult(t, dir)) != "does_not_fit does_not_fit" {
+		t.Errorf("no cell fits: exit %d: %s", code, stderr)
+	}
+}
+
+// TestACellThatAServerRefusesDoesNotFit: not every server reports its context.
+func TestACellThatAServerRefusesDoesNotFit(t *testing.T) {
+	t.Parallel()
+	_, behind := simulated(t, func(c *sim.Config) { c.MaxModelTokens = 1000 })
+	url := inFront(t, behind, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"simulated-8b","owned_by":"x-simulated"}]}`)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+	code, dir, _, stderr := arenaOf(t, "--url", url, "--depth=950,100")
+	if result := arenaResult(t, dir); code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run == "" {
+		t.Errorf("exit %d: %+v: %s", code, result.Cells, stderr)
+	}
+}
+
+func TestFailedRequestsDoNotLoseACell(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int64
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(string(body))), int64(len(body))
+		var asked struct {
+			MaxTokens int `json:"max_completion_tokens"`
+		}
+		_ = json.Unmarshal(body, &asked)
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") && asked.MaxTokens == 5 && sent.Add(1)%2 == 0 {
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	})
+	code, dir, _, stderr := compared(t, t.Context(), t.TempDir(), "--run-id=a1", "--url", url, "--depth=512", "--pp=128", "--runs=3", "--tg=5", "--warmup=none")
+	m := arenaResult(t, dir).Cells[0]
+	if code != exitInvalid || m.Status != arena.Invalid || !slices.Contains(m.InvalidReasons, string(summary.CodeErrorRate)) {
+		t.Fatalf("exit %d: %+v: %s", code, m, stderr)
+	}
+	if names, _ := phaseCounts(t, dir.Path(m.Run)); len(names) != 6 {
+		t.Errorf("phases after one that failed are not sent: %v", names)
+	}
+}
+
+func TestWithoutATokenizerLengthsAreNotEstimatedUnasked(t *testing.T) {
+	t.Parallel()
+	_, url := simulated(t, func(c *sim.Config) { c.Vendor = sim.TensorRTLLM })
+	code, dir, _, stderr := arenaOf(t, "--url", url, "--depth=512")
+	last := stderr[strings.LastIndex(strings.TrimSpace(stderr), "\n")+1:]
+	if code != exitUsage || !strings.Contains(last, "the server's tokenizer cannot be asked (POST /tokenize answered 404") || !strings.Contains(last, "--estimate-lengths") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	if _, err := os.Stat(string(dir)); err == nil {
+		t.Error("a folder is left of an arena that measured nothing")
+	}
+	code, dir, _, stderr = arenaOf(t, "--url", url, "--depth=512", "--estimate-lengths", "--latency=none")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	manifest := read[rundir.Manifest](t, filepath.Join(dir.Path(arenaResult(t, dir).Cells[0].Run), rundir.ManifestFile))
+	if !manifest.Workload.Script.Arena.Estimated || !strings.HasPrefix(manifest.Workload.InputLengths, "estimated: ") || manifest.Server.LatencyProbeSeconds != nil {
+		t.Errorf("%+v, %s", manifest.Workload.Script.Arena, manifest.Workload.InputLengths)
+	}
+}
+
+func TestAnArenaGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	out, ctx, interrupt := t.TempDir(), t.Context(), func() {}
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `tokens":7`) {
+			interrupt()
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		pass.ServeHTTP(w, r)
+	})
+	flags := []string{"--url", url, "--pp=128", "--runs=1", "--concurrency=1"}
+	stopped, cancel := context.WithCancel(ctx)
+	defer cancel()
+	interrupt = cancel
+	code, dir, _, stderr := compared(t, stopped, out, append(flags, "--tg=5,7,9", "--run-id=a1")...)
+	first := arenaResult(t, dir)
+	if code != exitFailed || first.State != arena.Interrupted || statuses(first) != "valid interrupted waiting" || !strings.Contains(stderr, "--resume=a1") {
+		t.Fatalf("exit %d, %s: %s", code, statuses(first), stderr)
+	}
+	interrupt = func() {}
+	for want, changed := range map[string][]string{
+		`--tg was "5,7,9" when a1 began, and is "5,7" now`: append(flags, "--tg=5,7", "--resume=a1"),
+		"no folder a2":                     append(flags, "--tg=5,7,9", "--resume=a2"),
+		"--dry-run: an arena that goes on": append(flags, "--tg=5,7,9", "--resume=a1", "--dry-run"),
+	} {
+		if code, _, _, stderr := compared(t, ctx, out, changed...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d: %s", changed, code, stderr)
+		}
+	}
+	code, dir, _, stderr = compared(t, ctx, out, append(flags, "--tg=5,7,9", "--resume=a1")...)
+	result := arenaResult(t, dir)
+	if code != exitDone || statuses(result) != "valid valid valid" || result.Cells[0].Run != first.Cells[0].Run || !result.StartedAt.Equal(first.StartedAt) {
+		t.Fatalf("exit %d, %s: %s", code, statuses(result), stderr)
+	}
+	if again := result.Cells[1].Run; again == first.Cells[1].Run {
+		t.Errorf("the cell that was cut off has the run %s again", again)
+	}
+	expectFiles(t, dir.Path(first.Cells[1].Run+".aborted"), "manifest.aborted.json")
+	if code, _, _, stderr := compared(t, ctx, out, append(flags, "--tg=5,7,9", "--resume=a1")...); code != exitUsage || !strings.Contains(stderr, "all 3 cells") {
+		t.Errorf("a complete arena goes on: exit %d: %s", code, stderr)
+	}
+}
+
+func TestADryRunShowsTheCellsAndMeasuresNothing(t *testing.T) {
+	t.Parallel()
+	_, url := simulated(t, func(c *sim.Config) { c.MaxModelTokens, c.KVCacheTokens = 10_000, 12_000 })
+	out := t.TempDir()
+	code, _, stdout, stderr := compared(t, t.Context(), out, "--url", url, "--profile=spark-arena-v2", "--depth=0,4096,8192", "--dry-run", "--rates=3000,50")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"pp2048 tg128 @ d4096 (c5)", "31360", "queues", "does not fit", "context 10000 tokens, KV cache 12000 tokens",
+		"8 cells, 162 requests", "4 cells do not fit the context of 10000 tokens", "time: at least ",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+	for line := range strings.Lines(stdout) {
+		if strings.HasPrefix(line, " ") && len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestCellsHaveTheOrderThatWasAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "d0-c1 d0-c5 d4096-c1 d4096-c5"},
+		{[]string{"--profile=spark-arena-v2", "--depth=0,4096"}, "d4096-c5 d4096-c2 d0-c1 d4096-c10 d0-c10 d0-c5 d0-c2 d4096-c1"},
+		{[]string{"--profile=spark-arena-v2", "--depth=0,4096", "--order=given"}, "d0-c1 d0-c2 d0-c5 d0-c10 d4096-c1 d4096-c2 d4096-c5 d4096-c10"},
+		{[]string{"--depth=8,0", "--concurrency=2,1"}, "d8-c2 d8-c1 d0-c2 d0-c1"},
+	} {
+		line := newCommandLine(io.Discard)
+		if _, _, err := line.parse(append([]string{"arena", "--url=http://127.0.0.1:1"}, c.args...)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := line.arenaPlan.plan(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, cell := range p.Cells {
+			got = append(got, fmt.Sprintf("d%d-c%d", cell.Depth, cell.Concurrency))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: %v, want %s", c.args, got, c.want)
+		}
+	}
+}
+
+func TestFlagsOfAnArenaAreRefusedInOneLine(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--depth":                {"--depth=-1"},
+		"pp 0 is not":            {"--pp=0"},
+		"--profile":              {"--profile=none"},
+		"--concurrency: no cell": {"--profile=quick", "--concurrency=2"},
+		"--cool":                 {"--cool=hot"},
+		"from 20C to 100C":       {"--cool=5C"},
+		"--rates":                {"--rates=3000"},
+		"--order":                {"--order=random"},
+		"--latency":              {"--latency=ping"},
+		"more than 1000 cells":   {"--depth=" + numbersTo(40), "--concurrency=" + numbersTo(40)},
+		"scenario arena sends":   {"--endpoint=completions"},
+		"--label: depth=7":       {"--label=depth=7"},
+		"expected":               {"--deepth=1"},
+		"no exporter shows":      {"--cool=60C", "--telemetry=x=http://127.0.0.1:1"},
+	} {
+		code, _, stderr := invokeVerb(t, append([]string{"arena", "--url=http://127.0.0.1:1", "--out=" + t.TempDir()}, args...)...)
+		if code != exitUsage || strings.Count(strings.TrimSpace(stderr), "\n") > 0 || want != "expected" && !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d: %s", args, code, stderr)
+		}
+	}
+}
+
+func numbersTo(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprint(i+1))
+	}
+	return strings.Join(all, ",")
+}
+
+// TestAnArenaCoolsBeforeEachCellButTheFirst: the GPU is cool from the start, and then too hot for the second cell.
+func TestAnArenaCoolsBeforeEachCellButTheFirst(t *testing.T) {
+	t.Parallel()
+	var looks atomic.Int64
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		celsius := 70
+		if looks.Add(1) == 1 {
+			celsius = 50
+		}
+		fmt.Fprintf(w, "uma_exporter_build_info{version=\"v1\"} 1\numa_exporter_mode{mode=\"live\"} 1\numa_gpu_temperature_celsius{uuid=\"a\"} %d\n", celsius)
+	}))
+	defer exporter.Close()
+	out, url := t.TempDir(), engine(t, 0)
+	ended, complained := make(chan int), &lockedBuffer{}
+	go func() {
+		ended <- Run(ctx, slices.Concat([]string{"arena", "--out", out, "--run-id=a1", "--web.listen-address=127.0.0.1:0", "--url", url, "--telemetry=spark=" + exporter.URL,
+			"--cool=60C", "--concurrency=1,2", "--validity=telemetry_lost=off", "--progress=lines"}, smallCells, uncontended), io.Discard, complained)
+	}()
+	await(t, func() bool { return strings.Contains(complained.String(), "waiting for the GPU to cool") })
+	interrupt()
+	if code := <-ended; code != exitFailed {
+		t.Errorf("exit %d: %s", code, complained.String())
+	}
+	if result := arenaResult(t, rundir.Folder(filepath.Join(out, "a1"))); statuses(result) != "valid waiting" || result.Cool != "60C" {
+		t.Errorf("%+v", result)
+	}
+}
