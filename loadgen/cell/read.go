@@ -178,7 +178,7 @@ func flagsOf(run summary.Run) []Flag {
 			add(Throttled, reason.Detail)
 		case summary.CodePromptLimit:
 			add(DoesNotFit, reason.Detail)
-		case summary.CodeErrorRate: // shown by its own count
+		case summary.CodeErrorRate, summary.CodeDepthEvicted: // the requests show them
 		default:
 			add(Invalid, string(reason.Code)+": "+reason.Detail)
 		}
