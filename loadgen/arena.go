@@ -14,7 +14,6 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/campaign"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -44,6 +43,9 @@ func (l *commandLine) measureArena(ctx context.Context, env runner.Environment) 
 	if l.arenaPlan.dryRun {
 		return d.dryRun(ctx)
 	}
+	if err := checkExports(l.arenaPlan.exports); err != nil {
+		return usage(err)
+	}
 	if err := d.checkCooling(ctx); err != nil {
 		return err
 	}
@@ -59,6 +61,7 @@ func (l *commandLine) measureArena(ctx context.Context, env runner.Environment) 
 	if err := d.drive(ctx); err != nil {
 		return err
 	}
+	d.page.Report(d.folder.Path(rundir.HTMLFile))
 	linger(ctx, env.Cut, run.linger, env.Log)
 	return d.judge()
 }
@@ -161,7 +164,7 @@ func (d *arenaDriver) drive(ctx context.Context) error {
 	if err != nil {
 		d.env.Log.Info("go on with the same flags and", "flag", "--resume="+d.result.Arena)
 	}
-	return errors.Join(err, d.keep(), d.print())
+	return errors.Join(err, d.keep(), d.present())
 }
 
 // measured returns how many cells have a run with figures.
@@ -249,6 +252,7 @@ func (d *arenaDriver) report(m arena.Measured) {
 	if m.Problem != "" {
 		values = append(values, "problem", m.Problem)
 	}
+	values = append(values, d.shownFigures(m)...)
 	d.env.Log.Info("cell", values...)
 }
 
@@ -287,28 +291,6 @@ func (d *arenaDriver) freeName(m arena.Measured) (string, error) {
 
 // keep writes the result so far.
 func (d *arenaDriver) keep() error { return d.folder.WriteJSON(rundir.ArenaFile, d.result) }
-
-// print prints the cells.
-func (d *arenaDriver) print() error {
-	table := render.Table{Header: []string{"", "CELL", "STATUS", "RUN"}, Words: []int{1, 2, 3}}
-	for _, m := range d.result.Cells {
-		table.Add(strconv.Itoa(m.Number), m.String(), cellState(m), m.Run)
-	}
-	if err := render.TextTable(d.env.Stdout, table); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(d.env.Stdout, "\narena folder: %s%c\n", d.folder, os.PathSeparator)
-	return err
-}
-
-// cellState returns the status of a cell with the reasons for which it is invalid.
-func cellState(m arena.Measured) string {
-	state := strings.ReplaceAll(string(m.Status), "_", " ")
-	if len(m.InvalidReasons) > 0 {
-		state += ": " + strings.Join(m.InvalidReasons, ", ")
-	}
-	return state
-}
 
 // judge turns the results of the cells into an outcome.
 func (d *arenaDriver) judge() error {

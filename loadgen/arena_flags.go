@@ -52,6 +52,7 @@ type arenaSettings struct {
 	cool                           cooling
 	rates                          *arena.Rates
 	resume                         string
+	exports                        []exported
 }
 
 // arenaFlags declares the flags of arena, in the order of --help.
@@ -75,6 +76,7 @@ func arenaFlags(set terminal.FlagSet) (*arenaSettings, *settings) {
 	set.Flag("dry-run", "Show cells, requests, tokens and what does not fit; measure nothing.").BoolVar(&a.dryRun)
 	terminal.Flag(set, "rates", "Of --dry-run: tokens a second of prompts and of one answer, such as 3000,50, for the time.", "", &a.rates, parseRates)
 	terminal.Flag(set, "resume", "Go on with an arena that was interrupted, by folder or ID; give its other flags again.", "", &a.resume, terminal.Text).PlaceHolder("ID")
+	terminal.Flag(set, "export", "Files of llama-benchy to write: llama-benchy=FILE (its JSON), csv=FILE, md=FILE, with commas.", "", &a.exports, parseExports)
 	workload.CellFlags(set, &s.Settings)
 	terminal.Flag(set, "slo", "Limits of a good request, such as ttft=500ms; exit 4 if no cell keeps them.", "", &s.SLO, summary.ParseSLO)
 	keepFlags(set, &s.keeping)
@@ -87,7 +89,7 @@ func arenaFlags(set terminal.FlagSet) (*arenaSettings, *settings) {
 
 // ofArena are the flags that no run of a cell gets: they are the arena's, or a cell has its own.
 func ofArena() []string {
-	return []string{"profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "order", "warmup", "cool", "latency", "estimate-lengths", "dry-run", "rates", "resume",
+	return []string{"profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "order", "warmup", "cool", "latency", "estimate-lengths", "dry-run", "rates", "resume", "export",
 		"out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "progress"}
 }
 

@@ -70,7 +70,7 @@ func (d *arenaDriver) find(name string) (arena.Result, error) {
 
 // changedFlag returns a flag that differs, of those that make a difference to what is measured.
 func (d *arenaDriver) changedFlag(before map[string]string) string {
-	free := []string{"resume", "run-id", "out", "dry-run", "rates", "wait-ready", "ready-consecutive", "progress", "web.listen-address", "web.allow-host", "web.config.file", "web.linger",
+	free := []string{"resume", "run-id", "out", "dry-run", "rates", "export", "wait-ready", "ready-consecutive", "progress", "web.listen-address", "web.allow-host", "web.config.file", "web.linger",
 		"xlsx", "csv", "conversations", "benchstat", "api-key-file"}
 	for _, flag := range slices.Sorted(maps.Keys(d.result.Flags)) {
 		if before[flag] != d.result.Flags[flag] && !slices.Contains(free, flag) && !logFlag(flag) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -72,7 +73,9 @@ func phaseCounts(t *testing.T, run string) (names []string, counts map[string]in
 
 func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 	t.Parallel()
-	code, dir, stdout, stderr := arenaOf(t, "--url", engine(t, 0), "--depth=0,512", "--concurrency=1,3", "--label=arm=native", "--exact")
+	files := t.TempDir()
+	code, dir, stdout, stderr := arenaOf(t, "--url", engine(t, 2*time.Millisecond), "--depth=0,512", "--concurrency=1,3", "--label=arm=native", "--exact",
+		"--export=llama-benchy="+filepath.Join(files, "a.json")+",csv="+filepath.Join(files, "a.csv")+",md="+filepath.Join(files, "a.md"))
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -109,8 +112,17 @@ func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(stdout, "pp128 tg4 @ d512 (c3)") || !strings.Contains(stdout, "arena folder: ") {
-		t.Errorf("printed %s", stdout)
+	for _, want := range []string{"as llama-benchy", "measured", "\ntg4 @ d512 (c3) ", "\nctx_pp @ d512 (c1) ", "arena folder: "} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in %s", want, stdout)
+		}
+	}
+	expectFiles(t, string(dir), rundir.ReportFile, rundir.HTMLFile)
+	expectFiles(t, files, "a.json", "a.csv", "a.md")
+	imported := t.TempDir()
+	succeeded(t, "import", "--format=llama-benchy", "--out", imported, filepath.Join(files, "a.json"))
+	if runs, err := os.ReadDir(imported); err != nil || len(runs) != 6 { // of a depth, that of the context too
+		t.Errorf("%d runs are imported again: %v", len(runs), err)
 	}
 }
 
@@ -175,7 +187,7 @@ func TestACellBeyondTheContextIsLeftOutAndOthersGoOn(t *testing.T) {
 	_, url := simulated(t, func(c *sim.Config) { c.MaxModelTokens = 1000 })
 	code, dir, stdout, stderr := arenaOf(t, "--url", url, "--depth=900,100")
 	result := arenaResult(t, dir)
-	if code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run != "" || !strings.Contains(result.Cells[0].Problem, "a request has 1032 tokens and does not fit: the server takes 1000") {
+	if code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run != "" || !strings.Contains(result.Cells[0].Problem, "a request of 1032 tokens does not fit: the server takes 1000") {
 		t.Errorf("exit %d: %+v: %s", code, result.Cells, stderr)
 	}
 	if !strings.Contains(stdout, "does not fit") {
@@ -361,6 +373,9 @@ func TestFlagsOfAnArenaAreRefusedInOneLine(t *testing.T) {
 		"--cool":                 {"--cool=hot"},
 		"from 20C to 100C":       {"--cool=5C"},
 		"--rates":                {"--rates=3000"},
+		"--export: \"xml=a\"":    {"--export=xml=a"},
+		"is there twice":         {"--export=md=a,csv=a"},
+		"--export: /no/a.md":     {"--export=md=/no/a.md"},
 		"--order":                {"--order=random"},
 		"--latency":              {"--latency=ping"},
 		"more than 1000 cells":   {"--depth=" + numbersTo(40), "--concurrency=" + numbersTo(40)},

@@ -21,7 +21,7 @@ func guide() terminal.Guide {
 		Sections: map[string][]terminal.Section{"run": runSections(), "arena": arenaSections(), "sweep": append([]terminal.Section{{Flag: "over", Title: "Points"}}, runSections()...)},
 		Common: map[string][]string{
 			"run": commonFlags(), "sweep": append([]string{"over", "search"}, commonFlags()...),
-			"arena":        {"url", "model", "profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "cool", "dry-run", "resume", "slo", "telemetry", "container", "label", "out"},
+			"arena":        {"url", "model", "profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "cool", "dry-run", "resume", "export", "slo", "telemetry", "container", "label", "out"},
 			"record":       {"extract", "result", "before", "after", "container", "telemetry", "label", "out"},
 			"campaign run": {"out", "only", "iterations", "dry-run", "detach", "retry", "repeat-outliers", "notify-url"},
 		},

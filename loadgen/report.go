@@ -30,8 +30,11 @@ const reportHelp = `Show the report of a run, or runs side by side.
   uma-load report runs --metric \
       tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
   uma-load report runs --format benchstat | benchstat -col arm -
+  uma-load report cells --format llama-benchy --out cells.json
 
 A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time.
+
+Of runs that are cells of llama-benchy's grid, --format cells shows its figures beside the measured ones, and llama-benchy writes its files.
 
 A run that was killed has no summary: its figures are computed of the requests and the telemetry that it wrote, and it is invalid. What differs between arms, and how sure that is, says uma-load compare.
 
@@ -65,7 +68,8 @@ func reportVerb(app *kingpin.Application) verb {
 	l := &reportLine{}
 	clause := app.Command("report", reportHelp)
 	clause.Arg("folder", "Run folder, several, or folders that have them below: of sweeps, campaigns and packs too.").Required().StringsVar(&l.folders)
-	terminal.Flag(clause, "format", "What to print: table, md, html, json or benchstat.", formTable, &l.format, terminal.OneOf(formTable, formMarkdown, formHTML, formJSON, formBenchstat))
+	forms := append([]string{formTable, formMarkdown, formHTML, formJSON, formBenchstat}, cellFormats()...)
+	terminal.Flag(clause, "format", "What to print: "+strings.Join(forms[:len(forms)-1], ", ")+" or "+forms[len(forms)-1]+".", formTable, &l.format, terminal.OneOf(forms...))
 	terminal.Flags(clause, "metric", "Show a figure computed of others too: NAME=EXPRESSION, such as tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts.", &l.metrics, parseComputed, terminal.AsGiven)
 	terminal.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, terminal.Text).PlaceHolder("FILE")
 	terminal.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, terminal.Text).PlaceHolder("FILE")
@@ -155,6 +159,9 @@ func (l *reportLine) run(stdout, stderr io.Writer) error {
 	paths, err := summary.Find(l.folders)
 	if err != nil {
 		return usage(err)
+	}
+	if slices.Contains(cellFormats(), l.format) {
+		return l.reportCells(stdout, paths)
 	}
 	if len(paths) == 1 {
 		return l.reportRun(stdout, stderr, paths[0])

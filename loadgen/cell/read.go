@@ -57,6 +57,9 @@ func read(run summary.Run) ([]Row, error) {
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[LabelPhase] == PhaseContext,
 		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
+	if a := m.Workload.Script.Arena; a != nil {
+		row.PrefixCaching = a.PrefixCaching
+	}
 	if m.EndedAt != nil {
 		row.Ended = *m.EndedAt
 	}
@@ -175,7 +178,7 @@ func flagsOf(run summary.Run) []Flag {
 			add(Throttled, reason.Detail)
 		case summary.CodePromptLimit:
 			add(DoesNotFit, reason.Detail)
-		case summary.CodeErrorRate: // shown by its own count
+		case summary.CodeErrorRate, summary.CodeDepthEvicted: // the requests show them
 		default:
 			add(Invalid, string(reason.Code)+": "+reason.Detail)
 		}

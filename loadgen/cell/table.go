@@ -188,8 +188,16 @@ func (p part) notes() []render.Block {
 	if len(causes) > 0 {
 		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
 	}
-	return append(blocks, render.Small("As llama-benchy: to the definitions of version 0.4.0, ± divides by n. Measured: computed prompt tokens over the time to the last first token, "+
-		"and output tokens while all requests decode; ± of the n batches divides by n - 1."))
+	return append(blocks, render.Small(p.legend()))
+}
+
+// legend says what the columns are.
+func (p part) legend() string {
+	if !slices.ContainsFunc(p.rows, func(r Row) bool { return len(r.Batches) > 0 }) {
+		return "Figures as llama-benchy has them, ± divides by n. Measured figures need the requests, which its JSON, CSV and table lack."
+	}
+	return "As llama-benchy: to the definitions of version 0.4.0, ± divides by n. Measured: computed prompt tokens over the time to the last first token, " +
+		"and output tokens while all requests decode; ± of the n batches divides by n - 1."
 }
 
 // Widths of text for a terminal.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -36,7 +37,7 @@ func arena() []Row {
 	for _, concurrency := range []int{1, 5} {
 		for _, context := range []bool{true, false} {
 			row := Row{
-				Position: Position{Depth: 4096, Concurrency: concurrency, Prompt: 512, Response: 64}, Model: "m", Run: "r",
+				Position: Position{Depth: 4096, Concurrency: concurrency, Prompt: 512, Response: 64}, Model: "m", Run: "runs/r", Arm: "default", Started: time.Unix(1_795_000_000, 0), Ended: time.Unix(1_795_000_060, 0),
 				Context: context, Cached: !context, LatencySeconds: .0005, LatencyMode: "api",
 			}
 			tokens, cached := 4608, new(4096)

@@ -30,7 +30,9 @@ func llamaBenchy() Format {
 }
 
 const (
-	benchyTime     = "2006-01-02 15:04:05Z"
+	benchyTime = "2006-01-02 15:04:05Z"
+	// ownVersion begins the version of a file that uma-load report wrote.
+	ownVersion     = "umascope "
 	versionMissing = "the file lacks the version of llama-benchy: how it counts tokens depends on it"
 )
 
@@ -220,6 +222,9 @@ func (c benchyCell) result(version string, ended time.Time, model string) Result
 	r := Result{
 		Key:       fmt.Sprintf("%s %s d%d c%d", ended.Format(benchyTime), c.phase(), c.depth, c.concurrency),
 		StartedAt: ended, EndedAt: ended, Program: "llama-benchy", Version: printable(version, longestLabel), Model: printable(model, longestLabel),
+	}
+	if strings.HasPrefix(version, ownVersion) {
+		r.Program = "umascope"
 	}
 	r.label("model", model)
 	r.label("tool_version", version)

@@ -32,6 +32,9 @@ func sparkrun() Format {
 	return Format{Name: "sparkrun", Help: "YAML of sparkrun benchmark with llama-benchy, or the folder of its cache with runs/*.json", files: sparkrunFiles, read: readSparkrun}
 }
 
+// ownFramework is uma-load arena, by its plug-in for sparkrun: its results have the shape of llama-benchy's.
+const ownFramework = "umascope"
+
 type sparkrunReport struct {
 	Timestamp string `yaml:"timestamp"`
 	Recipe    struct {
@@ -92,8 +95,8 @@ func readSparkrun(f *file) ([]Result, error) {
 	if s == nil {
 		return nil, errors.New("it has no sparkrun_benchmark")
 	}
-	if s.Benchmark.Framework != "llama-benchy" {
-		return nil, fmt.Errorf("sparkrun_benchmark.benchmark.framework is %q: only results of llama-benchy are read", printable(s.Benchmark.Framework, longestLabel))
+	if f := s.Benchmark.Framework; f != "llama-benchy" && f != ownFramework {
+		return nil, fmt.Errorf("sparkrun_benchmark.benchmark.framework is %q: only results of llama-benchy are read, and uma-load's", printable(s.Benchmark.Framework, longestLabel))
 	}
 	ended, err := s.ended()
 	if err != nil {

@@ -144,7 +144,7 @@ type Framing struct{ User, System int }
 func writeArena(s *Settings, f Server) (Script, error) {
 	cell := s.arena
 	if need := cell.depth + cell.prompt + cell.output; f.MaxTokens > 0 && need > f.MaxTokens {
-		return Script{}, fmt.Errorf("--set: depth=%d: with pp %d and tg %d a request has %d tokens and %w: the server takes %d", cell.depth, cell.prompt, cell.output, need, ErrDoesNotFit, f.MaxTokens)
+		return Script{}, fmt.Errorf("depth %d, pp %d, tg %d: a request of %d tokens %w: the server takes %d", cell.depth, cell.prompt, cell.output, need, ErrDoesNotFit, f.MaxTokens)
 	}
 	made := Script{workers: 1, Slots: s.Concurrency, independent: true, longest: cell.depth + cell.prompt}
 	made.Facts = rundir.Script{Scenario: s.Scenario.Name, Arena: &rundir.Arena{

@@ -152,6 +152,8 @@ func TestNothingOfOthersGetsOutOfItsText(t *testing.T) {
 	}
 	s.follow(map[string]string{"/metrics": ".prom"}, slices.Concat([]string{"run", "--out=runs", "--run-id=a3", "--web.listen-address=127.0.0.1:0", "--web.linger=1m", "--label=arm=a" + printable}, load)...)
 	s.do(".terminal", slices.Concat([]string{"sweep", "--out=others", "--run-id=over", "--over=concurrency=1,2", "--pause=0s", "--web.listen-address=127.0.0.1:0"}, load)...)
+	s.do(".terminal", slices.Concat([]string{"arena", "--out=others", "--run-id=cells", "--depth=0,64", "--pp=64", "--tg=8", "--runs=1", "--estimate-lengths", "--export=llama-benchy=cells.json,csv=cells.csv,md=cells.md",
+		"--web.listen-address=127.0.0.1:0", "--header=X-Token: " + secrets["a header"]}, kept, []string{"--save-outputs", "--url=" + url})...)
 	output := file(t, root, "said.sh", "cat <<'END'\n"+hostile+"\nOutput token throughput (tok/s): 12\nEND\n", 0o755)
 	s.do(".log", slices.Concat([]string{"record", "--out=others", "--run-id=recorded", "--before=0s", "--after=0s", "--extract=vllm", "--web.listen-address=127.0.0.1:0"}, kept,
 		[]string{"--", "sh", output, secrets["a command"]})...)

@@ -1,0 +1,51 @@
+// Spark serves the simulated engine for other people's load clients, until a signal.
+//
+//	spark ADDRESS [without-prefix-cache]
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/umascope/umascope/loadgen/sim"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "spark:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "without-prefix-cache" {
+		return errors.New("want ADDRESS [without-prefix-cache]")
+	}
+	config := sim.Default()
+	config.Model = "sim/simulated-8b"
+	if len(args) == 2 {
+		config.KV.TokensPerBlock = config.MaxModelTokens // only whole blocks are found again
+	}
+	engine, err := sim.New(config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Addr: args[0], Handler: engine.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close() // answers in progress are not needed
+	}()
+	go func() { _ = engine.Run(ctx) }() // clients see whether it serves
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
