@@ -181,8 +181,9 @@ func TestThePageForOthersNamesNoFlagThatThereIsNot(t *testing.T) {
 			if strings.HasPrefix(span, "uma-") {
 				continue // whole commands, of which the next test is
 			}
-			if row.heading == "`uma-load run`" && strings.HasPrefix(span, "--") && span != "--capture" {
-				args := append([]string{"run"}, words(t, span)...)
+			verb, ours := strings.CutPrefix(strings.Trim(row.heading, "`"), "uma-load ")
+			if ours && strings.HasPrefix(span, "--") && span != "--capture" {
+				args := append([]string{verb}, words(t, span)...)
 				if !slices.Contains(args, "--url") {
 					args = append(args, "--url", "http://127.0.0.1:8000")
 				}
@@ -304,6 +305,7 @@ func TestTheCommandsOfThePageForOthersDoWhatItSays(t *testing.T) {
 		"uma-load": `verb=$1; shift
 case $verb in
 run|sweep) set -- "$@" --web.listen-address=127.0.0.1:0 ` + strings.Join(uncontended, " ") + ` ;;
+arena) set -- "$@" --estimate-lengths --web.listen-address=127.0.0.1:0 ` + strings.Join(uncontended, " ") + ` ;;
 record) set -- --before=0s --after=0s --web.listen-address=127.0.0.1:0 "$@" ;;
 campaign) [ "$1" != run ] || set -- "$@" --web.listen-address=127.0.0.1:0 ;;
 esac
@@ -324,6 +326,7 @@ esac
 			typed[strings.Fields(line)[1]]++
 			quick := strings.NewReplacer(
 				"http://127.0.0.1:8000", url, "http://127.0.0.1:6880/metrics", kvbm.URL, "http://127.0.0.1:8081", url, "shape=T1..T6", "shape=T1,T6 --requests 4 --warmup 1 --pause 0s", " --detach", "",
+				"--pp 2048 --tg 128 --depth 0,4096 --concurrency 1,5", "--pp 64 --tg 8 --depth 0,512 --concurrency 1,2",
 				"--rate 4 --slo ttft=500ms,tpot=50ms", "--rate 400 --slo ttft=1m,tpot=1m",
 			).Replace(line)
 			out, err := exec.CommandContext(t.Context(), "sh", "-c", quick).CombinedOutput()
@@ -335,7 +338,7 @@ esac
 			}
 		}
 	}
-	if want := map[string]int{"campaign": 6, "compare": 4, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 5, "report": 1, "import": 9}; !maps.Equal(typed, want) {
+	if want := map[string]int{"campaign": 6, "compare": 4, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 4, "arena": 2, "report": 1, "import": 9}; !maps.Equal(typed, want) {
 		t.Errorf("typed were %v", typed)
 	}
 }

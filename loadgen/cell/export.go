@@ -225,7 +225,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 	}
 	records := [][]string{head}
 	for _, l := range r.lines() {
-		record := []string{render.Printable(r.Model), l.test}
+		record := []string{render.Literal(r.Model), l.test}
 		for _, m := range []*exported{l.total, l.each, l.peak, l.peakEach, l.first, l.prefill, l.ttftEnd} {
 			if m == nil {
 				record = append(record, "", "")
@@ -250,7 +250,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	if several {
 		rows[0] = []string{"model", "test", "t/s (total)", "t/s (req)", "peak t/s", "peak t/s (req)", "ttfr (ms)", "est_ppt (ms)", "e2e_ttft (ms)"}
 	}
-	model := strings.ReplaceAll(render.Printable(r.Model), "|", `\|`)
+	model := render.EscapeMarkdown(r.Model)
 	for _, l := range lines {
 		row := []string{model, l.test, l.total.short(), l.each.short(), l.peak.short(), l.peakEach.short(), l.first.short(), l.prefill.short(), l.ttftEnd.short()}
 		if !several {

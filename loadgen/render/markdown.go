@@ -28,7 +28,7 @@ func (m *markdown) blocks(blocks []Block) {
 		}
 		switch b := block.(type) {
 		case Heading:
-			m.line(strings.Repeat("#", b.Level) + " " + escape(strings.Join(append([]string{b.Text}, badges(b.Badges)...), " ")))
+			m.line(strings.Repeat("#", b.Level) + " " + EscapeMarkdown(strings.Join(append([]string{b.Text}, badges(b.Badges)...), " ")))
 		case Paragraph:
 			m.line(begun(marked(b.Spans)))
 		case List:
@@ -64,7 +64,7 @@ func (m *markdown) table(t Table) {
 	}
 	write := func(cells []string) {
 		for _, text := range cells {
-			m.WriteString("| " + escape(text) + " ")
+			m.WriteString("| " + EscapeMarkdown(text) + " ")
 		}
 		m.line("|")
 	}
@@ -92,7 +92,7 @@ func (m *markdown) listing(l Listing) {
 func marked(spans []Span) string {
 	text := ""
 	for _, s := range spans {
-		part := escape(s.Text)
+		part := EscapeMarkdown(s.Text)
 		switch {
 		case strings.TrimSpace(s.Text) == "":
 		case s.Address != "" && plainAddress.MatchString(s.Address):
@@ -114,8 +114,8 @@ func marked(spans []Span) string {
 // plainAddress matches addresses that need no escaping in a link; it matches no script URL.
 var plainAddress = regexp.MustCompile(`^(https?://)?[A-Za-z0-9._~/%-]*$`)
 
-// escape makes any text safe in a line and in a cell: nothing in it is markup, and it has no line break.
-func escape(text string) string { return escaper.Replace(Printable(text)) }
+// EscapeMarkdown makes any text safe in a line and in a cell: nothing in it is markup, and it has no line break.
+func EscapeMarkdown(text string) string { return escaper.Replace(Printable(text)) }
 
 var escaper = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "#", `\#`, "~", `\~`,

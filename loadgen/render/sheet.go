@@ -31,10 +31,10 @@ func Rows(rows [][]any) iter.Seq2[[]any, error] {
 // maxCell is the limit of a cell of a workbook, in characters (Excel's own limit).
 const maxCell = 32767
 
-// literal makes text safe in a cell. A text that begins like a formula gets an apostrophe, as a person would type it: a
+// Literal makes text safe in a cell. A text that begins like a formula gets an apostrophe, as a person would type it: a
 // workbook marks text as text, but the next program that it is pasted or exported to does not. It replaces characters
 // that do not print, and cuts a text that is too long.
-func literal(text string) string {
+func Literal(text string) string {
 	text = Printable(text)
 	if text != "" && strings.ContainsRune("=+-@'", rune(text[0])) {
 		text = "'" + text
@@ -51,7 +51,7 @@ func cells(row []any) []any {
 	for i, cell := range row {
 		switch v := cell.(type) {
 		case string:
-			cell = literal(v)
+			cell = Literal(v)
 		case *float64:
 			cell = pointed(v)
 		case *int:

@@ -114,7 +114,7 @@ func FuzzLiteral(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := literal(text)
+		got := Literal(text)
 		if got != "" && strings.ContainsRune("=+-@\t\r\n", rune(got[0])) {
 			t.Fatalf("%q became %q", text, got)
 		}

@@ -209,6 +209,7 @@ func formula(cell string) bool {
 }
 
 func judgeCSV(text []byte) string {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // llama-benchy ends its lines as RFC 4180 does
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll() // which wants rows of as many cells as the first
 	if err != nil {
 		return err.Error()

@@ -48,6 +48,7 @@ func TestEveryReadyPlanIsReadAndSaysWhatItIs(t *testing.T) {
 
 func TestTheReadyPlansHaveTheRunsThatTheyAreKnownFor(t *testing.T) {
 	for name, want := range map[string][4]int{ // models, arms, scenarios, iterations
+		"arena":                  {1, 2, 8, 4},
 		"native-container":       {3, 2, 1, 10},
 		"native-container-bench": {3, 2, 1, 10},
 		"phase-2":                {10, 3, 1, 30},
@@ -122,7 +123,7 @@ func TestTheKVModesAreWhatTheirLabelsSay(t *testing.T) {
 
 // A reader sets image, rootfs, models and cache at the top of these plans, and nowhere else.
 func TestAValueIsSetInOnePlace(t *testing.T) {
-	for _, name := range []string{"kv-modes", "vllm-native-container", "vllm-options", "docker-options", "phase-2"} {
+	for _, name := range []string{"arena", "kv-modes", "vllm-native-container", "vllm-options", "docker-options", "phase-2"} {
 		for _, key := range []string{"image", "rootfs", "models", "cache"} {
 			p := read(t, name)
 			before, has := p.Values[key]
@@ -162,7 +163,7 @@ func TestBothArmsOfVLLMListThePackagesOfTheirFiles(t *testing.T) {
 }
 
 func TestAReadyPlanThatIsNotThereIsToldOf(t *testing.T) {
-	if _, err := plan.ReadyText("none"); err == nil || !strings.Contains(err.Error(), `no ready plan "none"; there are discrete-gpu, `) {
+	if _, err := plan.ReadyText("none"); err == nil || !strings.Contains(err.Error(), `no ready plan "none"; there are arena, discrete-gpu, `) {
 		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"../plans.go", "", "native-container.yaml"} {
