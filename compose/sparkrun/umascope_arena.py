@@ -21,6 +21,8 @@ PROGRAM = "uma-load"
 # Arguments of a profile for llama-benchy, and the flags of uma-load arena with values, or as a switch.
 VALUES = {"pp": "--pp", "tg": "--tg", "depth": "--depth", "concurrency": "--concurrency", "runs": "--runs",
           "latency_mode": "--latency", "served_model_name": "--model"}
+# Flags of uma-load that llama-benchy has nothing for, once for each value.
+REPEATED = {"validity": "--validity", "telemetry": "--telemetry"}
 SWITCHES = {"exact_tg": "--exact", "no_warmup": "--warmup=none"}
 # What uma-load needs no argument for: it asks the server's own tokenizer, and ships its text.
 IGNORED = {"tokenizer", "book_url", "skip_coherence", "adapt_prompt", "no_adapt_prompt", "exit_on_first_fail",
@@ -52,9 +54,11 @@ class UmaLoadArena(llama_benchy.LlamaBenchyFramework):
         if not args.pop("enable_prefix_caching", False):
             command.append("--no-prefix-caching")
         for name, value in args.items():
+            values = value if isinstance(value, list) else [value]
             if name in VALUES:
-                values = value if isinstance(value, list) else [value]
                 command += [VALUES[name], ",".join(str(v) for v in values)]
+            elif name in REPEATED:
+                command += ["%s=%s" % (REPEATED[name], v) for v in values]
             elif name in SWITCHES:
                 command += [SWITCHES[name]] if value else []
             elif name not in IGNORED:

@@ -55,6 +55,18 @@ type Row struct {
 // caching reports whether the depth was, or would be, sent ahead.
 func (r Row) caching() bool { return r.PrefixCaching || r.Context || r.Cached }
 
+// before orders rows by their position, the context of a cell before its prompt.
+func (r Row) before(o Row) int {
+	c := r.Position.Compare(o.Position)
+	switch {
+	case c != 0 || r.Context == o.Context:
+		return c
+	case r.Context:
+		return -1
+	}
+	return 1
+}
+
 // prompt returns the prompt tokens that the cell asks of a request, as llama-benchy counts them: of a depth that was
 // sent ahead only the prompt after it.
 func (r Row) prompt() int {

@@ -85,7 +85,7 @@ func NewReport(rows []Row, program string) (Report, error) {
 	}
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(a.Started.Compare(b.Started), a.Position.Compare(b.Position))
+		return cmp.Or(a.Started.Compare(b.Started), a.before(b))
 	})
 	if err := alike(rows); err != nil {
 		return Report{}, err

@@ -104,6 +104,16 @@ func TestOwnCellsComeBackToTheLastBit(t *testing.T) {
 	}
 }
 
+// TestRowsOfOneTimeHaveTheOrderOfLlamaBenchy: by depth and requests at once, the context before its prompt.
+func TestRowsOfOneTimeHaveTheOrderOfLlamaBenchy(t *testing.T) {
+	rows := arena()
+	want := fileOf(t, rows)
+	slices.Reverse(rows)
+	if got := fileOf(t, rows); got != want {
+		t.Errorf("%s\nis not\n%s", got, want)
+	}
+}
+
 // TestAnyNumberComesBack, through a file and an imported run.
 func TestAnyNumberComesBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

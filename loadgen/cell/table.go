@@ -71,15 +71,7 @@ func split(rows []Row) []part {
 func sorted(parts ...part) []part {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.rows) == 0 })
 	for _, p := range parts {
-		slices.SortStableFunc(p.rows, func(a, b Row) int {
-			if c := a.Position.Compare(b.Position); c != 0 || a.Context == b.Context {
-				return c
-			}
-			if a.Context {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(p.rows, Row.before)
 	}
 	return parts
 }

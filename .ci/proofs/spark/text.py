@@ -12,6 +12,7 @@ words = ["".join(letters) for letters in itertools.product("abcdefghijklmn", rep
 tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*words, "[UNK]", "."])}, unk_token="[UNK]"))
 tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
 tokenizer.save("tokenizer.json")
+draw = random.Random(1)
 book = pathlib.Path.home() / ".cache/llama-benchy" / (hashlib.md5(BOOK.encode()).hexdigest() + ".txt")
 book.parent.mkdir(parents=True)
-book.write_text(" ".join(random.Random(1).choice(words) for _ in range(60000)))
+book.write_text(" ".join(draw.choice(words) for _ in range(60000)))
