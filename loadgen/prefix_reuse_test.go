@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -245,5 +248,66 @@ func TestTheEnginesPageShowsReuseWhereAnswersDoNot(t *testing.T) {
 	_, warm, _, _ := invoke(t, t.Context(), append(args, "--repeat-of", cold)...)
 	if s := summaryOf(t, warm); s.PrefixCache == nil || *s.PrefixCache.UnplannedRatio() < 0.5 || !warned(s, "(--repeat-of)") {
 		t.Errorf("%+v: %q", s.PrefixCache, s.Warnings)
+	}
+}
+
+// A stand-in for vLLM in its development mode empties nothing: what is judged here is the order and the record. The
+// real one was tried by hand, since its mode has to be on.
+func TestARunHasTheEngineEmptyItsPrefixCacheBeforeTheLoad(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer string
+		status int
+		done   bool
+		shown  string
+	}{
+		"done":    {`{"success":true}`, http.StatusOK, true, "prefix cache emptied before the load"},
+		"refused": {"", http.StatusForbidden, false, "--reset-prefix-cache: the engine did not empty its prefix cache: POST /reset_prefix_cache answered 403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked, resets, at atomic.Int64 // at is the requests before the reset
+			url := inFront(t, engine(t, time.Millisecond), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+				switch {
+				case r.URL.Path == "/reset_prefix_cache" && r.Method == http.MethodPost:
+					resets.Add(1)
+					at.Store(asked.Load())
+					w.WriteHeader(c.status)
+					_, _ = io.WriteString(w, c.answer)
+					return
+				case strings.HasSuffix(r.URL.Path, "/completions"):
+					asked.Add(1)
+				}
+				pass.ServeHTTP(w, r)
+			})
+			dir, out, _ := completed(t, "--url", url, "--engine=vllm", "--reset-prefix-cache", "--requests=6", "--warmup=0", "--input-tokens=64", "--output-tokens=4")
+			if !strings.Contains(out, c.shown) {
+				t.Errorf("printed %s", out)
+			}
+			if r := manifestOf(t, dir).Server.PrefixCacheReset; r == nil || r.Done != c.done || r.Status != c.status || resets.Load() != 1 {
+				t.Errorf("%+v of %d requests", r, resets.Load())
+			}
+			// All that comes after it but the load is the fingerprint at the end.
+			if before, load := at.Load(), asked.Load()-at.Load(); before == 0 || load < 6 {
+				t.Errorf("%d requests before the reset, %d after it", before, load)
+			}
+		})
+	}
+}
+
+func TestARunWhoseEngineCannotEmptyItsCacheIsBadInput(t *testing.T) {
+	t.Parallel()
+	url := engine(t, time.Millisecond)
+	for engine, want := range map[string]string{
+		"vllm":   "--reset-prefix-cache: " + url + ": POST /reset_prefix_cache answered 404 Not Found: vLLM has it with VLLM_SERVER_DEV_MODE=1 in its environment only",
+		"trtllm": "--reset-prefix-cache: " + url + ": engine trtllm has no request that empties its prefix cache; vllm and sglang have one",
+	} {
+		code, folder, _, says := invoke(t, t.Context(), "--url", url, "--engine", engine, "--reset-prefix-cache", "--requests=6")
+		if code != exitUsage || strings.Count(says, want) != 1 {
+			t.Errorf("%s: exit %d: %s", engine, code, says)
+		}
+		if _, err := os.Stat(folder); err == nil {
+			t.Errorf("%s: a folder of a run that never began", engine)
+		}
 	}
 }

@@ -165,7 +165,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		{"dynamo-1.6.1-worker-sample.prom", metric.EngineDynamo, tiny, map[string]float64{"capacity blocks": 1000, "used ratio": 0, "inflight": 0}},
 		{"llamacpp-b0.25.3-cuda.prom", metric.EngineLlamaCPP, "", map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 1618 + 2544, "generation": 186,
-			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618, "drafts": 0, "drafted": 0, "accepted": 0,
+			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618, "drafts": 0, "drafted": 0,
 		}},
 		{"sglang-0.5.23-constructed.prom", metric.EngineSGLang, "m", map[string]float64{
 			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
@@ -322,6 +322,22 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",model_name="m",pos
 	} {
 		wantModel(t, what, translate(t, page+line).Models[0], "m", map[string]float64{"running": 0, "drafts": 30, "drafted": 60, "accepted": 33})
 	}
+}
+
+// The source of llama.cpp, tools/server/server-task.cpp: counts of positions appear with the first draft.
+func TestAcceptedTokensOfLlamaCPPByPosition(t *testing.T) {
+	const page = `llamacpp:requests_processing 0
+llamacpp:spec_decode_num_draft_tokens_total 40
+llamacpp:spec_decode_num_accepted_tokens_total 15
+llamacpp:spec_decode_num_drafts_total 10
+`
+	want := map[string]float64{"running": 0, "drafts": 10, "drafted": 40, "accepted": 15}
+	wantModel(t, "an older build", translate(t, page).Models[0], "", want)
+	delete(want, "accepted")
+	want["accepted 0"], want["accepted 1"] = 9, 6
+	wantModel(t, "by position", translate(t, page+`llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="0"} 9
+llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="1"} 6
+`).Models[0], "", want)
 }
 
 func TestSpeculationWithoutATokenAccepted(t *testing.T) {

@@ -63,11 +63,17 @@ func vllmSpeculation(v view) Speculation {
 	return s
 }
 
+// llamaSpeculation leaves accepted tokens out until something was drafted: before, the page has no positions, and a
+// series without a position would end when they appear.
 func llamaSpeculation(v view) Speculation {
-	return Speculation{
+	s := Speculation{
 		Drafts: v.sum(metric.ForeignLlamaCPPDrafts), DraftTokens: v.sum(metric.ForeignLlamaCPPDraftTokens),
-		Accepted: accepted(v.sum(metric.ForeignLlamaCPPAcceptedTokens)),
+		Accepted: acceptedByPosition(v, metric.ForeignLlamaCPPAcceptedByPos, metric.ForeignLlamaCPPLabelPosition),
 	}
+	if total := v.sum(metric.ForeignLlamaCPPAcceptedTokens); s.Accepted == nil && aboveZero(s.DraftTokens) != nil {
+		s.Accepted = accepted(total)
+	}
+	return s
 }
 
 // sglangSpeculation takes the mean length from a gauge: no counter has the accepted tokens. That of several replicas
@@ -95,7 +101,7 @@ func tensorRTLLMSpeculation(v view) Speculation {
 	return s
 }
 
-// aboveZero is nil for 0, which an engine writes where nothing was verified.
+// aboveZero is nil for 0, which engines write where nothing was drafted.
 func aboveZero(value *float64) *float64 {
 	if value == nil || *value <= 0 {
 		return nil

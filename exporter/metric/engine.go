@@ -113,14 +113,14 @@ var (
 		Help:   "Requests preempted for lack of KV cache, to be computed again.",
 		Source: "vLLM preemptions, SGLang retractions", Labels: []Label{LabelSource, LabelModel}})
 	EngineSpecDraftsTotal = counter(Def{Name: "uma_engine_spec_drafts_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
-		Help:   "Drafts of speculative decoding that the model verified: one for each request and step that had a draft. The mean length accepted is 1 + accepted tokens / drafts, since the model adds one token of its own to each. SGLang counts a request when it ends.",
+		Help:   "Drafts of speculative decoding that the model verified: one for each request and step that had a draft. The mean length accepted is 1 + accepted tokens / drafts, since the model adds one token of its own to each. SGLang and llama.cpp count a request when it ends.",
 		Source: "vLLM and llama.cpp spec_decode_num_drafts, SGLang spec_verify_calls", Labels: []Label{LabelSource, LabelModel}})
 	EngineSpecDraftTokensTotal = counter(Def{Name: "uma_engine_spec_draft_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens drafted by speculative decoding. llama.cpp counts them, at 0, without speculative decoding too.",
 		Source: "vLLM, llama.cpp and TensorRT-LLM spec_decode_num_draft_tokens", Labels: []Label{LabelSource, LabelModel}})
 	EngineSpecAcceptedTokensTotal = counter(Def{Name: "uma_engine_spec_accepted_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Drafted tokens that the model accepted, by their position in the draft, from 0 on; position is empty where the engine does not count by position.",
-		Source: "vLLM spec_decode_num_accepted_tokens_per_pos; llama.cpp and TensorRT-LLM spec_decode_num_accepted_tokens", Labels: []Label{LabelSource, LabelModel, LabelPosition}})
+		Source: "vLLM and llama.cpp spec_decode_num_accepted_tokens_per_pos; TensorRT-LLM spec_decode_num_accepted_tokens", Labels: []Label{LabelSource, LabelModel, LabelPosition}})
 	EngineSpecAcceptedLength = gauge(Def{Name: "uma_engine_spec_accepted_length", Unit: Count, Sum: SumNever(), Telemetry: true,
 		Help:   "Tokens that a step with a draft gave, the model's own token included: the mean of the engine's last interval, of engines whose counters do not give it.",
 		Source: "SGLang spec_accept_length, of its last log interval; TensorRT-LLM spec_decode_acceptance_length, of its last iteration", Labels: []Label{LabelSource, LabelModel}})

@@ -219,6 +219,8 @@ const (
 	ForeignLlamaCPPDrafts          = "llamacpp:spec_decode_num_drafts_total" // newer builds
 	ForeignLlamaCPPDraftTokens     = "llamacpp:spec_decode_num_draft_tokens_total"
 	ForeignLlamaCPPAcceptedTokens  = "llamacpp:spec_decode_num_accepted_tokens_total"
+	ForeignLlamaCPPAcceptedByPos   = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total" // from the first draft on
+	ForeignLlamaCPPLabelPosition   = "position"
 )
 
 // LMCache, lmcache/observability.py; labels model_name and worker_id. They are also on the page of the engine whose

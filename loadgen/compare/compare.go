@@ -33,6 +33,8 @@ type Run struct {
 	Mode string
 	// Simulated is true if the engine reports itself as simulated.
 	Simulated bool
+	// CacheReset is true if the engine emptied its prefix cache before the load, as the run asked it to.
+	CacheReset bool
 	// Imported is the format of the result of another tool that the run was imported from; empty for runs of uma-load.
 	Imported string
 	// Metrics are the figures of the run, by the names of Table; an unknown figure is absent.

@@ -72,6 +72,11 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"the cache of one arm was warm": {func(e *experiment) {
 			each(e, func(r *compare.Run) { r.Facts = append(r.Facts, warm(map[string]float64{"b": 40}[r.Labels["arm"]])) })
 		}, compare.CodePrefixReuse, []string{"beyond the schedule: 0.0 % of a, 40.0 % of b"}, nil},
+		"the cache of one arm was emptied": {func(e *experiment) {
+			each(e, func(r *compare.Run) { r.CacheReset = r.Labels["arm"] == "b" })
+		}, compare.CodeCacheReset, []string{"before no run of a, every run of b"}, nil},
+		"the cache before one run": {func(e *experiment) { e.runs[0].CacheReset = true },
+			compare.CodeCacheReset, []string{"before 1 of 4 runs of a, no run of b"}, nil},
 		"an iteration again": {func(e *experiment) { e.runs[3].Labels["iteration"] = "0" },
 			compare.CodeIterationRepeated, []string{"a has 2 runs of iteration 0, 4 in all, b has 4"}, nil},
 		"two models as one": {func(e *experiment) {

@@ -46,3 +46,29 @@ func reuseWarning(a, b *arm) []Warning {
 	}
 	return nil
 }
+
+// resetWarning warns of arms of which one began with an emptied prefix cache.
+func resetWarning(a, b *arm) []Warning {
+	x, y := resetsOf(a.valid), resetsOf(b.valid)
+	if len(a.valid) == 0 || len(b.valid) == 0 || x == y {
+		return nil
+	}
+	return []Warning{warn(CodeCacheReset, "the engine emptied its prefix cache before %s of %s, %s of %s: a difference may be that of the cache", x, a.name, y, b.name)}
+}
+
+// resetsOf describes before how many of the runs the engine emptied its prefix cache.
+func resetsOf(runs []*Run) string {
+	reset := 0
+	for _, r := range runs {
+		if r.CacheReset {
+			reset++
+		}
+	}
+	switch reset {
+	case 0:
+		return "no run"
+	case len(runs):
+		return "every run"
+	}
+	return fmt.Sprintf("%d of %d runs", reset, len(runs))
+}

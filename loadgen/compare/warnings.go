@@ -34,6 +34,7 @@ const (
 	CodeRanUnknown        = "ran_unknown"
 	CodeHashKeysDiffer    = "hash_keys_differ"
 	CodePrefixReuse       = "prefix_reuse_differs"
+	CodeCacheReset        = "cache_reset_differs"
 	CodeNotRepeatable     = "not_repeatable"
 	CodePairsAdded        = "pairs_added"
 
@@ -164,6 +165,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	all = append(all, fingerprintWarning(a, b)...)
 	all = append(all, hashKeyWarning(a, b)...)
 	all = append(all, reuseWarning(a, b)...)
+	all = append(all, resetWarning(a, b)...)
 	return all
 }
 

@@ -64,6 +64,7 @@ func serverRules() rules {
 		"latency_probe_s": figures, "latency_probe_mode": texts,
 		"version": version, "settings.*": {text: (*cleaner).engineSetting}, "answered_as": texts, "system_fingerprints": texts,
 		"engine_clues.engine": texts, "engine_clues.says": texts, "fields.accepted": texts, "fields.refused.field": texts, "fields.refused.says": withheld, "fields.unknown": texts,
+		"prefix_cache_reset": figures, "prefix_cache_reset.path": texts, "prefix_cache_reset.says": withheld,
 	}
 	r.with(fingerprint.below("fingerprint_start"), fingerprint.below("fingerprint_end"))
 	return r.below("server")
@@ -162,7 +163,7 @@ func provenanceRules() rules {
 func summaryRules() rules {
 	r := rules{
 		"made.started_at": moments, "made.time_zone": leftOut, "made.program.version": version, "made.program.revision": texts, "made.program.go": texts,
-		"made.engine": texts, "made.engine_version": version,
+		"made.engine": texts, "made.engine_version": version, "made.prefix_cache_reset": figures,
 		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels,
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,

@@ -1,6 +1,11 @@
 package rundir
 
-import "github.com/umascope/umascope/loadgen/openai"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/umascope/umascope/loadgen/openai"
+)
 
 // Server is the server that answered, as far as it could be identified from several sources.
 type Server struct {
@@ -25,6 +30,8 @@ type Server struct {
 	// EngineClues are the clues that identified the engine, Fields the request fields that the server takes.
 	EngineClues []Clue     `json:"engine_clues,omitempty"`
 	Fields      Acceptance `json:"fields"`
+	// PrefixCacheReset is set if the run asked the engine to empty its prefix cache before the load.
+	PrefixCacheReset *PrefixCacheReset `json:"prefix_cache_reset,omitempty"`
 	// FingerprintStart and FingerprintEnd are the model's, before the first request and after the last.
 	FingerprintStart *Fingerprint `json:"fingerprint_start,omitempty"`
 	FingerprintEnd   *Fingerprint `json:"fingerprint_end,omitempty"`
@@ -36,6 +43,26 @@ func (s *Server) nameLlamaCPP() {
 	if build := s.Settings["build_info"]; s.Engine == "openai" && s.Version == "" && build != "" {
 		s.Engine, s.Version = "llamacpp", build
 	}
+}
+
+// PrefixCacheReset is the outcome of the request that empties an engine's prefix cache.
+type PrefixCacheReset struct {
+	Path string `json:"path"` // POST to it
+	Done bool   `json:"done"`
+	// Status is the last answer's; absent if there was none. Says is why the engine refused.
+	Status int    `json:"status,omitempty"`
+	Says   string `json:"says,omitempty"`
+}
+
+// Refused describes a refusal; empty if there is none.
+func (r *PrefixCacheReset) Refused() string {
+	switch {
+	case r == nil || r.Done:
+		return ""
+	case r.Status == 0:
+		return fmt.Sprintf("POST %s: %s", r.Path, r.Says)
+	}
+	return strings.TrimSpace(fmt.Sprintf("POST %s answered %d %s", r.Path, r.Status, r.Says))
 }
 
 // Refusal is a field that the server refuses, with the server's error text.

@@ -101,7 +101,7 @@ func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir
 	j.PrefixReuse.Engine = prefixLookups(e.run, p, load.answers, log)
 	j.Evidence, j.Engine, j.Complete = found.Signals, e.engine, true
 	j.PartWarnings = e.run.load.partWarnings()
-	j.Warnings = slices.Concat(e.run.capture.warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers))
+	j.Warnings = slices.Concat(e.run.capture.warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers), resetWarnings(p.reset))
 	return j
 }
 

@@ -196,6 +196,10 @@ func (m *measurement) prepare(ctx context.Context, look func(server.Served) erro
 		s.close()
 		return nil, err
 	}
+	if err := p.resetPrefixCache(ctx, m); err != nil {
+		p.close()
+		return nil, err
+	}
 	if m.manifest == nil {
 		m.beginManifest()
 	}

@@ -16,6 +16,8 @@ type plan struct {
 	*subject
 	work   *workload.Workload
 	sha256 string
+	// reset is the outcome of emptying the engine's prefix cache; nil if it was not asked for.
+	reset *rundir.PrefixCacheReset
 	// schedule stays open while an endless phase lasts.
 	schedule *os.File
 }
@@ -99,7 +101,7 @@ func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 		URL: l.Target.URL, FoundBy: l.Target.FoundBy, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
 		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
 		EngineDetected: p.served.Detected, Version: p.served.Version,
-		LatencyProbeSeconds: p.latencySeconds(), LatencyProbeMode: p.latencyMode(l.LatencyProbe()),
+		LatencyProbeSeconds: p.latencySeconds(), LatencyProbeMode: p.latencyMode(l.LatencyProbe()), PrefixCacheReset: p.reset,
 		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,
 	}
 	// The judging entries are written now, so that a run that is killed has them too.

@@ -18,8 +18,9 @@ func Flags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "api-key-file", "File with the API key; default: $OPENAI_API_KEY.", "", &t.APIKeyFile, terminal.Text)
 }
 
-// ReadyFlags declares the flags for waiting until a server has started.
+// ReadyFlags declares the flags for what happens before the load: waiting until a server has started, and its cache.
 func ReadyFlags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "wait-ready", "How long to wait until the server lists a model.", "0s", &t.WaitReady, terminal.Duration)
 	terminal.Flag(set, "ready-consecutive", "How often in a row it must list one, a second apart.", "2", &t.ReadyConsecutive, terminal.AtLeast(1))
+	set.Flag("reset-prefix-cache", "Have vLLM (with VLLM_SERVER_DEV_MODE=1) or SGLang empty its prefix cache before the load: for all its clients.").BoolVar(&t.ResetPrefixCache)
 }

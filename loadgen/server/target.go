@@ -42,6 +42,8 @@ type Target struct {
 	// it must be listed.
 	WaitReady        time.Duration
 	ReadyConsecutive int
+	// ResetPrefixCache asks the engine to empty its prefix cache before the load.
+	ResetPrefixCache bool
 	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -23,6 +23,7 @@ func (r Run) Observation() compare.Run {
 	m, s := r.Manifest, r.Summary
 	o := compare.Run{
 		ID: s.Run, Path: string(r.Folder), Labels: s.Labels, Scenario: s.Scenario, Model: r.model(), Engine: r.engine(), Host: s.Labels[labelHost],
+		CacheReset:  m.Server.PrefixCacheReset != nil && m.Server.PrefixCacheReset.Done,
 		Fingerprint: s.Model.Fingerprint, WorkloadSHA256: s.WorkloadSHA256, StartedAt: m.StartedAt, BootID: s.BootID,
 		Valid: s.Valid, Signals: grades(s.Signals), Expected: r.expected(),
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),

@@ -18,11 +18,17 @@ type Made struct {
 	// Engine and EngineVersion are as the server reported them, or as the log of a command did; absent where neither did.
 	Engine        string `json:"engine,omitempty"`
 	EngineVersion string `json:"engine_version,omitempty"`
+	// PrefixCacheReset is true if the engine emptied its prefix cache before the load, false if it refused; absent if the
+	// run did not ask for it.
+	PrefixCacheReset *bool `json:"prefix_cache_reset,omitempty"`
 }
 
 // madeOf reads Made from the manifest.
 func madeOf(m rundir.Manifest) *Made {
 	made := Made{TimeZone: m.Client.TimeZone, Program: m.Program, Engine: m.Server.Engine, EngineVersion: m.Server.Version}
+	if r := m.Server.PrefixCacheReset; r != nil {
+		made.PrefixCacheReset = &r.Done
+	}
 	if !m.StartedAt.IsZero() {
 		started := m.StartedAt.UTC()
 		made.StartedAt = &started

@@ -156,7 +156,7 @@ func foreignDrafts(l lookup, whole bool) []drafted {
 	var found []drafted
 	for _, names := range [][]string{
 		{metric.ForeignVLLMDraftTokens, metric.ForeignVLLMAcceptedTokens, metric.ForeignVLLMDrafts, metric.ForeignVLLMAcceptedByPos, metric.ForeignVLLMLabelPosition},
-		{metric.ForeignLlamaCPPDraftTokens, metric.ForeignLlamaCPPAcceptedTokens, metric.ForeignLlamaCPPDrafts, "", ""},
+		{metric.ForeignLlamaCPPDraftTokens, metric.ForeignLlamaCPPAcceptedTokens, metric.ForeignLlamaCPPDrafts, metric.ForeignLlamaCPPAcceptedByPos, metric.ForeignLlamaCPPLabelPosition},
 		{metric.ForeignTensorRTLLMDraftTokens, metric.ForeignTensorRTLLMAcceptedTokens, "", "", ""},
 	} {
 		if l.source.Has(names[0]) {

@@ -63,8 +63,9 @@ func TestDraftsOfOtherEngines(t *testing.T) {
 	}{
 		"llama.cpp": {
 			"# TYPE llamacpp:spec_decode_num_drafts_total counter\nllamacpp:spec_decode_num_drafts_total 0\nllamacpp:spec_decode_num_draft_tokens_total 0\nllamacpp:spec_decode_num_accepted_tokens_total 0\n",
-			"llamacpp:spec_decode_num_drafts_total 10\nllamacpp:spec_decode_num_draft_tokens_total 40\nllamacpp:spec_decode_num_accepted_tokens_total 30\n",
-			&DraftCounts{DraftTokens: 40, AcceptedTokens: 30, AcceptanceRatio: 0.75, Drafts: new(int64(10)), MeanAcceptedLength: new(4.)},
+			"llamacpp:spec_decode_num_drafts_total 10\nllamacpp:spec_decode_num_draft_tokens_total 40\nllamacpp:spec_decode_num_accepted_tokens_total 30\n" +
+				"llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position=\"0\"} 20\nllamacpp:spec_decode_num_accepted_tokens_per_pos_total{position=\"1\"} 10\n",
+			&DraftCounts{DraftTokens: 40, AcceptedTokens: 30, AcceptanceRatio: 0.75, Drafts: new(int64(10)), MeanAcceptedLength: new(4.), AcceptedByPosition: []int64{20, 10}},
 		},
 		"llama.cpp without speculative decoding": {
 			recordedPage(t, "llamacpp-0.5.0-reuse-begin.prom"), recordedPage(t, "llamacpp-0.5.0-reuse-end.prom"), nil,

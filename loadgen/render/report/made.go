@@ -14,6 +14,7 @@ const (
 	factStarted = "started"
 	factEngine  = "engine"
 	factProgram = "uma-load"
+	factCache   = "prefix cache"
 )
 
 // madeFacts returns when and with which programs a run was made.
@@ -28,14 +29,21 @@ func madeFacts(m *summary.Made) []render.Fact {
 	if engine := engineText(m); engine != "" {
 		facts = append(facts, fact(factEngine, engine))
 	}
-	return append(facts, fact(factProgram, programText(m)))
+	if facts = append(facts, fact(factProgram, programText(m))); m.PrefixCacheReset != nil {
+		text := "emptied before the load"
+		if !*m.PrefixCacheReset {
+			text = "not emptied before the load: the engine refused"
+		}
+		facts = append(facts, fact(factCache, text))
+	}
+	return facts
 }
 
 // madeText returns the same in one line.
 func madeText(m *summary.Made) string {
 	var parts []string
 	for _, f := range madeFacts(m) {
-		if f.Name == factProgram {
+		if f.Name == factProgram || f.Name == factCache {
 			f.Value = f.Name + " " + f.Value
 		}
 		parts = append(parts, f.Value)
