@@ -31,6 +31,7 @@ const reportHelp = `Show the report of a run, or runs side by side.
       tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts
   uma-load report runs --format benchstat | benchstat -col arm -
   uma-load report cells --format llama-benchy --out cells.json
+  uma-load report runs/20261101T120000Z-native-4f1c --model-file model.gguf
 
 A folder of one run gives its report; several, or one that has runs below it (of a sweep, a campaign, a pack), a table of them and, as HTML, their figures: over load, by arm, over time.
 
@@ -56,6 +57,9 @@ type reportLine struct {
 	metrics   []computedMetric
 	xlsx, out string
 	recompute bool
+	// modelFile and gigabytesPerSecond are of the limit of memory; empty and 0 if not given.
+	modelFile          string
+	gigabytesPerSecond float64
 }
 
 // computedMetric is the value of a --metric flag.
@@ -71,6 +75,8 @@ func reportVerb(app *kingpin.Application) verb {
 	forms := append([]string{formTable, formMarkdown, formHTML, formJSON, formBenchstat}, cellFormats()...)
 	terminal.Flag(clause, "format", "What to print: "+strings.Join(forms[:len(forms)-1], ", ")+" or "+forms[len(forms)-1]+".", formTable, &l.format, terminal.OneOf(forms...))
 	terminal.Flags(clause, "metric", "Show a figure computed of others too: NAME=EXPRESSION, such as tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts.", &l.metrics, parseComputed, terminal.AsGiven)
+	terminal.Flag(clause, "model-file", "Model of the limit of memory: its GGUF file, or its folder with config.json and weights; else as the run recorded it.", "", &l.modelFile, terminal.Text).PlaceHolder("PATH")
+	terminal.Flag(clause, "memory-bandwidth", "Bandwidth of the GPU's memory in GB/s, of the limit of memory; else by its maker, where the part is known.", "0", &l.gigabytesPerSecond, terminal.NumberWithin(0, 100_000)).PlaceHolder("GB/s")
 	terminal.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, terminal.Text).PlaceHolder("FILE")
 	terminal.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, terminal.Text).PlaceHolder("FILE")
 	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)
@@ -188,6 +194,9 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 		fmt.Fprintf(stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
 	}
 	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+	if r.Summary, err = l.limited(r.Summary); err != nil {
+		return err
+	}
 	var page report.Page
 	if l.format == formHTML {
 		if page, err = report.PageOf(r); err != nil {
@@ -232,6 +241,9 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 		}
 		at[id] = path
 		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+		if r.Summary, err = l.limited(r.Summary); err != nil {
+			return err
+		}
 		runs = append(runs, r)
 	}
 	slices.SortStableFunc(runs, func(a, b summary.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })

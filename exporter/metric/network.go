@@ -23,7 +23,7 @@ var (
 	NetworkUp = gauge(Def{Name: "uma_network_up", Unit: State, Sum: SumNever(),
 		Help:   "Whether the interface can pass frames; absent where the driver does not say.",
 		Source: netClass + " operstate", Labels: []Label{LabelDevice}})
-	NetworkSpeedBytesPerSecond = gauge(Def{Name: "uma_network_speed_bytes_per_second", Unit: BytesPerSecond, Sum: SumKeeping(LabelDevice),
+	NetworkSpeedBytesPerSecond = gauge(Def{Name: "uma_network_speed_bytes_per_second", Unit: BytesPerSecond, Telemetry: true, Sum: SumKeeping(LabelDevice),
 		Help:   "What the link can carry each way; absent without a link.",
 		Source: netClass + " speed", Labels: []Label{LabelDevice}})
 	NetworkMTUBytes = gauge(Def{Name: "uma_network_mtu_bytes", Unit: Bytes, Sum: SumNever(),
@@ -40,7 +40,7 @@ var (
 	InfiniBandPortUp = gauge(Def{Name: "uma_infiniband_port_up", Unit: State, Sum: SumNever(), Telemetry: true,
 		Help:   "Whether the port is in state active.",
 		Source: infinibandClass + " state", Labels: []Label{LabelDevice, LabelPort}})
-	InfiniBandPortRateBytesPerSecond = gauge(Def{Name: "uma_infiniband_port_rate_bytes_per_second", Unit: BytesPerSecond, Sum: SumKeeping(LabelDevice, LabelPort),
+	InfiniBandPortRateBytesPerSecond = gauge(Def{Name: "uma_infiniband_port_rate_bytes_per_second", Unit: BytesPerSecond, Telemetry: true, Sum: SumKeeping(LabelDevice, LabelPort),
 		Help:   "What the link can carry each way; absent while the port is not active.",
 		Source: infinibandClass + " rate", Labels: []Label{LabelDevice, LabelPort}})
 	InfiniBandPortInfo = gauge(Def{Name: "uma_infiniband_port_info", Unit: Info, Sum: SumNever(),

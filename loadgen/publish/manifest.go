@@ -170,6 +170,8 @@ func summaryRules() rules {
 		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
 		"prefix_cache": figures, "prefix_cache.source": texts, "speculation": figures,
 		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
+		"decode": figures, "decode.limit_unknown": texts, "decode.part": texts,
+		"decode.held_back.cause": texts, "decode.held_back.certainty": texts, "decode.held_back.evidence": texts,
 		"machines.source": named(KindHost), "machines.mode": texts, "machines.driver_log_lines": figures,
 		"machines.network": figures, "machines.network.source": named(KindHost), "machines.network.mode": texts,
 		"machines.network.ports.device": texts, "machines.network.ports.port": texts,

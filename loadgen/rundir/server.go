@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/roofline"
 )
 
 // Server is the server that answered, as far as it could be identified from several sources.
@@ -102,6 +103,13 @@ type Weights struct {
 	ConfigSHA256 string `json:"config_sha256"`
 	Bytes        int64  `json:"bytes"`
 	Files        int    `json:"files"`
+	// Step is what a decode step reads of them, by config.json; absent if that does not name it.
+	Step *roofline.Model `json:"step,omitempty"`
+}
+
+// Same reports whether these are the same files, by all that is compared of them.
+func (w Weights) Same(other Weights) bool {
+	return w.ConfigSHA256 == other.ConfigSHA256 && w.Bytes == other.Bytes && w.Files == other.Files
 }
 
 // Clue is one fact that identifies an engine.

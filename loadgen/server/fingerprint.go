@@ -135,7 +135,7 @@ func (f fingerprint) changed(end fingerprint) string {
 	if f.LoadedFrom != end.LoadedFrom && f.LoadedFrom != "" && end.LoadedFrom != "" {
 		differences = append(differences, fmt.Sprintf("it was loaded from %q and is from %q", f.LoadedFrom, end.LoadedFrom))
 	}
-	if f.Weights != nil && end.Weights != nil && *f.Weights != *end.Weights {
+	if f.Weights != nil && end.Weights != nil && !f.Weights.Same(*end.Weights) {
 		differences = append(differences, "configuration or weights on disk are others")
 	}
 	return strings.Join(differences, "; ")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/umascope/umascope/loadgen/roofline"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -72,11 +73,12 @@ func loopbackPort(address string) (uint64, error) {
 // measureFolder hashes the model's configuration and adds up the sizes of its weights. A hub's cache has links to
 // other folders of the same root.
 func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
-	hash, err := hashFile(root, path.Join(dir, "config.json"))
+	config, err := readConfig(root, path.Join(dir, "config.json"))
 	if err != nil {
 		return rundir.Weights{}, err
 	}
-	w := rundir.Weights{ConfigSHA256: hash}
+	sum := sha256.Sum256(config)
+	w := rundir.Weights{ConfigSHA256: hex.EncodeToString(sum[:])}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
 		return rundir.Weights{}, errors.New("the model's folder cannot be read")
@@ -97,25 +99,28 @@ func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 	if w.Files == 0 {
 		return rundir.Weights{}, errors.New("the model's folder has no files of weights that are known as such")
 	}
+	if shape, err := roofline.ParseConfig(config); err == nil {
+		w.Step = new(shape.Model(float64(w.Bytes), 0))
+	}
 	return w, nil
 }
 
-// hashFile hashes a regular file of limited size. It checks the file before it opens it: opening a named pipe would
+// readConfig reads a regular file of limited size. It checks the file before it opens it: opening a named pipe would
 // block.
-func hashFile(root *os.Root, name string) (string, error) {
+func readConfig(root *os.Root, name string) ([]byte, error) {
 	unusable := errors.New("the model's folder has no usable config.json")
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > longestConfig {
-		return "", unusable
+		return nil, unusable
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		return "", unusable
+		return nil, unusable
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(file, longestConfig)); err != nil {
-		return "", unusable
+	text, err := io.ReadAll(io.LimitReader(file, longestConfig))
+	if err != nil {
+		return nil, unusable
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return text, nil
 }

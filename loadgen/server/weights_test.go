@@ -48,6 +48,28 @@ func TestWeightsAreMeasuredWhereTheProcessOfALocalServerHasThem(t *testing.T) {
 	}
 }
 
+// TestWeightsOfOneModelAreTheSameEachTime: what a step reads of them is computed anew for each fingerprint.
+func TestWeightsOfOneModelAreTheSameEachTime(t *testing.T) {
+	server := httptest.NewServer(&picky{})
+	defer server.Close()
+	dir := modelFolder(t, map[string]int{"a.safetensors": 1 << 20})
+	config := `{"num_hidden_layers":2,"num_attention_heads":4,"hidden_size":64,"vocab_size":1000,"tie_word_embeddings":false}`
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var prints [2]fingerprint
+	for i := range prints {
+		found, err := weightsBehind(server.URL, dir)
+		if err != nil || found.Step == nil || found.Step.WeightsBytes != 1<<20-1000*64*2 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		prints[i] = fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: openai.Chat, Weights: &found}}
+	}
+	if changed := prints[0].changed(prints[1]); changed != "" {
+		t.Error(changed)
+	}
+}
+
 func TestWeightsThatCannotBeSeenAreMissingAndNoError(t *testing.T) {
 	server := httptest.NewServer(&picky{})
 	defer server.Close()

@@ -108,6 +108,9 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 		Model:     Model{ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: m.Judging.Model.Fingerprint},
 		Telemetry: log, TelemetryStats: m.Telemetry,
 	}
+	if print := m.Server.FingerprintStart; print != nil && print.Weights != nil {
+		in.Step = print.Weights.Step
+	}
 	if !in.Complete {
 		if err := r.fromWritten(&in); err != nil {
 			return in, err

@@ -11,6 +11,7 @@
 package summary
 
 import (
+	"github.com/umascope/umascope/loadgen/roofline"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runfile"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -25,6 +26,8 @@ type inputs struct {
 	// WorkloadSHA256 covers prompts, schedule, sampling and lengths.
 	WorkloadSHA256 string
 	BootID         string
+	// Step is what a decode step reads of the model; nil if unknown.
+	Step *roofline.Model
 	// Judging is what the run recorded about itself. Where the load was a command, Tool is the report of the command: the
 	// run has no requests then, and no rule uses them.
 	rundir.Judging

@@ -50,6 +50,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, knownTokens(total))
 	s.setEngine(in)
+	s.Decode = s.decode(in, host, together)
 	s.Phases = phases.summaries(in, measured)
 	if only := s.onlyMeasured(); only != nil {
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog

@@ -62,6 +62,9 @@ type Summary struct {
 	// Together is set where the run measured several machines.
 	Together *Together `json:"together,omitempty"`
 
+	// Decode is absent without telemetry of the engine's machine, and where no answer came in parts.
+	Decode *Decode `json:"decode,omitempty"`
+
 	// Tool is the report of a recorded command.
 	Tool *rundir.ToolReport `json:"tool_reported,omitempty"`
 

@@ -58,6 +58,7 @@ func (p Page) Document() render.Document {
 			d.Add(render.Figures(distributions(p.Drawn)))
 		}
 	}
+	d.Add(decodeBlocks(s.Decode)...)
 	if w := s.SteadyState; w != nil {
 		d.Add(render.Details{Summary: "Latency in the steady state", Blocks: []render.Block{render.Small(steadyText(*w)), latencyTable(&w.Latency)}})
 	}
