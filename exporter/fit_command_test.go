@@ -69,7 +69,7 @@ func TestFitOfAMachineByHand(t *testing.T) {
 		"Model small-llama (llama)\n  weights  10.00 GiB in 1 file (safetensors)\n  KV       65,536 bytes a token: 16 layers x 2 x 8 KV heads x 128 x 2 bytes (bf16)\n  context  8,192 tokens, which take 0.50 GiB\n",
 		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anon\n", " -2.00  in use: the rest\n",
 		"  48.00  available now (MemAvailable): 20.00 free (MemFree), 28.00 of cache that the kernel gives up when asked\n",
-		"  -6.00  reserve: alert MemoryAvailableLow is about less", "  42.00  for one engine",
+		"  -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 %", "  42.00  for one engine",
 		"  vLLM          --gpu-memory-utilization 0.42\n", "0.42 is 42.00 / 100.00, rounded down; it cannot run above 0.48, which is 48.00 / 100.00\n",
 		"  18.88 to 31.50  KV cache: 309,248 to 516,096 tokens, 37 to 63 sequences of 8,192\n",
 		"0.60 is (42.00 - 13.12) / 48.00, rounded down",
@@ -167,6 +167,16 @@ func TestFitShowsWhatARunningEngineAskedForAndHas(t *testing.T) {
 	)
 }
 
+// TestAModelCannotCommandTheTerminal: its files come from somewhere else.
+func TestAModelCannotCommandTheTerminal(t *testing.T) {
+	quoted, err := json.Marshal(hostileName)
+	must(t, err)
+	folder := writeModelFolder(t, "x\x1b[31m", 2, `{"model_type":`+string(quoted)+`,"num_hidden_layers":2}`)
+	text := runHere(t, "fit", "--model", folder, "--replay=hosts/gb10-idle.txtar")
+	checkTerminal(t, "fit", text)
+	wantIn(t, text, "Model x (<script>alert(1)</script>", "The KV cache of x: unknown shape: model_type ")
+}
+
 func TestFitChoosesTheGPUWithMost(t *testing.T) {
 	wantIn(t, runHere(t, "fit", "--replay=hosts/h200x2.txtar"), "of GPU 1 now", "GPU 0 has 66.75 for one engine (--gpu=0)")
 	wantIn(t, runHere(t, "fit", "--replay=hosts/h200x2.txtar", "--gpu=0"), "of GPU 0 now", "GPU 1 has 117.97 for one engine (--gpu=1)", "in use: python3")
@@ -176,5 +186,5 @@ func TestFitChoosesTheGPUWithMost(t *testing.T) {
 func TestTheReserveIsWhatTheAlertWarnsOf(t *testing.T) {
 	var out bytes.Buffer
 	must(t, openHostNamed(t, "gb10-idle").Fit(t.Context(), &out, ""))
-	wantIn(t, out.String(), "reserve: alert MemoryAvailableLow is about less than "+metric.AlertThresholds().AvailableWarning.String())
+	wantIn(t, out.String(), "reserve: below it alert MemoryAvailableLow can fire ("+metric.AlertThresholds().AvailableWarning.String()+")")
 }

@@ -79,7 +79,12 @@ type engineFit struct {
 
 // newFitReport computes the report of an explanation.
 func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, error) {
-	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model, Running: x.Engines}
+	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model}
+	for _, e := range x.Engines {
+		if e.AskedRatio != nil || e.KVBytes != nil || e.KVTokens != nil || len(e.Kinds) > 0 {
+			r.Running = append(r.Running, e)
+		}
+	}
 	all, unknown := fitGPUs(x, flags.reserveGiB)
 	r.Unknown = unknown
 	if model != nil && model.Unknown != "" {
@@ -172,7 +177,7 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	g.take(held, total-available)
 	g.Steps = append(g.Steps, step(fmt.Sprintf("available now (MemAvailable): %s free (MemFree), %s of cache that the kernel gives up when asked",
 		gib(g.memory.Free), gib(available-g.memory.Free)), available))
-	g.leave(reserveGiB, "alert MemoryAvailableLow is about less than "+floor.String())
+	g.leave(reserveGiB, "below it alert MemoryAvailableLow can fire ("+floor.String()+")")
 	return ""
 }
 
