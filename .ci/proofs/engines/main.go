@@ -1,7 +1,7 @@
 // Engines writes the models that servers get in proofs: Llamas of random weights.
 //
 //	engines model FOLDER         a folder with configuration and tokenizer, no weights
-//	engines gguf FILE [SIZE]     a file for llama.cpp and Ollama: tiny (the default), small, large or huge
+//	engines gguf FILE [small|large|huge]    a file for llama.cpp and Ollama; without a size a tiny one
 package main
 
 import (
@@ -21,13 +21,11 @@ func run(args []string) error {
 	if len(args) == 2 && args[0] == "model" {
 		return writeModel(args[1], tiny, newTokenizer())
 	}
+	if len(args) == 3 && args[0] == "gguf" && bySize[args[2]].width > 0 {
+		return writeGGUF(args[1], bySize[args[2]], newTokenizer())
+	}
 	if len(args) == 2 && args[0] == "gguf" {
-		args = append(args, "tiny")
+		return writeGGUF(args[1], tiny, newTokenizer())
 	}
-	if len(args) == 3 && args[0] == "gguf" {
-		if size, known := sizesOf(args[2]); known {
-			return writeGGUF(args[1], size, newTokenizer())
-		}
-	}
-	return errors.New("want model FOLDER or gguf FILE [tiny|small|large|huge]")
+	return errors.New("want model FOLDER or gguf FILE [small|large|huge]")
 }

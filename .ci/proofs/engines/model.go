@@ -16,21 +16,17 @@ type sizes struct {
 
 func (s sizes) headSize() int { return s.width / s.heads }
 
-// sizesOf are the models by name.
-func sizesOf(name string) (s sizes, known bool) {
-	s, known = map[string]sizes{"tiny": tiny, "small": small, "large": large, "huge": huge}[name]
-	return s, known
-}
-
 var (
 	// tiny computes a thousand tokens a second on one core, without vector instructions too.
 	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768, float: 4}
-	// small has 1.9 GiB of 16-bit weights and a KV cache of 32 KiB a token.
-	small = sizes{width: 2048, layers: 16, feedForward: 8192, heads: 16, kvHeads: 4, context: 65536, float: 2}
 	// large has 5.4 GiB of 16-bit weights and a KV cache of 64 KiB a token.
 	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536, float: 2}
-	// huge has 24.8 GiB of them and a KV cache of 192 KiB a token.
-	huge = sizes{width: 5120, layers: 48, feedForward: 13824, heads: 40, kvHeads: 8, context: 32768, float: 2}
+	// bySize are models of 16-bit weights for a GPU: 1.4, 5.4 and 25.8 GiB.
+	bySize = map[string]sizes{
+		"small": {width: 2048, layers: 16, feedForward: 5504, heads: 16, kvHeads: 8, context: 65536, float: 2},
+		"large": large,
+		"huge":  {width: 8192, layers: 16, feedForward: 28672, heads: 64, kvHeads: 8, context: 65536, float: 2},
+	}
 )
 
 const (
