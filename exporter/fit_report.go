@@ -79,7 +79,12 @@ type engineFit struct {
 
 // newFitReport computes the report of an explanation.
 func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, error) {
-	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model, Running: x.Engines}
+	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model}
+	for _, e := range x.Engines {
+		if e.AskedRatio != nil || e.KVBytes != nil || e.KVTokens != nil || len(e.Kinds) > 0 {
+			r.Running = append(r.Running, e)
+		}
+	}
 	all, unknown := fitGPUs(x, flags.reserveGiB)
 	r.Unknown = unknown
 	if model != nil && model.Unknown != "" {
@@ -172,7 +177,7 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	g.take(held, total-available)
 	g.Steps = append(g.Steps, step(fmt.Sprintf("available now (MemAvailable): %s free (MemFree), %s of cache that the kernel gives up when asked",
 		gib(g.memory.Free), gib(available-g.memory.Free)), available))
-	g.leave(reserveGiB, "alert MemoryAvailableLow is about less than "+floor.String())
+	g.leave(reserveGiB, "below it alert MemoryAvailableLow can fire ("+floor.String()+")")
 	return ""
 }
 
@@ -231,7 +236,7 @@ func (r *fitReport) addEngines() {
 			continue
 		}
 		if e.Flag != "" && e.Hundredths > 0 {
-			one.Arguments = []string{fmt.Sprintf("%s=%s", e.Flag, inHundredths(e.Hundredths))}
+			one.Arguments = []string{e.Flag, inHundredths(e.Hundredths)}
 		}
 		if r.Model != nil && r.Model.TokenBytes > 0 && r.Model.ContextTokens > 0 && e.KV != nil {
 			tokens := r.Model.Tokens(*e.KV, r.Model.ContextTokens)
@@ -246,13 +251,13 @@ func (r *fitReport) addEngines() {
 
 // slots are the arguments of llama.cpp for so many tokens: --ctx-size is for all slots of --parallel together.
 func slots(tokens, context int64) []string {
-	const block = 256 // llama.cpp rounds up to it
-	sequences := max(1, tokens/context)
+	const block, most = 256, 256 // to which llama.cpp rounds up; LLAMA_MAX_SEQ
+	sequences := min(most, max(1, tokens/context))
 	size := min(tokens, sequences*context) / block * block
 	if size == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("--ctx-size=%d", size), fmt.Sprintf("--parallel=%d", sequences)}
+	return []string{"--ctx-size", fmt.Sprint(size), "--parallel", fmt.Sprint(sequences)}
 }
 
 func inHundredths(h int64) string { return fmt.Sprintf("%d.%02d", h/100, h%100) }
@@ -303,7 +308,7 @@ func (r *fitReport) answer(x *explanation) string {
 	var flags []string
 	for _, e := range r.Engines {
 		if e.Flag != "" && len(e.Arguments) > 0 {
-			flags = append(flags, e.Name+" "+e.Arguments[0])
+			flags = append(flags, e.Name+" "+strings.Join(e.Arguments, " "))
 		}
 	}
 	text := have + ": " + strings.Join(flags, ", ")

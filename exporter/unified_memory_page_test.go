@@ -75,7 +75,7 @@ func TestThePagesOnMemoryNameWhatThereIs(t *testing.T) {
 	}
 	line, err := parse([]string{"explain"}, io.Discard, io.Discard)
 	must(t, err)
-	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true, "--mem-fraction-static": true, "--kv_cache_free_gpu_memory_fraction": true} // of Docker, of engines
+	flags := map[string]bool{"--memory": true, "--pid": true, "--gpu-memory-utilization": true, "--mem-fraction-static": true, "--kv_cache_free_gpu_memory_fraction": true, "--ctx-size": true} // of Docker, of engines
 	for _, command := range line.app.Model().Commands {
 		for _, f := range command.Flags {
 			flags["--"+f.Name] = true

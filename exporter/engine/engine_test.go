@@ -575,3 +575,18 @@ func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 		t.Errorf("only %d names were found", checked)
 	}
 }
+
+// TestTheShareThatVLLMWasToldToTake is in a label of its page.
+func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
+	page := sample(t, "vllm.prom")
+	for told, want := range map[string]float64{"0.9": 0.9, "0.25": 0.25, "None": -1, "90": -1, "NaN": -1} {
+		models := translate(t, strings.Replace(page, `gpu_memory_utilization="0.9"`, `gpu_memory_utilization="`+told+`"`, 1)).Models
+		got := -1.0
+		if share := models[0].MemoryShare; share != nil {
+			got = *share
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", told, got, want)
+		}
+	}
+}

@@ -361,6 +361,8 @@ func shownBy(ctx context.Context, e *exporter.Exporter, verb string) (string, er
 	switch verb {
 	case "explain":
 		err = e.Explain(ctx, &out)
+	case "fit":
+		err = e.Fit(ctx, &out, "")
 	case "doctor":
 		err = e.Doctor(ctx, &out)
 	default:

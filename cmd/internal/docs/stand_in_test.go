@@ -160,7 +160,7 @@ func umaExporter(ctx context.Context, args []string) error {
 		request.Verb = args[0]
 	}
 	switch request.Verb {
-	case "serve", "explain", "doctor":
+	case "serve", "explain", "fit", "doctor":
 	default:
 		return child(inherited(programPath("uma-exporter"), args...))
 	}
