@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/recorder"
 )
 
 // BenchmarkRecorderSample is the CPU time of what a sample reads each second, of which engines and cgroups are a fifth: they
@@ -19,13 +19,13 @@ func BenchmarkRecorderSample(b *testing.B) {
 	}
 	host := openRecorded(b, "gb10-load")
 	e := exporterOf(b, host, Settings{Options: hostOptions("gb10-load")})
-	source := newRecorderSource(host, e.runner, nil)
-	names := source.enabled("memory", metric.CollectorGPU)
 	began := cpu()
 	for b.Loop() {
-		if _, err := e.runner.Recent(b.Context(), 0, names...); err != nil {
-			b.Fatal(err)
-		}
+		outcomes, err := e.runner.Recent(b.Context(), 0, "memory")
+		must(b, err)
+		var sample recorder.Sample
+		addMemorySample(&sample, outcomes[0])
+		addGPUSample(b.Context(), &sample, outcomes[0])
 	}
 	b.ReportMetric(float64((cpu()-began).Microseconds())/float64(b.N), "cpu-µs/op")
 }
