@@ -16,7 +16,7 @@ func exporterGroup() Group {
 			{metric.EngineAnswered, answered(metric.EngineAnswered, metric.EngineUp)},
 			{metric.KVBMAnswered, answered(metric.KVBMAnswered, metric.KVBMUp)},
 		},
-		Alerts: []Alert{exporterDown(), exporterFlapping(metric.AlertThresholds()), exporterAbsent(), collectorFailing(), engineDown(), kvbmDown(), watchdog()},
+		Alerts: []Alert{exporterDown(), exporterFlapping(metric.AlertThresholds()), exporterAbsent(), collectorFailing(), engineDown(), kvbmDown(), bootWithoutShutdown(), watchdog()},
 	}
 }
 

@@ -34,7 +34,8 @@ const (
 	explainPath = "/explain.json"
 	landingPath = "/{$}"
 
-	lastBootPath = "/last-boot.json"
+	lastBootPath     = "/last-boot"
+	lastBootJSONPath = "/last-boot.json"
 
 	defaultMaxRequests = 40
 )
@@ -107,7 +108,7 @@ func (s Settings) check() error {
 		return fmt.Errorf("--collect.timeout %v: must be positive", s.CollectTimeout)
 	case s.Options.ProcessLimit < 0:
 		return fmt.Errorf("--gpu.processes %d: must not be negative", s.Options.ProcessLimit)
-	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", explainPath, lastBootPath, healthyPath, readyPath}, s.TelemetryPath):
+	case !isPagePath(s.TelemetryPath) || slices.Contains([]string{"/", explainPath, lastBootPath, lastBootJSONPath, healthyPath, readyPath}, s.TelemetryPath):
 		return fmt.Errorf("--web.telemetry-path %q: must be a path such as %s that no other page has", s.TelemetryPath, DefaultTelemetryPath)
 	}
 	return nil
@@ -151,6 +152,7 @@ func (e *Exporter) Handler() http.Handler {
 	mux.Handle("GET "+landingPath, e.pages.handler(e.writeLanding))
 	mux.Handle("GET "+explainPath, e.pages.handler(e.writeExplanation))
 	mux.HandleFunc("GET "+lastBootPath, e.serveLastBoot)
+	mux.HandleFunc("GET "+lastBootJSONPath, e.serveLastBoot)
 	mux.HandleFunc("GET "+healthyPath, serveHealth)
 	mux.HandleFunc("GET "+readyPath, serveHealth)
 	return mux

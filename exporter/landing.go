@@ -19,6 +19,7 @@ type landing struct {
 	ModeSentence  string
 	Live          bool
 	TelemetryPath string
+	Records       bool // there is a recorder
 }
 
 // parseLanding runs once, so that a fault in the page shows when the exporter is made.
@@ -36,7 +37,7 @@ func (e *Exporter) writeLanding(w http.ResponseWriter, _ *http.Request, scrape *
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := e.landing.Execute(w, landing{
 		explanation: e.explained(scrape), Outcomes: scrape.Outcomes, Build: readBuild().String(), ModeSentence: modeSentence(scrape.Mode, thisMachine),
-		Live: scrape.Mode == collector.Live, TelemetryPath: e.settings.TelemetryPath,
+		Live: scrape.Mode == collector.Live, TelemetryPath: e.settings.TelemetryPath, Records: e.recorder != nil,
 	}); err != nil {
 		e.settings.Logger.Error("page", "problem", err.Error())
 	}

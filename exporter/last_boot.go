@@ -30,10 +30,7 @@ func (l *commandLine) explainLastBoot(ctx context.Context, stdout io.Writer) err
 	}
 	var out bytes.Buffer
 	if l.asJSON {
-		encoder := json.NewEncoder(&out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(report)
+		err = writeReport(&out, report)
 	} else {
 		printReport(&out, report)
 	}
@@ -41,6 +38,13 @@ func (l *commandLine) explainLastBoot(ctx context.Context, stdout io.Writer) err
 		_, err = stdout.Write(out.Bytes())
 	}
 	return err
+}
+
+func writeReport(w io.Writer, report recorder.Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(report)
 }
 
 // checkLastBootFlags refuses flags that have no effect with --last-boot.
@@ -78,7 +82,7 @@ func (l *commandLine) lastBootReport(ctx context.Context) (recorder.Report, erro
 	return report, nil
 }
 
-// print writes a report as a page.
+// printReport writes a report as a page.
 func printReport(out io.Writer, report recorder.Report) {
 	if report.Boot == nil {
 		fmt.Fprintln(out, "There is no record of an earlier boot.")
@@ -243,7 +247,7 @@ func printKernel(out io.Writer, records []recorder.Record, end int64) {
 func (r *runningExporter) lastBoot(ctx context.Context) (recorder.Report, error) {
 	page := *r.page
 	if page.Path == explainPath {
-		page.Path = lastBootPath
+		page.Path = lastBootJSONPath
 	}
 	asked := &runningExporter{&page, r.client}
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)

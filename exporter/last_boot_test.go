@@ -103,7 +103,7 @@ func TestTheSameIsJSONAndOfARunningExporter(t *testing.T) {
 		"no answer": {200, "text/html", "<html>", "not JSON"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != lastBootPath {
+			if r.URL.Path != lastBootJSONPath {
 				t.Errorf("%s: %s is asked for", name, r.URL.Path)
 			}
 			w.Header().Set("Content-Type", answer.kind)

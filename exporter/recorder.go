@@ -113,17 +113,13 @@ func (s *recorderSource) groupOOM() recorder.OOM {
 // take takes a sample: what changes fast is read now or was read by a scrape in this second, the rest a few seconds ago.
 func (s *recorderSource) take(ctx context.Context) recorder.Sample {
 	sample := recorder.Sample{OOM: s.groupOOM()}
-	outcomes, _ := s.runner.Recent(ctx, fastAge, s.enabled("memory", metric.CollectorGPU)...)
+	outcomes, _ := s.runner.Recent(ctx, fastAge, s.enabled("memory")...)
 	for _, outcome := range outcomes {
 		if outcome.State == collector.Failed {
 			sample.Missing = append(sample.Missing, outcome.Spec.Name)
 		}
-		switch outcome.Spec.Name {
-		case "memory":
-			addMemorySample(&sample, outcome)
-		case metric.CollectorGPU:
-			addGPUSample(&sample, outcome)
-		}
+		addMemorySample(&sample, outcome)
+		addGPUSample(ctx, &sample, outcome)
 	}
 	s.startSlow()
 	if slow := s.slow.Load(); slow != nil {
@@ -247,13 +243,15 @@ func addMemorySample(sample *recorder.Sample, outcome collector.Outcome) {
 	}
 }
 
-// addGPUSample adds what the driver reports of each device.
-func addGPUSample(sample *recorder.Sample, outcome collector.Outcome) {
+// addGPUSample adds what the driver reports of each device, in the pass of which the ledger has the process lists.
+func addGPUSample(ctx context.Context, sample *recorder.Sample, outcome collector.Outcome) {
 	if outcome.Sample == nil {
 		return
 	}
-	ended := endedContext()
-	snapshot, _ := outcome.Sample.GPU(ended).Snapshot(ended) // the outcome has failed where it is incomplete
+	snapshot, err := outcome.Sample.GPU(ctx).Snapshot(ctx)
+	if err != nil && !errors.Is(err, nvml.ErrUnavailable) {
+		sample.Missing = append(sample.Missing, metric.CollectorGPU)
+	}
 	for _, d := range snapshot.Devices {
 		g := recorder.GPU{Index: d.Index, Lost: d.Return != nvml.Success}
 		if !g.Lost {

@@ -1,8 +1,8 @@
 package exporter
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 
 	dto "github.com/prometheus/client_model/go"
@@ -79,17 +79,24 @@ func ownFamily(of metric.Definer, value float64, labels ...string) *dto.MetricFa
 	return family
 }
 
-// serveLastBoot serves what explain --last-boot prints, as JSON; it does not change while the exporter runs.
-func (e *Exporter) serveLastBoot(w http.ResponseWriter, _ *http.Request) {
+// serveLastBoot serves what explain --last-boot prints, as text or as JSON.
+func (e *Exporter) serveLastBoot(w http.ResponseWriter, r *http.Request) {
 	if e.recorder == nil || e.recorder.Report().Schema == "" {
 		http.Error(w, "nothing is recorded: --recorder is off, or its ring could not be opened yet", http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(e.recorder.Report()); err != nil {
-		e.settings.Logger.Error("page", "problem", err.Error())
+	report := e.recorder.Report()
+	var page bytes.Buffer
+	kind := "text/plain; charset=utf-8"
+	if r.URL.Path == lastBootJSONPath {
+		kind = "application/json"
+		if err := writeReport(&page, report); err != nil {
+			e.settings.Logger.Error("page", "problem", err.Error())
+		}
+	} else {
+		printReport(&page, report)
 	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write(page.Bytes())
 }

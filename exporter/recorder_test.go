@@ -159,14 +159,17 @@ func TestARecorderIsOnThePageWithItsCostAndThePreviousEnd(t *testing.T) {
 	if got := get(t, e.Handler(), lastBootPath); got.StatusCode != 404 {
 		t.Errorf("%d without a recorder", got.StatusCode)
 	}
+	wantNotIn(t, body(t, get(t, e.Handler(), "/")), "last-boot")
 	source := newRecorderSource(host, e.runner, nil)
 	e.recorder = recorder.New(recorder.Settings{Folder: folder, Identity: recorder.Identity{Boot: "now", PID: 4}, Look: source.look, Take: source.take, Monotonic: recorder.Monotonic})
 	e.record(t.Context())() // a start and a stop
 	wantIn(t, body(t, get(t, e.Handler(), "/metrics")),
 		"uma_exporter_recorder_up 1", "uma_exporter_recorder_records_total 2", "uma_exporter_recorder_written_bytes_total 8192", "uma_exporter_recorder_errors_total 0",
 		`uma_exporter_recorder_previous_boot_end{end="no_shutdown"} 1`, `uma_exporter_recorder_previous_boot_end{end="shutdown"} 0`, "uma_exporter_recorder_boot_timestamp_seconds ")
+	wantIn(t, body(t, get(t, e.Handler(), lastBootPath)), "The machine probably stopped without a shutdown", "likely: no_shutdown")
+	wantIn(t, body(t, get(t, e.Handler(), "/")), `<a href="/last-boot">`)
 	var report recorder.Report
-	must(t, json.Unmarshal([]byte(body(t, get(t, e.Handler(), lastBootPath))), &report))
+	must(t, json.Unmarshal([]byte(body(t, get(t, e.Handler(), lastBootJSONPath))), &report))
 	if report.Schema != recorder.ReportSchema || report.Boot == nil || report.Boot.End != recorder.EndNoShutdown {
 		t.Errorf("%+v", report)
 	}

@@ -123,6 +123,10 @@ func (r *Runner) Names() []string {
 // Scrape collects from the collectors named, from all when none is, until all have ended or ctx has, at most for
 // Timeout. Its error names an unknown collector and lists the valid ones.
 func (r *Runner) Scrape(ctx context.Context, names ...string) (*Scrape, error) {
+	return r.scrape(ctx, false, names)
+}
+
+func (r *Runner) scrape(ctx context.Context, brief bool, names []string) (*Scrape, error) {
 	wanted, err := r.pick(names)
 	if err != nil {
 		return nil, err
@@ -131,7 +135,7 @@ func (r *Runner) Scrape(ctx context.Context, names ...string) (*Scrape, error) {
 	defer cancel()
 	began := time.Now()
 	key := keyOf(wanted)
-	shared := r.join(ctx, key, wanted)
+	shared := r.join(ctx, key, wanted, brief)
 	defer r.leave(key, shared)
 	for _, one := range shared.runs {
 		select {
@@ -143,7 +147,8 @@ func (r *Runner) Scrape(ctx context.Context, names ...string) (*Scrape, error) {
 }
 
 // Recent returns the outcomes of the collectors named as scrapes do, but takes those of any scrape that ended less than age
-// ago in place of reading again.
+// ago in place of reading again. GPUs are read briefly: the collector of GPUs, whose page would lack values, is none of those
+// to name.
 func (r *Runner) Recent(ctx context.Context, age time.Duration, names ...string) ([]Outcome, error) {
 	wanted, err := r.pick(names)
 	if err != nil {
@@ -163,7 +168,7 @@ func (r *Runner) Recent(ctx context.Context, age time.Duration, names ...string)
 	if len(old) == 0 {
 		return recent, nil
 	}
-	scrape, err := r.Scrape(ctx, old...)
+	scrape, err := r.scrape(ctx, true, old)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +203,7 @@ func keyOf(wanted []*collector) string {
 }
 
 // join joins the collection that other scrapes of the same collectors wait for, or starts one.
-func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *collection {
+func (r *Runner) join(ctx context.Context, key string, wanted []*collector, brief bool) *collection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if shared, waitedFor := r.inFlight[key]; waitedFor {
@@ -208,7 +213,7 @@ func (r *Runner) join(ctx context.Context, key string, wanted []*collector) *col
 	fresh := &collection{waiting: 1}
 	idle := slices.DeleteFunc(slices.Clone(wanted), func(c *collector) bool { return c.running != nil })
 	sample := NewSample(r.host, r.options)
-	sample.discovery = r.discovery
+	sample.discovery, sample.brief = r.discovery, brief
 	r.start(idle, sample, r.deadline(ctx))
 	for _, c := range wanted {
 		fresh.runs = append(fresh.runs, c.running)

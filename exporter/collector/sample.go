@@ -21,6 +21,7 @@ type Sample struct {
 	beginOnce sync.Once
 	beginErr  error
 
+	brief    bool // GPUs are read without what costs most
 	passOnce sync.Once
 	pass     *nvml.Pass
 
@@ -54,7 +55,13 @@ func (s *Sample) begin() error {
 
 // GPU is the pass over the devices. The first caller starts it; GPU does not wait for it.
 func (s *Sample) GPU(ctx context.Context) *nvml.Pass {
-	s.passOnce.Do(func() { s.pass = s.host.GPU.Read(ctx) })
+	s.passOnce.Do(func() {
+		if s.brief {
+			s.pass = s.host.GPU.ReadBriefly(ctx)
+		} else {
+			s.pass = s.host.GPU.Read(ctx)
+		}
+	})
 	return s.pass
 }
 

@@ -1,6 +1,9 @@
 package nvml
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The calls. A suffix in capitals is the fixed argument of a call that has one.
 const (
@@ -126,8 +129,6 @@ func valueCalls() []deviceCall {
 		{call: CallSupportedThrottles, once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
 		{call: CallClockEvents, apply: applyClockEvents},
 		{call: CallClockThrottles, apply: applyClockEvents, needless: knowsClockEvents},
-		{call: CallFields, apply: applyFields, fields: true},
-		{call: CallEnergy, apply: func(d *reading, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
 		{call: CallPerformanceState, apply: applyPerformanceState},
 		{call: CallMemoryClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
 		{call: CallPowerLimit, apply: func(d *reading, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
@@ -153,6 +154,15 @@ func valueCalls() []deviceCall {
 	}
 }
 
+// costlyCalls are not made in a brief pass. The energy counter, which is one of the fields, takes three quarters of the driver's
+// time of a pass.
+func costlyCalls() []deviceCall {
+	return []deviceCall{
+		{call: CallFields, apply: applyFields, fields: true},
+		{call: CallEnergy, apply: func(d *reading, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
+	}
+}
+
 // eventCall is the one call that works for a lost device.
 func eventCall() deviceCall {
 	return deviceCall{call: CallXIDErrors, symbol: "nvmlDeviceRegisterEvents",
@@ -170,12 +180,15 @@ func trafficCalls() []deviceCall {
 }
 
 // table is every call in calling order.
-type table struct{ vital, values, events []deviceCall }
+type table struct{ vital, values, costly, events []deviceCall }
 
 func newTable(traffic bool) table {
-	t := table{vitalCalls(), valueCalls(), []deviceCall{eventCall()}}
+	t := table{vitalCalls(), valueCalls(), costlyCalls(), []deviceCall{eventCall()}}
 	if traffic {
-		t.values = append(t.values, trafficCalls()...)
+		t.costly = append(t.costly, trafficCalls()...)
 	}
 	return t
 }
+
+// passed are the calls of a whole pass.
+func (t table) passed() []deviceCall { return slices.Concat(t.vital, t.values, t.costly) }

@@ -57,8 +57,8 @@ func (d *device) succeed(before *device) {
 
 // start starts a read, joins the one in progress, or returns at once why there is none: the thread is still inside a
 // call that a caller has given up waiting for. For a lost device only values that do not need its handle are read. lose
-// is called when the device is lost.
-func (d *device) start(lose func(Return)) *read {
+// is called when the device is lost. A read that is not whole leaves out the costly calls, until a caller that wants all joins it.
+func (d *device) start(whole bool, lose func(Return)) *read {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r := d.current; r != nil && r.overdue == r.number {
@@ -66,6 +66,7 @@ func (d *device) start(lose func(Return)) *read {
 	}
 	switch {
 	case d.current != nil && !d.current.over:
+		d.current.whole = d.current.whole || whole
 		return d.current
 	case d.current != nil:
 		r := d.newRead()
@@ -74,6 +75,7 @@ func (d *device) start(lose func(Return)) *read {
 		return r
 	}
 	d.current = d.newRead()
+	d.current.whole = whole
 	if d.current.reading.Return = d.lost; d.lost != Success {
 		go d.runLost(d.current)
 	} else {
@@ -90,22 +92,27 @@ func (d *device) newRead() *read {
 // runLost reads what a lost device still gives: why it was lost.
 func (d *device) runLost(r *read) {
 	d.ask(r, d.table.events)
-	d.end(r)
+	d.end(r, false)
 }
 
 func (d *device) run(r *read, lose func(Return)) {
 	// The driver keeps state by thread, and a call that hangs takes its thread along.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	whole := d.ask(r, d.table.vital)
+	useful := d.ask(r, d.table.vital)
 	d.publishLists(r)
 	switch {
-	case whole:
-		d.ask(r, d.table.values)
+	case useful:
+		useful = d.ask(r, d.table.values)
 	case d.isLost():
 		d.ask(r, d.table.events)
 	}
-	if code := d.end(r); code != Success {
+	code, more := d.end(r, useful)
+	if more {
+		d.ask(r, d.table.costly)
+		code, _ = d.end(r, false)
+	}
+	if code != Success {
 		lose(code)
 	}
 }
@@ -273,10 +280,14 @@ func (d *device) publishLists(r *read) {
 	r.closeListed()
 }
 
-// end frees the device for the next read and returns the code with which it was lost, if it was.
-func (d *device) end(r *read) Return {
+// end frees the device for the next read and returns the code with which it was lost, if it was. It does not end a read of
+// which the costly calls are left and wanted: more is true then.
+func (d *device) end(r *read, left bool) (code Return, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if left && r.whole && !r.over {
+		return Success, true
+	}
 	d.current = nil
 	d.base.seenEvents = r.reading.seenEvents
 	switch {
@@ -286,7 +297,7 @@ func (d *device) end(r *read) Return {
 		r.reading.XIDErrors = d.xids
 	}
 	r.finish()
-	return r.reading.Return
+	return r.reading.Return, false
 }
 
 // busy reports whether a thread is inside a call.

@@ -36,7 +36,7 @@ func newLive(library nvml.Interface) *live {
 	functions := deviceFunctions()
 	functions[CallXIDErrors] = l.events.read
 	all := newTable(true)
-	for _, r := range append(all.vital, all.values...) {
+	for _, r := range all.passed() {
 		l.rows[r.call] = liveRow{append([]string{cmp.Or(r.symbol, string(r.call))}, r.more...), functions[r.call]}
 	}
 	return l

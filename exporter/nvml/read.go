@@ -14,6 +14,7 @@ type read struct {
 	// number counts the calls; overdue is the number of the call for which a caller's wait timed out.
 	number, overdue int
 	listedClosed    bool
+	whole           bool // the costly calls are made too
 	over            bool // done is closed: later answers are dropped
 }
 

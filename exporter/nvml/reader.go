@@ -79,16 +79,22 @@ func NewReader(driver Driver, options ReaderOptions) *Reader {
 
 // Read starts a pass over all devices and returns without waiting for it. A device that an earlier pass is still
 // reading is shared with it, so that it has one read at a time.
-func (r *Reader) Read(ctx context.Context) *Pass {
+func (r *Reader) Read(ctx context.Context) *Pass { return r.read(ctx, true) }
+
+// ReadBriefly is Read without the values that cost most: energy, the seconds of clock events, counts of faults and PCIe
+// traffic are not read, unless a whole pass shares the device.
+func (r *Reader) ReadBriefly(ctx context.Context) *Pass { return r.read(ctx, false) }
+
+func (r *Reader) read(ctx context.Context, whole bool) *Pass {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return r.failed(err)
 	}
-	return &Pass{reader: r, beginning: r.begin()}
+	return &Pass{reader: r, beginning: r.begin(whole)}
 }
 
-func (r *Reader) begin() *beginning {
+func (r *Reader) begin(whole bool) *beginning {
 	now := r.options.Now()
 	due := !now.Before(r.notBefore)
 	switch {
@@ -106,7 +112,7 @@ func (r *Reader) begin() *beginning {
 		return r.opening
 	}
 	b := r.ended(nil)
-	b.library, b.reads = r.library, r.startReads(r.library)
+	b.library, b.reads = r.library, r.startReads(r.library, whole)
 	return b
 }
 
@@ -130,14 +136,14 @@ func (r *Reader) startLate(b *beginning) error {
 	case r.closed, r.opening != nil, r.library != b.library:
 		return fmt.Errorf("%w: the library has been opened anew or closed meanwhile", ErrLost)
 	}
-	b.reads = r.startReads(b.library)
+	b.reads = r.startReads(b.library, true)
 	return nil
 }
 
-func (r *Reader) startReads(l *library) []*read {
+func (r *Reader) startReads(l *library, whole bool) []*read {
 	reads := make([]*read, len(l.devices))
 	for i, d := range l.devices {
-		reads[i] = d.start(func(Return) { r.lose(l) })
+		reads[i] = d.start(whole, func(Return) { r.lose(l) })
 	}
 	return reads
 }

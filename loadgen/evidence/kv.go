@@ -52,7 +52,7 @@ type Disk struct {
 	// those of the drives for all processes. Denied is true if some processes could not be read.
 	Process, Cgroup, Device Count
 	Denied                  bool
-	// Own are the bytes of the load generator itself on that drive, which are subtracted.
+	// Own are the bytes of the load generator and of the exporter's recorder on that drive, which are subtracted.
 	Own float64
 }
 

@@ -91,7 +91,7 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 		again.Engine.TokenBytes = ReadKVRoom(r.Telemetry, r.Hosts, r.Simulated, r.Expect).TokenBytes
 	}
 	written := w.disk(v.All, metric.OpWrite)
-	written.Own = r.ownBytes()
+	written.Own += r.ownBytes()
 	read := w.disk(v.Again, metric.OpRead)
 	rehydrate := evidence.SSDRehydrate(replayed, again.Engine, read, tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()})
 	reuse := evidence.Reuse(again)

@@ -24,7 +24,7 @@ func (w counters) disk(phases []string, op string) evidence.Disk {
 		}
 		more := w.diskOf(source, phases, op)
 		d.Process, d.Cgroup, d.Device = d.Process.Add(more.Process), d.Cgroup.Add(more.Cgroup), d.Device.Add(more.Device)
-		d.Denied = d.Denied || more.Denied
+		d.Denied, d.Own = d.Denied || more.Denied, d.Own+more.Own
 	}
 	if len(parts) > 0 {
 		return d
@@ -68,6 +68,10 @@ func (w counters) diskOf(source *telemetry.SourceLog, phases []string, op string
 	process, groups := w.processes(source, phases, op)
 	d := evidence.Disk{Process: process, Cgroup: w.cgroups(source, phases, op, groups), Device: device}
 	d.Denied = len(source.Find(metric.ProcessIOBytesTotal)) == 0 && len(source.Find(metric.ProcessCPUSecondsTotal)) > 0
+	if op == metric.OpWrite {
+		recorded, _ := w.grown(source, phases, labelled(metric.RecorderWrittenBytesTotal))
+		d.Own = recorded.Value
+	}
 	return d
 }
 

@@ -52,6 +52,28 @@ func TestReadsOfAnEngineOnTwoMachinesAreThoseOfBothDrives(t *testing.T) {
 	}
 }
 
+// What the flight recorder wrote to a drive is no block that an engine offloaded.
+func TestWritesOfTheRecorderAreSubtractedFromThoseOfTheDrive(t *testing.T) {
+	page := func(device, recorded string) string {
+		return kvMode(metric.ModeLive) + line(metric.ProcessIOBytesTotal, "0", "pid", "7", "comm", "engine", "cgroup", "/e", "op", "write") +
+			line(metric.NVMeWrittenBytesTotal, device, "device", "nvme0n1") + line(metric.NVMeReadBytesTotal, device, "device", "nvme0n1") +
+			line(metric.RecorderWrittenBytesTotal, recorded)
+	}
+	log := turnedPages(t, map[string][2]string{"spark-1": {page("0", "4096"), page("90000", "86016")}, "spark-2": {page("0", "0"), page("9000", "8192")}}, [2]string{})
+	for _, of := range []struct {
+		hosts []string
+		own   float64
+	}{{[]string{"spark-1"}, 81920}, {[]string{"spark-1", "spark-2"}, 90112}} {
+		w := counters{log, false, of.hosts}
+		if d := w.disk([]string{"a"}, metric.OpWrite); d.Own != of.own {
+			t.Errorf("%v: %+v, want %v of the recorder", of.hosts, d, of.own)
+		}
+		if d := w.disk([]string{"a"}, metric.OpRead); d.Own != 0 {
+			t.Errorf("%v: reads: %+v", of.hosts, d)
+		}
+	}
+}
+
 // What one machine did not tell is not made up for by the other.
 func TestHalfOfTheReadsProvesNothing(t *testing.T) {
 	whole := [2]string{half("0", "0", "10", "127.0.0.1:6880/metrics"), half("2000", "2200", "30", "127.0.0.1:6880/metrics")}

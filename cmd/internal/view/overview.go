@@ -35,7 +35,7 @@ func (v *viewer) overview(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	d := render.Document{Title: v.host, Pages: bar(overviewPath), RefreshSeconds: overviewRefresh}
 	d.Add(v.memoryBlocks(ctx)...)
-	d.Add(v.alertLine(), v.runLine(ctx))
+	d.Add(v.alertLine(), v.lastBootLine(ctx), v.runLine(ctx))
 	shown := v.results.Look()
 	if len(shown.All) > 0 {
 		d.Add(render.H2("Newest runs"))

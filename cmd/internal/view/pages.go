@@ -56,6 +56,7 @@ func (v *viewer) pages() (http.Handler, error) {
 	mux.HandleFunc("GET "+overviewPath+"{$}", v.overview)
 	mux.HandleFunc("GET "+alertsPath, v.alertsPage)
 	mux.HandleFunc("GET "+alertsPath+"/{name}", v.alertPage)
+	mux.HandleFunc("GET "+lastBootPath, v.lastBootPage)
 	mux.HandleFunc("GET "+runsPath, v.runsPage)
 	mux.HandleFunc("GET /run/{name}/{$}", v.runPage)
 	mux.HandleFunc("GET /run/{name}/{file}", v.runFile)
