@@ -179,9 +179,9 @@ func judgePrefixReuse(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// blockTokens is how much of a prefix a cache may not hold because it does not fill a block. Most engines have blocks of
-// 16 or 32 tokens.
-const blockTokens = 32
+// blockTokens is how much of a prefix a cache may not hold because it does not fill a block: vLLM has blocks of 16 tokens
+// on a GPU and of 128 on a CPU (0.32).
+const blockTokens = 128
 
 // judgeDepthEvicted finds cells whose depth was computed again: their prompt processing is that of another cell. Where
 // answers do not report cached tokens, this is unknown.

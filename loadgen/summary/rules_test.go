@@ -64,7 +64,7 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		CodeDepthEvicted: func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})
 			in.DepthTokens = 1000
-			return in, testrun.Altered(100, 100, cached(1080, 1000, 1100, 800))
+			return in, testrun.Altered(100, 100, cached(1080, 1000, 1100, 700))
 		},
 		CodeErrorRate: sent(func(r *openai.Record) { r.Status = openai.StatusTimeout }, 2),
 		CodeNoOutput:  sent(testrun.WithoutOutput, 2),

@@ -161,7 +161,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 func (s *Settings) InputLengths(scale traffic.TokenScale) string {
 	switch cuts, exact := s.CutsText(); {
 	case exact:
-		return "exact: every prompt is counted by the server's tokenizer, with what its chat template adds"
+		return "exact: every prompt is counted by the server's tokenizer, with what its chat template adds; where a text meets the template a token or two may differ"
 	case cuts:
 		return fmt.Sprintf("estimated: %.3f tokens a byte of the corpus (%s)", scale.TokensPerByte, scale.Basis)
 	}
