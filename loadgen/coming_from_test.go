@@ -338,7 +338,7 @@ esac
 			}
 		}
 	}
-	if want := map[string]int{"campaign": 6, "compare": 4, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 4, "arena": 2, "report": 1, "import": 9}; !maps.Equal(typed, want) {
+	if want := map[string]int{"campaign": 6, "compare": 4, "publish": 2, "record": 1, "sweep": 3, "check": 2, "run": 4, "arena": 2, "report": 5, "import": 9}; !maps.Equal(typed, want) {
 		t.Errorf("typed were %v", typed)
 	}
 }

@@ -19,17 +19,40 @@ func Document(rows []Row) render.Document { return document(rows, textWidth) }
 // document returns them with names of flags of so many characters a cell.
 func document(rows []Row, flags int) render.Document {
 	d := render.Document{Title: "Cells"}
-	for _, part := range split(rows) {
-		d.Add(render.H2(part.title))
-		d.Add(part.table(flags))
-		d.Add(part.notes()...)
-	}
-	if line, ok := PrefillLine(rows); ok {
-		d.Add(render.H2("Prompt processing over length"), render.P(render.Plain(fmt.Sprintf(
-			"TTFT of one request at a time is %s and 1 s for every %s computed tokens (%d requests).",
-			render.FormatSeconds(math.Round(line.InterceptSeconds*1e4)/1e4), render.Digits(line.TokensPerSecond), line.Requests))))
+	arms := byArm(rows)
+	for _, of := range arms {
+		name := ""
+		if len(arms) > 1 {
+			name = of[0].Arm + " on " + of[0].Model + ": "
+		}
+		for _, part := range split(of) {
+			d.Add(render.H2(name + part.title))
+			d.Add(part.table(flags))
+			d.Add(part.notes()...)
+		}
+		if line, ok := PrefillLine(of); ok {
+			d.Add(render.H2(name+"Prompt processing over length"), render.P(render.Plain(fmt.Sprintf(
+				"TTFT of one request at a time is %s and 1 s for every %s computed tokens (%d requests).",
+				render.FormatSeconds(math.Round(line.InterceptSeconds*1e4)/1e4), render.Digits(line.TokensPerSecond), line.Requests))))
+		}
 	}
 	return d
+}
+
+// byArm divides rows by arm and model, in the order in which these appear.
+func byArm(rows []Row) [][]Row {
+	type key struct{ arm, model string }
+	at := map[key]int{}
+	var all [][]Row
+	for _, r := range rows {
+		k := key{r.Arm, r.Model}
+		if _, known := at[k]; !known {
+			at[k] = len(all)
+			all = append(all, nil)
+		}
+		all[at[k]] = append(all[at[k]], r)
+	}
+	return all
 }
 
 // part is the rows of one table.

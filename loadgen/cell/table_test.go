@@ -100,6 +100,24 @@ func TestCellsWithAndWithoutPrefixCachingShareNoTable(t *testing.T) {
 	}
 }
 
+// TestArmsShareNoTable: a name of a test does not say whose it is.
+func TestArmsShareNoTable(t *testing.T) {
+	rows := arena()
+	for _, r := range arena() {
+		r.Arm = "patched"
+		rows = append(rows, r)
+	}
+	var text strings.Builder
+	if err := WriteText(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"default on m: Depth in the prefix cache\n", "patched on m: Depth in the prefix cache\n"} {
+		if strings.Count(text.String(), want) != 1 || strings.Count(text.String(), "tg64 @ d4096 (c5)  ") != 2 {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+}
+
 // TestFlagsOfTheRunStandBesideItsCell, also of one without a request.
 func TestFlagsOfTheRunStandBesideItsCell(t *testing.T) {
 	rows := []Row{{Position: Position{Depth: 100000, Concurrency: 10, Prompt: 2048, Response: 128}, Found: []Flag{{DoesNotFit, "1,021,760 tokens of KV cache are needed, the server has 480,000"}}}}
