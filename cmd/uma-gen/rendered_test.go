@@ -184,7 +184,8 @@ func notOnGoldenPages() []metric.Definer {
 		metric.GPUCallHung,                                               // only while a driver call hangs: no recording has that moment
 		metric.GPUFanRatio,                                               // the recorded GPUs are cooled by fans of their machines
 		metric.DriverLogLinesTotal, metric.KernelAllocationFailuresTotal, // the log of a kernel is never recorded
-		metric.KVBMConfiguredCacheBytes, // environments of processes are never recorded
+		metric.KVBMConfiguredCacheBytes,                                     // environments of processes are never recorded
+		metric.RecorderPreviousBootEnd, metric.RecorderBootTimestampSeconds, // no recorder runs over a recording
 		// The sample of vLLM's page is an extract; the names are those of its documentation and source.
 		metric.VLLME2ERequestLatencySeconds, metric.VLLMRequestQueueTimeSeconds, metric.VLLMRequestTimePerOutputTokenSeconds,
 	}

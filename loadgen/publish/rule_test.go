@@ -153,7 +153,7 @@ func TestEveryLabelOfTheVocabularyIsJudged(t *testing.T) {
 	replacements := []metric.Label{
 		metric.LabelArch, metric.LabelArchitecture, metric.LabelArm, metric.LabelBaseline, metric.LabelCPU, metric.LabelCUDAVersion,
 		metric.LabelCall, metric.LabelCandidate, metric.LabelChip, metric.LabelCollector, metric.LabelComm, metric.LabelComparison,
-		metric.LabelComputeInst, metric.LabelController, metric.LabelDevice, metric.LabelDirection, metric.LabelDriver, metric.LabelEngine,
+		metric.LabelComputeInst, metric.LabelController, metric.LabelDevice, metric.LabelDirection, metric.LabelDriver, metric.LabelEnd, metric.LabelEngine,
 		metric.LabelEvent, metric.LabelEvidence, metric.LabelFirmware, metric.LabelFormat, metric.LabelFrom, metric.LabelGDSVersion, metric.LabelGPU, metric.LabelGPUInst,
 		metric.LabelGoVersion, metric.LabelInterface, metric.LabelJob, metric.LabelKernel, metric.LabelKind, metric.LabelLE, metric.LabelLevel,
 		metric.LabelLimit, metric.LabelLine, metric.LabelLink, metric.LabelMetric, metric.LabelMinBlock, metric.LabelMode, metric.LabelModel,
