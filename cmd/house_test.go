@@ -20,7 +20,7 @@ const module = "github.com/umascope/umascope/"
 // mayImport is the house: a package and all of ours that its non-test files may import.
 // A package that is not here does not exist; an entry that is not needed is removed.
 var mayImport = map[string][]string{
-	"exporter/fit":              {},
+	"exporter/fit":              {"cmd/gguf"},
 	"exporter/metric":           {},
 	"exporter/metric/expr":      {"exporter/metric"},
 	"exporter/hostfs":           {},
@@ -61,10 +61,11 @@ var mayImport = map[string][]string{
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
 	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
-	"loadgen":                   {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"dashboards/grafana":        {},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr"},
+	"cmd/gguf":                  {}, // ground floor: a file format that the exporter and the load generator read
 	"cmd/terminal":              {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/memnet":       {}, // a network, for whatever is served on it

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/roofline"
@@ -47,11 +46,11 @@ func readModel(path string) (roofline.Model, error) {
 		return roofline.Model{}, err
 	}
 	defer file.Close()
-	gguf, err := roofline.ReadGGUF(file)
+	read, err := readGGUF(file)
 	if err != nil {
 		return roofline.Model{}, err
 	}
-	return gguf.Model(0), nil
+	return read.model(), nil
 }
 
 func readModelFolder(dir string) (roofline.Model, error) {
@@ -72,17 +71,15 @@ func readModelFolder(dir string) (roofline.Model, error) {
 	if err != nil {
 		return roofline.Model{}, err
 	}
-	var bytes int64
+	files := map[string]int64{}
 	for _, entry := range entries {
-		if !slices.Contains([]string{".safetensors", ".bin"}, filepath.Ext(entry.Name())) {
-			continue
-		}
 		if info, err := os.Stat(filepath.Join(dir, entry.Name())); err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
+			files[entry.Name()] = info.Size()
 		}
 	}
+	bytes := roofline.WeightBytes(files)
 	if bytes == 0 {
-		return roofline.Model{}, errors.New("it has no weights (.safetensors, .bin)")
+		return roofline.Model{}, errors.New("it has no weights (.safetensors, pytorch_model*.bin)")
 	}
 	return shape.Model(float64(bytes), 0), nil
 }

@@ -1,166 +1,46 @@
 package fit
 
 import (
-	"bufio"
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
-)
 
-// What the header of a GGUF file can be: a vocabulary of a million tokens is some 20 MB.
-const (
-	mostGGUFHeader  = 512 << 20
-	mostGGUFEntries = 1 << 20
+	"github.com/umascope/umascope/cmd/gguf"
 )
-
-var errGGUF = errors.New("is no GGUF file, or cut off in its header")
 
 // ggufFile is what is read of a GGUF file.
 type ggufFile struct {
-	// numbers and texts are its metadata; arrays are there with the number of their elements.
-	numbers map[string]uint64
-	texts   map[string]string
-	arrays  map[string]uint64
+	gguf.Header
 	// tensorBytes is the size of all tensors with their padding.
 	tensorBytes int64
 }
 
-// readGGUF reads the header of a GGUF file of version 2 or 3 (ggml's docs/gguf.md), little endian.
+// readGGUF reads the header of a GGUF file, and compares it with the size of the file.
 func readGGUF(from io.Reader, size int64) (ggufFile, error) {
-	r := &ggufReader{in: bufio.NewReader(io.LimitReader(from, min(size, mostGGUFHeader)))}
-	f := ggufFile{map[string]uint64{}, map[string]string{}, map[string]uint64{}, 0}
-	magic, version := r.bytes(4), r.uint(4)
-	if string(magic) != "GGUF" {
-		return ggufFile{}, errGGUF
+	header, err := gguf.Read(from)
+	if err != nil {
+		return ggufFile{}, err
 	}
-	if version != 2 && version != 3 {
-		return ggufFile{}, fmt.Errorf("is a GGUF file of version %d: 2 and 3 are read", version)
-	}
-	tensors, entries := r.uint(8), r.uint(8)
-	if tensors > mostGGUFEntries || entries > mostGGUFEntries {
-		return ggufFile{}, errGGUF
-	}
-	for range entries {
-		if r.err != nil {
-			break
-		}
-		key := r.text()
-		f.entry(r, key, r.uint(4))
-	}
-	last := uint64(0)
-	for range tensors {
-		if r.err != nil {
-			break
-		}
-		r.skip(r.uint(8)) // its name
-		r.skip(8 * r.uint(4))
-		r.skip(4) // its type
-		last = max(last, r.uint(8))
-	}
-	align := max(1, f.numbers["general.alignment"])
-	if f.numbers["general.alignment"] == 0 {
-		align = 32
-	}
-	start := (r.read + align - 1) / align * align
-	switch {
-	case r.err != nil, align > 1<<20:
-		return ggufFile{}, errGGUF
-	case tensors == 0: // the first of several files may have only the metadata
+	f := ggufFile{Header: header}
+	if len(header.Tensors) == 0 { // the first of several files may have only the metadata
 		return f, nil
-	case start >= uint64(size), last >= uint64(size)-start:
+	}
+	const mostAlign = 1 << 20
+	align := cmp.Or(header.Numbers["general.alignment"], 32)
+	if align > mostAlign {
+		return ggufFile{}, gguf.ErrFormat
+	}
+	start, last := (header.Bytes+align-1)/align*align, uint64(0)
+	for _, tensor := range header.Tensors {
+		last = max(last, tensor.Offset)
+	}
+	if start >= uint64(size) || last >= uint64(size)-start {
 		return ggufFile{}, errors.New("has fewer bytes of tensors than its header says: it was not copied whole")
 	}
 	f.tensorBytes = size - int64(start)
 	return f, nil
-}
-
-// entry reads one value of the metadata.
-func (f *ggufFile) entry(r *ggufReader, key string, kind uint64) {
-	const text, array = 8, 9
-	switch {
-	case kind == text:
-		f.texts[key] = r.text()
-	case kind == array:
-		of, count := r.uint(4), r.uint(8)
-		f.arrays[key] = count
-		switch width := ggufWidth(of); {
-		case of == text:
-			for range count {
-				if r.err != nil {
-					return
-				}
-				r.skip(r.uint(8))
-			}
-		case width == 0, count > mostGGUFHeader:
-			r.err = errGGUF // arrays of arrays are in no model
-		default:
-			r.skip(width * count)
-		}
-	case ggufWidth(kind) == 0:
-		r.err = errGGUF
-	default:
-		f.numbers[key] = r.uint(int(ggufWidth(kind)))
-	}
-}
-
-// ggufWidth is the number of bytes of a number, 0 for other kinds.
-func ggufWidth(kind uint64) uint64 {
-	widths := []uint64{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8}
-	if kind >= uint64(len(widths)) {
-		return 0
-	}
-	return widths[kind]
-}
-
-// ggufReader reads until the first error.
-type ggufReader struct {
-	in   *bufio.Reader
-	read uint64
-	err  error
-}
-
-func (r *ggufReader) bytes(count uint64) []byte {
-	if r.err != nil || count > 1<<16 {
-		r.err = errGGUF
-		return nil
-	}
-	data := make([]byte, count)
-	if _, err := io.ReadFull(r.in, data); err != nil {
-		r.err = errGGUF
-	}
-	r.read += count
-	return data
-}
-
-func (r *ggufReader) uint(width int) uint64 {
-	var data [8]byte
-	copy(data[:], r.bytes(uint64(width)))
-	return binary.LittleEndian.Uint64(data[:])
-}
-
-// text reads a string; a long one, such as a chat template, is read and left out.
-func (r *ggufReader) text() string {
-	length := r.uint(8)
-	if length > 1<<16 {
-		r.skip(length)
-		return ""
-	}
-	return string(r.bytes(length))
-}
-
-func (r *ggufReader) skip(count uint64) {
-	if r.err != nil || count > math.MaxInt32 {
-		r.err = errGGUF
-		return
-	}
-	done, err := r.in.Discard(int(count))
-	r.read += uint64(done)
-	if err != nil {
-		r.err = errGGUF
-	}
 }
 
 // ggufSliding are the architectures of which all but every n-th layer look back no further than a window (load_swa_pattern
@@ -174,7 +54,7 @@ func ggufHeads() string {
 
 // describe reads what the metadata says about the KV cache into a model.
 func (f ggufFile) describe(m *Model) {
-	m.Kind, m.Value = f.texts["general.architecture"], ValueType{"f16", 2, 1}
+	m.Kind, m.Value = f.Texts["general.architecture"], ValueType{"f16", 2, 1}
 	var err error
 	if m.ContextTokens, err = f.number("context_length", mostContext); err == nil {
 		m.Layers, err = f.layers()
@@ -185,15 +65,15 @@ func (f ggufFile) describe(m *Model) {
 }
 
 func (f ggufFile) number(name string, most uint64) (int64, error) {
-	key := f.texts["general.architecture"] + "." + name
-	if f.arrays[key] > 0 || f.numbers[key] > most {
+	key := f.Texts["general.architecture"] + "." + name
+	if f.Lists[key].Count > 0 || f.Numbers[key] > most {
 		return 0, fmt.Errorf("%w: its %s", errShape, cut(key))
 	}
-	return int64(f.numbers[key]), nil
+	return int64(f.Numbers[key]), nil
 }
 
 func (f ggufFile) layers() ([]Layers, error) {
-	of := f.texts["general.architecture"]
+	of := f.Texts["general.architecture"]
 	if of == "" || !strings.Contains(ggufHeads(), " "+of+" ") {
 		return nil, fmt.Errorf("%w: architecture %q is not one whose KV cache is known", errShape, cut(of))
 	}

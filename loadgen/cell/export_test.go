@@ -202,7 +202,7 @@ func FuzzNumber(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v float64) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			t.Skip()
+			return // JSON has no such number
 		}
 		text, err := json.Marshal(number(v))
 		var back float64

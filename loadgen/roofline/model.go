@@ -121,6 +121,23 @@ func ParseConfig(text []byte) (Shape, error) {
 	return s, nil
 }
 
+// WeightBytes is the size of the weights in a folder with files of these sizes, each weight counted once: model*.safetensors,
+// else all .safetensors, else pytorch_model*.bin. It is 0 if there are none.
+func WeightBytes(files map[string]int64) int64 {
+	for _, of := range []struct{ prefix, suffix string }{{"model", ".safetensors"}, {"", ".safetensors"}, {"pytorch_model", ".bin"}} {
+		sum := int64(0)
+		for name, size := range files {
+			if strings.HasPrefix(name, of.prefix) && strings.HasSuffix(name, of.suffix) {
+				sum += size
+			}
+		}
+		if sum > 0 {
+			return sum
+		}
+	}
+	return 0
+}
+
 // KVBytesPerToken is what a token takes in the cache, at so many bytes a value: 2 for f16, 1 for fp8, 34/32 for q8_0.
 // It is 0 where layers without a cache are not counted.
 func (s Shape) KVBytesPerToken(valueBytes float64) float64 {

@@ -1,11 +1,8 @@
 package roofline
 
 import (
-	"bytes"
-	"encoding/binary"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -53,90 +50,30 @@ func TestShapesOfConfigurations(t *testing.T) {
 	}
 }
 
+// TestWeightsOfAFolderAreCountedOnce: folders of the Hub have weights a second time, in another format or under names of
+// their maker's.
+func TestWeightsOfAFolderAreCountedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]int64
+		want  int64
+	}{
+		"two formats":      {map[string]int64{"model.safetensors": 7, "pytorch_model.bin": 7, "training_args.bin": 1}, 7},
+		"the maker's own":  {map[string]int64{"model-00001-of-00002.safetensors": 3, "model-00002-of-00002.safetensors": 4, "consolidated.safetensors": 7}, 7},
+		"only the maker's": {map[string]int64{"consolidated.safetensors": 7}, 7},
+		"PyTorch's":        {map[string]int64{"pytorch_model-00001-of-00002.bin": 3, "pytorch_model-00002-of-00002.bin": 4, "optimizer.bin": 9}, 7},
+		"none":             {map[string]int64{"config.json": 7, "model.gguf": 7}, 0},
+	} {
+		if got := WeightBytes(test.files); got != test.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, test.want)
+		}
+	}
+}
+
 func TestEmbeddingsAreNotReadInAStep(t *testing.T) {
 	shape := Shape{Layers: 1, KVHeads: 1, HeadSize: 1, EmbeddingBytes: 1e9}
 	if got := shape.Model(16e9, 7); got.WeightsBytes != 15e9 || got.KVBytesPerToken != 7 {
 		t.Errorf("%+v", got)
 	}
-}
-
-// gguf writes a header of a model with two layers: f16, with experts at MXFP4 if there are any.
-func gguf(experts uint32) []byte {
-	var b bytes.Buffer
-	var put func(values ...any)
-	put = func(values ...any) {
-		for _, v := range values {
-			if text, is := v.(string); is {
-				put(uint64(len(text)))
-				b.WriteString(text)
-				continue
-			}
-			_ = binary.Write(&b, binary.LittleEndian, v)
-		}
-	}
-	b.WriteString("GGUF")
-	tensors, pairs := uint64(3), uint64(7)
-	if experts > 0 {
-		tensors, pairs = 4, 9
-	}
-	put(uint32(3), tensors, pairs)
-	put("general.architecture", uint32(ggufString), "llama")
-	put("llama.block_count", uint32(ggufUint32), uint32(2))
-	put("llama.attention.head_count", uint32(ggufUint32), uint32(32))
-	put("llama.attention.head_count_kv", uint32(ggufArray), uint32(ggufUint32), uint64(2), uint32(4), uint32(8))
-	put("llama.embedding_length", uint32(ggufUint64), uint64(4096))
-	put("llama.rope.freq_base", uint32(6), float32(10000))
-	put("tokenizer.ggml.tokens", uint32(ggufArray), uint32(ggufString), uint64(2), "a", "b")
-	if experts > 0 {
-		put("llama.expert_count", uint32(ggufUint32), experts, "llama.expert_used_count", uint32(ggufUint32), uint32(2))
-	}
-	put("token_embd.weight", uint32(2), uint64(4096), uint64(1000), uint32(1), uint64(0))
-	put("output.weight", uint32(2), uint64(4096), uint64(1000), uint32(1), uint64(0))
-	put("blk.0.attn_q.weight", uint32(2), uint64(4096), uint64(4096), uint32(8), uint64(0))
-	if experts > 0 {
-		put("blk.0.ffn_up_exps.weight", uint32(3), uint64(4096), uint64(64), uint64(experts), uint32(39), uint64(0))
-	}
-	return b.Bytes()
-}
-
-func TestHeaderOfAGGUFFile(t *testing.T) {
-	const output, query = 4096 * 1000 * 2, 4096 * 4096 * 34 / 32
-	got, err := ReadGGUF(bytes.NewReader(gguf(0)))
-	want := GGUF{Shape: Shape{Layers: 2, KVHeads: 8, HeadSize: 128, EmbeddingBytes: output}, WeightsBytes: output + query}
-	if err != nil || got != want || got.Model(2).KVBytesPerToken != 8192 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	got, err = ReadGGUF(bytes.NewReader(gguf(16)))
-	if err != nil || got.ExpertBytes != 4096*64*16*17/32 || got.WeightsBytes != output+query || got.Experts != 16 || got.ExpertsUsed != 2 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for name, bad := range map[string][]byte{
-		"empty": nil, "another": []byte("GGML\x03"), "version 1": []byte("GGUF\x01\x00\x00\x00"), "cut": gguf(0)[:200],
-		"many entries": append([]byte("GGUF\x03\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 16)...),
-	} {
-		if got, err := ReadGGUF(bytes.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "GGUF") {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-}
-
-func FuzzGGUF(f *testing.F) {
-	f.Add(gguf(0), uint16(60))
-	f.Add(gguf(4), uint16(300))
-	f.Fuzz(func(t *testing.T, file []byte, cut uint16) {
-		got, err := ReadGGUF(bytes.NewReader(file))
-		if err != nil {
-			return
-		}
-		for _, size := range []float64{got.WeightsBytes, got.ExpertBytes, got.KVBytesPerToken(2)} {
-			if !(size >= 0) || math.IsInf(size, 0) {
-				t.Errorf("%+v", got)
-			}
-		}
-		if again, err := ReadGGUF(bytes.NewReader(append(bytes.Clone(file), make([]byte, cut)...))); err != nil || again != got {
-			t.Errorf("weights behind the header change it: %+v, %+v, %v", got, again, err)
-		}
-	})
 }
 
 func FuzzConfig(f *testing.F) {

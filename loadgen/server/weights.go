@@ -78,7 +78,7 @@ func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 		return rundir.Weights{}, err
 	}
 	sum := sha256.Sum256(config)
-	w := rundir.Weights{ConfigSHA256: hex.EncodeToString(sum[:])}
+	w, files := rundir.Weights{ConfigSHA256: hex.EncodeToString(sum[:])}, map[string]int64{}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
 		return rundir.Weights{}, errors.New("the model's folder cannot be read")
@@ -95,12 +95,13 @@ func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 			return rundir.Weights{}, errors.New("the model's folder has too many files")
 		}
 		w.Bytes += info.Size()
+		files[entry.Name()] = info.Size()
 	}
 	if w.Files == 0 {
 		return rundir.Weights{}, errors.New("the model's folder has no files of weights that are known as such")
 	}
 	if shape, err := roofline.ParseConfig(config); err == nil {
-		w.Step = new(shape.Model(float64(w.Bytes), 0))
+		w.Step = new(shape.Model(float64(roofline.WeightBytes(files)), 0))
 	}
 	return w, nil
 }
