@@ -192,34 +192,24 @@ func (r *Recorder) append(record Record) {
 		r.stats.Errors++
 	}
 	r.mu.Unlock()
-	switch text := errorText(err); {
-	case text == r.logged:
-	case err != nil:
-		r.settings.Logger.Error("recorder does not record", "folder", r.settings.Folder, "reason", text)
-		r.logged = text
-	default:
+	switch {
+	case errors.Is(err, errWaiting):
+	case err != nil && err.Error() != r.logged:
+		r.settings.Logger.Error("recorder does not record", "folder", r.settings.Folder, "reason", err)
+		r.logged = err.Error()
+	case err == nil && r.logged != "":
 		r.settings.Logger.Info("recorder records again", "folder", r.settings.Folder)
 		r.logged = ""
 	}
 }
 
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// errWaiting is the error between two attempts to open a ring; the log has the reason.
-var errWaiting = errors.New("the ring could not be opened")
+// errWaiting is the error between two attempts to open a ring. The log has the reason already.
+var errWaiting = errors.New("the ring is opened again later")
 
 func (r *Recorder) write(record Record, now time.Time) (int, error) {
 	if r.ring == nil {
 		if !r.opened.IsZero() && now.Sub(r.opened) < reopenAfter {
-			if r.logged == "" {
-				return 0, errWaiting
-			}
-			return 0, errors.New(r.logged)
+			return 0, errWaiting
 		}
 		r.opened = now
 		ring, found, err := Open(r.settings.Folder, r.settings.Identity.Boot)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +17,7 @@ import (
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
-func settings(folder string, log *bytes.Buffer) Settings {
+func settings(folder string, log io.Writer) Settings {
 	began := time.Now()
 	return Settings{
 		Folder: folder, Identity: Identity{Machine: "m", Boot: "a", PID: 7}, Logger: slog.New(slog.NewTextHandler(log, nil)),
@@ -75,10 +77,28 @@ func TestASampleThatHangsCostsOnlyItsSecond(t *testing.T) {
 	})
 }
 
+// lockedBuffer is a log that is read while the recorder writes it.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 func TestADiskThatFailsIsLoggedOnceCountedAndTriedAgain(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "later")
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log lockedBuffer
 		recorder := New(settings(folder, &log))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -88,7 +108,7 @@ func TestADiskThatFailsIsLoggedOnceCountedAndTriedAgain(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "no such file") {
-			t.Errorf("log: %s", &log)
+			t.Errorf("log: %s", log.String())
 		}
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -100,7 +120,7 @@ func TestADiskThatFailsIsLoggedOnceCountedAndTriedAgain(t *testing.T) {
 		cancel()
 		<-done
 		if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "records again") {
-			t.Errorf("log: %s", &log)
+			t.Errorf("log: %s", log.String())
 		}
 	})
 }
