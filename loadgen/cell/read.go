@@ -18,24 +18,8 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Labels of a cell, and the values of the label phase that imported runs have.
-const (
-	LabelDepth       = "depth"
-	LabelConcurrency = "concurrency"
-	LabelPrompt      = "pp"
-	LabelResponse    = "tg"
-	LabelPhase       = "phase"
-	PhaseContext     = "context"
-)
-
 // SettingPrefixCaching is the setting of an imported run that is true if its depth was sent ahead.
 const SettingPrefixCaching = "prefix_caching_enabled"
-
-// Prefixes of the names of phases: context_1, batch_1, context_2 and so on.
-const (
-	contextPhase = "context_"
-	batchPhase   = "batch_"
-)
 
 // ErrNoCell is returned for a run that is no cell.
 var ErrNoCell = errors.New("the run is no cell")
@@ -54,7 +38,7 @@ func read(run summary.Run) ([]Row, error) {
 	m := run.Manifest
 	row := Row{
 		Run: string(run.Folder), Model: m.Server.Model, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
-		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[LabelPhase] == PhaseContext,
+		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[rundir.LabelCellPhase] == rundir.CellContext,
 		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
 	if a := m.Workload.Script.Arena; a != nil {
@@ -83,20 +67,20 @@ func read(run summary.Run) ([]Row, error) {
 		return nil, err
 	}
 	inference := row
-	inference.Batches, row.Batches = batches[batchPhase], batches[contextPhase]
+	inference.Batches, row.Batches = batches[rundir.BatchPhase], batches[rundir.ContextPhase]
 	switch {
 	case len(inference.Batches)+len(row.Batches) == 0:
 		return nil, fmt.Errorf("%w: it has no phase batch_1", ErrNoCell)
 	case len(row.Batches) == 0:
 		log, err := run.Telemetry()
-		inference.addQueued(run, log, batchPhase)
+		inference.addQueued(run, log, rundir.BatchPhase)
 		return []Row{inference}, err
 	}
 	row.Context, row.Cached = true, false
 	inference.Context, inference.Cached = false, true
 	log, err := run.Telemetry()
-	row.addQueued(run, log, contextPhase)
-	inference.addQueued(run, log, batchPhase)
+	row.addQueued(run, log, rundir.ContextPhase)
+	inference.addQueued(run, log, rundir.BatchPhase)
 	return []Row{row, inference}, err
 }
 
@@ -108,7 +92,7 @@ func positionOf(labels map[string]string) (Position, error) {
 		label string
 		into  *int
 		least int
-	}{{LabelDepth, &p.Depth, 0}, {LabelConcurrency, &p.Concurrency, 1}, {LabelPrompt, &p.Prompt, 0}, {LabelResponse, &p.Response, 0}} {
+	}{{rundir.LabelDepth, &p.Depth, 0}, {rundir.LabelConcurrency, &p.Concurrency, 1}, {rundir.LabelPrompt, &p.Prompt, 0}, {rundir.LabelResponse, &p.Response, 0}} {
 		text, given := labels[of.label]
 		n, err := strconv.Atoi(text)
 		switch {
@@ -127,7 +111,7 @@ func positionOf(labels map[string]string) (Position, error) {
 
 // batchesOf reads the requests, by the kind of their phase, then by its number.
 func batchesOf(run summary.Run) (map[string][][]openai.Record, error) {
-	numbered := map[string]map[int][]openai.Record{contextPhase: {}, batchPhase: {}}
+	numbered := map[string]map[int][]openai.Record{rundir.ContextPhase: {}, rundir.BatchPhase: {}}
 	for record, err := range summary.Records(run.Path(rundir.RequestsFile)) {
 		if errors.Is(err, summary.ErrTorn) {
 			break

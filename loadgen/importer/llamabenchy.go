@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -193,12 +194,6 @@ type benchyCell struct {
 	context, cached bool
 }
 
-// Values of the label phase.
-const (
-	phaseContext   = "context"
-	phaseInference = "inference"
-)
-
 // prefill returns how many prompt tokens llama-benchy counts.
 func (c benchyCell) prefill() int {
 	switch {
@@ -212,9 +207,9 @@ func (c benchyCell) prefill() int {
 
 func (c benchyCell) phase() string {
 	if c.context {
-		return phaseContext
+		return rundir.CellContext
 	}
-	return phaseInference
+	return rundir.CellInference
 }
 
 // result returns a run of the cell without figures.
@@ -228,13 +223,13 @@ func (c benchyCell) result(version string, ended time.Time, model string) Result
 	}
 	r.label("model", model)
 	r.label("tool_version", version)
-	r.label("phase", c.phase())
-	r.label("depth", fmt.Sprint(c.depth))
-	r.label("concurrency", fmt.Sprint(c.concurrency))
+	r.label(rundir.LabelCellPhase, c.phase())
+	r.label(rundir.LabelDepth, fmt.Sprint(c.depth))
+	r.label(rundir.LabelConcurrency, fmt.Sprint(c.concurrency))
 	for _, of := range []struct {
 		name  string
 		value *int
-	}{{"pp", c.prompt}, {"tg", c.response}} {
+	}{{rundir.LabelPrompt, c.prompt}, {rundir.LabelResponse, c.response}} {
 		if of.value != nil {
 			r.label(of.name, fmt.Sprint(*of.value))
 			r.Key += fmt.Sprintf(" %s%d", of.name, *of.value)

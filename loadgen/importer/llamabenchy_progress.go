@@ -319,7 +319,7 @@ func (c benchyBatches) result(log *benchyLog) Result {
 	var end int64
 	short, counted := 0, true
 	for i, batch := range c.batches {
-		span := rundir.Span{Name: fmt.Sprintf("batch_%d", i+1), StartNS: math.MaxInt64}
+		span := rundir.Span{Name: rundir.BatchPhase + strconv.Itoa(i+1), StartNS: math.MaxInt64}
 		for _, request := range batch {
 			record := request.record(base)
 			record.InputTokensTarget = c.cell.target()

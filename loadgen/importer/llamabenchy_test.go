@@ -10,6 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // cellRun returns the run of a file with such labels.
@@ -368,7 +369,7 @@ func TestPhasesOfProgressAreToldByTheirOrder(t *testing.T) {
 	}
 	deeper := strings.NewReplacer(`"context_size":4096`, `"context_size":8192`)
 	stopped, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 1", "end 0", "start 2", "start 3", "end 3", "end 2")+deeper.Replace(progress("start 4", "start 5"))))
-	if err != nil || len(stopped) != 3 || stopped[2].Labels["phase"] != phaseContext || stopped[2].Labels["depth"] != "8192" {
+	if err != nil || len(stopped) != 3 || stopped[2].Labels["phase"] != rundir.CellContext || stopped[2].Labels["depth"] != "8192" {
 		t.Errorf("stopped in the contexts of the second cell: %+v, %v", stopped, err)
 	}
 	again, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "next 0", "next 1", "end 0", "end 1", "start 2", "start 3", "end 2", "end 3", "bench_complete")))
@@ -376,7 +377,7 @@ func TestPhasesOfProgressAreToldByTheirOrder(t *testing.T) {
 		t.Errorf("one cell twice: %+v, %v", again, err)
 	}
 	without, err := results(t, "llama-benchy", written(t, "p.jsonl", progress("header", "start 0", "start 1", "end 0", "end 1", "bench_complete")))
-	if err != nil || len(without) != 1 || without[0].Labels["phase"] != phaseInference {
+	if err != nil || len(without) != 1 || without[0].Labels["phase"] != rundir.CellInference {
 		t.Errorf("without prefix caching: %+v, %v", without, err)
 	}
 }

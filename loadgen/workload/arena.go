@@ -132,8 +132,8 @@ func (s *Settings) ScenarioLabels() map[string]string {
 		return nil
 	}
 	return map[string]string{
-		"depth": strconv.Itoa(s.arena.depth), "concurrency": strconv.Itoa(s.Concurrency),
-		"pp": strconv.Itoa(s.arena.prompt), "tg": strconv.Itoa(s.arena.output),
+		rundir.LabelDepth: strconv.Itoa(s.arena.depth), rundir.LabelConcurrency: strconv.Itoa(s.Concurrency),
+		rundir.LabelPrompt: strconv.Itoa(s.arena.prompt), rundir.LabelResponse: strconv.Itoa(s.arena.output),
 	}
 }
 
@@ -188,7 +188,7 @@ func (s *Settings) arenaPrompts(f Server, made *Script) (map[string][]traffic.Pr
 		return nil, err
 	}
 	for i := range s.arena.batches {
-		name, before := fmt.Sprintf("batch_%d", i+1), fmt.Sprintf("context_%d", i+1)
+		name, before := rundir.BatchPhase+strconv.Itoa(i+1), rundir.ContextPhase+strconv.Itoa(i+1)
 		var contexts []traffic.Prompt
 		if prompts[name], contexts, err = cutter.batch(name, s.Concurrency, s.arena.deep()); err != nil {
 			return nil, err
