@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/cmd/gguf"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
@@ -63,7 +64,7 @@ func TestReportRefusesAModelThatItCannotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, says := range map[string]string{
-		"/none.gguf": "no such file or directory", text: "not a GGUF file that can be read", t.TempDir(): "it has no usable config.json",
+		"/none.gguf": "no such file or directory", text: gguf.ErrFormat.Error(), t.TempDir(): "it has no usable config.json",
 	} {
 		code, out, stderr := invokeVerb(t, "report", run, "--model-file", path)
 		if code != 2 || out != "" || stderr != "uma-load: --model-file "+path+": "+says+"\n" {
