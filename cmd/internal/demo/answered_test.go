@@ -69,6 +69,7 @@ func mayBeEmpty() map[string]string {
 		"overview/Finished runs/F":                                          fewRequests,
 		"overview/Collectors that failed/B":                                 "no collector of the story worked and then failed",
 		"inference/Runs now/A":                                              allLive,
+		"inference/Tokens per step with a draft/A":                          "the simulated engine has no speculative decoding",
 		"compare-runs/Memory and KV cache by model, as engines report it/C": imported,
 	}
 }
