@@ -214,8 +214,10 @@ func (s *shortStory) during(t *testing.T, work func(ctx context.Context, live st
 		case <-time.After(200 * time.Millisecond):
 			s.scrapeAll(t)
 			if now := time.Now(); s.Scrape(t.Context(), loadPage, now) == nil {
-				s.midst = now
 				seen++
+				if len(s.values(t, metric.RunActive.Def().Name+" == 1", now)) > 0 { // its page outlasts the run
+					s.midst = now
+				}
 			}
 		}
 	}
