@@ -38,7 +38,7 @@ func inferencePage() page {
 		more: []row{
 			{"Durations, and where requests wait", []tile{{8, 8, durationHeat()}, {8, 8, queueDelays()}, {8, 8, clientLags()}}},
 			{"Client and engine side by side", []tile{{8, 8, firstTokenBeside()}, {8, 8, perTokenBeside()}, {8, 8, durationBeside()},
-				{9, 8, engineHeat()}, {5, 8, prefixShares()}, {5, 8, preemptionsByHost()}, {5, 8, tokensPerDraft()}}},
+				{6, 8, engineHeat()}, {6, 8, prefixShares()}, {6, 8, preemptionsByHost()}, {6, 8, tokensPerDraft()}}},
 		},
 	}
 }

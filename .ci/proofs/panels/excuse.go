@@ -36,19 +36,27 @@ func readExcuses[T any](file string, parse func([][]string) (T, error)) (T, erro
 	return excuses, nil
 }
 
-// parseReasons reads why panels may be empty: states (by commas), dashboard, panel and reason.
-func parseReasons(lines [][]string) (map[place]string, error) {
-	reasons := map[place]string{}
+// reason is why a panel may be empty. Of one that depends on timing, such as a phase that may end between two scrapes, it
+// is no fault that the panel had values.
+type reason struct {
+	text   string
+	timing bool
+}
+
+// parseReasons reads why panels may be empty: states (by commas, with ? where timing decides), dashboard, panel and reason.
+func parseReasons(lines [][]string) (map[place]reason, error) {
+	reasons := map[place]reason{}
 	for _, columns := range lines {
 		if len(columns) != 4 || slices.Contains(columns, "") {
 			return nil, fmt.Errorf("%q: want states, dashboard, panel and reason, between tabs", columns)
 		}
 		for state := range strings.SplitSeq(columns[0], ",") {
+			state, timing := strings.CutSuffix(state, "?")
 			at := place{state, columns[1], columns[2]}
-			if reasons[at] != "" {
+			if reasons[at] != (reason{}) {
 				return nil, fmt.Errorf("%q: it has a reason already", at)
 			}
-			reasons[at] = columns[3]
+			reasons[at] = reason{columns[3], timing}
 		}
 	}
 	return reasons, nil

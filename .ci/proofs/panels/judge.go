@@ -35,7 +35,7 @@ func run(emptyFile, longFile string, drawings io.Reader, table io.Writer) (fault
 }
 
 type judgement struct {
-	reasons map[place]string
+	reasons map[place]reason
 	needed  map[place]bool // reasons of panels that were empty
 	long    []*longText
 	rows    map[rowKey]*row
@@ -121,7 +121,7 @@ func (j *judgement) panel(d drawing, p panel, r *row) {
 		if !p.saysWhy() {
 			j.fault(d, p.Title, "silent", "is empty and shows no reason of its own: %q", p.Words)
 		}
-		if j.reasons[at] == "" {
+		if j.reasons[at] == (reason{}) {
 			j.fault(d, p.Title, "empty", "is empty (%s): this state has no reason for it in empty.tsv", p.NoValue)
 		}
 	}
@@ -140,8 +140,8 @@ func (j *judgement) mayBeCut(text string) bool {
 // unneeded are the reasons of panels that were never empty and of texts that were never cut.
 func (j *judgement) unneeded() []string {
 	var faults []string
-	for at := range j.reasons {
-		if !j.needed[at] {
+	for at, why := range j.reasons {
+		if !j.needed[at] && !why.timing {
 			faults = append(faults, fmt.Sprintf("%s, %s: %s was never empty: its line in empty.tsv is not needed", at.state, at.dashboard, at.panel))
 		}
 	}

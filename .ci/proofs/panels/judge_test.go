@@ -61,6 +61,8 @@ func TestFaultsOfDrawings(t *testing.T) {
 		"an empty panel without words of its own":     {reason, func(d *drawing, p *panel) { emptied(d, p); p.NoValue, p.Words = "", "No data" }, "shows no reason of its own"},
 		"an empty panel that does not show its words": {reason, func(d *drawing, p *panel) { emptied(d, p); p.Words = "" }, "shows no reason of its own"},
 		"a reason that is not needed":                 {reason, func(*drawing, *panel) {}, "idle, page: Power was never empty"},
+		"a reason that timing decides":                {"idle?\tpage\tPower\tthe meter starts late\n", emptied, ""},
+		"a reason that timing did not need":           {"idle?\tpage\tPower\tthe meter starts late\n", func(*drawing, *panel) {}, ""},
 		"a blank tile":                                {"", func(_ *drawing, p *panel) { p.Blank = true }, "Power is blank"},
 		"a text that is cut":                          {"", func(_ *drawing, p *panel) { p.Cut = []string{"40 W"} }, `Power cuts ["40 W"]`},
 		"a panel that failed":                         {"", func(_ *drawing, p *panel) { p.Error = "was not drawn" }, "Power failed: was not drawn"},
