@@ -25,7 +25,8 @@ type machineSense struct {
 // ask returns the current state of the machine. A value that cannot be read is absent.
 func (m machineSense) ask(ctx context.Context, cell *plan.Cell) campaign.Machine {
 	var now campaign.Machine
-	settings := runner.CaptureSettings{Access: cell.Flags[runner.TelemetryAccessFlag], Server: cell.Flags["url"]}
+	urls := plan.Lines(cell.Flags["url"])
+	settings := runner.CaptureSettings{Access: cell.Flags[runner.TelemetryAccessFlag], Server: urls[0], Replicas: urls[1:]}
 	for _, text := range cell.Telemetry {
 		source, err := runner.ParseSource(text)
 		if err != nil {

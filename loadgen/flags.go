@@ -14,7 +14,7 @@ import (
 // runFlags declares the flags of run, in the order of --help.
 func runFlags(set terminal.FlagSet) *settings {
 	s := &settings{}
-	server.Flags(set, &s.Target)
+	server.ReplicaFlags(set, &s.Target, &s.Replicas)
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)

@@ -303,6 +303,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 		"telemetry":     {"--telemetry=spark1=" + page, "--telemetry-interval=100ms", "--label=host=spark1"},
 		"failures":      {"--request-timeout=1ms", "--output-tokens=64"},
 		"whole answers": {"--no-stream", "--extra-body={\"seed\":1}"},
+		"two servers":   {"--url", engine(t, 200*time.Microsecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args = slices.Concat([]string{"--url", url, "--requests=4", "--warmup=2", "--engine=vllm", "--conversations"}, args)

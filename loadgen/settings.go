@@ -60,14 +60,36 @@ func (s *settings) resolve(host string) error {
 	if latency := s.SLO.NeedsStream(); s.NoStream && latency != "" {
 		return fmt.Errorf("--slo: answers of --no-stream do not show their %s, only their e2e", latency)
 	}
+	if err := s.checkReplicas(); err != nil {
+		return err
+	}
 	if err := runner.CheckEngineLog(s.EngineLog); err != nil {
 		return err
 	}
 	if err := s.addScenarioLabels(); err != nil {
 		return err
 	}
-	s.Capture.Server = s.Target.URL
+	s.Capture.Server, s.Capture.Replicas = s.Target.URL, s.Replicas
 	return s.keeping.resolve(host)
+}
+
+// checkReplicas refuses what can be measured of one server only.
+func (s *settings) checkReplicas() error {
+	if len(s.Replicas) == 0 {
+		return nil
+	}
+	for _, one := range []struct {
+		flag  string
+		given bool
+	}{
+		{"--scenario " + s.Scenario.Name, s.OneServer()}, {"--expect", s.Expect != ""}, {"--engine-log", s.EngineLog != ""},
+		{"--container", s.Capture.Container != ""}, {"--world", !s.Place.Alone()},
+	} {
+		if one.given {
+			return fmt.Errorf("%s: it is for one server, and --url names %d", one.flag, 1+len(s.Replicas))
+		}
+	}
+	return nil
 }
 
 // addScenarioLabels adds the labels that the scenario gives a run.

@@ -61,7 +61,7 @@ func MakePreflight(ctx context.Context, in PreflightInput) *Preflight {
 	p.exporters(ctx, in)
 	p.evicted(in.Cells)
 	for _, c := range in.Cells {
-		needs := arm.Needs{Dir: ArmFolder(in.Dir, c.Model.Name, c.Arm.Name), ExpectedBytes: c.Model.ExpectedBytes, URL: c.Flags["url"], LeftOver: in.LeftOver}
+		needs := arm.Needs{Dir: ArmFolder(in.Dir, c.Model.Name, c.Arm.Name), ExpectedBytes: c.Model.ExpectedBytes, URLs: plan.Lines(c.Flags["url"]), LeftOver: in.LeftOver}
 		for _, found := range arm.Check(ctx, c.Arm, needs) {
 			p.add(found, c.Arm)
 		}

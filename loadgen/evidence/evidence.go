@@ -38,6 +38,7 @@ const (
 	CountersReset    Reason = "counters_reset"
 	BytesDisagree    Reason = "bytes_disagree"
 	EndpointGone     Reason = "endpoint_gone"
+	SeveralServers   Reason = "several_servers" // the counters are of one engine, and several shared the load
 
 	// The reasons for outputs.
 	NoBaseline     Reason = "no_baseline"     // the engine's own drift is unknown

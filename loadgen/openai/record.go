@@ -30,7 +30,9 @@ type Record struct {
 	Run string `json:"run"`
 	// Rank is the rank of the process that sent the request, if several shared the load; absent if one process sent all
 	// of it.
-	Rank         *int   `json:"rank,omitempty"`
+	Rank *int `json:"rank,omitempty"`
+	// Server is the URL of the server, if several shared the load; absent if all requests went to one.
+	Server       string `json:"server,omitempty"`
 	Phase        string `json:"phase"`
 	Index        int    `json:"index"`
 	Conversation string `json:"conversation,omitempty"`

@@ -42,6 +42,9 @@ func identities(f rundir.Folder) ([]Identity, error) {
 	host(m.Labels[string(metric.LabelHost)])
 	host(m.Client.Hostname)
 	host(hostOf(m.Server.URL))
+	for _, replica := range m.Replicas {
+		host(hostOf(replica.URL))
+	}
 	add(KindBoot, m.Client.BootID)
 	for _, machine := range m.Machines {
 		host(machine.Source)

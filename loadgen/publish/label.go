@@ -84,7 +84,7 @@ func (c *cleaner) flag(name, value string) string {
 	case name == "header" || name == "notify-url" || secretName.MatchString(name):
 		return gone
 	case name == "url":
-		return c.address(value)
+		return eachOf(value, c.address)
 	case name == "run-id":
 		return c.run(value)
 	case name == "container":
@@ -94,6 +94,19 @@ func (c *cleaner) flag(name, value string) string {
 	default:
 		return c.anything(value)
 	}
+}
+
+// eachOf cleans the value of a flag; of one that was given several times, each value, which is in brackets.
+func eachOf(value string, clean func(string) string) string {
+	list, several := strings.CutPrefix(value, "[")
+	if !several {
+		return clean(value)
+	}
+	values := strings.Split(strings.TrimSuffix(list, "]"), "] [")
+	for i, one := range values {
+		values[i] = clean(one)
+	}
+	return "[" + strings.Join(values, "] [") + "]"
 }
 
 // mounted cleans the source of a file system: a device, or an export of another machine.

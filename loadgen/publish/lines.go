@@ -40,6 +40,9 @@ func (c conversations) name(what string) string {
 func (c *cleaner) record(r *openai.Record, of conversations) {
 	r.Run, r.Conversation, r.Session = c.run(r.Run), of.name(r.Conversation), of.name(r.Session)
 	r.Error, r.ServerRequestID = "", ""
+	if r.Server != "" {
+		r.Server = c.address(r.Server)
+	}
 	for _, sum := range []*string{&r.PromptSHA256, &r.PrefixSHA256, &r.ParamsSHA256, &r.OutputSHA256} {
 		if !sumPattern.MatchString(*sum) {
 			*sum = ""

@@ -67,7 +67,7 @@ func serverRules() rules {
 		"prefix_cache_reset": figures, "prefix_cache_reset.path": texts, "prefix_cache_reset.says": withheld,
 	}
 	r.with(fingerprint.below("fingerprint_start"), fingerprint.below("fingerprint_end"))
-	return r.below("server")
+	return r.below("server").with(r.below("replicas"))
 }
 
 // engineSetting cleans a setting of an engine, by its own names.
@@ -167,7 +167,7 @@ func summaryRules() rules {
 		"schema": texts, "run": runName, "scenario": texts, "labels.*": labels,
 		"model.id": texts, "model.fingerprint": sums, "model.simulated": figures, "workload_sha256": sums, "boot_id": named(KindBoot),
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
-		"requests": figures, "throughput": figures, "latency": figures, "tokens": figures, "tokens.input_lengths": texts,
+		"requests": figures, "throughput": figures, "latency": figures, "servers": figures, "servers.url": urls, "tokens": figures, "tokens.input_lengths": texts,
 		"prefix_cache": figures, "prefix_cache.source": texts, "speculation": figures,
 		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
 		"decode": figures, "decode.limit_unknown": texts, "decode.part": texts,

@@ -126,3 +126,12 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+func TestAddressesOfAFlagThatWasRepeatedAreReplacedOneByOne(t *testing.T) {
+	c := newCleaner(nil, nil)
+	first, second := c.flag("url", "http://spark-1:8000"), c.flag("url", "http://spark-2:8000/v1")
+	got := c.flag("url", "[http://spark-1:8000] [http://spark-2:8000/v1]")
+	if want := "[" + first + "] [" + second + "]"; got != want || strings.Contains(got, "spark") || first == second {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -43,9 +43,11 @@ type Manifest struct {
 	// Flags are all flags of the run, given or default; secrets are redacted.
 	Flags map[string]string `json:"flags"`
 	// Seed, Workload and Server are set for uma-load's own load, Command for another program's.
-	Seed     uint64    `json:"seed,omitzero"`
-	Workload Workload  `json:"workload,omitzero"`
-	Server   Server    `json:"server,omitzero"`
+	Seed     uint64   `json:"seed,omitzero"`
+	Workload Workload `json:"workload,omitzero"`
+	Server   Server   `json:"server,omitzero"`
+	// Replicas are the other servers of a load that several shared, in the order of --url; Server is the first.
+	Replicas []Server  `json:"replicas,omitempty"`
 	Command  *Command  `json:"command,omitempty"`
 	Client   Client    `json:"client"`
 	Machines []Machine `json:"machines,omitempty"`

@@ -14,9 +14,8 @@ import (
 
 // answers collects from the answers of the measured phase what is not a time.
 type answers struct {
-	mutex        sync.Mutex
-	models       []string
-	fingerprints []string
+	mutex sync.Mutex
+	names []names // by the number of the server
 
 	ok int
 	// promptTokens counts the prompt tokens of all phases, as the server reports them. reportCached is true if an
@@ -30,6 +29,19 @@ type answers struct {
 	// otherLengths counts, in runs that force the answer length, answers of another length. tooLong counts, in other
 	// runs, answers beyond the cap.
 	otherLengths, tooLong int
+}
+
+// names are those that the answers of a server give.
+type names struct{ models, fingerprints []string }
+
+// of returns the names in the answers of a server.
+func (a *answers) of(server int) names {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if server >= len(a.names) {
+		return names{}
+	}
+	return a.names[server]
 }
 
 // count adds the prompt tokens of a result of any phase.
@@ -46,8 +58,8 @@ func (a *answers) count(record openai.Record) {
 // mostNames is the most names that are kept. A server may make up new names without end.
 const mostNames = 16
 
-// add adds a result. length is the cap of its answer in tokens, or the exact length if forced.
-func (a *answers) add(result openai.Result, length int, forced bool) {
+// add adds a result of a server. length is the cap of its answer in tokens, or the exact length if forced.
+func (a *answers) add(result openai.Result, server, length int, forced bool) {
 	record := result.Record
 	if record.Status != openai.StatusOK {
 		return
@@ -66,8 +78,11 @@ func (a *answers) add(result openai.Result, length int, forced bool) {
 	} else if out != nil && !forced && *out > length {
 		a.tooLong++
 	}
-	a.models = addName(a.models, result.Model)
-	a.fingerprints = addName(a.fingerprints, result.SystemFingerprint)
+	for server >= len(a.names) {
+		a.names = append(a.names, names{})
+	}
+	of := &a.names[server]
+	of.models, of.fingerprints = addName(of.models, result.Model), addName(of.fingerprints, result.SystemFingerprint)
 }
 
 func addName(names []string, name string) []string {
@@ -82,12 +97,10 @@ func addName(names []string, name string) []string {
 	return append(names, name)
 }
 
-// judge compares the model in the answers with the model that was asked for.
-func (a *answers) judge(asked server.Model) rundir.ModelFindings {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	m := rundir.ModelFindings{Checked: len(a.models) > 0}
-	for _, name := range a.models {
+// judge compares the model in the answers of a server with the model that was asked for.
+func (n names) judge(asked server.Model) rundir.ModelFindings {
+	m := rundir.ModelFindings{Checked: len(n.models) > 0}
+	for _, name := range n.models {
 		if !asked.Named(name) {
 			m.Mismatch = fmt.Sprintf("answers name the model %q", name)
 		}
@@ -101,8 +114,14 @@ func (a *answers) warnings(w *workload.Workload) []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	var warnings []string
-	if n := len(a.fingerprints); n > 1 {
-		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(a.fingerprints, ", "))))
+	var fingerprints []string
+	for _, of := range a.names {
+		for _, name := range of.fingerprints {
+			fingerprints = addName(fingerprints, name)
+		}
+	}
+	if n := len(fingerprints); n > 1 {
+		warnings = append(warnings, fmt.Sprintf("answers carry %d different system fingerprints: %s", n, printable(strings.Join(fingerprints, ", "))))
 	}
 	warnings = append(warnings, w.Script.Notes...)
 	if warning := a.missed(w); warning != "" {

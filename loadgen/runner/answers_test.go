@@ -37,19 +37,19 @@ func TestAnswersAreComparedWithTheModelAskedFor(t *testing.T) {
 	} {
 		a := &answers{}
 		for _, r := range c.results {
-			a.add(r, 256, false)
+			a.add(r, 0, 256, false)
 		}
-		m := a.judge(server.Model{ID: "m"})
+		m := a.of(0).judge(server.Model{ID: "m"})
 		if m.Checked != c.checked || (m.Mismatch != "") != c.mismatch || (len(a.warnings(&workload.Workload{})) > 0) != c.warns {
 			t.Errorf("%s: %+v, %v", c.name, m, a.warnings(&workload.Workload{}))
 		}
 	}
 	many := &answers{}
 	for i := range 1000 {
-		many.add(answer(fmt.Sprint(i), ""), 256, false)
+		many.add(answer(fmt.Sprint(i), ""), 0, 256, false)
 	}
-	if len(many.models) != mostNames {
-		t.Errorf("%d names kept", len(many.models))
+	if len(many.of(0).models) != mostNames {
+		t.Errorf("%d names kept", len(many.of(0).models))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 		{"beyond the cap", result(0, 9), false, "--output-tokens"},
 	} {
 		a := &answers{}
-		a.add(c.result, 8, c.forced)
+		a.add(c.result, 0, 8, c.forced)
 		if got := strings.Join(a.warnings(&workload.Workload{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)
 		}
@@ -92,7 +92,7 @@ func TestPromptsThatTheServerCutAreNamed(t *testing.T) {
 	} {
 		a := &answers{}
 		for _, p := range c.pairs {
-			a.add(openai.Result{Record: openai.Record{Status: openai.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 8, false)
+			a.add(openai.Result{Record: openai.Record{Status: openai.StatusOK, InputTokensTarget: p.target, TokensIn: new(p.counted)}}, 0, 8, false)
 		}
 		if got := strings.Join(a.warnings(&workload.Workload{}), ""); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", c.name, got)

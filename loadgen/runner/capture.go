@@ -25,6 +25,8 @@ type CaptureSettings struct {
 	Telemetry []telemetry.Source
 	// Server is the address of the server under test; empty for a load without a server, which runs on this machine.
 	Server string
+	// Replicas are the addresses of further servers that share the load.
+	Replicas []string
 	// Access is the path of the file with credentials for the exporters; empty means none.
 	Access string
 	// Scrape are pages of engines and KV block managers.
@@ -110,14 +112,12 @@ func (s *Capture) followServer(page telemetry.Source) {
 	if slices.ContainsFunc(s.Sources, same) {
 		return
 	}
-	for page.Name = serverPage; hasSource(s.Sources, page.Name); page.Name += "_page" {
+	for hasSource(s.Sources, page.Name) {
+		page.Name += "_page"
 	}
 	page.Foreign, page.Borders = true, true
 	s.Sources = append(s.Sources, page)
 }
-
-// serverPage is the source name of the metrics page of the server under test.
-const serverPage = "server"
 
 // samePage reports whether two URLs name the same page. A URL without a path means /metrics.
 func samePage(one, two string) bool {
@@ -189,6 +189,10 @@ func (s CaptureSettings) exporters(ctx context.Context, local string, log *slog.
 	}
 	if len(named) > 0 || local == "" {
 		return named, nil
+	}
+	if !s.oneMachine(ctx) {
+		log.Warn("no telemetry: the servers are on several machines; --telemetry NAME=URL names the exporter of each")
+		return nil, nil
 	}
 	return defaultExporter(ctx, s.machine(ctx), local, exporterPort, telemetry.NewClient(s.dial), log)
 }

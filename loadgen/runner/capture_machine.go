@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/server"
@@ -25,6 +26,15 @@ func (s CaptureSettings) machine(ctx context.Context) server.Location {
 		return server.Location{Here: true}
 	}
 	return server.Locate(ctx, s.Server)
+}
+
+// oneMachine reports whether all servers that share the load are on one machine, as far as this one can see.
+func (s CaptureSettings) oneMachine(ctx context.Context) bool {
+	first := s.machine(ctx)
+	return !slices.ContainsFunc(s.Replicas, func(address string) bool {
+		at := server.Locate(ctx, address)
+		return at.Here != first.Here || at.Forwarder != first.Forwarder || !at.Here && at.Host != first.Host
+	})
 }
 
 // ServerHere reports whether the server under test is on this machine, as far as this machine can see: see

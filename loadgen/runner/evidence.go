@@ -29,9 +29,9 @@ func verify(m *measurement, p *plan, log *telemetry.Log) summary.EvidenceFound {
 	over := summary.EvidenceInput{
 		Folder: m.folder, Records: summary.Records(m.folder.Path(rundir.RequestsFile)), Telemetry: log,
 		Verification: p.work.Script.Verify, Expect: m.load.Expect,
-		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.served.Model.Simulated(),
+		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.servers.simulated(),
 		Streamed: !m.load.NoStream, Separable: p.work.TakesSalt(), Drawn: m.load.Temperature > 0 && m.load.RequestSeed == nil,
-		TemplateTokens: template(p.scale), Log: m.env.Log,
+		TemplateTokens: template(p.scale), Several: p.servers.several(), Log: m.env.Log,
 	}
 	return over.Verify()
 }
@@ -65,5 +65,5 @@ func prefixLookups(m *measurement, p *plan, a *answers, log *telemetry.Log) *run
 	for _, phase := range p.work.Phases {
 		phases = append(phases, phase.Name)
 	}
-	return summary.PrefixLookups(log, p.served.Model.Simulated(), m.keep.Hosts(), phases, float64(a.promptTokens))
+	return summary.PrefixLookups(log, p.servers.simulated(), m.keep.Hosts(), phases, float64(a.promptTokens))
 }

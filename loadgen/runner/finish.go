@@ -47,12 +47,18 @@ func (e *ended) finish() (*summary.Run, error) {
 	}
 	load, m := e.sent(), e.run.manifest
 	state := stateOf(e.err)
-	if (e.plan.identity.Stopped() || load.broken != "") && e.err == nil {
+	if (e.plan.servers.stopped() || load.broken != "") && e.err == nil {
 		state = rundir.StateStopped
 	}
 	log, err := e.run.end(state)
-	_, m.Server.FingerprintEnd = e.plan.identity.Fingerprints()
-	m.Server.Answered, m.Server.Fingerprints = load.answers.models, load.answers.fingerprints
+	for i, s := range e.plan.servers {
+		to := &m.Server
+		if i > 0 {
+			to = &m.Replicas[i-1]
+		}
+		_, to.FingerprintEnd = s.identity.Fingerprints()
+		to.Answered, to.Fingerprints = load.answers.of(i).models, load.answers.of(i).fingerprints
+	}
 	m.Client.CPURatio, m.Client.Stalls = load.health.CPURatio, len(load.health.Stalls)
 	e.describePlace(log)
 	found := verify(e.run, e.plan, log)
@@ -88,11 +94,11 @@ func (e *ended) describePlace(log *telemetry.Log) {
 // judging returns the facts that the summary needs besides requests, phases and telemetry.
 func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir.Judging {
 	load, p, campaign := e.sent(), e.plan, e.run.manifest.Campaign
-	expect, tiers := e.run.load.Expect, summary.SeeKVTiers(log, p.served.Model.Simulated())
+	expect, tiers := e.run.load.Expect, summary.SeeKVTiers(log, p.servers.simulated())
 	j := e.run.expected()
 	j.Unmeasured = append(e.run.phasesToReady(), p.work.Uncounted()...)
-	j.Model, j.KVMode, j.Checks = modelFindings(load.answers, p.subject), expect.Judge(tiers), checkFindings(campaign)
-	j.Client = clientHealth(load.health, p.client.StampsPackets(), e.run.load.Place.Rank)
+	j.Model, j.KVMode, j.Checks = p.servers.findings(load.answers), expect.Judge(tiers), checkFindings(campaign)
+	j.Client = clientHealth(load.health, p.servers.stampsPackets(), e.run.load.Place.Rank)
 	j.Stopped, j.DepthTokens = load.broken, p.work.Script.DepthTokens
 	if e.err != nil {
 		j.Stopped = "the run failed or was stopped: " + printable(e.err.Error())
@@ -101,13 +107,13 @@ func (e *ended) judging(log *telemetry.Log, found summary.EvidenceFound) *rundir
 	j.PrefixReuse.Engine = prefixLookups(e.run, p, load.answers, log)
 	j.Evidence, j.Engine, j.Complete = found.Signals, e.engine, true
 	j.PartWarnings = e.run.load.partWarnings()
-	j.Warnings = slices.Concat(e.run.capture.warnings(), load.answers.warnings(p.work), found.Warnings, p.identity.Warnings(), problems(campaign), expect.Warnings(tiers), resetWarnings(p.reset))
+	j.Warnings = slices.Concat(e.run.capture.warnings(), load.answers.warnings(p.work), found.Warnings, p.servers.warnings(), problems(campaign), expect.Warnings(tiers))
 	return j
 }
 
-// modelFindings returns the model that answers, fingerprints and failures show.
-func modelFindings(a *answers, s *subject) rundir.ModelFindings {
-	m, v := a.judge(s.served.Model), s.identity.Verdict()
+// findings returns the model that answers, fingerprints and failures show of the server with this number.
+func (s *subject) findings(a *answers, number int) rundir.ModelFindings {
+	m, v := a.of(number).judge(s.served.Model), s.identity.Verdict()
 	m.Fingerprint, m.Compared, m.Changed = v.Fingerprint, v.Compared, v.Changed
 	m.Guarded, m.Dropped, m.PromptLimit = v.Guarded, v.Dropped, v.PromptLimit
 	return m

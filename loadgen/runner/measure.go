@@ -65,18 +65,23 @@ func (m *measurement) make(ctx context.Context) (Result, error) {
 
 // alone measures a server that uma-load does not start. An error means that no request was sent.
 func (m *measurement) alone(ctx context.Context) (*ended, error) {
-	p, err := m.prepare(ctx, func(served server.Served) (err error) {
-		if m.capture, err = newCapture(ctx, m.captureSettings(), m.env.Exporter, m.env.Log); err != nil || served.Page == "" {
-			return err
+	p, err := m.prepare(ctx, func(number int, served server.Served) (err error) {
+		if number == 0 {
+			if m.capture, err = newCapture(ctx, m.captureSettings(), m.env.Exporter, m.env.Log); err != nil {
+				return err
+			}
 		}
-		return m.followServer(served.Page, nil)
+		if served.Page == "" {
+			return nil
+		}
+		return m.followServer(number, served.Page, nil)
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.announce(p)
 	over := m.send(ctx, p)
-	p.identity.Again(ctx)
+	p.servers.again(ctx)
 	return over, nil
 }
 
@@ -116,9 +121,12 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	if m.capture, err = NewMachineCapture(ctx, m.captureSettings(), m.env.Exporter, m.env.Log); err != nil {
 		return nil, Unusable(ctx, err)
 	}
-	var page atomic.Bool // the engine's own page answers
-	if err := m.followServer(m.load.Target.PlannedPage(), func() bool { return !page.Load() }); err != nil {
-		return nil, input(err)
+	targets := m.load.targets()
+	pages := make([]atomic.Bool, len(targets)) // the own page of each server answers
+	for i, t := range targets {
+		if err := m.followServer(i, t.PlannedPage(), func() bool { return !pages[i].Load() }); err != nil {
+			return nil, input(err)
+		}
 	}
 	m.beginManifest()
 	m.announce(nil)
@@ -127,7 +135,7 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 	defer end()
 	over := &ended{run: m}
 	err = m.runEngine(i.stop, i.cut, m.journal.pass, func(engine context.Context) error {
-		over = m.serveUntilLost(engine, i, &page)
+		over = m.serveUntilLost(engine, i, pages)
 		return over.err
 	})
 	over.err = errors.Join(err, m.journal.leave(), over.sender.close(), m.capture.stopSampling())
@@ -136,9 +144,9 @@ func (m *measurement) withEngine(ctx context.Context) (*ended, error) {
 
 // serveUntilLost measures the engine that was started for the run, until the load ends or the engine is lost. It checks
 // for a lost engine before the engine is stopped, since afterwards it is gone in any case.
-func (m *measurement) serveUntilLost(engine context.Context, i interrupts, page *atomic.Bool) *ended {
+func (m *measurement) serveUntilLost(engine context.Context, i interrupts, pages []atomic.Bool) *ended {
 	unbind := context.AfterFunc(engine, func() { i.halt(context.Cause(engine)) })
-	over := m.serve(i, page)
+	over := m.serve(i, pages)
 	if unbind(); engine.Err() != nil {
 		over.err = errors.Join(context.Cause(engine), over.err)
 	}
@@ -147,9 +155,9 @@ func (m *measurement) serveUntilLost(engine context.Context, i interrupts, page 
 
 // serve sends the load to the engine that was started for the run, and records the facts that disappear with the
 // engine.
-func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
+func (m *measurement) serve(i interrupts, pages []atomic.Bool) *ended {
 	over := &ended{run: m}
-	if over.plan, over.err = m.meet(i.stop, page); over.err == nil {
+	if over.plan, over.err = m.meet(i.stop, pages); over.err == nil {
 		over.sender = newSender(m, over.plan)
 		over.err = over.sender.open(i.stop, i.halt)
 	}
@@ -160,20 +168,21 @@ func (m *measurement) serve(i interrupts, page *atomic.Bool) *ended {
 	err := errors.Join(over.sender.drive(i), m.journal.pass(rundir.PhaseStop))
 	m.capture.keepLog(i.cut)
 	over.engine = readEngineLog(i.cut, m.run, m.load.EngineLog, over.plan.served.Engine)
-	over.plan.identity.Again(i.cut)
+	over.plan.servers.again(i.cut)
 	over.kvStorage = glanceAtKVStorage(i.cut, m.run)
 	over.err = errors.Join(err, m.capture.runCommands(i.cut, afterLoad))
 	return over
 }
 
 // meet prepares the load once the engine is ready. It returns the plan even with an error, if the plan was made.
-func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error) {
+func (m *measurement) meet(ctx context.Context, pages []atomic.Bool) (*plan, error) {
 	if err := m.journal.pass(rundir.PhaseReady); err != nil {
 		return nil, err
 	}
 	m.journal.meter.wait("the server to answer", time.Time{})
-	p, err := m.prepare(ctx, func(served server.Served) error {
-		page.Store(served.Page != "" && served.Page == m.load.Target.PlannedPage())
+	targets := m.load.targets()
+	p, err := m.prepare(ctx, func(number int, served server.Served) error {
+		pages[number].Store(served.Page != "" && served.Page == targets[number].PlannedPage())
 		return m.capture.findEngine(ctx)
 	})
 	if err != nil {
@@ -184,28 +193,28 @@ func (m *measurement) meet(ctx context.Context, page *atomic.Bool) (*plan, error
 	return p, errors.Join(m.save(), m.capture.runCommands(ctx, beforeLoad))
 }
 
-// prepare finds out what is measured, and plans the load. It calls look once the server has answered, to find what can
-// be recorded of it.
-func (m *measurement) prepare(ctx context.Context, look func(server.Served) error) (*plan, error) {
-	s, err := newSubject(ctx, m, look)
+// prepare finds out what is measured, and plans the load. It calls look once a server has answered, to find what can be
+// recorded of it.
+func (m *measurement) prepare(ctx context.Context, look func(number int, served server.Served) error) (*plan, error) {
+	all, err := newSubjects(ctx, m, look)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlan(ctx, m, s)
+	p, err := newPlan(ctx, m, all)
 	if err != nil {
-		s.close()
+		all.close()
 		return nil, err
 	}
-	if err := p.resetPrefixCache(ctx, m); err != nil {
+	if err := all.resetPrefixCaches(ctx, m); err != nil {
 		p.close()
 		return nil, err
 	}
 	if m.manifest == nil {
 		m.beginManifest()
 	}
-	p.describe(m.manifest, m)
+	p.describeLoad(m.manifest, m)
 	describePlace(ctx, m.run)
-	identify(ctx, m.manifest, m.keep.Out, m.capture, m.load.Target.URL, nil)
+	identify(ctx, m.manifest, m.keep.Out, m.capture, m.load.addresses(), nil)
 	if at := m.load.StartAt; !at.IsZero() { // the start time may have passed
 		if err := traffic.CheckStart(at, time.Now()); err != nil {
 			p.close()
@@ -228,14 +237,14 @@ func (m *measurement) beginManifest() {
 	m.manifest.Rank, m.manifest.Seed = m.load.share(m.whole, m.env.Log), m.load.Seed
 }
 
-// followServer adds the server's own page, which is read at the borders of phases; its counters are evidence of a
-// prefix cache. closed reports whether the page must not be read.
-func (m *measurement) followServer(page string, closed func() bool) error {
+// followServer adds the own page of the server with this number, which is read at the borders of phases; its counters
+// are evidence of a prefix cache. closed reports whether the page must not be read.
+func (m *measurement) followServer(number int, page string, closed func() bool) error {
 	client, err := m.load.Target.PageClient()
 	if err != nil {
 		return err
 	}
-	m.capture.followServer(telemetry.Source{URL: page, Client: client, Closed: closed})
+	m.capture.followServer(telemetry.Source{Name: serverName(number), URL: page, Client: client, Closed: closed})
 	return nil
 }
 
@@ -253,7 +262,7 @@ func (m *measurement) announce(p *plan) {
 		facts.Good = objectives.Good
 	}
 	if p != nil {
-		facts.Model, facts.Simulated = p.served.Model.ID, p.served.Model.Simulated()
+		facts.Model, facts.Simulated = p.served.Model.ID, p.servers.simulated()
 	}
 	m.show(facts)
 	if p == nil {
@@ -265,7 +274,7 @@ func (m *measurement) announce(p *plan) {
 	} else {
 		m.env.Log.Info("run", "id", m.id, "folder", string(m.folder), "model", p.served.Model.ID, "live", m.env.Page.URL())
 	}
-	if p.served.Model.Simulated() {
+	if p.servers.simulated() {
 		m.env.Log.Warn("the engine is simulated", "model", p.served.Model.ID, "owner", p.served.Model.OwnedBy)
 	}
 }

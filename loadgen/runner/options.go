@@ -55,6 +55,8 @@ func (k Keep) facts(run, scenario string, phases []string) liveFacts {
 // Load is a load that is sent to a server, with the rules that judge it.
 type Load struct {
 	Target server.Target
+	// Replicas are the URLs of further servers that share the load.
+	Replicas []string
 	workload.Settings
 	// StartAt is when the measured load begins; the zero time means at once.
 	StartAt time.Time

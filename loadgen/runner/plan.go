@@ -11,26 +11,26 @@ import (
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// plan is the load for a subject. Its schedule is in the folder.
+// plan is the load for servers. Its schedule is in the folder.
 type plan struct {
-	*subject
-	work   *workload.Workload
-	sha256 string
-	// reset is the outcome of emptying the engine's prefix cache; nil if it was not asked for.
-	reset *rundir.PrefixCacheReset
+	*subject // the first server, whose model, engine and tokens are those of all
+	servers  subjects
+	work     *workload.Workload
+	sha256   string
 	// schedule stays open while an endless phase lasts.
 	schedule *os.File
 }
 
 // newPlan draws the workload and writes its schedule. It counts the tokens of a prompt file again with the scale of
-// the subject.
-func newPlan(ctx context.Context, m *measurement, s *subject) (*plan, error) {
+// the first server.
+func newPlan(ctx context.Context, m *measurement, all subjects) (*plan, error) {
+	s := all[0]
 	if err := m.load.Recount(s.scale); err != nil {
 		return nil, input(err)
 	}
-	p := &plan{subject: s}
+	p := &plan{subject: s, servers: all}
 	of := workload.Server{
-		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: s.served.Model.MaxTokens, Fields: s.served.Fields,
+		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: all.maxTokens(), Fields: all.fields(), Servers: len(all),
 		Tiers: kvRoom(ctx, m, s), Scale: s.scale,
 	}
 	uncount, err := s.countTexts(ctx, m, &of)
@@ -86,23 +86,19 @@ func (p *plan) close() {
 		return
 	}
 	_ = p.schedule.Close()
-	p.subject.close()
+	p.servers.close()
 }
 
-// describe adds to the manifest the load and the server that it is sent to.
-func (p *plan) describe(m *rundir.Manifest, of *measurement) {
+// describeLoad adds to the manifest the load and the servers that it is sent to.
+func (p *plan) describeLoad(m *rundir.Manifest, of *measurement) {
 	w, l := p.work, of.load
 	m.Workload = rundir.Workload{
 		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
 		InputLengths: l.InputLengths(p.scale), Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
 	}
-	start, _ := p.identity.Fingerprints()
-	m.Server = rundir.Server{
-		URL: l.Target.URL, FoundBy: l.Target.FoundBy, Model: p.served.Model.ID, OwnedBy: p.served.Model.OwnedBy, Simulated: p.served.Model.Simulated(),
-		MaxTokens: p.served.Model.MaxTokens, Engine: p.served.Engine,
-		EngineDetected: p.served.Detected, Version: p.served.Version,
-		LatencyProbeSeconds: p.latencySeconds(), LatencyProbeMode: p.latencyMode(l.LatencyProbe()), PrefixCacheReset: p.reset,
-		EngineClues: p.served.Clues, Fields: p.served.Accepted, FingerprintStart: start, Settings: p.served.Settings,
+	m.Server = p.subject.describe(l.LatencyProbe())
+	for _, s := range p.servers[1:] {
+		m.Replicas = append(m.Replicas, s.describe(l.LatencyProbe()))
 	}
 	// The judging entries are written now, so that a run that is killed has them too.
 	m.Judging = of.expected()

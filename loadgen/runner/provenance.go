@@ -34,8 +34,8 @@ func (r *run) describeEngine() {
 }
 
 // identify adds to the manifest what runs: the command of a recorded run, and the engine as far as this machine shows
-// it. address is the server's; it is empty for a recorded run.
-func identify(ctx context.Context, m *rundir.Manifest, out string, around *Capture, address string, command []string) {
+// it. The addresses are those of the servers; a recorded run has none.
+func identify(ctx context.Context, m *rundir.Manifest, out string, around *Capture, addresses, command []string) {
 	if m.Labels["host"] == m.Client.Hostname {
 		m.Containers = containerSoftware(ctx)
 	}
@@ -53,8 +53,10 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *Captu
 	}
 	if process, is := around.containerProcess(); is {
 		m.Provenance.Processes = append(m.Provenance.Processes, ofContainer(key, process, planned, m.Provenance))
-	} else if address != "" && !planned {
-		ofServer(key, address, m.Provenance)
+	} else if !planned {
+		for i, address := range addresses {
+			ofServer(key, serverName(i), address, m.Provenance)
+		}
 	}
 }
 
@@ -85,13 +87,13 @@ func ofContainer(key server.ProvenanceKey, p containerStart, planned bool, into 
 }
 
 // ofServer identifies the process that listens at an address.
-func ofServer(key server.ProvenanceKey, address string, into *rundir.Provenance) {
+func ofServer(key server.ProvenanceKey, name, address string, into *rundir.Provenance) {
 	p, err := server.ProcessBehind(address)
 	if err != nil {
-		into.Missing = append(into.Missing, "process of the server: "+printable(err.Error()))
+		into.Missing = append(into.Missing, "process of the "+name+": "+printable(err.Error()))
 		return
 	}
-	ran := key.Process(serverProcess, rundir.ReadFromProc, p.Argv, nil)
+	ran := key.Process(name, rundir.ReadFromProc, p.Argv, nil)
 	ran.Inherited = key.Inherited(p.Argv, p.Environ)
 	into.Processes = slices.Concat(into.Processes, []rundir.RanProcess{ran})
 }

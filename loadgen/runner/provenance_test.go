@@ -34,7 +34,7 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &rundir.Manifest{Labels: map[string]string{"host": "elsewhere"}}
-	identify(t.Context(), m, out, nil, "http://127.0.0.1:1", nil)
+	identify(t.Context(), m, out, nil, []string{"http://127.0.0.1:1"}, nil)
 	if m.Provenance == nil || m.Provenance.Key != "" || len(m.Provenance.Missing) != 1 || !strings.Contains(m.Provenance.Missing[0], "it is no key") {
 		t.Errorf("%+v", m.Provenance)
 	}

@@ -104,9 +104,9 @@ func (e *rankEngine) ended() {
 }
 
 // send is the chat client's Do, without a network.
-func (e *rankEngine) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
-	r := openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK, HTTPStatus: 200, TokensIn: new(len(request.Body) / 4)}
-	first, step, tokens := e.serve(request.Body)
+func (e *rankEngine) send(_ context.Context, j *workload.Job, clock openai.Clock, _ func()) openai.Result {
+	r := openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK, HTTPStatus: 200, TokensIn: new(len(j.Request.Body) / 4)}
+	first, step, tokens := e.serve(j.Request.Body)
 	defer e.ended()
 	time.Sleep(time.Until(first))
 	r.FirstTokenNS, r.FirstVisibleNS, r.HeadersNS = new(clock()), new(clock()), new(clock())

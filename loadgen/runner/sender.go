@@ -36,14 +36,14 @@ func newSender(m *measurement, p *plan) *sender {
 	clock := m.journal.clock
 	return &sender{
 		run: m, plan: p, startNS: m.load.startNS(m.manifest.StartedAt), sent: sent{answers: &answers{}},
-		loop: &workload.Loop{Clock: clock, Send: p.client.Do, Wait: workload.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.identity.Hold},
+		loop: &workload.Loop{Clock: clock, Send: p.servers.send, Wait: workload.Pace(clock), Slots: p.work.Script.Slots, Grace: m.load.Grace, Hold: p.servers.hold},
 	}
 }
 
 // open opens the files of records and starts the checks of failed requests. halt ends the load if a file cannot be
 // written or a check fails.
 func (s *sender) open(ctx context.Context, halt context.CancelCauseFunc) error {
-	s.plan.identity.Watch(ctx, halt)
+	s.plan.servers.watch(ctx, halt)
 	var err error
 	if s.files.requests, err = s.run.openLines(s.run.folder.Path(rundir.RequestsFile), halt); err == nil && s.run.load.KeepOutputs {
 		s.files.outputs, err = s.run.openLines(s.run.folder.Path(rundir.OutputsFile), halt)
@@ -148,21 +148,21 @@ func (s *sender) observer(p workload.Phase, progress *phaseMeter, ended *outcome
 		Payload: func() { shown.Payload(); counted.Payload() },
 		Failed: func(j workload.Job, result openai.Result) {
 			result.Record.Index, result.Record.InputTokensTarget = j.Index, j.InputTokensTarget
-			s.plan.identity.Saw(result)
+			s.plan.servers[j.Server].identity.Saw(result)
 		},
 		Ended: func(j workload.Job, result openai.Result) {
 			if result.Record.Status == openai.StatusOK {
-				s.plan.identity.Saw(result)
+				s.plan.servers[j.Server].identity.Saw(result)
 			}
 			ended.add(result.Record.Status)
-			result.Record.Run, result.Record.Rank = s.run.id, rank
+			result.Record.Run, result.Record.Rank, result.Record.Server = s.run.id, rank, s.plan.servers.name(j)
 			s.files.add(result, p.Name)
 			if s.files.prompts != nil {
 				s.files.prompts.Add(exchange{s.run.id, p.Name, j.Index, j.Request.Body, result.Output, s.plan.client.Redact})
 			}
 			s.sent.answers.count(result.Record)
 			if s.plan.work.Counts(p.Name) {
-				s.sent.answers.add(result, j.MaxTokens, s.plan.work.Sampling.IgnoreEOS)
+				s.sent.answers.add(result, j.Server, j.MaxTokens, s.plan.work.Sampling.IgnoreEOS)
 			}
 			shown.Ended(j, result)
 			counted.Ended(j, result)

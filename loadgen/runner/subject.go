@@ -6,35 +6,40 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/workload"
 )
 
-// subject is the server under test, with the client that sends the load.
+// subject is a server under test, with the client that sends the load.
 type subject struct {
+	target   server.Target
 	served   server.Served
 	identity *server.Identity
 	client   *openai.Client
 	scale    traffic.TokenScale // tokens of texts by this server's tokenizer
 	latency  *time.Duration     // without a load; nil if it was not measured
+	// reset is the outcome of emptying the engine's prefix cache; nil if it was not asked for.
+	reset *rundir.PrefixCacheReset
 }
 
 // newSubject asks a server which model it serves and what its limits are. It calls look once the server has answered.
-func newSubject(ctx context.Context, m *measurement, look func(server.Served) error) (*subject, error) {
-	served, err := server.Inquire(ctx, m.load.Target, m.env.Log)
+func newSubject(ctx context.Context, m *measurement, t server.Target, look func(server.Served) error) (*subject, error) {
+	served, err := server.Inquire(ctx, t, m.env.Log)
 	if err != nil {
 		return nil, Unusable(ctx, err)
 	}
 	if err := look(served); err != nil {
 		return nil, Unusable(ctx, err)
 	}
-	s := &subject{served: served}
-	if s.client, err = newClient(m.load, m.keep.Limits, served.Key); err != nil {
+	s := &subject{target: t, served: served}
+	if s.client, err = s.newClient(m.load, m.keep.Limits); err != nil {
 		return nil, input(err)
 	}
-	if s.identity, err = server.Recognize(ctx, m.load.Target, &s.served, m.load.wanted(), m.env.Log); err != nil {
+	if s.identity, err = server.Recognize(ctx, t, &s.served, m.load.wanted(), m.env.Log); err != nil {
 		s.close()
 		return nil, Unusable(ctx, err)
 	}
@@ -57,10 +62,22 @@ func (s *subject) close() {
 	}
 }
 
+// describe returns what the manifest has of the server before the load.
+func (s *subject) describe(probe workload.LatencyProbe) rundir.Server {
+	start, _ := s.identity.Fingerprints()
+	return rundir.Server{
+		URL: s.target.URL, FoundBy: s.target.FoundBy, Model: s.served.Model.ID, OwnedBy: s.served.Model.OwnedBy, Simulated: s.served.Model.Simulated(),
+		MaxTokens: s.served.Model.MaxTokens, Engine: s.served.Engine,
+		EngineDetected: s.served.Detected, Version: s.served.Version,
+		LatencyProbeSeconds: s.latencySeconds(), LatencyProbeMode: s.latencyMode(probe), PrefixCacheReset: s.reset,
+		EngineClues: s.served.Clues, Fields: s.served.Accepted, FingerprintStart: start, Settings: s.served.Settings,
+	}
+}
+
 // calibration returns the input for probes of the server.
 func (s *subject) calibration(m *measurement) server.Calibration {
 	return server.Calibration{
-		Target: m.load.Target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(), Template: m.load.Template(),
+		Target: s.target, Served: s.served, Client: s.client, Stream: !m.load.NoStream, Sample: m.load.Sample(), Template: m.load.Template(),
 	}
 }
 
@@ -99,11 +116,12 @@ func idScale(ctx context.Context, c server.Calibration) (traffic.TokenScale, err
 const mostIdle = 4096
 
 // newClient makes the client that sends the load. It fails if there are too few file descriptors.
-func newClient(l Load, limits summary.Limits, apiKey string) (*openai.Client, error) {
-	options := clientOptions(l, limits, apiKey)
+func (s *subject) newClient(l Load, limits summary.Limits) (*openai.Client, error) {
+	options := s.clientOptions(l, limits)
+	servers := 1 + len(l.Replicas) // each may have all requests in flight: one that is slow collects them
 	needed := 0
 	if l.Arrival == traffic.Closed { // for other arrivals it is a cap, which may not be reached
-		needed = options.Connections
+		needed = servers * options.Connections
 	}
 	limit, err := descriptorLimit()
 	if err != nil {
@@ -112,16 +130,17 @@ func newClient(l Load, limits summary.Limits, apiKey string) (*openai.Client, er
 	if options.MostOpen, err = mostConnections(limit, needed); err != nil {
 		return nil, err
 	}
+	options.MostOpen = max(options.MostOpen/servers, 1)
 	return openai.New(options)
 }
 
-func clientOptions(l Load, limits summary.Limits, apiKey string) openai.Options {
+func (s *subject) clientOptions(l Load, limits summary.Limits) openai.Options {
 	connections := l.Place.Share(l.MostInFlight())
 	if connections == 0 {
 		connections = mostIdle
 	}
 	return openai.Options{
-		BaseURL: l.Target.URL, Header: l.Target.RequestHeader(), APIKey: apiKey, CAFile: l.Target.CAFile, Dial: l.Target.Dial,
+		BaseURL: s.target.URL, Header: s.target.RequestHeader(), APIKey: s.served.Key, CAFile: s.target.CAFile, Dial: s.target.Dial,
 		Connections: connections, RequestTimeout: l.RequestTimeout,
 		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,
 		ShortestWait: max(shortest(usualWait, limits), 1),

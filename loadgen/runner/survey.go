@@ -36,7 +36,7 @@ func Survey(ctx context.Context, keep Keep, load Load, env Environment) (Surveye
 		if err != nil {
 			return Surveyed{}, input(err)
 		}
-		around.followServer(telemetry.Source{URL: served.Page, Client: client})
+		around.followServer(telemetry.Source{Name: serverName(0), URL: served.Page, Client: client})
 	}
 	if len(around.Sources) == 0 {
 		return s, nil

@@ -141,6 +141,18 @@ func (f fingerprint) changed(end fingerprint) string {
 	return strings.Join(differences, "; ")
 }
 
+// unlike returns what shows that two servers have different models, or "". Replicas of one model may be loaded from
+// different folders, with different limits of tokens.
+func (f fingerprint) unlike(other fingerprint) string {
+	switch {
+	case f.comparable(other) && !slices.Equal(f.ProbeTokens, other.ProbeTokens):
+		return fmt.Sprintf("fixed prompts have %v tokens and %v", f.ProbeTokens, other.ProbeTokens)
+	case f.Weights != nil && other.Weights != nil && !f.Weights.Same(*other.Weights):
+		return "configuration or weights on disk differ"
+	}
+	return ""
+}
+
 // drift returns a message if only the greedy answers differ, else "".
 func (f fingerprint) drift(end fingerprint) string {
 	if f.AnswerSHA256 == "" || end.AnswerSHA256 == "" || f.AnswerSHA256 == end.AnswerSHA256 || f.changed(end) != "" {

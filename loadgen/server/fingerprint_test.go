@@ -71,6 +71,29 @@ func TestEveryPartOfAFingerprintThatDecidesShowsAChange(t *testing.T) {
 	}
 }
 
+// TestReplicasMayDifferInWhereTheModelIsAndInItsLimit, and in nothing that makes it another model.
+func TestReplicasMayDifferInWhereTheModelIsAndInItsLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*fingerprint)
+		unlike bool
+	}{
+		"nothing":       {func(*fingerprint) {}, false},
+		"folder":        {func(f *fingerprint) { f.LoadedFrom = "/n" }, false},
+		"limit":         {func(f *fingerprint) { f.MaxTokens = 4096 }, false},
+		"greedy answer": {func(f *fingerprint) { f.AnswerSHA256 = "b" }, false},
+		"unobserved":    {func(f *fingerprint) { *f = fingerprint{} }, false},
+		"token counts":  {func(f *fingerprint) { f.ProbeTokens = []int{1, 3} }, true},
+		"configuration": {func(f *fingerprint) { f.Weights.ConfigSHA256 = "d" }, true},
+		"weights":       {func(f *fingerprint) { f.Weights.Bytes = 2 }, true},
+	} {
+		first, other := observed(""), observed("")
+		c.change(&other)
+		if why := first.unlike(other); (why != "") != c.unlike {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
 // What answers without a usage still answers: its greedy answer is kept, and no count is made up.
 func TestAServerThatCountsNoPromptsStillHasAGreedyAnswer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/cmd/terminal"
@@ -10,6 +12,31 @@ import (
 // Flags declares the flags of a server that is measured or checked.
 func Flags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "url", "Server under test; default: the only engine that the exporter of this machine has found.", "", &t.URL, parseURL)
+	accessFlags(set, t)
+}
+
+// ReplicaFlags is Flags for a load that several servers may share: the first --url is the target's, the others are its
+// replicas.
+func ReplicaFlags(set terminal.FlagSet, t *Target, replicas *[]string) {
+	var urls []string
+	terminal.Flags(set, "url", "Server under test, once for each replica; default: the only engine that this machine's exporter has found.", &urls, func(s string) (string, error) {
+		url, err := parseURL(s)
+		switch {
+		case err != nil:
+		case slices.Contains(urls, url):
+			err = fmt.Errorf("%s is given twice", url)
+		case len(urls) == 0:
+			t.URL = url
+		default:
+			*replicas = append(*replicas, url)
+		}
+		return url, err
+	}, terminal.AsGiven)
+	accessFlags(set, t)
+}
+
+// accessFlags declares the flags for what is asked of a server, and how.
+func accessFlags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "model", "Model to ask for; default: the only listed one.", "", &t.Model, terminal.Text)
 	terminal.Flag(set, "endpoint", "API to drive: chat or completions.", string(openai.Chat), &t.Endpoint, terminal.OneOf(openai.Chat, openai.Completions))
 	terminal.Flag(set, "engine", "Whose request fields to send: auto, "+strings.Join(Engines(), ", ")+".", EngineAuto, &t.Engine, terminal.OneOf(append(Engines(), EngineAuto)...))

@@ -24,7 +24,7 @@ type dropping struct {
 	records []openai.Record
 }
 
-func (d *dropping) send(_ context.Context, _ openai.Request, clock openai.Clock, _ func()) openai.Result {
+func (d *dropping) send(_ context.Context, _ *workload.Job, clock openai.Clock, _ func()) openai.Result {
 	record := openai.Record{DispatchNS: new(clock())}
 	if d.away(time.Since(d.start)) {
 		time.Sleep(time.Millisecond)

@@ -94,6 +94,10 @@ func (i *Identity) Hold(ctx context.Context) (waited bool, err error) { return i
 // Stopped reports whether the guard has stopped the load.
 func (i *Identity) Stopped() bool { return i.guard != nil && i.guard.stopped() != nil }
 
+// Unlike returns what shows that another server has another model, by the fingerprints before the load; "" if nothing
+// does.
+func (i *Identity) Unlike(other *Identity) string { return i.start.unlike(other.start) }
+
 // Again takes the fingerprint once more, after the load. It does nothing for a run that was stopped or never began.
 func (i *Identity) Again(ctx context.Context) {
 	if i.guard == nil {

@@ -104,8 +104,8 @@ var noRecords iter.Seq2[openai.Record, error] = func(func(openai.Record, error) 
 func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	m := r.Manifest
 	in = inputs{
-		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging,
-		Model:     Model{ID: m.Server.Model, Simulated: m.Server.Simulated, Fingerprint: m.Judging.Model.Fingerprint},
+		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging, Servers: m.ServerURLs(),
+		Model:     Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
 		Telemetry: log, TelemetryStats: m.Telemetry,
 	}
 	if print := m.Server.FingerprintStart; print != nil && print.Weights != nil {

@@ -38,11 +38,18 @@ func (s Summary) decode(in inputs, host *reading, machines []*reading) *Decode {
 		d.LimitUnknown = "the engine is simulated"
 		return d
 	}
+	if in.several() {
+		d.LimitUnknown = severalLimit
+		return d
+	}
 	d.HeldBack = roofline.HeldBack(host.heldBack(in, *d, s, machines))
 	d.Part, d.BytesPerSecond = host.part()
 	d.limitBy(in.Step, s.KV)
 	return d
 }
+
+// severalLimit is why a load on several servers has no limit of memory.
+const severalLimit = "several servers shared the load, and each has a limit of its own"
 
 // decoded computes the rate: of sequences that decode, each gives a token in the time of a token. A sequence is taken to
 // decode between its first token and its end.
@@ -96,6 +103,11 @@ func (s Summary) WithLimit(model *roofline.Model, bytesPerSecond float64) Summar
 		return s
 	}
 	d := *s.Decode
+	if len(s.Servers) > 1 {
+		d.LimitUnknown = severalLimit
+		s.Decode = &d
+		return s
+	}
 	if bytesPerSecond > 0 {
 		d.Part, d.BytesPerSecond = "", bytesPerSecond
 	}

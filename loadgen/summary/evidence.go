@@ -57,7 +57,9 @@ type EvidenceInput struct {
 	Drawn bool
 	// TemplateTokens is the number of tokens that the server adds to each prompt; 0 if unknown.
 	TemplateTokens int
-	Log            *slog.Logger
+	// Several is true if several servers shared the load: the answers are the only evidence of all of them.
+	Several bool
+	Log     *slog.Logger
 }
 
 // EvidenceFound is the evidence found in a run.
@@ -71,6 +73,9 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 	v := r.Verification
 	if v == nil {
 		return EvidenceFound{}
+	}
+	if r.Several {
+		return r.verifyAnswers()
 	}
 	all, err := r.passes()
 	if err != nil {
@@ -104,6 +109,20 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 		},
 		Warnings: r.warnings(seen),
 	}
+}
+
+// verifyAnswers grades the evidence of a run on several servers, by its answers alone.
+func (r *EvidenceInput) verifyAnswers() EvidenceFound {
+	all, err := r.passes()
+	if err != nil {
+		all = passes{} // the computation of the summary returns the same error
+	}
+	unseen := evidence.Unseen(evidence.SeveralServers)
+	reuse := evidence.Reuse(observed{all, counters{simulated: r.Simulated, hosts: r.Hosts}}.reused(r.Verification, evidence.Moved{}))
+	if reuse.Grade == evidence.NotObservable {
+		reuse.Reason = evidence.SeveralServers
+	}
+	return EvidenceFound{Signals: &evidence.Signals{SSDOffload: unseen, SSDRehydrate: unseen, Reuse: reuse, OutputMatch: unseen}}
 }
 
 // sizeOfBlock returns the size of a block of KVBM: as configured, as an exporter reports it, or computed from the

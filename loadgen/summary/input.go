@@ -23,6 +23,8 @@ type inputs struct {
 	// Labels has at least arm and host.
 	Labels map[string]string
 	Model  Model
+	// Servers are the URLs of several servers that shared the load; nil for a single one.
+	Servers []string
 	// WorkloadSHA256 covers prompts, schedule, sampling and lengths.
 	WorkloadSHA256 string
 	BootID         string

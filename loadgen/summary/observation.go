@@ -20,10 +20,10 @@ const (
 
 // Observation returns the run as the input of a comparison.
 func (r Run) Observation() compare.Run {
-	m, s := r.Manifest, r.Summary
+	m, s, reset := r.Manifest, r.Summary, r.Manifest.PrefixCacheReset()
 	o := compare.Run{
 		ID: s.Run, Path: string(r.Folder), Labels: s.Labels, Scenario: s.Scenario, Model: r.model(), Engine: r.engine(), Host: s.Labels[labelHost],
-		CacheReset:  m.Server.PrefixCacheReset != nil && m.Server.PrefixCacheReset.Done,
+		CacheReset:  reset != nil && *reset,
 		Fingerprint: s.Model.Fingerprint, WorkloadSHA256: s.WorkloadSHA256, StartedAt: m.StartedAt, BootID: s.BootID,
 		Valid: s.Valid, Signals: grades(s.Signals), Expected: r.expected(),
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),

@@ -112,7 +112,7 @@ func (r Run) engineFacts(f *facts) {
 		}
 		f.ran(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
 	default:
-		f.ran(compare.FactEngine, strings.TrimSpace(server.Engine+" "+server.Version))
+		f.ran(compare.FactEngine, strings.TrimSpace(server.Engine+" "+r.Manifest.EngineVersion()))
 	}
 	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
 		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))

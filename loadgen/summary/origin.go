@@ -25,10 +25,7 @@ type Made struct {
 
 // madeOf reads Made from the manifest.
 func madeOf(m rundir.Manifest) *Made {
-	made := Made{TimeZone: m.Client.TimeZone, Program: m.Program, Engine: m.Server.Engine, EngineVersion: m.Server.Version}
-	if r := m.Server.PrefixCacheReset; r != nil {
-		made.PrefixCacheReset = &r.Done
-	}
+	made := Made{TimeZone: m.Client.TimeZone, Program: m.Program, Engine: m.Server.Engine, EngineVersion: m.EngineVersion(), PrefixCacheReset: m.PrefixCacheReset()}
 	if !m.StartedAt.IsZero() {
 		started := m.StartedAt.UTC()
 		made.StartedAt = &started

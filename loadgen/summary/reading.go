@@ -55,8 +55,10 @@ func readings(in inputs) []*reading {
 		for _, w := range r.windows {
 			r.windowSeconds += seconds(w.ToNS - w.FromNS)
 		}
-		if r.KV = r.kv(); len(r.kvDiffers) == 0 {
-			r.KV = in.kv(r, r.KV)
+		if !in.several() {
+			if r.KV = r.kv(); len(r.kvDiffers) == 0 {
+				r.KV = in.kv(r, r.KV)
+			}
 		}
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()

@@ -103,7 +103,11 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 		return verdict{true, "no request was measured"}
 	}
 	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		return verdict{true, fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, render.FormatRatio(ratio), e.total.errors)}
+		bad := fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, render.FormatRatio(ratio), e.total.errors)
+		if e.in.several() {
+			bad += "; by server: " + e.phases.failures(e.in)
+		}
+		return verdict{true, bad}
 	}
 	return verdict{known: true}
 }
@@ -247,8 +251,12 @@ func judgeStreamBuffered(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// judgeForeignGPUProcess finds other processes that held GPU memory during the measured phases.
+// judgeForeignGPUProcess finds other processes that held GPU memory during the measured phases. Where one machine has
+// several engines of the run, the processes of one cannot be told from foreign ones.
 func judgeForeignGPUProcess(e grounds, limit float64) verdict {
+	if e.in.several() && e.in.serverHosts() < len(e.in.Servers) {
+		return verdict{}
+	}
 	return e.each(always, func(r *reading) verdict {
 		var large []string
 		for _, p := range r.foreign {

@@ -106,7 +106,10 @@ func (d *draftTokens) counts() *DraftCounts {
 // speculation returns nil where nothing was drafted, or nothing counts it.
 func (in inputs) speculation(total *aggregate) *Speculation {
 	w := counters{log: in.Telemetry, simulated: in.Model.Simulated}
-	s := Speculation{Answers: total.drafts.counts(), Engine: w.drafts(phaseNames(in.measured()))}
+	s := Speculation{Answers: total.drafts.counts()}
+	if !in.several() {
+		s.Engine = w.drafts(phaseNames(in.measured()))
+	}
 	if s.Answers == nil && s.Engine == nil {
 		return nil
 	}

@@ -36,19 +36,19 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 		measured = nil
 	}
 	together := measuredMachines(in, machines)
-	if measured != nil && len(together) == 1 {
+	if measured != nil && len(together) == 1 && in.serverHosts() <= 1 {
 		measured.Energy.share(knownTokens(total))
 	}
 
 	s := in.heading()
 	s.Requests, s.Throughput, s.Latency = total.requests, total.throughput(), in.latency(total)
-	s.Tool = in.Tool
+	s.Servers, s.Tool = phases.byServer(in, total), in.Tool
 	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
 	s.Speculation = in.speculation(total)
 	s.Goodput = goodput(in.Objectives, total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
-	s.Together = togetherOf(together, knownTokens(total))
+	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
 	s.setEngine(in)
 	s.Decode = s.decode(in, host, together)
 	s.Phases = phases.summaries(in, measured)
@@ -107,14 +107,16 @@ func (in inputs) counts(phase string) bool { return !slices.Contains(in.Unmeasur
 
 // phaseAggregates has an aggregate for every phase that has records, and their order.
 type phaseAggregates struct {
-	names []string
-	of    map[string]*aggregate
-	line  *Timeline // of all phases
+	names   []string
+	of      map[string]*aggregate
+	servers map[string]*aggregate // of the measured requests, by URL; nil for a single server
+	line    *Timeline             // of all phases
 }
 
 func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggregates, error) {
 	phases := phaseAggregates{of: map[string]*aggregate{}, line: newTimeline(in.end())}
 	settings := in.settings()
+	phases.servers = in.newServers(settings)
 	for record, err := range records {
 		if err != nil {
 			return phases, err
@@ -126,6 +128,9 @@ func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggreg
 			phases.names = append(phases.names, record.Phase)
 		}
 		a.add(record)
+		if of := phases.servers[record.Server]; of != nil && in.counts(record.Phase) {
+			of.add(record)
+		}
 		if !in.Streaming {
 			record.FirstTokenNS = nil // the arrival of a whole answer is not a first token
 		}

@@ -36,7 +36,10 @@ type Summary struct {
 	Throughput Throughput            `json:"throughput"`
 	// Latency is null where uma-load did not send the load.
 	Latency *Latency `json:"latency"`
-	Tokens  Tokens   `json:"tokens"`
+	// Servers has the figures of each server, where several shared the load. What engines report about themselves, such as
+	// the capacity of a KV cache, is absent then.
+	Servers []ServerFigures `json:"servers,omitempty"`
+	Tokens  Tokens          `json:"tokens"`
 	// PrefixCache is absent where it was not counted.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
 	// Speculation is absent where nothing was drafted, or not counted.

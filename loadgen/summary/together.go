@@ -17,8 +17,9 @@ type Together struct {
 	JoulesPerOutputToken *float64 `json:"joules_per_output_token,omitempty"`
 }
 
-// togetherOf is nil for a single machine, whose own figures suffice.
-func togetherOf(machines []*reading, outputTokens int64) *Together {
+// togetherOf is nil for a single machine, whose own figures suffice. Servers is the number of machines with a server:
+// where not all of them were measured, the energy of a token is unknown.
+func togetherOf(machines []*reading, servers int, outputTokens int64) *Together {
 	if len(machines) < 2 {
 		return nil
 	}
@@ -31,7 +32,9 @@ func togetherOf(machines []*reading, outputTokens int64) *Together {
 		}
 	}
 	if known {
-		all.share(outputTokens)
+		if len(machines) >= servers {
+			all.share(outputTokens)
+		}
 		t.Joules, t.JoulesPerOutputToken = &all.Joules, all.JoulesPerOutputToken
 	}
 	return t

@@ -17,8 +17,8 @@ import (
 // start.
 type Loop struct {
 	Clock openai.Clock
-	// Send is the Do method of openai.Client.
-	Send func(context.Context, openai.Request, openai.Clock, func()) openai.Result
+	// Send sends the request of a job to its server, as the Do method of openai.Client does.
+	Send func(context.Context, *Job, openai.Clock, func()) openai.Result
 	// Wait returns when the clock reads until, or with an error when the context is done first.
 	Wait func(ctx context.Context, until int64) error
 	// Slots is the most requests in flight per worker; 0 means no limit.
@@ -264,7 +264,7 @@ func (w *worker) exchange(j *Job) openai.Result {
 			return openai.Result{Record: openai.Record{DispatchNS: new(w.Clock()), Status: openai.StatusCancelled, Error: "not sent: " + err.Error()}}
 		}
 	}
-	return w.Send(w.sending, j.Request, w.Clock, w.watch.Payload)
+	return w.Send(w.sending, j, w.Clock, w.watch.Payload)
 }
 
 // ended returns when the server had finished the request. The client's work after that, such as decoding the stream,

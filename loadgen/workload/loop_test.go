@@ -39,7 +39,7 @@ func newBench(slots int, service func(index int) time.Duration) *bench {
 	b := &bench{}
 	var sent atomic.Int64
 	b.Loop = Loop{Clock: clock, Slots: slots, Grace: 30 * time.Second, Wait: waitByTimer(clock)}
-	b.Send = func(ctx context.Context, _ openai.Request, clock openai.Clock, _ func()) openai.Result {
+	b.Send = func(ctx context.Context, _ *Job, clock openai.Clock, _ func()) openai.Result {
 		record := openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}
 		b.count(1)
 		defer b.count(-1)
@@ -155,8 +155,8 @@ func TestWorkAfterAStreamCountsAsClientLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(100*time.Millisecond))
 		fast := b.Send
-		b.Send = func(ctx context.Context, request openai.Request, clock openai.Clock, payload func()) openai.Result {
-			result := fast(ctx, request, clock, payload)
+		b.Send = func(ctx context.Context, j *Job, clock openai.Clock, payload func()) openai.Result {
+			result := fast(ctx, j, clock, payload)
 			time.Sleep(7 * time.Millisecond) // decoding, after the body has ended
 			return result
 		}
@@ -487,8 +487,8 @@ func TestADecisionOnAFailureAppliesToTheNextRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, always(10*time.Millisecond))
 		served, send := 0, b.Send
-		b.Send = func(ctx context.Context, request openai.Request, clock openai.Clock, onPayload func()) openai.Result {
-			result := send(ctx, request, clock, onPayload)
+		b.Send = func(ctx context.Context, j *Job, clock openai.Clock, onPayload func()) openai.Result {
+			result := send(ctx, j, clock, onPayload)
 			if served++; served == 3 {
 				result.Record.Status = openai.StatusHTTP
 			}

@@ -96,10 +96,10 @@ type history struct {
 	takes  func() time.Duration
 }
 
-func (k *history) send(_ context.Context, request openai.Request, clock openai.Clock, _ func()) openai.Result {
+func (k *history) send(_ context.Context, j *Job, clock openai.Clock, _ func()) openai.Result {
 	result := openai.Result{Record: openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}}
 	var body struct{ Messages []openai.Message }
-	if err := json.Unmarshal(request.Body, &body); err != nil || !request.KeepText {
+	if err := json.Unmarshal(j.Request.Body, &body); err != nil || !j.Request.KeepText {
 		result.Record.Status, result.Record.Error = openai.StatusHTTP, fmt.Sprint(err)
 		return result
 	}

@@ -105,10 +105,10 @@ func BenchmarkDispatchLag(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer client.Close()
-	nothing := func(_ context.Context, _ openai.Request, clock openai.Clock, _ func()) openai.Result {
+	nothing := func(_ context.Context, _ *Job, clock openai.Clock, _ func()) openai.Result {
 		return openai.Result{Record: openai.Record{DispatchNS: new(clock()), Status: openai.StatusOK}}
 	}
-	for name, send := range map[string]func(context.Context, openai.Request, openai.Clock, func()) openai.Result{"pacing": nothing, "http": client.Do} {
+	for name, send := range map[string]func(context.Context, *Job, openai.Clock, func()) openai.Result{"pacing": nothing, "http": through(client)} {
 		for _, arrival := range []traffic.Arrival{traffic.Constant, traffic.Poisson} {
 			b.Run(fmt.Sprintf("%s/%s", name, arrival), func(b *testing.B) {
 				var lags []time.Duration
@@ -124,7 +124,7 @@ func BenchmarkDispatchLag(b *testing.B) {
 	}
 }
 
-func dispatchLags(b *testing.B, send func(context.Context, openai.Request, openai.Clock, func()) openai.Result, p Phase) []time.Duration {
+func dispatchLags(b *testing.B, send func(context.Context, *Job, openai.Clock, func()) openai.Result, p Phase) []time.Duration {
 	jobs := make(chan Job, p.Limit.Requests)
 	for index, offset := range p.Planned(0, 1337, 0) {
 		jobs <- Job{Index: index, Planned: *offset, Request: openai.Request{Endpoint: openai.Chat, Body: []byte("{}")}}

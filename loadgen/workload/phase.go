@@ -25,6 +25,8 @@ type Job struct {
 	Index int
 	// Planned is the offset from the start of the phase; open loop only.
 	Planned time.Duration
+	// Server is the number of the server that the request is for, from 0.
+	Server  int
 	Request openai.Request
 	// Build makes the request when its turn comes, from the conversation so far. It is nil if the request is already
 	// made.

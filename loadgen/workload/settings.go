@@ -122,6 +122,8 @@ type Server struct {
 	MaxTokens int
 	// Fields are the vendor's fields that the server takes; nil means the default fields of the vendor.
 	Fields []openai.Field
+	// Servers is how many servers share the load; 0 and 1 are a single one.
+	Servers int
 	// Tiers is the capacity of the tiers of its KV cache, as far as the server reports it.
 	Tiers evidence.Room
 	// Scale converts texts to the server's tokens.
@@ -148,7 +150,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("%s", raised)
 	}
 	return &Workload{
-		model: f.Model, engine: f.Engine, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
+		model: f.Model, engine: f.Engine, servers: f.Servers, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: rundir.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
@@ -192,6 +194,9 @@ func (s *Settings) Recount(scale traffic.TokenScale) error {
 
 // Pressured reports whether the scenario evicts from the KV cache and so needs its size.
 func (s *Settings) Pressured() bool { return s.sets != nil }
+
+// OneServer reports whether the scenario is about the prefix cache of one server.
+func (s *Settings) OneServer() bool { return s.sets != nil || s.arena != nil }
 
 // NeedsSalt reports whether requests must not hit what the server cached for others.
 func (s *Settings) NeedsSalt() bool { return s.sets != nil && s.sets.baseline.requests > 0 }

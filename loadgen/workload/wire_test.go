@@ -72,7 +72,7 @@ func TestRequestsAreTimedExactlyFromIntentToLastToken(t *testing.T) {
 		}
 		defer client.Close()
 		b := newBench(1, nil)
-		b.Send = client.Do
+		b.Send = through(client)
 		_, records := b.run(t.Context(), t.Context(), open(traffic.Constant, 10, traffic.Limit{Requests: 3}))
 		// One slot and 202 ms a request: sent at 0, 202, 404 instead of 0, 100, 200.
 		expectTimes(t, "intended", records, intendedOf, 0, 100, 200)
@@ -107,10 +107,17 @@ func TestACancelledRequestIsNoConnectionError(t *testing.T) {
 		}
 		defer client.Close()
 		b := newBench(2, nil)
-		b.Send, b.Grace = client.Do, 5*time.Second
+		b.Send, b.Grace = through(client), 5*time.Second
 		span, records := b.run(t.Context(), t.Context(), closed(traffic.Limit{Duration: 10 * time.Second}))
 		if len(records) != 2 || records[0].Status != openai.StatusCancelled || span.EndNS != 15_000*ms {
 			t.Errorf("%d records, %s, ended at %d ms", len(records), records[0].Status, span.EndNS/ms)
 		}
 	})
+}
+
+// through sends the requests of jobs by one client.
+func through(client *openai.Client) func(context.Context, *Job, openai.Clock, func()) openai.Result {
+	return func(ctx context.Context, j *Job, clock openai.Clock, onPayload func()) openai.Result {
+		return client.Do(ctx, j.Request, clock, onPayload)
+	}
 }

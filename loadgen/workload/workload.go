@@ -27,6 +27,7 @@ type Workload struct {
 	Output   traffic.Lengths // caps of answers whose prompts have none
 
 	model, engine string
+	servers       int // that share the load
 	run           string
 	fields        []openai.Field // the vendor's fields that the server takes
 	template      *traffic.Template
@@ -162,7 +163,7 @@ func messagesOf(messages []traffic.Message) []openai.Message {
 // job makes the request, or a function that makes it when it is due.
 func (w *Workload) job(d draft, history *conversation) (Job, error) {
 	j := Job{
-		Index: d.entry.Index, MaxTokens: d.entry.MaxTokens,
+		Index: d.entry.Index, Server: w.server(d), MaxTokens: d.entry.MaxTokens,
 		Conversation: d.entry.Conversation, Turn: d.entry.Turn,
 		PromptSHA256: d.entry.PromptSHA256, ParamsSHA256: d.entry.ParamsSHA256, PrefixSHA256: d.entry.PrefixSHA256,
 		InputTokensTarget: d.entry.InputTokensTarget, RepeatedTokensTarget: d.entry.RepeatedTokensTarget,
@@ -180,6 +181,16 @@ func (w *Workload) job(d draft, history *conversation) (Job, error) {
 	body, err := w.body(d.sampling, messagesOf(d.prompt.Before), d.prompt.Text, d.prompt.IDs)
 	j.Request = w.request(d.sampling, body)
 	return j, err
+}
+
+// server returns the number of the server for a request: they take turns in the order of the schedule, which is that of
+// dispatch. All turns of a conversation go to one server, whose prefix cache has the turns before.
+func (w *Workload) server(d draft) int {
+	number := d.entry.Index
+	if d.content.turn > 0 {
+		number = d.content.number
+	}
+	return number % max(w.servers, 1)
 }
 
 func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {

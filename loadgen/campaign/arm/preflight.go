@@ -48,8 +48,8 @@ type Needs struct {
 	Dir string
 	// ExpectedBytes is the memory that the model needs; 0 if it is unknown.
 	ExpectedBytes plan.Bytes
-	// URL is the address that the load is sent to; empty if the plan does not set it.
-	URL string
+	// URLs are the addresses that the load is sent to; empty where the plan does not set one.
+	URLs []string
 	// LeftOver is true if an earlier invocation left processes running. They are ended before the first start.
 	LeftOver bool
 }
@@ -108,8 +108,8 @@ func (c *checker) check(ctx context.Context, spec plan.Arm) {
 			c.port(ctx, p.Name, p.Host, *p.Ready)
 		}
 	}
-	if c.needs.URL != "" {
-		c.server(ctx, len(spec.Processes) > 0)
+	for _, url := range c.needs.URLs {
+		c.server(ctx, url, len(spec.Processes) > 0)
 	}
 }
 

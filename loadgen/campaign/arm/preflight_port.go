@@ -40,10 +40,10 @@ func (c *checker) port(ctx context.Context, process, host string, probe plan.Pro
 	}
 }
 
-// server checks the address that the load is sent to. It never fails a plan: a router may answer before the arm
+// server checks an address that the load is sent to. It never fails a plan: a router may answer before the arm
 // starts, and a server may start before the first run.
-func (c *checker) server(ctx context.Context, started bool) {
-	address := addressOf("", plan.Probe{URL: c.needs.URL})
+func (c *checker) server(ctx context.Context, url string, started bool) {
+	address := addressOf("", plan.Probe{URL: url})
 	if address == "" || c.addresses[address] {
 		return
 	}

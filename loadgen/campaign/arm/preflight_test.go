@@ -92,15 +92,15 @@ func TestPortsAreFreeBeforeAnArmStarts(t *testing.T) {
 		return armOf(plan.Process{Name: "engine", Argv: []string{"sh"}, Ready: &probe})
 	}
 	const sh = "ok engine: program sh: "
-	expect(t, found(t, with(plan.Probe{URL: "http://" + free + "/health"}), Needs{URL: "http://" + free}), sh, "ok engine: port "+free+": free")
+	expect(t, found(t, with(plan.Probe{URL: "http://" + free + "/health"}), Needs{URLs: []string{"http://" + free}}), sh, "ok engine: port "+free+": free")
 	expect(t, found(t, with(plan.Probe{Port: taken.Port}), Needs{}), sh, "fails engine: port "+taken.String()+": something else answers there")
 	expect(t, found(t, with(plan.Probe{URL: server.URL}), Needs{}), sh, "not checked engine: port "+taken.String()+": something listens there and is not ready")
 	status = http.StatusOK
 	expect(t, found(t, with(plan.Probe{URL: server.URL}), Needs{}), sh, "fails engine: port "+taken.String()+": something else answers there")
 	expect(t, found(t, with(plan.Probe{URL: server.URL}), Needs{LeftOver: true}), sh, "not checked engine: port "+taken.String()+": what is left of the last invocation")
-	expect(t, found(t, with(plan.Probe{Log: "x"}), Needs{URL: server.URL}), sh, "not checked server "+taken.String()+": something answers there before")
-	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URL: server.URL}), "ok server "+taken.String()+": answers")
-	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URL: "http://" + free}), "not checked server "+free+": does not answer, and the arm starts none")
+	expect(t, found(t, with(plan.Probe{Log: "x"}), Needs{URLs: []string{server.URL}}), sh, "not checked server "+taken.String()+": something answers there before")
+	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URLs: []string{server.URL}}), "ok server "+taken.String()+": answers")
+	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URLs: []string{"http://" + free}}), "not checked server "+free+": does not answer, and the arm starts none")
 }
 
 // FuzzReadContainerRun: what is read of a command are words of it, and no option is an image.
