@@ -57,6 +57,9 @@ func (p Page) Document() render.Document {
 		if p.Drawn != nil {
 			d.Add(render.Figures(distributions(p.Drawn)))
 		}
+		if servers := serverTable(s); !servers.Empty() {
+			d.Add(render.H2("By server"), servers, render.Small(serversNote))
+		}
 	}
 	d.Add(decodeBlocks(s.Decode)...)
 	if w := s.SteadyState; w != nil {

@@ -69,6 +69,9 @@ func ownColumns(streamed bool) []column {
 // which they ended. A torn last line is left out.
 func RequestSheet(s summary.Summary, records iter.Seq2[openai.Record, error]) render.Sheet {
 	columns := requestColumns(s.Latency != nil && s.Latency.TTFT != nil)
+	if len(s.Servers) > 0 {
+		columns = append(columns, column{"server", func(r openai.Record) any { return r.Server }})
+	}
 	table := render.Sheet{Name: "Raw data"}
 	for _, c := range columns {
 		table.Header = append(table.Header, c.name)

@@ -181,10 +181,11 @@ func (c cell) sheet(name string, columns []figureColumn) render.Sheet {
 	return render.Sheet{Name: name, Header: headerOf(columns, "run", "state"), Rows: render.Rows(rows)}
 }
 
-// requestSheet returns the requests of all runs, run by run.
+// requestSheet returns the requests of all runs, run by run. The last column, the server, is that of runs with several.
 func (s *Runs) requestSheet() render.Sheet {
 	var of iter.Seq2[openai.Record, error] = func(yield func(openai.Record, error) bool) {}
-	table := RequestSheet(s.runs[0].Summary, of)
+	widest := max(0, slices.IndexFunc(s.runs, func(r summary.Run) bool { return len(r.Summary.Servers) > 0 }))
+	table := RequestSheet(s.runs[widest].Summary, of)
 	table.Rows = func(yield func([]any, error) bool) {
 		for _, r := range s.runs {
 			if !r.HasRequests() {

@@ -238,7 +238,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	if answer := Answer(s); answer != "" {
 		d.Add(render.P(render.Plain(answer)))
 	}
-	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies)
+	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies, serverTable(s))
 	if decodeKnown(s.Decode) {
 		d.Add(render.P(render.Plain(decodeText(*s.Decode))), causeTable(s.Decode.HeldBack))
 	}
