@@ -214,17 +214,20 @@ func (s *scrubber) ip(text string) string {
 	return s.name(KindAddress, text)
 }
 
-// url removes user, path and query, which may hold tokens, from a URL and replaces its host.
+// url removes user, path and query, which may hold tokens, from a URL and replaces its host. Punctuation after it is of
+// the sentence.
 func (s *scrubber) url(text string) string {
-	u, err := url.Parse(text)
+	address := strings.TrimRight(text, ".,:;")
+	after := text[len(address):]
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return gone
+		return gone + after
 	}
 	if s.keep[KindAddress] {
 		u.User, u.RawQuery, u.Fragment = nil, "", ""
-		return u.String()
+		return u.String() + after
 	}
-	return u.Scheme + "://" + s.hostPort(u.Host)
+	return u.Scheme + "://" + s.hostPort(u.Host) + after
 }
 
 // hostPort replaces the host; the port stays, since it distinguishes servers of one machine.

@@ -24,6 +24,7 @@ func TestTextsLoseNamesAndKeepTheRest(t *testing.T) {
 		{"the host of root is ab", "the host of root is ab"},
 		{"http://127.0.0.1:8000/v1 and http://[::1]:8000", "http://127.0.0.1:8000 and http://[::1]:8000"},
 		{"http://athena-7f:8000/v1?key=1", "http://host-1:8000"},
+		{"http://127.0.0.1:8000: it is gone; http://127.0.0.1:8001, too.", "http://127.0.0.1:8000: it is gone; http://127.0.0.1:8001, too."},
 		{"https://u:p@api.example/v1", "https://address-1"},
 		{"10.1.2.3 and 10.1.2.3:80", "address-2 and address-2:80"},
 		{"fe80::1%eth0", "address-3"},
