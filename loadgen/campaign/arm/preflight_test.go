@@ -100,6 +100,7 @@ func TestPortsAreFreeBeforeAnArmStarts(t *testing.T) {
 	expect(t, found(t, with(plan.Probe{URL: server.URL}), Needs{LeftOver: true}), sh, "not checked engine: port "+taken.String()+": what is left of the last invocation")
 	expect(t, found(t, with(plan.Probe{Log: "x"}), Needs{URLs: []string{server.URL}}), sh, "not checked server "+taken.String()+": something answers there before")
 	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URLs: []string{server.URL}}), "ok server "+taken.String()+": answers")
+	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URLs: []string{server.URL, "http://" + free}}), "ok server "+taken.String()+": answers", "not checked server "+free+": does not answer, and the arm starts none")
 	expect(t, found(t, plan.Arm{Name: "a"}, Needs{URLs: []string{"http://" + free}}), "not checked server "+free+": does not answer, and the arm starts none")
 }
 
