@@ -110,7 +110,7 @@ func (s Summary) WithLimit(model *roofline.Model, bytesPerSecond float64) Summar
 // part finds the GPU of the machine, if it is known and the only kind.
 func (r *reading) part() (name string, bytesPerSecond float64) {
 	for _, info := range r.source.Find(metric.GPUInfo) {
-		part, known := roofline.FindPart(info.Labels[string(metric.LabelName)])
+		part, known := metric.FindGPUPart(info.Labels[string(metric.LabelName)])
 		if !known || name != "" && part.Name != name {
 			return "", 0
 		}
