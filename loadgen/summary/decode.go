@@ -23,13 +23,15 @@ type Decode struct {
 	BytesPerSecond float64         `json:"memory_bytes_per_second,omitempty"`
 	// Model is what a step reads, as far as it is known.
 	Model *roofline.Model `json:"model,omitempty"`
+	// Prefill is absent where the arrivals of tokens are not known.
+	Prefill *Prefill `json:"prefill,omitempty"`
 	// HeldBack has a verdict on each cause; absent without telemetry of the engine's machine.
 	HeldBack []roofline.Finding `json:"held_back,omitempty"`
 }
 
 // decode is nil where the engine's machine was not measured, and where no answer came in parts: then the time of a token
 // is not known.
-func (s Summary) decode(in inputs, host *reading, machines []*reading) *Decode {
+func (s Summary) decode(in inputs, phases phaseAggregates, host *reading, machines []*reading) *Decode {
 	d := s.decoded()
 	if d == nil || host == nil || !host.Live() {
 		return nil
@@ -38,6 +40,7 @@ func (s Summary) decode(in inputs, host *reading, machines []*reading) *Decode {
 		d.LimitUnknown = "the engine is simulated"
 		return d
 	}
+	d.Prefill = phases.prefill()
 	d.HeldBack = roofline.HeldBack(host.heldBack(in, *d, s, machines))
 	d.Part, d.BytesPerSecond = host.part()
 	d.limitBy(in.Step, s.KV)
@@ -85,6 +88,21 @@ func (d *Decode) limitBy(of *roofline.Model, kv *KV) {
 		return
 	}
 	d.Limit, d.Share = &limit, new(limit.Share(d.TokensPerSecond))
+	d.limitWithout(model)
+}
+
+// limitWithout computes the share of decoding while no prompt is read, by the limit of as many sequences.
+func (d *Decode) limitWithout(model roofline.Model) {
+	if d.Prefill == nil || d.Prefill.Without == nil {
+		return
+	}
+	prefill, without := *d.Prefill, *d.Prefill.Without
+	without.Share = nil
+	if limit, err := roofline.Decode(model, roofline.Load{Concurrency: without.Concurrency, Context: d.Context}, d.BytesPerSecond); err == nil {
+		without.Share = new(limit.Share(without.TokensPerSecond))
+	}
+	prefill.Without = &without
+	d.Prefill = &prefill
 }
 
 // WithLimit returns the summary with a limit by this model and bandwidth; nil and 0 leave what the run has of them.
@@ -122,6 +140,9 @@ func (r *reading) part() (name string, bytesPerSecond float64) {
 // heldBack reads the evidence of the causes.
 func (r *reading) heldBack(in inputs, d Decode, s Summary, machines []*reading) roofline.Evidence {
 	e := roofline.Evidence{Sent: s.inFlight(), CapIsNormal: r.gb10}
+	if d.Prefill != nil {
+		e.PrefillShare, e.PrefillLost = &d.Prefill.Share, d.Prefill.Lost
+	}
 	e.Waiting, e.Running = r.meanState(metric.RequestsWaiting), r.meanState(metric.RequestsRunning)
 	share := func(reasons ...string) *float64 {
 		var most *float64

@@ -50,7 +50,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, knownTokens(total))
 	s.setEngine(in)
-	s.Decode = s.decode(in, host, together)
+	s.Decode = s.decode(in, phases, host, together)
 	s.Phases = phases.summaries(in, measured)
 	if only := s.onlyMeasured(); only != nil {
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
@@ -107,9 +107,11 @@ func (in inputs) counts(phase string) bool { return !slices.Contains(in.Unmeasur
 
 // phaseAggregates has an aggregate for every phase that has records, and their order.
 type phaseAggregates struct {
-	names []string
-	of    map[string]*aggregate
-	line  *Timeline // of all phases
+	names   []string
+	of      map[string]*aggregate
+	line    *Timeline // of all phases
+	streams streams   // of measured phases
+	load    load      // of all phases
 }
 
 func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggregates, error) {
@@ -126,12 +128,25 @@ func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggreg
 			phases.names = append(phases.names, record.Phase)
 		}
 		a.add(record)
-		if !in.Streaming {
+		if in.Streaming {
+			phases.addSteps(record, in.counts(record.Phase))
+		} else {
 			record.FirstTokenNS = nil // the arrival of a whole answer is not a first token
 		}
 		phases.line.add(record)
 	}
 	return phases, nil
+}
+
+// addSteps keeps what is needed to compare steps of decoding.
+func (p *phaseAggregates) addSteps(r openai.Record, measured bool) {
+	if r.DispatchNS == nil {
+		return // never in flight
+	}
+	p.load.add(r)
+	if measured {
+		p.streams.add(r)
+	}
 }
 
 func (p phaseAggregates) measured(in inputs) []*aggregate {
