@@ -206,11 +206,21 @@ func (r *reading) meanLargest(family metric.Definer) *float64 {
 	return r.mean(func(ns int64) (float64, bool) { return r.largest(family, ns) })
 }
 
-// meanState is the mean number of requests in a state, of all engines together.
+// meanState is the mean number of requests in a state, of all engines together. Dynamo is left out: its frontend counts a
+// request as queued until its first token, while its prompt is read too, and those of its workers twice.
 func (r *reading) meanState(state string) *float64 {
+	frontends := map[string]bool{}
+	for _, info := range r.source.Find(metric.EngineInfo) {
+		if info.Labels[string(metric.LabelEngine)] == metric.EngineDynamo {
+			frontends[info.Labels[string(metric.LabelSource)]] = true
+		}
+	}
 	return r.mean(func(ns int64) (total float64, found bool) {
 		for _, series := range r.source.Find(metric.EngineRequests) {
-			if v, known := series.At(ns); known && series.Labels[string(metric.LabelState)] == state {
+			if frontends[series.Labels[string(metric.LabelSource)]] || series.Labels[string(metric.LabelState)] != state {
+				continue
+			}
+			if v, known := series.At(ns); known {
 				total, found = total+v, true
 			}
 		}

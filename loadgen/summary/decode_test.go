@@ -270,3 +270,34 @@ func TestSimulatedFaultsAreNamed(t *testing.T) {
 		t.Errorf("named right %d of %d, want %d; wrong with proven %d, want 0", named, len(roofline.Causes())*each, least, wrong)
 	}
 }
+
+// TestRequestsOfAFrontendAreNoQueue: those that Dynamo's frontend counts as queued wait for their first token, so their
+// prompt may be under way; its workers' pages have those that wait.
+func TestRequestsOfAFrontendAreNoQueue(t *testing.T) {
+	const frontend = `OWN_INFO{source="127.0.0.1:8000/metrics",engine="dynamo",model="m",version="1.6.1"} 1
+OWN_REQUESTS{source="127.0.0.1:8000/metrics",model="m",state="waiting"} 3
+`
+	const worker = `OWN_INFO{source="127.0.0.1:8081/metrics",engine="vllm",model="m",version=""} 1
+OWN_REQUESTS{source="127.0.0.1:8081/metrics",model="m",state="waiting"} 0
+`
+	for name, test := range map[string]struct {
+		pages string
+		want  roofline.Certainty
+	}{
+		"frontend alone":               {frontend, roofline.NotObservable},
+		"frontend and workers":         {frontend + worker, roofline.NotSeen},
+		"a worker whose requests wait": {strings.Replace(worker, `"waiting"} 0`, `"waiting"} 3`, 1), roofline.Proven},
+	} {
+		page := testrun.Page{Mode: metric.ModeLive, Per: func(float64) string { return test.pages }, Replace: strings.NewReplacer(
+			"OWN_INFO", metric.EngineInfo.Def().Name, "OWN_REQUESTS", metric.EngineRequests.Def().Name)}
+		random := rand.New(rand.NewPCG(1, 2))
+		c := condition{sent: 4, tokenMS: 20, stretch: 1}
+		computed, err := Compute(testrun.OneMachine(t, page, c.answers(random)...).Write(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := computed.Summary.Decode.HeldBack[0]; got.Cause != roofline.Queue || got.Certainty != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
