@@ -6,6 +6,7 @@ package cuda
 #cgo LDFLAGS: -ldl
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 // Types and signatures of cuda.h, which a build does not need. The symbols are those of CUDA 11 and later.
@@ -16,6 +17,7 @@ typedef unsigned long long pointer;
 typedef struct {
 	void *handle;
 	const char *missing; // the symbol that the library lacks
+	char error[256];     // why it is not loaded
 	result (*init)(unsigned);
 	result (*count)(int *);
 	result (*get)(int *, int);
@@ -44,7 +46,12 @@ static int lookup(library *l, const char *symbol, void **function) {
 // open_library reports 1 if the library is loaded and has all symbols.
 static int open_library(library *l, const char *path) {
 	l->handle = dlopen(path, RTLD_NOW);
-	return l->handle != NULL && lookup(l, "cuInit", (void **)&l->init) && lookup(l, "cuDeviceGetCount", (void **)&l->count) &&
+	if (l->handle == NULL) {
+		const char *text = dlerror();
+		snprintf(l->error, sizeof l->error, "%s", text == NULL ? path : text);
+		return 0;
+	}
+	return lookup(l, "cuInit", (void **)&l->init) && lookup(l, "cuDeviceGetCount", (void **)&l->count) &&
 		lookup(l, "cuDeviceGet", (void **)&l->get) && lookup(l, "cuDeviceGetName", (void **)&l->name) &&
 		lookup(l, "cuGetErrorString", (void **)&l->text) && lookup(l, "cuDevicePrimaryCtxRetain", (void **)&l->retain) &&
 		lookup(l, "cuDevicePrimaryCtxRelease_v2", (void **)&l->release) && lookup(l, "cuCtxSetCurrent", (void **)&l->current) &&
@@ -111,8 +118,6 @@ static result measure_device(library *l, int ordinal, const work *w, char *name,
 	l->release(device);
 	return code;
 }
-
-// Calls by pointer, which Go cannot make.
 */
 import "C"
 
@@ -122,7 +127,7 @@ import (
 	"unsafe"
 )
 
-// warmUp is how long copies run before the first measure, by the GPU's clock.
+// warmUpMilliseconds is how long copies run before the first measure, by the GPU's clock.
 const warmUpMilliseconds = 300
 
 // Measure measures the GPUs that CUDA offers to this process, one after the other.
@@ -158,7 +163,7 @@ func measureAll(path string) ([]Device, error) {
 	case l.missing != nil:
 		return nil, fmt.Errorf("%w: %s has no %s", ErrUnavailable, path, C.GoString(l.missing))
 	default:
-		return nil, fmt.Errorf("%w: %s was not found: install the NVIDIA driver, or start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", ErrUnavailable, path)
+		return nil, fmt.Errorf("%w: %s: install the NVIDIA driver, or start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility", ErrUnavailable, C.GoString(&l.error[0]))
 	}
 	var count C.int
 	if code := C.count_devices(l, &count); code != 0 {

@@ -61,7 +61,7 @@ func TestWhyNothingIsMeasured(t *testing.T) {
 			t.Errorf("%s: %v, %d devices", test.wrong, err, len(devices))
 		}
 	}
-	if _, err := measureWith(t.Context(), "/none/libcuda.so.1"); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "/none/libcuda.so.1 was not found: install the NVIDIA driver") {
+	if _, err := measureWith(t.Context(), "/none/libcuda.so.1"); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "/none/libcuda.so.1: cannot open shared object file: No such file or directory: install the NVIDIA driver") {
 		t.Error(err)
 	}
 }
