@@ -83,12 +83,12 @@ func (d *Decode) limitBy(of *roofline.Model, kv *KV) {
 		d.Model = &model
 	}
 	d.Limit, d.Share, d.LimitUnknown = nil, nil, ""
+	d.limitWithout(model)
 	if err != nil {
 		d.LimitUnknown = err.Error()
 		return
 	}
 	d.Limit, d.Share = &limit, new(limit.Share(d.TokensPerSecond))
-	d.limitWithout(model)
 }
 
 // limitWithout computes the share of decoding while no prompt is read, by the limit of as many sequences.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/roofline"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
@@ -129,5 +130,22 @@ func TestALongRunIsJudgedBySomeOfItsAnswers(t *testing.T) {
 	// 250 tokens take 10 s, and the others 161,340 ms.
 	if got := p.prefill(); got == nil || got.Lost == nil || !within(got.Share, 10_000.0/171_340) || !within(*got.Lost, 7500.0/171_340) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDecodingWithoutPromptsHasALimitOfItsOwn: fewer sequences decode while prompts are read, so that the limit of all time is
+// another.
+func TestDecodingWithoutPromptsHasALimitOfItsOwn(t *testing.T) {
+	before := Summary{Decode: &Decode{TokensPerSecond: 5, Concurrency: 3, Context: 1000, Prefill: &Prefill{Without: &Undisturbed{TokensPerSecond: 20, Concurrency: 4}}}}
+	after := before.WithLimit(&roofline.Model{WeightsBytes: 10e9, KVBytesPerToken: 100e3}, 100e9)
+	// A step of four sequences reads 10.4 GB, which takes 0.104 s: 38.46 tokens per second.
+	if share := after.Decode.Prefill.Without.Share; share == nil || !share.Exact() || !within(share.Low, 20/38.46) {
+		t.Errorf("%v", share)
+	}
+	if before.Decode.Prefill.Without.Share != nil {
+		t.Error("the summary itself has changed")
+	}
+	if unknown := after.WithLimit(&roofline.Model{KVBytesPerToken: 1}, 0); unknown.Decode.Limit != nil || unknown.Decode.Prefill.Without.Share != nil {
+		t.Errorf("a share of a limit that is not known: %+v", unknown.Decode.Prefill.Without)
 	}
 }
