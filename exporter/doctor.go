@@ -14,8 +14,14 @@ import (
 // doctor prints the state of every collector, as this command reads the machine, and what a running exporter cannot
 // read: it has rights of its own. It succeeds even if sources are missing.
 func (l *commandLine) doctor(ctx context.Context, stdout io.Writer) error {
-	if l.linkTo != "" || l.linkListen != "" {
+	link := l.linkTo != "" || l.linkListen != ""
+	switch {
+	case link && l.memoryBandwidth:
+		return badInput("--memory-bandwidth: not together with --link or --link-listen: one measurement at a time")
+	case link:
 		return l.doctorLink(ctx, stdout)
+	case l.memoryBandwidth:
+		return l.doctorBandwidth(ctx, stdout)
 	}
 	running, err := newRunningExporter(l.exporterURL, l.httpConfig)
 	if err != nil {

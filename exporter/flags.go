@@ -49,6 +49,7 @@ type commandLine struct {
 	shell, healthURL, exporterURL   string
 	httpConfig                      string // of healthcheck, explain, fit and doctor
 	linkTo, linkListen              string
+	memoryBandwidth                 bool
 	fits                            fitFlags
 	secureFolder                    string
 	recorder, lastBoot              bool
@@ -161,6 +162,7 @@ func (l *commandLine) defineAsked(c *kingpin.CmdClause) {
 func (l *commandLine) defineDoctor(c *kingpin.CmdClause) {
 	c.Flag("link", "Measure the path to this machine, where --link-listen runs.").PlaceHolder("HOST[:PORT]").StringVar(&l.linkTo)
 	c.Flag("link-listen", "Accept the streams of --link for 10 minutes, at this address.").PlaceHolder(":" + strconv.Itoa(link.DefaultPort)).StringVar(&l.linkListen)
+	c.Flag("memory-bandwidth", "Measure the bandwidth of the GPU's memory, while no process uses the GPU.").BoolVar(&l.memoryBandwidth)
 	c.Flag("url", "Running exporter that is asked what it cannot read.").Default("http://" + DefaultAddress).IsSetByUser(&l.explicitURL).StringVar(&l.exporterURL)
 	l.defineHTTPConfig(c)
 	l.defineHost(c)

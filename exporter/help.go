@@ -86,6 +86,10 @@ For each collector: what it lacks, what you lose, and the command that fixes it.
 
 --link measures the path to another machine by TCP, 1 stream and 8, of 5 seconds each, and explains why it is slow: route, MTU, PCIe, traffic shaping, lost packets. Without a listener there it shows what can be seen from here.
 
+  uma-exporter doctor --memory-bandwidth     # before an engine is started
+
+--memory-bandwidth copies within 256 MiB of the GPU's memory for a second, and prints the figure for uma-load report --memory-bandwidth. It refuses while a process holds GPU memory.
+
 This is about the user who types it. A running exporter has rights of its own: it is asked, and what it cannot read is printed at the end.`
 
 const secureHelp = `Make what a page needs for TLS and a password.

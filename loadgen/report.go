@@ -76,7 +76,7 @@ func reportVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "format", "What to print: "+strings.Join(forms[:len(forms)-1], ", ")+" or "+forms[len(forms)-1]+".", formTable, &l.format, terminal.OneOf(forms...))
 	terminal.Flags(clause, "metric", "Show a figure computed of others too: NAME=EXPRESSION, such as tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts.", &l.metrics, parseComputed, terminal.AsGiven)
 	terminal.Flag(clause, "model-file", "Model of the limit of memory: its GGUF file, or its folder with config.json and weights; else as the run recorded it.", "", &l.modelFile, terminal.Text).PlaceHolder("PATH")
-	terminal.Flag(clause, "memory-bandwidth", "Bandwidth of the GPU's memory in GB/s, of the limit of memory; else by its maker, where the part is known.", "0", &l.gigabytesPerSecond, terminal.NumberWithin(0, 100_000)).PlaceHolder("GB/s")
+	terminal.Flag(clause, "memory-bandwidth", "Bandwidth of the GPU's memory in GB/s, such as uma-exporter doctor measures; else by its maker, where the part is known.", "0", &l.gigabytesPerSecond, terminal.NumberWithin(0, 100_000)).PlaceHolder("GB/s")
 	terminal.Flag(clause, "xlsx", "Write a workbook too: Summary, Raw data and, of many runs, a sheet for each cell and Parameters.", "", &l.xlsx, terminal.Text).PlaceHolder("FILE")
 	terminal.Flag(clause, "out", "Write to this file instead of printing.", "", &l.out, terminal.Text).PlaceHolder("FILE")
 	clause.Flag("recompute", "Compute all figures of the requests and the telemetry anew, even of a run that has its summary.").BoolVar(&l.recompute)

@@ -106,7 +106,7 @@ func vitalCalls() []deviceCall {
 		{call: CallC2CMode, once: true, apply: func(d *reading, v Value) { d.evidence.C2C = v.Number != 0 }},
 		{call: CallMIGMode, every: slowAge, apply: applyMIGMode},
 		{call: CallComputeProcesses, apply: applyProcesses, list: true},
-		{call: CallGraphicsProcesses, apply: applyProcesses, list: true},
+		{call: CallGraphicsProcesses, apply: applyGraphicsProcesses, list: true},
 		{call: CallMPSProcesses, apply: applyProcesses, list: true},
 		{call: CallMemory, apply: applyMemory},
 	}

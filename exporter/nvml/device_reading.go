@@ -148,6 +148,13 @@ func applyProcesses(d *reading, v Value) {
 	}
 }
 
+func applyGraphicsProcesses(d *reading, v Value) {
+	applyProcesses(d, v)
+	for i, p := range d.Processes {
+		d.Processes[i].Graphics = slices.ContainsFunc(v.Processes, func(q Process) bool { return q.PID == p.PID })
+	}
+}
+
 func applyMemory(d *reading, v Value) {
 	d.evidence.MemoryTotalBytes = v.Numbers["total"]
 	d.MemoryTotalBytes = named(v, "total")

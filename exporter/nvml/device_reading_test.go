@@ -114,6 +114,9 @@ func TestProcessInSeveralListsCountsOnceWithItsLargestValue(t *testing.T) {
 	var pids []uint32
 	for _, p := range d.Processes {
 		pids = append(pids, p.PID)
+		if want := p.PID == 10 || p.PID == 30; p.Graphics != want {
+			t.Errorf("process %d is listed for graphics: %v", p.PID, p.Graphics)
+		}
 	}
 	if !slices.Equal(pids, []uint32{10, 20, 30, 40}) || d.HeldBytes() != 258 || d.Processes[3].UsedBytes != nil {
 		t.Errorf("%v, %d bytes", pids, d.HeldBytes())

@@ -35,6 +35,8 @@ type Process struct {
 	// where the GPU is not partitioned or the driver does not report it.
 	GPUInstance     *uint32 `json:"gpu_instance,omitempty"`
 	ComputeInstance *uint32 `json:"compute_instance,omitempty"`
+	// Graphics is true in a merged list if the list of graphics processes has it, as it has a desktop's.
+	Graphics bool `json:"-"`
 }
 
 // System is the device number of calls about the machine as a whole.

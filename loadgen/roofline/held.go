@@ -10,16 +10,17 @@ type Cause string
 
 // The causes.
 const (
-	Queue  Cause = "queue"     // requests wait, so that fewer decode than were sent
-	Heat   Cause = "heat"      // the clock is lowered because the GPU is hot
-	Power  Cause = "power cap" // the clock is lowered to hold the power
-	Link   Cause = "link"      // the network between machines
-	Client Cause = "client"    // uma-load itself
-	CPU    Cause = "CPU"       // the machine of the engine
+	Queue   Cause = "queue"     // requests wait, so that fewer decode than were sent
+	Prefill Cause = "prefill"   // the engine reads prompts of other requests between steps of decoding
+	Heat    Cause = "heat"      // the clock is lowered because the GPU is hot
+	Power   Cause = "power cap" // the clock is lowered to hold the power
+	Link    Cause = "link"      // the network between machines
+	Client  Cause = "client"    // uma-load itself
+	CPU     Cause = "CPU"       // the machine of the engine
 )
 
 // Causes lists them all, in the order of reports.
-func Causes() []Cause { return []Cause{Queue, Heat, Power, Link, Client, CPU} }
+func Causes() []Cause { return []Cause{Queue, Prefill, Heat, Power, Link, Client, CPU} }
 
 // Certainty is how sure a cause is.
 type Certainty string
@@ -44,6 +45,9 @@ type Evidence struct {
 	// Sent is the number of requests in flight, by the client. Running and Waiting are those of the engine, by its own
 	// page; means.
 	Sent, Running, Waiting *float64
+	// PrefillShare is the share of the time of decoding in which prompts of other requests were read, and PrefillLost the
+	// share by which tokens took longer then.
+	PrefillShare, PrefillLost *float64
 	// HeatShare, BrakeShare and CapShare are the shares of the time in which the clock was lowered for heat, by the
 	// power supply, and by the driver's power cap.
 	HeatShare, BrakeShare, CapShare *float64
@@ -74,6 +78,9 @@ type Evidence struct {
 const (
 	queuedShare  = 0.10 // of the requests sent, waiting in the mean: each such share is one of the answers missing
 	queuedProven = 0.25
+	prefillShare = 0.50 // without a figure of what it cost: most of the time
+	lostLikely   = 0.10 // of the time of decoding: as with the queue, each such share is one of the answers missing
+	lostProven   = 0.25
 	heatLikely   = 0.01 // alerts take it as a warning
 	heatProven   = 0.20 // and as figures that are not comparable
 	brakeProven  = 0.20
@@ -94,7 +101,7 @@ const (
 
 // HeldBack judges every cause.
 func HeldBack(e Evidence) []Finding {
-	return []Finding{e.queue(), e.heat(), e.power(), e.link(), e.client(), e.cpu()}
+	return []Finding{e.queue(), e.prefill(), e.heat(), e.power(), e.link(), e.client(), e.cpu()}
 }
 
 // graded gives the verdict of a share that is at least one limit or the other.
@@ -117,6 +124,24 @@ func (e Evidence) queue() Finding {
 		return unseen(Queue, "the engine's page has no number of waiting requests")
 	}
 	return graded(Queue, *e.Waiting / *e.Sent, queuedShare, queuedProven, "%.1f of %.1f requests waited in the engine, in the mean", *e.Waiting, *e.Sent)
+}
+
+// prefill is at most likely without undisturbed steps to compare with: then it rests on the time alone, and only where no
+// request waits in the engine, since one that waits looks like one whose prompt is read.
+func (e Evidence) prefill() Finding {
+	if e.PrefillShare == nil {
+		return unseen(Prefill, "the arrivals of tokens are not known")
+	}
+	text := fmt.Sprintf("prompts of other requests were under way in %s of the time of decoding", percent(*e.PrefillShare))
+	switch {
+	case e.PrefillLost != nil:
+		return graded(Prefill, *e.PrefillLost, lostLikely, lostProven, "%s, which cost %s of that time", text, percent(*e.PrefillLost))
+	case *e.PrefillShare < lostLikely:
+		return Finding{Prefill, NotSeen, text}
+	case *e.PrefillShare >= prefillShare && e.queue().Certainty == NotSeen:
+		return Finding{Prefill, Likely, text + ", and hardly any token came without one"}
+	}
+	return unseen(Prefill, text+", and too few tokens came without one to compare with")
 }
 
 func (e Evidence) heat() Finding {

@@ -1,3 +1,6 @@
+// Package roofline computes how fast a machine can decode: each step reads the weights once and the KV cache of every
+// sequence, and no step is shorter than memory takes for that. It also judges, by a run's telemetry, what held a run
+// below that limit.
 package roofline
 
 import (

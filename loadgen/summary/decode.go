@@ -23,13 +23,15 @@ type Decode struct {
 	BytesPerSecond float64         `json:"memory_bytes_per_second,omitempty"`
 	// Model is what a step reads, as far as it is known.
 	Model *roofline.Model `json:"model,omitempty"`
+	// Prefill is absent where the arrivals of tokens are not known.
+	Prefill *Prefill `json:"prefill,omitempty"`
 	// HeldBack has a verdict on each cause; absent without telemetry of the engine's machine.
 	HeldBack []roofline.Finding `json:"held_back,omitempty"`
 }
 
 // decode is nil where the engine's machine was not measured, and where no answer came in parts: then the time of a token
 // is not known.
-func (s Summary) decode(in inputs, host *reading, machines []*reading) *Decode {
+func (s Summary) decode(in inputs, phases phaseAggregates, host *reading, machines []*reading) *Decode {
 	d := s.decoded()
 	if d == nil || host == nil || !host.Live() {
 		return nil
@@ -42,6 +44,7 @@ func (s Summary) decode(in inputs, host *reading, machines []*reading) *Decode {
 		d.LimitUnknown = severalLimit
 		return d
 	}
+	d.Prefill = phases.prefill()
 	d.HeldBack = roofline.HeldBack(host.heldBack(in, *d, s, machines))
 	d.Part, d.BytesPerSecond = host.part()
 	d.limitBy(in.Step, s.KV)
@@ -87,11 +90,26 @@ func (d *Decode) limitBy(of *roofline.Model, kv *KV) {
 		d.Model = &model
 	}
 	d.Limit, d.Share, d.LimitUnknown = nil, nil, ""
+	d.limitWithout(model)
 	if err != nil {
 		d.LimitUnknown = err.Error()
 		return
 	}
 	d.Limit, d.Share = &limit, new(limit.Share(d.TokensPerSecond))
+}
+
+// limitWithout computes the share of decoding while no prompt is read, by the limit of as many sequences.
+func (d *Decode) limitWithout(model roofline.Model) {
+	if d.Prefill == nil || d.Prefill.Without == nil {
+		return
+	}
+	prefill, without := *d.Prefill, *d.Prefill.Without
+	without.Share = nil
+	if limit, err := roofline.Decode(model, roofline.Load{Concurrency: without.Concurrency, Context: d.Context}, d.BytesPerSecond); err == nil {
+		without.Share = new(limit.Share(without.TokensPerSecond))
+	}
+	prefill.Without = &without
+	d.Prefill = &prefill
 }
 
 // WithLimit returns the summary with a limit by this model and bandwidth; nil and 0 leave what the run has of them.
@@ -122,7 +140,7 @@ func (s Summary) WithLimit(model *roofline.Model, bytesPerSecond float64) Summar
 // part finds the GPU of the machine, if it is known and the only kind.
 func (r *reading) part() (name string, bytesPerSecond float64) {
 	for _, info := range r.source.Find(metric.GPUInfo) {
-		part, known := roofline.FindPart(info.Labels[string(metric.LabelName)])
+		part, known := metric.FindGPUPart(info.Labels[string(metric.LabelName)])
 		if !known || name != "" && part.Name != name {
 			return "", 0
 		}
@@ -134,6 +152,9 @@ func (r *reading) part() (name string, bytesPerSecond float64) {
 // heldBack reads the evidence of the causes.
 func (r *reading) heldBack(in inputs, d Decode, s Summary, machines []*reading) roofline.Evidence {
 	e := roofline.Evidence{Sent: s.inFlight(), CapIsNormal: r.gb10}
+	if d.Prefill != nil {
+		e.PrefillShare, e.PrefillLost = &d.Prefill.Share, d.Prefill.Lost
+	}
 	e.Waiting, e.Running = r.meanState(metric.RequestsWaiting), r.meanState(metric.RequestsRunning)
 	share := func(reasons ...string) *float64 {
 		var most *float64
@@ -197,11 +218,21 @@ func (r *reading) meanLargest(family metric.Definer) *float64 {
 	return r.mean(func(ns int64) (float64, bool) { return r.largest(family, ns) })
 }
 
-// meanState is the mean number of requests in a state, of all engines together.
+// meanState is the mean number of requests in a state, of all engines together. Dynamo is left out: its frontend counts a
+// request as queued until its first token, while its prompt is read too, and those of its workers twice.
 func (r *reading) meanState(state string) *float64 {
+	frontends := map[string]bool{}
+	for _, info := range r.source.Find(metric.EngineInfo) {
+		if info.Labels[string(metric.LabelEngine)] == metric.EngineDynamo {
+			frontends[info.Labels[string(metric.LabelSource)]] = true
+		}
+	}
 	return r.mean(func(ns int64) (total float64, found bool) {
 		for _, series := range r.source.Find(metric.EngineRequests) {
-			if v, known := series.At(ns); known && series.Labels[string(metric.LabelState)] == state {
+			if frontends[series.Labels[string(metric.LabelSource)]] || series.Labels[string(metric.LabelState)] != state {
+				continue
+			}
+			if v, known := series.At(ns); known {
 				total, found = total+v, true
 			}
 		}

@@ -50,7 +50,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
 	s.setEngine(in)
-	s.Decode = s.decode(in, host, together)
+	s.Decode = s.decode(in, phases, host, together)
 	s.Phases = phases.summaries(in, measured)
 	if only := s.onlyMeasured(); only != nil {
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
@@ -111,6 +111,8 @@ type phaseAggregates struct {
 	of      map[string]*aggregate
 	servers map[string]*aggregate // of the measured requests, by URL; nil for a single server
 	line    *Timeline             // of all phases
+	streams streams               // of measured phases
+	load    load                  // of all phases
 }
 
 func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggregates, error) {
@@ -131,12 +133,25 @@ func aggregates(in inputs, records iter.Seq2[openai.Record, error]) (phaseAggreg
 		if of := phases.servers[record.Server]; of != nil && in.counts(record.Phase) {
 			of.add(record)
 		}
-		if !in.Streaming {
+		if in.Streaming {
+			phases.addSteps(record, in.counts(record.Phase))
+		} else {
 			record.FirstTokenNS = nil // the arrival of a whole answer is not a first token
 		}
 		phases.line.add(record)
 	}
 	return phases, nil
+}
+
+// addSteps keeps what is needed to compare steps of decoding.
+func (p *phaseAggregates) addSteps(r openai.Record, measured bool) {
+	if r.DispatchNS == nil {
+		return // never in flight
+	}
+	p.load.add(r)
+	if measured {
+		p.streams.add(r)
+	}
 }
 
 func (p phaseAggregates) measured(in inputs) []*aggregate {

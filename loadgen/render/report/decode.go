@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/roofline"
@@ -13,19 +14,42 @@ func decodeBlocks(d *summary.Decode) []render.Block {
 	if !decodeKnown(d) {
 		return nil
 	}
-	return []render.Block{render.H2("Decoding and the limit of memory"), render.P(render.Plain(decodeText(*d))), causeTable(d.HeldBack)}
+	return append([]render.Block{render.H2("Decoding and the limit of memory")}, decodeAnswer(*d)...)
 }
 
 // decodeKnown reports whether there is more to show than the rate, which the throughput and the latencies have too.
 func decodeKnown(d *summary.Decode) bool { return d != nil && (d.Limit != nil || len(d.HeldBack) > 0) }
 
+// decodeAnswer is the rate and what held it back.
+func decodeAnswer(d summary.Decode) []render.Block {
+	return []render.Block{render.P(render.Plain(decodeText(d) + withoutText(d))), causeTable(d.HeldBack)}
+}
+
+// withoutText is the rate while no prompt is read, where prompts held decoding back.
+func withoutText(d summary.Decode) string {
+	if d.Prefill == nil || d.Prefill.Without == nil || !slices.ContainsFunc(d.HeldBack, func(f roofline.Finding) bool {
+		return f.Cause == roofline.Prefill && (f.Certainty == roofline.Proven || f.Certainty == roofline.Likely)
+	}) {
+		return ""
+	}
+	w := d.Prefill.Without
+	text := fmt.Sprintf(" While no prompt was read: %s tokens per second with %s", render.Digits(w.TokensPerSecond), sequences(w.Concurrency))
+	if w.Share != nil {
+		text += fmt.Sprintf(", at %s of their memory limit", *w.Share)
+	}
+	return text + "."
+}
+
+func sequences(n float64) string {
+	if n == 1 {
+		return "1 sequence"
+	}
+	return render.Digits(n) + " sequences"
+}
+
 // decodeText is the rate, its share of the limit, and what the limit is of.
 func decodeText(d summary.Decode) string {
-	sequences := "sequences"
-	if d.Concurrency == 1 {
-		sequences = "sequence"
-	}
-	text := fmt.Sprintf("Decoded %s tokens per second with %s %s of %s tokens", render.Digits(d.TokensPerSecond), render.Digits(d.Concurrency), sequences, render.Digits(d.Context))
+	text := fmt.Sprintf("Decoded %s tokens per second with %s of %s tokens", render.Digits(d.TokensPerSecond), sequences(d.Concurrency), render.Digits(d.Context))
 	if d.Limit == nil || d.Share == nil {
 		return text + ": " + d.LimitUnknown + "."
 	}

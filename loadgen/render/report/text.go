@@ -240,7 +240,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	}
 	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies, serverTable(s))
 	if decodeKnown(s.Decode) {
-		d.Add(render.P(render.Plain(decodeText(*s.Decode))), causeTable(s.Decode.HeldBack))
+		d.Add(decodeAnswer(*s.Decode)...)
 	}
 	d.Add(render.P(render.Plain(verdictText(s))), grounds)
 	return render.Text(w, d)
