@@ -274,7 +274,7 @@ func TestServedPageAndHealthUntilTheSignal(t *testing.T) {
 }
 
 func TestWatchPrintsAgainUntilTheSignal(t *testing.T) {
-	c := command(t, "explain", "--watch")
+	c := command(t, "explain", "--watch", "--direct") // whatever runs at the usual address
 	stdout, err := c.StdoutPipe()
 	must(t, err)
 	must(t, c.Start())
