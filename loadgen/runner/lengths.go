@@ -49,7 +49,7 @@ func (s *subject) measureLatency(ctx context.Context, m *measurement) error {
 	}
 	latency, err := probe(ctx)
 	if err != nil {
-		return fmt.Errorf("the probe of the latency failed: %w; --set latency=none makes none", err)
+		return fmt.Errorf("the probe of the latency failed: %w; --latency=none of arena, or --set latency=none of run, makes none", err)
 	}
 	s.latency = &latency
 	return nil

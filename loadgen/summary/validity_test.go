@@ -75,9 +75,13 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
 	}
 	in := input(t)
-	in.Phases = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
+	in.Phases, in.EqualLoad = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}, true
 	s := summarize(t, in, records...)
 	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
+		t.Errorf("%v, want %q", s.InvalidReasons, want)
+	}
+	in.EqualLoad = false // batches, bursts and stages refuse a ramp
+	if s, want := summarize(t, in, records...), "; 4 of these were to be sent at one moment"; len(s.InvalidReasons) != 1 || !strings.HasSuffix(s.InvalidReasons[0].Detail, want) {
 		t.Errorf("%v, want %q", s.InvalidReasons, want)
 	}
 	in.Open = []string{"measure"} // a schedule wants them at once: there is no ramp

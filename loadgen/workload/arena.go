@@ -218,9 +218,9 @@ type arenaCutter struct {
 func (c arenaCutter) check() error {
 	switch {
 	case c.cell.depth > 0 && c.cell.depth <= c.framing.System:
-		return fmt.Errorf("--set: depth=%d: the chat template alone adds %d tokens", c.cell.depth, c.framing.System)
+		return fmt.Errorf("depth %d: the chat template alone adds %d tokens", c.cell.depth, c.framing.System)
 	case c.cell.depth == 0 && c.cell.prompt <= c.framing.User:
-		return fmt.Errorf("--set: pp=%d: the chat template alone adds %d tokens", c.cell.prompt, c.framing.User)
+		return fmt.Errorf("pp %d: the chat template alone adds %d tokens", c.cell.prompt, c.framing.User)
 	}
 	return nil
 }
@@ -237,10 +237,10 @@ func (c arenaCutter) batch(name string, n int, cached bool) (prompts, contexts [
 		if c.cell.depth == 0 {
 			size -= c.framing.User
 		} else if context, err = c.slices.Cut(name+"/depth", i, c.cell.depth-c.framing.System, true); err != nil {
-			return nil, nil, fmt.Errorf("--set: depth=%d: %w", c.cell.depth, err)
+			return nil, nil, fmt.Errorf("depth %d: %w", c.cell.depth, err)
 		}
 		if prompt, err = c.slices.Cut(name, i, size, c.cell.depth == 0); err != nil {
-			return nil, nil, fmt.Errorf("--set: pp=%d: %w", c.cell.prompt, err)
+			return nil, nil, fmt.Errorf("pp %d: %w", c.cell.prompt, err)
 		}
 		p := c.prompt(context, prompt.Text, prompt.Seeded, c.cell.prompt)
 		if cached {

@@ -173,8 +173,8 @@ func TestACellThatTheServerCannotTakeIsRefused(t *testing.T) {
 		says string
 	}{
 		{[]string{"--set=depth=8000", "--set=pp=128", "--set=tg=128"}, ErrDoesNotFit, "8256 tokens"},
-		{[]string{"--set=depth=9"}, nil, "--set: depth=9: the chat template alone adds 9 tokens"},
-		{[]string{"--set=pp=5"}, nil, "--set: pp=5: the chat template alone adds 5 tokens"},
+		{[]string{"--set=depth=9"}, nil, "depth 9: the chat template alone adds 9 tokens"},
+		{[]string{"--set=pp=5"}, nil, "pp 5: the chat template alone adds 5 tokens"},
 	} {
 		_, err := arenaOf(t, "", c.args...)
 		if err == nil || !strings.Contains(err.Error(), c.says) || c.want != nil && !errors.Is(err, c.want) {
