@@ -16,24 +16,30 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// exportForms are the files of llama-benchy that --export writes.
-func exportForms() []string { return []string{"llama-benchy", "csv", "md"} }
-
 // exported is a file that --export asks for.
-type exported struct{ form, path string }
+type exported struct {
+	benchyFile
+	path string
+}
 
-// parseExports reads FORM=FILE, several with commas between them.
+// parseExports reads FORM=FILE, several with commas between them. A form may have its name of report --format too.
 func parseExports(text string) ([]exported, error) {
 	var all []exported
+	files := benchyFiles()
 	for part := range strings.SplitSeq(text, ",") {
 		form, path, _ := strings.Cut(part, "=")
+		of := slices.IndexFunc(files, func(f benchyFile) bool { return form == f.short || form == f.format })
 		switch {
-		case !slices.Contains(exportForms(), form) || path == "":
-			return nil, fmt.Errorf("%q is not FORM=FILE, with a form of %s", part, strings.Join(exportForms(), ", "))
-		case slices.ContainsFunc(all, func(e exported) bool { return e.form == form || e.path == path }):
+		case of < 0 || path == "":
+			var forms []string
+			for _, f := range files {
+				forms = append(forms, f.short)
+			}
+			return nil, fmt.Errorf("%q is not FORM=FILE, with a form of %s", part, strings.Join(forms, ", "))
+		case slices.ContainsFunc(all, func(e exported) bool { return e.format == files[of].format || e.path == path }):
 			return nil, fmt.Errorf("%q: a form or a file is there twice", part)
 		}
-		all = append(all, exported{form, path})
+		all = append(all, exported{files[of], path})
 	}
 	return all, nil
 }
@@ -152,7 +158,7 @@ func (d *arenaDriver) export(rows []cell.Row) error {
 	}
 	var errs []error
 	for _, e := range all {
-		write := map[string]func(io.Writer) error{"llama-benchy": report.WriteJSON, "csv": report.WriteCSV, "md": report.WriteMarkdown}[e.form]
+		write := func(w io.Writer) error { return e.write(report, w) }
 		errs = append(errs, rundir.Folder(filepath.Dir(e.path)).Write(filepath.Base(e.path), write))
 	}
 	return errors.Join(errs...)
