@@ -94,7 +94,7 @@ func (p *plan) describe(m *rundir.Manifest, of *measurement) {
 	w, l := p.work, of.load
 	m.Workload = rundir.Workload{
 		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-		InputLengths: l.InputLengths(p.scale), Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
+		InputLengths: w.InputLengths, Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
 	}
 	start, _ := p.identity.Fingerprints()
 	m.Server = rundir.Server{
