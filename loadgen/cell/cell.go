@@ -35,6 +35,8 @@ type Row struct {
 	// Context is true for the requests that send the depth itself ahead; Cached for those of the prompt after it, which
 	// a prefix cache should answer but for the prompt.
 	Context, Cached bool
+	// CacheBlock is the tokens of a block of the engine's KV cache; 0 if it does not report them.
+	CacheBlock int
 	// LatencySeconds is the probed latency of the network, which llama-benchy takes off; LatencyMode is how it was
 	// probed.
 	LatencySeconds float64

@@ -39,7 +39,7 @@ func read(run summary.Run) ([]Row, error) {
 	row := Row{
 		Run: string(run.Folder), Model: m.Server.Model, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[rundir.LabelCellPhase] == rundir.CellContext,
-		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
+		CacheBlock: m.Server.CacheBlock(), PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
 	if a := m.Workload.Script.Arena; a != nil {
 		row.PrefixCaching = a.PrefixCaching

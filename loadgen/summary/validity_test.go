@@ -410,3 +410,20 @@ func FuzzParseSLO(f *testing.F) {
 		}
 	})
 }
+
+// TestADepthIsEvictedByTheBlocksOfItsCache: of a depth shorter than a block a cache holds nothing, and misses nothing.
+func TestADepthIsEvictedByTheBlocksOfItsCache(t *testing.T) {
+	for _, of := range []struct {
+		depth, block, cached int
+		evicted              bool
+	}{
+		{64, 128, 0, false}, {64, 16, 0, true}, {64, 0, 0, true}, {256, 128, 128, false}, {256, 128, 0, true}, {1000, 16, 800, true}, {1000, 0, 800, false},
+	} {
+		in := input(t)
+		in.DepthTokens, in.CacheBlock = of.depth, of.block
+		s := summarize(t, in, testrun.Altered(100, 100, cached(of.depth+100, of.cached, of.depth+100, of.cached))...)
+		if got := slices.Contains(codes(s), CodeDepthEvicted); got != of.evicted {
+			t.Errorf("%+v: %v", of, s.InvalidReasons)
+		}
+	}
+}
