@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -123,6 +125,40 @@ func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 	succeeded(t, "import", "--format=llama-benchy", "--out", imported, filepath.Join(files, "a.json"))
 	if runs, err := os.ReadDir(imported); err != nil || len(runs) != 6 { // of a depth, that of the context too
 		t.Errorf("%d runs are imported again: %v", len(runs), err)
+	}
+}
+
+// TestAnArenaShowsWhatTheMachineUsed in its table, beside the figures of each cell.
+func TestAnArenaShowsWhatTheMachineUsed(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "%s{mode=\"live\"} 1\n%s{uuid=\"GPU-1\"} %g\n%s 1e9\n%s 3221225472\n", metric.ExporterMode.Def().Name,
+			metric.GPUEnergyJoulesTotal.Def().Name, 50*time.Since(began).Seconds(), metric.MemoryCUDAFreeBytes.Def().Name, metric.MemoryAvailableBytes.Def().Name)
+	}))
+	t.Cleanup(page.Close)
+	code, dir, stdout, stderr := arenaOf(t, "--url", engine(t, 5*time.Millisecond), "--depth=512", "--concurrency=2", "--telemetry=spark="+page.URL+"/metrics", "--validity=telemetry_lost=off")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	var lines [][]string
+	for line := range strings.Lines(stdout) {
+		if strings.Contains(line, "GiB") || strings.Contains(line, "GPU W ") {
+			lines = append(lines, strings.Fields(line))
+		}
+	}
+	if len(lines) < 3 || strings.Join(lines[0], " ") != "cell GPU W tokens/J memory left" || strings.Join(lines[1][:3], " ") != "ctx @ d512" || strings.Join(lines[2][:4], " ") != "pp128 tg4 @ d512" {
+		t.Fatalf("%s", stdout)
+	}
+	for _, line := range lines[1:3] {
+		n := len(line)
+		if watts, err := strconv.ParseFloat(line[n-4], 64); err != nil || !(watts > 0) || strings.Join(line[n-2:], " ") != "3 GiB" {
+			t.Errorf("%v, want watts and 3 GiB", line)
+		}
+	}
+	text, err := os.ReadFile(dir.Path(rundir.ReportFile))
+	if err != nil || !strings.Contains(string(text), "| TTFT | GPU W | tokens/J | memory left | flags |") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

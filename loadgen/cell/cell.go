@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Position is a place in the grid of cells.
@@ -50,6 +51,9 @@ type Row struct {
 	Tool              string
 	// PrefixCaching is true if the run was set to send depths ahead, also for a row without a depth.
 	PrefixCaching bool
+	// Used is what the machine used in the batches, from the first request sent to the end of the last answer; nil if it
+	// was not measured.
+	Used *summary.Used
 	// Found are flags of the run that its requests do not show.
 	Found []Flag
 }

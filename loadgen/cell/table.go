@@ -14,10 +14,11 @@ import (
 // Document returns the cells as tables of both columns: llama-benchy's figures and the measured ones, with the flags of
 // each cell, their evidence, and why the columns part. Cells whose depth was sent ahead and cells whose depth came with
 // the prompt are in tables of their own.
-func Document(rows []Row) render.Document { return document(rows, textWidth) }
+func Document(rows []Row) render.Document { return document(rows, textWidth, true) }
 
-// document returns them with names of flags of so many characters a cell.
-func document(rows []Row, flags int) render.Document {
+// document returns them with names of flags of so many characters a cell. Figures of the machine are beside the others,
+// or else in tables of their own.
+func document(rows []Row, flags int, beside bool) render.Document {
 	d := render.Document{Title: "Cells"}
 	arms := byArm(rows)
 	for _, of := range arms {
@@ -27,7 +28,10 @@ func document(rows []Row, flags int) render.Document {
 		}
 		for _, part := range split(of) {
 			d.Add(render.H2(name + part.title))
-			d.Add(part.table(flags))
+			d.Add(part.table(flags, beside))
+			if machine := part.machineTable(); machine != nil && !beside {
+				d.Add(machine)
+			}
 			d.Add(part.notes()...)
 		}
 		if line, ok := PrefillLine(of); ok {
@@ -104,13 +108,28 @@ func several(rows []Row) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool { return r.Concurrency > 1 })
 }
 
-func (p part) table(flags int) render.Table {
-	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT", "flags"}, Words: []int{5}}
+// table returns the table of both columns. Figures of the machine, if they are beside them, are in the line of the answers.
+func (p part) table(flags int, machine bool) render.Table {
+	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT"}}
+	var columns []machineColumn
+	if machine {
+		columns = machineColumns(p.rows)
+	}
+	for _, c := range columns {
+		t.Header = append(t.Header, c.name)
+	}
+	t.Words = []int{len(t.Header)}
+	t.Header = append(t.Header, "flags")
 	for _, r := range p.rows {
 		theirs, ours := r.LlamaBenchy(), r.Measured()
 		prefill, decode := r.names(several(p.rows))
-		t.Add(prefill, theirs.Prefill.text(), ours.Prefill.text(), ours.Prefill.count(), ttft(theirs, ours), r.marks(prefillFlags, flags))
-		t.Add(decode, theirs.Decode.text(), ours.Decode.text(), ours.Decode.count(), "", r.marks(decodeFlags, flags))
+		first := []string{prefill, theirs.Prefill.text(), ours.Prefill.text(), ours.Prefill.count(), ttft(theirs, ours)}
+		second := []string{decode, theirs.Decode.text(), ours.Decode.text(), ours.Decode.count(), ""}
+		for _, c := range columns {
+			first, second = append(first, ""), append(second, c.text(r))
+		}
+		t.Add(append(first, r.marks(prefillFlags, flags))...)
+		t.Add(append(second, r.marks(decodeFlags, flags))...)
 	}
 	return t
 }
@@ -203,7 +222,11 @@ func (p part) notes() []render.Block {
 	if len(causes) > 0 {
 		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
 	}
-	return append(blocks, render.Small(p.legend()))
+	blocks = append(blocks, render.Small(p.legend()))
+	if machine := p.machineLegend(); machine != "" {
+		blocks = append(blocks, render.Small(machine))
+	}
+	return blocks
 }
 
 // legend says what the columns are.
@@ -223,7 +246,7 @@ const (
 
 // WriteText writes both columns for a terminal, at most 100 characters wide.
 func WriteText(w io.Writer, rows []Row) error {
-	d := document(rows, flagWidth)
+	d := document(rows, flagWidth, false)
 	var blocks []render.Block
 	for _, block := range d.Blocks {
 		switch b := block.(type) {

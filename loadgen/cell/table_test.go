@@ -11,6 +11,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -61,6 +62,9 @@ func arena() []Row {
 // TestTheTableHasBothColumns as text of a terminal, and as Markdown.
 func TestTheTableHasBothColumns(t *testing.T) {
 	rows := arena()
+	for i := range rows[1:] { // of the first the machine was not read
+		rows[i+1].Used = &summary.Used{Origin: summary.Origin{Source: "spark", Mode: "live"}, Seconds: 4, Joules: new(180. + 20*float64(i)), PerToken: true, MemoryLeft: new(float64(12-i) * (1 << 30))}
+	}
 	rows[3].Found = []Flag{{Throttled, "sw_thermal for 12 s, 20 % of the measured time"}, {Queued, "the engine's page has at most 4 running and up to 1 waiting, of 5"}}
 	var text, markdown strings.Builder
 	if err := WriteText(&text, rows); err != nil {
@@ -74,6 +78,37 @@ func TestTheTableHasBothColumns(t *testing.T) {
 	for line := range strings.Lines(text.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
 			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+}
+
+// TestFiguresOfTheMachineAreAbsentWhereTheyWereNotMeasured: a column that no cell has is left out, and energy that is not
+// that of the tokens is not divided by them.
+func TestFiguresOfTheMachineAreAbsentWhereTheyWereNotMeasured(t *testing.T) {
+	row := arena()[1]
+	tokens := 2. * 64
+	for name, of := range map[string]struct {
+		used                    *summary.Used
+		watts, perJoule, memory *float64
+		header                  string
+	}{
+		"not measured":     {header: "| test | as llama-benchy | measured | n | TTFT | flags |"},
+		"no energy":        {&summary.Used{Seconds: 4, PerToken: true, MemoryLeft: new(0.)}, nil, nil, new(0.), "| TTFT | memory left | flags |"},
+		"energy":           {&summary.Used{Seconds: 4, PerToken: true, Joules: new(200.)}, new(50.), new(tokens / 200), nil, "| TTFT | GPU W | tokens/J | flags |"},
+		"of another":       {&summary.Used{Seconds: 4, Joules: new(200.)}, new(50.), nil, nil, "| TTFT | GPU W | flags |"},
+		"no time":          {&summary.Used{PerToken: true, Joules: new(0.)}, nil, nil, nil, "| TTFT | flags |"},
+		"an idle counter":  {&summary.Used{Seconds: 4, PerToken: true, Joules: new(0.)}, new(0.), nil, nil, "| TTFT | GPU W | flags |"},
+		"no time, a count": {&summary.Used{PerToken: true, Joules: new(200.)}, nil, new(tokens / 200), nil, "| TTFT | tokens/J | flags |"},
+	} {
+		row.Used = of.used
+		for figure, values := range map[string][2]*float64{"W": {row.Watts(), of.watts}, "tokens/J": {row.TokensPerJoule(), of.perJoule}, "memory left": {row.MemoryLeft(), of.memory}} {
+			if got, want := values[0], values[1]; (got == nil) != (want == nil) || got != nil && *got != *want {
+				t.Errorf("%s: %s is %v, want %v", name, figure, got, want)
+			}
+		}
+		var markdown strings.Builder
+		if err := render.Markdown(&markdown, Document([]Row{row})); err != nil || !strings.Contains(markdown.String(), of.header) {
+			t.Errorf("%s: %q is not in\n%s", name, of.header, markdown.String())
 		}
 	}
 }
