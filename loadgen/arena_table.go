@@ -63,38 +63,34 @@ func (d *arenaDriver) rows(cells ...arena.Measured) ([]cell.Row, error) {
 		if m.Status != arena.Valid && m.Status != arena.Invalid {
 			continue
 		}
-		run, err := summary.Open(d.folder.Path(m.Run))
-		if err != nil {
-			return nil, err
+		if _, known := d.read[m.Run]; !known {
+			run, err := summary.Open(d.folder.Path(m.Run))
+			if err != nil {
+				return nil, err
+			}
+			if d.read[m.Run], err = cell.Read(run); err != nil {
+				return nil, err
+			}
 		}
-		rows, err := cell.Read(run)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
+		all = append(all, d.read[m.Run]...)
 	}
 	return all, nil
 }
 
-// shownFigures returns the measured figures of a cell for its line of progress.
-func (d *arenaDriver) shownFigures(m arena.Measured) []any {
+// figures returns the measured rates of a cell's prompts; nil where they are not known.
+func (d *arenaDriver) figures(m arena.Measured) (pp, tg *float64) {
 	rows, err := d.rows(m)
-	if err != nil {
-		return nil
+	if err != nil || len(rows) == 0 {
+		return nil, nil
 	}
-	var values []any
-	for _, row := range rows {
-		figures := row.Measured()
-		for _, of := range []struct {
-			name string
-			is   *cell.Estimate
-		}{{"pp", figures.Prefill}, {"tg", figures.Decode}} {
-			if of.is != nil && !row.Context {
-				values = append(values, of.name, render.Digits(of.is.Mean)+" t/s")
-			}
-		}
+	figures := rows[len(rows)-1].Measured() // the row before it, if there is one, is of the contexts
+	if figures.Prefill != nil {
+		pp = &figures.Prefill.Mean
 	}
-	return values
+	if figures.Decode != nil {
+		tg = &figures.Decode.Mean
+	}
+	return pp, tg
 }
 
 // present prints the table of the cells, and writes it to the folder and to the files of --export.

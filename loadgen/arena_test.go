@@ -20,6 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -125,6 +126,33 @@ func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 	succeeded(t, "import", "--format=llama-benchy", "--out", imported, filepath.Join(files, "a.json"))
 	if runs, err := os.ReadDir(imported); err != nil || len(runs) != 6 { // of a depth, that of the context too
 		t.Errorf("%d runs are imported again: %v", len(runs), err)
+	}
+}
+
+// TestTheProgressOfAnArenaHasItsCellsTheirRatesAndItsEnd, from the second cell on.
+func TestTheProgressOfAnArenaHasItsCellsTheirRatesAndItsEnd(t *testing.T) {
+	t.Parallel()
+	code, _, _, stderr := compared(t, t.Context(), t.TempDir(), "--url", engine(t, 2*time.Millisecond), "--pp=128", "--tg=32", "--runs=2", "--exact", "--concurrency=1,2,3", "--progress=json", "--log.level=error")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	seen := map[int]runner.Series{}
+	for line := range strings.Lines(stderr) {
+		var p runner.Progress
+		if json.Unmarshal([]byte(line), &p) == nil && p.Series != nil {
+			seen[p.Series.Number] = *p.Series
+		}
+	}
+	for number := 1; number <= 3; number++ {
+		s, shown := seen[number]
+		if !shown || s.Kind != runner.SeriesArena || s.Of != 3 || (s.EndsAt != nil) != (number > 1) || len(s.Runs) != number-1 {
+			t.Errorf("cell %d: %+v", number, s)
+		}
+		for _, r := range s.Runs {
+			if alone := strings.HasSuffix(r.Name, "(c1)"); r.PP == nil || alone && r.TG == nil {
+				t.Errorf("cell %d: %+v", number, r)
+			}
+		}
 	}
 }
 
@@ -356,7 +384,7 @@ func TestADryRunShowsTheCellsAndMeasuresNothing(t *testing.T) {
 	}
 	for _, want := range []string{
 		"pp2048 tg128 @ d4096 (c5)", "31360", "queues", "does not fit", "context 10000 tokens, KV cache 12000 tokens",
-		"8 cells, 162 requests", "4 cells do not fit the context of 10000 tokens", "time: at least ",
+		"8 cells, 162 requests", "cells that do not fit the context of 10000 tokens and are left out: 4", "time: at least ",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
