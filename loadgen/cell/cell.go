@@ -54,6 +54,8 @@ type Row struct {
 	// Used is what the machine used in the batches, from the first request sent to the end of the last answer; nil if it
 	// was not measured.
 	Used *summary.Used
+	// repetition is the number of the row among those of its cell, from 1; 0 for the only one.
+	repetition int
 	// Found are flags of the run that its requests do not show.
 	Found []Flag
 }
@@ -93,6 +95,9 @@ func (r Row) names(withConcurrency bool) (prefill, decode string) {
 	}
 	if withConcurrency {
 		suffix += fmt.Sprintf(" (c%d)", r.Concurrency)
+	}
+	if r.repetition > 0 {
+		suffix += fmt.Sprintf(" #%d", r.repetition)
 	}
 	if r.Context {
 		return "ctx_pp" + suffix, "ctx_tg" + suffix

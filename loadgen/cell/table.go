@@ -21,6 +21,20 @@ func Document(rows []Row) render.Document { return document(rows, textWidth, tru
 func document(rows []Row, flags int, beside bool) render.Document {
 	d := render.Document{Title: "Cells"}
 	arms := byArm(rows)
+	if len(arms) > 1 {
+		var keys []armKey
+		for _, of := range arms {
+			keys = append(keys, of[0].armKey())
+		}
+		most := len(keys)
+		if !beside {
+			most = mostArms
+		}
+		for _, part := range split(rows) {
+			d.Add(render.H2("By arm: " + strings.ToLower(part.title[:1]) + part.title[1:]))
+			d.Add(part.sideBySide(keys, most)...)
+		}
+	}
 	for _, of := range arms {
 		name := ""
 		if len(arms) > 1 {
@@ -41,22 +55,6 @@ func document(rows []Row, flags int, beside bool) render.Document {
 		}
 	}
 	return d
-}
-
-// byArm divides rows by arm and model, in the order in which these appear.
-func byArm(rows []Row) [][]Row {
-	type key struct{ arm, model string }
-	at := map[key]int{}
-	var all [][]Row
-	for _, r := range rows {
-		k := key{r.Arm, r.Model}
-		if _, known := at[k]; !known {
-			at[k] = len(all)
-			all = append(all, nil)
-		}
-		all[at[k]] = append(all[at[k]], r)
-	}
-	return all
 }
 
 // part is the rows of one table.
@@ -99,8 +97,26 @@ func sorted(parts ...part) []part {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.rows) == 0 })
 	for _, p := range parts {
 		slices.SortStableFunc(p.rows, Row.before)
+		p.number()
 	}
 	return parts
+}
+
+// number numbers the rows of a cell that several runs measured.
+func (p part) number() {
+	for first := 0; first < len(p.rows); {
+		next := first + 1
+		for next < len(p.rows) && p.rows[next].before(p.rows[first]) == 0 {
+			next++
+		}
+		for i := first; i < next; i++ {
+			p.rows[i].repetition = 0
+			if next-first > 1 {
+				p.rows[i].repetition = i - first + 1
+			}
+		}
+		first = next
+	}
 }
 
 // several reports whether any row has more than one request at a time: its concurrency is then part of the names.
@@ -117,6 +133,9 @@ func (p part) table(flags int, machine bool) render.Table {
 	}
 	for _, c := range columns {
 		t.Header = append(t.Header, c.name)
+	}
+	if slices.ContainsFunc(p.rows, func(r Row) bool { return r.repetition > 0 }) {
+		flags -= len(" #1")
 	}
 	t.Words = []int{len(t.Header)}
 	t.Header = append(t.Header, "flags")

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,8 +136,8 @@ func TestCellsWithAndWithoutPrefixCachingShareNoTable(t *testing.T) {
 	}
 }
 
-// TestArmsShareNoTable: a name of a test does not say whose it is.
-func TestArmsShareNoTable(t *testing.T) {
+// TestArmsShareNoTableOfBothColumns: a name of a test does not say whose it is.
+func TestArmsShareNoTableOfBothColumns(t *testing.T) {
 	rows := arena()
 	for _, r := range arena() {
 		r.Arm = "patched"
@@ -147,9 +148,52 @@ func TestArmsShareNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"default on m: Depth in the prefix cache\n", "patched on m: Depth in the prefix cache\n"} {
-		if strings.Count(text.String(), want) != 1 || strings.Count(text.String(), "tg64 @ d4096 (c5)  ") != 2 {
+		if strings.Count(text.String(), want) != 1 || strings.Count(text.String(), "tg64 @ d4096 (c5)  ") != 3 {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
+	}
+}
+
+// TestArmsAreSideBySide with the same cells, a mean over the runs of each: runs of an arm are independent of each other.
+func TestArmsAreSideBySide(t *testing.T) {
+	var rows []Row
+	for i, arm := range []string{"native", "container", "container", "native"} {
+		for _, r := range arena()[:2] {
+			r.Arm, r.Run = arm, fmt.Sprintf("runs/r%d", i)
+			r.Batches = nil
+			for b := range int64(2) {
+				r.Batches = append(r.Batches, []openai.Record{answer(b*int64(30e9), 4608, new(4096), steps(200*ms, int64(20+i)*ms, 64)...)})
+			}
+			if !r.Context || i < 3 { // one run lacks the context
+				rows = append(rows, r)
+			}
+		}
+	}
+	together := rows[1]
+	together.Cached, together.PrefixCaching = false, false
+	rows = append(rows, together)
+	var text strings.Builder
+	if err := WriteText(&text, rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"By arm: depth in the prefix cache\ntest ", "ctx_pp @ d4096  2560 (1)         2560 ± 0 (2)\n", "tg64 @ d4096    46.7 ± 4.61 (2)  46.5 ± 1.53 (2)\n",
+		"By arm: depth sent with the prompt\ntest           native    container\n", "pp512 @ d4096  2560 (1)  –\n",
+		"\npp512 @ d4096 #1   ", "\npp512 @ d4096 #2   ", // the runs of an arm in its own table
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	var csv strings.Builder
+	report, err := NewReport(arena(), "v1")
+	if err != nil || report.WriteCSV(&csv) != nil || strings.Contains(csv.String(), "#") {
+		t.Errorf("%v: %s", err, csv.String())
 	}
 }
 
