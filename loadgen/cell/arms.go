@@ -7,17 +7,13 @@ import (
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-// armKey is what rows of one arm have in common.
-type armKey struct{ arm, model string }
-
-func (r Row) armKey() armKey { return armKey{r.Arm, r.Model} }
-
 // byArm divides rows by arm and model, in the order in which these appear.
 func byArm(rows []Row) [][]Row {
-	at := map[armKey]int{}
+	type key struct{ arm, model string }
+	at := map[key]int{}
 	var all [][]Row
 	for _, r := range rows {
-		k := r.armKey()
+		k := key{r.Arm, r.Model}
 		if _, known := at[k]; !known {
 			at[k] = len(all)
 			all = append(all, nil)
@@ -30,19 +26,20 @@ func byArm(rows []Row) [][]Row {
 // mostArms is how many arms a table for a terminal has room for.
 const mostArms = 3
 
-// sideBySide has the measured figures of several arms, a line for each half of a cell, in tables of at most so many arms.
-func (p part) sideBySide(arms []armKey, most int) []render.Block {
+// sideBySide has the measured figures of the arms of a part, a line for each half of a cell, in tables of at most so many
+// arms.
+func (p part) sideBySide(arms [][]Row, most int) []render.Block {
 	lines := slices.Clone(p.rows)
 	slices.SortStableFunc(lines, Row.before)
 	lines = slices.CompactFunc(lines, func(a, b Row) bool { return a.before(b) == 0 })
-	severalModels := slices.ContainsFunc(arms, func(k armKey) bool { return k.model != arms[0].model })
+	severalModels := slices.ContainsFunc(arms, func(of []Row) bool { return of[0].Model != arms[0][0].Model })
 	var blocks []render.Block
 	for some := range slices.Chunk(arms, most) {
 		t := render.Table{Header: []string{"test"}}
-		for _, k := range some {
-			name := k.arm
+		for _, of := range some {
+			name := of[0].Arm
 			if severalModels {
-				name += " on " + k.model
+				name += " on " + of[0].Model
 			}
 			t.Header = append(t.Header, name)
 		}
@@ -50,8 +47,8 @@ func (p part) sideBySide(arms []armKey, most int) []render.Block {
 			line.repetition = 0
 			prefill, decode := line.names(several(p.rows))
 			first, second := []string{prefill}, []string{decode}
-			for _, k := range some {
-				runs := slices.DeleteFunc(slices.Clone(p.rows), func(r Row) bool { return r.armKey() != k || r.before(line) != 0 })
+			for _, of := range some {
+				runs := slices.DeleteFunc(slices.Clone(of), func(r Row) bool { return r.before(line) != 0 })
 				first = append(first, overRuns(runs, func(m Measured) *Estimate { return m.Prefill }))
 				second = append(second, overRuns(runs, func(m Measured) *Estimate { return m.Decode }))
 			}

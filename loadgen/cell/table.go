@@ -22,17 +22,15 @@ func document(rows []Row, flags int, beside bool) render.Document {
 	d := render.Document{Title: "Cells"}
 	arms := byArm(rows)
 	if len(arms) > 1 {
-		var keys []armKey
-		for _, of := range arms {
-			keys = append(keys, of[0].armKey())
-		}
-		most := len(keys)
+		most := len(arms)
 		if !beside {
 			most = mostArms
 		}
 		for _, part := range split(rows) {
-			d.Add(render.H2("By arm: " + strings.ToLower(part.title[:1]) + part.title[1:]))
-			d.Add(part.sideBySide(keys, most)...)
+			if inPart := byArm(part.rows); len(inPart) > 1 {
+				d.Add(render.H2("By arm: " + strings.ToLower(part.title[:1]) + part.title[1:]))
+				d.Add(part.sideBySide(inPart, most)...)
+			}
 		}
 	}
 	for _, of := range arms {

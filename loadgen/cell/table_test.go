@@ -171,14 +171,18 @@ func TestArmsAreSideBySide(t *testing.T) {
 	}
 	together := rows[1]
 	together.Cached, together.PrefixCaching = false, false
-	rows = append(rows, together)
+	other := together
+	other.Arm = "container"
+	alone := together
+	alone.Depth = 0
+	rows = append(rows, together, other, alone)
 	var text strings.Builder
 	if err := WriteText(&text, rows); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"By arm: depth in the prefix cache\ntest ", "ctx_pp @ d4096  2560 (1)         2560 ± 0 (2)\n", "tg64 @ d4096    46.7 ± 4.61 (2)  46.5 ± 1.53 (2)\n",
-		"By arm: depth sent with the prompt\ntest           native    container\n", "pp512 @ d4096  2560 (1)  –\n",
+		"By arm: depth sent with the prompt\ntest           native    container\n", "pp512 @ d4096  2560 (1)  2560 (1)\n",
 		"\npp512 @ d4096 #1   ", "\npp512 @ d4096 #2   ", // the runs of an arm in its own table
 	} {
 		if !strings.Contains(text.String(), want) {
@@ -189,6 +193,9 @@ func TestArmsAreSideBySide(t *testing.T) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
 			t.Errorf("%d characters: %s", n, line)
 		}
+	}
+	if strings.Contains(text.String(), "By arm: without") {
+		t.Errorf("an arm alone is beside others:\n%s", text.String())
 	}
 	var csv strings.Builder
 	report, err := NewReport(arena(), "v1")
