@@ -32,7 +32,9 @@ type Row struct {
 	Position
 	// Run is the folder of the run that it was read from, Model the model that answered, Arm the variant.
 	Run, Model, Arm string
-	Started, Ended  time.Time
+	// Simulated is true if the engine reports itself as simulated.
+	Simulated      bool
+	Started, Ended time.Time
 	// Context is true for the requests that send the depth itself ahead; Cached for those of the prompt after it, which
 	// a prefix cache should answer but for the prompt.
 	Context, Cached bool

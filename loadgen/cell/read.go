@@ -37,7 +37,7 @@ func Read(run summary.Run) ([]Row, error) {
 func read(run summary.Run) ([]Row, error) {
 	m := run.Manifest
 	row := Row{
-		Run: string(run.Folder), Model: m.Server.Model, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
+		Run: string(run.Folder), Model: m.Server.Model, Simulated: m.Server.Simulated, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[rundir.LabelCellPhase] == rundir.CellContext,
 		CacheBlock: m.Server.CacheBlock(), PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}

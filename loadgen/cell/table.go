@@ -20,6 +20,9 @@ func Document(rows []Row) render.Document { return document(rows, textWidth, tru
 // or else in tables of their own.
 func document(rows []Row, flags int, beside bool) render.Document {
 	d := render.Document{Title: "Cells"}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Simulated }) {
+		d.Add(render.P(render.Strong("SIMULATED: not a measurement of a real machine")))
+	}
 	arms := byArm(rows)
 	if len(arms) > 1 {
 		most := len(arms)

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -110,6 +111,23 @@ func TestFiguresOfTheMachineAreAbsentWhereTheyWereNotMeasured(t *testing.T) {
 		var markdown strings.Builder
 		if err := render.Markdown(&markdown, Document([]Row{row})); err != nil || !strings.Contains(markdown.String(), of.header) {
 			t.Errorf("%s: %q is not in\n%s", name, of.header, markdown.String())
+		}
+	}
+}
+
+// TestCellsOfASimulatedEngineSaySo first, and those of others do not.
+func TestCellsOfASimulatedEngineSaySo(t *testing.T) {
+	for simulated, want := range map[bool]int{true: 1, false: 0} {
+		rows := arena()
+		rows[2].Simulated = simulated
+		var text, markdown strings.Builder
+		if err := errors.Join(WriteText(&text, rows), render.Markdown(&markdown, Document(rows))); err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []string{text.String(), markdown.String()} {
+			if strings.Count(shown, "SIMULATED: not a measurement of a real machine") != want {
+				t.Errorf("simulated: %v\n%s", simulated, shown)
+			}
 		}
 	}
 }
