@@ -18,7 +18,7 @@ func hintPackages() []string {
 	return []string{"arena", "cell", "enginelog", "evidence", "openai", "roofline", "runner", "server", "summary", "telemetry", "traffic", "workload"}
 }
 
-// hintFlag is a flag in a text, with the verb that it is said to be of.
+// hintFlag is a flag in a text, with the verb that is named for it.
 var hintFlag = regexp.MustCompile(`--([a-z][a-z0-9.-]*[a-z0-9])(?:(?:[ =][a-z]+=?[a-z]*)? of (run|arena|sweep))?`)
 
 // beyondReach has the texts that a verb does not come to, though they may be read as advice: those of a file, or those of
@@ -37,7 +37,7 @@ func beyondReach() map[string]map[string]string {
 }
 
 // TestAHintNamesOnlyFlagsThatItsVerbHas reads all texts that name a flag of run. A verb without the flag does not come
-// to the text: it begins with a flag that the verb lacks, or beyondReach has it. Or the text says which verb has it.
+// to the text: it begins with a flag that the verb lacks, or beyondReach has it. Or the text names a verb that has it.
 func TestAHintNamesOnlyFlagsThatItsVerbHas(t *testing.T) {
 	flags := map[string][]string{}
 	for _, v := range newCommandLine(io.Discard).verbs {

@@ -57,7 +57,7 @@ func (p part) sideBySide(arms [][]Row, most int) []render.Block {
 		}
 		blocks = append(blocks, t)
 	}
-	return append(blocks, render.Small("Measured tokens per second: the mean over runs, ± their sample standard deviation, of how many runs. uma-load compare --by arm says how sure a difference is."))
+	return append(blocks, render.Small("Measured tokens per second: the mean over runs, ± their sample standard deviation, of how many runs. uma-load compare --by arm shows how sure a difference is."))
 }
 
 // overRuns returns the mean of a figure over runs: the runs of an arm are independent of each other, their batches are not.

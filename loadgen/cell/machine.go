@@ -72,7 +72,7 @@ func (c machineColumn) text(r Row) string {
 	return c.format(*v)
 }
 
-// machineLegend says what the columns of the machine are, and whose; empty without any.
+// machineLegend explains the columns of the machine and names their source; empty without any.
 func (p part) machineLegend() string {
 	columns := machineColumns(p.rows)
 	if len(columns) == 0 {

@@ -27,7 +27,7 @@ func (c counter) messages(ctx context.Context, messages []openai.Message) (int, 
 }
 
 // applied counts by llama.cpp's /apply-template, whose answer is the text of the prompt, and its /tokenize, which reads
-// the template's marks as tokens only if told to.
+// the template's marks as tokens with parse_special.
 func (c counter) applied(ctx context.Context, messages []openai.Message) (int, error) {
 	const path = "/apply-template"
 	answer, err := c.post(ctx, path, map[string]any{"messages": messages})
