@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"loadgen/traffic":           {},
 	"loadgen/campaign/plan":     {"cmd/terminal", "loadgen/stats"},
 	"loadgen/compare":           {"cmd/terminal", "exporter/metric", "loadgen/stats"},
-	"loadgen/rundir":            {"loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
+	"loadgen/rundir":            {"exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
 	"loadgen/sim":               {"exporter/metric"},
 	"loadgen/telemetry":         {"exporter/metric", "loadgen/runfile"},
 	"loadgen/campaign/arm":      {"loadgen/campaign/plan", "loadgen/subprocess"},

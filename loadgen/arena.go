@@ -14,6 +14,8 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/cell"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -32,6 +34,7 @@ type arenaDriver struct {
 	// fresh is true if the folder was made for this invocation, and warm if the server has had a cell from it.
 	fresh, warm bool
 	shown       []runner.SeriesRun
+	read        map[string][]cell.Row // of runs that have ended, by name
 }
 
 // measureArena carries out the verb arena.
@@ -83,7 +86,7 @@ func newArenaDriver(line *commandLine, env runner.Environment) (*arenaDriver, er
 	if err != nil {
 		return nil, err
 	}
-	d := &arenaDriver{env: env, line: line, given: given, profile: profile, fresh: true}
+	d := &arenaDriver{env: env, line: line, given: given, profile: profile, fresh: true, read: map[string][]cell.Row{}}
 	id := run.RunID
 	if id == "" {
 		arm := run.label("arm")
@@ -239,7 +242,9 @@ func (d *arenaDriver) measure(ctx context.Context, m *arena.Measured) error {
 			gone = errors.New("the server has gone: " + printable(reason.Detail))
 		}
 	}
-	d.shown = append(d.shown, runner.NewSeriesRun(m.String(), string(m.Status), sum))
+	shown := runner.NewSeriesRun(m.String(), string(m.Status), sum)
+	shown.PP, shown.TG = d.figures(*m)
+	d.shown = append(d.shown, shown)
 	return gone
 }
 
@@ -252,7 +257,15 @@ func (d *arenaDriver) report(m arena.Measured) {
 	if m.Problem != "" {
 		values = append(values, "problem", m.Problem)
 	}
-	values = append(values, d.shownFigures(m)...)
+	pp, tg := d.figures(m)
+	for _, of := range []struct {
+		name string
+		rate *float64
+	}{{"pp", pp}, {"tg", tg}} {
+		if of.rate != nil {
+			values = append(values, of.name, render.Digits(*of.rate)+" t/s")
+		}
+	}
 	d.env.Log.Info("cell", values...)
 }
 
@@ -265,7 +278,7 @@ func (d *arenaDriver) series(m arena.Measured) *runner.Series {
 		}
 	}
 	return &runner.Series{
-		Kind: runner.SeriesArena, Name: d.result.Arena, Number: m.Number, Of: len(d.result.Cells), Point: m.String(),
+		Kind: runner.SeriesArena, Name: d.result.Arena, Number: m.Number, Of: len(d.result.Cells), Point: m.String(), EndsAt: d.endsAt(time.Now()),
 		Results: strings.Join(counts, ", "), Runs: d.shown[max(0, len(d.shown)-runner.MostSeriesRuns):],
 	}
 }

@@ -79,10 +79,10 @@ func (s arenaSums) print(d *arenaDriver, server runner.Surveyed) error {
 		fmt.Sprintf("model %s, %s: context %s tokens, KV cache %s tokens", printable(server.Model), server.Engine, knownTokens(server.Context), knownTokens(server.KVTokens)),
 	}
 	if s.unfit > 0 {
-		lines = append(lines, fmt.Sprintf("%d cells do not fit the context of %d tokens and are left out", s.unfit, server.Context))
+		lines = append(lines, fmt.Sprintf("cells that do not fit the context of %d tokens and are left out: %d", server.Context, s.unfit))
 	}
 	if s.queued > 0 {
-		lines = append(lines, fmt.Sprintf("%d cells need more than the KV cache holds: their requests queue or are preempted, and the depth may be evicted", s.queued))
+		lines = append(lines, fmt.Sprintf("cells that need more than the KV cache holds, so that requests queue or are preempted and the depth may be evicted: %d", s.queued))
 	}
 	if d.line.arenaPlan.rates == nil {
 		lines = append(lines, "time: unknown; --rates PP,TG estimates it, such as --rates 3000,50")

@@ -16,24 +16,30 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// exportForms are the files of llama-benchy that --export writes.
-func exportForms() []string { return []string{"llama-benchy", "csv", "md"} }
-
 // exported is a file that --export asks for.
-type exported struct{ form, path string }
+type exported struct {
+	benchyFile
+	path string
+}
 
-// parseExports reads FORM=FILE, several with commas between them.
+// parseExports reads FORM=FILE, several with commas between them. A form may have its name of report --format too.
 func parseExports(text string) ([]exported, error) {
 	var all []exported
+	files := benchyFiles()
 	for part := range strings.SplitSeq(text, ",") {
 		form, path, _ := strings.Cut(part, "=")
+		of := slices.IndexFunc(files, func(f benchyFile) bool { return form == f.short || form == f.format })
 		switch {
-		case !slices.Contains(exportForms(), form) || path == "":
-			return nil, fmt.Errorf("%q is not FORM=FILE, with a form of %s", part, strings.Join(exportForms(), ", "))
-		case slices.ContainsFunc(all, func(e exported) bool { return e.form == form || e.path == path }):
+		case of < 0 || path == "":
+			var forms []string
+			for _, f := range files {
+				forms = append(forms, f.short)
+			}
+			return nil, fmt.Errorf("%q is not FORM=FILE, with a form of %s", part, strings.Join(forms, ", "))
+		case slices.ContainsFunc(all, func(e exported) bool { return e.format == files[of].format || e.path == path }):
 			return nil, fmt.Errorf("%q: a form or a file is there twice", part)
 		}
-		all = append(all, exported{form, path})
+		all = append(all, exported{files[of], path})
 	}
 	return all, nil
 }
@@ -57,38 +63,34 @@ func (d *arenaDriver) rows(cells ...arena.Measured) ([]cell.Row, error) {
 		if m.Status != arena.Valid && m.Status != arena.Invalid {
 			continue
 		}
-		run, err := summary.Open(d.folder.Path(m.Run))
-		if err != nil {
-			return nil, err
+		if _, known := d.read[m.Run]; !known {
+			run, err := summary.Open(d.folder.Path(m.Run))
+			if err != nil {
+				return nil, err
+			}
+			if d.read[m.Run], err = cell.Read(run); err != nil {
+				return nil, err
+			}
 		}
-		rows, err := cell.Read(run)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
+		all = append(all, d.read[m.Run]...)
 	}
 	return all, nil
 }
 
-// shownFigures returns the measured figures of a cell for its line of progress.
-func (d *arenaDriver) shownFigures(m arena.Measured) []any {
+// figures returns the measured rates of a cell's prompts; nil where they are not known.
+func (d *arenaDriver) figures(m arena.Measured) (pp, tg *float64) {
 	rows, err := d.rows(m)
-	if err != nil {
-		return nil
+	if err != nil || len(rows) == 0 {
+		return nil, nil
 	}
-	var values []any
-	for _, row := range rows {
-		figures := row.Measured()
-		for _, of := range []struct {
-			name string
-			is   *cell.Estimate
-		}{{"pp", figures.Prefill}, {"tg", figures.Decode}} {
-			if of.is != nil && !row.Context {
-				values = append(values, of.name, render.Digits(of.is.Mean)+" t/s")
-			}
-		}
+	figures := rows[len(rows)-1].Measured() // the row before it, if there is one, is of the contexts
+	if figures.Prefill != nil {
+		pp = &figures.Prefill.Mean
 	}
-	return values
+	if figures.Decode != nil {
+		tg = &figures.Decode.Mean
+	}
+	return pp, tg
 }
 
 // present prints the table of the cells, and writes it to the folder and to the files of --export.
@@ -152,7 +154,7 @@ func (d *arenaDriver) export(rows []cell.Row) error {
 	}
 	var errs []error
 	for _, e := range all {
-		write := map[string]func(io.Writer) error{"llama-benchy": report.WriteJSON, "csv": report.WriteCSV, "md": report.WriteMarkdown}[e.form]
+		write := func(w io.Writer) error { return e.write(report, w) }
 		errs = append(errs, rundir.Folder(filepath.Dir(e.path)).Write(filepath.Base(e.path), write))
 	}
 	return errors.Join(errs...)

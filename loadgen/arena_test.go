@@ -10,14 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -123,6 +126,67 @@ func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 	succeeded(t, "import", "--format=llama-benchy", "--out", imported, filepath.Join(files, "a.json"))
 	if runs, err := os.ReadDir(imported); err != nil || len(runs) != 6 { // of a depth, that of the context too
 		t.Errorf("%d runs are imported again: %v", len(runs), err)
+	}
+}
+
+// TestTheProgressOfAnArenaHasItsCellsTheirRatesAndItsEnd, from the second cell on.
+func TestTheProgressOfAnArenaHasItsCellsTheirRatesAndItsEnd(t *testing.T) {
+	t.Parallel()
+	code, _, _, stderr := compared(t, t.Context(), t.TempDir(), "--url", engine(t, 2*time.Millisecond), "--pp=128", "--tg=32", "--runs=2", "--exact", "--concurrency=1,2,3", "--progress=json", "--log.level=error")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	seen := map[int]runner.Series{}
+	for line := range strings.Lines(stderr) {
+		var p runner.Progress
+		if json.Unmarshal([]byte(line), &p) == nil && p.Series != nil {
+			seen[p.Series.Number] = *p.Series
+		}
+	}
+	for number := 1; number <= 3; number++ {
+		s, shown := seen[number]
+		if !shown || s.Kind != runner.SeriesArena || s.Of != 3 || (s.EndsAt != nil) != (number > 1) || len(s.Runs) != number-1 {
+			t.Errorf("cell %d: %+v", number, s)
+		}
+		for _, r := range s.Runs {
+			if alone := strings.HasSuffix(r.Name, "(c1)"); r.PP == nil || alone && r.TG == nil {
+				t.Errorf("cell %d: %+v", number, r)
+			}
+		}
+	}
+}
+
+// TestAnArenaShowsWhatTheMachineUsed in its table, beside the figures of each cell.
+func TestAnArenaShowsWhatTheMachineUsed(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "%s{mode=\"live\"} 1\n%s{uuid=\"GPU-1\"} %g\n%s 1e9\n%s 3221225472\n", metric.ExporterMode.Def().Name,
+			metric.GPUEnergyJoulesTotal.Def().Name, 50*time.Since(began).Seconds(), metric.MemoryCUDAFreeBytes.Def().Name, metric.MemoryAvailableBytes.Def().Name)
+	}))
+	t.Cleanup(page.Close)
+	code, dir, stdout, stderr := arenaOf(t, "--url", engine(t, 5*time.Millisecond), "--depth=512", "--concurrency=2", "--telemetry=spark="+page.URL+"/metrics", "--validity=telemetry_lost=off")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	var lines [][]string
+	for line := range strings.Lines(stdout) {
+		if strings.Contains(line, "GiB") || strings.Contains(line, "GPU W ") {
+			lines = append(lines, strings.Fields(line))
+		}
+	}
+	if len(lines) < 3 || strings.Join(lines[0], " ") != "cell GPU W tokens/J memory left" || strings.Join(lines[1][:3], " ") != "ctx @ d512" || strings.Join(lines[2][:4], " ") != "pp128 tg4 @ d512" {
+		t.Fatalf("%s", stdout)
+	}
+	for _, line := range lines[1:3] {
+		n := len(line)
+		if watts, err := strconv.ParseFloat(line[n-4], 64); err != nil || !(watts > 0) || strings.Join(line[n-2:], " ") != "3 GiB" {
+			t.Errorf("%v, want watts and 3 GiB", line)
+		}
+	}
+	text, err := os.ReadFile(dir.Path(rundir.ReportFile))
+	if err != nil || !strings.Contains(string(text), "| TTFT | GPU W | tokens/J | memory left | flags |") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 
@@ -320,7 +384,7 @@ func TestADryRunShowsTheCellsAndMeasuresNothing(t *testing.T) {
 	}
 	for _, want := range []string{
 		"pp2048 tg128 @ d4096 (c5)", "31360", "queues", "does not fit", "context 10000 tokens, KV cache 12000 tokens",
-		"8 cells, 162 requests", "4 cells do not fit the context of 10000 tokens", "time: at least ",
+		"8 cells, 162 requests", "cells that do not fit the context of 10000 tokens and are left out: 4", "time: at least ",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)

@@ -97,8 +97,8 @@ func TestAFieldThatAFlagAsksForAndTheServerRefusesEndsTheRunBeforeItBegins(t *te
 		args    []string
 		says    string
 	}{
-		"forced length":     {"ignore_eos", []string{"--ignore-eos"}, "--ignore-eos: the server refuses ignore_eos"},
-		"least tokens":      {"min_tokens", []string{"--ignore-eos", "--engine=vllm"}, "--ignore-eos: the server refuses min_tokens"},
+		"forced length":     {"ignore_eos", []string{"--ignore-eos"}, "--ignore-eos of run, --exact of arena: the server refuses ignore_eos"},
+		"least tokens":      {"min_tokens", []string{"--ignore-eos", "--engine=vllm"}, "--ignore-eos of run, --exact of arena: the server refuses min_tokens"},
 		"seed":              {"seed", []string{"--request-seed=7"}, "--request-seed: the server refuses seed"},
 		"stop":              {"stop", []string{"--stop=END"}, "--stop: the server refuses stop"},
 		"the user's own":    {"reasoning_effort", []string{`--extra-body={"reasoning_effort":"low"}`}, "--extra-body: the server refuses reasoning_effort"},

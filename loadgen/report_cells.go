@@ -14,14 +14,31 @@ import (
 const (
 	formCells         = "cells"
 	formCellsMarkdown = "cells-md"
-	formBenchy        = "llama-benchy"
-	formBenchyCSV     = "llama-benchy-csv"
-	formBenchyTable   = "llama-benchy-md"
 )
+
+// benchyFile is a file of llama-benchy.
+type benchyFile struct {
+	// format names it for report --format. In --export of arena, which writes files of llama-benchy only, it is short.
+	format, short string
+	write         func(cell.Report, io.Writer) error
+}
+
+// benchyFiles are the files that llama-benchy writes.
+func benchyFiles() []benchyFile {
+	return []benchyFile{
+		{"llama-benchy", "llama-benchy", cell.Report.WriteJSON},
+		{"llama-benchy-csv", "csv", cell.Report.WriteCSV},
+		{"llama-benchy-md", "md", cell.Report.WriteMarkdown},
+	}
+}
 
 // cellFormats are the formats that every run must be a cell for.
 func cellFormats() []string {
-	return []string{formCells, formCellsMarkdown, formBenchy, formBenchyCSV, formBenchyTable}
+	all := []string{formCells, formCellsMarkdown}
+	for _, f := range benchyFiles() {
+		all = append(all, f.format)
+	}
+	return all
 }
 
 // reportCells shows runs that are cells, all in one table or file. A run that is none is an error: a table without it
@@ -58,13 +75,6 @@ func (l *reportLine) writeCells(stdout io.Writer, rows []cell.Row) error {
 	if err != nil {
 		return usage(fmt.Errorf("--format %s: %w", l.format, err))
 	}
-	return l.write(stdout, func(w io.Writer) error {
-		switch l.format {
-		case formBenchyCSV:
-			return file.WriteCSV(w)
-		case formBenchyTable:
-			return file.WriteMarkdown(w)
-		}
-		return file.WriteJSON(w)
-	})
+	of := slices.IndexFunc(benchyFiles(), func(f benchyFile) bool { return f.format == l.format })
+	return l.write(stdout, func(w io.Writer) error { return benchyFiles()[of].write(file, w) })
 }

@@ -43,7 +43,7 @@ var (
 		Help: "Memory of the device itself. Absent where it has none of its own.", Source: "nvmlDeviceGetMemoryInfo_v2", Labels: []Label{LabelUUID}})
 	GPUMemoryUsedBytes = gauge(Def{Name: "uma_gpu_memory_used_bytes", Unit: Bytes, Telemetry: true,
 		Help: "Device memory in use, the driver's reserve not counted. Absent where the device has no memory of its own.", Source: "nvmlDeviceGetMemoryInfo_v2", Labels: []Label{LabelUUID}})
-	GPUMemoryFreeBytes = gauge(Def{Name: "uma_gpu_memory_free_bytes", Unit: Bytes,
+	GPUMemoryFreeBytes = gauge(Def{Name: "uma_gpu_memory_free_bytes", Unit: Bytes, Telemetry: true,
 		Help: "Device memory not in use. Absent where the device has no memory of its own.", Source: "nvmlDeviceGetMemoryInfo_v2", Labels: []Label{LabelUUID}})
 	GPUMemoryReservedBytes = gauge(Def{Name: "uma_gpu_memory_reserved_bytes", Unit: Bytes,
 		Help: "Device memory that driver and firmware keep for themselves.", Source: "nvmlDeviceGetMemoryInfo_v2", Labels: []Label{LabelUUID}})

@@ -3,6 +3,7 @@ package arena
 import (
 	"bytes"
 	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,4 +216,30 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d cells are accepted: %v", len(p.Cells), err)
 		}
 	})
+}
+
+// TestTheRemainingTimeIsThatOfTheMeasuredCellsByTheirRates: a server that reads 1,000 tokens a second and writes 10, and
+// takes twice the time in all.
+func TestTheRemainingTimeIsThatOfTheMeasuredCellsByTheirRates(t *testing.T) {
+	rates := Rates{PP: 1000, TG: 10}
+	double := func(c Cell) time.Duration {
+		least, _ := rates.Duration(c, true)
+		return 2 * least
+	}
+	small, large := Cell{Concurrency: 1, PP: 1000, TG: 10, Runs: 3}, Cell{Depth: 50_000, Concurrency: 5, PP: 1000, TG: 100, Runs: 3}
+	left := []Cell{large, {Depth: 4000, Concurrency: 2, PP: 500, TG: 20, Runs: 2}}
+	want := double(left[0]) + double(left[1])
+	for name, done := range map[string][]Took{
+		"one": {{small, rates, double(small)}}, "two": {{small, rates, double(small)}, {large, rates, double(large)}},
+	} {
+		if got, known := Remaining(done, left, true); !known || math.Abs(float64(got-want)) > 1e3 {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got, known := Remaining(nil, left, true); known {
+		t.Errorf("%s without a measured cell", got)
+	}
+	if got, known := Remaining([]Took{{small, rates, time.Second}}, nil, true); !known || got != 0 {
+		t.Errorf("%s for no cell", got)
+	}
 }

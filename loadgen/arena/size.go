@@ -43,3 +43,34 @@ func (r Rates) Duration(c Cell, caching bool) (least, most time.Duration) {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	return seconds(float64(few)/r.PP + decode), seconds(float64(many)/r.PP + decode)
 }
+
+// Took is how long a cell took, and how fast it was.
+type Took struct {
+	Cell
+	Rates
+	Duration time.Duration
+}
+
+// Remaining estimates the time of cells from those that are measured: by their mean rates, and by how much longer they
+// took than by their rates, as a server is slower with several requests at once and runs have more than their batches. It
+// is not known without a measured cell.
+func Remaining(done []Took, left []Cell, caching bool) (remaining time.Duration, known bool) {
+	var rates Rates
+	for _, t := range done {
+		rates.PP += t.Rates.PP / float64(len(done))
+		rates.TG += t.Rates.TG / float64(len(done))
+	}
+	if !(rates.PP > 0 && rates.TG > 0) {
+		return 0, false
+	}
+	var took, byRates time.Duration
+	for _, t := range done {
+		least, _ := rates.Duration(t.Cell, caching)
+		took, byRates = took+t.Duration, byRates+least
+	}
+	for _, c := range left {
+		least, _ := rates.Duration(c, caching)
+		remaining += least
+	}
+	return time.Duration(float64(remaining) * float64(took) / float64(byRates)), true
+}

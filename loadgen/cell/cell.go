@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Position is a place in the grid of cells.
@@ -31,10 +32,14 @@ type Row struct {
 	Position
 	// Run is the folder of the run that it was read from, Model the model that answered, Arm the variant.
 	Run, Model, Arm string
-	Started, Ended  time.Time
+	// Simulated is true if the engine reports itself as simulated.
+	Simulated      bool
+	Started, Ended time.Time
 	// Context is true for the requests that send the depth itself ahead; Cached for those of the prompt after it, which
 	// a prefix cache should answer but for the prompt.
 	Context, Cached bool
+	// CacheBlock is the tokens of a block of the engine's KV cache; 0 if it does not report them.
+	CacheBlock int
 	// LatencySeconds is the probed latency of the network, which llama-benchy takes off; LatencyMode is how it was
 	// probed.
 	LatencySeconds float64
@@ -48,6 +53,11 @@ type Row struct {
 	Tool              string
 	// PrefixCaching is true if the run was set to send depths ahead, also for a row without a depth.
 	PrefixCaching bool
+	// Used is what the machine used in the batches, from the first request sent to the end of the last answer; nil if it
+	// was not measured.
+	Used *summary.Used
+	// repetition is the number of the row among those of its cell, from 1; 0 for the only one.
+	repetition int
 	// Found are flags of the run that its requests do not show.
 	Found []Flag
 }
@@ -87,6 +97,9 @@ func (r Row) names(withConcurrency bool) (prefill, decode string) {
 	}
 	if withConcurrency {
 		suffix += fmt.Sprintf(" (c%d)", r.Concurrency)
+	}
+	if r.repetition > 0 {
+		suffix += fmt.Sprintf(" #%d", r.repetition)
 	}
 	if r.Context {
 		return "ctx_pp" + suffix, "ctx_tg" + suffix

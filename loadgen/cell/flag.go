@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Names of flags. Each is shown beside the figures of its cell, which is never left out because of one.
@@ -27,7 +28,8 @@ type Flag struct{ Name, Evidence string }
 
 // Limits of flags.
 const (
-	// fewestCached is the share of a depth that must come from the cache.
+	// fewestCached is the share of the tokens of a depth that fill whole blocks, which must come from the cache. The rest is
+	// for what the chat template puts behind the depth.
 	fewestCached = .9
 	// mostPrefill is the share of the time of tg that may be the prefill of slower requests.
 	mostPrefill = .05
@@ -81,19 +83,19 @@ func (r Row) cacheMissed() string {
 		return ""
 	}
 	all := r.requests()
-	missed, silent, fewest := 0, 0, r.Depth
+	missed, silent, fewest, held := 0, 0, r.Depth, rundir.CacheHolds(r.Depth, r.CacheBlock)
 	for _, request := range all {
 		switch cached := request.TokensCached; {
 		case cached == nil:
 			silent++
-		case float64(*cached) < fewestCached*float64(r.Depth):
+		case float64(*cached) < fewestCached*float64(held):
 			missed++
 			fewest = min(fewest, *cached)
 		}
 	}
 	switch {
 	case missed > 0:
-		return fmt.Sprintf("%d of %d requests, as few as %d of %d tokens from the cache", missed, len(all), fewest, r.Depth)
+		return fmt.Sprintf("%d of %d requests, as few as %d of %d tokens from the cache, where whole blocks of it hold %d", missed, len(all), fewest, r.Depth, held)
 	case silent > 0:
 		return fmt.Sprintf("the server does not report cached tokens of %d of %d requests", silent, len(all))
 	}

@@ -96,6 +96,25 @@ func TestTheWorkedExample(t *testing.T) {
 	}
 }
 
+// TestACacheHoldsADepthInWholeBlocks: what does not fill one is no miss, and a block more is.
+func TestACacheHoldsADepthInWholeBlocks(t *testing.T) {
+	for _, of := range []struct {
+		depth, block, cached int
+		missed               bool
+	}{
+		{256, 128, 128, false}, {256, 128, 0, true}, {1024, 128, 896, false}, {1024, 128, 768, true}, {64, 128, 0, false},
+		{64, 16, 48, false}, {64, 16, 32, true}, {4096, 16, 4080, false}, {4096, 16, 3600, true}, {100_000, 128, 89_800, true},
+		// A server that does not report its blocks may have the largest that engines have by default, and holds something.
+		{1024, 0, 896, false}, {1024, 0, 768, true}, {64, 0, 16, false}, {64, 0, 0, true},
+	} {
+		row := Row{Position: Position{Depth: of.depth, Concurrency: 1, Prompt: 200, Response: 8}, Cached: true, CacheBlock: of.block,
+			Batches: [][]openai.Record{{answer(0, of.depth+200, &of.cached, steps(100*ms, 20*ms, 8)...)}}}
+		if got := slices.Contains(flagNames(row), CacheMissed); got != of.missed {
+			t.Errorf("%+v: flags %v", of, row.Flags())
+		}
+	}
+}
+
 func flagNames(r Row) []string {
 	var names []string
 	for _, f := range r.Flags() {

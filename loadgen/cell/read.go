@@ -37,9 +37,9 @@ func Read(run summary.Run) ([]Row, error) {
 func read(run summary.Run) ([]Row, error) {
 	m := run.Manifest
 	row := Row{
-		Run: string(run.Folder), Model: m.Server.Model, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
+		Run: string(run.Folder), Model: m.Server.Model, Simulated: m.Server.Simulated, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[rundir.LabelCellPhase] == rundir.CellContext,
-		PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
+		CacheBlock: m.Server.CacheBlock(), PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
 	if a := m.Workload.Script.Arena; a != nil {
 		row.PrefixCaching = a.PrefixCaching
@@ -72,16 +72,40 @@ func read(run summary.Run) ([]Row, error) {
 	case len(inference.Batches)+len(row.Batches) == 0:
 		return nil, fmt.Errorf("%w: it has no phase batch_1", ErrNoCell)
 	case len(row.Batches) == 0:
-		log, err := run.Telemetry()
-		inference.addQueued(run, log, rundir.BatchPhase)
+		err = sampled(run, map[string]*Row{rundir.BatchPhase: &inference})
 		return []Row{inference}, err
 	}
 	row.Context, row.Cached = true, false
 	inference.Context, inference.Cached = false, true
-	log, err := run.Telemetry()
-	row.addQueued(run, log, rundir.ContextPhase)
-	inference.addQueued(run, log, rundir.BatchPhase)
+	err = sampled(run, map[string]*Row{rundir.ContextPhase: &row, rundir.BatchPhase: &inference})
 	return []Row{row, inference}, err
+}
+
+// sampled adds to rows, by the kind of their phases, what the telemetry of the run shows.
+func sampled(run summary.Run, rows map[string]*Row) error {
+	log, err := run.Telemetry()
+	if err != nil || log == nil {
+		return err
+	}
+	phases, err := run.ReadPhases()
+	if err != nil {
+		return err
+	}
+	machines, err := run.Machines(log)
+	if err != nil {
+		return err
+	}
+	for kind, row := range rows {
+		var spans []rundir.Span
+		for _, phase := range phases {
+			if strings.HasPrefix(phase.Name, kind) {
+				spans = append(spans, phase)
+			}
+		}
+		row.Used = machines.Used(spans)
+		row.addQueued(log, spans)
+	}
+	return nil
 }
 
 // positionOf reads the position from the labels of a run.
@@ -171,21 +195,14 @@ func flagsOf(run summary.Run) []Flag {
 }
 
 // addQueued adds the flag of requests that waited in the engine, by its page.
-func (r *Row) addQueued(run summary.Run, log *telemetry.Log, kind string) {
-	if log == nil || r.Concurrency == 1 {
-		return
-	}
-	phases, err := run.ReadPhases()
-	if err != nil {
+func (r *Row) addQueued(log *telemetry.Log, phases []rundir.Span) {
+	if r.Concurrency == 1 {
 		return
 	}
 	most, waiting := 0., 0.
 	for _, source := range log.Sources {
 		for _, series := range source.Find(metric.EngineRequests) {
 			for _, phase := range phases {
-				if !strings.HasPrefix(phase.Name, kind) {
-					continue
-				}
 				for point := range series.Between(phase.StartNS, phase.EndNS) {
 					switch series.Labels[string(metric.LabelState)] {
 					case "running":

@@ -14,12 +14,28 @@ import (
 // Document returns the cells as tables of both columns: llama-benchy's figures and the measured ones, with the flags of
 // each cell, their evidence, and why the columns part. Cells whose depth was sent ahead and cells whose depth came with
 // the prompt are in tables of their own.
-func Document(rows []Row) render.Document { return document(rows, textWidth) }
+func Document(rows []Row) render.Document { return document(rows, textWidth, true) }
 
-// document returns them with names of flags of so many characters a cell.
-func document(rows []Row, flags int) render.Document {
+// document returns them with names of flags of so many characters a cell. Figures of the machine are beside the others,
+// or else in tables of their own.
+func document(rows []Row, flags int, beside bool) render.Document {
 	d := render.Document{Title: "Cells"}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Simulated }) {
+		d.Add(render.P(render.Strong("SIMULATED: not a measurement of a real machine")))
+	}
 	arms := byArm(rows)
+	if len(arms) > 1 {
+		most := len(arms)
+		if !beside {
+			most = mostArms
+		}
+		for _, part := range split(rows) {
+			if inPart := byArm(part.rows); len(inPart) > 1 {
+				d.Add(render.H2("By arm: " + strings.ToLower(part.title[:1]) + part.title[1:]))
+				d.Add(part.sideBySide(inPart, most)...)
+			}
+		}
+	}
 	for _, of := range arms {
 		name := ""
 		if len(arms) > 1 {
@@ -27,7 +43,10 @@ func document(rows []Row, flags int) render.Document {
 		}
 		for _, part := range split(of) {
 			d.Add(render.H2(name + part.title))
-			d.Add(part.table(flags))
+			d.Add(part.table(flags, beside))
+			if machine := part.machineTable(); machine != nil && !beside {
+				d.Add(machine)
+			}
 			d.Add(part.notes()...)
 		}
 		if line, ok := PrefillLine(of); ok {
@@ -37,22 +56,6 @@ func document(rows []Row, flags int) render.Document {
 		}
 	}
 	return d
-}
-
-// byArm divides rows by arm and model, in the order in which these appear.
-func byArm(rows []Row) [][]Row {
-	type key struct{ arm, model string }
-	at := map[key]int{}
-	var all [][]Row
-	for _, r := range rows {
-		k := key{r.Arm, r.Model}
-		if _, known := at[k]; !known {
-			at[k] = len(all)
-			all = append(all, nil)
-		}
-		all[at[k]] = append(all[at[k]], r)
-	}
-	return all
 }
 
 // part is the rows of one table.
@@ -95,8 +98,26 @@ func sorted(parts ...part) []part {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return len(p.rows) == 0 })
 	for _, p := range parts {
 		slices.SortStableFunc(p.rows, Row.before)
+		p.number()
 	}
 	return parts
+}
+
+// number numbers the rows of a cell that several runs measured.
+func (p part) number() {
+	for first := 0; first < len(p.rows); {
+		next := first + 1
+		for next < len(p.rows) && p.rows[next].before(p.rows[first]) == 0 {
+			next++
+		}
+		for i := first; i < next; i++ {
+			p.rows[i].repetition = 0
+			if next-first > 1 {
+				p.rows[i].repetition = i - first + 1
+			}
+		}
+		first = next
+	}
 }
 
 // several reports whether any row has more than one request at a time: its concurrency is then part of the names.
@@ -104,13 +125,31 @@ func several(rows []Row) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool { return r.Concurrency > 1 })
 }
 
-func (p part) table(flags int) render.Table {
-	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT", "flags"}, Words: []int{5}}
+// table returns the table of both columns. Figures of the machine, if they are beside them, are in the line of the answers.
+func (p part) table(flags int, machine bool) render.Table {
+	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT"}}
+	var columns []machineColumn
+	if machine {
+		columns = machineColumns(p.rows)
+	}
+	for _, c := range columns {
+		t.Header = append(t.Header, c.name)
+	}
+	if slices.ContainsFunc(p.rows, func(r Row) bool { return r.repetition > 0 }) {
+		flags -= len(" #1")
+	}
+	t.Words = []int{len(t.Header)}
+	t.Header = append(t.Header, "flags")
 	for _, r := range p.rows {
 		theirs, ours := r.LlamaBenchy(), r.Measured()
 		prefill, decode := r.names(several(p.rows))
-		t.Add(prefill, theirs.Prefill.text(), ours.Prefill.text(), ours.Prefill.count(), ttft(theirs, ours), r.marks(prefillFlags, flags))
-		t.Add(decode, theirs.Decode.text(), ours.Decode.text(), ours.Decode.count(), "", r.marks(decodeFlags, flags))
+		first := []string{prefill, theirs.Prefill.text(), ours.Prefill.text(), ours.Prefill.count(), ttft(theirs, ours)}
+		second := []string{decode, theirs.Decode.text(), ours.Decode.text(), ours.Decode.count(), ""}
+		for _, c := range columns {
+			first, second = append(first, ""), append(second, c.text(r))
+		}
+		t.Add(append(first, r.marks(prefillFlags, flags))...)
+		t.Add(append(second, r.marks(decodeFlags, flags))...)
 	}
 	return t
 }
@@ -203,7 +242,11 @@ func (p part) notes() []render.Block {
 	if len(causes) > 0 {
 		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
 	}
-	return append(blocks, render.Small(p.legend()))
+	blocks = append(blocks, render.Small(p.legend()))
+	if machine := p.machineLegend(); machine != "" {
+		blocks = append(blocks, render.Small(machine))
+	}
+	return blocks
 }
 
 // legend says what the columns are.
@@ -223,7 +266,7 @@ const (
 
 // WriteText writes both columns for a terminal, at most 100 characters wide.
 func WriteText(w io.Writer, rows []Row) error {
-	d := document(rows, flagWidth)
+	d := document(rows, flagWidth, false)
 	var blocks []render.Block
 	for _, block := range d.Blocks {
 		switch b := block.(type) {

@@ -128,10 +128,10 @@ func (a *answers) warnings(w *workload.Workload) []string {
 		warnings = append(warnings, warning)
 	}
 	if a.tooLong > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than --output-tokens allows: the server ignores the cap under the name that it was sent (--engine)", a.tooLong, a.ok))
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers are longer than the most that was asked for: the server ignores the cap under the name that it was sent (--engine)", a.tooLong, a.ok))
 	}
 	if a.otherLengths > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the length that --ignore-eos asks for: the engine does not obey, or the request lacks its option (--engine)", a.otherLengths, a.ok))
+		warnings = append(warnings, fmt.Sprintf("%d of %d answers do not have the exact length that was asked for: the engine does not obey, or the request lacks its option (--engine)", a.otherLengths, a.ok))
 	}
 	return warnings
 }
@@ -192,6 +192,6 @@ func (l *longest) cut() string {
 	if len(l.targets) < leastTargets {
 		return ""
 	}
-	return fmt.Sprintf("%d prompts that were to have %d to %d tokens were all counted as %d, the most of any: the server cuts prompts at its context without a word, and did not read the rest (--max-input-tokens)",
+	return fmt.Sprintf("%d prompts that were to have %d to %d tokens were all counted as %d, the most of any: the server cuts prompts at its context without a word, and did not read the rest; --max-input-tokens of run keeps prompts below it",
 		l.prompts, slices.Min(l.targets), slices.Max(l.targets), l.tokens)
 }

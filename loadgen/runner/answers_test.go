@@ -65,9 +65,9 @@ func TestWarningsNameWhatTheAnswersShow(t *testing.T) {
 	}{
 		{"nothing", result(10, 8), false, ""},
 		{"the length asked for", result(0, 8), true, ""},
-		{"another length", result(0, 7), true, "--ignore-eos"},
+		{"another length", result(0, 7), true, "do not have the exact length"},
 		{"shorter than the cap", result(0, 7), false, ""},
-		{"beyond the cap", result(0, 9), false, "--output-tokens"},
+		{"beyond the cap", result(0, 9), false, "longer than the most that was asked for"},
 	} {
 		a := &answers{}
 		a.add(c.result, 0, 8, c.forced)

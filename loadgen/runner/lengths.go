@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -18,20 +20,24 @@ func (s *subject) countTexts(ctx context.Context, m *measurement, of *workload.S
 	}
 	calibration := s.calibration(m)
 	of.Count = func(text string) (int, error) { return s.scale.Count(text), nil }
+	var chats []server.ChatCount
 	if exact {
 		tokenizer, err := calibration.Tokenizer(ctx)
 		if err != nil {
 			return done, fmt.Errorf("%w (%s): prompts of exact length need it; %s", workload.ErrNoTokenizer, printable(err.Error()), workload.EstimatedLengths)
 		}
-		done = tokenizer.Close
+		done, chats = tokenizer.Close, tokenizer.Chats()
 		of.Count = func(text string) (int, error) { return tokenizer.Count(ctx, text) }
 	}
-	framing, err := calibration.Framing(ctx, of.Count)
+	framing, chat, err := calibration.Framing(ctx, of.Count, chats...)
 	if ctx.Err() != nil {
 		return done, ctx.Err()
 	}
 	if err == nil {
 		of.Framing = (*workload.Framing)(&framing)
+		if chat != nil {
+			of.CountChat = func(messages []openai.Message) (int, error) { return chat(ctx, messages) }
+		}
 	} else {
 		m.env.Log.Info("how many tokens the chat template adds is not known", "why", printable(err.Error()))
 	}
@@ -49,7 +55,7 @@ func (s *subject) measureLatency(ctx context.Context, m *measurement) error {
 	}
 	latency, err := probe(ctx)
 	if err != nil {
-		return fmt.Errorf("the probe of the latency failed: %w; --set latency=none makes none", err)
+		return fmt.Errorf("the probe of the latency failed: %w; --latency=none of arena, or --set latency=none of run, makes none", err)
 	}
 	s.latency = &latency
 	return nil

@@ -94,7 +94,7 @@ func (p *plan) describeLoad(m *rundir.Manifest, of *measurement) {
 	w, l := p.work, of.load
 	m.Workload = rundir.Workload{
 		SHA256: p.sha256, Sampling: w.Sampling, Concurrency: l.Concurrency, Script: w.Script.Facts, Pressure: w.Script.Forecast, OutputTokens: w.Output,
-		InputLengths: l.InputLengths(p.scale), Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
+		InputLengths: w.InputLengths, Scale: p.scale, PromptKey: l.PromptKey, RepeatOf: l.RepeatOf(),
 	}
 	m.Server = p.subject.describe(l.LatencyProbe())
 	for _, s := range p.servers[1:] {

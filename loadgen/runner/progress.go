@@ -141,9 +141,12 @@ const MostSeriesRuns = 12
 // SeriesRun is the result of a run of a series. Figures that the run does not have are absent.
 type SeriesRun struct {
 	// Name is what distinguishes the run from the others, such as its point or its arm.
-	Name                  string   `json:"name"`
-	Status                string   `json:"status"`
-	Why                   string   `json:"why,omitempty"` // it is invalid: codes of rules
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Why    string `json:"why,omitempty"` // it is invalid: codes of rules
+	// PP and TG are the measured rates of a cell, in tokens per second.
+	PP                    *float64 `json:"pp_tokens_per_second,omitempty"`
+	TG                    *float64 `json:"tg_tokens_per_second,omitempty"`
 	OutputTokensPerSecond *float64 `json:"output_tokens_per_second,omitempty"`
 	TTFTP50Seconds        *float64 `json:"ttft_p50_seconds,omitempty"`
 	TTFTP99Seconds        *float64 `json:"ttft_p99_seconds,omitempty"`

@@ -447,15 +447,23 @@ func (s Series) drawResults(d *drawing) {
 		}
 		rows = append(rows, row)
 	}
-	add("soft", "", "", "tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99")
+	header := []string{"tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99"}
+	if s.Kind == SeriesArena { // a cell has too few requests for percentiles
+		header = []string{"pp t/s", "tg t/s", "tokens/s"}
+	}
+	add("soft", append([]string{"", ""}, header...)...)
 	for _, r := range slices.Backward(s.Runs) {
 		status := r.Status
 		if r.Why != "" && d.columns >= narrowColumns {
 			status += ": " + r.Why
 		}
 		seconds := func(v *float64) string { return render.Optional(v, render.FormatSeconds) }
-		add("", render.Printable(r.Name), render.Printable(status), render.Optional(r.OutputTokensPerSecond, render.Digits),
-			seconds(r.TTFTP50Seconds), seconds(r.TTFTP99Seconds), seconds(r.ChunkGapP50Seconds), seconds(r.ChunkGapP99Seconds))
+		rate := func(v *float64) string { return render.Optional(v, render.Digits) }
+		figures := []string{rate(r.OutputTokensPerSecond), seconds(r.TTFTP50Seconds), seconds(r.TTFTP99Seconds), seconds(r.ChunkGapP50Seconds), seconds(r.ChunkGapP99Seconds)}
+		if s.Kind == SeriesArena {
+			figures = []string{rate(r.PP), rate(r.TG), rate(r.OutputTokensPerSecond)}
+		}
+		add("", append([]string{render.Printable(r.Name), render.Printable(status)}, figures...)...)
 		rows[len(rows)-1][1].Style = map[string]string{"finished": "good", string(Valid): "good", string(Invalid): "bad", string(Failed): "bad"}[r.Status]
 	}
 	d.table("results", rows)

@@ -150,3 +150,26 @@ func TestACurveBeginsAtZero(t *testing.T) {
 		}
 	}
 }
+
+// TestAnArenaShowsTheRatesOfItsCells in place of percentiles, for which a cell has too few requests.
+func TestAnArenaShowsTheRatesOfItsCells(t *testing.T) {
+	p := Progress{At: progressAt, Series: &Series{Kind: SeriesArena, Name: "a1", Number: 2, Of: 28, Point: "pp2048 tg128 (c5)", EndsAt: new(progressAt.Add(72 * time.Minute)), Runs: []SeriesRun{
+		{Name: "pp2048 tg128 (c1)", Status: string(Valid), PP: new(2913.), TG: new(48.8), OutputTokensPerSecond: new(38.1), TTFTP50Seconds: new(.7)},
+		{Name: "pp2048 tg128 @ d4096 (c5)", Status: string(Invalid), Why: "depth_evicted", PP: new(2800.)},
+	}}}
+	var text strings.Builder
+	for _, line := range p.Draw(100) {
+		for _, span := range line {
+			text.WriteString(span.Text)
+		}
+		text.WriteString("\n")
+	}
+	for _, want := range []string{"cell 2 of 28", "about 1h12m left", "pp t/s  tg t/s  tokens/s", "2913    48.8      38.1", "2800       –         –"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "TTFT") {
+		t.Errorf("percentiles of a cell:\n%s", text.String())
+	}
+}

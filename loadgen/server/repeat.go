@@ -3,39 +3,22 @@ package server
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-const (
-	// largestBlock is the largest default block of a KV cache among engines, in tokens: vLLM's on a CPU. Hybrid models
-	// have larger ones, which vLLM reports.
-	largestBlock = 128
-	// mostBlock is the largest plausible block, in tokens.
-	mostBlock = 16 << 10
-	// leastWords is the shortest prompt that is tried, in words.
-	leastWords = 16
-)
+// leastWords is the shortest prompt that is tried, in words.
+const leastWords = 16
 
 // blockTokens returns the tokens in a block of the KV cache, as the server reports them; 0 if unknown.
 func (a *api) blockTokens(ctx context.Context, m Model, engine string) int {
 	if engine == "dynamo" {
 		return modelGauge(a.fetch(ctx, metricsPath).okBody(), metric.ForeignDynamoModelBlockSize, m.ID)
 	}
-	most := 0
-	settings := a.configured(ctx, engine)
-	for _, name := range []string{metric.ForeignVLLMLabelBlockSize, metric.ForeignSGLangLabelPageSize} {
-		for value := range strings.SplitSeq(settings[name], ", ") { // engines behind one page may differ
-			if tokens, err := strconv.Atoi(value); err == nil && tokens <= mostBlock {
-				most = max(most, tokens)
-			}
-		}
-	}
-	return most
+	return rundir.Server{Settings: a.configured(ctx, engine)}.CacheBlock()
 }
 
 // sizePrompt sets the number of words in the check's prompts: more than two blocks, so that sending one twice can show
@@ -44,7 +27,7 @@ func (c *checker) sizePrompt(ctx context.Context, m Model) {
 	c.block = c.api.blockTokens(ctx, m, c.found.Engine)
 	block := c.block
 	if block == 0 {
-		block = largestBlock
+		block = rundir.LargestBlock
 	}
 	if c.words = 2*block + leastWords; c.limit > 0 {
 		c.words = max(min(c.words, c.limit/2-checkTokens), leastWords)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -17,11 +17,14 @@ type tokenizerRoute struct {
 	body func(model, text string) map[string]any
 }
 
+// tokenizePath is the route of vLLM, SGLang and llama.cpp.
+const tokenizePath = "/tokenize"
+
 // tokenizerRoutes returns the known routes. The first is that of vLLM and SGLang, which take the text as prompt, and of
 // llama.cpp, which takes it as content; each ignores the other field. The second is llama-cpp-python's.
 func tokenizerRoutes() []tokenizerRoute {
 	return []tokenizerRoute{
-		{"/tokenize", func(model, text string) map[string]any {
+		{tokenizePath, func(model, text string) map[string]any {
 			return map[string]any{"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}
 		}},
 		{"/extras/tokenize/count", func(model, text string) map[string]any {
@@ -41,18 +44,7 @@ func (c counter) tokenize(ctx context.Context, route tokenizerRoute, text string
 
 // tokenized returns the answer of the server's tokenizer.
 func (c counter) tokenized(ctx context.Context, route tokenizerRoute, text string) ([]byte, error) {
-	body, err := json.Marshal(route.body(c.Served.Model.ID, text))
-	if err != nil {
-		return nil, err
-	}
-	answer := c.api.send(ctx, http.MethodPost, route.path, body)
-	switch {
-	case answer.err != nil:
-		return nil, fmt.Errorf("POST %s: %w", route.path, answer.err)
-	case answer.status != http.StatusOK:
-		return nil, fmt.Errorf("POST %s answered %d", route.path, answer.status)
-	}
-	return answer.body, nil
+	return c.post(ctx, route.path, route.body(c.Served.Model.ID, text))
 }
 
 // tokensOf parses the answer: {"count": 2, "tokens": [9906, 1917]}, or one of the two.
@@ -76,8 +68,8 @@ func tokensOf(path string, answer []byte) (int, error) {
 
 // Tokenizer counts the tokens of texts with the server's own tokenizer, without a request to the model.
 type Tokenizer struct {
-	api *api
-	way way
+	counter counter
+	way     way
 }
 
 // Tokenizer returns the server's tokenizer. The error names the routes that were tried. The caller closes the result.
@@ -87,9 +79,10 @@ func (c Calibration) Tokenizer(ctx context.Context) (*Tokenizer, error) {
 		return nil, err
 	}
 	var problems []error
-	for _, way := range (counter{c, api}).byTokenizer() {
+	of := counter{c, api}
+	for _, way := range of.byTokenizer() {
 		if _, err := way.count(ctx, traffic.NewProbes().One); err == nil {
-			return &Tokenizer{api, way}, nil
+			return &Tokenizer{of, way}, nil
 		} else if ctx.Err() != nil {
 			break
 		} else {
@@ -101,7 +94,7 @@ func (c Calibration) Tokenizer(ctx context.Context) (*Tokenizer, error) {
 }
 
 // Close closes the connections.
-func (t *Tokenizer) Close() { t.api.close() }
+func (t *Tokenizer) Close() { t.counter.api.close() }
 
 // Count returns the tokens of a text within a chat.
 func (t *Tokenizer) Count(ctx context.Context, text string) (int, error) {
@@ -121,13 +114,14 @@ const (
 	framedUser   = "Which colour has a clear sky?"
 )
 
-// Framing compares usage.prompt_tokens of two requests of one token with the tokens of their texts.
-func (c Calibration) Framing(ctx context.Context, count func(text string) (int, error)) (Framing, error) {
+// Framing compares usage.prompt_tokens of two requests of one token with the tokens of their texts. It also returns the
+// first of the counts of whole chats that agrees with both; nil if none does.
+func (c Calibration) Framing(ctx context.Context, count func(text string) (int, error), chats ...ChatCount) (Framing, ChatCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, slowestCheck)
 	defer cancel()
 	api, err := newAPI(c.Target, c.Served.Key)
 	if err != nil {
-		return Framing{}, err
+		return Framing{}, nil, err
 	}
 	defer api.close()
 	of, texts := counter{c, api}, 0
@@ -142,18 +136,25 @@ func (c Calibration) Framing(ctx context.Context, count func(text string) (int, 
 	} {
 		plain, err := count(one.text)
 		if err != nil {
-			return Framing{}, err
+			return Framing{}, nil, err
 		}
 		texts += plain
 		used, err := of.used(ctx, one.messages)
 		if err != nil {
-			return Framing{}, err
+			return Framing{}, nil, err
 		}
+		chats = slices.DeleteFunc(slices.Clone(chats), func(chat ChatCount) bool {
+			n, err := chat(ctx, one.messages)
+			return err != nil || n != used
+		})
 		if *one.into = used - texts; used < texts {
-			return Framing{}, fmt.Errorf("the server counts %d prompt tokens for texts of %d", used, texts)
+			return Framing{}, nil, fmt.Errorf("the server counts %d prompt tokens for texts of %d", used, texts)
 		}
 	}
-	return framing, nil
+	if len(chats) == 0 {
+		return framing, nil, nil
+	}
+	return framing, chats[0], nil
 }
 
 // used returns usage.prompt_tokens of a request. llama-cpp-python reports it only without streaming.

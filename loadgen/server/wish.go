@@ -45,8 +45,8 @@ func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 	known, newer := openai.Fields(engine, endpoint)
 	if w.IgnoreEOS {
 		all = append(all,
-			wish{string(openai.FieldIgnoreEOS), "--ignore-eos", slices.Contains(known, openai.FieldIgnoreEOS), grant(openai.FieldIgnoreEOS)},
-			wish{string(openai.FieldMinTokens), "--ignore-eos", slices.Contains(known, openai.FieldMinTokens), grant(openai.FieldMinTokens)})
+			wish{string(openai.FieldIgnoreEOS), exactLength, slices.Contains(known, openai.FieldIgnoreEOS), grant(openai.FieldIgnoreEOS)},
+			wish{string(openai.FieldMinTokens), exactLength, slices.Contains(known, openai.FieldMinTokens), grant(openai.FieldMinTokens)})
 	}
 	for _, field := range reports(w.Stream) {
 		if slices.Contains(known, field) || slices.Contains(newer, field) {
@@ -72,6 +72,9 @@ func reports(stream bool) []openai.Field {
 	}
 	return fields
 }
+
+// exactLength are the flags that ask for answers of one length.
+const exactLength = "--ignore-eos of run, --exact of arena"
 
 // length reports whether a field decides the length of an answer. Such fields are not tried: a probe would be as long
 // as the answers of the run, or ask for more tokens than its own cap.

@@ -105,8 +105,8 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	m := r.Manifest
 	in = inputs{
 		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging, Servers: m.ServerURLs(),
-		Model:     Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
-		Telemetry: log, TelemetryStats: m.Telemetry,
+		Model:      Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
+		CacheBlock: m.Server.CacheBlock(), Telemetry: log, TelemetryStats: m.Telemetry,
 	}
 	if print := m.Server.FingerprintStart; print != nil && print.Weights != nil {
 		in.Step = print.Weights.Step

@@ -12,24 +12,35 @@ import (
 // moment before and after their load: the energy of these pauses served no request. It is nil if a part of it is
 // unknown.
 func (r *reading) energy() *Energy {
-	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
-	e := Energy{Origin: r.Origin}
-	for _, series := range gpus {
+	for _, series := range r.source.Find(metric.GPUEnergyJoulesTotal) {
 		if _, ok := r.increase(series); !ok {
 			return nil
 		}
-		for _, load := range r.in.measured() {
-			joules, ok := grownIn(series, r.source.Samples, load)
+	}
+	joules := r.joules(r.in.measured())
+	if joules == nil || !r.whole {
+		return nil
+	}
+	return &Energy{Origin: r.Origin, Joules: *joules}
+}
+
+// joules returns the energy of all GPUs in spans of the run; nil if a part of it is unknown.
+func (r *reading) joules(spans []rundir.Span) *float64 {
+	gpus := r.source.Find(metric.GPUEnergyJoulesTotal)
+	if len(gpus) == 0 || r.still() {
+		return nil
+	}
+	total := 0.
+	for _, series := range gpus {
+		for _, span := range spans {
+			grown, ok := grownIn(series, r.source.Samples, span)
 			if !ok {
 				return nil
 			}
-			e.Joules += joules
+			total += grown
 		}
 	}
-	if len(gpus) == 0 || !r.whole {
-		return nil
-	}
-	return &e
+	return &total
 }
 
 // grownIn returns the growth of a counter in a span. Where one of two samples is within the span and the other outside,

@@ -33,6 +33,8 @@ type inputs struct {
 	// Judging is what the run recorded about itself. Where the load was a command, Tool is the report of the command: the
 	// run has no requests then, and no rule uses them.
 	rundir.Judging
+	// CacheBlock is the tokens of a block of the engine's KV cache; 0 if unknown.
+	CacheBlock int
 	// Limits and Objectives are the parsed Validity and SLO of Judging.
 	Limits     Limits
 	Objectives SLO

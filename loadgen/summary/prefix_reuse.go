@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // PrefixCache has the prompt tokens of measured requests that ended ok, and how many of them were answered from a
@@ -179,21 +180,17 @@ func judgePrefixReuse(e grounds, limit float64) verdict {
 	return verdict{known: true}
 }
 
-// blockTokens is how much of a prefix a cache may not hold because it does not fill a block: vLLM has blocks of 16 tokens
-// on a GPU and of 128 on a CPU (0.32).
-const blockTokens = 128
-
 // judgeDepthEvicted finds cells whose depth was computed again: their prompt processing is that of another cell. Where
 // answers do not report cached tokens, this is unknown.
 func judgeDepthEvicted(e grounds, limit float64) verdict {
-	p, depth := e.total.prefix, e.in.DepthTokens
+	p, held := e.total.prefix, rundir.CacheHolds(e.in.DepthTokens, e.in.CacheBlock)
 	switch {
-	case depth == 0:
+	case e.in.DepthTokens == 0 || held == 0:
 		return verdict{known: true}
 	case p.counted == 0:
 		return verdict{}
 	}
-	wanted := int64(p.counted) * int64(max(1, depth-blockTokens))
+	wanted := int64(p.counted) * int64(held)
 	if missed := 1 - float64(p.hits)/float64(wanted); missed > limit {
 		return verdict{true, fmt.Sprintf("%s of the depth was not in the prefix cache: %d of %d tokens of %d prompts; the cache is off, evicted it, or is smaller than the batch", render.FormatRatio(missed), max(0, wanted-p.hits), wanted, p.counted)}
 	}

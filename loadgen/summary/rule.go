@@ -71,8 +71,12 @@ func judgeClientLag(e grounds, limit float64) verdict {
 		return verdict{known: true}
 	}
 	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", render.FormatSeconds(p99), above, len(lag), render.FormatSeconds(limit))
-	if together := e.lateTogether(limit); together > 0 {
+	switch together := e.lateTogether(limit); {
+	case together == 0:
+	case e.in.EqualLoad:
 		bad += fmt.Sprintf("; %d of these are slots that all started at once: --ramp starts them one after another", together)
+	default: // stages, bursts and batches have no ramp
+		bad += fmt.Sprintf("; %d of these were to be sent at one moment", together)
 	}
 	return verdict{true, bad}
 }

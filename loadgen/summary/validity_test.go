@@ -75,9 +75,13 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
 	}
 	in := input(t)
-	in.Phases = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}
+	in.Phases, in.EqualLoad = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}, true
 	s := summarize(t, in, records...)
 	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
+		t.Errorf("%v, want %q", s.InvalidReasons, want)
+	}
+	in.EqualLoad = false // batches, bursts and stages refuse a ramp
+	if s, want := summarize(t, in, records...), "; 4 of these were to be sent at one moment"; len(s.InvalidReasons) != 1 || !strings.HasSuffix(s.InvalidReasons[0].Detail, want) {
 		t.Errorf("%v, want %q", s.InvalidReasons, want)
 	}
 	in.Open = []string{"measure"} // a schedule wants them at once: there is no ramp
@@ -405,4 +409,21 @@ func FuzzParseSLO(f *testing.F) {
 			t.Errorf("%q became %v, then %v (%v)", text, slo, again, err)
 		}
 	})
+}
+
+// TestADepthIsEvictedByTheBlocksOfItsCache: of a depth shorter than a block a cache holds nothing, and misses nothing.
+func TestADepthIsEvictedByTheBlocksOfItsCache(t *testing.T) {
+	for _, of := range []struct {
+		depth, block, cached int
+		evicted              bool
+	}{
+		{64, 128, 0, false}, {64, 16, 0, true}, {64, 0, 0, true}, {256, 128, 128, false}, {256, 128, 0, true}, {1000, 16, 800, true}, {1000, 0, 800, false},
+	} {
+		in := input(t)
+		in.DepthTokens, in.CacheBlock = of.depth, of.block
+		s := summarize(t, in, testrun.Altered(100, 100, cached(of.depth+100, of.cached, of.depth+100, of.cached))...)
+		if got := slices.Contains(codes(s), CodeDepthEvicted); got != of.evicted {
+			t.Errorf("%+v: %v", of, s.InvalidReasons)
+		}
+	}
 }

@@ -68,6 +68,8 @@ type CorpusSlices struct {
 type Slice struct {
 	Text   string
 	Tokens int
+	// Surplus is how many tokens the request with the text has too many, or too few if it is negative.
+	Surplus int
 	// Seeded is the text as the seed alone makes it, without the run's own words.
 	Seeded string
 }
@@ -80,26 +82,52 @@ var errUncuttable = errors.New("no slice of the corpus has exactly that length b
 const shortestOpened = 64
 
 // triedStarts is how many slices are tried for one text.
-const triedStarts = 4
+const triedStarts = 12
+
+// triedSizes is how many lengths are tried for a slice whose request has too many tokens or too few.
+const triedSizes = 4
 
 // Cut returns the text with the given index of a stream: a slice from a random word on, with exactly as many tokens as
 // asked for. An opened text begins with words of its own, which depend on the run too, so that no prefix cache has it.
-func (c CorpusSlices) Cut(stream string, index, tokens int, opened bool) (Slice, error) {
+//
+// Surplus returns how many tokens a request with the text has too many, or too few if it is negative: the text is then
+// as much shorter or longer. If it is nil, only the text counts. Where no text fits, the one that comes nearest is
+// returned.
+func (c CorpusSlices) Cut(stream string, index, tokens int, opened bool, surplus func(text string) (int, error)) (Slice, error) {
 	random := NewRandom(c.Set.Seed, stream, index)
 	source, own, seeded := loadCorpus(), "", ""
 	if opened && tokens >= shortestOpened {
 		own, seeded = c.Set.openingOf(stream, index)
 	}
+	nearest := math.MaxInt
+	var found Slice
 	for range triedStarts {
-		start := random.IntN(len(source.words))
-		text, err := c.cut(source, own, start, tokens)
-		if errors.Is(err, errUncuttable) {
-			continue
+		start, size := random.IntN(len(source.words)), tokens
+		for range triedSizes {
+			text, err := c.cut(source, own, start, size)
+			if errors.Is(err, errUncuttable) {
+				break
+			}
+			over := 0
+			if err == nil && surplus != nil {
+				over, err = surplus(text)
+			}
+			if err != nil {
+				return Slice{}, err
+			}
+			if max(over, -over) < nearest {
+				nearest, found = max(over, -over), Slice{Text: text, Tokens: size, Surplus: over, Seeded: seeded + text[len(own):]}
+			}
+			if size -= over; over == 0 || size < 1 {
+				break
+			}
 		}
-		if err != nil {
-			return Slice{}, err
+		if nearest == 0 {
+			return found, nil
 		}
-		return Slice{Text: text, Tokens: tokens, Seeded: seeded + text[len(own):]}, nil
+	}
+	if nearest < math.MaxInt {
+		return found, nil
 	}
 	return Slice{}, fmt.Errorf("%d tokens: %w", tokens, errUncuttable)
 }

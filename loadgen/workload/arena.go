@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -175,7 +176,7 @@ func writeArena(s *Settings, f Server) (Script, error) {
 
 // arenaPrompts adds the phases of the batches to the script, and returns the prompts of all phases.
 func (s *Settings) arenaPrompts(f Server, made *Script) (map[string][]traffic.Prompt, error) {
-	cutter := arenaCutter{cell: s.arena, slices: traffic.CorpusSlices{Set: s.promptSet(f.Scale), Count: f.Count}}
+	cutter := arenaCutter{cell: s.arena, chat: f.CountChat, slices: traffic.CorpusSlices{Set: s.promptSet(f.Scale), Count: f.Count}}
 	if f.Framing != nil {
 		cutter.framing = *f.Framing
 	}
@@ -199,6 +200,9 @@ func (s *Settings) arenaPrompts(f Server, made *Script) (map[string][]traffic.Pr
 		}
 		made.phases = append(made.phases, s.batch(name))
 	}
+	if cutter.inexact > 0 {
+		made.note("%d prompts have a token more or less than asked for: no slice of the corpus fits exactly", cutter.inexact)
+	}
 	return prompts, nil
 }
 
@@ -212,15 +216,17 @@ type arenaCutter struct {
 	cell    *arenaCell
 	slices  traffic.CorpusSlices
 	framing Framing
+	chat    func([]openai.Message) (int, error) // nil if the server does not count chats
+	inexact int                                 // requests of another length, since no slice fits
 }
 
 // check refuses lengths that the chat template alone exceeds.
-func (c arenaCutter) check() error {
+func (c *arenaCutter) check() error {
 	switch {
 	case c.cell.depth > 0 && c.cell.depth <= c.framing.System:
-		return fmt.Errorf("--set: depth=%d: the chat template alone adds %d tokens", c.cell.depth, c.framing.System)
+		return fmt.Errorf("depth %d: the chat template alone adds %d tokens", c.cell.depth, c.framing.System)
 	case c.cell.depth == 0 && c.cell.prompt <= c.framing.User:
-		return fmt.Errorf("--set: pp=%d: the chat template alone adds %d tokens", c.cell.prompt, c.framing.User)
+		return fmt.Errorf("pp %d: the chat template alone adds %d tokens", c.cell.prompt, c.framing.User)
 	}
 	return nil
 }
@@ -230,19 +236,23 @@ const contextText = "."
 
 // batch returns the prompts of a batch. If the contexts go before it, they are returned too, and a prompt repeats the
 // tokens of its context. What the chat template adds counts as a part of the context or, without one, of the prompt.
-func (c arenaCutter) batch(name string, n int, cached bool) (prompts, contexts []traffic.Prompt, err error) {
+func (c *arenaCutter) batch(name string, n int, cached bool) (prompts, contexts []traffic.Prompt, err error) {
 	for i := range n {
 		var context, prompt traffic.Slice
 		size := c.cell.prompt
 		if c.cell.depth == 0 {
 			size -= c.framing.User
-		} else if context, err = c.slices.Cut(name+"/depth", i, c.cell.depth-c.framing.System, true); err != nil {
-			return nil, nil, fmt.Errorf("--set: depth=%d: %w", c.cell.depth, err)
+		} else if context, err = c.slices.Cut(name+"/depth", i, c.cell.depth-c.framing.System, true, c.surplus(c.context)); err != nil {
+			return nil, nil, fmt.Errorf("depth %d: %w", c.cell.depth, err)
 		}
-		if prompt, err = c.slices.Cut(name, i, size, c.cell.depth == 0); err != nil {
-			return nil, nil, fmt.Errorf("--set: pp=%d: %w", c.cell.prompt, err)
+		within := func(text string) traffic.Prompt { return c.prompt(context, text, text, c.cell.prompt) }
+		if prompt, err = c.slices.Cut(name, i, size, c.cell.depth == 0, c.surplus(within)); err != nil {
+			return nil, nil, fmt.Errorf("pp %d: %w", c.cell.prompt, err)
 		}
 		p := c.prompt(context, prompt.Text, prompt.Seeded, c.cell.prompt)
+		if prompt.Surplus != 0 {
+			c.inexact++
+		}
 		if cached {
 			p.RepeatedTokens = c.cell.depth
 			contexts = append(contexts, c.prompt(context, contextText, contextText, 1))
@@ -252,8 +262,30 @@ func (c arenaCutter) batch(name string, n int, cached bool) (prompts, contexts [
 	return prompts, contexts, nil
 }
 
+// context returns a request that sends a context alone.
+func (c *arenaCutter) context(text string) traffic.Prompt {
+	return c.prompt(traffic.Slice{Text: text, Seeded: text}, contextText, contextText, 1)
+}
+
+// surplus returns how many tokens too many a request with a text has by the server's count of the chat; nil if the server
+// does not count chats.
+func (c *arenaCutter) surplus(within func(text string) traffic.Prompt) func(text string) (int, error) {
+	if c.chat == nil {
+		return nil
+	}
+	return func(text string) (int, error) {
+		p := within(text)
+		var messages []openai.Message
+		for _, m := range append(p.Before, traffic.Message{Role: "user", Content: p.Text}) {
+			messages = append(messages, openai.Message(m))
+		}
+		n, err := c.chat(messages)
+		return n - p.Tokens, err
+	}
+}
+
 // prompt returns a request of a context, which may be empty, and a user's message of the given length.
-func (c arenaCutter) prompt(context traffic.Slice, text, seeded string, tokens int) traffic.Prompt {
+func (c *arenaCutter) prompt(context traffic.Slice, text, seeded string, tokens int) traffic.Prompt {
 	p := traffic.Prompt{Text: text, Tokens: tokens, OutputTokens: c.cell.output}
 	plain := p
 	plain.Text = seeded

@@ -173,8 +173,8 @@ func TestACellThatTheServerCannotTakeIsRefused(t *testing.T) {
 		says string
 	}{
 		{[]string{"--set=depth=8000", "--set=pp=128", "--set=tg=128"}, ErrDoesNotFit, "8256 tokens"},
-		{[]string{"--set=depth=9"}, nil, "--set: depth=9: the chat template alone adds 9 tokens"},
-		{[]string{"--set=pp=5"}, nil, "--set: pp=5: the chat template alone adds 5 tokens"},
+		{[]string{"--set=depth=9"}, nil, "depth 9: the chat template alone adds 9 tokens"},
+		{[]string{"--set=pp=5"}, nil, "pp 5: the chat template alone adds 5 tokens"},
 	} {
 		_, err := arenaOf(t, "", c.args...)
 		if err == nil || !strings.Contains(err.Error(), c.says) || c.want != nil && !errors.Is(err, c.want) {
@@ -210,5 +210,54 @@ func TestFlagsThatACellHasItselfAreRefused(t *testing.T) {
 	s := &Settings{arena: &arenaCell{}}
 	if s.Scenario = (Scenario{Name: ScenarioArena}); resolveArena(&Settings{endpoint: openai.Completions, Arrival: traffic.Closed, Scenario: s.Scenario}) == nil {
 		t.Error("completions are accepted")
+	}
+}
+
+// TestEveryRequestOfACellHasItsLengthWhereTheServerCountsChats: at the borders of texts and template tokens are fewer
+// than those of the parts.
+func TestEveryRequestOfACellHasItsLengthWhereTheServerCountsChats(t *testing.T) {
+	chat := func(messages []openai.Message) (int, error) {
+		n := 0
+		for _, m := range messages {
+			tokens, _ := countFields(m.Content)
+			if n += tokens + 4; m.Content[len(m.Content)-1]%4 == 0 {
+				n--
+			}
+		}
+		return n + 1, nil
+	}
+	for _, set := range [][]string{{"depth=0"}, {"depth=300"}, {"depth=300", "prefix.caching=off"}} {
+		args := []string{"--scenario=arena", "--concurrency=6", "--set=pp=100", "--set=tg=8", "--set=runs=4"}
+		for _, size := range set {
+			args = append(args, "--set="+size)
+		}
+		s, err := given(t, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.PromptKey = "run"
+		w, err := s.Write(Server{Model: "m", MaxTokens: 8192, Scale: fieldScale(), Count: countFields, Framing: &Framing{User: 5, System: 9}, CountChat: chat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(w.InputLengths, "exact: the server counted every prompt") || len(w.Script.Notes) > 0 {
+			t.Errorf("%v: lengths are %q, notes %v", set, w.InputLengths, w.Script.Notes)
+		}
+		n := 0
+		for _, phase := range phaseNames(w) {
+			for _, p := range promptsOf(w, phase) {
+				var messages []openai.Message
+				for _, m := range append(p.Before, traffic.Message{Role: "user", Content: p.Text}) {
+					messages = append(messages, openai.Message(m))
+				}
+				if tokens, _ := chat(messages); tokens != p.Tokens {
+					t.Errorf("%v: a request of %s has %d tokens, want %d", set, phase, tokens, p.Tokens)
+				}
+				n++
+			}
+		}
+		if n < 24 {
+			t.Errorf("%v: %d requests", set, n)
+		}
 	}
 }

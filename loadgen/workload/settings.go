@@ -132,6 +132,9 @@ type Server struct {
 	Count func(text string) (int, error)
 	// Framing is nil if it is not known.
 	Framing *Framing
+	// CountChat returns the tokens of a chat's prompt, with what the chat template adds; nil if the server does not count
+	// them before a request.
+	CountChat func([]openai.Message) (int, error)
 }
 
 // Write makes the workload for the server. It refuses what does not fit; the error names the flag.
@@ -144,7 +147,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("%d prompts or conversations were shortened to fit (--clip)", made.Facts.Clipped)
 	}
 	if cuts, exact := s.CutsText(); !exact && (cuts || made.Facts.File != nil || !f.Scale.Exact()) {
-		made.note("the lengths asked of prompts are %s", s.InputLengths(f.Scale))
+		made.note("the lengths asked of prompts are %s", s.inputLengths(f))
 	}
 	for _, raised := range s.raisedToWorld() {
 		made.note("%s", raised)
@@ -155,13 +158,16 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
 		},
-		template: s.template, Output: s.outputTokens, Phases: s.phases(made.phases),
+		template: s.template, InputLengths: s.inputLengths(f), Output: s.outputTokens, Phases: s.phases(made.phases),
 	}, nil
 }
 
-// InputLengths describes the lengths of prompts.
-func (s *Settings) InputLengths(scale traffic.TokenScale) string {
+// inputLengths describes the lengths of prompts.
+func (s *Settings) inputLengths(f Server) string {
+	scale := f.Scale
 	switch cuts, exact := s.CutsText(); {
+	case exact && f.CountChat != nil:
+		return "exact: the server counted every prompt with its chat template before it was sent"
 	case exact:
 		return "exact: every prompt is counted by the server's tokenizer, with what its chat template adds; where a text meets the template a token or two may differ"
 	case cuts:

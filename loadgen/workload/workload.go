@@ -25,6 +25,8 @@ type Workload struct {
 	Script   Script
 	Sampling rundir.Sampling
 	Output   traffic.Lengths // caps of answers whose prompts have none
+	// InputLengths describes the lengths of prompts.
+	InputLengths string
 
 	model, engine string
 	servers       int // that share the load
