@@ -93,7 +93,7 @@ func simulateFlags(c *kingpin.CmdClause, o *simulateOptions) {
 	c.Flag("engine.listen-address", "Address of the engine.").Default("127.0.0.1:8000").StringVar(&o.engine)
 	c.Flag("kvbm.listen-address", "Address of the metrics of its KV block manager.").Default("127.0.0.1:6880").StringVar(&o.kvbm)
 	webserver.AllowHostFlag(c, &o.allowHosts)
-	c.Flag("runs", "Folder of run folders, for this alone, since older runs in it are removed: one with other runs is refused.").Default("runs").StringVar(&o.runs)
+	c.Flag("runs", "Folder of run folders, for this alone, since older runs in it are removed: one with other runs is refused.").Default("simulated-runs").StringVar(&o.runs)
 	c.Flag("every", "Time from one run to the next. A run takes about a minute.").Default("3m").DurationVar(&o.every)
 	c.Flag("keep", "How many runs are kept, about 1 MB each.").Default("40").IntVar(&o.keep)
 	c.Flag("seed", "Seed of machine, engine and load.").Default("1").Uint64Var(&o.seed)
