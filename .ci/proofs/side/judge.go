@@ -237,16 +237,13 @@ func outside(f figures, bounds figures) []string {
 }
 
 // table writes the rows of a server, and returns a line for each figure that is outside of its bound.
-func (j judged) table(w io.Writer, cells []arena.Cell, truths func([][]request) figures) []string {
+func (j judged) table(w io.Writer, cells []arena.Cell, truthOf func([][]request) figures) []string {
 	var wrong []string
 	for _, c := range cells {
 		for _, p := range places(c) {
-			truthOf := func(s session) figures { return truths(s.truth[p]) }
+			stamps := func(s session) figures { return truthOf(s.truth[p]) }
 			reported := func(s session) figures { return valueOr(s.reported, p) }
-			truth, theirTruth := average(j.ours, truthOf), average(j.theirs, truthOf)
-			if math.IsNaN(truth.PP) && math.IsNaN(truth.TG) && math.IsNaN(truth.TTFT) {
-				continue // of timings, which several requests at once do not have
-			}
+			truth, theirTruth := average(j.ours, stamps), average(j.theirs, stamps)
 			ours, theirs := average(j.ours, reported), average(j.theirs, reported)
 			alike := average(j.ours, func(s session) figures { return valueOr(s.alike, p) }).over(theirs)
 			// Each column to the stamps of its own sessions: a server that was slower meanwhile does not count.
@@ -333,6 +330,13 @@ func judge(w io.Writer, args []string) error {
 		return errors.New("want --tg N, --by stamps or timings, and folders")
 	}
 	cells := sizes.Grid()
+	shown := cells
+	if *by == "timings" {
+		shown = slices.DeleteFunc(slices.Clone(cells), func(c arena.Cell) bool { return c.Concurrency > 1 })
+	}
+	if len(shown) == 0 {
+		return fmt.Errorf("no cell has a truth by %s", *by)
+	}
 	const head = "| server | cell | true pp, tg, TTFT | error of measured pp, tg, TTFT | error of llama-benchy's pp, tg, TTFT | our column to llama-benchy, pp, tg |\n| --- | --- | --- | --- | --- | --- |\n"
 	var wrong []string
 	var ours, theirs []session
@@ -342,11 +346,8 @@ func judge(w io.Writer, args []string) error {
 		if err != nil {
 			return err
 		}
-		wrong = append(wrong, j.table(&rows, cells, truths[*by])...)
+		wrong = append(wrong, j.table(&rows, shown, truths[*by])...)
 		ours, theirs = append(ours, j.ours...), append(theirs, j.theirs...)
-	}
-	if rows.Len() == 0 {
-		return fmt.Errorf("no cell has a truth by %s", *by)
 	}
 	fmt.Fprintf(w, "%s%s\n%s; %s.\n", head, rows.String(), costs("uma-load", ours), costs("llama-benchy", theirs))
 	if len(wrong) > 0 {

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,11 +78,16 @@ func TestTimingsAreOfOneRequestAtATime(t *testing.T) {
 	}
 }
 
+// send sends a request of some words.
+func send(s *server, words string, tokens int) {
+	body := fmt.Sprintf(`{"stream":true,"return_token_ids":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, tokens, words)
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+}
+
 // ask sends a request of some words and returns what the server stamped.
 func ask(t *testing.T, s *server, words string, tokens int) request {
 	t.Helper()
-	body := fmt.Sprintf(`{"stream":true,"return_token_ids":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, tokens, words)
-	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+	send(s, words, tokens)
 	return *s.truth.all[len(s.truth.all)-1]
 }
 
@@ -123,25 +130,31 @@ func TestTheServerStampsWhatItWrites(t *testing.T) {
 	}
 }
 
-func TestAnEarlyRoleIsAnEventOfItsOwn(t *testing.T) {
-	for fault, want := range map[string]string{"none": "", "early-role": roleAfter.String()} {
+// timedRecorder notes when the role is written.
+type timedRecorder struct {
+	*httptest.ResponseRecorder
+	role time.Time
+}
+
+func (w *timedRecorder) Write(text []byte) (int, error) {
+	if bytes.Contains(text, []byte(`"role":"assistant"`)) {
+		w.role = time.Now()
+	}
+	return w.ResponseRecorder.Write(text)
+}
+
+func TestAnEarlyRoleComesBeforeThePromptIsRead(t *testing.T) {
+	for fault, want := range map[string]time.Duration{"none": 500 * time.Millisecond, "early-role": roleAfter} {
 		synctest.Test(t, func(t *testing.T) {
 			s, err := newServer(fault)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, begun, first := httptest.NewRecorder(), time.Now(), ""
-			w.Body = &bytes.Buffer{}
-			go func() {
-				time.Sleep(roleAfter + time.Millisecond)
-				if strings.Contains(w.Body.String(), `"role":"assistant"`) {
-					first = (time.Since(begun) - time.Millisecond).String()
-				}
-			}()
-			s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"stream":true,"max_tokens":2,"messages":[{"role":"user","content":"`+strings.Repeat("a ", 997)+`"}]}`)))
-			synctest.Wait()
-			if first != want {
-				t.Errorf("%s: the role is there after %q, want %q", fault, first, want)
+			body := `{"stream":true,"max_tokens":2,"messages":[{"role":"user","content":"` + strings.Repeat("a ", 997) + `"}]}`
+			w, begun := &timedRecorder{ResponseRecorder: httptest.NewRecorder()}, time.Now()
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+			if got := w.role.Sub(begun); got != want {
+				t.Errorf("%s: the role is there after %s, want %s", fault, got, want)
 			}
 		})
 	}
@@ -153,10 +166,11 @@ func TestPromptsOfABatchAreReadOneAfterTheOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var all sync.WaitGroup
 		for i := range 4 {
-			go ask(t, s, strings.Repeat(fmt.Sprint("word", i, " "), 997), 80)
+			all.Go(func() { send(s, strings.Repeat(fmt.Sprint("word", i, " "), 997), 80) })
 		}
-		time.Sleep(time.Minute)
+		all.Wait()
 		batch := make([]request, 0, 4)
 		for _, r := range s.truth.all {
 			batch = append(batch, *r)
@@ -288,8 +302,8 @@ func TestAFigureOutsideOfItsBoundIsNamed(t *testing.T) {
 			t.Errorf("%s: %d rows", name, lines)
 		}
 	}
-	var table strings.Builder
-	if judgedOf(figures{}, figures{}, figures{}).table(&table, cells, timed); table.Len() > 0 {
-		t.Errorf("a row of timings without any: %s", table.String())
+	same := figures{2000, 50, 500}
+	if wrong := judgedOf(same, same, same).table(io.Discard, cells, timed); len(wrong) != 3 {
+		t.Errorf("without timings there are no figures to be near: %v", wrong)
 	}
 }
