@@ -47,9 +47,10 @@ func (p place) String() string {
 // session is what a client reported of a server, and what the server stamped meanwhile.
 type session struct {
 	truth map[place][][]request
-	// reported are the figures of the client; alike is our column that follows llama-benchy's definitions.
-	reported, alike map[place]figures
-	cost            cost
+	// reported are the figures of the client, customary the values by llama-benchy's definitions: its own, or our column.
+	reported  map[place]figures
+	customary map[place]values
+	cost      cost
 }
 
 // places returns the rows of cells in the order in which their requests are sent, the contexts of a batch before it.
@@ -122,7 +123,7 @@ func (s session) placeOf(depth, concurrency, pp, tg int, context bool) (place, e
 }
 
 func (s *session) readOurs(folder string) error {
-	s.reported, s.alike = map[place]figures{}, map[place]figures{}
+	s.reported, s.customary = map[place]figures{}, map[place]values{}
 	runs, err := filepath.Glob(filepath.Join(folder, "arena", "*", "*", "summary.json"))
 	if err != nil {
 		return err
@@ -141,12 +142,12 @@ func (s *session) readOurs(folder string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-			measured, alike, nan := row.Measured(), row.LlamaBenchy(), math.NaN()
-			f := figures{estimate(measured.Prefill), estimate(measured.Decode), nan}
+			measured, column := row.Measured(), row.LlamaBenchy()
+			f := figures{estimate(measured.Prefill), estimate(measured.Decode), math.NaN()}
 			if measured.TTFT != nil {
 				f.TTFT = 1e3 * measured.TTFT.Mean
 			}
-			s.reported[p], s.alike[p] = f, figures{metric(alike.Prefill), metric(alike.Decode), metric(alike.TTFT)}
+			s.reported[p], s.customary[p] = f, values{valuesOf(column.Prefill), valuesOf(column.Decode)}
 		}
 	}
 	return nil
@@ -159,18 +160,21 @@ func estimate(e *cell.Estimate) float64 {
 	return e.Mean
 }
 
-func metric(m *cell.Metric) float64 {
+func valuesOf(m *cell.Metric) []float64 {
 	if m == nil {
-		return math.NaN()
+		return nil
 	}
-	return m.Mean
+	return m.Values
 }
 
-// benchy is a figure of llama-benchy's JSON.
-type benchy struct{ Mean float64 }
+// benchy is a figure of llama-benchy's JSON, which has null for one without a value.
+type benchy struct {
+	Mean   float64
+	Values []float64
+}
 
-func (b *benchy) value() float64 {
-	if b == nil {
+func (b benchy) value() float64 {
+	if len(b.Values) == 0 {
 		return math.NaN()
 	}
 	return b.Mean
@@ -179,26 +183,26 @@ func (b *benchy) value() float64 {
 func (s *session) readTheirs(file string) error {
 	var report struct {
 		Benchmarks []struct {
-			Concurrency int     `json:"concurrency"`
-			Depth       int     `json:"context_size"`
-			Prompt      int     `json:"prompt_size"`
-			Response    int     `json:"response_size"`
-			Context     bool    `json:"is_context_prefill_phase"`
-			PP          *benchy `json:"pp_throughput"`
-			TG          *benchy `json:"tg_throughput"`
-			TTFT        *benchy `json:"e2e_ttft"`
+			Concurrency int    `json:"concurrency"`
+			Depth       int    `json:"context_size"`
+			Prompt      int    `json:"prompt_size"`
+			Response    int    `json:"response_size"`
+			Context     bool   `json:"is_context_prefill_phase"`
+			PP          benchy `json:"pp_throughput"`
+			TG          benchy `json:"tg_throughput"`
+			TTFT        benchy `json:"e2e_ttft"`
 		} `json:"benchmarks"`
 	}
 	if err := readJSON(file, &report); err != nil {
 		return err
 	}
-	s.reported = map[place]figures{}
+	s.reported, s.customary = map[place]figures{}, map[place]values{}
 	for _, b := range report.Benchmarks {
 		p, err := s.placeOf(b.Depth, b.Concurrency, b.Prompt, b.Response, b.Context)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		s.reported[p] = figures{b.PP.value(), b.TG.value(), b.TTFT.value()}
+		s.reported[p], s.customary[p] = figures{b.PP.value(), b.TG.value(), b.TTFT.value()}, values{b.PP.Values, b.TG.Values}
 	}
 	return nil
 }
@@ -217,6 +221,18 @@ func average(sessions []session, of func(session) figures) figures {
 		pp, tg, ttft = append(pp, f.PP), append(tg, f.TG), append(ttft, f.TTFT)
 	}
 	return figures{mean(pp), mean(tg), mean(ttft)}
+}
+
+// toStamps returns the medians of the values by llama-benchy's definitions, divided by those of the stamps: one batch
+// that a client read late does not decide.
+func toStamps(sessions []session, p place) figures {
+	var of, stamps values
+	for _, s := range sessions {
+		own, from := s.customary[p], customary(s.truth[p])
+		of.PP, of.TG = append(of.PP, own.PP...), append(of.TG, own.TG...)
+		stamps.PP, stamps.TG = append(stamps.PP, from.PP...), append(stamps.TG, from.TG...)
+	}
+	return figures{PP: median(of.PP) / median(stamps.PP), TG: median(of.TG) / median(stamps.TG)}
 }
 
 // over divides figures by others.
@@ -244,12 +260,9 @@ func (j judged) table(w io.Writer, cells []arena.Cell, truthOf func([][]request)
 			stamps := func(s session) figures { return truthOf(s.truth[p]) }
 			reported := func(s session) figures { return valueOr(s.reported, p) }
 			truth, theirTruth := average(j.ours, stamps), average(j.theirs, stamps)
-			ours, theirs := average(j.ours, reported), average(j.theirs, reported)
-			alike := average(j.ours, func(s session) figures { return valueOr(s.alike, p) }).over(theirs)
+			ours, theirs := average(j.ours, reported).over(truth).less(), average(j.theirs, reported).over(theirTruth).less()
 			// Each column to the stamps of its own sessions: a server that was slower meanwhile does not count.
-			speed := func(s session) figures { return customary(s.truth[p]) }
-			alike = alike.over(average(j.ours, speed).over(average(j.theirs, speed))).less()
-			ours, theirs = ours.over(truth).less(), theirs.over(theirTruth).less()
+			alike := toStamps(j.ours, p).over(toStamps(j.theirs, p)).less()
 			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s, %s |\n", j.name, p, truth.shown(), percents(ours), percents(theirs), percent(alike.PP), percent(alike.TG))
 			for _, figure := range outside(ours, figures{mostError, mostError, mostError}) {
 				wrong = append(wrong, fmt.Sprintf("%s, %s: measured %s", j.name, p, figure))
@@ -304,7 +317,11 @@ func costs(name string, sessions []session) string {
 		name, median(cpu), slices.Min(cpu), slices.Max(cpu), median(peak), slices.Min(peak), slices.Max(peak), len(sessions))
 }
 
+// median is NaN without a value.
 func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

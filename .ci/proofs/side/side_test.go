@@ -56,10 +56,10 @@ func TestTheTruthIsOfComputedTokensAndOfTheTimeInWhichAllDecode(t *testing.T) {
 		near(t, name+": tg", got.TG, c.want.TG)
 		near(t, name+": TTFT", got.TTFT, c.want.TTFT)
 	}
-	near(t, "tg from the first token to the last", customary([][]request{{cached, slow}}).TG, 90/1.5)
+	near(t, "tg from the first token to the last", customary([][]request{{cached, slow}}).TG[0], 90/1.5)
 	halves := stampedAt(0, 500*ms, 20*ms, 11, 1)
 	halves.Silent = []int{2, 10}
-	near(t, "tg without silent events", customary([][]request{{halves}}).TG, 8/.18)
+	near(t, "tg without silent events", customary([][]request{{halves}}).TG[0], 8/.18)
 	near(t, "tg with them", stamped([][]request{{halves}}).TG, 50)
 	apart := stamped([][]request{{stampedAt(0, 100*ms, 20*ms, 3, 1), stampedAt(0, 500*ms, 20*ms, 3, 1)}})
 	if !math.IsNaN(apart.TG) {
@@ -277,10 +277,10 @@ func TestAFigureOutsideOfItsBoundIsNamed(t *testing.T) {
 	p := place{cells[0], false}
 	batches := [][]request{{stampedAt(0, 500*ms, 20*ms, 11, 1)}} // 2000, 50, 500
 	judgedOf := func(measured, alike, theirs figures) judged {
-		truth := map[place][][]request{p: batches}
+		truth, one := map[place][][]request{p: batches}, func(f figures) map[place]values { return map[place]values{p: {[]float64{f.PP}, []float64{f.TG}}} }
 		return judged{"server",
-			[]session{{truth: truth, reported: map[place]figures{p: measured}, alike: map[place]figures{p: alike}}},
-			[]session{{truth: truth, reported: map[place]figures{p: theirs}}}}
+			[]session{{truth: truth, reported: map[place]figures{p: measured}, customary: one(alike)}},
+			[]session{{truth: truth, reported: map[place]figures{p: theirs}, customary: one(theirs)}}}
 	}
 	for name, c := range map[string]struct {
 		measured, alike, theirs figures

@@ -114,28 +114,45 @@ type figures struct{ PP, TG, TTFT float64 }
 func (f figures) list() [3]float64 { return [3]float64{f.PP, f.TG, f.TTFT} }
 
 // stamped computes the figures of batches from the stamps, of requests that were answered.
-func stamped(batches [][]request) figures { return stampedBy(batches, decodeRate) }
-
-// customary computes figures that change from one session to the next as llama-benchy's do: tokens per second are those
-// from the first first token to the last last one, without those of silent events.
-func customary(batches [][]request) figures { return stampedBy(batches, spanRate) }
-
-func stampedBy(batches [][]request, decodeRate func([]request) float64) figures {
+func stamped(batches [][]request) figures {
 	var prefill, decode, waits []float64
+	for _, batch := range answered(batches) {
+		for _, r := range batch {
+			waits = append(waits, milliseconds(r.WrittenNS[0]-r.ReceivedNS))
+		}
+		prefill, decode = append(prefill, computedRate(batch)), append(decode, decodeRate(batch))
+	}
+	return figures{mean(prefill), mean(decode), mean(waits)}
+}
+
+// answered returns the requests that were answered, without batches that have none.
+func answered(batches [][]request) [][]request {
+	var all [][]request
 	for _, batch := range batches {
 		var ok []request
 		for _, r := range batch {
 			if r.Status == 200 && len(r.WrittenNS) > 0 {
 				ok = append(ok, r)
-				waits = append(waits, milliseconds(r.WrittenNS[0]-r.ReceivedNS))
 			}
 		}
-		if len(ok) == 0 {
-			continue
+		if len(ok) > 0 {
+			all = append(all, ok)
 		}
-		prefill, decode = append(prefill, computedRate(ok)), append(decode, decodeRate(ok))
 	}
-	return figures{mean(prefill), mean(decode), mean(waits)}
+	return all
+}
+
+// values are those of single batches.
+type values struct{ PP, TG []float64 }
+
+// customary computes from the stamps what changes from one session to the next as llama-benchy's figures do: tokens per
+// second are those from the first first token to the last last one, without those of silent events.
+func customary(batches [][]request) values {
+	var v values
+	for _, batch := range answered(batches) {
+		v.PP, v.TG = append(v.PP, computedRate(batch)), append(v.TG, spanRate(batch))
+	}
+	return v
 }
 
 // computedRate is the computed prompt tokens of a batch over the time from its first request to its last first token.
