@@ -143,6 +143,20 @@ func tokensByArrival(r openai.Record) bool {
 	return len(r.ArrivalTokens) > 0 && len(r.ArrivalTokens) == len(r.ArrivalsNS)
 }
 
+// idsByArrival reports whether the server listed the ids of the tokens of each arrival. Records of older versions have
+// no source; they are taken to have them.
+func idsByArrival(r openai.Record) bool {
+	return tokensByArrival(r) && (r.ArrivalTokensSource == "" || r.ArrivalTokensSource == openai.TokensFromIDs)
+}
+
+// silent returns how many tokens before an arrival came in events without text.
+func silent(r openai.Record, arrival int) int {
+	if len(r.SilentTokens) != len(r.ArrivalsNS) {
+		return 0
+	}
+	return r.SilentTokens[arrival]
+}
+
 // seconds converts a duration in nanoseconds.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 

@@ -176,14 +176,14 @@ type content struct {
 // contents returns the events with text or reasoning.
 func contents(r openai.Record) []content {
 	var all []content
-	counted, kinds := tokensByArrival(r), len(r.ArrivalKinds) == len(r.ArrivalsNS)
+	counted, kinds := idsByArrival(r), len(r.ArrivalKinds) == len(r.ArrivalsNS)
 	for i, at := range arrivals(r) {
 		if kinds && r.ArrivalKinds[i] != 't' && r.ArrivalKinds[i] != 'r' {
 			continue
 		}
 		c := content{at: at}
 		if counted {
-			c.tokens = r.ArrivalTokens[i]
+			c.tokens = r.ArrivalTokens[i] - silent(r, i)
 		}
 		all = append(all, c)
 	}
@@ -192,7 +192,7 @@ func contents(r openai.Record) []content {
 
 // tokenTimes returns the moments that llama-benchy gives the tokens of an answer, in seconds, and how many it counts:
 // with the ids of tokens those of an event are spread evenly since the event before, those of the first are all at its
-// moment; otherwise the tokens of the answer are spread evenly from the first event to the last; without a count each
+// moment, and those of events without text are lost; otherwise the tokens of the answer are spread evenly from the first event to the last; without a count each
 // event is a token.
 func tokenTimes(r openai.Record) (times []float64, total int) {
 	chunks := contents(r)
@@ -203,7 +203,7 @@ func tokenTimes(r openai.Record) (times []float64, total int) {
 		return nil, total
 	}
 	switch {
-	case tokensByArrival(r):
+	case idsByArrival(r):
 		for _, c := range chunks {
 			times = spread(times, seconds(c.at), c.tokens)
 		}

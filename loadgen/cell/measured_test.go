@@ -143,6 +143,13 @@ func TestMeasuredStaysAtTheTruthOfAFaultyServer(t *testing.T) {
 	failed := sound()
 	failed.Status, failed.HTTPStatus, failed.FirstTokenNS, failed.ArrivalsNS, failed.ArrivalTokens, failed.TokensOut = openai.StatusHTTP, 500, nil, nil, nil, nil
 	short := answer(0, 3000, nil, steps(1000*ms, 20*ms, 8)...)
+	usageSoFar := fourAnEvent(true)
+	usageSoFar.ArrivalTokensSource = "usage"
+	silent := answer(0, 3000, nil, steps(1000*ms, 40*ms, 17)...) // every other token has no text of its own
+	for i := range silent.ArrivalTokens {
+		silent.ArrivalTokens[i], silent.SilentTokens = 2, append(silent.SilentTokens, 1)
+	}
+	silent.TokensOut, silent.ArrivalTokensSource = new(34), "token_ids"
 	for name, of := range map[string]struct {
 		request            openai.Record
 		prefill, decode    float64 // as llama-benchy
@@ -152,6 +159,8 @@ func TestMeasuredStaysAtTheTruthOfAFaultyServer(t *testing.T) {
 		"early role":          {request: early, prefill: 1_500_000, decode: truth, flag: EarlyRole, cause: "pp ends at the first event, 998 ms before the first token"},
 		"four an event":       {request: fourAnEvent(true), prefill: reads, decode: truth},
 		"four without ids":    {request: fourAnEvent(false), prefill: reads, decode: 31 / .56, cause: "spread evenly, the first event's too"},
+		"usage in each event": {request: usageSoFar, prefill: reads, decode: 31 / .56, cause: "spread evenly, the first event's too"},
+		"half without text":   {request: silent, prefill: reads, decode: truth / 2, cause: "17 of 34 tokens in events without text are not counted"},
 		"answers of 8 tokens": {request: short, prefill: reads, decode: truth, flag: ShortAnswers},
 		"one failed":          {request: sound(), prefill: reads, decode: truth, flag: "errors 1 of 2"},
 	} {

@@ -106,10 +106,22 @@ func (r Row) window(ours Measured) string {
 	return fmt.Sprintf("end: tg goes on until the last answer ends, when others have ended; while all decode it is %s t/s", render.Digits(ours.Decode.Mean))
 }
 
-// spreading says what llama-benchy does with tokens that come together.
+// spreading says what llama-benchy does with tokens that come together, or without text.
 func (r Row) spreading(theirs LlamaBenchy, ours Measured) string {
 	if !parts(theirs.DecodeEach, ours.DecodeEach) {
 		return ""
+	}
+	lost, tokens := 0, 0
+	for _, request := range r.requests() {
+		if !idsByArrival(request) {
+			continue
+		}
+		for i, n := range request.ArrivalTokens {
+			lost, tokens = lost+silent(request, i), tokens+n
+		}
+	}
+	if lost > 0 {
+		return fmt.Sprintf("client: %d of %d tokens in events without text are not counted: tg of a request is %s t/s with them", lost, tokens, render.Digits(ours.DecodeEach.Mean))
 	}
 	return fmt.Sprintf("client: tokens come several at once and are spread evenly, the first event's too: tg of a request is %s t/s by arrivals", render.Digits(ours.DecodeEach.Mean))
 }

@@ -30,6 +30,7 @@ type arrival struct {
 	read  int
 	kind  byte  // t text, r reasoning, c tool call, a audio
 	ids   count // tokens listed since the previous payload chunk
+	early int   // of them, those in events before this one
 	total count // completion tokens of the answer so far, by continuous usage
 }
 
@@ -196,7 +197,7 @@ func (a *answer) addPayload(at int64, read int) {
 	k := &a.chunk
 	a.arrivals = append(a.arrivals, arrival{
 		at: at, read: read, kind: k.kind(),
-		ids: count{a.waiting, k.tokenIDs.known}, total: k.usage.completion,
+		ids: count{a.waiting, k.tokenIDs.known}, early: a.waiting - k.tokenIDs.n, total: k.usage.completion,
 	})
 	a.waiting = 0
 	a.output = append(append(append(a.output, k.reasoning...), k.text...), k.tools...)

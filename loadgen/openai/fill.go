@@ -3,15 +3,18 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"unicode/utf8"
 )
 
 // Values of Record.TokensSource: the source of the number of output tokens.
 const (
 	fromUsage    = "usage"
-	fromTokenIDs = "token_ids"
 	fromLogprobs = "logprobs"
 )
+
+// TokensFromIDs is the source of counts that are lengths of lists of token ids.
+const TokensFromIDs = "token_ids"
 
 // TokensFromChunks is the Record.TokensSource of an answer without a token count: each payload chunk counts as one
 // token, which is a lower bound.
@@ -23,7 +26,7 @@ func (a *answer) fill(r *Record) {
 		r.FirstEventNS, r.FirstEventType = new(a.firstAt), a.firstType
 	}
 	a.fillArrivals(r)
-	r.ArrivalTokens = a.arrivalTokens()
+	a.fillArrivalTokens(r)
 	a.fillTokens(r)
 	r.FinishReason = a.finish
 	if r.ServerRequestID == "" {
@@ -70,19 +73,29 @@ func (a *answer) fillTokens(r *Record) {
 	case a.ids.n > 0 && a.logged:
 		r.TokensOut, r.TokensSource = a.ids.pointer(), fromLogprobs
 	case a.ids.n > 0:
-		r.TokensOut, r.TokensSource = a.ids.pointer(), fromTokenIDs
+		r.TokensOut, r.TokensSource = a.ids.pointer(), TokensFromIDs
 	case a.streamed && len(a.arrivals) > 0:
 		r.TokensOut, r.TokensSource = new(len(a.arrivals)), TokensFromChunks
 	}
 }
 
-// arrivalTokens returns the tokens of each payload chunk, or nil unless the server reports all of them. Tokens without
-// text (a special token, half a character) count towards the next chunk: the engine made them in the time before it.
-func (a *answer) arrivalTokens() []int {
-	if tokens := a.tokensByIDs(); tokens != nil {
-		return tokens
+// fillArrivalTokens writes the tokens of each payload chunk if the server reports all of them. Tokens without text (a
+// special token, half a character) count towards the next chunk: the engine made them in the time before it.
+func (a *answer) fillArrivalTokens(r *Record) {
+	if r.ArrivalTokens = a.tokensByIDs(); r.ArrivalTokens == nil {
+		if r.ArrivalTokens = a.tokensByUsage(); r.ArrivalTokens != nil {
+			r.ArrivalTokensSource = fromUsage
+		}
+		return
 	}
-	return a.tokensByUsage()
+	if r.ArrivalTokensSource = TokensFromIDs; a.logged {
+		r.ArrivalTokensSource = fromLogprobs
+	}
+	if slices.ContainsFunc(a.arrivals, func(chunk arrival) bool { return chunk.early > 0 }) {
+		for _, chunk := range a.arrivals {
+			r.SilentTokens = append(r.SilentTokens, chunk.early)
+		}
+	}
 }
 
 // tokensByIDs rejects lists that are all empty or that hold more than the usage reports, such as the whole answer again

@@ -70,6 +70,11 @@ type Record struct {
 	// logprobs); otherwise it is empty. Above 1 they were drafted and accepted, or the server sends several steps in
 	// one chunk.
 	ArrivalTokens []int `json:"arrival_tokens,omitempty"`
+	// ArrivalTokensSource is how the server reports them: token_ids, logprobs or usage.
+	ArrivalTokensSource string `json:"arrival_tokens_source,omitempty"`
+	// SilentTokens of ArrivalTokens came by their ids in events without text before the chunk: half a character, a
+	// special token. It is empty if there are none.
+	SilentTokens []int `json:"silent_tokens,omitempty"`
 	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without a transcript.
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
 	// ReadIDs numbers the network read that completed each payload chunk.

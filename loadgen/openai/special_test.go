@@ -42,32 +42,37 @@ func usageOf(completion int) string {
 
 func TestEmptyTextIsATokenOnlyIfTheServerCountsIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		stream string
-		tokens []int
-		out    int
-		source string
+		stream         string
+		tokens, silent []int // silent: of those, in events without text
+		by             string
+		out            int
+		source         string
 	}{
 		"token_ids": {
 			events(ids("", "[7]"), ids("a", "[8]"), ids("", "[9]"), ids(" b", "[10,11]"), ids("", "[2]"), usageOf(6), done),
-			[]int{2, 3}, 6, fromUsage,
+			[]int{2, 3}, []int{1, 1}, TokensFromIDs, 6, fromUsage,
 		},
-		"token_ids without usage": {events(ids("", "[7]"), ids("a", "[8]"), done), []int{2}, 2, fromTokenIDs},
+		"token_ids without usage":  {events(ids("", "[7]"), ids("a", "[8]"), done), []int{2}, []int{1}, TokensFromIDs, 2, TokensFromIDs},
+		"token_ids, all with text": {events(ids("a", "[7]"), ids(" b", "[8,9]"), usageOf(3), done), []int{1, 2}, nil, TokensFromIDs, 3, fromUsage},
 		"continuous usage": {
 			events(continuous("", 1), continuous("a", 2), continuous("", 3), continuous(" b", 5), usageOf(6), done),
-			[]int{2, 3}, 6, fromUsage,
+			[]int{2, 3}, nil, fromUsage, 6, fromUsage,
 		},
-		"neither":                           {events(textChunk(""), textChunk("a"), textChunk(""), textChunk(" b"), done), nil, 2, TokensFromChunks},
-		"token_ids in some chunks only":     {events(ids("a", "[7]"), textChunk(" b"), usageOf(2), done), nil, 2, fromUsage},
-		"token_ids always empty":            {events(ids("a", "[]"), ids(" b", "[]"), usageOf(2), done), nil, 2, fromUsage},
-		"token_ids null":                    {events(ids("a", "null"), ids(" b", "null"), done), nil, 2, TokensFromChunks},
-		"token_ids of the whole text again": {events(ids("a", "[7]"), ids(" b", "[7,8]"), usageOf(2), done), nil, 2, fromUsage},
-		"usage that falls":                  {events(continuous("a", 5), continuous(" b", 2), done), nil, 2, fromUsage},
+		"neither":                           {events(textChunk(""), textChunk("a"), textChunk(""), textChunk(" b"), done), nil, nil, "", 2, TokensFromChunks},
+		"token_ids in some chunks only":     {events(ids("a", "[7]"), textChunk(" b"), usageOf(2), done), nil, nil, "", 2, fromUsage},
+		"token_ids always empty":            {events(ids("a", "[]"), ids(" b", "[]"), usageOf(2), done), nil, nil, "", 2, fromUsage},
+		"token_ids null":                    {events(ids("a", "null"), ids(" b", "null"), done), nil, nil, "", 2, TokensFromChunks},
+		"token_ids of the whole text again": {events(ids("a", "[7]"), ids(" b", "[7,8]"), usageOf(2), done), nil, nil, "", 2, fromUsage},
+		"usage that falls":                  {events(continuous("a", 5), continuous(" b", 2), done), nil, nil, "", 2, fromUsage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, pieces(c.stream)).Record
 			wantStatus(t, r, StatusOK, "")
 			if !slices.Equal(r.ArrivalTokens, c.tokens) || *r.TokensOut != c.out || r.TokensSource != c.source {
 				t.Errorf("tokens %v, %d by %s, want %v, %d by %s", r.ArrivalTokens, *r.TokensOut, r.TokensSource, c.tokens, c.out, c.source)
+			}
+			if !slices.Equal(r.SilentTokens, c.silent) || r.ArrivalTokensSource != c.by {
+				t.Errorf("%v of the tokens without text, by %q, want %v, by %q", r.SilentTokens, r.ArrivalTokensSource, c.silent, c.by)
 			}
 		})
 	}

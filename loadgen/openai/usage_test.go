@@ -128,7 +128,7 @@ func TestSpeculativeChunksAreCountedByTheirLogProbabilities(t *testing.T) {
 		}
 	}
 	both := `{"choices":[{"delta":{"content":"ab"},"token_ids":[1,2],"logprobs":{"content":[{}]}}]}`
-	if r := ask(t, pieces(events(both, done))).Record; !slices.Equal(r.ArrivalTokens, []int{2}) || r.TokensSource != fromTokenIDs {
+	if r := ask(t, pieces(events(both, done))).Record; !slices.Equal(r.ArrivalTokens, []int{2}) || r.TokensSource != TokensFromIDs {
 		t.Errorf("ids and log probabilities: %v by %s", r.ArrivalTokens, r.TokensSource)
 	}
 }

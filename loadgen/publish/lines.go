@@ -49,7 +49,7 @@ func (c *cleaner) record(r *openai.Record, of conversations) {
 		}
 	}
 	status := string(r.Status)
-	for _, own := range []*string{&r.Phase, &r.FirstEventType, &r.TokensSource, &r.FinishReason, &status} {
+	for _, own := range []*string{&r.Phase, &r.FirstEventType, &r.TokensSource, &r.ArrivalTokensSource, &r.FinishReason, &status} {
 		*own = c.word(*own)
 	}
 	r.Status = openai.Status(status)

@@ -1,7 +1,9 @@
 // Engines writes the models that servers get in proofs: Llamas of random weights.
 //
-//	engines model FOLDER         a folder with configuration and tokenizer, no weights
-//	engines gguf FILE [small|large|huge]    a file for llama.cpp and Ollama; without a size a tiny one
+//	engines model FOLDER [SIZE]    a folder with configuration and tokenizer, no weights
+//	engines gguf FILE [SIZE]       a file for llama.cpp and Ollama
+//
+// SIZE is medium, small, large or huge; without one the model is tiny.
 package main
 
 import (
@@ -18,14 +20,13 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) == 2 && args[0] == "model" {
-		return writeModel(args[1], tiny, newTokenizer())
+	write := map[string]func(string, sizes, tokenizer) error{"model": writeModel, "gguf": writeGGUF}
+	size := tiny
+	if len(args) == 3 {
+		size = bySize[args[2]]
 	}
-	if len(args) == 3 && args[0] == "gguf" && bySize[args[2]].width > 0 {
-		return writeGGUF(args[1], bySize[args[2]], newTokenizer())
+	if len(args) < 2 || len(args) > 3 || write[args[0]] == nil || size.width == 0 {
+		return errors.New("want model FOLDER or gguf FILE, and for another size than tiny medium, small, large or huge")
 	}
-	if len(args) == 2 && args[0] == "gguf" {
-		return writeGGUF(args[1], tiny, newTokenizer())
-	}
-	return errors.New("want model FOLDER or gguf FILE [small|large|huge]")
+	return write[args[0]](args[1], size, newTokenizer())
 }

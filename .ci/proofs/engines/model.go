@@ -21,11 +21,13 @@ var (
 	tiny = sizes{width: 256, layers: 2, feedForward: 512, heads: 4, kvHeads: 2, context: 32768, float: 4}
 	// large has 5.4 GiB of 16-bit weights and a KV cache of 64 KiB a token.
 	large = sizes{width: 4096, layers: 16, feedForward: 11008, heads: 32, kvHeads: 8, context: 65536, float: 2}
-	// bySize are models of 16-bit weights for a GPU: 1.4, 5.4 and 25.8 GiB.
+	// bySize are models of 16-bit weights: one for a CPU, of which a step takes some 10 ms, and three for a GPU, of 1.4, 5.4
+	// and 25.8 GiB.
 	bySize = map[string]sizes{
-		"small": {width: 2048, layers: 16, feedForward: 5504, heads: 16, kvHeads: 8, context: 65536, float: 2},
-		"large": large,
-		"huge":  {width: 8192, layers: 16, feedForward: 28672, heads: 64, kvHeads: 8, context: 65536, float: 2},
+		"medium": {width: 768, layers: 6, feedForward: 2048, heads: 12, kvHeads: 4, context: 32768, float: 2},
+		"small":  {width: 2048, layers: 16, feedForward: 5504, heads: 16, kvHeads: 8, context: 65536, float: 2},
+		"large":  large,
+		"huge":   {width: 8192, layers: 16, feedForward: 28672, heads: 64, kvHeads: 8, context: 65536, float: 2},
 	}
 )
 
