@@ -53,6 +53,8 @@ type Params struct {
 	Stop        []string
 	Seed        *int64
 	Stream      bool
+	// TokenIDs asks for the ids of the tokens of each chunk of a stream, if the server takes the field.
+	TokenIDs bool
 	// Extra adds or replaces fields of the request, except those that decide what is measured.
 	Extra map[string]any
 	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
@@ -176,6 +178,9 @@ func (p Params) addReports(fields map[string]any, v vendor) {
 			options["continuous_usage_stats"] = true
 		}
 		fields["stream_options"] = options
+	}
+	if p.Stream && p.TokenIDs && p.accepts(FieldTokenIDs, v) {
+		fields[string(FieldTokenIDs)] = true
 	}
 	if p.accepts(FieldCachedDetails, v) {
 		fields["return_cached_tokens_details"] = true

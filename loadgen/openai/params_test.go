@@ -67,6 +67,24 @@ func TestBodyHoldsOnlyFieldsThatTheVendorAccepts(t *testing.T) {
 	}
 }
 
+func TestTokenIDsAreAskedOfServersThatTakeTheField(t *testing.T) {
+	for engine, want := range map[string]any{"": nil, "vllm": true, "trtllm": nil, "sglang": true, "dynamo": nil, "llamacpp": nil} {
+		p := forced(engine, Chat)
+		p.TokenIDs = true
+		if got := bodyFields(t, p)["return_token_ids"]; got != want {
+			t.Errorf("%q is asked %v, want %v", engine, got, want)
+		}
+		p.Stream = false
+		if got := bodyFields(t, p)["return_token_ids"]; got != nil {
+			t.Errorf("%q is asked %v without a stream", engine, got)
+		}
+		p.Stream, p.Fields = true, []Field{}
+		if got := bodyFields(t, p)["return_token_ids"]; got != nil {
+			t.Errorf("%q is asked %v though it refused the field", engine, got)
+		}
+	}
+}
+
 func TestBodyWithoutStreamHasNoStreamOptions(t *testing.T) {
 	fields := bodyFields(t, Params{Engine: "trtllm", Endpoint: Chat, Model: "m", Prompt: "p"})
 	if _, ok := fields["stream_options"]; ok || fields["stream"] != false {

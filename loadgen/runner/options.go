@@ -72,7 +72,7 @@ type Load struct {
 func (l Load) wanted() server.Wanted {
 	return server.Wanted{
 		Seed: l.RequestSeed, Stop: l.Stop, IgnoreEOS: l.IgnoreEOS, Stream: !l.NoStream, Extra: l.ExtraBody,
-		CacheSalt: l.NeedsSalt(),
+		CacheSalt: l.NeedsSalt(), TokenIDs: l.AsksTokenIDs(),
 	}
 }
 

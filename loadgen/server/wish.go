@@ -30,7 +30,9 @@ type Wanted struct {
 	Stream    bool
 	// CacheSalt asks for the field, if there is one, that keeps a request from using the cache entries of others.
 	CacheSalt bool
-	Extra     map[string]any // the user's own fields
+	// TokenIDs asks for the ids of the tokens of each chunk, if there is a field for that.
+	TokenIDs bool
+	Extra    map[string]any // the user's own fields
 }
 
 // wishes lists the fields for these needs, for an engine's API at an endpoint.
@@ -53,8 +55,13 @@ func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 			all = append(all, wish{string(field), "", slices.Contains(known, field), grant(field)})
 		}
 	}
-	if sure := slices.Contains(known, openai.FieldCacheSalt); w.CacheSalt && (sure || slices.Contains(newer, openai.FieldCacheSalt)) {
-		all = append(all, wish{string(openai.FieldCacheSalt), "", sure, grant(openai.FieldCacheSalt)})
+	for _, of := range []struct {
+		field  openai.Field
+		wanted bool
+	}{{openai.FieldCacheSalt, w.CacheSalt}, {openai.FieldTokenIDs, w.TokenIDs && w.Stream}} {
+		if sure := slices.Contains(known, of.field); of.wanted && (sure || slices.Contains(newer, of.field)) {
+			all = append(all, wish{string(of.field), "", sure, grant(of.field)})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Extra)) {
 		if !length(name) {

@@ -144,6 +144,31 @@ func TestABatchHasTheContextsThatWereSentBeforeIt(t *testing.T) {
 	}
 }
 
+// TestACellAsksForTokenIDs: llama-benchy always does, and its figures depend on them.
+func TestACellAsksForTokenIDs(t *testing.T) {
+	cell, err := arenaOf(t, "run", "--set=pp=64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := given(t, "--requests=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := s.Write(Server{Model: "m", Engine: "vllm", MaxTokens: 8192, Scale: fieldScale()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for w, want := range map[*Workload]bool{cell: true, other: false} {
+		body, err := w.body(w.Sampling, nil, "text", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(body), `"return_token_ids":true`); got != want {
+			t.Errorf("%s asks for ids: %t, want %t: %s", w.Script.Facts.Scenario, got, want, body)
+		}
+	}
+}
+
 func TestTheHashOfACellIsThatOfItsSeedAndNotOfItsRun(t *testing.T) {
 	sum := func(key string, args ...string) (string, string) {
 		t.Helper()

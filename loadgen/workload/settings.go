@@ -207,6 +207,10 @@ func (s *Settings) OneServer() bool { return s.sets != nil || s.arena != nil }
 // NeedsSalt reports whether requests must not hit what the server cached for others.
 func (s *Settings) NeedsSalt() bool { return s.sets != nil && s.sets.baseline.requests > 0 }
 
+// AsksTokenIDs reports whether requests ask for the ids of tokens. llama-benchy always does, and what it counts depends
+// on them.
+func (s *Settings) AsksTokenIDs() bool { return s.arena != nil }
+
 // MostInFlight returns how many requests may be in flight at once; 0 is no limit.
 func (s *Settings) MostInFlight() int {
 	most := s.Concurrency

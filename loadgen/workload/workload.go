@@ -206,7 +206,7 @@ func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string,
 		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before, PromptIDs: ids,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
-		Seed: s.Seed, Stream: s.Stream, Extra: s.Extra,
+		Seed: s.Seed, Stream: s.Stream, TokenIDs: w.Script.Facts.Arena != nil, Extra: s.Extra,
 	}
 	if s.Salt != "" && w.TakesSalt() {
 		params.Extra = map[string]any{}
