@@ -61,12 +61,12 @@ func trust() []figure {
 
 func latestRuns() panel {
 	quantile := func(q string) expr.Expr {
-		return ofRuns(metric.RunTimeToFirstTokenSeconds, expr.Is(metric.LabelQuantile, q))
+		return ofRuns(metric.RunScheduledTimeToFirstTokenSeconds, expr.Is(metric.LabelQuantile, q))
 	}
 	figures := append(runTimes(), trust()...)
 	return list(board{
 		title:  "Finished runs",
-		means:  "The newest finished runs of this host, the newest first; a click on a run opens its page in the time in which it ran. *Simulated* is what the engine says of itself. First token counts from sending the request, median and the slowest hundredth; a quantile that too few requests support is absent.",
+		means:  "The newest finished runs of this host, the newest first; a click on a run opens its page in the time in which it ran. *Simulated* is what the engine says of itself. First token counts from the intended start, median and the slowest hundredth; a quantile that too few requests support is absent.",
 		wrong:  "a run is invalid (its page says why), or one of a simulated engine stands among real ones and you compare them. One run against one run is no verdict.",
 		noData: noRuns,
 		keys:   runKeys(),

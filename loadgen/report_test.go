@@ -122,7 +122,7 @@ func TestManyRunsAreReportedSideBySide(t *testing.T) {
 	}
 	answer, table, _ := strings.Cut(stdout, "\n\n")
 	header, _, _ := strings.Cut(table, "\n")
-	if !strings.HasPrefix(header, "concurrency") || !strings.Contains(header, "tokens_per_request") || strings.Count(table, "12 ok") != 8 ||
+	if !strings.HasPrefix(header, "concurrency") || !strings.Contains(table, "  tokens_per_request") || strings.Count(table, "12 ok") != 8 ||
 		!strings.HasPrefix(answer, "All 8 runs are valid. Output tokens per second ") || !strings.Contains(answer, "shortest at concurrency ") {
 		t.Errorf("the table: %s", stdout)
 	}

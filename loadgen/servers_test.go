@@ -21,6 +21,7 @@ func TestServersThatCannotShareALoadAreRefusedInOneLine(t *testing.T) {
 		says string
 		args []string
 	}{
+		{"--url: http://localhost:1 is given twice", []string{"run", first, second, "--url=http://localhost:1"}},
 		{"--url: http://127.0.0.1:1 is given twice", []string{"run", first, second, "--url=http://127.0.0.1:1/v1"}},
 		{`--url: URL "127.0.0.1:2" does not begin with http://`, []string{"run", first, "--url=127.0.0.1:2"}},
 		{"--scenario eviction_replay: it is for one server, and --url names 2", []string{"run", first, second, "--scenario=eviction_replay"}},

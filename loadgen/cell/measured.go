@@ -1,9 +1,11 @@
 package cell
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -218,6 +220,15 @@ type Line struct {
 	// network, scheduling and the first step of decoding.
 	TokensPerSecond, InterceptSeconds float64
 	Requests                          int
+}
+
+// String returns the line as a sentence. A constant below 0 is an error of the fit, and left out.
+func (l Line) String() string {
+	grows := "grows by"
+	if constant := math.Round(l.InterceptSeconds*1e4) / 1e4; constant >= 0 {
+		grows = "is " + render.FormatSeconds(constant) + " and"
+	}
+	return fmt.Sprintf("TTFT of one request at a time %s 1 s for every %s computed tokens (%d requests).", grows, render.Digits(l.TokensPerSecond), l.Requests)
 }
 
 // PrefillLine fits the line by least squares over the requests of all cells with one request at a time. It needs two

@@ -353,3 +353,26 @@ func shifted(row Row, by int64) Row {
 	}
 	return row
 }
+
+// A fit of few requests may have its constant below 0, which no time to first token is.
+func TestThePrefillLineHasNoNegativeTime(t *testing.T) {
+	for want, line := range map[string]Line{
+		"TTFT of one request at a time is 20 ms and 1 s for every 2319 computed tokens (3 requests).": {2319, .02, 3},
+		"TTFT of one request at a time grows by 1 s for every 2319 computed tokens (3 requests).":     {2319, -.0254, 3},
+	} {
+		if got := line.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAPeakIsNoDifferenceOfTheColumns(t *testing.T) {
+	row := Row{Position: Position{Concurrency: 1, Prompt: 3000, Response: 8}, Batches: [][]openai.Record{{answer(0, 3000, nil, steps(1000*ms, 20*ms, 8)...)}}}
+	var text strings.Builder
+	if err := WriteText(&text, []Row{row}); err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); strings.Contains(got, "Where the columns differ") || !strings.Contains(got, "Where llama-benchy's peak t/s, not shown above, is more than 3 % over the measured mean:") {
+		t.Errorf("%s", got)
+	}
+}

@@ -3,7 +3,6 @@ package cell
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -50,9 +49,7 @@ func document(rows []Row, flags int, beside bool) render.Document {
 			d.Add(part.notes()...)
 		}
 		if line, ok := PrefillLine(of); ok {
-			d.Add(render.H2(name+"Prompt processing over length"), render.P(render.Plain(fmt.Sprintf(
-				"TTFT of one request at a time is %s and 1 s for every %s computed tokens (%d requests).",
-				render.FormatSeconds(math.Round(line.InterceptSeconds*1e4)/1e4), render.Digits(line.TokensPerSecond), line.Requests))))
+			d.Add(render.H2(name+"Prompt processing over length"), render.P(render.Plain(line.String())))
 		}
 	}
 	return d
@@ -221,7 +218,7 @@ func (r Row) marks(of []string, width int) string {
 
 // notes returns the evidence of flags and the causes, by cell.
 func (p part) notes() []render.Block {
-	var flags, causes []string
+	var flags, causes, peaks []string
 	for _, r := range p.rows {
 		prefill, decode := r.names(several(p.rows))
 		for _, f := range r.Flags() {
@@ -232,7 +229,12 @@ func (p part) notes() []render.Block {
 			flags = append(flags, fmt.Sprintf("%s: %s: %s", name, f.Name, f.Evidence))
 		}
 		for _, c := range r.Causes() {
-			causes = append(causes, c.test(prefill, decode)+": "+c.Text)
+			text := c.test(prefill, decode) + ": " + c.Text
+			if c.Peak {
+				peaks = append(peaks, text)
+			} else {
+				causes = append(causes, text)
+			}
 		}
 	}
 	var blocks []render.Block
@@ -241,6 +243,9 @@ func (p part) notes() []render.Block {
 	}
 	if len(causes) > 0 {
 		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
+	}
+	if len(peaks) > 0 {
+		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where llama-benchy's peak t/s, not shown above, is more than %s over the measured mean:", render.FormatRatio(Margin)))}, Items: render.Items(peaks)})
 	}
 	blocks = append(blocks, render.Small(p.legend()))
 	if machine := p.machineLegend(); machine != "" {

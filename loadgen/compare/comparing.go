@@ -116,10 +116,21 @@ func (c *comparing) checkWorkloads() error {
 	for _, cell := range c.cells {
 		if a, b := unlike(validOf(cell.runs)); a != nil {
 			return fmt.Errorf("%s and %s did different work (workload_sha256 %s, %s)%s: %s; --allow-different-workload compares them all the same",
-				cmp.Or(a.Path, a.ID), cmp.Or(b.Path, b.ID), short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within), c.separate(cell))
+				cmp.Or(a.Path, a.ID), cmp.Or(b.Path, b.ID), short(a.WorkloadSHA256), short(b.WorkloadSHA256), in(cell.within), c.separate(cell)+c.withoutValid())
 		}
 	}
 	return nil
+}
+
+// withoutValid names the arms whose runs are all invalid, which no advice about the others can be about.
+func (c *comparing) withoutValid() string {
+	names := slices.DeleteFunc(distinctOf(c.runs, func(r *Run) string { return r.Label(c.options.By) }), func(name string) bool {
+		return slices.ContainsFunc(c.runs, func(r *Run) bool { return r.Valid && r.Label(c.options.By) == name })
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return "; without a valid run, so left out: " + some(names)
 }
 
 // separate advises how to compare a cell whose runs did different work: by a label whose every value has one workload,

@@ -302,11 +302,15 @@ func TestRunsOfOtherWorkAreRefusedWithAWayThatWorks(t *testing.T) {
 		labels["arm"] = arm
 		return compare.Run{ID: id, Path: "runs/" + id, Labels: labels, Valid: true, WorkloadSHA256: work, Metrics: map[string]float64{compare.OutputTokensPerSecond: 100}}
 	}
+	invalid := made("x", "slow", "w3", map[string]string{})
+	invalid.Valid = false
 	for _, c := range []struct {
 		name string
 		runs []compare.Run
 		says string
 	}{
+		{"an arm of which every run is invalid", []compare.Run{made("n", "native", "w1", map[string]string{}), made("c", "container", "w2", map[string]string{}), invalid},
+			"run both with the same flags; without a valid run, so left out: slow; --allow-"},
 		{"a first run beside a pair", []compare.Run{made("first", "native", "w0", map[string]string{"host": "spark"}), made("n", "native", "w1", map[string]string{"host": "spark"}), made("c", "container", "w1", map[string]string{"host": "spark"})},
 			"runs/first and runs/n did different work (workload_sha256 w0, w1): name the folders of runs that did the same: runs/n, runs/c; --allow-"},
 		{"two sizes", []compare.Run{made("n1", "native", "w1", map[string]string{"size": "1"}), made("c1", "container", "w1", map[string]string{"size": "1"}), made("n2", "native", "w2", map[string]string{"size": "2"}), made("c2", "container", "w2", map[string]string{"size": "2"})},

@@ -291,7 +291,7 @@ type AfterSwitch struct {
 	First  float64 `json:"first"` // mean
 	Rest   float64 `json:"rest"`  // mean
 	N      int     `json:"n"`     // first runs
-	// Extreme is set if every first run is the highest (or lowest) of its block.
+	// Extreme is set if every first run is the highest (or lowest) of its block, unless that is one block of two runs.
 	Extreme string `json:"extreme,omitempty"`
 	// P is the probability that the mean of as many runs of the rest lies as far off; null where the rest has no spread,
 	// or is one run.

@@ -297,3 +297,15 @@ func TestHalvesAreOfPairsOfTwoRuns(t *testing.T) {
 		}
 	}
 }
+
+func TestOneBlockOfTwoRunsHasNoExtreme(t *testing.T) {
+	for sequence, want := range map[string]bool{"abba": false, "abbbaa": true, "abbaabba": true} {
+		var e experiment
+		e.throughput(order(sequence), map[string][]float64{"a": {40, 41, 42, 43}, "b": {52, 51, 50.5, 50}})
+		for _, after := range mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Order.AfterSwitch {
+			if after.Arm == "b" && (after.Extreme != "") != want {
+				t.Errorf("%s: %+v", sequence, after)
+			}
+		}
+	}
+}

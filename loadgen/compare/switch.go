@@ -150,11 +150,14 @@ func (f firsts) p() float64 {
 	return min(2*p, 1)
 }
 
-// extreme returns the place of the first run in every block: highest or lowest; empty if neither.
+// extreme returns the place of the first run in every block: highest or lowest; empty if neither, and for one block of
+// two runs, where it is always one of them.
 func extreme(blocks []block, k key, name string) string {
 	var f firsts
 	f.add(blocks, k, name)
 	switch n := len(f.chances); {
+	case n == 1 && f.chances[0] == 0.5:
+		return ""
 	case n > 0 && f.highest == n:
 		return "highest"
 	case n > 0 && f.lowest == n:

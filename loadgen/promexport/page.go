@@ -161,14 +161,14 @@ func (c comparison) table() []render.Block {
 // highlighted.
 func RunBlocks(runs []Run, address func(name string) string) []render.Block {
 	t := render.Table{
-		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "Latency p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model", "Host"},
+		Header: []string{"Run", "Quality", "Start (UTC)", "Output tokens/s", "TTFT p50", "E2E p50", "Occupied without KV cache", "Arm", "Scenario", "Engine", "Model", "Host"},
 		Words:  []int{1, 7, 8, 9, 10, 11},
 	}
 	for _, r := range runs {
 		quality, tone := r.quality()
 		row := render.Row{Tone: tone, Cells: []string{
 			r.info.run, quality, r.started.UTC().Format("2006-01-02 15:04"), r.outputTokensPerSecond(),
-			r.median(metric.RunTimeToFirstTokenSeconds), r.median(metric.RunRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
+			r.median(metric.RunScheduledTimeToFirstTokenSeconds), r.median(metric.RunScheduledRequestDurationSeconds), r.occupiedWithoutKV(), r.info.arm, r.info.scenario, r.info.engine, r.info.model, r.info.host,
 		}}
 		if address != nil {
 			row.Address = address(r.info.run)
@@ -176,7 +176,7 @@ func RunBlocks(runs []Run, address func(name string) string) []render.Block {
 		t.Rows = append(t.Rows, row)
 	}
 	table, shared := t.Shared(7, 8, 9, 10, 11)
-	return []render.Block{shared, table}
+	return []render.Block{shared, table, render.Small("TTFT and E2E count from the intended start.")}
 }
 
 // quality returns whether the run is valid, and what it is not a measurement of.

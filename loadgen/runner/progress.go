@@ -170,8 +170,8 @@ func NewSeriesRun(name, status string, s *summary.Summary) SeriesRun {
 	if l == nil { // of a command
 		return r
 	}
-	if l.TTFT != nil && l.TTFT.Send != nil {
-		r.TTFTP50Seconds, r.TTFTP99Seconds = l.TTFT.Send.P50, l.TTFT.Send.P99
+	if l.TTFT != nil && l.TTFT.Intended != nil {
+		r.TTFTP50Seconds, r.TTFTP99Seconds = l.TTFT.Intended.P50, l.TTFT.Intended.P99
 	}
 	if l.ChunkGap != nil && l.ChunkGap.Send != nil {
 		r.ChunkGapP50Seconds, r.ChunkGapP99Seconds = l.ChunkGap.Send.P50, l.ChunkGap.Send.P99

@@ -188,7 +188,7 @@ func TestAResultHasTheFiguresThatItsRunHas(t *testing.T) {
 	latencies := func(p50, p99 *float64) *summary.Distribution { return &summary.Distribution{P50: p50, P99: p99} }
 	full := &summary.Summary{
 		Throughput: summary.Throughput{OutputTokensPerSecond: new(100.)}, InvalidReasons: []summary.Reason{{Code: summary.CodeClientLag}, {Code: summary.CodeErrorRate}},
-		Latency: &summary.Latency{TTFT: &summary.Clocks{Send: latencies(new(.3), nil)}, ChunkGap: &summary.ChunkGap{Send: latencies(new(.02), new(.04))}},
+		Latency: &summary.Latency{TTFT: &summary.Clocks{Send: latencies(new(.2), nil), Intended: latencies(new(.3), nil)}, ChunkGap: &summary.ChunkGap{Send: latencies(new(.02), new(.04))}},
 	}
 	for name, c := range map[string]struct {
 		of   *summary.Summary

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func ReplicaFlags(set terminal.FlagSet, t *Target, replicas *[]string) {
 		url, err := parseURL(s)
 		switch {
 		case err != nil:
-		case slices.Contains(urls, url):
+		case slices.ContainsFunc(urls, func(other string) bool { return sameServer(other, url) }):
 			err = fmt.Errorf("%s is given twice", url)
 		case len(urls) == 0:
 			t.URL = url
@@ -33,6 +34,19 @@ func ReplicaFlags(set terminal.FlagSet, t *Target, replicas *[]string) {
 		return url, err
 	}, terminal.AsGiven)
 	accessFlags(set, t)
+}
+
+// sameServer reports whether two URLs are of one server: localhost is 127.0.0.1.
+func sameServer(a, b string) bool {
+	numeric := func(text string) string {
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() != "localhost" {
+			return text
+		}
+		u.Host = strings.Replace(u.Host, "localhost", "127.0.0.1", 1)
+		return u.String()
+	}
+	return numeric(a) == numeric(b)
 }
 
 // accessFlags declares the flags for what is asked of a server, and how.

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,11 +58,8 @@ func ParseSLO(text string) (SLO, error) {
 			return nil, fmt.Errorf("%s is given twice", name)
 		}
 		limit, err := time.ParseDuration(value)
-		if err == nil && limit <= 0 {
-			err = errors.New("it must be more than 0")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s=%s is no limit: %w", name, value, err)
+		if err != nil || limit <= 0 {
+			return nil, fmt.Errorf("%s=%s is no limit: want a duration above 0, such as %s=500ms", name, value, name)
 		}
 		slo = append(slo, Objective{name, limit})
 	}

@@ -35,3 +35,11 @@ func TestOnlyTheDurationOfARequestNeedsNoStream(t *testing.T) {
 		}
 	}
 }
+
+func TestALimitWithoutAUnitIsRefusedWithTheRightForm(t *testing.T) {
+	for _, text := range []string{"ttft=500", "ttft=0s", "ttft=-1s", "ttft="} {
+		if _, err := ParseSLO(text); err == nil || !strings.Contains(err.Error(), text+" is no limit: want a duration above 0, such as ttft=500ms") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

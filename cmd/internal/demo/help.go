@@ -30,7 +30,7 @@ const aboutShow = `The demo, which is what is done without a verb.
 
 Three campaigns of the same two arms, native and container, which differ in order and page cache only; a replay whose KV blocks come back from the drive; the same with an engine that gives back wrong blocks; and a room that gets too hot.
 
-Sizes, powers and latencies are those of a Spark, on the wall clock. A thirtieth of it is what would take minutes: the durations in the demo's copy of the alert rules, and the heat that a machine stores. --quick serves a model of 8 GiB.
+Sizes and powers are those of a Spark, latencies of no GPU: compare them with each other only. Durations in the demo's copy of the alert rules, and the heat that a machine stores, are a thirtieth of those of a Spark. --quick serves a model of 8 GiB.
 
 --serve is uma-view over what the demo makes, from its first second on: dashboards, alerts, runs and saved comparisons, with an engine in use on every machine once the report is written.
 
@@ -51,7 +51,7 @@ Arms native and container take turns in an order that time cannot explain, and s
 
 After the first run, and then about every 15 minutes, something goes wrong on purpose: a container is killed at its limit, memory runs out, the room gets hot; in turn. Nothing is measured while it does.
 
-A run of your own against the engine keeps it: the next turn and the next event wait until it has had no request for 10 seconds.
+A run of your own against the engine shares it with the turn in progress, if there is one. The next turn and the next event wait until the engine has had no other request for 10 seconds.
 
 On SIGTERM the run in flight ends with a complete folder, within some 8 seconds. Started again it goes on where it was.`
 

@@ -115,7 +115,7 @@ func question(p Page) []render.Block {
 			"Here the same two arms run on three machines that differ in nothing but the order of the runs and what the runs before have left in the page cache."),
 		absent(missing(Section{}, len(p.Campaigns) > 0)),
 		render.Group{Class: "shot", ID: "glance", Blocks: []render.Block{cards, absent(missing(Section{}, runs.Drawn())), seen}},
-		figuresNamed("kv-cache-and-what-was-free", p.Campaigns), commands(made),
+		figuresNamed("kv-cache-and-memory-", p.Campaigns), commands(made),
 	}
 }
 
@@ -145,8 +145,8 @@ func enumerated(texts []string) string {
 
 // lead describes what is scaled, and the limits of the figures.
 func lead() string {
-	return fmt.Sprintf("Sizes, powers and times are those of one clock, the wall clock. A %dth is what takes minutes on a real machine: the durations in the alert rules, and the heat that a machine stores. ", timeFactor) +
-		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: read which of them is shorter, not how long they are. No program of the project reads the ground truth: the answers are compared with it."
+	return fmt.Sprintf("Sizes and powers are those of a Spark. Durations in the alert rules, and the heat that a machine stores, are a %dth of those of a Spark. ", timeFactor) +
+		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: compare them with each other only. No program of the project reads the ground truth: the answers are compared with it."
 }
 
 func madeFacts(m Made) []render.Fact {

@@ -53,7 +53,8 @@ Six DGX Sparks with an engine each are simulated here. What looks at them is rea
 	}
 	t.print("  %-13s Its room gets hot\n", heatHost)
 	t.print(`
-Sizes, powers and latencies are those of a Spark. A %dth of it: the durations in the alert rules, and the heat that a machine stores.
+Sizes and powers are those of a Spark, latencies of no GPU: compare them with each other only. Durations in the alert rules, and the heat that a machine
+stores, are a %dth of those of a Spark.
 It takes about %v, longer on a busy computer. Ctrl-C ends it at any time.
 
 `, timeFactor, paceOf(s.options).about)

@@ -22,6 +22,9 @@ func kvWords(m compare.KVModel) string {
 		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory occupied without KV cache)", m.Fraction, compare.UnitBytes.Text(m.TotalBytes))
 	}
 	text := fmt.Sprintf("%s, n = %d runs, largest residual %s.", equation, m.N, compare.UnitBytes.Text(m.ResidualBytes))
+	if m.Of != compare.KVOfFree {
+		text += fmt.Sprintf(" %s is fitted to the runs, not the measured pool.", compare.UnitBytes.Text(m.TotalBytes))
+	}
 	if m.Explained {
 		return text + " That explains the KV cache: the two figures are one effect, and count once."
 	}
@@ -62,7 +65,11 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	if len(dots) == 0 {
 		return k
 	}
-	f := render.Figure{Title: "KV cache and what was free for it", Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
+	title := "KV cache and memory occupied without it"
+	if m.Of == compare.KVOfFree {
+		title = "KV cache and memory free at sizing"
+	}
+	f := render.Figure{Title: title, Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
 	f.Caption = counts(c, func(arm string) int { return len(dots[arm]) }) + ", a mark each. The line is the model."
 	k.Figure = f.Draw(func(width, height float64) *render.Drawing {
 		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, render.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)

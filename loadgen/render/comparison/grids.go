@@ -185,7 +185,7 @@ func fairness(pair compare.Pair) (differs, same render.Table) {
 
 // orderGrid shows the effect of the order of runs on metrics: those with an effect, and those that decide.
 func orderGrid(pair compare.Pair) render.Table {
-	g := render.Table{Header: []string{"metric", "finding", "of", "", ""}, Words: []int{1, 2, 3, 4}}
+	g := render.Table{Header: []string{"metric", "finding", "of", "those runs", "the others"}, Words: []int{1, 2, 3, 4}}
 	primary := map[string]bool{}
 	for _, m := range pair.Metrics {
 		primary[m.Name] = m.Primary
@@ -195,14 +195,19 @@ func orderGrid(pair compare.Pair) render.Table {
 			continue
 		}
 		unit := key{name: a.Metric}.unit()
-		finding := "like the others"
+		var findings []string
 		if a.Extreme != "" {
-			finding = "the " + a.Extreme + " of its block"
+			findings = append(findings, "the "+a.Extreme+" of its block")
 		}
-		if a.StandsOut {
-			finding += ", stands out"
+		switch {
+		case a.StandsOut:
+			findings = append(findings, "stands out")
+		case a.P == nil:
+			findings = append(findings, "cannot be tested: too few others, or they do not vary")
+		case a.Extreme == "":
+			findings = append(findings, "not shown to differ from the others")
 		}
-		g.AddIn(doubtIf(a.StandsOut), key{name: a.Metric}.title(), finding, fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), "the others "+unit.Text(a.Rest))
+		g.AddIn(doubtIf(a.StandsOut), key{name: a.Metric}.title(), strings.Join(findings, ", "), fmt.Sprintf("%s, first after a change of arms (n = %d)", a.Arm, a.N), unit.Text(a.First), unit.Text(a.Rest))
 	}
 	for _, h := range pair.Order.Halves {
 		if !h.Suspect && !primary[h.Metric] {
@@ -214,8 +219,8 @@ func orderGrid(pair compare.Pair) render.Table {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+render.Optional(h.P, probability), "difference by which arm came first",
-			pair.A+" first "+render.Optional(h.AB, text), pair.B+" first "+render.Optional(h.BA, text))
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+render.Optional(h.P, probability), "difference in pairs that "+pair.A+" began",
+			render.Optional(h.AB, text), render.Optional(h.BA, text))
 	}
 	return g
 }

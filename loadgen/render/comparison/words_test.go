@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,5 +148,38 @@ func TestAnInconclusiveVerdictWhoseIntervalLeavesOutZeroSaysWhy(t *testing.T) {
 	m.CI95[0] = -1
 	if text := VerdictText(m); text != "inconclusive" {
 		t.Errorf("%q", text)
+	}
+}
+
+func TestAKVModelsConstantIsNotTakenForThePool(t *testing.T) {
+	fitted := kvWords(compare.KVModel{Of: compare.KVOfOccupied, Fraction: .838, TotalBytes: 126.69 * gib})
+	if !strings.Contains(fitted, "126.69 GiB is fitted to the runs, not the measured pool") {
+		t.Errorf("%q", fitted)
+	}
+	if text := kvWords(compare.KVModel{Of: compare.KVOfFree, Fraction: .9}); strings.Contains(text, "fitted") {
+		t.Errorf("without a constant: %q", text)
+	}
+}
+
+func TestFirstRunsAreLikeTheOthersOnlyWhereThatWasTested(t *testing.T) {
+	const memory = compare.MemoryOccupiedWithoutKV
+	pair := compare.Pair{A: "native", B: "container", Metrics: []compare.Metrics{{Name: memory, Primary: true}}}
+	for want, after := range map[string]compare.AfterSwitch{
+		"cannot be tested: too few others, or they do not vary": {},
+		"not shown to differ from the others":                   {P: pointer(.4)},
+		"the highest of its block":                              {P: pointer(.4), Extreme: "highest"},
+		"the highest of its block, stands out":                  {P: pointer(.001), Extreme: "highest", StandsOut: true},
+		"stands out":                                            {StandsOut: true},
+	} {
+		after.Metric, after.Arm, after.First, after.Rest, after.N = memory, "native", 63.58*gib, 46.94*gib, 1
+		pair.Order.AfterSwitch = []compare.AfterSwitch{after}
+		g := orderGrid(pair)
+		cells := g.Rows[0].Cells
+		if cells[1] != want || cells[3] != "63.58 GiB" || cells[4] != "46.94 GiB" {
+			t.Errorf("want %q: %q", want, cells)
+		}
+		if slices.Contains(g.Header, "") {
+			t.Errorf("a column without a heading: %q", g.Header)
+		}
 	}
 }

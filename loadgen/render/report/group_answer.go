@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/render"
@@ -43,11 +44,11 @@ func (g Group) otherWork() string {
 	var names []string
 	for _, m := range g.Members {
 		if m.OtherWork {
-			names = append(names, m.Name)
+			names = append(names, strconv.Quote(m.Name))
 		}
 	}
 	const shown = 5
-	switch text := strings.Join(names[:min(len(names), shown)], "; "); {
+	switch text := strings.Join(names[:min(len(names), shown)], ", "); {
 	case len(names) == 0:
 		return ""
 	case len(g.Members)-len(names) < 2:

@@ -65,8 +65,8 @@ func WithTelemetry(runs []summary.Run) (sound []summary.Run, damaged []error) {
 // WriteMarkdown writes the runs as a page of Markdown.
 func (s *Runs) WriteMarkdown(w io.Writer) error { return s.group().WriteMarkdown(w) }
 
-// WriteText writes the runs as a table.
-func (s *Runs) WriteText(w io.Writer) error { return s.group().WriteText(w) }
+// WriteText writes the runs as tables that fit in a terminal.
+func (s *Runs) WriteText(w io.Writer) error { return s.group().WriteNarrow(w) }
 
 // WriteHTML writes the runs as a page, with charts over load, by arm and over time.
 func (s *Runs) WriteHTML(w io.Writer) error {
@@ -176,7 +176,7 @@ func (s *Runs) valid() int {
 
 func (s *Runs) verdict() string {
 	if n := len(s.runs) - s.valid(); n > 0 {
-		return fmt.Sprintf("%d of %d runs are INVALID: they are in no mean.", n, len(s.runs))
+		return fmt.Sprintf("%d of %d runs are INVALID: ranges and means leave them out.", n, len(s.runs))
 	}
 	return fmt.Sprintf("All %d runs are valid.", len(s.runs))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -78,8 +79,8 @@ func TestRunsOfOtherWorkAreNamedAndNotRanked(t *testing.T) {
 		says   string
 	}{
 		{"the same work", []string{"a", "a", ""}, true, ""},
-		{"one of other work", []string{"a", "b", "a"}, true, "Other work, so not compared: r1."},
-		{"many of other work", []string{"a", "a", "b", "c", "d", "e", "f", "g"}, true, "Other work, so not compared: r2; r3; r4; r5; r6 and 1 more."},
+		{"one of other work", []string{"a", "b", "a"}, true, "Other work, so not compared: \"r1\"."},
+		{"many of other work", []string{"a", "a", "b", "c", "d", "e", "f", "g"}, true, "Other work, so not compared: \"r2\", \"r3\", \"r4\", \"r5\", \"r6\" and 1 more."},
 		{"each of its own or not known", []string{"a", "b", ""}, false, "No two runs did the same work, so they are not compared."},
 	} {
 		answer := NewRuns(worksOf(t, c.sums...), []string{"runs"}, "").group().answer()
@@ -97,5 +98,21 @@ func TestPointsOfASweepDoOtherWork(t *testing.T) {
 	}
 	if answer := NewRuns(runs, []string{"runs"}, "").group().answer(); !strings.Contains(answer, "highest at rate") || strings.Contains(answer, "work") {
 		t.Error(answer)
+	}
+}
+
+func TestTablesOfRunsFitInATerminal(t *testing.T) {
+	var text strings.Builder
+	if err := NewRuns(worksOf(t, "a", "a", "a"), []string{"runs"}, "").WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	_, tables, _ := strings.Cut(text.String(), "\n\n") // the sentences above are broken by the terminal
+	if !strings.Contains(tables, "E2E p50") {
+		t.Fatalf("no table: %s", tables)
+	}
+	for line := range strings.Lines(tables) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > narrowColumns {
+			t.Errorf("%q", line)
+		}
 	}
 }
