@@ -145,8 +145,7 @@ func enumerated(texts []string) string {
 
 // lead describes what is scaled, and the limits of the figures.
 func lead() string {
-	return fmt.Sprintf("Sizes, powers and times are those of one clock, the wall clock. A %dth is what takes minutes on a real machine: the durations in the alert rules, and the heat that a machine stores. ", timeFactor) +
-		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: read which of them is shorter, not how long they are. No program of the project reads the ground truth: the answers are compared with it."
+	return aboutScale() + " No program of the project reads the ground truth: the answers are compared with it."
 }
 
 func madeFacts(m Made) []render.Fact {
