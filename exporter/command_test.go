@@ -159,7 +159,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"recorder in a file", []string{"--recorder", "--recorder.folder=" + file}, "--recorder.folder " + file + ": not a folder"},
 		{"recorder of a recording", []string{"--recorder", "--recorder.folder=" + empty, "--replay=hosts/no-gpu.txtar"}, "--recorder: records this machine"},
 		{"recorder of one page", []string{"--recorder", "--once"}, "--recorder: records while the exporter serves"},
-		{"last boot without a ring", []string{"explain", "--last-boot", "--recorder.folder=" + empty}, "--recorder.folder " + empty + ": there is no ring"},
+		{"last boot without a ring", []string{"explain", "--last-boot", "--recorder.folder=" + empty}, "--last-boot: " + empty + ": nothing was recorded there. The flight recorder is off by default: uma-exporter --recorder starts it"},
 		{"last boot, again and again", []string{"explain", "--last-boot", "--watch"}, "--watch: has no meaning with --last-boot"},
 		{"last boot of a recording", []string{"explain", "--last-boot", "--replay=hosts/no-gpu.txtar"}, "--replay: has no meaning with --last-boot"},
 		{"unknown shell", []string{"completion", "tcsh"}, "tcsh"},
