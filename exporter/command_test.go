@@ -135,7 +135,7 @@ func TestBadInputIsOneLineThatNamesItAndExitTwo(t *testing.T) {
 		{"machine beside another", []string{"--once", "--replay=hosts/no-gpu.txtar", "--path.sysfs=/sys"}, "--replay hosts/no-gpu.txtar: is a whole machine, so --path.sysfs cannot be given too"},
 		{"machine beside another's GPU", []string{"--once", "--replay=hosts/no-gpu.txtar", "--nvml.replay=" + file}, "so --nvml.replay cannot be given too"},
 		{"machine whose engine is given twice", []string{"--once", "--replay=hosts/engines.txtar", "--engine.url=http://127.0.0.1:8080"}, "--replay hosts/engines.txtar: 127.0.0.1:8080/metrics is named twice"},
-		{"model that is not there", []string{"fit", "--model=" + filepath.Join(empty, "x")}, "--model " + filepath.Join(empty, "x") + ": no such file"},
+		{"model that is not there", []string{"fit", "--model=" + filepath.Join(empty, "x")}, "--model " + filepath.Join(empty, "x") + ": no such file or directory: want a folder of this machine with a model's weights, or a GGUF file"},
 		{"model that is a file", []string{"fit", "--model=" + file}, "--model " + file + ": is neither a folder nor a .gguf file"},
 		{"model without weights", []string{"fit", "--model=" + empty}, "--model " + empty + ": has no weights"},
 		{"model whose file is a pipe", []string{"fit", "--model=" + piped}, "--model " + piped + ": model.safetensors: not a regular file"},
