@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -145,6 +146,9 @@ func named(path string, model fit.Model, kvType string) *fitModel {
 // modelFiles lists the files of a folder, or a GGUF file with its other parts.
 func modelFiles(path string) (names []string, folder string, err error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) { // a name at Hugging Face, for instance
+		return nil, "", fmt.Errorf("%w: want a folder of this machine with a model's weights, or a GGUF file", reason(err))
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -266,10 +266,10 @@ func inHundredths(h int64) string { return fmt.Sprintf("%d.%02d", h/100, h%100) 
 func (r *fitReport) addMore(x *explanation) {
 	memory := r.GPU.memory
 	if hidden := memory.Available - memory.Free; hidden >= leastPart {
-		r.More = append(r.More, fmt.Sprintf("Page cache: CUDA does not count %s GiB of it as free. vLLM and SGLang do; for TensorRT-LLM run sync; echo 3 | sudo tee /proc/sys/vm/drop_caches before it starts, and again once it has read the weights.", gib(hidden)))
+		r.More = append(r.More, fmt.Sprintf("Page cache: CUDA does not count %s GiB of it as free. vLLM and SGLang do; for TensorRT-LLM run sync; echo 1 | sudo tee /proc/sys/vm/drop_caches before it starts, and again once it has read the weights.", gib(hidden)))
 	}
 	if r.GPU.Architecture == nvml.CoherentNUMA {
-		r.More = append(r.More, "Page cache can lie in this GPU's memory: sync; echo 3 | sudo tee /proc/sys/vm/drop_caches.")
+		r.More = append(r.More, "Page cache can lie in this GPU's memory: sync; echo 1 | sudo tee /proc/sys/vm/drop_caches.")
 	}
 	if x.Memory == nil {
 		return

@@ -77,7 +77,7 @@ func (l *commandLine) lastBootReport(ctx context.Context) (recorder.Report, erro
 	}
 	report, err := readLastBoot(l.recorderFolder, usualMounts().live())
 	if err != nil {
-		return recorder.Report{}, badInput("--%s %s: %w", recorderFolderFlag, l.recorderFolder, err)
+		return recorder.Report{}, badInput("--%s: %s: %w", lastBootFlag, l.recorderFolder, err)
 	}
 	return report, nil
 }

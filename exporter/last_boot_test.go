@@ -127,13 +127,13 @@ func TestARingThatTellsNothingOfThisMachineIsOneLine(t *testing.T) {
 	ring, _, err := recorder.Open(empty, "x")
 	must(t, err)
 	must(t, ring.Close())
-	folders := map[string]string{damaged: "it is damaged: no record in it is whole", empty: "it has no record yet", t.TempDir(): "there is no ring: was --recorder ever on?"}
+	folders := map[string]string{damaged: "it is damaged: no record in it is whole", empty: "it has no record yet", t.TempDir(): "nothing was recorded there. The flight recorder is off by default: uma-exporter --recorder starts it"}
 	if machineHash(t) != "" {
 		folders[wedged(t, "another")] = "its records are of another machine"
 	}
 	for folder, says := range folders {
 		code, stdout, stderr := lastBootOf(t, "--recorder.folder="+folder)
-		if code != exitInput || stdout != "" || stderr != "uma-exporter: --recorder.folder "+folder+": "+says+"\n" {
+		if code != exitInput || stdout != "" || stderr != "uma-exporter: --last-boot: "+folder+": "+says+"\n" {
 			t.Errorf("exit %d: %s%s; want %q", code, stdout, stderr, says)
 		}
 	}

@@ -329,7 +329,7 @@ func readLastBoot(folder string, host collector.Host) (recorder.Report, error) {
 	found, err := recorder.Read(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return recorder.Report{}, errors.New("there is no ring: was --recorder ever on?")
+		return recorder.Report{}, errors.New("nothing was recorded there. The flight recorder is off by default: uma-exporter --recorder starts it")
 	case errors.Is(err, fs.ErrPermission):
 		return recorder.Report{}, errors.New("permission denied: use sudo, or ask the running exporter by --url")
 	case err != nil:

@@ -40,7 +40,7 @@ func listen(a ListenAddress, n Network, log *slog.Logger) (net.Listener, error) 
 		return nil, inputOf(listenFlag, err)
 	}
 	if address := listener.Addr().String(); !a.Explicit && address != a.HostPort {
-		log.Warn("default address in use; live metrics are on the next free port", "default", a.HostPort, "address", address)
+		log.Warn("default address in use; live metrics are on the next free port, which uma-view reads only if started for it", "default", a.HostPort, "address", address, "view", "uma-view --load "+address)
 	}
 	return listener, nil
 }

@@ -21,8 +21,8 @@ func TestADefaultAddressInUseMovesToTheNextFreePort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	if !strings.Contains(output.String(), listener.Addr().String()) {
-		t.Errorf("the new address %s is not in the warning %q", listener.Addr(), output.String())
+	if view := "\"uma-view --load " + listener.Addr().String() + "\""; !strings.Contains(output.String(), view) {
+		t.Errorf("%s, which shows the run, is not in the warning %q", view, output.String())
 	}
 	if _, err := listen(ListenAddress{HostPort: taken.Addr().String(), Explicit: true}, Network{}, log); err == nil || !strings.Contains(err.Error(), "--web.listen-address") {
 		t.Errorf("an address asked for and in use: %v", err)

@@ -63,7 +63,7 @@ func parse(args []string, stdout io.Writer) (l commandLine, err error) {
 func (l *commandLine) application() *kingpin.Application {
 	app := kingpin.New("uma-demo", about).Version(terminal.Version("uma-demo"))
 	guide().Apply(app)
-	showFlags(app.Command(commandShow, aboutShow).Default(), &l.show)
+	showFlags(app.Command(commandShow, aboutShow()).Default(), &l.show)
 	armFlags(app.Command(commandArm, aboutArm).Hidden(), &l.arm)
 	simulateFlags(app.Command(commandSimulate, aboutSimulate), &l.simulate)
 	app.Command(commandHealthcheck, aboutHealthcheck).
@@ -73,7 +73,7 @@ func (l *commandLine) application() *kingpin.Application {
 
 func showFlags(c *kingpin.CmdClause, o *showOptions) {
 	c.Flag("out", "Folder to write to. What lies there stays, but for report.html.").Default("uma-demo").StringVar(&o.out)
-	c.Flag("quick", "Less of everything and a model of 8 GiB, in about 25 seconds: too few runs for intervals that say much.").BoolVar(&o.quick)
+	c.Flag("quick", "Less of everything and a model of 8 GiB, in about 20 seconds: too few runs for intervals that say much.").BoolVar(&o.quick)
 	c.Flag("serve", "Keep uma-view open over it until Ctrl-C, with the exporters and engines of the machines.").BoolVar(&o.serve)
 	c.Flag("web.listen-address", "Address of what --serve keeps open.").Default(defaultShowAddress).IsSetByUser(&o.explicit).StringVar(&o.listen)
 	webserver.AllowHostFlag(c, &o.allowHosts)

@@ -1,8 +1,12 @@
 package demo
 
-import "github.com/umascope/umascope/cmd/terminal"
+import (
+	"fmt"
 
-const about = `Shows what umascope finds on a DGX Spark, without one: five are simulated, with their engines. Exporter, load generator, campaigns, comparisons, uma-view and its alert rules are the real ones. No GPU, no Docker, nothing installed, nothing left running.`
+	"github.com/umascope/umascope/cmd/terminal"
+)
+
+const about = `Shows what umascope finds on a DGX Spark, without one: six are simulated, with their engines. Exporter, load generator, campaigns, comparisons, uma-view and its alert rules are the real ones. No GPU, no Docker, nothing installed, nothing left running.`
 
 // guide is the part of --help around commands and flags.
 func guide() terminal.Guide {
@@ -10,7 +14,7 @@ func guide() terminal.Guide {
 		First: []string{
 			"uma-demo          # about a minute; writes uma-demo/report.html",
 			"uma-demo --serve  # keeps uma-view open over it",
-			"uma-demo --quick  # less of everything, in about 25 seconds",
+			"uma-demo --quick  # less of everything, in about 20 seconds",
 		},
 		Groups: []terminal.Group{
 			{Title: "Once", Verbs: []string{commandShow}},
@@ -21,7 +25,8 @@ func guide() terminal.Guide {
 	}
 }
 
-const aboutShow = `The demo, which is what is done without a verb.
+func aboutShow() string {
+	return `The demo, which is what is done without a verb.
 
   uma-demo
   uma-demo --serve
@@ -30,13 +35,20 @@ const aboutShow = `The demo, which is what is done without a verb.
 
 Three campaigns of the same two arms, native and container, which differ in order and page cache only; a replay whose KV blocks come back from the drive; the same with an engine that gives back wrong blocks; and a room that gets too hot.
 
-Sizes and powers are those of a Spark, latencies of no GPU: compare them with each other only. Durations in the demo's copy of the alert rules, and the heat that a machine stores, are a thirtieth of those of a Spark. --quick serves a model of 8 GiB.
+` + aboutScale() + ` --quick serves a model of 8 GiB.
 
 --serve is uma-view over what the demo makes, from its first second on: dashboards, alerts, runs and saved comparisons, with an engine in use on every machine once the report is written.
 
 All files of a start lie in a folder of its own below --out, where report.html is the newest page.
 
 Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.`
+}
+
+// aboutScale says which figures are those of a Spark and which are not.
+func aboutScale() string {
+	return fmt.Sprintf("Memory sizes and powers are those of a Spark, and time is that of the wall clock. Latencies and load times are not: compare them with each other only. "+
+		"Divided by %d are the durations in the alert rules and the time that the machine takes to get hot.", timeFactor)
+}
 
 const aboutArm = "Have a running demo begin an arm on one of its machines, and end it when this ends: what the plans of the demo start."
 

@@ -62,6 +62,38 @@ func TestTheHelpOfTheProgramShowsEveryFlagOfTheDemo(t *testing.T) {
 	}
 }
 
+func TestTheHelpAndTheFirstLinesOfTheDemoAgree(t *testing.T) {
+	var out, help bytes.Buffer
+	s := &showing{shown: &shown{options: showOptions{quick: true}}}
+	s.campaigns, s.trials = campaignsOf(s.options), trialsOf()
+	(&progress{out: &out}).introduce(s)
+	t.Setenv("COLUMNS", "1000")
+	for _, args := range [][]string{{"--help"}, {"show", "--help"}} {
+		if line, _ := parse(args, &help); !line.ended {
+			t.Fatalf("uma-demo %v goes on", args)
+		}
+	}
+	if got := strings.Count(out.String(), "\n  spark-"); got != 6 {
+		t.Fatalf("%d machines are listed", got)
+	}
+	for text, in := range map[string]string{
+		"\n6 DGX Sparks":    out.String(),
+		"six are simulated": help.String(),
+		"about 20s":         out.String(),
+		"--quick  # less of everything, in about 20 seconds": help.String(),
+		"a model of 8 GiB, in about 20 seconds":              help.String(),
+	} {
+		if !strings.Contains(in, text) {
+			t.Errorf("lacks %q:\n%s", text, in)
+		}
+	}
+	for _, page := range []string{out.String(), help.String(), lead()} {
+		if !strings.Contains(page, "Latencies and load times are not: compare them with each other only.") || !strings.Contains(page, "Divided by 30 ") {
+			t.Errorf("does not say which figures are those of a Spark:\n%s", page)
+		}
+	}
+}
+
 func TestALineThatIsRefusedSaysWhatWasMeant(t *testing.T) {
 	for typed, says := range map[string]string{
 		"simulate --every=soon": "--every soon: want a duration, such as 90s or 5m",

@@ -145,8 +145,7 @@ func enumerated(texts []string) string {
 
 // lead describes what is scaled, and the limits of the figures.
 func lead() string {
-	return fmt.Sprintf("Sizes and powers are those of a Spark. Durations in the alert rules, and the heat that a machine stores, are a %dth of those of a Spark. ", timeFactor) +
-		"An engine here loads as fast as the drive reads, and its latencies are of no GPU: compare them with each other only. No program of the project reads the ground truth: the answers are compared with it."
+	return aboutScale() + " No program of the project reads the ground truth: the answers are compared with it."
 }
 
 func madeFacts(m Made) []render.Fact {

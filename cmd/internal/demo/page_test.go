@@ -78,7 +78,7 @@ func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
 	if strings.Contains(text, absentNotice) {
 		t.Error("something is said to be missing of a page that lacks nothing")
 	}
-	expectInOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Sizes and powers are those of a Spark", "uma-demo --seed 1"}, sections...)...)
+	expectInOrder(t, text, append([]string{"<strong>Simulated.</strong>", "Latencies and load times are not", "uma-demo --seed 1"}, sections...)...)
 	expectInOrder(t, text, "As published", "worse but confounded with time", "blocked_order", "Forth and back<", "not decided", "Forth and back, every start alike", "more [10.79, 11.19], worse", "Between the designs only the order")
 }
 
@@ -86,7 +86,7 @@ func TestThePageBeginsWithItsAnswersAndTheirVerdicts(t *testing.T) {
 	text := rendered(t, whole(t))
 	expectInOrder(t, text, "<h1>", "differ in memory occupied without KV cache by +19.1 GiB (blocks, n = 8: worse, confounded with time), +9.0 GiB (abba, n = 8: inconclusive) and +11.0 GiB (equal, n = 7: worse); KV blocks read back from the SSD: proven; wrong KV blocks: caught.", "<strong>Simulated.</strong>",
 		"Occupied without KV cache: blocks", "+19.11 GiB [+12.87, +25.35]", "worse, confounded with time", "+19.13 GiB, inside the interval (n = 4 and 4 starts)", "KV cache: equal", "-9.89 GiB",
-		"KV blocks come back from the SSD", "yes", "Caught", "Not accused", "Alert GPUHot fired on spark-heat 4m0s after the room got hot", "Sizes and powers are those of a Spark", sections[0])
+		"KV blocks come back from the SSD", "yes", "Caught", "Not accused", "Alert GPUHot fired on spark-heat 4m0s after the room got hot", "Latencies and load times are not", sections[0])
 	for name, change := range map[string]func(*Page){
 		"a truth outside the interval": func(p *Page) {
 			for i := range p.Campaigns[1].Starts {

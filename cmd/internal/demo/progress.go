@@ -43,8 +43,8 @@ func (t *progress) print(format string, args ...any) {
 func (t *progress) introduce(s *showing) {
 	t.print(`umascope demo. All of it is simulated: no figure is of a real machine.
 
-Six DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
-`)
+%d DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
+`, len(s.campaigns)+len(s.trials)+1)
 	for _, c := range s.campaigns {
 		t.print("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
 	}
@@ -53,11 +53,10 @@ Six DGX Sparks with an engine each are simulated here. What looks at them is rea
 	}
 	t.print("  %-13s Its room gets hot\n", heatHost)
 	t.print(`
-Sizes and powers are those of a Spark, latencies of no GPU: compare them with each other only. Durations in the alert rules, and the heat that a machine
-stores, are a %dth of those of a Spark.
+%s
 It takes about %v, longer on a busy computer. Ctrl-C ends it at any time.
 
-`, timeFactor, paceOf(s.options).about)
+`, aboutScale(), paceOf(s.options).about)
 }
 
 // run prints a finished run of a campaign.
@@ -151,9 +150,9 @@ func (t *progress) where(s *shown) {
 report       %s
 everything   %s%c
 
-Next, on a machine with a real engine:
-  go run ./cmd/uma-exporter
-  go run ./cmd/uma-load run --url http://127.0.0.1:8000
+Next, on a machine with a real engine (in a clone, go run ./cmd/uma-exporter and so on):
+  uma-exporter
+  uma-load run --url http://127.0.0.1:8000
 Step by step: loadgen/FIRST_RUN.md
 `, filepath.Join(s.out, reportName), s.folder, filepath.Separator)
 }

@@ -229,13 +229,18 @@ func (r rule) cards(state rules.AlertState, linked bool) []render.Block {
 			head = append(head, render.Badge(render.Note, mode))
 		}
 		facts := render.Facts{Facts: []render.Fact{{Name: state.String() + " since", Value: since(a)}, {Name: "value", Value: formatValue(a.Value, r.unit)}}}
+		ended := render.Block(render.P())
+		if held := a.KeepFiringSince; !held.IsZero() {
+			ended = render.Notice(render.Note, render.Plain("Its condition ended at "+held.UTC().Format(time.TimeOnly)+" UTC; the alert is held for "+holds(r.KeepFiringFor())+" after that."))
+			facts.Facts[1].Value += ", its last"
+		}
 		a.Labels.Range(func(l labels.Label) {
 			if l.Name != model.AlertNameLabel && l.Name != string(metric.LabelSeverity) && l.Name != string(metric.LabelMode) {
 				facts.Facts = append(facts.Facts, render.Fact{Name: l.Name, Value: shortIDs(l.Value)})
 			}
 		})
 		cards = append(cards, render.Group{Class: "card", Blocks: []render.Block{
-			render.Paragraph{Class: "beside", Spans: head}, render.P(render.Plain(shortIDs(a.Annotations.Get("description")))), facts,
+			render.Paragraph{Class: "beside", Spans: head}, ended, render.P(render.Plain(shortIDs(a.Annotations.Get("description")))), facts,
 		}})
 	}
 	return cards

@@ -41,7 +41,7 @@ func (v *viewer) overview(w http.ResponseWriter, r *http.Request) {
 		d.Add(render.H2("Newest runs"))
 		d.Add(promexport.RunBlocks(shown.All[:min(len(shown.All), newestRuns)], addressOfRun)...)
 	}
-	d.Add(render.P(render.Link("All runs", runsPath), render.Plain(": "+shown.Counts())))
+	d.Add(render.P(render.Link("All runs", runsPath), render.Plain(": "+shown.Counts())), v.missingRuns())
 	d.Add(render.H2("Dashboards"))
 	list := render.List{Class: "files"}
 	for _, one := range v.boards {

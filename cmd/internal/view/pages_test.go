@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -192,6 +193,35 @@ func TestAlertsShowWhatFiresFirst(t *testing.T) {
 	}
 }
 
+// TestAnAlertThatIsOnlyHeldSaysSo: ContainerLimitUncovered keeps firing for 5 minutes.
+func TestAnAlertThatIsOnlyHeldSaysSo(t *testing.T) {
+	var present atomic.Bool
+	present.Store(true)
+	const ratio = "uma_cgroup_limit_uncovered_ratio"
+	o := openPages(t, "", map[string]http.Handler{exporterInside: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		page := machinePage
+		if !present.Load() {
+			page = page[:strings.Index(page, ratio)]
+		}
+		fmt.Fprint(w, page)
+	})}, nil)
+	const path, held = "/alerts/ContainerLimitUncovered", "Its condition ended at"
+	if page := o.until(t, path, "firing since"); strings.Contains(page, held) {
+		t.Errorf("held while its condition holds:\n%s", page)
+	}
+	present.Store(false)
+	for _, path := range []string{path, "/alerts"} {
+		wantParts(t, path, o.until(t, path, held), "<dt>value</dt> <dd>90 %, its last</dd>", "the alert is held for 5m after that")
+	}
+	present.Store(true)
+	for end := time.Now().Add(time.Minute); strings.Contains(o.get(path).Body.String(), held); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("still held when its condition holds again")
+		}
+	}
+}
+
 // finished writes a run with telemetry of that name, and returns its folder.
 func finished(t *testing.T, runs, name string) string {
 	t.Helper()
@@ -262,7 +292,9 @@ func TestRunsAreListedWithTheirReportsAndFiles(t *testing.T) {
 func TestRunsThatCannotBeReadAreNamed(t *testing.T) {
 	runs := t.TempDir()
 	o := openPages(t, machinePage, nil, func(o *options) { o.runs = filepath.Join(runs, "none") })
-	wantParts(t, "no folder", o.get("/runs").Body.String(), "does not exist yet", "uma-load run makes")
+	for _, path := range []string{"/", "/runs"} {
+		wantParts(t, "no folder: "+path, o.get(path).Body.String(), o.runs+" does not exist yet", "uma-load run makes")
+	}
 	file := filepath.Join(runs, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -27,16 +27,22 @@ func TestEveryPathNeedsThePassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("SSH_CONNECTION", "") // which adds a line to the output
 	ctx, stop := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	var stderr strings.Builder
 	code := make(chan int, 1)
+	none := filepath.Join(t.TempDir(), "none")
 	go func() {
-		code <- Run(ctx, []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + config, "--data=" + t.TempDir(), "--runs=" + t.TempDir(), "--exporter=" + machine.URL + "/metrics",
+		code <- Run(ctx, []string{"--web.listen-address=127.0.0.1:0", "--web.config.file=" + config, "--data=" + t.TempDir(), "--runs=" + none, "--exporter=" + machine.URL + "/metrics",
 			"--webhook=" + secretURL, "--webhook=https://hook.example/s3cret", "--remote-write=http://me:s3cret@127.0.0.1:1/write"}, write, &stderr)
 		write.Close()
 	}()
-	line, err := bufio.NewReader(read).ReadString('\n')
+	output := bufio.NewReader(read)
+	line, err := output.ReadString('\n')
+	if second, _ := output.ReadString('\n'); second != none+" does not exist yet. uma-load run makes it; --runs names another folder.\n" {
+		t.Errorf("of a folder of runs that does not exist: %q", second)
+	}
 	go io.Copy(io.Discard, read)
 	address, found := strings.CutPrefix(strings.Split(line, ";")[0], "uma-view on ")
 	if err != nil || !found || strings.Contains(line, "s3cret") {

@@ -43,12 +43,23 @@ func (v *viewer) runsPage(w http.ResponseWriter, r *http.Request) {
 	shown := v.results.Look()
 	d := render.Document{Title: "Runs", Pages: bar(runsPath), RefreshSeconds: overviewRefresh}
 	d.Add(render.Paragraph{Class: "lead", Spans: []render.Span{render.Plain(shown.Counts())}}, v.runLine(r.Context()))
-	if err := v.results.Check(); errors.Is(err, fs.ErrNotExist) {
-		d.Add(render.Notice(render.Note, render.Plain(v.runs+" does not exist yet. uma-load run makes it; --runs names another folder.")))
-	}
+	d.Add(v.missingRuns())
 	d.Add(shown.Blocks(promexport.Addresses{Run: addressOfRun, Comparison: addressOfComparison})...)
 	v.write(w, http.StatusOK, d)
 }
+
+// missingRuns is a notice if the folder of runs does not exist, which may be a mistyped one.
+func (v *viewer) missingRuns() render.Block {
+	if !v.lacksRuns() {
+		return render.P()
+	}
+	return render.Notice(render.Note, render.Plain(v.runs+missingRunsText))
+}
+
+// missingRunsText follows the name of a folder.
+const missingRunsText = " does not exist yet. uma-load run makes it; --runs names another folder."
+
+func (v *viewer) lacksRuns() bool { return errors.Is(v.results.Check(), fs.ErrNotExist) }
 
 // runPage shows the report of a run, drawn from its folder.
 func (v *viewer) runPage(w http.ResponseWriter, r *http.Request) {

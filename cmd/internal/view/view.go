@@ -82,6 +82,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if hint := tunnel(listener.Addr(), guard.Scheme(), os.Getenv("SSH_CONNECTION"), os.Getenv("USER")); hint != "" {
 		fmt.Fprintln(stdout, hint)
 	}
+	if v.lacksRuns() {
+		fmt.Fprintln(stdout, v.runs+missingRunsText)
+	}
 	if err := v.serve(ctx, listener, guard, pages); err != nil {
 		return fail(stderr, exitFailed, err)
 	}
