@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -175,8 +176,12 @@ func RunBlocks(runs []Run, address func(name string) string) []render.Block {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	legend := render.P()
+	if slices.ContainsFunc(t.Rows, func(r render.Row) bool { return r.Tone != "" }) {
+		legend = render.Small("A row in colour is invalid, or no measurement of a live machine: see its quality.")
+	}
 	table, shared := t.Shared(7, 8, 9, 10, 11)
-	return []render.Block{shared, table, render.Small("TTFT and E2E count from the intended start.")}
+	return []render.Block{shared, table, legend, render.Small("TTFT and E2E count from the intended start.")}
 }
 
 // quality returns whether the run is valid, and what it is not a measurement of.

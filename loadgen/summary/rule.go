@@ -57,9 +57,12 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	if len(lag) == 0 {
 		return verdict{}
 	}
+	why := ""
 	slices.Sort(lag)
 	if slices.Sort(first); len(first) > 0 {
-		limit = max(limit, quantile(first, .5)/1e9/100)
+		if ofTTFT := quantile(first, .5) / 1e9 / 100; ofTTFT > limit {
+			limit, why = ofTTFT, " (1 % of the median TTFT)"
+		}
 	}
 	p99, above := quantile(lag, .99)/1e9, 0
 	for _, ns := range lag {
@@ -70,11 +73,11 @@ func judgeClientLag(e grounds, limit float64) verdict {
 	if p99 <= limit || above < lagP99Minimum {
 		return verdict{known: true}
 	}
-	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s", render.FormatSeconds(p99), above, len(lag), render.FormatSeconds(limit))
+	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s%s", render.FormatSeconds(p99), above, len(lag), render.FormatSeconds(limit), why)
 	switch together := e.lateTogether(limit); {
 	case together == 0:
 	case e.in.EqualLoad:
-		bad += fmt.Sprintf("; %d of these are slots that all started at once: --ramp starts them one after another", together)
+		bad += fmt.Sprintf("; %d of these are first requests of slots, which start at one moment: --ramp 10s starts them one after another", together)
 	default: // stages, bursts and batches have no ramp
 		bad += fmt.Sprintf("; %d of these were to be sent at one moment", together)
 	}

@@ -136,6 +136,9 @@ const (
 	clientBusy   = 0.85
 )
 
+// relief says how a client gets a processor.
+const relief = "; end other programs on this machine, lower --concurrency, or run uma-load on another machine"
+
 func judgeClientStall(e grounds, limit float64) verdict {
 	if !e.in.Client.Watched || e.total.total() == 0 {
 		return verdict{}
@@ -145,11 +148,11 @@ func judgeClientStall(e grounds, limit float64) verdict {
 		if !e.in.Client.PacketStamps {
 			how = "by the length of its stalls, up to"
 		}
-		return verdict{true, fmt.Sprintf("the client stood still, and arrivals of %d of %d requests (%s) waited for more than %s, %s %s",
-			delayed, total, render.FormatRatio(float64(delayed)/float64(total)), render.FormatSeconds(limit), how, render.FormatSeconds(seconds(e.total.longestDelay)))}
+		return verdict{true, fmt.Sprintf("the client stood still, and arrivals of %d of %d requests (%s) waited for more than %s, %s %s%s",
+			delayed, total, render.FormatRatio(float64(delayed)/float64(total)), render.FormatSeconds(limit), how, render.FormatSeconds(seconds(e.total.longestDelay)), relief)}
 	}
 	if e.in.Client.CPURatio > clientBusy {
-		return verdict{true, fmt.Sprintf("the client used %s of its cores", render.FormatRatio(e.in.Client.CPURatio))}
+		return verdict{true, fmt.Sprintf("the client used %s of its cores%s", render.FormatRatio(e.in.Client.CPURatio), relief)}
 	}
 	return verdict{known: true}
 }

@@ -131,7 +131,7 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 		details[reason.Code] = reason.Detail
 	}
 	if want := map[Code]string{
-		CodeClientStall: "the client stood still, and arrivals of 2 of 20 requests (10 %) waited for more than 25 ms, up to 40 ms",
+		CodeClientStall: "the client stood still, and arrivals of 2 of 20 requests (10 %) waited for more than 25 ms, up to 40 ms; end other programs on this machine, lower --concurrency, or run uma-load on another machine",
 		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): HTTP 503: no engine (1), timeout (1)",
 	}; !maps.Equal(details, want) {
 		t.Errorf("reasons %v, want %v", details, want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
 	in := input(t)
 	in.Phases, in.EqualLoad = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}, true
 	s := summarize(t, in, records...)
-	if want := "5 of 100 requests are above 1 ms; 4 of these are slots that all started at once: --ramp starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
+	if want := "5 of 100 requests are above 1 ms; 4 of these are first requests of slots, which start at one moment: --ramp 10s starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
 		t.Errorf("%v, want %q", s.InvalidReasons, want)
 	}
 	in.EqualLoad = false // batches, bursts and stages refuse a ramp
@@ -98,6 +99,11 @@ func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
 	}
 	if s := summarize(t, input(t), testrun.Altered(100, 100, slow)...); !s.Valid {
 		t.Errorf("5 ms of lag beside a TTFT of 1 s: %v", s.InvalidReasons)
+	}
+	slower := func(r *openai.Record) { slow(r); late(40 * time.Millisecond)(r) }
+	s := summarize(t, input(t), testrun.Altered(100, 100, slower)...)
+	if len(s.InvalidReasons) != 1 || !regexp.MustCompile(`^p99 of the client's lag is 40 ms, 100 of 100 requests are above (9\.\d+|1\d\.?\d*) ms \(1 % of the median TTFT\)$`).MatchString(s.InvalidReasons[0].Detail) {
+		t.Errorf("40 ms of lag beside a TTFT of 1 s: %v", s.InvalidReasons)
 	}
 }
 

@@ -33,7 +33,7 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table, red render
 				continue // its section has the reason
 			}
 			if q.metric == compare.MemoryOccupiedWithoutKV {
-				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N+m.B.N, comparison.VerdictText(*m)))
+				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d and %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N, m.B.N, comparison.VerdictText(*m)))
 			}
 			var tone render.Tone
 			if m.Confounded {

@@ -84,7 +84,7 @@ func TestAWholePageLacksNothingAndKeepsItsOrder(t *testing.T) {
 
 func TestThePageBeginsWithItsAnswersAndTheirVerdicts(t *testing.T) {
 	text := rendered(t, whole(t))
-	expectInOrder(t, text, "<h1>", "differ in memory occupied without KV cache by +19.1 GiB (blocks, n = 8: worse, confounded with time), +9.0 GiB (abba, n = 8: inconclusive) and +11.0 GiB (equal, n = 7: worse); KV blocks read back from the SSD: proven; wrong KV blocks: caught.", "<strong>Simulated.</strong>",
+	expectInOrder(t, text, "<h1>", "differ in memory occupied without KV cache by +19.1 GiB (blocks, n = 4 and 4: worse, confounded with time), +9.0 GiB (abba, n = 4 and 4: inconclusive) and +11.0 GiB (equal, n = 4 and 3: worse); KV blocks read back from the SSD: proven; wrong KV blocks: caught.", "<strong>Simulated.</strong>",
 		"Occupied without KV cache: blocks", "+19.11 GiB [+12.87, +25.35]", "worse, confounded with time", "+19.13 GiB, inside the interval (n = 4 and 4 starts)", "KV cache: equal", "-9.89 GiB",
 		"KV blocks come back from the SSD", "yes", "Caught", "Not accused", "Alert GPUHot fired on spark-heat 4m0s after the room got hot", "Latencies and load times are not", sections[0])
 	for name, change := range map[string]func(*Page){

@@ -120,6 +120,12 @@ func (v *viewer) memoryBlocks(ctx context.Context) []render.Block {
 		blocks = append(blocks, render.Notice(render.Note, render.Plain("There are no figures of this machine’s memory yet: the first come within "+(2*v.interval).String()+".")))
 	}
 	blocks = append(blocks, v.lostTargets())
+	for _, l := range all {
+		if l.simulated != "" {
+			blocks = append(blocks, render.Small("Samples of simulated machines stay in the same folder as those of real ones: --data names another."))
+			break
+		}
+	}
 	delete(all, v.host)
 	others := render.List{Class: "files"}
 	for _, host := range slices.Sorted(maps.Keys(all)) {

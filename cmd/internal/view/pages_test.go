@@ -126,6 +126,15 @@ func TestTheOverviewAnswersFirst(t *testing.T) {
 	}
 }
 
+func TestTheOverviewSaysWhereSamplesOfASimulatedMachineAre(t *testing.T) {
+	const sentence = "Samples of simulated machines stay in the same folder as those of real ones: --data names another."
+	simulated := strings.NewReplacer(`{mode="live"} 1`, `{mode="live"} 0`, `{mode="simulated"} 0`, `{mode="simulated"} 1`).Replace(machinePage)
+	wantParts(t, "/", openPages(t, simulated, nil, nil).until(t, "/", "SIMULATED: 100.0 of"), sentence)
+	if page := openPages(t, machinePage, nil, nil).until(t, "/", "100.0 of 101.0 GiB occupied"); strings.Contains(page, sentence) {
+		t.Error("said of a machine that is not simulated")
+	}
+}
+
 // TestTheAnswerIsThatOfExplain, whose text comes from another process.
 func TestTheAnswerIsThatOfExplain(t *testing.T) {
 	answer := ""
