@@ -17,6 +17,9 @@ func (e *Exporter) record(ctx context.Context) (stop func()) {
 	if e.recorder == nil {
 		return func() {}
 	}
+	if err := keepInMemory(); err != nil {
+		e.settings.Logger.Warn("the recorder may stand still while memory runs out", "reason", err, "fix", "LimitMEMLOCK=infinity, as in the service's drop-in recorder.conf, or ulimit -l unlimited")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -3,6 +3,7 @@ package cell
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
@@ -231,8 +232,8 @@ func (l Line) String() string {
 	return fmt.Sprintf("TTFT of one request at a time %s 1 s for every %s computed tokens (%d requests).", grows, render.Digits(l.TokensPerSecond), l.Requests)
 }
 
-// PrefillLine fits the line by least squares over the requests of all cells with one request at a time. It needs two
-// lengths.
+// PrefillLine fits the line by least squares over the requests of all cells with one request at a time whose whole prompt was computed:
+// behind a depth a token takes longer. It needs lengths that differ by half.
 func PrefillLine(rows []Row) (Line, bool) {
 	var x, y []float64
 	for _, r := range rows {
@@ -240,14 +241,14 @@ func PrefillLine(rows []Row) (Line, bool) {
 			continue
 		}
 		for _, request := range r.requests() {
-			if n, known := r.computed(request); known {
+			if n, known := r.computed(request); known && request.TokensIn != nil && n == *request.TokensIn {
 				x, y = append(x, float64(n)), append(y, seconds(*request.FirstTokenNS-*request.DispatchNS))
 			}
 		}
 	}
 	mx, errX := stats.Describe(x)
 	my, errY := stats.Describe(y)
-	if errX != nil || errY != nil {
+	if errX != nil || errY != nil || slices.Max(x) < 1.5*slices.Min(x) {
 		return Line{}, false
 	}
 	var covariance, variance float64

@@ -209,6 +209,16 @@ func TestThePrefillLineHasTheServersRateAndItsConstant(t *testing.T) {
 	if line, ok := PrefillLine(rows[:1]); ok {
 		t.Errorf("a line of one length: %+v", line)
 	}
+	// A template makes lengths differ by a token or two, and a prompt behind a depth is slower for its length.
+	cached := 4096
+	deep := Row{Position: Position{Depth: cached, Concurrency: 1, Prompt: 4096, Response: 8}, Cached: true, Batches: [][]openai.Record{{answer(0, 8192, &cached, steps(9000*ms, 20*ms, 8)...)}}}
+	nearly := Row{Position: Position{Concurrency: 1, Prompt: 4097, Response: 8}, Batches: [][]openai.Record{{answer(0, 4097, nil, steps(9000*ms, 20*ms, 8)...)}}}
+	if line, ok := PrefillLine([]Row{rows[2], deep, nearly}); ok {
+		t.Errorf("a line of lengths that hardly differ: %+v", line)
+	}
+	if line, ok := PrefillLine(append(rows, deep)); !ok || line.Requests != 3 {
+		t.Errorf("a depth is in the line: %+v", line)
+	}
 }
 
 // drawn returns a row of random requests, as odd as a server may answer.

@@ -124,7 +124,7 @@ func several(rows []Row) bool {
 
 // table returns the table of both columns. Figures of the machine, if they are beside them, are in the line of the answers.
 func (p part) table(flags int, machine bool) render.Table {
-	t := render.Table{Header: []string{"test", "as llama-benchy", "measured", "n", "TTFT"}}
+	t := render.Table{Header: []string{"test", "as llama-benchy, t/s", "measured, t/s", "n", "TTFT"}}
 	var columns []machineColumn
 	if machine {
 		columns = machineColumns(p.rows)

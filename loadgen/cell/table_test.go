@@ -94,7 +94,7 @@ func TestFiguresOfTheMachineAreAbsentWhereTheyWereNotMeasured(t *testing.T) {
 		watts, perJoule, memory *float64
 		header                  string
 	}{
-		"not measured":     {header: "| test | as llama-benchy | measured | n | TTFT | flags |"},
+		"not measured":     {header: "| test | as llama-benchy, t/s | measured, t/s | n | TTFT | flags |"},
 		"no energy":        {&summary.Used{Seconds: 4, PerToken: true, MemoryLeft: new(0.)}, nil, nil, new(0.), "| TTFT | memory left | flags |"},
 		"energy":           {&summary.Used{Seconds: 4, PerToken: true, Joules: new(200.)}, new(50.), new(tokens / 200), nil, "| TTFT | GPU W | tokens/J | flags |"},
 		"of another":       {&summary.Used{Seconds: 4, Joules: new(200.)}, new(50.), nil, nil, "| TTFT | GPU W | flags |"},
