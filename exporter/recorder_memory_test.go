@@ -1,7 +1,6 @@
 package exporter
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,43 +10,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTheRecorderStaysInMemory runs itself again, since the lock is the whole process's: with all the memory that may be locked, and
-// as somebody who may lock none.
+// TestTheRecorderStaysInMemory runs itself again, since the lock and its limit are the whole process's.
 func TestTheRecorderStaysInMemory(t *testing.T) {
-	if os.Getenv("UMASCOPE_TEST_LOCK") != "" {
-		fmt.Println("locked:", keepInMemory())
-		status, err := os.ReadFile("/proc/self/status")
-		if err != nil {
-			t.Fatal(err)
+	const what = "UMASCOPE_TEST_LOCK"
+	if call := os.Getenv(what); call != "" {
+		err := map[string]func() error{"lock": lockPages, "keep": keepInMemory}[call]()
+		status, readErr := os.ReadFile("/proc/self/status")
+		if readErr != nil {
+			t.Fatal(readErr)
 		}
-		for line := range strings.Lines(string(status)) {
-			if strings.HasPrefix(line, "VmLck:") {
-				fmt.Print(strings.Join(strings.Fields(line), " "), "\n")
-			}
-		}
+		_, locked, _ := strings.Cut(string(status), "VmLck:")
+		locked, _, _ = strings.Cut(locked, "\n")
+		fmt.Printf("%v, %s\n", err, strings.TrimSpace(locked))
 		return
 	}
-	again := func(limit string) string {
+	again := func(limit, call string) string {
 		command := exec.Command("/bin/sh", "-c", limit+` && exec "$0" -test.run='^TestTheRecorderStaysInMemory$'`, os.Args[0])
-		command.Env = append(os.Environ(), "UMASCOPE_TEST_LOCK=yes")
+		command.Env = append(os.Environ(), what+"="+call)
 		out, err := command.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v: %s", limit, err, out)
 		}
-		return string(bytes.TrimSpace(out))
+		said, _, _ := strings.Cut(string(out), "\n")
+		return said
 	}
 	var may unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &may); err != nil {
 		t.Fatal(err)
 	}
-	if said := again("true"); may.Max == unix.RLIM_INFINITY || os.Geteuid() == 0 {
-		if !strings.Contains(said, "locked: <nil>") || strings.Contains(said, "VmLck: 0 kB") {
+	unlimited := may.Max == unix.RLIM_INFINITY
+	if unlimited || os.Geteuid() == 0 { // root may lock below a limit
+		if said := again("true", "lock"); !strings.HasPrefix(said, "<nil>, ") || said == "<nil>, 0 kB" {
 			t.Error(said)
 		}
 	}
-	if os.Geteuid() != 0 { // root may lock all the same
-		if said := again("ulimit -l 0"); !strings.Contains(said, "locked: mlockall: ") {
+	if unlimited {
+		if said := again("ulimit -S -l unlimited", "keep"); !strings.HasPrefix(said, "<nil>, ") || said == "<nil>, 0 kB" {
 			t.Error(said)
 		}
+	}
+	if said := again("ulimit -S -l 0", "keep"); said != "locked memory is limited, 0 kB" {
+		t.Error(said)
 	}
 }
