@@ -11,7 +11,7 @@ import (
 )
 
 // noComparison is the text of an empty panel of a comparison.
-const noComparison = "no saved comparison: `uma-load compare --save` keeps one; outside `uma-view`, `uma-load serve` shows it"
+const noComparison = "no saved comparison: `uma-load compare --save` keeps one"
 
 // comparePage shows the result of a saved comparison for two arms, whether its verdicts are valid, its runs, and two
 // runs one over the other.

@@ -9,7 +9,7 @@ import (
 
 // Reasons why a panel of a run may be empty.
 const (
-	noSuchRun  = "no such run is shown: it is too old, or, outside `uma-view`, `uma-load serve` is not scraped"
+	noSuchRun  = "no such run is shown: `uma-load serve` is not scraped, or the run is too old for it"
 	noCurves   = "Prometheus did not scrape the run's own page (job uma-load) or this host while the run lasted, or the time range is another"
 	notOfRun   = "not known of this run"
 	noLiveLoad = "Prometheus did not scrape the run's own page (job uma-load), no request has ended in this time, or the time range is another"

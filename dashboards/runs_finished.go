@@ -9,7 +9,7 @@ import (
 const newest = 12
 
 // noRuns is the text of an empty table of finished runs.
-const noRuns = "no finished run of this host, or, outside `uma-view`, `uma-load serve` is not scraped"
+const noRuns = "no finished run of this host, or `uma-load serve` is not scraped"
 
 // finishedRuns is the variable for finished runs of the host; all by default. It differs from the variable of pages
 // about one run: links between pages pass variables on by name.
