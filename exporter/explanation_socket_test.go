@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,16 +25,18 @@ func (l loopback) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// withEngines is the small machine, live, whose process 7 serves vLLM with a page and llama.cpp without, beside something
-// else; in its cgroup, process 8 listens in a container that publishes no port.
+// withEngines is the small machine, live: process 7 is vLLM with a page and a socket for its own purposes, 9 llama.cpp
+// without a page, and 10 calls itself TensorRT-LLM; process 8 is vLLM in a container that publishes no port.
 func withEngines(t *testing.T) collector.Host {
 	t.Helper()
 	host := integratedHost(t, "vllm")
 	host.Mode = collector.Live
-	put(t, host.Cgroup, "box/cgroup.procs", []byte("7\n8\n"))
-	put(t, host.Proc, "8/comm", []byte("python3\n"))
-	put(t, host.Proc, "8/cgroup", []byte("0::/box\n"))
-	for namespace, sockets := range map[string]string{"machine": "0100007F:1F40 70,0100007F:1F90 71,0100007F:2328 72", "container": "00000000:1F40 80"} {
+	put(t, host.Cgroup, "box/cgroup.procs", []byte("7\n8\n9\n10\n"))
+	for _, pid := range []string{"8", "9", "10"} {
+		put(t, host.Proc, pid+"/comm", []byte("python3\n"))
+		put(t, host.Proc, pid+"/cgroup", []byte("0::/box\n"))
+	}
+	for namespace, sockets := range map[string]string{"machine": "0100007F:1F40 70,0100007F:1F90 71,0100007F:2328 72,0100007F:A2C4 73", "container": "00000000:1F40 80"} {
 		table := "  sl  local_address\n"
 		for i, socket := range strings.Split(sockets, ",") {
 			address, inode, _ := strings.Cut(socket, " ")
@@ -42,9 +45,11 @@ func withEngines(t *testing.T) collector.Host {
 		put(t, host.Proc, namespace+"/tcp", []byte(table))
 		put(t, host.Proc, namespace+"/fib_trie", []byte("|-- 127.0.0.1\n   /32 host LOCAL\n"))
 	}
-	for pid, inodes := range map[string][]int{"7": {70, 71, 72}, "8": {80}} {
+	for pid, inodes := range map[string][]int{"7": {70, 73}, "8": {80}, "9": {71}, "10": {72}} {
+		put(t, host.Proc, pid+"/cmdline", []byte(map[string]string{"7": "vllm\x00serve\x00", "8": "vllm\x00serve\x00",
+			"9": "llama-server\x00", "10": "trtllm-serve\x00m\x00--port=9000\x00"}[pid]))
 		put(t, host.Proc, pid+"/stat", fmt.Appendf(nil, "%s (x) S 1 7 0 0 -1 4194560 0 0 0 0 1 1 0 0 20 0 1 0 1000%s\n", pid, strings.Repeat(" 0", 35)))
-		relink(t, host.Proc, pid+"/net", map[string]string{"7": "../machine", "8": "../container"}[pid])
+		relink(t, host.Proc, pid+"/net", cmp.Or(map[string]string{"8": "../container"}[pid], "../machine"))
 		for _, inode := range inodes {
 			relink(t, host.Proc, fmt.Sprintf("%s/fd/%d", pid, inode), fmt.Sprintf("socket:[%d]", inode))
 		}
@@ -69,13 +74,14 @@ func TestDoctorListsWhatDiscoveryFound(t *testing.T) {
 	must(t, e.Explain(t.Context(), &explained))
 	const (
 		vllm        = "127.0.0.1:8000 of x (pid 7): vllm, page 127.0.0.1:8000/metrics\n"
-		llama       = "127.0.0.1:8080 of x (pid 7): llamacpp, no page: /metrics: answered with status 404; start llama-server with --metrics\n"
-		other       = "127.0.0.1:9000 of x (pid 7): unknown: "
+		llama       = "127.0.0.1:8080 of x (pid 9): llamacpp, no page: /metrics: answered with status 404; start llama-server with --metrics\n"
+		other       = "127.0.0.1:9000 of x (pid 10): unknown: "
+		internal    = "127.0.0.1:41668 of x (pid 7): not asked: not a port of a known server program; if it is an engine: --engine.url http://127.0.0.1:41668\n"
 		unreachable = "0.0.0.0:8000 of x (pid 8): unreachable: "
 	)
-	wantIn(t, doctor.String(), "engine   ok", "         socket "+vllm, "         socket "+llama, "         socket "+other, "         socket "+unreachable)
+	wantIn(t, doctor.String(), "engine   ok", "         socket "+vllm, "         socket "+llama, "         socket "+other, "         socket "+internal, "         socket "+unreachable)
 	wantIn(t, explained.String(), "\nEngines\n  "+vllm+"  "+llama+"  "+unreachable)
-	wantNotIn(t, explained.String(), other)
+	wantNotIn(t, explained.String(), other, internal)
 	checkTerminal(t, "doctor", doctor.String())
 	wantIn(t, body(t, get(t, e.Handler(), "/metrics")),
 		`uma_engine_info{engine="vllm",model="m",source="127.0.0.1:8000/metrics",version=""} 1`,

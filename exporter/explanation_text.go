@@ -36,7 +36,7 @@ func (x *explanation) print(out io.Writer) {
 	printOwn(out, x.Own)
 	title := "\nEngines\n"
 	for _, socket := range x.Sockets {
-		if socket.Result != metric.DiscoveryUnknown { // doctor has the others
+		if socket.Result != metric.DiscoveryUnknown && socket.Result != metric.DiscoveryNotAsked { // doctor has the others
 			fmt.Fprintf(out, "%s  %s\n", title, socket)
 			title = ""
 		}

@@ -27,9 +27,6 @@ const (
 	discoveryTimeout = 3 * time.Second
 	discoveryWorkers = 4
 	notAskedYet      = "not asked yet"
-	// maxDiscovered is the maximum number of sockets that are asked, those of low ports first: each worker of an engine
-	// has a dozen for its own purposes, at ports that the kernel chooses.
-	maxDiscovered = 64
 )
 
 // EngineSocket is a listening TCP socket of a process that may belong to an engine, and what discovery found there.
@@ -50,8 +47,9 @@ type EngineSocket struct {
 	Reason string
 }
 
-// discovery finds the pages of engines that the options do not name. It looks in a goroutine of its own, so that no
-// listener can hold up a page: pages show what has been found by then.
+// discovery finds the pages of engines that the options do not name. It connects only to sockets that a known server
+// program has open at a port where it serves HTTP: any other kind of server can break when it is asked. It looks in a
+// goroutine of its own, so that no listener can hold up a page: pages show what has been found by then.
 type discovery struct {
 	host   Host
 	client engine.Client
@@ -68,12 +66,20 @@ type discovery struct {
 type engineSocket struct {
 	EngineSocket
 	process processID
+	known   bool             // a known server program serves HTTP there: only then it is asked
+	held    heldSocket       // of known sockets
 	reach   []netip.AddrPort // loopback addresses that lead to it, in order of preference; none if it is not reachable
 	holder  bool             // the process holds GPU memory
 	tries   int
 	asked   time.Time
 	loading bool    // found, and its page is still to come
 	pages   Targets // found
+}
+
+// heldSocket is a descriptor of a process and the inode number of the socket behind it.
+type heldSocket struct {
+	descriptor int
+	inode      uint64
 }
 
 // discovered is what discovery has found by now.
@@ -161,7 +167,7 @@ func (d *discovered) emit(batch *Batch) {
 
 // needDiscovery is the access without which only their user tells the sockets of an engine from others.
 func needDiscovery() Need {
-	need := inspectNeed("the sockets of an engine of another user are taken to be all those of its user, from port 1024 on")
+	need := inspectNeed("engines of other users are not found, since it is hidden which process has a socket open: name them by --engine.url")
 	need.Asked = func(host Host, options Options) bool { return newDiscovery(host, options.Sources) != nil }
 	return need
 }
@@ -203,16 +209,26 @@ func (d *discovery) refresh(ctx context.Context, given Targets, list processList
 	}
 }
 
-// now returns what has been found by now, in order of addresses.
+// now returns what has been found by now, in order of addresses. A page whose process has closed the socket since is
+// left out: another program can have its port by now.
 func (d *discovery) now() discovered {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := discovered{on: true, hidden: d.hidden, err: d.err}
 	for _, socket := range d.sockets {
 		found.sockets = append(found.sockets, socket.EngineSocket)
-		found.targets = found.targets.with(socket.pages)
+		if socket.pages.count() > 0 && d.holds(socket) {
+			found.targets = found.targets.with(socket.pages)
+		}
 	}
 	return found
+}
+
+// holds reports whether the process of a socket still has it open.
+func (d *discovery) holds(socket *engineSocket) bool {
+	stat, err := hostfs.ReadProcessStat(d.host.Proc, socket.process.pid)
+	return err == nil && stat.StartTicks == socket.process.start &&
+		hostfs.HoldsSocket(d.host.Proc, socket.process.pid, socket.held.descriptor, socket.held.inode)
 }
 
 // look finds the sockets and asks those that are due. A panic costs this look.
@@ -269,7 +285,8 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 	d.sockets, d.err, d.hidden = scan.sockets, scan.err, scan.hidden
 	for i, socket := range d.sockets {
 		at := slices.IndexFunc(before, func(known *engineSocket) bool {
-			return known.process == socket.process && known.Address == socket.Address && slices.Equal(known.reach, socket.reach)
+			return known.process == socket.process && known.Address == socket.Address && known.known == socket.known && known.held == socket.held &&
+				slices.Equal(known.reach, socket.reach)
 		})
 		if at >= 0 {
 			before[at].holder = socket.holder
@@ -281,7 +298,11 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 			continue
 		}
 		if socket.Result == metric.DiscoveryGiven {
-			socket.forget(metric.DiscoveryUnknown, notAskedYet)
+			result, reason := metric.DiscoveryUnknown, notAskedYet
+			if !socket.known {
+				result, reason = metric.DiscoveryNotAsked, noKnownServer+nameIt(socket)
+			}
+			socket.forget(result, reason)
 		}
 		if socket.due(d.host.Now()) {
 			due = append(due, socket)
@@ -294,7 +315,7 @@ func (d *discovery) replace(scan socketScan, given []netip.AddrPort) (due []*eng
 func (s *engineSocket) due(now time.Time) bool {
 	open := s.Result != metric.DiscoveryFound || s.loading
 	pause := now.Sub(s.asked)
-	return len(s.reach) > 0 && open && s.tries < discoveryTries && (s.tries == 0 || pause < 0 || pause >= discoveryPause)
+	return s.known && len(s.reach) > 0 && open && s.tries < discoveryTries && (s.tries == 0 || pause < 0 || pause >= discoveryPause)
 }
 
 // forget drops what was answered, for another result.

@@ -152,22 +152,32 @@ func (n *network) count(r *http.Request) {
 	n.asked[r.Host+r.URL.Path]++
 }
 
-// TestHostileListenersAndAnEngine lets an engine share its process with listeners of every kind.
+// internalSockets is the number of sockets that an engine has for its own purposes in a test.
+const internalSockets = 100
+
+// TestHostileListenersAndAnEngine runs servers of every kind beside an engine, whose processes call themselves server
+// programs, and gives the engine's process a hundred listeners that are none: the network fails the test on a connection to one.
 func TestHostileListenersAndAnEngine(t *testing.T) {
 	all := strangers()
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{t: t, asked: map[string]int{}, servers: map[string]stranger{
 			"127.0.0.1:8000": serves(map[string]string{"/v1/models": vllmModels, "/metrics": vllmPage, "/version": `{"version":"0.12.0"}`}),
 		}}
-		engineProcess := machineProcess{pid: 6330, group: 6330, comm: "VLLM::EngineCor", sockets: []int{8000}}
+		engineProcess := machineProcess{pid: 6330, group: 6330, comm: "vllm", sockets: []int{8000}, arguments: vllmServe}
 		listeners := []listening{{"", "0100007F:1F40", 0, 8000}}
+		processes := []machineProcess{}
 		for port, one := range all {
 			n.servers[fmt.Sprintf("127.0.0.1:%d", port)] = one.does
+			processes = append(processes, machineProcess{pid: uint32(port), group: 6330, comm: "llama-server", sockets: []int{port},
+				arguments: fmt.Sprintf("llama-server\x00--port\x00%d\x00", port)})
+			listeners = append(listeners, listening{"", fmt.Sprintf("0100007F:%04X", port), 0, port})
+		}
+		for port := 40_000; port < 40_000+internalSockets; port++ {
 			engineProcess.sockets = append(engineProcess.sockets, port)
 			listeners = append(listeners, listening{"", fmt.Sprintf("0100007F:%04X", port), 0, port})
 		}
 		host := discoveryHost(t, n.transport())
-		host.Proc = onDisk(t, machineProc([]machineProcess{engineProcess}, listeners...))
+		host.Proc = onDisk(t, machineProc(append(processes, engineProcess), listeners...))
 		runner := NewRunner(host, Options{}, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{})
 		var sockets []EngineSocket
 		for range 5 {
@@ -179,7 +189,11 @@ func TestHostileListenersAndAnEngine(t *testing.T) {
 		series := gather(t, last)
 		for _, one := range slices.Concat(sockets, last.Outcomes[0].Sample.EngineSockets()) {
 			port := int(one.Address.Port())
-			if port == 8000 {
+			if port >= 40_000 {
+				if one.Result != metric.DiscoveryNotAsked {
+					t.Errorf("%+v", one)
+				}
+			} else if port == 8000 {
 				if one.Result != metric.DiscoveryFound {
 					t.Errorf("the engine: %+v", one)
 				}
@@ -189,6 +203,7 @@ func TestHostileListenersAndAnEngine(t *testing.T) {
 		}
 		wantSeries(t, series, map[string]float64{
 			`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1, `uma_engine_discovery_sockets{result="found"}`: 1,
+			`uma_engine_discovery_sockets{result="not_asked"}`:   internalSockets,
 			`uma_collector_state{collector="engine",state="ok"}`: 1, `uma_collector_state{collector="kvbm",state="absent"}`: 1,
 		})
 		wantAbsent(t, series, `uma_engine_up{source="127.0.0.1:2`, "uma_memory_pool_bytes")

@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -28,14 +29,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveAsEngine listens at any port, prints it, and serves as vLLM until its input ends.
+// serveAsEngine serves as vLLM at the listener of descriptor 3, and prints how many connections that of descriptor 4 got,
+// which is no server's, when its input ends.
 func serveAsEngine() {
-	listener, err := net.Listen("tcp", ":0")
+	engineListener, err := net.FileListener(os.NewFile(3, "engine"))
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
-	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	internal, err := net.FileListener(os.NewFile(4, "internal"))
+	if err != nil {
+		panic(err)
+	}
+	var accepted atomic.Int32
+	go func() {
+		for {
+			connection, err := internal.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			connection.Close()
+		}
+	}()
+	go http.Serve(engineListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/v1/models":
 			w.Header().Set("Content-Type", "application/json")
@@ -47,11 +63,32 @@ func serveAsEngine() {
 		}
 	}))
 	io.Copy(io.Discard, os.Stdin)
+	fmt.Println(accepted.Load())
 }
 
-// TestARealProcessIsFoundOverTheKernelAndLoopback takes all from the running kernel but the driver's list of processes.
+// listenerFile listens at any port, and returns the socket for a child process.
+func listenerFile(t *testing.T) (*os.File, int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	file, err := listener.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, listener.Addr().(*net.TCPAddr).Port
+}
+
+// TestARealProcessIsFoundOverTheKernelAndLoopback takes all from the running kernel but the driver's list of processes. The
+// process has a second listener, at a port that it does not name.
 func TestARealProcessIsFoundOverTheKernelAndLoopback(t *testing.T) {
+	served, port := listenerFile(t)
+	internal, internalPort := listenerFile(t)
 	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Args = []string{"/opt/llama.cpp/llama-server", "--port", strconv.Itoa(port)}
+	child.ExtraFiles = []*os.File{served, internal}
 	child.Env = append(os.Environ(), engineProcessVariable+"=1", "HTTP_PROXY=http://192.0.2.1:1")
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // in the group of this program there are other tests
 	input, err := child.StdinPipe()
@@ -67,18 +104,23 @@ func TestARealProcessIsFoundOverTheKernelAndLoopback(t *testing.T) {
 	}
 	defer child.Wait()
 	defer input.Close()
-	port, err := bufio.NewReader(output).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	served.Close()
+	internal.Close()
 	held := nvml.Value{Processes: []nvml.Process{{PID: uint32(child.Process.Pid), UsedBytes: new(uint64(1 << 30))}}}
 	host := sparkWith(t, gb10().with(nvml.CallComputeProcesses, held, nvml.Success).with(nvml.CallGraphicsProcesses, nvml.Value{}, nvml.Success))
 	host.Proc, host.HTTP, host.Loopback, host.Mode = hostfs.Dir{Path: "/proc"}, engine.Transport(nil), engine.LoopbackTransport(), Live
 	series, outcome := page(t, engineSpec(), host, Options{})
-	source := "127.0.0.1:" + strings.TrimSpace(port) + "/metrics"
-	wantSeries(t, series, map[string]float64{fmt.Sprintf("uma_engine_up{source=%q}", source): 1, `uma_engine_discovery_sockets{result="found"}`: 1})
-	sockets := outcome.Sample.EngineSockets()
-	if len(sockets) != 1 || sockets[0].PID != uint32(child.Process.Pid) || sockets[0].Engine != "vllm" || sockets[0].Source != source {
-		t.Errorf("%+v", sockets)
+	source := fmt.Sprintf("127.0.0.1:%d/metrics", port)
+	wantSeries(t, series, map[string]float64{fmt.Sprintf("uma_engine_up{source=%q}", source): 1,
+		`uma_engine_discovery_sockets{result="found"}`: 1, `uma_engine_discovery_sockets{result="not_asked"}`: 1})
+	for _, one := range outcome.Sample.EngineSockets() {
+		found := one.PID == uint32(child.Process.Pid) && one.Engine == "vllm" && one.Source == source
+		if isEngine := int(one.Address.Port()) == port; found != isEngine || !isEngine && int(one.Address.Port()) != internalPort {
+			t.Errorf("%+v", one)
+		}
+	}
+	input.Close()
+	if accepted, err := bufio.NewReader(output).ReadString('\n'); err != nil || accepted != "0\n" {
+		t.Errorf("the listener that is no server's got %q connections, %v", accepted, err)
 	}
 }

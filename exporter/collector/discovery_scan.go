@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -35,9 +36,16 @@ type member struct {
 	id     processID
 	comm   string
 	holder bool
-	// sockets are the inode numbers of its sockets, nil if they may not be read.
-	sockets map[uint64]bool
+	// sockets are the descriptors of its sockets by inode number, nil if they may not be read.
+	sockets map[uint64]int
 	uid     *uint32
+	// served are the ports at which it serves HTTP, if it is a known server program.
+	served []uint16
+}
+
+// serves reports whether a listener is one of HTTP, if the process has it open.
+func (m *member) serves(listener hostfs.Listener) bool {
+	return slices.Contains(m.served, listener.Address.Port())
 }
 
 // scanSockets finds the sockets of the processes that hold GPU memory, of the others in all, which are in their cgroups,
@@ -115,8 +123,11 @@ func (s *socketScanner) members(holders []GPUProcess, all []uint32) []*member {
 	return members
 }
 
-// inspect reads which sockets a process has open, and its user.
+// inspect reads which sockets a process has open, at which of them it serves HTTP, and its user.
 func (s *socketScanner) inspect(one *member) {
+	arguments, _ := hostfs.ReadArguments(s.proc, one.id.pid) // hidden or gone: not a known program
+	environ, _ := hostfs.ReadEnviron(s.proc, one.id.pid)     // hidden: the defaults
+	one.served = engine.ServedPorts(arguments, environ)
 	files, err := hostfs.OpenFiles(s.proc, one.id.pid)
 	if errors.Is(err, fs.ErrPermission) {
 		s.scan.hidden = true
@@ -125,11 +136,11 @@ func (s *socketScanner) inspect(one *member) {
 		}
 		return
 	}
-	one.sockets = map[uint64]bool{}
+	one.sockets = map[uint64]int{}
 	for _, file := range files {
 		number, is := strings.CutPrefix(file.Target, "socket:[")
 		if inode, err := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64); is && err == nil {
-			one.sockets[inode] = true
+			one.sockets[inode] = file.FD
 		}
 	}
 }
@@ -157,8 +168,12 @@ func (s *socketScanner) scanNamespace(namespace uint64, members []*member) {
 	if err != nil && !hostfs.IsGone(err) {
 		s.scan.err = errors.Join(s.scan.err, err)
 	}
+	served := map[uint64]bool{} // by inode number
 	for _, listener := range listeners {
-		owner := s.ownerOf(listener, namespace, members)
+		_, served[listener.Inode] = ownerOf(listener, members)
+	}
+	for _, listener := range listeners {
+		owner, known := ownerOf(listener, members)
 		if owner == nil {
 			continue
 		}
@@ -166,56 +181,105 @@ func (s *socketScanner) scanNamespace(namespace uint64, members []*member) {
 		var unreachable string
 		if namespace == s.own {
 			reach, unreachable = loopbacks(listener.Address, listeners)
+			if known && len(reach) > 0 {
+				reach = slices.DeleteFunc(reach, func(address netip.AddrPort) bool { return othersAccept(address, listeners, served) })
+				unreachable = "a process that is no known server program accepts connections at its port too"
+			}
 		} else {
 			reach, unreachable = s.throughDocker(listener.Address, owner.id.pid)
 		}
-		s.add(owner, listener.Address, reach, unreachable)
+		socket := &engineSocket{process: owner.id, holder: owner.holder, known: known, reach: reach, EngineSocket: EngineSocket{
+			Address: listener.Address, PID: owner.id.pid, Comm: owner.comm, Result: metric.DiscoveryUnreachable, Reason: unreachable,
+		}}
+		switch descriptor, open := owner.sockets[listener.Inode]; {
+		case !open:
+			socket.forget(metric.DiscoveryNotAsked, hiddenOwner+nameIt(socket))
+		case !known:
+			socket.forget(metric.DiscoveryNotAsked, noKnownServer+nameIt(socket))
+		case len(reach) > 0:
+			socket.forget(metric.DiscoveryUnknown, notAskedYet)
+			socket.held = heldSocket{descriptor, listener.Inode}
+		}
+		s.add(socket)
 	}
+}
+
+// othersAccept reports whether a connection to a loopback address can lead to a listener that is none of those served: the
+// kernel prefers the listener of that very address to one of all addresses, and shares connections among several of the
+// same (SO_REUSEPORT).
+func othersAccept(address netip.AddrPort, listeners []hostfs.Listener, served map[uint64]bool) bool {
+	everywhere := netip.IPv6Unspecified()
+	if address.Addr().Is4() {
+		everywhere = netip.IPv4Unspecified()
+	}
+	for _, at := range []netip.Addr{address.Addr(), everywhere, netip.IPv6Unspecified()} {
+		accepts, others := false, false
+		for _, one := range listeners {
+			if one.Address == netip.AddrPortFrom(at, address.Port()) {
+				accepts, others = true, others || !served[one.Inode]
+			}
+		}
+		if accepts {
+			return others
+		}
+	}
+	return false
+}
+
+// Reasons why a socket is not asked.
+const (
+	noKnownServer = "not a port of a known server program"
+	hiddenOwner   = "the exporter may not see which process has it open (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH)"
+)
+
+// nameIt is the flag that has a socket asked all the same.
+func nameIt(socket *engineSocket) string {
+	if len(socket.reach) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; if it is an engine: --engine.url http://%s", socket.reach[0])
 }
 
 // add adds a socket. One process that listens on several addresses of a port has one server there.
-func (s *socketScanner) add(owner *member, address netip.AddrPort, reach []netip.AddrPort, unreachable string) {
-	at := slices.IndexFunc(s.scan.sockets, func(known *engineSocket) bool {
-		return known.process == owner.id && known.Address.Port() == address.Port()
+func (s *socketScanner) add(socket *engineSocket) {
+	at := slices.IndexFunc(s.scan.sockets, func(other *engineSocket) bool {
+		return other.process == socket.process && other.Address.Port() == socket.Address.Port() && other.known == socket.known
 	})
 	if at < 0 {
-		s.scan.sockets = append(s.scan.sockets, &engineSocket{process: owner.id, holder: owner.holder, EngineSocket: EngineSocket{
-			Address: address, PID: owner.id.pid, Comm: owner.comm, Result: metric.DiscoveryUnreachable, Reason: unreachable,
-		}})
-		at = len(s.scan.sockets) - 1
+		s.scan.sockets = append(s.scan.sockets, socket)
+		return
 	}
-	socket := s.scan.sockets[at]
-	for _, one := range reach {
-		if !slices.Contains(socket.reach, one) {
-			socket.reach = append(socket.reach, one)
+	first := s.scan.sockets[at]
+	if len(first.reach) == 0 && len(socket.reach) > 0 {
+		first.Result, first.Reason, first.held = socket.Result, socket.Reason, socket.held
+	}
+	for _, one := range socket.reach {
+		if !slices.Contains(first.reach, one) {
+			first.reach = append(first.reach, one)
 		}
-	}
-	if len(socket.reach) > 0 {
-		socket.Result, socket.Reason = metric.DiscoveryUnknown, notAskedYet
 	}
 }
 
-// firstUserPort is the lowest port that needs no privilege. Of a process whose descriptors are hidden, the sockets of
-// its user are taken; a root that runs an engine also runs services of the system, which listen below.
-const firstUserPort = 1024
-
-// ownerOf returns the process that has a socket open, the oldest if several share it, else one whose descriptors are
-// hidden and whose user made the socket, nil if there is none. Ports that Docker publishes are its proxies' own.
-func (s *socketScanner) ownerOf(listener hostfs.Listener, namespace uint64, members []*member) *member {
+// ownerOf returns the process that has a socket open: the one that serves HTTP there, known, else the oldest. If it is
+// hidden who has the socket open, it returns a process of the user who made it, which serves HTTP at such a port, but
+// may not be the owner; nil if there is none.
+func ownerOf(listener hostfs.Listener, members []*member) (owner *member, known bool) {
+	var claims *member
 	for _, one := range members {
-		if one.sockets[listener.Inode] {
-			return one
+		_, has := one.sockets[listener.Inode]
+		switch {
+		case has && one.serves(listener):
+			return one, true
+		case has && owner == nil:
+			owner = one
+		case claims == nil && one.serves(listener) && one.uid != nil && *one.uid == listener.UID:
+			claims = one
 		}
 	}
-	if namespace == s.own && slices.ContainsFunc(s.published, func(p hostfs.PublishedPort) bool { return p.Machine == listener.Address }) {
-		return nil
+	if owner == nil {
+		return claims, false
 	}
-	for _, one := range members {
-		if one.holder && one.uid != nil && *one.uid == listener.UID && listener.Address.Port() >= firstUserPort {
-			return one
-		}
-	}
-	return nil
+	return owner, false
 }
 
 // loopbacks returns the loopback addresses that lead to a listener of the own network namespace, or why there are none.
@@ -264,20 +328,11 @@ func (s *socketScanner) throughDocker(address netip.AddrPort, pid uint32) (reach
 	return slices.Compact(reach), unreachable
 }
 
-// sort puts the sockets in order of ports. Those beyond the limit are not asked.
+// sort puts the sockets in order of ports.
 func (s *socketScanner) sort() {
 	slices.SortFunc(s.scan.sockets, func(a, b *engineSocket) int {
 		return cmp.Or(cmp.Compare(a.Address.Port(), b.Address.Port()), a.Address.Compare(b.Address), cmp.Compare(a.PID, b.PID))
 	})
-	asked := 0
-	for _, socket := range s.scan.sockets {
-		if len(socket.reach) == 0 {
-			continue
-		}
-		if asked++; asked > maxDiscovered {
-			socket.reach, socket.Reason = nil, fmt.Sprintf("not asked: the %d sockets at lower ports are", maxDiscovered)
-		}
-	}
 }
 
 // isThisMachine reports whether a host of a URL is this machine, by a loopback or local address or by its name.

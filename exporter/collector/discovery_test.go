@@ -33,8 +33,11 @@ type machineProcess struct {
 	uid                int
 	namespace          string // the machine's own if ""
 	sockets            []int
-	arguments          string
+	arguments, environ string
 }
+
+// vllmServe are the arguments of vLLM's server at port 8000.
+const vllmServe = "/usr/bin/python3\x00/usr/local/bin/vllm\x00serve\x00org/m\x00"
 
 // listening is a listening socket of a namespace, in the form of the kernel.
 type listening struct {
@@ -58,6 +61,7 @@ func machineProc(processes []machineProcess, listeners ...listening) fstest.MapF
 		proc[at+"/status"] = &fstest.MapFile{Data: fmt.Appendf(nil, "Name:\t%s\nUid:\t%d\t%d\t%d\t%d\n", p.comm, p.uid, p.uid, p.uid, p.uid)}
 		proc[at+"/net"] = link("../ns-" + cmp.Or(p.namespace, "host"))
 		proc[at+"/cmdline"] = &fstest.MapFile{Data: []byte(p.arguments)}
+		proc[at+"/environ"] = &fstest.MapFile{Data: []byte(p.environ)}
 		proc[at+"/fd/0"] = link("/dev/null")
 		for i, inode := range p.sockets {
 			proc[fmt.Sprintf("%s/fd/%d", at, i+3)] = link(fmt.Sprintf("socket:[%d]", inode))
@@ -90,7 +94,7 @@ func dockerProxy(machine, machinePort, containerPort string) machineProcess {
 
 func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 	holder := machineProcess{pid: 6330, parent: 6001, group: 6001, comm: "VLLM::EngineCor", sockets: []int{51}}
-	server := machineProcess{pid: 6001, parent: 1, group: 6001, comm: "vllm", sockets: []int{50}}
+	server := machineProcess{pid: 6001, parent: 1, group: 6001, comm: "vllm", sockets: []int{50}, arguments: vllmServe}
 	inPod := func(p machineProcess) machineProcess { p.namespace = "pod"; return p }
 	const every4, every6 = "00000000:1F40", "00000000000000000000000000000000:1F40"
 	for name, c := range map[string]struct {
@@ -100,31 +104,44 @@ func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 		want      []string // ADDRESS PID: addresses that lead to it, or part of the reason
 		hidden    bool
 	}{
-		"the parent listens, on every IPv4 address": {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, false},
-		"on every address":                          {[]machineProcess{holder, server}, []listening{{"", every6, 0, 50}}, nil, []string{"[::]:8000 6001: 127.0.0.1:8000 [::1]:8000"}, false},
-		"on IPv6, and IPv4 is another's":            {[]machineProcess{holder, server}, []listening{{"", every6, 0, 50}, {"", every4, 0, 77}}, nil, []string{"[::]:8000 6001: [::1]:8000"}, false},
-		"on loopback of IPv6":                       {[]machineProcess{holder, server}, []listening{{"", "00000000000000000000000001000000:1F40", 0, 50}}, nil, []string{"[::1]:8000 6001: [::1]:8000"}, false},
-		"on loopback of IPv4 by a socket of IPv6":   {[]machineProcess{holder, server}, []listening{{"", "0000000000000000FFFF00000100007F:1F40", 0, 50}}, nil, []string{"127.0.0.1:8000 6001: 127.0.0.1:8000"}, false},
-		"on another loopback address":               {[]machineProcess{holder, server}, []listening{{"", "0500007F:1F40", 0, 50}}, nil, []string{"127.0.0.5:8000 6001: 127.0.0.5:8000"}, false},
-		"on the address of a network only":          {[]machineProcess{holder, server}, []listening{{"", "0501A8C0:1F40", 0, 50}}, nil, []string{"192.168.1.5:8000 6001: asks loopback addresses only"}, false},
-		"on both kinds by two sockets, and elsewhere": {[]machineProcess{holder, {pid: 6001, parent: 1, group: 6001, sockets: []int{48, 49, 50}}}, []listening{{"", "0501A8C0:1F40", 0, 48}, {"", every4, 0, 49}, {"", every6, 0, 50}},
+		"the parent listens, on every IPv4 address":        {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, false},
+		"on every address":                                 {[]machineProcess{holder, server}, []listening{{"", every6, 0, 50}}, nil, []string{"[::]:8000 6001: 127.0.0.1:8000 [::1]:8000"}, false},
+		"on IPv6, and IPv4 is another's":                   {[]machineProcess{holder, server}, []listening{{"", every6, 0, 50}, {"", every4, 0, 77}}, nil, []string{"[::]:8000 6001: [::1]:8000"}, false},
+		"everywhere, and another has the loopback address": {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}, {"", "0100007F:1F40", 0, 77}}, nil, []string{"0.0.0.0:8000 6001: no known server program accepts connections at its port too"}, false},
+		"everywhere, and another too (SO_REUSEPORT)":       {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}, {"", every4, 0, 77}}, nil, []string{"0.0.0.0:8000 6001: no known server program accepts"}, false},
+		"on loopback of IPv6":                              {[]machineProcess{holder, server}, []listening{{"", "00000000000000000000000001000000:1F40", 0, 50}}, nil, []string{"[::1]:8000 6001: [::1]:8000"}, false},
+		"on loopback of IPv4 by a socket of IPv6":          {[]machineProcess{holder, server}, []listening{{"", "0000000000000000FFFF00000100007F:1F40", 0, 50}}, nil, []string{"127.0.0.1:8000 6001: 127.0.0.1:8000"}, false},
+		"on another loopback address":                      {[]machineProcess{holder, server}, []listening{{"", "0500007F:1F40", 0, 50}}, nil, []string{"127.0.0.5:8000 6001: 127.0.0.5:8000"}, false},
+		"on the address of a network only":                 {[]machineProcess{holder, server}, []listening{{"", "0501A8C0:1F40", 0, 50}}, nil, []string{"192.168.1.5:8000 6001: asks loopback addresses only"}, false},
+		"on both kinds by two sockets, and elsewhere": {[]machineProcess{holder, {pid: 6001, parent: 1, group: 6001, sockets: []int{48, 49, 50}, arguments: vllmServe}}, []listening{{"", "0501A8C0:1F40", 0, 48}, {"", every4, 0, 49}, {"", every6, 0, 50}},
 			nil, []string{"192.168.1.5:8000 6001: 127.0.0.1:8000 [::1]:8000"}, false},
-		"descriptors hidden: not a port that Docker publishes": {[]machineProcess{holder, dockerProxy("0.0.0.0", "8000", "8000")}, []listening{{"", every4, 0, 50}, {"", "00000000:1F41", 0, 51}}, []string{"6330/fd"}, []string{"0.0.0.0:8001 6330: 127.0.0.1:8001"}, true},
-		"two sockets, by port":                                 {[]machineProcess{holder, server}, []listening{{"", "0100007F:A2C4", 0, 51}, {"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000", "127.0.0.1:41668 6330: 127.0.0.1:41668"}, false},
-		"shared by processes: the oldest has it":               {[]machineProcess{{pid: 6330, start: 2000, group: 6001, sockets: []int{50}}, {pid: 7000, start: 1500, group: 6001, sockets: []int{50}}}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 7000: 127.0.0.1:8000"}, false},
-		"of a process that is no part of the engine":           {[]machineProcess{holder, server, {pid: 7000, group: 7000, sockets: []int{60}}}, []listening{{"", every4, 0, 60}}, nil, nil, false},
-		"of the exporter itself, in the same group":            {[]machineProcess{{pid: 6330, group: 99}}, []listening{{"", every4, 0, 99}}, nil, nil, false},
-		"descriptors hidden: those of its user":                {[]machineProcess{{pid: 6330, uid: 1000}}, []listening{{"", every4, 1000, 50}, {"", "00000000:1F41", 0, 51}}, []string{"6330/fd"}, []string{"0.0.0.0:8000 6330: 127.0.0.1:8000"}, true},
-		"descriptors of root hidden: no system's":              {[]machineProcess{{pid: 6330}}, []listening{{"", "00000000:0016", 0, 50}, {"", every4, 0, 51}}, []string{"6330/fd"}, []string{"0.0.0.0:8000 6330: 127.0.0.1:8000"}, true},
-		"hidden of the one, the other has it open":             {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, []string{"6330/fd"}, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, true},
-		"a container without a published port":                 {[]machineProcess{inPod(holder), inPod(server)}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
-		"a container with a published port":                    {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:18000"}, false},
-		"published on IPv6":                                    {[]machineProcess{inPod(holder), inPod(server), dockerProxy("::", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:18000 [::1]:18000"}, false},
-		"published on one address":                             {[]machineProcess{inPod(holder), inPod(server), dockerProxy("192.168.1.5", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: listens on 192.168.1.5 only"}, false},
-		"another port published":                               {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8001")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
-		"published from a namespace that is not ours":          {[]machineProcess{inPod(holder), inPod(server), {pid: 800, comm: hostfs.DockerProxyName, namespace: "other", arguments: dockerProxy("0.0.0.0", "18000", "8000").arguments}}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
-		"on loopback inside a container":                       {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"pod", "0100007F:1F40", 0, 50}}, nil, []string{"127.0.0.1:8000 6001: on loopback inside its container"}, false},
-		"a container of the machine's network":                 {[]machineProcess{holder, server, dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, false},
+		"two sockets, by port; a worker's own is not asked": {[]machineProcess{holder, server}, []listening{{"", "0100007F:A2C4", 0, 51}, {"", every4, 0, 50}}, nil,
+			[]string{"0.0.0.0:8000 6001: 127.0.0.1:8000", "127.0.0.1:41668 6330: not a port of a known server program; if it is an engine: --engine.url http://127.0.0.1:41668"}, false},
+		"another socket of the server is not asked": {[]machineProcess{holder, {pid: 6001, group: 6001, sockets: []int{50, 52}, arguments: vllmServe}}, []listening{{"", "00000000:1F41", 0, 52}, {"", every4, 0, 50}}, nil,
+			[]string{"0.0.0.0:8000 6001: 127.0.0.1:8000", "0.0.0.0:8001 6001: not a port of a known"}, false},
+		"the port of another program is not asked":       {[]machineProcess{holder, {pid: 6001, group: 6001, sockets: []int{50}, arguments: "redis-server\x00*:8000\x00"}}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: not a port of a known"}, false},
+		"the default port is not asked beside a flag":    {[]machineProcess{holder, {pid: 6001, group: 6001, sockets: []int{50}, arguments: vllmServe + "--port\x009000\x00"}}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: not a port of a known"}, false},
+		"shared by processes: the server has it":         {[]machineProcess{{pid: 6330, start: 500, group: 6001, sockets: []int{50}}, {pid: 7000, start: 1500, group: 6001, sockets: []int{50}, arguments: vllmServe}}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 7000: 127.0.0.1:8000"}, false},
+		"shared by servers: the oldest has it":           {[]machineProcess{{pid: 6330, start: 2000, group: 6001, sockets: []int{50}, arguments: vllmServe}, {pid: 7000, start: 1500, group: 6001, sockets: []int{50}, arguments: vllmServe}}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 7000: 127.0.0.1:8000"}, false},
+		"of a process that is no part of the engine":     {[]machineProcess{holder, server, {pid: 7000, group: 7000, sockets: []int{60}}}, []listening{{"", every4, 0, 60}}, nil, nil, false},
+		"of the exporter itself, in the same group":      {[]machineProcess{{pid: 6330, group: 99}}, []listening{{"", every4, 0, 99}}, nil, nil, false},
+		"the page of KVBM in a worker":                   {[]machineProcess{{pid: 6330, sockets: []int{51}, environ: "DYN_KVBM_CPU_CACHE_GB=2\x00"}}, []listening{{"", "00000000:1AE0", 0, 51}}, nil, []string{"0.0.0.0:6880 6330: 127.0.0.1:6880"}, false},
+		"the same port without KVBM":                     {[]machineProcess{holder}, []listening{{"", "00000000:1AE0", 0, 51}}, nil, []string{"0.0.0.0:6880 6330: not a port of a known"}, false},
+		"the environment is hidden: the default":         {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, []string{"6001/environ"}, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, false},
+		"the arguments are hidden":                       {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, []string{"6001/cmdline"}, []string{"0.0.0.0:8000 6001: not a port of a known"}, false},
+		"descriptors of the server hidden: not asked":    {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, []string{"6001/fd"}, []string{"0.0.0.0:8000 6001: may not see which process has it open (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH); if it is an engine: --engine.url http://127.0.0.1:8000"}, true},
+		"the same, and the port is another user's":       {[]machineProcess{holder, server}, []listening{{"", every4, 1000, 50}}, []string{"6001/fd"}, nil, true},
+		"descriptors of a worker hidden: its sockets":    {[]machineProcess{holder}, []listening{{"", "0100007F:A2C4", 0, 51}}, []string{"6330/fd"}, nil, true},
+		"hidden of the one, the other has it open":       {[]machineProcess{holder, server}, []listening{{"", every4, 0, 50}}, []string{"6330/fd"}, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, true},
+		"a published port of a container's other socket": {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "6379")}, []listening{{"pod", "00000000:18EB", 0, 51}}, nil, []string{"0.0.0.0:6379 6330: not a port of a known server program; if it is an engine: --engine.url http://127.0.0.1:18000"}, false},
+		"a container without a published port":           {[]machineProcess{inPod(holder), inPod(server)}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
+		"a container with a published port":              {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:18000"}, false},
+		"published on IPv6":                              {[]machineProcess{inPod(holder), inPod(server), dockerProxy("::", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:18000 [::1]:18000"}, false},
+		"published on one address":                       {[]machineProcess{inPod(holder), inPod(server), dockerProxy("192.168.1.5", "18000", "8000")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: listens on 192.168.1.5 only"}, false},
+		"another port published":                         {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8001")}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
+		"published from a namespace that is not ours":    {[]machineProcess{inPod(holder), inPod(server), {pid: 800, comm: hostfs.DockerProxyName, namespace: "other", arguments: dockerProxy("0.0.0.0", "18000", "8000").arguments}}, []listening{{"pod", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: publishes no port"}, false},
+		"on loopback inside a container":                 {[]machineProcess{inPod(holder), inPod(server), dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"pod", "0100007F:1F40", 0, 50}}, nil, []string{"127.0.0.1:8000 6001: on loopback inside its container"}, false},
+		"a container of the machine's network":           {[]machineProcess{holder, server, dockerProxy("0.0.0.0", "18000", "8000")}, []listening{{"", every4, 0, 50}}, nil, []string{"0.0.0.0:8000 6001: 127.0.0.1:8000"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proc := onDisk(t, machineProc(c.processes, c.listeners...))
@@ -143,9 +160,8 @@ func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 				if got := fmt.Sprintf("%v %d", socket.Address, socket.PID); got != process {
 					t.Errorf("socket %s, want %s", got, process)
 				}
-				got := strings.Trim(fmt.Sprint(socket.reach), "[]")
-				if reached := len(socket.reach) > 0; got != strings.Trim(way, "[]") && (reached || !strings.Contains(socket.Reason, way)) ||
-					reached == (socket.Result == metric.DiscoveryUnreachable) {
+				got, asked := strings.Trim(fmt.Sprint(socket.reach), "[]"), socket.due(time.Now())
+				if got != strings.Trim(way, "[]") && (asked || !strings.Contains(socket.Reason, way)) || asked != (socket.Result == metric.DiscoveryUnknown) {
 					t.Errorf("%+v, want %s", socket, way)
 				}
 			}
@@ -153,33 +169,12 @@ func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 	}
 }
 
-// TestOfManySocketsThoseAtLowPortsAreAsked is an engine whose workers have many sockets.
-func TestOfManySocketsThoseAtLowPortsAreAsked(t *testing.T) {
-	server, worker := machineProcess{pid: 6001, group: 6330, sockets: []int{50}}, machineProcess{pid: 6330, group: 6330}
-	listeners := []listening{{"", "00000000:1F40", 0, 50}}
-	for i := range 100 {
-		listeners = append(listeners, listening{"", fmt.Sprintf("00000000:%04X", 40_000+i), 0, 100 + i})
-		worker.sockets = append(worker.sockets, 100+i)
-	}
-	scan := scanSockets(onDisk(t, machineProc([]machineProcess{server, worker}, listeners...)), []GPUProcess{{PID: 6330}}, []uint32{6330})
-	asked := 0
-	for _, socket := range scan.sockets {
-		if len(socket.reach) > 0 {
-			asked++
-		} else if socket.Result != metric.DiscoveryUnknown || !strings.Contains(socket.Reason, "not asked: ") {
-			t.Errorf("%+v", socket)
-		}
-	}
-	if len(scan.sockets) != 101 || asked != maxDiscovered || scan.sockets[0].PID != 6001 || len(scan.sockets[0].reach) != 1 || scan.err != nil {
-		t.Errorf("%d sockets, %d asked, %v", len(scan.sockets), asked, scan.err)
-	}
-}
-
 // discoveryHost is the Spark whose engine listens at 0.0.0.0:8000, with the servers that answer on loopback.
 func discoveryHost(t testing.TB, loopback http.RoundTripper) Host {
 	host := spark(t)
 	host.Proc = onDisk(t, machineProc([]machineProcess{
-		{pid: 6330, parent: 6001, group: 6001, comm: "VLLM::EngineCor"}, {pid: 6001, parent: 1, group: 6001, comm: "vllm", sockets: []int{50, 51}},
+		{pid: 6330, parent: 6001, group: 6001, comm: "VLLM::EngineCor", sockets: []int{51}, environ: "DYN_KVBM_CPU_CACHE_GB=2\x00"},
+		{pid: 6001, parent: 1, group: 6001, comm: "vllm", sockets: []int{50}, arguments: vllmServe},
 	}, listening{"", "00000000:1F40", 0, 50}, listening{"", "00000000:1AE0", 0, 51}))
 	host.Loopback, host.HTTP, host.Mode = loopback, loopback, Live
 	return host
@@ -299,7 +294,7 @@ func TestASocketIsAskedThreeTimesAMinuteApart(t *testing.T) {
 			}
 		}
 		scrape()
-		again := machineProc([]machineProcess{{pid: 6330, group: 6001, parent: 6001}, {pid: 6001, group: 6001, start: 9000, sockets: []int{60}}}, listening{"", "00000000:1F40", 0, 60})
+		again := machineProc([]machineProcess{{pid: 6330, group: 6001, parent: 6001}, {pid: 6001, group: 6001, start: 9000, sockets: []int{60}, arguments: vllmServe}}, listening{"", "00000000:1F40", 0, 60})
 		for _, name := range []string{"6001/stat", "ns-host/tcp"} {
 			if err := os.WriteFile(host.Proc.Path+"/"+name, again[name].Data, 0o600); err != nil {
 				t.Fatal(err)
@@ -365,8 +360,39 @@ func TestAnEngineThatStopsIsForgotten(t *testing.T) {
 		synctest.Wait()
 		series := gather(t, mustScrape(t, runner, t.Context()))
 		wantAbsent(t, series, "uma_engine_up", "uma_engine_info")
-		wantSeries(t, series, map[string]float64{`uma_engine_discovery_sockets{result="found"}`: 0})
+		wantSeries(t, series, map[string]float64{`uma_engine_discovery_sockets{result="found"}`: 1}) // the page of KVBM, in the worker
 	})
+}
+
+// TestAPortThatAnotherProgramTakesOverIsNotRead ends an engine, and gives its port to a listener of its own before discovery
+// has looked again.
+func TestAPortThatAnotherProgramTakesOverIsNotRead(t *testing.T) {
+	for name, ends := range map[string]func(proc string) error{
+		"its process has ended":    func(proc string) error { return os.RemoveAll(proc + "/6001") },
+		"it has closed the socket": func(proc string) error { return os.Remove(proc + "/6001/fd/3") },
+		"it is another process": func(proc string) error {
+			again := machineProc([]machineProcess{{pid: 6001, start: 9000}})["6001/stat"].Data
+			return os.WriteFile(proc+"/6001/stat", again, 0o600)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := newAsking(vllmServer())
+			host := discoveryHost(t, server)
+			host.HTTP = server
+			runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+			wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1})
+			before := server.asked["GET 127.0.0.1:8000/metrics"]
+			if err := ends(host.Proc.Path); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second) // discovery does not look yet
+			series := gather(t, mustScrape(t, runner, t.Context()))
+			wantAbsent(t, series, `uma_engine_up{source="127.0.0.1:8000/metrics"}`)
+			if after := server.asked["GET 127.0.0.1:8000/metrics"]; after != before {
+				t.Errorf("%s: asked %d times more", name, after-before)
+			}
+		})
+	}
 }
 
 // TestSocketsThatNeverAnswerHoldUpTheFirstPageOnly lets every listener hang.
@@ -423,7 +449,7 @@ func (a answered) RoundTrip(r *http.Request) (*http.Response, error) { return a(
 func oneSocket(loopback http.RoundTripper, address string) (*discovery, *engineSocket) {
 	at := netip.MustParseAddrPort(address)
 	d := &discovery{host: Host{Now: time.Now}, client: engine.Client{HTTP: loopback}}
-	return d, &engineSocket{reach: []netip.AddrPort{at}, EngineSocket: EngineSocket{Address: at}}
+	return d, &engineSocket{known: true, reach: []netip.AddrPort{at}, EngineSocket: EngineSocket{Address: at}}
 }
 
 func TestWhatAnEngineAnswersDecidesWhatIsRead(t *testing.T) {

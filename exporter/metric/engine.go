@@ -53,12 +53,13 @@ const (
 	DiscoveryNoPage      = "no_page"     // an engine that has no page of metrics, or whose page is off
 	DiscoveryUnknown     = "unknown"     // no known engine, or no answer
 	DiscoveryUnreachable = "unreachable" // no loopback address leads to it
+	DiscoveryNotAsked    = "not_asked"   // no known server program serves HTTP there, so that it is not connected to
 	DiscoveryDropped     = "dropped"     // found, and beyond the limit of sources
 )
 
 // DiscoveryResults lists them all.
 func DiscoveryResults() []string {
-	return []string{DiscoveryFound, DiscoveryGiven, DiscoveryNoPage, DiscoveryUnknown, DiscoveryUnreachable, DiscoveryDropped}
+	return []string{DiscoveryFound, DiscoveryGiven, DiscoveryNoPage, DiscoveryUnknown, DiscoveryUnreachable, DiscoveryNotAsked, DiscoveryDropped}
 }
 
 const (
@@ -131,8 +132,8 @@ var (
 		Help:   "Tokens of prompts taken in, those found in a cache included where the engine counts them, and tokens generated. Some engines count a request when it ends." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel, LabelDirection}})
 	EngineDiscoverySockets = gauge(Def{Name: "uma_engine_discovery_sockets", Unit: Count,
-		Help:   "Listening TCP sockets of processes that hold GPU memory, and of those around them, by what discovery found: found (an engine, whose page is read), given (its address is given by a flag or a file), no_page (an engine without a page of metrics), unknown (no known engine, or no answer), unreachable (no loopback address leads to it, such as into a container that publishes no port), dropped (beyond the limit of sources). The pages for people list them with reasons. Absent with --no-discovery.",
-		Source: "/proc/<pid>/net/tcp, tcp6, fd; arguments of docker-proxy; answers on loopback", Labels: []Label{LabelResult}})
+		Help:   "Listening TCP sockets of processes that hold GPU memory, and of those around them, by what discovery found: found (an engine, whose page is read), given (its address is given by a flag or a file), no_page (an engine without a page of metrics), unknown (no known engine, or no answer), unreachable (no loopback address leads to it, such as into a container that publishes no port), not_asked (not a port where a known server program serves HTTP, so that nothing connects to it), dropped (beyond the limit of sources). The pages for people list them with reasons. Absent with --no-discovery.",
+		Source: "/proc/<pid>/net/tcp, tcp6, fd; arguments of docker-proxy and of server programs; answers on loopback", Labels: []Label{LabelResult}})
 )
 
 func engineDefs() []Definer {
