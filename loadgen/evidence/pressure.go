@@ -152,7 +152,7 @@ func (f *Forecast) filter(first, pressure Load, replays int, r Room) {
 		f.Lines = append(f.Lines, fmt.Sprintf("%s: the first replay computes %s again, which writes it to the disk tier; the second replay can read it from there. The filter forgets first uses every 10 minutes", state, first.Name))
 		return
 	}
-	f.Warnings = append(f.Warnings, fmt.Sprintf("%s: prompts seen once are not written to the disk tier, so %s cannot come back from the SSD; --set repeats=2 sends %s and %s twice, and the second replay can%s",
+	f.Warnings = append(f.Warnings, fmt.Sprintf("%s: prompts seen once are not written to the disk tier, so %s cannot come back from the SSD; --set repeats=2 sends %s and %s a second time, and then it can%s",
 		state, first.Name, pressure.Name, first.Name, otherwise))
 }
 
