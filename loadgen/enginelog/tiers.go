@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Tiers is what the log of an engine has of the tiers of its KV cache below the device. 0 is unknown. The sizes are
-// those of one worker.
+// Tiers is what the log of an engine has of the tiers of its KV cache below the device. 0 is unknown. Sizes are
+// per worker.
 type Tiers struct {
 	// KVBM is true if Dynamo's KV block manager started.
 	KVBM bool

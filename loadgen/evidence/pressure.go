@@ -128,6 +128,8 @@ func (f *Forecast) disk(first, pressure Load, r Room) {
 		f.Impossible = append(f.Impossible, fmt.Sprintf("%s is %s, disk tier %s: it cannot hold the set", first.Name, r.size(first.Tokens), r.size(disk)))
 	case both > disk:
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s+%s is %s, disk tier %s: part of %s is evicted from the disk too", first.Name, pressure.Name, r.size(both), r.size(disk), first.Name))
+	case r.Filtered():
+		f.Lines = append(f.Lines, fmt.Sprintf("disk tier %s: it can hold %s", r.size(disk), first.Name))
 	default:
 		f.Lines = append(f.Lines, fmt.Sprintf("disk tier %s: %s stays on it", r.size(disk), first.Name))
 	}

@@ -18,7 +18,7 @@ func TestThePressureIsForetoldFromSizes(t *testing.T) {
 		"nothing is evicted":       {Room{DeviceTokens: 62 << 10, TokenBytes: token}, "A+B is 30720 tokens (30.00 GiB), device 63488 tokens (62.00 GiB): nothing will be evicted", true, false, false},
 		"part of it":               {Room{DeviceTokens: 25 << 10, TokenBytes: token}, "part of A stays on the device", false, true, false},
 		"comes back from host":     {Room{DeviceTokens: 8 << 10, HostBytes: 25 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "A comes back from the host", false, true, false},
-		"comes back from disk":     {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "disk tier 65536 tokens (64.00 GiB): A stays on it", false, true, true},
+		"comes back from disk":     {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "disk tier 65536 tokens (64.00 GiB): it can hold A", false, true, true},
 		"host below device":        {Room{DeviceTokens: 8 << 10, HostBytes: 4 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "the host tier (4096 tokens (4.00 GiB)) is smaller than the device", false, true, true},
 		"disk below host":          {Room{DeviceTokens: 8 << 10, HostBytes: 16 << 30, DiskBytes: 14 << 30, TokenBytes: token}, "is smaller than the host", false, true, true},
 		"disk cannot hold A":       {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 9 << 30, TokenBytes: token}, "it cannot hold the set", true, true, true},

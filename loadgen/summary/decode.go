@@ -55,7 +55,7 @@ func (s Summary) decode(in inputs, phases phaseAggregates, host *reading, machin
 }
 
 // explain replaces the reason for an unknown limit where the engine's log has the size of the weights. The log does not
-// show whether some of them are experts, of which a step reads a part.
+// show whether some of them are experts. A step reads only a part of the experts.
 func (d *Decode) explain(e *rundir.EngineReport) {
 	known := d.Model != nil && (d.Model.WeightsBytes > 0 || d.Model.Experts > 0)
 	if d.Limit == nil && e != nil && e.Weights != nil && !known && d.BytesPerSecond > 0 {
