@@ -8,13 +8,16 @@ import (
 
 	"github.com/umascope/umascope/cmd/gguf"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/roofline"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
 // limitRun is a run on a GB10 machine: one request at a time, 25 ms a token, 100 tokens in and 21 out, a cache of 64 KiB
 // a token by the engine's log.
-func limitRun(t *testing.T) string {
+func limitRun(t *testing.T) string { return limitedRun(t).Write(t) }
+
+func limitedRun(t *testing.T) testrun.Run {
 	t.Helper()
 	var records []openai.Record
 	for i := range 10 {
@@ -26,7 +29,7 @@ func limitRun(t *testing.T) string {
 	}
 	run := testrun.OneMachine(t, testrun.Page{}, records...)
 	run.Manifest.Judging.Engine = &rundir.EngineReport{KV: new(8 * testrun.GiB), KVTokens: new(131072.), Source: "the log of llamacpp"}
-	return run.Write(t)
+	return run
 }
 
 func TestReportShowsTheShareOfTheMemoryLimit(t *testing.T) {
@@ -69,6 +72,31 @@ func TestReportRefusesAModelThatItCannotRead(t *testing.T) {
 		code, out, stderr := invokeVerb(t, "report", run, "--model-file", path)
 		if code != 2 || out != "" || stderr != "uma-load: --model-file "+path+": "+says+"\n" {
 			t.Errorf("%s: exit %d: %s%s", path, code, out, stderr)
+		}
+	}
+}
+
+// The log of vLLM has "Model loading took 1.13 GiB": the size of the weights is known, whatever else is not.
+func TestTheWeightsOfTheEnginesLogAreUsed(t *testing.T) {
+	shape := &roofline.Shape{Layers: 16, KVHeads: 8, HeadSize: 128}
+	experts := &roofline.Shape{Layers: 16, KVHeads: 8, HeadSize: 128, Experts: 64, ExpertsUsed: 4}
+	for name, c := range map[string]struct {
+		shape *roofline.Shape
+		want  string
+	}{
+		// 40 tokens a second of 1.13 GiB and a little KV cache.
+		"with a config.json":    {shape, "Decoded 40 tokens per second with 1 sequence of 110 tokens: at 18 % of the memory limit"},
+		"with experts":          {experts, "which share of the weights are experts is not known"},
+		"without a config.json": {nil, "the engine loaded 1.13 GiB of weights, and the part that a step reads is not known without the model's config.json"},
+	} {
+		run := limitedRun(t)
+		run.Manifest.Judging.Engine.Weights = new(1.13 * testrun.GiB)
+		if c.shape != nil {
+			run.Manifest.Server.FingerprintStart = &rundir.Fingerprint{Endpoint: openai.Chat, Shape: c.shape}
+		}
+		code, out, stderr := invokeVerb(t, "report", run.Write(t))
+		if code != 0 || !strings.Contains(out, c.want) || strings.Contains(out, "the size of the weights is not known") {
+			t.Errorf("%s: exit %d, %q is not in:\n%s%s", name, code, c.want, out, stderr)
 		}
 	}
 }

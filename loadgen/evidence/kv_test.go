@@ -263,3 +263,24 @@ func TestARangeWithoutAnEndIsNullInJSON(t *testing.T) {
 		t.Error("a word is a range")
 	}
 }
+
+// Without a filter KVBM writes every block of the host through to the disk.
+func TestTheCountersShowADiskFilterThatLetNothingThrough(t *testing.T) {
+	known := func(value float64) Count { return Count{Value: value, Known: true} }
+	for name, c := range map[string]struct {
+		moved Moved
+		disk  bool
+		want  Filter
+	}{
+		"to the host only":      {Moved{Seen: true, ToHost: known(3000), ToDisk: known(0)}, true, FilterOn},
+		"to the disk too":       {Moved{Seen: true, ToHost: known(3000), ToDisk: known(100)}, true, FilterUnknown},
+		"no disk is known":      {Moved{Seen: true, ToHost: known(3000), ToDisk: known(0)}, false, FilterUnknown},
+		"nothing was offloaded": {Moved{Seen: true, ToHost: known(0), ToDisk: known(0)}, true, FilterUnknown},
+		"the engine restarted":  {Moved{Seen: true, ToHost: Count{3000, true, true}, ToDisk: Count{0, true, true}}, true, FilterUnknown},
+		"not seen":              {Moved{}, true, FilterUnknown},
+	} {
+		if got := c.moved.Filter(c.disk); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
