@@ -577,3 +577,18 @@ func TestOnlyEnginesWithoutAPageAreNamedByDiscovery(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEngineOfAnotherUserIsNotAskedAndTheReasonIsNamed(t *testing.T) {
+	server := newAsking(vllmServer())
+	host := discoveryHost(t, server)
+	host.Proc.Refuse = func(name string) error {
+		if strings.HasSuffix(name, "/fd") {
+			return fs.ErrPermission
+		}
+		return nil
+	}
+	_, outcome := page(t, engineSpec(), host, Options{})
+	if outcome.State != Absent || !strings.Contains(outcome.Err.Error(), "those of others are hidden (uma-exporter doctor)") || len(server.asked) > 0 {
+		t.Errorf("%s: %v, asked %v", outcome.State, outcome.Err, server.asked)
+	}
+}

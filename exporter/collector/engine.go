@@ -58,7 +58,7 @@ func (e *engines) collect(ctx context.Context, sample *Sample, batch *Batch) err
 			e.keep(missed, requested, a.Source)
 		}
 	}
-	outcome := sourcesOutcome("engines", "--engine.url", found.on, answers)
+	outcome := sourcesOutcome("engines", "--engine.url", found, answers)
 	failed := errors.Join(targetErr, found.err)
 	if failed != nil && errors.Is(outcome, ErrAbsent) {
 		return failed // the user named the file, so an unreadable one is a failure, not a machine without engines

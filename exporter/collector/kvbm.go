@@ -65,7 +65,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 	for _, file := range files {
 		file.emit(batch)
 	}
-	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", found.on, answers)
+	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", found, answers)
 	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
 }
 

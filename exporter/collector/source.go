@@ -142,7 +142,7 @@ func readSources[T any](ctx context.Context, endpoints []*engine.Endpoint, read 
 // sourcesOutcome is the error of a collector of sources. A source that refuses connections may come and go: if no
 // source answers, the collector is absent. A wrong answer is a failure; the answers of the others are served all the
 // same. The parameter what names the sources in the plural, flag is the flag that configures them.
-func sourcesOutcome[T any](what, flag string, looked bool, answers []answer[T]) error {
+func sourcesOutcome[T any](what, flag string, looked discovered, answers []answer[T]) error {
 	var failed []error
 	var unreachable []string
 	for _, a := range answers {
@@ -156,7 +156,9 @@ func sourcesOutcome[T any](what, flag string, looked bool, answers []answer[T]) 
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
-	case len(answers) == 0 && looked:
+	case len(answers) == 0 && looked.hidden:
+		return fmt.Errorf("%w: %w: %s were not found among the processes of this user, those of others are hidden (uma-exporter doctor), and neither %s nor --targets.file names any", ErrAbsent, ErrNoSources, what, flag)
+	case len(answers) == 0 && looked.on:
 		return fmt.Errorf("%w: %w: %s were not found, and neither %s nor --targets.file names any", ErrAbsent, ErrNoSources, what, flag)
 	case len(answers) == 0:
 		return fmt.Errorf("%w: %w: neither %s nor --targets.file names %s", ErrAbsent, ErrNoSources, flag, what)

@@ -270,7 +270,7 @@ func TestAPanicOverOneSourceIsThatSourcesError(t *testing.T) {
 	if len(answers) != 2 || answers[0].Err == nil || answers[1].Value != 7 || answers[1].Err != nil || answers[0].Source != "a:80/metrics" {
 		t.Errorf("%+v", answers)
 	}
-	if err := sourcesOutcome("pages", "--url", false, answers); err == nil || errors.Is(err, ErrAbsent) || stackOf(err) == nil {
+	if err := sourcesOutcome("pages", "--url", discovered{}, answers); err == nil || errors.Is(err, ErrAbsent) || stackOf(err) == nil {
 		t.Errorf("%v", err)
 	}
 }
