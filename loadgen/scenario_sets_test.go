@@ -69,6 +69,13 @@ func (m *machine) page() string {
 	page := line(metric.ExporterBuildInfo, "1", "version", "v1", "revision", "r", "goversion", "go") + kvMode(metric.ModeSimulated) +
 		kvSize(metric.TierHost, number(m.config.KV.HostBytes)) + kvSize(metric.TierDisk, number(m.config.KV.DiskBytes)) +
 		line(metric.ProcessCPUSecondsTotal, "1", "pid", "7", "comm", "engine", "cgroup", "/e")
+	if m.config.KV.DiskBytes > 0 {
+		state := "0"
+		if m.config.KV.DiskFilter {
+			state = "1"
+		}
+		page += line(metric.KVBMDiskFilterEnabled, state, "pid", "7", "comm", "engine", "cgroup", "/e")
+	}
 	if m.use.DiskTierBytes > 0 {
 		page += line(metric.KVBMDiskFileBytes, number(m.use.DiskTierBytes), "pid", "7", "comm", "engine", "cgroup", "/e", "path", "/kv")
 	}
@@ -141,8 +148,11 @@ func TestAnEvictionReplayProvesWhatCameFromWhere(t *testing.T) {
 			"contradicted tier_off", "contradicted tier_off", "proven", "proven"},
 		"off": {func(m *machine) { m.config.KV.HostBytes, m.config.KV.DiskBytes = 0, 0 }, []string{"--expect=kv=off"},
 			"not_observable tier_off", "not_observable tier_off", "contradicted no_matched_tokens", "not_observable no_matched_tokens"},
-		"cpu_disk, and the filter is on": {func(m *machine) { m.config.KV.DiskFilter = true }, []string{"--set=disk.filter=on"},
+		"cpu_disk, and the filter is on": {func(m *machine) { m.config.KV.DiskFilter = true }, nil,
 			"proven", "contradicted disk_filter_on", "contradicted no_matched_tokens", "not_observable no_matched_tokens"},
+		"cpu_disk, and the filter is on, twice": {func(m *machine) { m.config.KV.DiskFilter = true }, []string{"--set=repeats=2"},
+			"proven", "proven", "proven", "proven"},
+		"cpu_disk, twice":           {func(*machine) {}, []string{"--set=repeats=2"}, "proven", "proven", "proven", "proven"},
 		"a device larger than told": {func(m *machine) { m.config.KVCacheTokens = 16_000 }, nil, "proven", "contradicted served_from_device", "proven", "proven"},
 		"host large enough":         {func(m *machine) { m.config.KV.HostBytes = 600 * blockBytes16 }, nil, "proven", "contradicted served_from_host", "proven", "proven"},
 	} {
@@ -352,7 +362,7 @@ func TestReuseVerifyAndRehydrateReplayHaveTheirPhases(t *testing.T) {
 		"reuse_verify": {[]string{"--scenario=reuse_verify", "--set=requests=2", "--set=baseline.requests=2"},
 			"ready warmup baseline_1 baseline_2 reuse_1 reuse_2 reuse_3 stop", func(s evidence.Signals) string { return graded(s.Reuse) + ", " + graded(s.OutputMatch) }, "proven, proven"},
 		"rehydrate_replay": {[]string{"--scenario=rehydrate_replay", "--set=populate.requests=2", "--set=thrash.requests=6", "--set=repeats=2", "--set=baseline.requests=0"},
-			"ready warmup populate thrash replay_1 replay_2 stop", func(s evidence.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
+			"ready warmup populate thrash_1 replay_1 thrash_2 replay_2 stop", func(s evidence.Signals) string { return graded(s.SSDRehydrate) + ", " + graded(s.OutputMatch) }, "proven, not_observable no_baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

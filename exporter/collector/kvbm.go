@@ -133,7 +133,7 @@ func kvbmMetrics() []metric.Definer {
 		metric.KVBMWindowQueriedBlocks, metric.KVBMHitBlocksTotal, metric.KVBMOnboardsInFlight,
 		metric.KVBMTransfersInFlight, metric.KVBMTransfersTotal, metric.KVBMTransferSecondsTotal,
 		metric.KVBMTransferFailuresTotal, metric.KVBMObjectFailuresTotal,
-		metric.KVBMDiskFileBytes, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes,
+		metric.KVBMDiskFileBytes, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
 		metric.KVBMNIXLBytesTotal, metric.KVBMNIXLRequestsTotal, metric.KVBMNIXLTransferSecondsTotal,
 		metric.KVBMNIXLRegisteredBytesTotal, metric.KVBMNIXLErrorsTotal, metric.KVBMNIXLDroppedEventsTotal,
 	}

@@ -43,18 +43,17 @@ type kvbmProcess struct {
 	comm, cgroup string
 	files        []hostfs.OpenFile // of the disk tier
 	filesErr     error             // why files may be missing
-	// configured are the configured sizes of its tiers, in bytes, by tier.
-	configured map[string]float64
+	configured   configuredTiers
 }
 
 func inspectKVBM(proc hostfs.Dir, pid uint32) kvbmProcess {
-	p := kvbmProcess{pid: pid, configured: configuredTiers(proc, pid)}
+	p := kvbmProcess{pid: pid, configured: readConfiguredTiers(proc, pid)}
 	opened, err := hostfs.OpenFiles(proc, pid)
 	p.files = slices.DeleteFunc(opened, func(file hostfs.OpenFile) bool { return !isDiskTier(file) })
 	if err != nil && !isHidden(err) && !(errors.Is(err, hostfs.ErrTooLong) && len(p.files) > 0) {
 		p.filesErr = fmt.Errorf("descriptors: %w", err)
 	}
-	if len(p.files)+len(p.configured) > 0 {
+	if len(p.files)+len(p.configured.bytes) > 0 {
 		p.comm, _ = hostfs.Comm(proc, pid) // it may have ended meanwhile
 		p.cgroup, _ = hostfs.ProcessCgroup(proc, pid)
 	}

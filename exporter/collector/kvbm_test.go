@@ -427,9 +427,30 @@ func TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith(t *testing.T) {
 	const engine = `{cgroup="/system.slice/docker-4f5b3a.scope",comm="VLLM::EngineCor",pid="6330",tier=`
 	want := map[string]float64{
 		"uma_kvbm_configured_cache_bytes" + engine + `"host"}`: 8e9, "uma_kvbm_configured_cache_bytes" + engine + `"disk"}`: 5e8,
+		`uma_kvbm_disk_filter_enabled{cgroup="/system.slice/docker-4f5b3a.scope",comm="VLLM::EngineCor",pid="6330"}`: 1,
 	}
 	if got := withoutHealth(series); !maps.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// KVBM compares the value with "true" and "1" only.
+func TestTheDiskFilterIsOnUnlessTheEnvironmentDisablesIt(t *testing.T) {
+	const absent = -1
+	for environ, want := range map[string]float64{
+		"DYN_KVBM_DISK_CACHE_GB=8": 1, "DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=": 1,
+		"DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=false": 1, "DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=0": 1,
+		"DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=True": 1, "DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=yes": 1,
+		"DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=1": 0, "DYN_KVBM_DISK_CACHE_GB=8\x00DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=true": 0,
+		"DYN_KVBM_CPU_CACHE_GB=8": absent, "DYN_KVBM_DISK_CACHE_GB=0": absent, "DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER=1": absent,
+	} {
+		got := readConfiguredTiers(onDisk(t, tree(map[string]string{"9/environ": environ + "\x00"})), 9).filter
+		switch {
+		case want == absent && got != nil, want != absent && got == nil:
+			t.Errorf("%q: %v", environ, got)
+		case want != absent && number(*got) != want:
+			t.Errorf("%q: %v, want %v", environ, *got, want)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 
 	ForeignVLLMLabelEngine         = "engine"
 	ForeignVLLMLabelBlocks         = "num_gpu_blocks"
+	ForeignVLLMLabelCacheType      = "cache_dtype"             // auto is the type of the model
 	ForeignVLLMLabelBlocksOverride = "num_gpu_blocks_override" // None unless set; with it, the setting in bytes is not the size
 	ForeignVLLMLabelBlockSize      = "block_size"
 	ForeignVLLMLabelTokens         = "kv_cache_size_tokens"  // newer releases

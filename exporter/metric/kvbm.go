@@ -99,6 +99,9 @@ var (
 	KVBMConfiguredCacheBytes = gauge(Def{Name: "uma_kvbm_configured_cache_bytes", Unit: Bytes, Sum: SumNever(), Telemetry: true,
 		Help:   "Size of a tier that an engine was started with; 0 is one that was turned off. All workers of an engine have the same, and share it. Absent where a number of blocks was given instead.",
 		Source: "/proc/<pid>/environ of processes that use a GPU, DYN_KVBM_{CPU,DISK}_CACHE_GB x 10^9", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelTier}})
+	KVBMDiskFilterEnabled = gauge(Def{Name: "uma_kvbm_disk_filter_enabled", Unit: State, Sum: SumNever(), Telemetry: true,
+		Help:   "Whether an engine was started with KVBM's disk offload filter, which is the default: a block is written to the disk only when it is computed for the second time. Absent where no disk tier is configured.",
+		Source: "/proc/<pid>/environ of processes that use a GPU, DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER", Labels: []Label{LabelPID, LabelComm, LabelCgroup}})
 	KVBMNIXLBytesTotal = counter(Def{Name: "uma_kvbm_nixl_bytes_total", Unit: Bytes, Telemetry: true,
 		Help:   "Bytes that NIXL moved. Direction tx is its operation WRITE, rx its READ; with a storage backend that should be to and from the file, which no document says.",
 		Source: nixlPage + " agent_{tx,rx}_bytes_total", Labels: []Label{LabelSource, LabelAgent, LabelDirection}})
@@ -125,7 +128,7 @@ func kvbmDefs() []Definer {
 		KVBMWindowHitRatio, KVBMWindowHitBlocks, KVBMWindowQueriedBlocks, KVBMHitBlocksTotal,
 		KVBMOnboardsInFlight, KVBMTransfersInFlight, KVBMTransfersTotal, KVBMTransferSecondsTotal,
 		KVBMTransferFailuresTotal, KVBMObjectFailuresTotal, KVBMDiskFileBytes, KVBMDiskFileDirectIO,
-		KVBMConfiguredCacheBytes, KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
+		KVBMConfiguredCacheBytes, KVBMDiskFilterEnabled, KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
 		KVBMNIXLRegisteredBytesTotal, KVBMNIXLErrorsTotal, KVBMNIXLDroppedEventsTotal,
 	}
 }

@@ -37,6 +37,7 @@ type Tool struct {
 	figures  []figure
 	versions []string // labels in front of a version
 	reduced  *reduction
+	tiers    bool     // the lines of KVBM and of vLLM's own offloading are read
 	restarts []string // lines at which an engine begins: figures before them belong to another one
 	contexts string   // begins a part with its own buffers; empty if there is none
 	// results reads a file of results that the tool writes next to its log; nil if there is no such file.

@@ -22,6 +22,7 @@ type Reading struct {
 	// reduced is the ratio that the tool's reduction leaves, with its text; an empty text means no reduction.
 	reduced      float64
 	reducedWords string
+	tiers        Tiers
 }
 
 // part is a device's share of a figure in a context.
@@ -46,6 +47,9 @@ func (r *Reading) Line(stream string, l Line) (phase, words string) {
 		r.context++
 	}
 	r.reduce(text)
+	if r.tool.tiers {
+		r.tiers.read(text)
+	}
 	rank, several := rankIn(text)
 	if several {
 		r.ranks = max(r.ranks, rank+1)
@@ -152,6 +156,9 @@ func (r *Reading) Value(name Name) *float64 {
 	}
 	return nil
 }
+
+// Tiers returns what the log has of the tiers of the KV cache below the device.
+func (r *Reading) Tiers() Tiers { return r.tiers }
 
 // Ranks returns how many ranks the engine has, as far as its lines show, at least 1. With several ranks, the memory of
 // one is not all of it.

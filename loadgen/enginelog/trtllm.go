@@ -21,7 +21,7 @@ package enginelog
 func trtllm() Tool {
 	t := Tool{
 		Name: "trtllm", Help: "trtllm-bench and trtllm-serve: memory of the engine, KV cache, the report",
-		First: PhaseLoad,
+		First: PhaseLoad, tiers: true,
 		marks: []mark{
 			{text: "Setting up for warmup...", to: PhaseWarmup},
 			{text: "Running warmup", to: PhaseWarmup},

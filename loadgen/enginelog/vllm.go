@@ -20,7 +20,7 @@ import "slices"
 func vllm() Tool {
 	return Tool{
 		Name: "vllm", Help: "vLLM's engine and its bench throughput, latency and serve: weights, KV cache, the report",
-		First: PhaseLoad,
+		First: PhaseLoad, tiers: true,
 		marks: []mark{
 			{text: "init engine (profile, create kv cache, warmup model) took", to: PhaseReady},
 			{text: "Application startup complete.", to: PhaseReady},

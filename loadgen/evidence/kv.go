@@ -21,10 +21,10 @@ type Tiers struct {
 }
 
 // Filter is the state of KVBM's disk offload filter, which sends blocks to the disk only when they were used twice. It
-// is on unless DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set; no metrics page reports it.
+// is on unless DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set; no metrics page of KVBM reports it.
 type Filter string
 
-// The states; FilterUnknown applies where the user did not set it.
+// The states; FilterUnknown applies where no source shows it.
 const (
 	FilterUnknown Filter = ""
 	FilterOn      Filter = "on"
@@ -39,10 +39,22 @@ type Moved struct {
 	// those from host to device that do not come from the disk in the same step. ToDisk are offloads from host or device
 	// to the disk.
 	FromDisk, FromHost, ToDisk Count
+	// ToHost are offloads from device to host.
+	ToHost Count
 	// MatchedTokens are prompt tokens found below the device.
 	MatchedTokens Count
 	// BlockBytes is the size of a block; 0 if unknown.
 	BlockBytes float64
+}
+
+// Filter returns the state of the disk filter as the counters show it. Without a filter KVBM writes every block of the
+// host through to the disk. So blocks that reach the host, but never a disk tier that is there, are consistent with a
+// filter only. A write shows nothing: the filter lets blocks pass that are used again.
+func (kv Moved) Filter(disk bool) Filter {
+	if disk && kv.Seen && kv.ToHost.Known && !kv.ToHost.Reset && kv.ToHost.Value > 0 && kv.ToDisk.Known && !kv.ToDisk.Reset && kv.ToDisk.Value == 0 {
+		return FilterOn
+	}
+	return FilterUnknown
 }
 
 // Replay has the conditions of a part of a run that sent earlier prompts again, apart from the counters.

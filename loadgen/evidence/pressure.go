@@ -8,9 +8,12 @@ import (
 // Room has the capacities of the tiers of a KV cache; 0 is unknown, or off if Off has the tier.
 type Room struct {
 	DeviceTokens, HostBytes, DiskBytes float64
-	// TokenBytes is the size of a token in the cache.
-	TokenBytes float64
-	Off        Tiers
+	// TokenBytes is the size of a token in the cache, BlockBytes the size of a block of KVBM.
+	TokenBytes, BlockBytes float64
+	// KVBM is true if a source shows Dynamo's KV block manager. Files is true if the disk tier is files without a limit,
+	// as in vLLM's own offloading.
+	KVBM, Files bool
+	Off         Tiers
 }
 
 // Load is the size of one set of prompts in the cache: tokens, including the answers.
@@ -52,8 +55,20 @@ func (r Room) Upper() float64 {
 	return max(r.DeviceTokens, r.hostTokens())
 }
 
-// Predict compares a set, and the tokens sent before it is repeated, with each tier.
-func Predict(first, pressure Load, r Room) Forecast {
+// Filtered reports whether a disk filter has to be expected: it is on, or nothing shows its state, since KVBM's is on by
+// default.
+func (r Room) Filtered() bool {
+	switch {
+	case r.Off.DiskOff, r.Off.DiskFilter == FilterOff:
+		return false
+	case r.Off.DiskFilter == FilterOn:
+		return true
+	}
+	return r.KVBM || r.DiskBytes > 0
+}
+
+// Predict compares a set, and the tokens sent before each of its replays, with each tier.
+func Predict(first, pressure Load, replays int, r Room) Forecast {
 	f := Forecast{Pressed: true}
 	add := func(to *[]string, format string, values ...any) { *to = append(*to, fmt.Sprintf(format, values...)) }
 	for _, set := range []Load{first, pressure} {
@@ -75,6 +90,7 @@ func Predict(first, pressure Load, r Room) Forecast {
 	}
 	f.host(first, pressure, r)
 	f.disk(first, pressure, r)
+	f.filter(first, pressure, replays, r)
 	return f
 }
 
@@ -84,7 +100,7 @@ func (f *Forecast) host(first, pressure Load, r Room) {
 	case r.Off.HostOff:
 		f.Lines = append(f.Lines, "host tier: off")
 	case host == 0:
-		f.Lines = append(f.Lines, "host tier: size not known")
+		f.Lines = append(f.Lines, r.unknown("host tier", r.HostBytes))
 	case pressure.Tokens < host:
 		if !r.Off.DiskOff {
 			f.Pressed = false
@@ -104,8 +120,10 @@ func (f *Forecast) disk(first, pressure Load, r Room) {
 	case r.Off.DiskOff:
 		f.Lines = append(f.Lines, "disk tier: off; nothing can come back from the SSD")
 		return
+	case disk == 0 && r.Files:
+		f.Lines = append(f.Lines, fmt.Sprintf("disk tier: files without a limit; %s stays on it", first.Name))
 	case disk == 0:
-		f.Lines = append(f.Lines, "disk tier: size not known")
+		f.Lines = append(f.Lines, r.unknown("disk tier", r.DiskBytes))
 	case first.Tokens > disk:
 		f.Impossible = append(f.Impossible, fmt.Sprintf("%s is %s, disk tier %s: it cannot hold the set", first.Name, r.size(first.Tokens), r.size(disk)))
 	case both > disk:
@@ -116,12 +134,34 @@ func (f *Forecast) disk(first, pressure Load, r Room) {
 	if host := r.hostTokens(); disk > 0 && host > disk {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("the disk tier (%s) is smaller than the host (%s): it only churns", r.size(disk), r.size(host)))
 	}
-	switch {
-	case r.Off.DiskFilter == FilterOn:
-		f.Warnings = append(f.Warnings, "the offload filter is on: blocks go to the disk only when they were wanted twice")
-	case r.Off.DiskFilter == FilterUnknown && disk > 0:
-		f.Warnings = append(f.Warnings, "nothing tells whether the offload filter is on, as KVBM's is by default (blocks go to the disk only when they were wanted twice); --set disk.filter=on or off says it")
+}
+
+// filter adds what KVBM's disk filter does to the first set. The filter counts how often a block is copied to the host,
+// which happens when it is computed, and lets it pass from the second time on. So a set is written to the disk by its
+// first replay, provided that it was evicted from device and host before (ai-dynamo/dynamo,
+// lib/llm/src/block_manager/offload/filter.rs, and the connector's slot.rs).
+func (f *Forecast) filter(first, pressure Load, replays int, r Room) {
+	if !r.Filtered() {
+		return
 	}
+	state, otherwise := "KVBM's disk filter is on", ""
+	if r.Off.DiskFilter == FilterUnknown {
+		state, otherwise = "KVBM's disk filter is on by default, and no source shows its state", "; if it is off, --set disk.filter=off"
+	}
+	if replays > 1 {
+		f.Lines = append(f.Lines, fmt.Sprintf("%s: the first replay computes %s again, which writes it to the disk tier; the second replay can read it from there. The filter forgets first uses every 10 minutes", state, first.Name))
+		return
+	}
+	f.Warnings = append(f.Warnings, fmt.Sprintf("%s: prompts seen once are not written to the disk tier, so %s cannot come back from the SSD; --set repeats=2 sends %s and %s twice, and the second replay can%s",
+		state, first.Name, pressure.Name, first.Name, otherwise))
+}
+
+// unknown describes a tier that cannot be compared with the sets.
+func (r Room) unknown(tier string, bytes float64) string {
+	if bytes <= 0 {
+		return tier + ": size not known"
+	}
+	return fmt.Sprintf("%s: %.2f GiB, and the bytes of a token are not known (--engine-log FILE or --set token.bytes=N)", tier, bytes/(1<<30))
 }
 
 // size formats tokens, with bytes where they are known.
@@ -142,7 +182,8 @@ func (r Room) Filled(other Room) Room {
 	}
 	return Room{
 		DeviceTokens: or(r.DeviceTokens, other.DeviceTokens), HostBytes: or(r.HostBytes, other.HostBytes),
-		DiskBytes: or(r.DiskBytes, other.DiskBytes), TokenBytes: or(r.TokenBytes, other.TokenBytes),
+		DiskBytes: or(r.DiskBytes, other.DiskBytes), TokenBytes: or(r.TokenBytes, other.TokenBytes), BlockBytes: or(r.BlockBytes, other.BlockBytes),
+		KVBM: r.KVBM || other.KVBM, Files: r.Files || other.Files,
 		Off: Tiers{
 			HostOff: r.Off.HostOff || other.Off.HostOff, DiskOff: r.Off.DiskOff || other.Off.DiskOff,
 			DiskFilter: cmp.Or(r.Off.DiskFilter, other.Off.DiskFilter),

@@ -24,14 +24,17 @@ func TestThePressureIsForetoldFromSizes(t *testing.T) {
 		"disk cannot hold A":       {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 9 << 30, TokenBytes: token}, "it cannot hold the set", true, true, true},
 		"disk loses part of A":     {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 28 << 30, TokenBytes: token}, "evicted from the disk too", false, true, true},
 		"no disk":                  {Room{DeviceTokens: 8 << 10, HostBytes: 25 << 30, TokenBytes: token, Off: Tiers{DiskOff: true}}, "disk tier: off", false, false, true},
-		"filter":                   {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: FilterOn}}, "wanted twice", false, true, true},
+		"filter":                   {Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: FilterOn}}, "KVBM's disk filter is on: prompts seen once are not written to the disk tier, so A cannot come back from the SSD; --set repeats=2 sends", false, true, true},
 		"filter, off":              {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token, Off: Tiers{DiskFilter: FilterOff}}, "A stays on it", false, false, true},
-		"filter, not told":         {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "nothing tells whether the offload filter is on", false, true, true},
+		"filter, not told":         {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, DiskBytes: 64 << 30, TokenBytes: token}, "KVBM's disk filter is on by default, and no source shows its state: prompts seen once", false, true, true},
+		"no bytes of a token":      {Room{DeviceTokens: 8 << 10, HostBytes: 2 << 30, DiskBytes: 8 << 30, Off: Tiers{DiskFilter: FilterOff}}, "host tier: 2.00 GiB, and the bytes of a token are not known (--engine-log FILE", false, false, true},
+		"files without a limit":    {Room{DeviceTokens: 8 << 10, HostBytes: 12 << 30, TokenBytes: token, Files: true, Off: Tiers{DiskFilter: FilterOff}}, "disk tier: files without a limit; A stays on it", false, false, true},
+		"KVBM, sizes not known":    {Room{DeviceTokens: 8 << 10, KVBM: true}, "prompts seen once are not written", false, true, true},
 		"nothing is known":         {Room{}, "cannot be foretold", false, false, true},
 		"tokens, but not in bytes": {Room{DeviceTokens: 8 << 10}, "B is 20480 tokens, device 8192 tokens", false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Predict(a, b, c.room)
+			f := Predict(a, b, 1, c.room)
 			all := strings.Join(append(append(append([]string{}, f.Lines...), f.Warnings...), f.Impossible...), "\n")
 			if !strings.Contains(all, c.says) {
 				t.Errorf("does not say %q:\n%s", c.says, all)
@@ -50,7 +53,7 @@ func TestASetIsEvictedByAsMuchAsTheTierHolds(t *testing.T) {
 		impossible bool
 		pressed    bool
 	}{{300, true, false}, {299, false, false}, {201, false, false}, {200, false, true}} {
-		f := Predict(a, b, Room{DeviceTokens: c.device})
+		f := Predict(a, b, 1, Room{DeviceTokens: c.device})
 		if len(f.Impossible) > 0 != c.impossible || f.Pressed != c.pressed {
 			t.Errorf("device of %v tokens: %+v", c.device, f)
 		}
@@ -72,7 +75,7 @@ func TestTheUpperTiersAreThoseAboveTheOneToBeReached(t *testing.T) {
 }
 
 func TestAHostIsOnlyComparedWithADeviceThatIsKnown(t *testing.T) {
-	f := Predict(Load{"A", 1, 10}, Load{"B", 1, 900}, Room{HostBytes: 100, TokenBytes: 1})
+	f := Predict(Load{"A", 1, 10}, Load{"B", 1, 900}, 1, Room{HostBytes: 100, TokenBytes: 1})
 	if len(f.Warnings) > 0 {
 		t.Errorf("%v", f.Warnings)
 	}
@@ -87,5 +90,17 @@ func TestUnknownSizesOfARoomAreTakenFromTheOther(t *testing.T) {
 	}
 	if got := (Room{}).Filled(want); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The first replay is what writes the set to the disk, so that the second one can read it.
+func TestASecondReplayPassesTheDiskFilter(t *testing.T) {
+	room := Room{DeviceTokens: 8 << 10, HostBytes: 9 << 30, DiskBytes: 64 << 30, TokenBytes: 1 << 20, KVBM: true}
+	for _, filter := range []Filter{FilterUnknown, FilterOn} {
+		room.Off.DiskFilter = filter
+		f := Predict(Load{"A", 10, 10240}, Load{"B", 20, 20480}, 2, room)
+		if all := strings.Join(f.Lines, "\n"); len(f.Warnings) > 0 || !strings.Contains(all, "the second replay can read it from there") {
+			t.Errorf("%q: %+v", filter, f)
+		}
 	}
 }

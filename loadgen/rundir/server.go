@@ -93,6 +93,8 @@ type Fingerprint struct {
 	// deterministic, so a different answer does not prove a different model.
 	AnswerSHA256 string   `json:"answer_sha256,omitempty"`
 	Weights      *Weights `json:"weights,omitempty"`
+	// Shape is what config.json in the model's folder has of its size; absent if it was not read.
+	Shape *roofline.Shape `json:"shape,omitempty"`
 	// Missing are the parts that could not be read, and why.
 	Missing []string `json:"missing,omitempty"`
 }

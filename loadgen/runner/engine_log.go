@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 
@@ -51,16 +52,9 @@ func logTools(engine string) []enginelog.Tool {
 // readEngineLog returns the engine's report of its memory at start, from the first of its logs that contains it, or
 // nil. It adds a warning if a log that was named contains no report.
 func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.EngineReport {
-	tools := logTools(engine)
-	if len(tools) > 0 {
-		for _, log := range engineLogs(r, named) {
-			found, err := log.report(ctx, tools)
-			if err != nil {
-				r.env.Log.Info("what the engine reports of its start could not be read", "in", log.name, "why", printable(err.Error()))
-			}
-			if found != nil {
-				return found
-			}
+	if reading, source := findEngineReading(ctx, r, named, engine, slog.LevelInfo); reading != nil {
+		if found := summary.EngineOf(reading, source); found != nil {
+			return found
 		}
 	}
 	if named != "" {
@@ -76,9 +70,28 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.En
 	return nil
 }
 
-// report reads the log with all tools at once and returns the first report that one of them finds, or nil. It may
-// return a report together with an error: the report was read before the error.
-func (l engineLog) report(ctx context.Context, tools []enginelog.Tool) (*rundir.EngineReport, error) {
+// findEngineReading returns the reading of the first log of the engine that contains a report of its memory or of its
+// KV cache's tiers, and the name of the log; nil if there is none.
+func findEngineReading(ctx context.Context, r *run, named, engine string, level slog.Level) (*enginelog.Reading, string) {
+	tools := logTools(engine)
+	if len(tools) == 0 {
+		return nil, ""
+	}
+	for _, log := range engineLogs(r, named) {
+		found, err := log.reading(ctx, tools)
+		if err != nil {
+			r.env.Log.Log(ctx, level, "what the engine reports of its start could not be read", "in", log.name, "why", printable(err.Error()))
+		}
+		if found != nil {
+			return found, log.name
+		}
+	}
+	return nil, ""
+}
+
+// reading reads the log with all tools at once and returns the first reading with a report, or nil. It may return a
+// reading together with an error: the report was read before the error.
+func (l engineLog) reading(ctx context.Context, tools []enginelog.Tool) (*enginelog.Reading, error) {
 	var readings []*enginelog.Reading
 	for _, tool := range tools {
 		readings = append(readings, tool.Read())
@@ -94,8 +107,8 @@ func (l engineLog) report(ctx context.Context, tools []enginelog.Tool) (*rundir.
 		return nil, err
 	}
 	for _, reading := range readings {
-		if found := summary.EngineOf(reading, l.name); found != nil {
-			return found, err
+		if summary.EngineOf(reading, l.name) != nil || !reading.Tiers().Empty() {
+			return reading, err
 		}
 	}
 	return nil, err

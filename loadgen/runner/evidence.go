@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -10,28 +12,43 @@ import (
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
-// kvRoom reads from all pages, once before the load, how much the tiers of the KV cache hold. Only scenarios that
-// evict from these tiers need it. A size that no page shows is absent, which is not an error.
+// kvRoom reads, once before the load, how much the tiers of the KV cache hold: from all pages, the engine's log and the
+// model's config.json. Only scenarios that evict from these tiers need it. A size that no source shows is absent, which
+// is not an error.
 func kvRoom(ctx context.Context, m *measurement, s *subject) evidence.Room {
-	if !m.load.Pressured() || len(m.capture.Sources) == 0 {
+	if !m.load.Pressured() {
 		return evidence.Room{}
 	}
-	log, err := m.capture.Glance(ctx)
-	if err != nil {
-		m.env.Log.Warn("the size of the KV cache could not be looked up", "why", printable(err.Error()))
-		return evidence.Room{}
+	var room, byShape evidence.Room
+	simulated := s.served.Model.Simulated()
+	if len(m.capture.Sources) > 0 {
+		log, err := m.capture.Glance(ctx)
+		if err != nil {
+			m.env.Log.Warn("the size of the KV cache could not be looked up", "why", printable(err.Error()))
+		} else {
+			room = summary.ReadKVRoom(log, m.keep.Hosts(), simulated, m.load.Expect)
+			start, _ := s.identity.Fingerprints()
+			byShape.TokenBytes = summary.ShapeTokenBytes(log, m.keep.Hosts(), simulated, start.Shape)
+		}
 	}
-	return summary.ReadKVRoom(log, m.keep.Hosts(), s.served.Model.Simulated(), m.load.Expect)
+	if reading, _ := findEngineReading(ctx, m.run, m.load.EngineLog, s.served.Engine, slog.LevelDebug); reading != nil {
+		byLog := summary.RoomOfLog(reading)
+		// A line of the engine itself comes before the environment that it was started with.
+		filter := cmp.Or(byLog.Off.DiskFilter, room.Off.DiskFilter)
+		room = room.Filled(byLog)
+		room.Off.DiskFilter = filter
+	}
+	return room.Filled(byShape)
 }
 
 // verify grades the evidence of the run.
-func verify(m *measurement, p *plan, log *telemetry.Log) summary.EvidenceFound {
+func verify(m *measurement, p *plan, log *telemetry.Log, engine *rundir.EngineReport) summary.EvidenceFound {
 	over := summary.EvidenceInput{
 		Folder: m.folder, Records: summary.Records(m.folder.Path(rundir.RequestsFile)), Telemetry: log,
 		Verification: p.work.Script.Verify, Expect: m.load.Expect,
 		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.servers.simulated(),
 		Streamed: !m.load.NoStream, Separable: p.work.TakesSalt(), Drawn: m.load.Temperature > 0 && m.load.RequestSeed == nil,
-		TemplateTokens: template(p.scale), Several: p.servers.several(), Log: m.env.Log,
+		TemplateTokens: template(p.scale), Several: p.servers.several(), Engine: engine, Log: m.env.Log,
 	}
 	return over.Verify()
 }

@@ -61,7 +61,7 @@ func (e *ended) finish() (*summary.Run, error) {
 	}
 	m.Client.CPURatio, m.Client.Stalls = load.health.CPURatio, len(load.health.Stalls)
 	e.describePlace(log)
-	found := verify(e.run, e.plan, log)
+	found := verify(e.run, e.plan, log, e.engine)
 	found.Warnings = append(found.Warnings, placeWarnings(m)...)
 	return e.run.complete(e.judging(log, found), err)
 }

@@ -48,7 +48,8 @@ func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerpri
 			f.Missing = append(f.Missing, "greedy answer: "+err.Error())
 		}
 	}
-	found, err := weightsBehind(url, m.Root)
+	found, shape, err := weightsBehind(url, m.Root)
+	f.Shape = shape
 	if err != nil {
 		f.Missing = append(f.Missing, missingWeights+err.Error())
 	} else {

@@ -27,27 +27,28 @@ const (
 )
 
 // weightsBehind measures the folder from which a server on this machine reports that it has loaded its model. It
-// resolves the folder as the server's process sees it, which differs in a container.
-func weightsBehind(address, dir string) (rundir.Weights, error) {
+// resolves the folder as the server's process sees it, which differs in a container. The shape of the model is nil if
+// its config.json was not read; a folder without weights has one too.
+func weightsBehind(address, dir string) (rundir.Weights, *roofline.Shape, error) {
 	port, err := loopbackPort(address)
 	if err != nil {
-		return rundir.Weights{}, err
+		return rundir.Weights{}, nil, err
 	}
 	if !path.IsAbs(dir) {
-		return rundir.Weights{}, errors.New("the server names no folder that it loaded the model from")
+		return rundir.Weights{}, nil, errors.New("the server names no folder that it loaded the model from")
 	}
 	proc, err := procfs.NewFS(procPath)
 	if err != nil {
-		return rundir.Weights{}, err
+		return rundir.Weights{}, nil, err
 	}
 	pid, err := listeningProcess(proc, port)
 	if err != nil {
-		return rundir.Weights{}, err
+		return rundir.Weights{}, nil, err
 	}
 	// The path that the server names must not lead out of the process's own root.
 	root, err := os.OpenRoot(path.Join(procPath, strconv.Itoa(pid), "root"))
 	if err != nil {
-		return rundir.Weights{}, errors.New("the files of the server's process cannot be seen")
+		return rundir.Weights{}, nil, errors.New("the files of the server's process cannot be seen")
 	}
 	defer root.Close()
 	return measureFolder(root, path.Join(".", path.Clean(dir)))
@@ -72,16 +73,16 @@ func loopbackPort(address string) (uint64, error) {
 
 // measureFolder hashes the model's configuration and adds up the sizes of its weights. A hub's cache has links to
 // other folders of the same root.
-func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
+func measureFolder(root *os.Root, dir string) (rundir.Weights, *roofline.Shape, error) {
 	config, err := readConfig(root, path.Join(dir, "config.json"))
 	if err != nil {
-		return rundir.Weights{}, err
+		return rundir.Weights{}, nil, err
 	}
 	sum := sha256.Sum256(config)
 	w, files := rundir.Weights{ConfigSHA256: hex.EncodeToString(sum[:])}, map[string]int64{}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if err != nil {
-		return rundir.Weights{}, errors.New("the model's folder cannot be read")
+		return rundir.Weights{}, nil, errors.New("the model's folder cannot be read")
 	}
 	for _, entry := range entries {
 		if !slices.Contains([]string{".safetensors", ".gguf", ".bin"}, path.Ext(entry.Name())) {
@@ -92,18 +93,22 @@ func measureFolder(root *os.Root, dir string) (rundir.Weights, error) {
 			continue
 		}
 		if w.Files++; w.Files > mostWeightFiles {
-			return rundir.Weights{}, errors.New("the model's folder has too many files")
+			return rundir.Weights{}, nil, errors.New("the model's folder has too many files")
 		}
 		w.Bytes += info.Size()
 		files[entry.Name()] = info.Size()
 	}
-	if w.Files == 0 {
-		return rundir.Weights{}, errors.New("the model's folder has no files of weights that are known as such")
-	}
+	var known *roofline.Shape
 	if shape, err := roofline.ParseConfig(config); err == nil {
-		w.Step = new(shape.Model(float64(roofline.WeightBytes(files)), 0))
+		known = &shape
 	}
-	return w, nil
+	if w.Files == 0 {
+		return rundir.Weights{}, known, errors.New("the model's folder has no files of weights that are known as such")
+	}
+	if known != nil {
+		w.Step = new(known.Model(float64(roofline.WeightBytes(files)), 0))
+	}
+	return w, known, nil
 }
 
 // readConfig reads a regular file of limited size. It checks the file before it opens it: opening a named pipe would

@@ -35,7 +35,7 @@ func TestWeightsAreMeasuredWhereTheProcessOfALocalServerHasThem(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "no.safetensors"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	got, err := weightsBehind(server.URL, dir)
+	got, _, err := weightsBehind(server.URL, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestWeightsOfOneModelAreTheSameEachTime(t *testing.T) {
 	}
 	var prints [2]fingerprint
 	for i := range prints {
-		found, err := weightsBehind(server.URL, dir)
+		found, _, err := weightsBehind(server.URL, dir)
 		if err != nil || found.Step == nil || found.Step.WeightsBytes != 1<<20-1000*64*2 {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -88,7 +88,7 @@ func TestWeightsThatCannotBeSeenAreMissingAndNoError(t *testing.T) {
 		"a pipe":             {server.URL, pipe, "config.json"},
 		"too large":          {server.URL, modelFolder(t, map[string]int{"config.json": longestConfig + 1}), "config.json"},
 	} {
-		if _, err := weightsBehind(c.url, c.folder); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := weightsBehind(c.url, c.folder); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

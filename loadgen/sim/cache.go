@@ -9,7 +9,7 @@ import (
 // written from the device directly.
 type cacheConfig struct {
 	Device, Host, Disk int
-	// Filter keeps blocks from the disk until they were requested twice.
+	// Filter keeps blocks from the disk until they were computed twice.
 	Filter bool
 }
 
@@ -48,7 +48,7 @@ type blockCache struct {
 	device     map[uint64]*block // complete blocks, held or idle
 	idle       *recency          // keys of unheld blocks
 	host, disk *recency
-	asked      map[uint64]bool // blocks that were requested, for the filter
+	asked      map[uint64]bool // blocks that were computed, for the filter
 	held       int             // held blocks on the device
 	moves      cacheMoves
 }
@@ -162,12 +162,12 @@ func (c *blockCache) bringBack(key uint64) *block {
 
 // wanted reports to the lower tiers that a prefix was used again. The last block comes first: a prefix is useful from
 // its beginning only, so its end is evicted first. Blocks that the host has lost are not copied to it again: KVBM
-// offloads computed blocks, not found ones.
+// offloads computed blocks, not found ones. For the same reason the filter does not count a block that was found.
 func (c *blockCache) wanted(prefix []uint64) {
 	for _, key := range slices.Backward(prefix) {
 		c.host.touch(key)
 		c.disk.touch(key)
-		if c.config.Host == 0 || c.host.has(key) {
+		if !c.config.Filter && (c.config.Host == 0 || c.host.has(key)) {
 			c.offerDisk(key)
 		}
 	}

@@ -85,16 +85,22 @@ func TestAReplayBringsBackExactlyTheEvictedBlocks(t *testing.T) {
 	}
 }
 
-func TestTheFilterKeepsBlocksRequestedOnceFromTheDisk(t *testing.T) {
-	c := newCache(cacheConfig{Device: 100, Host: 100, Disk: 100, Filter: true})
-	a := blockKeys(1, 8)
+func TestTheFilterKeepsBlocksComputedOnceFromTheDisk(t *testing.T) {
+	c := newCache(cacheConfig{Device: 8, Host: 8, Disk: 100, Filter: true})
+	a, b := blockKeys(1, 8), blockKeys(2, 8)
 	serveSequence(t, c, a)
+	serveSequence(t, c, a[:5]) // found on the device
 	if c.moves.HostToDisk != 0 || c.moves.DeviceToHost != 8 {
-		t.Fatalf("after the first time: %+v", c.moves)
+		t.Fatalf("computed once: %+v", c.moves)
 	}
-	serveSequence(t, c, a[:5])
-	if c.moves.HostToDisk != 5 {
-		t.Errorf("after the second time: %+v", c.moves)
+	serveSequence(t, c, b)
+	serveSequence(t, c, a) // evicted from device and host, and computed again
+	if c.moves.HostToDisk != 8 {
+		t.Fatalf("computed twice: %+v", c.moves)
+	}
+	serveSequence(t, c, blockKeys(3, 8))
+	if hits := serveSequence(t, c, a); hits != (cacheHits{Disk: 8, FromDisk: 8}) {
+		t.Errorf("evicted again: %+v", hits)
 	}
 }
 
@@ -161,7 +167,7 @@ func TestReusedBlocksStayOnTheDiskForLonger(t *testing.T) {
 func TestTheDiskIsWrittenOnlyFromBlocksOfTheHost(t *testing.T) {
 	c := newCache(cacheConfig{Device: 6, Host: 2, Disk: 10, Filter: true})
 	a := blockKeys(1, 2)
-	for _, keys := range [][]uint64{a, blockKeys(2, 2), a} { // wanted twice, but the host has lost it
+	for _, keys := range [][]uint64{a, blockKeys(2, 2), a} { // wanted twice, but computed once
 		serveSequence(t, c, keys)
 	}
 	if m := c.moves; m.diskWrites() != 0 {

@@ -177,7 +177,7 @@ type KV struct {
 	// HostBytes and DiskBytes are the sizes of the tiers below the device (DYN_KVBM_CPU_CACHE_GB and
 	// DYN_KVBM_DISK_CACHE_GB). Without a host tier, the disk is written from the device.
 	HostBytes, DiskBytes int64
-	// DiskFilter keeps blocks from the disk until they were wanted twice. It is on in KVBM unless
+	// DiskFilter keeps blocks from the disk until they were computed twice. It is on in KVBM unless
 	// DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER is set.
 	DiskFilter bool
 	// Host and Disk are the links that bring blocks back. Copying blocks down takes the engine no time, since it runs

@@ -108,8 +108,11 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 		Model:      Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
 		CacheBlock: m.Server.CacheBlock(), Telemetry: log, TelemetryStats: m.Telemetry,
 	}
-	if print := m.Server.FingerprintStart; print != nil && print.Weights != nil {
-		in.Step = print.Weights.Step
+	if print := m.Server.FingerprintStart; print != nil {
+		in.Shape = print.Shape
+		if print.Weights != nil {
+			in.Step = print.Weights.Step
+		}
 	}
 	if !in.Complete {
 		if err := r.fromWritten(&in); err != nil {

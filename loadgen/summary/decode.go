@@ -1,10 +1,12 @@
 package summary
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/roofline"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -47,8 +49,28 @@ func (s Summary) decode(in inputs, phases phaseAggregates, host *reading, machin
 	d.Prefill = phases.prefill()
 	d.HeldBack = roofline.HeldBack(host.heldBack(in, *d, s, machines))
 	d.Part, d.BytesPerSecond = host.part()
-	d.limitBy(in.Step, s.KV)
+	d.limitBy(in.step(), s.KV)
+	d.explain(in.Engine)
 	return d
+}
+
+// explain replaces the reason for an unknown limit where the engine's log has the size of the weights. The log does not
+// show whether some of them are experts, of which a step reads a part.
+func (d *Decode) explain(e *rundir.EngineReport) {
+	known := d.Model != nil && (d.Model.WeightsBytes > 0 || d.Model.Experts > 0)
+	if d.Limit == nil && e != nil && e.Weights != nil && !known && d.BytesPerSecond > 0 {
+		d.LimitUnknown = fmt.Sprintf("%v: the engine loaded %.2f GiB of weights, and the part that a step reads is not known without the model's config.json (report --model-file)", roofline.ErrUnknown, *e.Weights/(1<<30))
+	}
+}
+
+// step returns what a decode step reads: by the files of weights, or where the folder has none that are known as such,
+// by the engine's log. Files in formats that are not known give a model without a size.
+func (in inputs) step() *roofline.Model {
+	e := in.Engine
+	if in.Step != nil && (in.Step.WeightsBytes > 0 || in.Step.Experts > 0) || in.Shape == nil || e == nil || e.Weights == nil {
+		return in.Step
+	}
+	return new(in.Shape.Model(*e.Weights, 0))
 }
 
 // severalLimit is why a load on several servers has no limit of memory.
@@ -133,6 +155,9 @@ func (s Summary) WithLimit(model *roofline.Model, bytesPerSecond float64) Summar
 		model = d.Model
 	}
 	d.limitBy(model, s.KV)
+	if s.Memory != nil {
+		d.explain(s.Memory.EngineReported)
+	}
 	s.Decode = &d
 	return s
 }

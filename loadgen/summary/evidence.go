@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -53,6 +54,8 @@ type EvidenceInput struct {
 	Streamed bool
 	// Separable is true if the server accepts the field that keeps the passes of the baseline apart.
 	Separable bool
+	// Engine is the engine's report of its memory; nil if it has none.
+	Engine *rundir.EngineReport
 	// Drawn is true if answers are sampled without a seed, so that the engine differs from itself.
 	Drawn bool
 	// TemplateTokens is the number of tokens that the server adds to each prompt; 0 if unknown.
@@ -85,16 +88,15 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 	w := counters{r.Telemetry, r.Simulated, r.Hosts}
 	seen := observed{all, w}
 	tiers := offTiers(SeeKVTiers(r.Telemetry, r.Simulated), r.Expect)
-	tiers.DiskFilter = v.Given.DiskFilter
 	replayed, whole := w.moved(v.Again), w.moved(v.All)
 	replayed.BlockBytes = sizeOfBlock(v, replayed)
 	if whole.BlockBytes = replayed.BlockBytes; whole.BlockBytes == 0 {
 		whole.BlockBytes = sizeOfBlock(v, whole)
 	}
+	room := ReadKVRoom(r.Telemetry, r.Hosts, r.Simulated, r.Expect)
+	tiers.DiskFilter = cmp.Or(v.Given.DiskFilter, room.Off.DiskFilter, whole.Filter(room.DiskBytes > 0))
 	again := seen.reused(v, replayed)
-	if again.Engine.TokenBytes = v.TokenBytes; v.TokenBytes == 0 {
-		again.Engine.TokenBytes = ReadKVRoom(r.Telemetry, r.Hosts, r.Simulated, r.Expect).TokenBytes
-	}
+	again.Engine.TokenBytes = cmp.Or(v.TokenBytes, room.TokenBytes, tokenBytesOf(r.Engine))
 	written := w.disk(v.All, metric.OpWrite)
 	written.Own += r.ownBytes()
 	read := w.disk(v.Again, metric.OpRead)

@@ -160,10 +160,11 @@ func (w counters) movedBy(source *telemetry.SourceLog, phases []string, words vo
 	// legs.
 	m.FromHost.Value = max(0, m.FromHost.Value-toHost.Value)
 	m.ToDisk = either(read(words.route(metric.OpOffload, metric.TierHost, metric.TierDisk)), read(words.route(metric.OpOffload, metric.TierDevice, metric.TierDisk)))
+	m.ToHost = read(words.route(metric.OpOffload, metric.TierDevice, metric.TierHost))
 	m.MatchedTokens = read(words.matched)
 	// All counters are of one process: if one fell, the process restarted, and the others were reset too, even if that is
 	// not visible. A counter that was small before may have passed its old value between two samples.
-	counts := []*evidence.Count{&m.FromDisk, &m.FromHost, &m.ToDisk, &m.MatchedTokens}
+	counts := []*evidence.Count{&m.FromDisk, &m.FromHost, &m.ToDisk, &m.ToHost, &m.MatchedTokens}
 	if slices.ContainsFunc(counts, func(c *evidence.Count) bool { return c.Reset }) {
 		for _, c := range counts {
 			c.Reset = true

@@ -136,9 +136,9 @@ func TestFourSamplesAreReadFromThePage(t *testing.T) {
 		from, to string
 		want     evidence.Moved
 	}{
-		{"t0", "t1", evidence.Moved{Seen: true, FromDisk: known(0), FromHost: known(0), ToDisk: known(1856), MatchedTokens: known(0)}},
-		{"t1", "t2", evidence.Moved{Seen: true, FromDisk: known(0), FromHost: known(64), ToDisk: known(7616), MatchedTokens: known(2048)}},
-		{"t2", "t3", evidence.Moved{Seen: true, FromDisk: known(3152), FromHost: known(448), ToDisk: known(512), MatchedTokens: known(115200)}},
+		{"t0", "t1", evidence.Moved{Seen: true, FromDisk: known(0), FromHost: known(0), ToDisk: known(1856), ToHost: known(3904), MatchedTokens: known(0)}},
+		{"t1", "t2", evidence.Moved{Seen: true, FromDisk: known(0), FromHost: known(64), ToDisk: known(7616), ToHost: known(7936), MatchedTokens: known(2048)}},
+		{"t2", "t3", evidence.Moved{Seen: true, FromDisk: known(3152), FromHost: known(448), ToDisk: known(512), ToHost: known(448), MatchedTokens: known(115200)}},
 	} {
 		for _, prefix := range metric.ForeignKVBMPrefixes() {
 			pages := [2]string{strings.ReplaceAll(page(c.from), "kvbm_", prefix+"kvbm_"), strings.ReplaceAll(page(c.to), "kvbm_", prefix+"kvbm_")}

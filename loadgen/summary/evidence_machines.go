@@ -92,7 +92,7 @@ func (w counters) withOthers(m evidence.Moved, first *telemetry.SourceLog, phase
 		more := w.movedBy(source, phases, words)
 		m.Seen, m.Gone = m.Seen && more.Seen, m.Gone || more.Gone
 		m.FromDisk, m.FromHost = m.FromDisk.Add(more.FromDisk), m.FromHost.Add(more.FromHost)
-		m.ToDisk, m.MatchedTokens = m.ToDisk.Add(more.ToDisk), either(m.MatchedTokens, more.MatchedTokens)
+		m.ToDisk, m.ToHost, m.MatchedTokens = m.ToDisk.Add(more.ToDisk), m.ToHost.Add(more.ToHost), either(m.MatchedTokens, more.MatchedTokens)
 		if more.BlockBytes != m.BlockBytes {
 			m.BlockBytes = 0 // a sum of blocks of two sizes cannot be converted to bytes
 		}

@@ -30,6 +30,8 @@ type inputs struct {
 	BootID         string
 	// Step is what a decode step reads of the model; nil if unknown.
 	Step *roofline.Model
+	// Shape is what config.json has of the model; nil if it was not read.
+	Shape *roofline.Shape
 	// Judging is what the run recorded about itself. Where the load was a command, Tool is the report of the command: the
 	// run has no requests then, and no rule uses them.
 	rundir.Judging

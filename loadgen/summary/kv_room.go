@@ -1,18 +1,26 @@
 package summary
 
 import (
+	"cmp"
 	"strconv"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/roofline"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
 // ReadKVRoom reads the sizes of the tiers. A frontend and the engines behind it report the same cache, so that the largest of
 // several counts, never their sum.
 func ReadKVRoom(log *telemetry.Log, hosts []string, simulated bool, expect KVExpectation) evidence.Room {
-	room := evidence.Room{Off: offTiers(SeeKVTiers(log, simulated), expect)}
+	seen := SeeKVTiers(log, simulated)
+	room := evidence.Room{KVBM: seen.up, Off: offTiers(seen, expect)}
 	for _, source := range (counters{log, simulated, hosts}).sources() {
+		room.KVBM = room.KVBM || len(source.Find(metric.KVBMConfiguredCacheBytes))+len(source.Find(metric.KVBMDiskFileBytes)) > 0
+		room.Off.DiskFilter = cmp.Or(room.Off.DiskFilter, filterByEnvironment(source))
 		tokens := largestOf(source.Find(metric.EngineKVCapacityTokens))
 		room.DeviceTokens = max(room.DeviceTokens, tokens, pageTokens(source))
 		if bytes := largestOf(source.Find(metric.EngineKVCapacityBytes)); bytes > 0 && tokens > 0 {
@@ -33,6 +41,23 @@ func ReadKVRoom(log *telemetry.Log, hosts []string, simulated bool, expect KVExp
 		room.DiskBytes = max(room.DiskBytes, largestOf(source.Find(metric.KVBMDiskFileBytes)))
 	}
 	return room
+}
+
+// filterByEnvironment returns the state of KVBM's disk filter by the environment of the engines. Of several engines, one
+// with a filter is enough: its prompts are not written.
+func filterByEnvironment(source *telemetry.SourceLog) evidence.Filter {
+	state := evidence.FilterUnknown
+	for _, s := range source.Find(metric.KVBMDiskFilterEnabled) {
+		for p := range s.Points() {
+			switch {
+			case p.Value > 0:
+				return evidence.FilterOn
+			case p.Value == 0:
+				state = evidence.FilterOff
+			}
+		}
+	}
+	return state
 }
 
 func largestOf(series []*telemetry.Series) float64 {
@@ -112,6 +137,68 @@ func labelNumber(s *telemetry.Series, label string) float64 {
 		return 0
 	}
 	return value
+}
+
+// RoomOfLog returns the sizes of the tiers by the engine's log. Sizes of one of several ranks are left out.
+func RoomOfLog(log *enginelog.Reading) evidence.Room {
+	tiers := log.Tiers()
+	room := evidence.Room{KVBM: tiers.KVBM, Files: tiers.Files}
+	switch {
+	case tiers.Filter != nil && *tiers.Filter:
+		room.Off.DiskFilter = evidence.FilterOn
+	case tiers.Filter != nil, tiers.Files && !tiers.KVBM:
+		room.Off.DiskFilter = evidence.FilterOff
+	}
+	if log.Ranks() > 1 {
+		return room
+	}
+	room.HostBytes, room.DiskBytes, room.TokenBytes, room.BlockBytes = tiers.HostBytes, tiers.DiskBytes, tiers.TokenBytes, tiers.BlockBytes
+	if tokens := log.Value(enginelog.KVTokens); tokens != nil {
+		room.DeviceTokens = *tokens
+	}
+	if room.TokenBytes == 0 {
+		room.TokenBytes = tokenBytesOf(EngineOf(log, ""))
+	}
+	return room
+}
+
+// tokenBytesOf returns the size of a token by the engine's report of its KV cache; 0 if unknown.
+func tokenBytesOf(e *rundir.EngineReport) float64 {
+	if e == nil || e.KV == nil || e.KVTokens == nil || *e.KVTokens <= 0 {
+		return 0
+	}
+	return *e.KV / *e.KVTokens
+}
+
+// ShapeTokenBytes returns the size of a token by the model's config.json and the type of the cache's values on vLLM's
+// page; 0 if unknown. Layers with a window keep less than all tokens.
+func ShapeTokenBytes(log *telemetry.Log, hosts []string, simulated bool, shape *roofline.Shape) float64 {
+	if shape == nil || shape.Windowed {
+		return 0
+	}
+	for _, source := range (counters{log, simulated, hosts}).sources() {
+		for _, s := range source.Series {
+			if s.Name != metric.ForeignVLLMCacheConfigInfo {
+				continue
+			}
+			if bytes := shape.KVBytesPerToken(cacheValueBytes(s.Labels[metric.ForeignVLLMLabelCacheType])); bytes > 0 {
+				return bytes
+			}
+		}
+	}
+	return 0
+}
+
+// cacheValueBytes returns the size of a value of vLLM's KV cache by its --kv-cache-dtype; 0 if unknown. auto is the
+// model's type, which has two bytes unless --dtype float32 is given.
+func cacheValueBytes(kind string) float64 {
+	switch {
+	case kind == "auto", kind == "bfloat16", kind == "float16":
+		return 2
+	case strings.HasPrefix(kind, "fp8"):
+		return 1
+	}
+	return 0
 }
 
 // offTiers returns the tiers with a sign that they are off; an expectation counts where no observation contradicts it,

@@ -81,7 +81,7 @@ func TestARoomIsReadOffWhatAnExporterShows(t *testing.T) {
 	page := capacity(metric.EngineKVCapacityTokens, "a", "1000") + capacity(metric.EngineKVCapacityTokens, "b", "800") +
 		capacity(metric.EngineKVCapacityBytes, "a", "4000") + kvSize(metric.TierHost, "5000") + kvSize(metric.TierDisk, "6000")
 	file := line(metric.KVBMDiskFileBytes, "7000", "pid", "7", "comm", "c", "cgroup", "/", "path", "/kv")
-	whole := evidence.Room{DeviceTokens: 1000, HostBytes: 5000, DiskBytes: 6000, TokenBytes: 4}
+	whole := evidence.Room{DeviceTokens: 1000, HostBytes: 5000, DiskBytes: 6000, TokenBytes: 4, KVBM: true}
 	filed := whole
 	filed.DiskBytes = 7000
 	for name, c := range map[string]struct {

@@ -63,7 +63,7 @@ func evidenceFamilies() map[string]bool {
 		metric.NVMeReadBytesTotal, metric.NVMeWrittenBytesTotal,
 		metric.ProcessIOBytesTotal, metric.ProcessCPUSecondsTotal, metric.CgroupIOBytesTotal,
 		metric.KVBMUp, metric.KVBMBlocksTotal, metric.KVBMBytesTotal, metric.KVBMMatchedTokensTotal,
-		metric.KVBMDiskFileBytes, metric.KVBMConfiguredCacheBytes,
+		metric.KVBMDiskFileBytes, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
 		metric.EngineUp, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens, metric.EnginePrefixCacheTokensTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal,
 	} {

@@ -63,15 +63,16 @@ func TestAnotherRunSendsOtherPromptsOfTheSameLengths(t *testing.T) {
 func TestTheScheduleHasTheRepeatedTokens(t *testing.T) {
 	dir := promptFiles(t)
 	for name, want := range map[string]map[string]int{
-		"shared exact":           {"warmup0": 64, "measure0": 64, "measure5": 64},
-		"fixed exact":            {"measure0": 0},
-		"mooncake exact":         {"warmup0": 0, "measure0": 512, "measure1": 512, "measure2": 0, "measure3": 0},
-		"azure exact":            {"measure0": 0},
-		"multi_turn shared mean": {"measure0": 30},
-		"file text exact":        {"measure0": 0, "measure2": 0, "measure3": 1},
-		"file shared text words": {"measure0": 1, "measure3": 1},
-		"reuse_verify exact":     {"baseline_10": 0, "baseline_20": 1, "reuse_10": 0, "reuse_20": 1, "reuse_30": 1},
-		"eviction_replay exact":  {"warm_A0": 0, "pressure_B0": 0, "replay_A_10": 1, "replay_A_20": 1},
+		"shared exact":                {"warmup0": 64, "measure0": 64, "measure5": 64},
+		"fixed exact":                 {"measure0": 0},
+		"mooncake exact":              {"warmup0": 0, "measure0": 512, "measure1": 512, "measure2": 0, "measure3": 0},
+		"azure exact":                 {"measure0": 0},
+		"multi_turn shared mean":      {"measure0": 30},
+		"file text exact":             {"measure0": 0, "measure2": 0, "measure3": 1},
+		"file shared text words":      {"measure0": 1, "measure3": 1},
+		"reuse_verify exact":          {"baseline_10": 0, "baseline_20": 1, "reuse_10": 0, "reuse_20": 1, "reuse_30": 1},
+		"eviction_replay exact":       {"warm_A0": 0, "pressure_B0": 0, "replay_A0": 1},
+		"eviction_replay_twice exact": {"warm_A0": 0, "pressure_B_10": 0, "replay_A_10": 1, "pressure_B_20": 0, "replay_A_20": 1},
 	} {
 		lines := scheduleOf(t, frozenWork(t, name, dir, "r1"))
 		for key, tokens := range want {

@@ -31,7 +31,8 @@ type promptGroup struct {
 // sets are the sizes of a scenario that sends sets of prompts, some of them again.
 type sets struct {
 	baseline promptGroup
-	// first comes again after pressure, which may have no requests.
+	// first comes again after pressure, which may have no requests. Each time other prompts of the same sizes press: a set
+	// that a tier holds would press on the tiers above it only.
 	first, pressure                        promptGroup
 	firstPhase, pressurePhase, replayPhase string
 	// passes is how often first comes again. The phases are numbered from firstNumber on, or not at all if there is one
@@ -180,6 +181,29 @@ type step struct {
 	again bool // what it sends was sent before
 }
 
+// pressures returns the set that comes before each replay, by its number.
+func (c *sets) pressures() []promptGroup {
+	if c.pressure.requests == 0 {
+		return nil
+	}
+	groups := make([]promptGroup, c.passes)
+	for i := range groups {
+		groups[i] = c.pressure
+		if i > 0 {
+			groups[i].name = fmt.Sprintf("%s_%d", c.pressure.name, i+1)
+		}
+	}
+	return groups
+}
+
+// numbered returns the name of a phase that comes once for each replay.
+func (c *sets) numbered(phase string, i int) string {
+	if c.passes == 1 && c.firstNumber == 0 {
+		return phase
+	}
+	return fmt.Sprintf("%s_%d", phase, max(c.firstNumber, 1)+i)
+}
+
 // steps returns the phases in order.
 func (c *sets) steps() []step {
 	var all []step
@@ -189,10 +213,11 @@ func (c *sets) steps() []step {
 		}
 	}
 	all = append(all, step{phase: c.firstPhase, group: &c.first, slots: c.first.concurrency})
-	if c.pressure.requests > 0 {
-		all = append(all, step{phase: c.pressurePhase, group: &c.pressure, slots: c.pressure.concurrency})
-	}
-	for _, phase := range c.replays() {
+	pressures := c.pressures()
+	for i, phase := range c.replays() {
+		if len(pressures) > 0 {
+			all = append(all, step{phase: c.numbered(c.pressurePhase, i), group: &pressures[i], slots: c.pressure.concurrency})
+		}
 		all = append(all, step{phase: phase, group: &c.first, slots: c.replayConcurrency(), again: true})
 	}
 	return all
@@ -202,12 +227,9 @@ func (c *sets) replayConcurrency() int { return cmp.Or(c.replaySlots, c.first.co
 
 // replays returns the names of the phases in which the first set comes again.
 func (c *sets) replays() []string {
-	if c.passes == 1 && c.firstNumber == 0 {
-		return []string{c.replayPhase}
-	}
 	var names []string
 	for i := range c.passes {
-		names = append(names, fmt.Sprintf("%s_%d", c.replayPhase, max(c.firstNumber, 1)+i))
+		names = append(names, c.numbered(c.replayPhase, i))
 	}
 	return names
 }
@@ -339,7 +361,7 @@ func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error 
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
 		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Given: c.room.Off,
-		BlockBytes: c.blockBytes, TokenBytes: c.room.TokenBytes,
+		BlockBytes: cmp.Or(c.blockBytes, c.room.BlockBytes), TokenBytes: c.room.TokenBytes,
 	}
 	for _, p := range made.phases {
 		if !slices.Contains(made.unmeasured, p.Name) {
@@ -350,7 +372,11 @@ func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error 
 		made.Verify.Pressed = false
 		return nil
 	}
-	f := evidence.Predict(s.load(set, c.first), s.load(set, c.pressure), c.room)
+	f := evidence.Predict(s.load(set, c.first), s.load(set, c.pressure), c.passes, c.room)
+	if c.room.Filtered() && len(made.Verify.Again) > 1 {
+		// The first replay finds nothing: it is what the filter counts, and writes the set to the disk.
+		made.Verify.Again = made.Verify.Again[1:]
+	}
 	made.Verify.Pressed, made.Forecast = f.Pressed, f.Lines
 	for _, warning := range f.Warnings {
 		made.note("%s", warning)
