@@ -114,7 +114,8 @@ func compare(all []witness, agrees Range, unplaced bool) verdict {
 	ownFewer := 0
 	for _, w := range all {
 		few := w.value < agrees[0]
-		v.exact = v.exact || agrees.Has(w.value)
+		// All drives together may have the bytes of others instead.
+		v.exact = v.exact || agrees.Has(w.value) && !(w.name == deviceName && unplaced)
 		v.fewer = v.fewer && few
 		switch w.name {
 		case deviceName:
