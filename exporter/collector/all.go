@@ -4,6 +4,6 @@ package collector
 func All() []Spec {
 	return []Spec{
 		hostSpec(), memorySpec(), gpuSpec(), cgroupSpec(), processSpec(), kvbmSpec(), engineSpec(), cufileSpec(),
-		nvmeSpec(), thermalSpec(), networkSpec(), pcieSpec(),
+		nvmeSpec(), diskSpec(), thermalSpec(), networkSpec(), pcieSpec(),
 	}
 }

@@ -63,7 +63,7 @@ func (c *kvbmCollector) collect(ctx context.Context, sample *Sample, batch *Batc
 		one.emit(batch)
 	}
 	for _, file := range files {
-		file.emit(batch)
+		file.emit(batch, c.host)
 	}
 	pageErr := sourcesOutcome("pages of KVBM", "--kvbm.url", found, answers)
 	return kvbmOutcome(pageErr, configured || len(logged)+len(files) > 0, errors.Join(listErr, logErr, lookErr, filesErr))
@@ -133,7 +133,7 @@ func kvbmMetrics() []metric.Definer {
 		metric.KVBMWindowQueriedBlocks, metric.KVBMHitBlocksTotal, metric.KVBMOnboardsInFlight,
 		metric.KVBMTransfersInFlight, metric.KVBMTransfersTotal, metric.KVBMTransferSecondsTotal,
 		metric.KVBMTransferFailuresTotal, metric.KVBMObjectFailuresTotal,
-		metric.KVBMDiskFileBytes, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
+		metric.KVBMDiskFileBytes, metric.KVBMDiskFileInfo, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
 		metric.KVBMNIXLBytesTotal, metric.KVBMNIXLRequestsTotal, metric.KVBMNIXLTransferSecondsTotal,
 		metric.KVBMNIXLRegisteredBytesTotal, metric.KVBMNIXLErrorsTotal, metric.KVBMNIXLDroppedEventsTotal,
 	}

@@ -19,9 +19,17 @@ type diskFile struct {
 	labels []string // of the first process found that has it open: PID, comm, cgroup, path
 	bytes  uint64
 	direct *bool // whether any descriptor of it bypasses the page cache; nil if unknown
+	device string
 }
 
-func (f *diskFile) emit(batch *Batch) {
+// emit adds the file's series. The device of a recorded file is one of the machine that replays it, so that only a live
+// one has drives.
+func (f *diskFile) emit(batch *Batch, host Host) {
+	if hostfs.IsProcfs(host.Proc.Path) {
+		for _, drive := range hostfs.Drives(host.Sys, f.device) {
+			batch.Gauge(metric.KVBMDiskFileInfo, 1, append(slices.Clone(f.labels), drive)...)
+		}
+	}
 	batch.Gauge(metric.KVBMDiskFileBytes, float64(f.bytes), f.labels...)
 	if f.direct != nil {
 		batch.Gauge(metric.KVBMDiskFileDirectIO, number(*f.direct), f.labels...)
@@ -81,7 +89,7 @@ func diskFiles(processes []kvbmProcess) ([]*diskFile, error) {
 		for _, file := range p.files {
 			known := byIdentity[identity(file)]
 			if known == nil {
-				known = &diskFile{labels: []string{pidLabel(p.pid), p.comm, p.cgroup, file.Target}, bytes: *file.SizeBytes}
+				known = &diskFile{labels: []string{pidLabel(p.pid), p.comm, p.cgroup, file.Target}, bytes: *file.SizeBytes, device: file.Device}
 				byIdentity[identity(file)] = known
 				found = append(found, known)
 			}

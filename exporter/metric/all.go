@@ -22,6 +22,7 @@ func Subjects() []Subject {
 		{"Engines", engineDefs()},
 		{"cuFile", cufileDefs()},
 		{"NVMe", nvmeDefs()},
+		{"Other drives", diskDefs()},
 		{"Thermal", thermalDefs()},
 		{"Network", networkDefs()},
 		{"PCI Express", pcieDefs()},

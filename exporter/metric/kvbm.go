@@ -93,7 +93,10 @@ var (
 	KVBMDiskFileBytes = gauge(Def{Name: "uma_kvbm_disk_file_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "Size of the file that is the disk tier, allocated whole at the start: capacity, not use. The file has lost its name by then, so that ls and du do not show it. One that several processes have open is shown once, for the first of them.",
 		Source: "/proc/<pid>/fd of processes that use a GPU and those in their cgroups", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelPath}})
-	KVBMDiskFileDirectIO = gauge(Def{Name: "uma_kvbm_disk_file_direct_io", Unit: State, Sum: SumNever(),
+	KVBMDiskFileInfo = gauge(Def{Name: "uma_kvbm_disk_file_info", Unit: Info, Sum: SumNever(), Telemetry: true,
+		Help:   "Which drive holds the file that is the disk tier, through partitions, LVM and dm-crypt; several if the volume is spread over them. Absent for a file in memory or on a network.",
+		Source: "device of the file, /sys/dev/block/<major>:<minor> and its slaves", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelPath, LabelDevice}})
+	KVBMDiskFileDirectIO = gauge(Def{Name: "uma_kvbm_disk_file_direct_io", Unit: State, Sum: SumNever(), Telemetry: true,
 		Help:   "Whether a descriptor of the disk tier bypasses the page cache (O_DIRECT). Without it the tier takes the memory that it is there to spare.",
 		Source: "/proc/<pid>/fdinfo", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelPath}})
 	KVBMConfiguredCacheBytes = gauge(Def{Name: "uma_kvbm_configured_cache_bytes", Unit: Bytes, Sum: SumNever(), Telemetry: true,
@@ -127,7 +130,7 @@ func kvbmDefs() []Definer {
 		KVBMUp, KVBMInfo, KVBMBlocksTotal, KVBMBytesTotal, KVBMBlockBytes, KVBMMatchedTokensTotal,
 		KVBMWindowHitRatio, KVBMWindowHitBlocks, KVBMWindowQueriedBlocks, KVBMHitBlocksTotal,
 		KVBMOnboardsInFlight, KVBMTransfersInFlight, KVBMTransfersTotal, KVBMTransferSecondsTotal,
-		KVBMTransferFailuresTotal, KVBMObjectFailuresTotal, KVBMDiskFileBytes, KVBMDiskFileDirectIO,
+		KVBMTransferFailuresTotal, KVBMObjectFailuresTotal, KVBMDiskFileBytes, KVBMDiskFileInfo, KVBMDiskFileDirectIO,
 		KVBMConfiguredCacheBytes, KVBMDiskFilterEnabled, KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
 		KVBMNIXLRegisteredBytesTotal, KVBMNIXLErrorsTotal, KVBMNIXLDroppedEventsTotal,
 	}

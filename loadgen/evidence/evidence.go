@@ -39,6 +39,10 @@ const (
 	BytesDisagree    Reason = "bytes_disagree"
 	EndpointGone     Reason = "endpoint_gone"
 	SeveralServers   Reason = "several_servers" // the counters are of one engine, and several shared the load
+	// The engine counted more bytes than the drive did: a tier whose file is not opened with O_DIRECT is answered from the
+	// page cache, and what is written to it may stay there for a while.
+	ServedFromPageCache Reason = "served_from_page_cache"
+	HeldInPageCache     Reason = "held_in_page_cache"
 
 	// The reasons for outputs.
 	NoBaseline     Reason = "no_baseline"     // the engine's own drift is unknown
@@ -53,6 +57,14 @@ type Signal struct {
 	Grade   Grade    `json:"grade"`
 	Reason  Reason   `json:"reason"`
 	Figures []Figure `json:"witnesses"`
+	// Missing lists the witnesses that the verdict lacks.
+	Missing []Missing `json:"missing_witnesses,omitempty"`
+}
+
+// Missing is a witness without a figure: the reason, and what the user can do.
+type Missing struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 // Figure is one figure behind a signal, and the range that it has if the statement is true.
@@ -110,7 +122,7 @@ func NewSignal(grade Grade, reason Reason, figures ...Figure) Signal {
 	if figures == nil {
 		figures = []Figure{} // an empty list in JSON, not null
 	}
-	return Signal{grade, reason, figures}
+	return Signal{Grade: grade, Reason: reason, Figures: figures}
 }
 
 // Unseen returns the signal of a statement that is not observable.

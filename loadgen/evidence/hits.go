@@ -76,7 +76,7 @@ func (h Hits) fromDisk(read Disk, tiers Tiers, replay Replay) Signal {
 	case h.Disk.Value > 0 && h.TokenBytes <= 0:
 		return NewSignal(Consistent, CountersAbsent, figures...)
 	case h.Disk.Value > 0:
-		return gradeBytes("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, figures, "read", read)
+		return read.grade("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, figures, reading)
 	case h.Elsewhere.Value > 0 && !tiers.DiskOff:
 		// A connector may have read the tokens from the disk.
 		return NewSignal(NotObservable, CountersAbsent, figures...)

@@ -14,22 +14,21 @@ func TestReuseIsReadFromTheCountersOfTheEngine(t *testing.T) {
 		grade  Grade
 		reason Reason
 	}{
-		"counted, and faster":                                 {Reused{Engine: hits(3900, 4000), FirstSeconds: 1, AgainSeconds: .2}, Proven, ""},
-		"counted, but no faster":                              {Reused{Engine: hits(3900, 4000), FirstSeconds: 1, AgainSeconds: 1}, Consistent, ""},
-		"half of them":                                        {Reused{Engine: hits(2000, 4000)}, Consistent, ""},
+		"counted":                                             {Reused{Engine: hits(3900, 4000)}, Proven, ""},
+		"half of them":                                        {Reused{Engine: hits(2000, 4000)}, Proven, ""},
 		"less than half":                                      {Reused{Engine: hits(1999, 4000)}, Contradicted, NoMatchedTokens},
-		"no hit, though faster":                               {Reused{Engine: hits(0, 4000), FirstSeconds: 1, AgainSeconds: .2}, Contradicted, NoMatchedTokens},
+		"no hit":                                              {Reused{Engine: hits(0, 4000)}, Contradicted, NoMatchedTokens},
 		"others' hits may be all there are":                   {Reused{Engine: hits(3900, 9000)}, NotObservable, CountersAbsent},
-		"more than others can have had":                       {Reused{Engine: hits(7000, 9000)}, Consistent, ""},
+		"more than others can have had":                       {Reused{Engine: hits(7000, 9000)}, Proven, ""},
 		"few, others' included":                               {Reused{Engine: hits(1000, 9000)}, Contradicted, NoMatchedTokens},
 		"one worker of several":                               {Reused{Engine: hits(1500, 2000)}, NotObservable, CountersAbsent},
-		"one worker with enough":                              {Reused{Engine: hits(2000, 2000)}, Consistent, ""},
+		"one worker with enough":                              {Reused{Engine: hits(2000, 2000)}, Proven, ""},
 		"how many were looked up is unknown":                  {Reused{Engine: Hits{Found: known(3900)}}, NotObservable, CountersAbsent},
 		"the engine restarted":                                {Reused{Engine: fallen}, NotObservable, CountersReset},
-		"it restarted, and the answers report":                {Reused{Engine: fallen, Cached: known(3900)}, Consistent, ""},
-		"a gateway without cached tokens":                     {Reused{Engine: hits(3900, 4000), Cached: known(0), FirstSeconds: 1, AgainSeconds: .2}, Proven, ""},
-		"the engine computed what the answers call cached":    {Reused{Engine: hits(0, 4000), Cached: known(3900), FirstSeconds: 1, AgainSeconds: .2}, Consistent, ""},
-		"first turns are looked up too":                       {Reused{Engine: hits(3000, 10000), SentTokens: 10000}, Consistent, ""},
+		"it restarted, and the answers report":                {Reused{Engine: fallen, Cached: known(3900)}, Proven, ""},
+		"a gateway without cached tokens":                     {Reused{Engine: hits(3900, 4000), Cached: known(0)}, Proven, ""},
+		"the engine computed what the answers call cached":    {Reused{Engine: hits(0, 4000), Cached: known(3900)}, Consistent, ""},
+		"first turns are looked up too":                       {Reused{Engine: hits(3000, 10000), SentTokens: 10000}, Proven, ""},
 		"of more that was sent, few were found":               {Reused{Engine: hits(1000, 10000), SentTokens: 10000}, Contradicted, NoMatchedTokens},
 		"of more that was sent, one worker counted its share": {Reused{Engine: hits(1000, 5000), SentTokens: 10000}, NotObservable, CountersAbsent},
 	} {
@@ -42,7 +41,7 @@ func TestReuseIsReadFromTheCountersOfTheEngine(t *testing.T) {
 	}
 }
 
-// An engine that counts tokens by tier shows an SSD tier without KVBM, by the same three figures.
+// An engine that counts tokens by tier shows an SSD tier without KVBM, by the same figures.
 func TestAnSSDReadIsProvenByTheEnginesOwnTiers(t *testing.T) {
 	const tokenBytes = 1000
 	all := Disk{Process: known(100e3), Cgroup: known(101e3), Device: known(120e3)}
@@ -59,11 +58,12 @@ func TestAnSSDReadIsProvenByTheEnginesOwnTiers(t *testing.T) {
 		reason Reason
 	}{
 		"all agree":                        {disk(100), all, Tiers{}, Replay{Pressed: true}, Proven, ""},
-		"no drive":                         {disk(100), Disk{Process: known(100e3)}, Tiers{}, Replay{Pressed: true}, Consistent, CountersAbsent},
-		"processes are hidden":             {disk(100), Disk{Device: known(100e3), Denied: true}, Tiers{}, Replay{Pressed: true}, Consistent, NoPrivilege},
+		"no drive":                         {disk(100), Disk{Process: known(100e3)}, Tiers{}, Replay{Pressed: true}, Proven, ""},
+		"the drive alone":                  {disk(100), Disk{Device: known(100e3), Denied: true}, Tiers{}, Replay{Pressed: true}, Proven, ""},
+		"processes are hidden":             {disk(100), Disk{Device: known(120e3), Denied: true}, Tiers{}, Replay{Pressed: true}, Consistent, NoPrivilege},
 		"no machine is measured":           {disk(100), Disk{}, Tiers{}, Replay{Pressed: true}, Consistent, CountersAbsent},
 		"the drive read nothing":           {disk(100), Disk{Process: known(100e3), Device: known(0)}, Tiers{}, Replay{Pressed: true}, Contradicted, BytesDisagree},
-		"the page cache answered":          {disk(100), Disk{Process: known(0), Device: known(0)}, Tiers{}, Replay{Pressed: true}, Contradicted, BytesDisagree},
+		"the page cache answered":          {disk(100), Disk{Process: known(0), Device: known(0)}, Tiers{}, Replay{Pressed: true}, Contradicted, ServedFromPageCache},
 		"bytes of a token are unknown":     {with(disk(100), func(h *Hits) { h.TokenBytes = 0 }), all, Tiers{}, Replay{Pressed: true}, Consistent, CountersAbsent},
 		"the engine restarted":             {with(disk(100), func(h *Hits) { h.Disk.Reset = true }), all, Tiers{}, Replay{Pressed: true}, NotObservable, CountersReset},
 		"from the host":                    {with(disk(0), func(h *Hits) { h.Host = known(100) }), all, Tiers{}, Replay{Pressed: true}, Contradicted, ServedFromHost},

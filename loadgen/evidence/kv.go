@@ -57,51 +57,49 @@ func (kv Moved) Filter(disk bool) Filter {
 	return FilterUnknown
 }
 
-// Disk has the bytes that the machine counted in the same part of a run, reads and writes separately, by the source of
-// the count.
-type Disk struct {
-	// Process are the bytes that the engine's processes had the storage layer move, Cgroup those of their cgroup, Device
-	// those of the drives for all processes. Denied is true if some processes could not be read.
-	Process, Cgroup, Device Count
-	Denied                  bool
-	// Own are the bytes of the load generator and of the exporter's recorder on that drive, which are subtracted.
-	Own float64
-}
-
 // Replay has the conditions of a part of a run that sent earlier prompts again, apart from the counters.
 type Replay struct {
 	// Pressed is true if the traffic in between was enough to push the blocks out of the tiers above the disk.
 	Pressed bool
-	// Cached is true if the answers report the prompts as cached, in any tier.
-	Cached bool
+	// Cached is true if the answers report the prompts as cached, in any tier. CachedBytes is a lower limit of their size
+	// in the cache.
+	Cached      bool
+	CachedBytes float64
 }
 
-// Tolerances between bytes and blocks x bytes per block. Processes read in whole blocks but also other files; the drive
-// serves all processes, so that only too few bytes contradict.
-const (
-	leastShare  = 0.7
-	mostShare   = 1.5
-	deviceShare = 0.95
-)
-
 // SSDRehydrate grades whether KV blocks came back from the SSD in a replay. Onboards from host to device prove no read
-// of the SSD; only onboards from the disk do, and only if process or cgroup, and the drive, read as many bytes. Without
-// KVBM the engine's own count of tokens from its disk tier replaces the onboards.
+// of the SSD; only onboards from the disk do, and only if the kernel counted as many bytes. Without KVBM the engine's own
+// count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
+	signal := rehydrated(kv, hits, read, tiers, replay)
+	signal.Missing = kv.missing(signal, read, hits.Disk.Known)
+	return signal
+}
+
+func rehydrated(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	if kv.absent() && hits.Disk.Known {
 		return hits.fromDisk(read, tiers, replay)
 	}
 	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
+		if reason == CountersAbsent {
+			return read.alone(replay)
+		}
 		return Unseen(reason)
 	}
 	if kv.FromDisk.Value == 0 {
 		return NewSignal(Contradicted, kv.whyNone(tiers, replay), kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk)...)
 	}
-	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk), "read", read)
+	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk), reading, read)
 }
 
 // SSDOffload grades whether KV blocks were written to the SSD.
 func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
+	signal := offloaded(kv, written, tiers)
+	signal.Missing = kv.missing(signal, written, false)
+	return signal
+}
+
+func offloaded(kv Moved, written Disk, tiers Tiers) Signal {
 	if reason := kv.blind(tiers, kv.ToDisk); reason != "" {
 		return Unseen(reason)
 	}
@@ -116,7 +114,7 @@ func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
 		return NewSignal(Contradicted, reason, NewFigure("kvbm_blocks_to_disk", 0, "blocks", atLeast(1)))
 	}
 	blocks := []Figure{NewFigure("kvbm_blocks_to_disk", kv.ToDisk.Value, "blocks", atLeast(1))}
-	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, "written", written)
+	return kv.graded("kvbm_blocks_to_disk", kv.ToDisk, blocks, writing, written)
 }
 
 // blind returns the reason why a counter of KVBM shows nothing; empty if it can be used.
@@ -172,71 +170,28 @@ func (kv Moved) blockFigures(name string, blocks Count) []Figure {
 }
 
 // graded compares blocks with bytes.
-func (kv Moved) graded(name string, blocks Count, figures []Figure, did string, disk Disk) Signal {
+func (kv Moved) graded(name string, blocks Count, figures []Figure, did direction, disk Disk) Signal {
 	if kv.BlockBytes <= 0 {
-		return NewSignal(Consistent, CountersAbsent, figures...)
+		return NewSignal(Consistent, CountersAbsent, append(figures, disk.unjudged(did)...)...)
 	}
-	return gradeBytes(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, figures, did, disk)
+	return disk.grade(name, blocks.Value*kv.BlockBytes, kv.BlockBytes, figures, did)
 }
 
-// gradeBytes compares the bytes by a counter of the KV cache with those of processes and drives; least is the lower
-// limit of the bytes.
-func gradeBytes(name string, bytes, least float64, figures []Figure, did string, disk Disk) Signal {
-	figures = append(figures, NewFigure(name+"_bytes", bytes, "bytes", atLeast(least)))
-	owner := disk.owners(did, bytes)
-	drive := disk.drives(did, bytes)
-	figures = append(figures, owner...)
-	figures = append(figures, drive...)
+// missing lists the witnesses that a verdict on bytes lacks. A verdict that rests on none, such as a tier that is off,
+// lacks none.
+func (kv Moved) missing(signal Signal, disk Disk, counted bool) []Missing {
+	var all []Missing
 	switch {
-	case disk.reset():
-		return NewSignal(NotObservable, CountersReset, figures...)
-	case len(owner) > 0 && !anyAgrees(owner), len(drive) > 0 && !anyAgrees(drive):
-		return NewSignal(Contradicted, BytesDisagree, figures...)
-	case len(owner) > 0 && len(drive) > 0:
-		return NewSignal(Proven, "", figures...)
-	case len(owner) == 0 && disk.Denied:
-		return NewSignal(Consistent, NoPrivilege, figures...)
-	}
-	return NewSignal(Consistent, CountersAbsent, figures...)
-}
-
-// owners returns the figures that attribute the bytes to the engine. One of them is enough: I/O of helper threads and
-// through drivers is sometimes charged to the cgroup only. A counter that was reset is left out.
-func (d Disk) owners(did string, bytes float64) []Figure {
-	expected := Range{leastShare * bytes, mostShare * bytes}
-	var all []Figure
-	for _, of := range []struct {
-		name  string
-		count Count
-	}{{"process_" + did, d.Process}, {"cgroup_" + did, d.Cgroup}} {
-		if of.count.Known && !of.count.Reset {
-			all = append(all, NewFigure(of.name, of.count.Value, "bytes", expected))
-		}
-	}
-	return all
-}
-
-// drives returns the figure of the drive; none without its counter.
-func (d Disk) drives(did string, bytes float64) []Figure {
-	if !d.Device.Known {
+	case signal.Grade == Contradicted && signal.Reason != BytesDisagree && signal.Reason != ServedFromPageCache:
 		return nil
+	case signal.Reason == TierOff:
+		return nil
+	case kv.Gone:
+		all = append(all, Missing{"kvbm_blocks", "KVBM's metrics page did not answer any more at the end: see whether the engine restarted"})
+	case !kv.Seen && !counted:
+		all = append(all, Missing{"kvbm_blocks", "no page counts blocks of the disk tier, so that nothing can be proven: start the engine with DYN_KVBM_METRICS=true and pass --scrape kvbm=URL"})
+	case kv.Seen && kv.BlockBytes <= 0:
+		all = append(all, Missing{"kvbm_block_bytes", "the size of a block is not known, so that blocks cannot be compared with bytes: pass --set block.bytes=N or --engine-log"})
 	}
-	return []Figure{NewFigure("device_"+did, max(0, d.Device.Value-d.Own), "bytes", atLeast(deviceShare*bytes))}
-}
-
-// reset reports whether a counter that the verdict needs was reset: the drive's, or the process's or cgroup's if there
-// is no other.
-func (d Disk) reset() bool {
-	intact := func(c Count) bool { return c.Known && !c.Reset }
-	owned := intact(d.Process) || intact(d.Cgroup)
-	return d.Device.Reset || !owned && (d.Process.Reset || d.Cgroup.Reset)
-}
-
-func anyAgrees(figures []Figure) bool {
-	for _, w := range figures {
-		if w.Agrees {
-			return true
-		}
-	}
-	return false
+	return append(all, disk.Missing...)
 }

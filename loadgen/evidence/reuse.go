@@ -1,5 +1,7 @@
 package evidence
 
+import "slices"
+
 // Reused has the observations of prompts that were sent again.
 type Reused struct {
 	// Requests is the number of requests sent again, with PromptTokens tokens that were sent before; 0 tokens are unknown.
@@ -10,20 +12,13 @@ type Reused struct {
 	// Engine has the engine's counts of the same phases, in which SentTokens were sent in all: at least PromptTokens.
 	Engine     Hits
 	SentTokens float64
-	// FirstSeconds and AgainSeconds are the median times to the first token without and with a possible cache hit; 0 if
-	// unknown.
-	FirstSeconds, AgainSeconds float64
 }
 
-const (
-	// reusedShare is the least share of the prompts' tokens that must come from a cache.
-	reusedShare = 0.5
-	// FasterShare: the repeated prompt's time to the first token must be at most this share of the first one's.
-	FasterShare = 0.9
-)
+// reusedShare is the least share of the prompts' tokens that must come from a cache.
+const reusedShare = 0.5
 
-// Reuse grades whether prompts that were sent before were answered from a cache. The server's report alone makes it
-// consistent; a first token that came earlier, by the client's clock, makes it proven.
+// Reuse grades whether prompts that were sent before were answered from a cache, by counts of tokens alone. Whether it
+// was worth it is a figure of its own, Worth: tokens from an SSD may take longer than computing them.
 func Reuse(r Reused) Signal {
 	if r.Requests == 0 {
 		return Unseen(CountersAbsent)
@@ -31,17 +26,17 @@ func Reuse(r Reused) Signal {
 	if (r.Found.Reset || r.Engine.Found.Reset) && !r.Cached.Known && !r.Engine.known() {
 		return Unseen(CountersReset)
 	}
-	reported := r.reported()
-	if len(reported) == 0 {
-		return NewSignal(NotObservable, CountersAbsent, r.clock()...)
+	all := r.reported()
+	if len(all) == 0 {
+		return Unseen(CountersAbsent)
 	}
-	all := append(reported, r.clock()...)
-	faster, computed := anyAgrees(r.clock()), r.Engine.few(r.sent(), reusedShare*r.PromptTokens)
+	least := reusedShare * r.PromptTokens
+	computed := r.Engine.few(r.sent(), least) && !r.Engine.Many(r.sent(), least)
 	switch {
-	case anyAgrees(reported) && faster && !computed:
+	case anyAgrees(all) && !computed:
 		return NewSignal(Proven, "", all...)
-	case anyAgrees(reported):
-		return NewSignal(Consistent, "", all...)
+	case anyAgrees(all):
+		return NewSignal(Consistent, "", all...) // the engine counts fewer tokens than the answers
 	case r.Cached.Known, computed:
 		return NewSignal(Contradicted, NoMatchedTokens, all...)
 	case r.Found.Value > 0, r.Engine.known():
@@ -80,9 +75,6 @@ func (r Reused) FromCache() bool {
 	return least > 0 && (r.Cached.Known && r.Cached.Value >= least || r.Engine.Many(r.sent(), least))
 }
 
-func (r Reused) clock() []Figure {
-	if r.FirstSeconds == 0 || r.AgainSeconds == 0 {
-		return nil
-	}
-	return []Figure{NewFigure("median_time_to_first_token", r.AgainSeconds, "seconds", Range{0, FasterShare * r.FirstSeconds})}
+func anyAgrees(figures []Figure) bool {
+	return slices.ContainsFunc(figures, func(f Figure) bool { return f.Agrees })
 }

@@ -6,6 +6,8 @@ type Signals struct {
 	SSDRehydrate Signal `json:"ssd_rehydrate"`
 	Reuse        Signal `json:"reuse"`
 	OutputMatch  Signal `json:"output_match"`
+	// Worth is the time and the writes that reuse cost; absent where no prompt was sent again.
+	Worth *Worth `json:"worth,omitempty"`
 }
 
 // Named lists the signals with their names, in the order of display.

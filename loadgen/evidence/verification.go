@@ -16,4 +16,7 @@ type Verification struct {
 	// KV cache; 0 is to be determined.
 	Given                  Tiers
 	BlockBytes, TokenBytes float64
+	// EnduranceBytes are the bytes that may be written to the drive by its data sheet; 0 if the user does not state them: no
+	// drive reports them.
+	EnduranceBytes float64
 }

@@ -98,7 +98,8 @@ func judgingRules() rules {
 // signalRules are the rules of evidence grades; engineReportedRules and toolReportedRules those of the reports of an
 // engine and a tool. A manifest has these members, and so does the summary computed from it.
 func signalRules() rules {
-	return rules{"*": figures, "*.grade": texts, "*.reason": texts, "*.witnesses.name": texts, "*.witnesses.unit": texts}
+	return rules{"*": figures, "*.grade": texts, "*.reason": texts, "*.witnesses.name": texts, "*.witnesses.unit": texts,
+		"*.missing_witnesses.name": texts, "*.missing_witnesses.reason": texts, "worth.break_even.outcome": texts}
 }
 
 func engineReportedRules() rules {

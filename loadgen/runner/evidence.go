@@ -46,7 +46,7 @@ func verify(m *measurement, p *plan, log *telemetry.Log, engine *rundir.EngineRe
 	over := summary.EvidenceInput{
 		Folder: m.folder, Records: summary.Records(m.folder.Path(rundir.RequestsFile)), Telemetry: log,
 		Verification: p.work.Script.Verify, Expect: m.load.Expect,
-		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.servers.simulated(),
+		Hosts: m.keep.Hosts(), Own: m.keep.Labels["host"] == m.manifest.Client.Hostname, Simulated: p.servers.simulated(), Storage: m.manifest.Storage,
 		Streamed: !m.load.NoStream, Separable: p.work.TakesSalt(), Drawn: m.load.Temperature > 0 && m.load.RequestSeed == nil,
 		TemplateTokens: template(p.scale), Several: p.servers.several(), Engine: engine, Log: m.env.Log,
 	}

@@ -122,7 +122,7 @@ func sharedDrive(all []rundir.Storage) string {
 func placeWarnings(m *rundir.Manifest) []string {
 	var warnings []string
 	if device := sharedDrive(m.Storage); device != "" {
-		warnings = append(warnings, fmt.Sprintf("the run folder is on %s, and so is the disk tier of the KV cache: what is written to the folder is subtracted in the evidence; --out on another drive avoids it", device))
+		warnings = append(warnings, fmt.Sprintf("the run folder is on %s, and so is the disk tier of the KV cache: the folder's bytes are in the drive's count, from which the evidence subtracts them; --out on another drive avoids it", device))
 	}
 	if step := m.Client.ClockStepSeconds; step != 0 {
 		warnings = append(warnings, stepWarning(step))

@@ -3,10 +3,8 @@ package summary
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -45,9 +43,10 @@ type EvidenceInput struct {
 	Verification *evidence.Verification
 	Expect       KVExpectation
 	// Hosts are the measured machines, that of the run first. Own is true if that is this machine, so that the run's files
-	// may be on its drive.
-	Hosts []string
-	Own   bool
+	// may be on its drive. Storage is what the folders of this machine lie on.
+	Hosts   []string
+	Own     bool
+	Storage []rundir.Storage
 	// Simulated is true if the engine reports itself as simulated, so that a simulated machine may be its own.
 	Simulated bool
 	// Streamed is true if answers came token by token, so that they have a first one.
@@ -88,19 +87,20 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 	w := counters{r.Telemetry, r.Simulated, r.Hosts}
 	seen := observed{all, w}
 	tiers := offTiers(SeeKVTiers(r.Telemetry, r.Simulated), r.Expect)
-	replayed, whole := w.moved(v.Again), w.moved(v.All)
-	replayed.BlockBytes = sizeOfBlock(v, replayed)
-	if whole.BlockBytes = replayed.BlockBytes; whole.BlockBytes == 0 {
-		whole.BlockBytes = sizeOfBlock(v, whole)
-	}
 	room := ReadKVRoom(r.Telemetry, r.Hosts, r.Simulated, r.Expect)
+	sizes := *v
+	sizes.TokenBytes = cmp.Or(v.TokenBytes, room.TokenBytes, tokenBytesOf(r.Engine))
+	replayed, whole := w.moved(v.Again), w.moved(v.All)
+	replayed.BlockBytes = sizeOfBlock(&sizes, replayed)
+	if whole.BlockBytes = replayed.BlockBytes; whole.BlockBytes == 0 {
+		whole.BlockBytes = sizeOfBlock(&sizes, whole)
+	}
 	tiers.DiskFilter = cmp.Or(v.Given.DiskFilter, room.Off.DiskFilter, whole.Filter(room.DiskBytes > 0))
 	again := seen.reused(v, replayed)
-	again.Engine.TokenBytes = cmp.Or(v.TokenBytes, room.TokenBytes, tokenBytesOf(r.Engine))
-	written := w.disk(v.All, metric.OpWrite)
-	written.Own += r.ownBytes()
-	read := w.disk(v.Again, metric.OpRead)
-	rehydrate := evidence.SSDRehydrate(replayed, again.Engine, read, tiers, evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()})
+	again.Engine.TokenBytes = sizes.TokenBytes
+	place := r.place()
+	read, written := w.diskAt(v.Again, metric.OpRead, place), w.diskAt(v.All, metric.OpWrite, place)
+	rehydrate := evidence.SSDRehydrate(replayed, again.Engine, read, tiers, replayOf(v, again))
 	reuse := evidence.Reuse(again)
 	return EvidenceFound{
 		Signals: &evidence.Signals{
@@ -108,6 +108,7 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 			SSDRehydrate: rehydrate,
 			Reuse:        reuse,
 			OutputMatch:  evidence.LimitMatch(r.outputMatch(seen), reuse, rehydrate),
+			Worth:        seen.worth(v, again, replayed, whole),
 		},
 		Warnings: r.warnings(seen),
 	}
@@ -238,7 +239,7 @@ func (o observed) reused(v *evidence.Verification, m evidence.Moved) evidence.Re
 	if v.Turns {
 		return o.turns(v, m)
 	}
-	r := evidence.Reused{Found: m.MatchedTokens, Cached: evidence.Count{Known: true}, AgainSeconds: o.median(v.Again...)}
+	r := evidence.Reused{Found: m.MatchedTokens, Cached: evidence.Count{Known: true}}
 	for _, phase := range v.Again {
 		cached, tokens := o.cached(phase)
 		r.Requests += len(o.passes[phase])
@@ -246,10 +247,6 @@ func (o observed) reused(v *evidence.Verification, m evidence.Moved) evidence.Re
 		r.Cached = r.Cached.Add(cached)
 	}
 	r.Engine = o.hits(v.Again, r.PromptTokens)
-	// A first pass that came from a cache is no measure of an uncached one.
-	if fresh, known := o.fresh(v.First); fresh || !known {
-		r.FirstSeconds = o.median(v.First)
-	}
 	return r
 }
 
@@ -312,29 +309,6 @@ func (p passes) pairs(outputs *rundir.Outputs, first, second string) []OutputPai
 		}
 	}
 	return pairs
-}
-
-// ownBytes returns the bytes that uma-load wrote into the run folder, if that is on the measured machine: it may be on
-// the measured drive.
-func (r *EvidenceInput) ownBytes() float64 {
-	if !r.Own {
-		return 0
-	}
-	var bytes int64
-	err := filepath.WalkDir(string(r.Folder), func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		r.Log.Debug("the size of the run folder is not known", "why", printable(err))
-	}
-	return float64(bytes)
 }
 
 // warnings returns why answers could not be compared, where no reason covers it.

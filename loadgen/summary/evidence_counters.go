@@ -124,15 +124,20 @@ type vocabulary struct {
 	matched func(*telemetry.Series) bool
 }
 
+// vocabularies returns the exporter's names and KVBM's own.
+func vocabularies() []vocabulary {
+	return []vocabulary{
+		{route, labelled(metric.KVBMMatchedTokensTotal)},
+		{pageRoute, pageSeries(metric.ForeignKVBMMatchedTokens)},
+	}
+}
+
 // moved returns the growth of KVBM's counters. The first source that has any counts: an exporter and a page of --scrape
 // report the same blocks. If it is an exporter, those of other measured machines with a page of their own are added.
 func (w counters) moved(phases []string) evidence.Moved {
 	var gone evidence.Moved
 	for _, source := range w.sources() {
-		for _, words := range []vocabulary{
-			{route, labelled(metric.KVBMMatchedTokensTotal)},
-			{pageRoute, pageSeries(metric.ForeignKVBMMatchedTokens)},
-		} {
+		for _, words := range vocabularies() {
 			m := w.movedBy(source, phases, words)
 			switch {
 			case m.Seen:
@@ -224,24 +229,4 @@ func (w counters) processes(source *telemetry.SourceLog, phases []string, op str
 	})
 	slices.Sort(groups)
 	return count, slices.Compact(groups)
-}
-
-// cgroups returns the I/O of these cgroups. A device on top of a drive may count the same I/O again, so that of several
-// devices the one with most counts.
-func (w counters) cgroups(source *telemetry.SourceLog, phases []string, op string, groups []string) evidence.Count {
-	var most evidence.Count
-	devices := map[string]bool{}
-	for _, s := range source.Find(metric.CgroupIOBytesTotal) {
-		devices[s.Labels[string(metric.LabelDevice)]] = true
-	}
-	for device := range devices {
-		of := labelled(metric.CgroupIOBytesTotal, string(metric.LabelOp), op, string(metric.LabelDevice), device)
-		count, _ := w.grown(source, phases, func(s *telemetry.Series) bool {
-			return of(s) && slices.Contains(groups, s.Labels[string(metric.LabelCgroup)])
-		})
-		if count.Known && (!most.Known || count.Value > most.Value) {
-			most = count
-		}
-	}
-	return most
 }

@@ -11,35 +11,6 @@ import (
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// disk returns the bytes that the machines read or wrote; the operation has the exporter's name. The first source that
-// has any counts, unless an engine spans several machines: each has its part of every block, and only their sum is the
-// whole.
-func (w counters) disk(phases []string, op string) evidence.Disk {
-	var d evidence.Disk
-	parts := w.parts()
-	for i, source := range parts {
-		if i == 0 {
-			d = w.diskOf(source, phases, op)
-			continue
-		}
-		more := w.diskOf(source, phases, op)
-		d.Process, d.Cgroup, d.Device = d.Process.Add(more.Process), d.Cgroup.Add(more.Cgroup), d.Device.Add(more.Device)
-		d.Denied, d.Own = d.Denied || more.Denied, d.Own+more.Own
-	}
-	if len(parts) > 0 {
-		return d
-	}
-	for _, source := range w.sources() {
-		if source.Foreign {
-			continue
-		}
-		if d = w.diskOf(source, phases, op); d.Device.Known || d.Process.Known {
-			return d
-		}
-	}
-	return d
-}
-
 // parts returns the measured machines that an engine spans, by the processes that the exporter reports: those with a
 // GPU, or with a tier of the KV cache open. A machine with two names counts once. It returns none for a single machine.
 func (w counters) parts() []*telemetry.SourceLog {
@@ -57,22 +28,6 @@ func (w counters) parts() []*telemetry.SourceLog {
 		return nil
 	}
 	return parts
-}
-
-func (w counters) diskOf(source *telemetry.SourceLog, phases []string, op string) evidence.Disk {
-	drive := metric.NVMeReadBytesTotal
-	if op == metric.OpWrite {
-		drive = metric.NVMeWrittenBytesTotal
-	}
-	device, _ := w.grown(source, phases, labelled(drive))
-	process, groups := w.processes(source, phases, op)
-	d := evidence.Disk{Process: process, Cgroup: w.cgroups(source, phases, op, groups), Device: device}
-	d.Denied = len(source.Find(metric.ProcessIOBytesTotal)) == 0 && len(source.Find(metric.ProcessCPUSecondsTotal)) > 0
-	if op == metric.OpWrite {
-		recorded, _ := w.grown(source, phases, labelled(metric.RecorderWrittenBytesTotal))
-		d.Own = recorded.Value
-	}
-	return d
 }
 
 // withOthers adds the blocks of other machines to those of the first, where each exporter reads a page of its own: an

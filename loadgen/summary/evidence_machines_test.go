@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestReadsOfAnEngineOnTwoMachinesAreThoseOfBothDrives(t *testing.T) {
 	if both.Process.Value != 1990 || both.Cgroup.Value != 1990 || both.Device.Value != 2100 || !both.Process.Known || !both.Device.Known {
 		t.Errorf("both %+v", both)
 	}
-	if named := of("spark-1", "spark-2", "client").disk([]string{"a"}, metric.OpRead); named != both {
+	if named := of("spark-1", "spark-2", "client").disk([]string{"a"}, metric.OpRead); !reflect.DeepEqual(named, both) {
 		t.Errorf("a machine without any process of the engine has a part: %+v", named)
 	}
 	if one := of("spark-1").disk([]string{"a"}, metric.OpRead); one.Process.Value != 1000 || one.Device.Value != 1100 {

@@ -74,7 +74,7 @@ func TestAMatchOfOutputsIsNoBetterThanTheEvidenceOfReuse(t *testing.T) {
 		reuse, match string
 	}{
 		"from the cache, and sooner":    {100, soon, "proven ", "proven "},
-		"from the cache, and no sooner": {100, late, "consistent ", "consistent reuse_not_proven"},
+		"from the cache, and no sooner": {100, late, "proven ", "proven "},
 		"a third of it":                 {30, soon, "contradicted no_matched_tokens", "not_observable no_matched_tokens"},
 		"nothing of it":                 {0, soon, "contradicted no_matched_tokens", "not_observable no_matched_tokens"},
 		"answers do not report it":      {-1, soon, "not_observable counters_absent", "consistent reuse_not_proven"},

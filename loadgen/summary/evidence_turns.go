@@ -12,35 +12,26 @@ func (o observed) turns(v *evidence.Verification, m evidence.Moved) evidence.Reu
 		conversation string
 		turn         int
 	}
-	said, first, later := map[place]answered{}, []float64(nil), []float64(nil)
+	said := map[place]answered{}
 	for _, a := range o.passes[v.First] {
 		said[place{a.conversation, a.turn}] = a
 		r.SentTokens += float64(a.tokensIn)
 	}
 	for at, a := range said {
 		before, follows := said[place{at.conversation, at.turn - 1}]
-		switch {
-		case at.turn == 1 && a.first > 0:
-			first = append(first, a.first)
-		case follows:
-			r.Requests++
-			r.PromptTokens += float64(before.tokensIn)
-			if a.first > 0 {
-				later = append(later, a.first)
-			}
-			if a.cached == nil {
-				r.Cached.Known = false
-			} else {
-				r.Cached.Value += min(float64(*a.cached), float64(before.tokensIn))
-			}
+		if !follows {
+			continue
+		}
+		r.Requests++
+		r.PromptTokens += float64(before.tokensIn)
+		if a.cached == nil {
+			r.Cached.Known = false
+		} else {
+			r.Cached.Value += min(float64(*a.cached), float64(before.tokensIn))
 		}
 	}
 	r.Cached.Known = r.Cached.Known && r.Requests > 0
 	r.Engine = o.hits([]string{v.First}, r.SentTokens)
-	// Later prompts are longer: a later first token proves nothing, an earlier one does.
-	if one, two := medianOrZero(first), medianOrZero(later); two <= evidence.FasterShare*one {
-		r.FirstSeconds, r.AgainSeconds = one, two
-	}
 	return r
 }
 

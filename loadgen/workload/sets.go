@@ -43,6 +43,8 @@ type sets struct {
 	room        evidence.Room
 	// blockBytes is the size of a block of KVBM; 0 means that it has to be read from the server.
 	blockBytes float64
+	// enduranceBytes are the bytes that may be written to the drive by its data sheet.
+	enduranceBytes float64
 }
 
 // knobs returns the sizes that every such scenario has.
@@ -55,6 +57,7 @@ func (c *sets) knobs() []knob {
 		knobOf("disk.filter", &c.room.Off.DiskFilter, terminal.OneOf(evidence.FilterOn, evidence.FilterOff)),
 		knobOf("token.bytes", &c.room.TokenBytes, terminal.Positive),
 		knobOf("block.bytes", &c.blockBytes, terminal.Positive),
+		knobOf("drive.endurance.bytes", &c.enduranceBytes, terminal.Positive),
 	}
 }
 
@@ -361,7 +364,7 @@ func (c *sets) forecast(s *Settings, set traffic.PromptSet, made *Script) error 
 	made.Verify = &evidence.Verification{
 		Baseline: [2]string{PhaseBaseline1, PhaseBaseline2},
 		First:    c.firstPhase, Again: c.replays(), Alone: c.first.concurrency == 1 && c.replayConcurrency() == 1, Pressed: true, Given: c.room.Off,
-		BlockBytes: cmp.Or(c.blockBytes, c.room.BlockBytes), TokenBytes: c.room.TokenBytes,
+		BlockBytes: cmp.Or(c.blockBytes, c.room.BlockBytes), TokenBytes: c.room.TokenBytes, EnduranceBytes: c.enduranceBytes,
 	}
 	for _, p := range made.phases {
 		if !slices.Contains(made.unmeasured, p.Name) {

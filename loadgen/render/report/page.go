@@ -75,6 +75,7 @@ func (p Page) Document() render.Document {
 	}
 	if evidence := SignalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
 		d.Add(render.H2("Evidence"), render.Small("A signal is proven only where witnesses that do not depend on each other agree. Each line below it is one of them."), evidence)
+		d.Add(worthBlocks(s.Signals.Worth)...)
 	}
 	d.Add(render.H2("Phases and sizes"), PhaseTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), render.Digits))
 	d.Add(checkedRules(s)...)

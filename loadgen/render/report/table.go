@@ -253,7 +253,7 @@ func phaseOrder(s summary.Summary) []string {
 	})
 }
 
-// SignalTable has the signals, each followed by its witnesses.
+// SignalTable has the signals, each followed by its witnesses and by those that it lacks.
 func SignalTable(s evidence.Signals) render.Table {
 	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
 	for _, signal := range s.Named() {
@@ -268,6 +268,9 @@ func SignalTable(s evidence.Signals) render.Table {
 				agrees = "yes"
 			}
 			t.Add("", "", w.Name, render.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
+		}
+		for _, m := range signal.Missing {
+			t.Add("", "", m.Name+": "+m.Reason, "missing", render.None, render.None)
 		}
 	}
 	return t

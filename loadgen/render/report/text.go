@@ -239,6 +239,7 @@ func Text(w io.Writer, s summary.Summary) error {
 		d.Add(render.P(render.Plain(answer)))
 	}
 	d.Add(render.Facts{Facts: pageFacts(runFacts(s))}, measuredMemory(s), toolTable(s.Tool), latencies, serverTable(s))
+	d.Add(worthBlocks(s.Signals.Worth)...)
 	if decodeKnown(s.Decode) {
 		d.Add(decodeAnswer(*s.Decode)...)
 	}
