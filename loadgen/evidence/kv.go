@@ -72,12 +72,12 @@ type Replay struct {
 // count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	signal := rehydrated(kv, hits, read, tiers, replay)
-	signal.Missing = kv.missing(signal, read, hits.Disk.Known)
+	signal.Missing = kv.missing(signal, read, hits.countTiers())
 	return signal
 }
 
 func rehydrated(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
-	if kv.absent() && hits.Disk.Known {
+	if kv.absent() && hits.countTiers() {
 		return hits.fromDisk(read, tiers, replay)
 	}
 	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
