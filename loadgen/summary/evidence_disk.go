@@ -171,7 +171,7 @@ func (w counters) drive(source *telemetry.SourceLog, phases []string, op string,
 		miss("device", "the tier at %s is on %s, which is no drive of this machine: put it on a file system of a local drive", p.tier.Path, p.tier.FileSystem)
 		return
 	case len(lacking) > 0:
-		miss("device", "the exporter has no counters of %s, which holds the tier: exporters before uma_disk_read_bytes_total count NVMe drives only", strings.Join(lacking, ", "))
+		miss("device", "the exporter has no counters of %s, which holds the tier: an older one counts NVMe drives only, so update it", strings.Join(lacking, ", "))
 		return
 	case len(counted) == 0:
 		miss("device", "the exporter has counters of no drive: see whether it can read /proc/diskstats")
