@@ -8,6 +8,9 @@ type Hits struct {
 	// Device, Host and Disk are the parts of Found by tier, unknown where the engine does not count by tier. Elsewhere are
 	// tokens from a cache whose tier is not reported: a connector, or another machine.
 	Device, Host, Disk, Elsewhere Count
+	// LoadedBytes are the bytes of the cache that came back to the device from the tiers below, of which the engine names
+	// none.
+	LoadedBytes Count
 	// TokenBytes is the size of a token in the cache; 0 if unknown.
 	TokenBytes float64
 }
@@ -97,4 +100,19 @@ func (h Hits) whyNone(tiers Tiers, replay Replay) Reason {
 		return ServedFromDevice
 	}
 	return NoMatchedTokens
+}
+
+// loaded reports whether the engine counts bytes that came back.
+func (h Hits) loaded() bool {
+	return h.LoadedBytes.Known && !h.LoadedBytes.Reset && h.LoadedBytes.Value > 0
+}
+
+// fromBelow grades whether KV blocks came back from the SSD, by bytes from all tiers below the device. They are proven to
+// be the SSD's if the kernel read as many; if it read fewer, another tier may have answered.
+func (h Hits) fromBelow(read Disk) Signal {
+	signal := read.grade("engine_loaded", h.LoadedBytes.Value, h.TokenBytes, nil, reading)
+	if signal.Grade == Contradicted {
+		signal.Grade, signal.Reason = NotObservable, CountersAbsent
+	}
+	return signal
 }

@@ -102,3 +102,30 @@ func TestPromptsAreFreshByTheCountersOfTheEngine(t *testing.T) {
 		}
 	}
 }
+
+// vLLM's own offloading counts the bytes that came back, not the tier. On the recorded machine a replay loaded
+// 1,809,842,176 bytes from files.
+func TestBytesOfNoNamedTierAreTheSSDsIfTheKernelReadAsMany(t *testing.T) {
+	const loaded = 1809842176
+	for name, c := range map[string]struct {
+		read   Disk
+		grade  Grade
+		reason Reason
+	}{
+		"as many":                    {Disk{Process: known(loaded)}, Proven, ""},
+		"none, so the host answered": {Disk{Process: known(0), Device: known(0)}, NotObservable, CountersAbsent},
+		"the kernel counts nothing":  {Disk{}, Consistent, CountersAbsent},
+		"a part":                     {Disk{Process: known(loaded / 2), Device: known(loaded / 2)}, NotObservable, CountersAbsent},
+	} {
+		h := Hits{LoadedBytes: known(loaded), TokenBytes: 32768}
+		got := SSDRehydrate(Moved{}, h, c.read, Tiers{}, Replay{Pressed: true, Cached: true})
+		if got.Grade != c.grade || got.Reason != c.reason {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for _, m := range got.Missing {
+			if m.Name == "kvbm_blocks" {
+				t.Errorf("%s: a count of the engine is there: %+v", name, got)
+			}
+		}
+	}
+}
