@@ -120,6 +120,7 @@ func TestGoldenPagesHoldEveryDefinition(t *testing.T) {
 		metric.GPUCallHung.Def().Name:                   "a recording has no call that did not return; TestCallThatHangsCostsOnlyWhatComesAfterIt has one",
 		metric.KVBMConfiguredCacheBytes.Def().Name:      "is told by environments, which are never recorded; TestEnvironmentTellsTheTiersThatAnEngineWasStartedWith has some",
 		metric.KVBMDiskFilterEnabled.Def().Name:         "the same; TestTheDiskFilterIsOnUnlessTheEnvironmentDisablesIt has some",
+		metric.KVBMDiskFileInfo.Def().Name:              "the device of a recorded file is not recorded; TestTheTiersFileHasItsDriveOnALiveMachineOnly has one",
 		metric.EngineDiscoverySockets.Def().Name:        "nothing is looked for on the machine that shows a recording; TestAnEngineIsFoundByTheSocketOfItsProcess has some",
 		metric.GPUFanRatio.Def().Name:                   "no recorded board has a fan of its own",
 		metric.DriverLogLinesTotal.Def().Name:           "a recording has no kernel log; TestLinesOfTheDriverAreCountedFromTheStartOfTheExporter has one",

@@ -26,7 +26,7 @@ var hintFlag = regexp.MustCompile(`--([a-z][a-z0-9.-]*[a-z0-9])(?:(?:[ =][a-z]+=
 func beyondReach() map[string]map[string]string {
 	const scenario, ranks, given = "of another scenario", "it has no ranks", "of a flag that it lacks"
 	arena := map[string]string{
-		"evidence/pressure.go": scenario, "summary/evidence.go": scenario, "workload/sets.go": scenario, "workload/multi_turn.go": scenario, "workload/repeat.go": given,
+		"evidence/pressure.go": scenario, "evidence/kv.go": scenario, "summary/evidence.go": scenario, "workload/sets.go": scenario, "workload/multi_turn.go": scenario, "workload/repeat.go": given,
 		"runner/ranks.go": ranks, "traffic/rank.go": ranks, "runner/sharing.go": ranks,
 		"workload/settings.go --clip": given, "workload/context_length.go --clip": "of prompts that are drawn, which its own are not",
 		"workload/arena.go --set": given, "workload/arena.go --scenario": given,

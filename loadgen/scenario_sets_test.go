@@ -263,8 +263,8 @@ func TestOutputsAreJudgedByAnswersThatWereComputed(t *testing.T) {
 		_, folder, _, _ := s.unwatched(t, append(slices.Clone(replayA), "--repeat-of="+first)...)
 		got := summaryOf(t, folder)
 		// Nor does the first pass say how long a prompt takes without a cache.
-		timed := slices.ContainsFunc(got.Signals.Reuse.Figures, func(w evidence.Figure) bool { return w.Unit == "seconds" })
-		if timed || graded(got.Signals.OutputMatch) != "not_observable no_baseline" || graded(got.Signals.Reuse) != "consistent" || !warned(got, fromCache) {
+		timed := got.Signals.Worth == nil || got.Signals.Worth.TimeRatio != nil
+		if timed || graded(got.Signals.OutputMatch) != "not_observable no_baseline" || graded(got.Signals.Reuse) != "proven" || !warned(got, fromCache) {
 			t.Errorf("%+v: %q", got.Signals, got.Warnings)
 		}
 	})

@@ -19,7 +19,7 @@ const titleRecorded, titleForeign = "Recorded by rules", "Series of others"
 // referencePages lists the parts; the first begins with their contents and ends with the lines of the ledger.
 func referencePages() []referencePage {
 	return []referencePage{
-		{"exporter/METRICS.md", "Metrics of the machine", []string{"Exporter and host", "Flight recorder", "Memory", "GPU", "Log of the GPU driver", "Cgroups", "Processes", "NVMe", "Thermal", "Network", "PCI Express"}},
+		{"exporter/METRICS.md", "Metrics of the machine", []string{"Exporter and host", "Flight recorder", "Memory", "GPU", "Log of the GPU driver", "Cgroups", "Processes", "NVMe", "Other drives", "Thermal", "Network", "PCI Express"}},
 		{"exporter/METRICS_KV.md", "Metrics of engines and KV caches", []string{"Engines", "KVBM", "cuFile"}},
 		{"loadgen/METRICS.md", "Metrics of runs and comparisons", []string{"Load", "Results", "Comparisons"}},
 		{"alerts/METRICS.md", "Metrics of rules, of uma-view and of other programs", []string{titleRecorded, "uma-view", titleForeign}},

@@ -35,13 +35,17 @@ func TestDrivesThatAreNotNVMeHaveTheirBytes(t *testing.T) {
 	}
 }
 
-func TestHostWithNVMeAloneHasNoOtherDrive(t *testing.T) {
+func TestHostWithNVMeAloneLacksNoOtherDrive(t *testing.T) {
 	host := spark(t)
-	for _, files := range []fstest.MapFS{tree(map[string]string{"diskstats": " 259       0 nvme0n1 9 0 72 0 9 0 72 0 0 0 0 0 0 0 0 0 0\n"}), {}} {
-		host.Proc = onDisk(t, files)
-		if series, outcome := page(t, diskSpec(), host, Options{}); outcome.State != Absent {
-			t.Errorf("%s, %v, %v", outcome.State, outcome.Err, series)
+	for disks, want := range map[string]State{" 259       0 nvme0n1 9 0 72 0 9 0 72 0 0 0 0 0 0 0 0 0 0\n": OK, "": Absent} {
+		host.Proc = onDisk(t, tree(map[string]string{"diskstats": disks}))
+		if series, outcome := page(t, diskSpec(), host, Options{}); outcome.State != want {
+			t.Errorf("%q: %s, %v, %v", disks, outcome.State, outcome.Err, series)
 		}
+	}
+	host.Proc = onDisk(t, fstest.MapFS{})
+	if _, outcome := page(t, diskSpec(), host, Options{}); outcome.State != Absent {
+		t.Errorf("without diskstats: %s, %v", outcome.State, outcome.Err)
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	ForeignVLLMExternalHits     = "vllm:external_prefix_cache_hits_total"
 	ForeignVLLMPromptTokensBy   = "vllm:prompt_tokens_by_source_total"        // newer releases, at the end of the prefill
 	ForeignVLLMCachedBySource   = "vllm:prompt_tokens_cached_by_source_total" // 0.32, by tier, at admission
+	ForeignVLLMOffloadedBytes   = "vllm:kv_offload_total_bytes_total"         // of its own offloading, by direction, not by tier
 	ForeignVLLMPreemptions      = "vllm:num_preemptions_total"
 	ForeignVLLMDrafts           = "vllm:spec_decode_num_drafts_total" // these four with speculative decoding only
 	ForeignVLLMDraftTokens      = "vllm:spec_decode_num_draft_tokens_total"
@@ -36,6 +37,8 @@ const (
 	ForeignVLLMLabelMemoryShare    = "gpu_memory_utilization"
 	ForeignVLLMLabelTokenSource    = "source"
 	ForeignVLLMLabelPosition       = "position"
+	ForeignVLLMLabelTransfer       = "transfer_type"
+	ForeignVLLMTransferLoad        = "CPU_to_GPU" // of ForeignVLLMLabelTransfer: what comes back, from files too
 	ForeignVLLMSourceCompute       = "local_compute"
 	ForeignVLLMSourceLocalHit      = "local_cache_hit"
 	ForeignVLLMSourceExternal      = "external_kv_transfer"

@@ -13,7 +13,7 @@ func ForeignPagePrefixes() []string {
 // kept first of a page with more series than the limit.
 func ForeignCacheCounters() []string {
 	return []string{
-		ForeignVLLMCachedBySource, ForeignVLLMPrefixHits, ForeignVLLMGPUPrefixHits, ForeignVLLMExternalHits,
+		ForeignVLLMCachedBySource, ForeignVLLMPrefixHits, ForeignVLLMGPUPrefixHits, ForeignVLLMExternalHits, ForeignVLLMOffloadedBytes,
 		VLLMPromptTokensTotal.Def().Name, ForeignVLLMCacheConfigInfo,
 		ForeignTensorRTLLMHitTokens, ForeignTensorRTLLMCachedTokens, ForeignTensorRTLLMPromptTokens,
 		ForeignTensorRTLLMMaxBlocks, ForeignTensorRTLLMTokensPerBlock,

@@ -8,6 +8,9 @@ type Hits struct {
 	// Device, Host and Disk are the parts of Found by tier, unknown where the engine does not count by tier. Elsewhere are
 	// tokens from a cache whose tier is not reported: a connector, or another machine.
 	Device, Host, Disk, Elsewhere Count
+	// LoadedBytes are the bytes of the cache that came back to the device from the tiers below, of which the engine names
+	// none.
+	LoadedBytes Count
 	// TokenBytes is the size of a token in the cache; 0 if unknown.
 	TokenBytes float64
 }
@@ -53,15 +56,9 @@ func (h Hits) NewFigure(sent, least float64) Figure {
 	return NewFigure("engine_prefix_cache_hits", h.Found.Value, "tokens", atLeast(least+h.others(sent)))
 }
 
-// countTiers reports whether the engine counts the tokens that came from below the device.
-func (h Hits) countTiers() bool { return h.Disk.Known || h.Elsewhere.Known && h.Elsewhere.Value > 0 }
-
 // tiers returns the counts of tokens from the tiers below the device.
 func (h Hits) tiers() []Figure {
-	var all []Figure
-	if h.Disk.Known || !h.Elsewhere.Known {
-		all = append(all, NewFigure("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1)))
-	}
+	all := []Figure{NewFigure("engine_tokens_from_disk", h.Disk.Value, "tokens", atLeast(1))}
 	for _, tier := range []struct {
 		name  string
 		count Count
@@ -84,23 +81,10 @@ func (h Hits) fromDisk(read Disk, tiers Tiers, replay Replay) Signal {
 	case h.Disk.Value > 0:
 		return read.grade("engine_tokens_from_disk", h.Disk.Value*h.TokenBytes, h.TokenBytes, figures, reading)
 	case h.Elsewhere.Value > 0 && !tiers.DiskOff:
-		return h.fromUnnamedTier(read, figures)
+		// A connector may have read the tokens from the disk.
+		return NewSignal(NotObservable, CountersAbsent, figures...)
 	}
 	return NewSignal(Contradicted, h.whyNone(tiers, replay), figures...)
-}
-
-// fromUnnamedTier grades tokens of a connector that does not count by tier, as vLLM's own offloading up to 0.26: they
-// came from memory or from the disk. If the kernel read as many bytes in the same time, all came from the disk; fewer
-// bytes show nothing, since the rest may have been in memory.
-func (h Hits) fromUnnamedTier(read Disk, figures []Figure) Signal {
-	if h.Disk.Known || h.TokenBytes <= 0 || h.Elsewhere.Reset { // an engine that counts the disk's own counts others elsewhere
-		return NewSignal(NotObservable, CountersAbsent, append(figures, read.unjudged(reading)...)...)
-	}
-	signal := read.grade("engine_tokens_from_unnamed_tier", h.Elsewhere.Value*h.TokenBytes, h.TokenBytes, figures, reading)
-	if signal.Grade != Proven {
-		signal.Grade, signal.Reason = NotObservable, CountersAbsent
-	}
-	return signal
 }
 
 // whyNone returns the reason why no token came from the disk.
@@ -116,4 +100,19 @@ func (h Hits) whyNone(tiers Tiers, replay Replay) Reason {
 		return ServedFromDevice
 	}
 	return NoMatchedTokens
+}
+
+// loaded reports whether the engine counts bytes that came back.
+func (h Hits) loaded() bool {
+	return h.LoadedBytes.Known && !h.LoadedBytes.Reset && h.LoadedBytes.Value > 0
+}
+
+// fromBelow grades whether KV blocks came back from the SSD, by bytes from all tiers below the device. They are proven to
+// be the SSD's if the kernel read as many; if it read fewer, another tier may have answered.
+func (h Hits) fromBelow(read Disk) Signal {
+	signal := read.grade("engine_loaded", h.LoadedBytes.Value, h.TokenBytes, nil, reading)
+	if signal.Grade == Contradicted {
+		signal.Grade, signal.Reason = NotObservable, CountersAbsent
+	}
+	return signal
 }

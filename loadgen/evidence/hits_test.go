@@ -103,32 +103,29 @@ func TestPromptsAreFreshByTheCountersOfTheEngine(t *testing.T) {
 	}
 }
 
-// vLLM 0.26.0 with a tier of memory and one of files counted 54,880 tokens of 32,768 bytes as found by its connector, while
-// vda read 1,810,000,000 bytes.
-func TestAConnectorThatCountsNoTiersIsProvenByAsManyBytesReadOnly(t *testing.T) {
-	const bytes = 54_880 * 32_768
-	tokens := Hits{Found: known(54_880), Looked: known(54_950), Elsewhere: known(54_880), TokenBytes: 32_768}
+// vLLM's own offloading counts the bytes that came back, not the tier. On the recorded machine a replay loaded
+// 1,809,842,176 bytes from files.
+func TestBytesOfNoNamedTierAreTheSSDsIfTheKernelReadAsMany(t *testing.T) {
+	const loaded = 1809842176
 	for name, c := range map[string]struct {
-		change func(*Hits, *Disk, *Tiers)
+		read   Disk
 		grade  Grade
 		reason Reason
 	}{
-		"the drive read as many":           {func(*Hits, *Disk, *Tiers) {}, Proven, ""},
-		"so did the processes":             {func(_ *Hits, d *Disk, _ *Tiers) { d.Process = known(bytes) }, Proven, ""},
-		"the drive read a part":            {func(_ *Hits, d *Disk, _ *Tiers) { d.Device = known(bytes / 2) }, NotObservable, CountersAbsent},
-		"nothing was read: it was memory":  {func(_ *Hits, d *Disk, _ *Tiers) { d.Device, d.Process = known(0), known(0) }, NotObservable, CountersAbsent},
-		"the drive read for others too":    {func(_ *Hits, d *Disk, _ *Tiers) { d.Device = known(10 * bytes) }, NotObservable, CountersAbsent},
-		"no counter of the kernel":         {func(_ *Hits, d *Disk, _ *Tiers) { *d = Disk{} }, NotObservable, CountersAbsent},
-		"the size of a token is not known": {func(h *Hits, _ *Disk, _ *Tiers) { h.TokenBytes = 0 }, NotObservable, CountersAbsent},
-		"the engine restarted":             {func(h *Hits, _ *Disk, _ *Tiers) { h.Elsewhere.Reset = true }, NotObservable, CountersAbsent},
-		"there is no disk tier":            {func(_ *Hits, _ *Disk, t *Tiers) { t.DiskOff = true }, Contradicted, TierOff},
+		"as many":                    {Disk{Process: known(loaded)}, Proven, ""},
+		"none, so the host answered": {Disk{Process: known(0), Device: known(0)}, NotObservable, CountersAbsent},
+		"the kernel counts nothing":  {Disk{}, Consistent, CountersAbsent},
+		"a part":                     {Disk{Process: known(loaded / 2), Device: known(loaded / 2)}, NotObservable, CountersAbsent},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h, d, tiers := tokens, Disk{Device: known(1_810_000_000)}, Tiers{}
-			c.change(&h, &d, &tiers)
-			if got := SSDRehydrate(Moved{}, h, d, tiers, Replay{Pressed: true, Cached: true}); got.Grade != c.grade || got.Reason != c.reason {
-				t.Errorf("%+v", got)
+		h := Hits{LoadedBytes: known(loaded), TokenBytes: 32768}
+		got := SSDRehydrate(Moved{}, h, c.read, Tiers{}, Replay{Pressed: true, Cached: true})
+		if got.Grade != c.grade || got.Reason != c.reason {
+			t.Errorf("%s: %+v", name, got)
+		}
+		for _, m := range got.Missing {
+			if m.Name == "kvbm_blocks" {
+				t.Errorf("%s: a count of the engine is there: %+v", name, got)
 			}
-		})
+		}
 	}
 }

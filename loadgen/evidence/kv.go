@@ -72,16 +72,20 @@ type Replay struct {
 // count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	signal := rehydrated(kv, hits, read, tiers, replay)
-	signal.Missing = kv.missing(signal, read, hits.countTiers())
+	signal.Missing = kv.missing(signal, read, hits.Disk.Known || hits.loaded())
 	return signal
 }
 
 func rehydrated(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
-	if kv.absent() && hits.countTiers() {
+	if kv.absent() && hits.Disk.Known {
 		return hits.fromDisk(read, tiers, replay)
 	}
 	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
-		if reason == CountersAbsent {
+		switch {
+		case reason != CountersAbsent:
+		case hits.loaded():
+			return hits.fromBelow(read)
+		default:
 			return read.alone(replay)
 		}
 		return Unseen(reason)

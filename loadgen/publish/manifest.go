@@ -99,7 +99,7 @@ func judgingRules() rules {
 // engine and a tool. A manifest has these members, and so does the summary computed from it.
 func signalRules() rules {
 	return rules{"*": figures, "*.grade": texts, "*.reason": texts, "*.witnesses.name": texts, "*.witnesses.unit": texts,
-		"*.missing_witnesses.name": texts, "*.missing_witnesses.reason": texts, "worth.break_even.outcome": texts}
+		"*.missing_witnesses.name": texts, "*.missing_witnesses.reason": texts, "worth": figures, "worth.break_even": figures, "worth.break_even.outcome": texts}
 }
 
 func engineReportedRules() rules {

@@ -166,7 +166,7 @@ func TestBytesAreThoseOfTheProcessesThatMayHaveTheTierOpen(t *testing.T) {
 	read := func(before, after string) evidence.Disk {
 		return counters{turned(t, [2]string{before, after}, [2]string{}), false, []string{"spark"}}.disk([]string{"a"}, metric.OpRead)
 	}
-	if got := read(before, after); got.Process.Value != 1000 || got.Cgroup.Value != 1050 || got.Device.Value != 2300 || got.Denied {
+	if got := read(before, after); got.Process.Value != 1000 || got.Cgroup.Value != 1050 || got.Device.Value != 2000 || got.Unplaced || got.Denied {
 		t.Errorf("%+v", got)
 	}
 	blind := live + line(metric.ProcessCPUSecondsTotal, "1", "pid", "7", "comm", "c", "cgroup", "/e") + drive("nvme0n1", "5")

@@ -134,11 +134,15 @@ func (w counters) diskOf(source *telemetry.SourceLog, phases []string, op string
 	default:
 		miss("process", "the exporter at %s shows no process of an engine: run it on the engine's machine, as root", source.Name)
 	}
-	d.Cgroup = w.cgroups(source, phases, op, groups, drives)
+	busiest := ""
+	d.Cgroup, busiest = w.cgroups(source, phases, op, groups, drives)
+	if !placed && busiest != "" {
+		drives, d.Unplaced = []string{busiest}, false // what the engine moves most is its tier
+	}
 	if !d.Cgroup.Known {
 		parent := parentCgroup(source, groups)
 		if parent != "" {
-			d.ParentCgroup = w.cgroups(source, phases, op, []string{parent}, drives)
+			d.ParentCgroup, _ = w.cgroups(source, phases, op, []string{parent}, drives)
 		}
 		switch {
 		case d.ParentCgroup.Known:
@@ -167,7 +171,7 @@ func (w counters) drive(source *telemetry.SourceLog, phases []string, op string,
 		miss("device", "the tier at %s is on %s, which is no drive of this machine: put it on a file system of a local drive", p.tier.Path, p.tier.FileSystem)
 		return
 	case len(lacking) > 0:
-		miss("device", "the exporter has no counters of %s, which holds the tier: exporters before uma_disk_read_bytes_total count NVMe drives only", strings.Join(lacking, ", "))
+		miss("device", "the exporter has no counters of %s, which holds the tier: an older one counts NVMe drives only, so update it", strings.Join(lacking, ", "))
 		return
 	case len(counted) == 0:
 		miss("device", "the exporter has counters of no drive: see whether it can read /proc/diskstats")
@@ -235,9 +239,19 @@ func directIO(source *telemetry.SourceLog) bool {
 	return len(files) > 0 && !slices.ContainsFunc(files, func(s *telemetry.Series) bool { return highest(s) == 0 })
 }
 
+// counts reports whether the source has a counter of the drive.
+func counts(source *telemetry.SourceLog, op, drive string) bool {
+	return slices.ContainsFunc(driveFamilies(op), func(family metric.Definer) bool {
+		return slices.Contains(labelValues(source.Find(family), metric.LabelDevice), drive)
+	})
+}
+
+// nearlyAll is the part of a cgroup's I/O that makes a drive the one below a mapped device: metadata differ.
+const nearlyAll = 0.9
+
 // cgroups returns the I/O of these cgroups on the drives. If those are not known, it is the device with most: a device on
-// top of a drive may count the same I/O again.
-func (w counters) cgroups(source *telemetry.SourceLog, phases []string, op string, groups, drives []string) evidence.Count {
+// top of a drive may count the same I/O again. Busiest is the drive with counters that has nearly as much.
+func (w counters) cgroups(source *telemetry.SourceLog, phases []string, op string, groups, drives []string) (most evidence.Count, busiest string) {
 	count := func(devices ...string) evidence.Count {
 		of := labelled(metric.CgroupIOBytesTotal, string(metric.LabelOp), op)
 		count, _ := w.grown(source, phases, func(s *telemetry.Series) bool {
@@ -246,15 +260,22 @@ func (w counters) cgroups(source *telemetry.SourceLog, phases []string, op strin
 		return count
 	}
 	if len(drives) > 0 {
-		return count(drives...)
+		return count(drives...), ""
 	}
-	var most evidence.Count
+	largest := 0.0
 	for _, device := range labelValues(source.Find(metric.CgroupIOBytesTotal), metric.LabelDevice) {
-		if c := count(device); c.Known && (!most.Known || c.Value > most.Value) {
+		c := count(device)
+		if c.Known && (!most.Known || c.Value > most.Value) {
 			most = c
 		}
+		if c.Known && c.Value > largest && counts(source, op, device) {
+			busiest, largest = device, c.Value
+		}
 	}
-	return most
+	if largest < nearlyAll*most.Value {
+		return most, ""
+	}
+	return most, busiest
 }
 
 // parentCgroup returns the closest cgroup with I/O counters above all of the groups; empty if there is none.

@@ -110,3 +110,29 @@ func TestTheClosestCgroupWithCountersStandsForOneWithout(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDriveThatTheEnginesCgroupUsesMostHoldsTheTier(t *testing.T) {
+	page := func(dm, vda, sda, nvme string) string {
+		text := kvMode(metric.ModeLive) + line(metric.ProcessIOBytesTotal, "0", "pid", "7", "comm", "c", "cgroup", "/e", "op", "read")
+		for device, bytes := range map[string]string{"dm-0": dm, "vda": vda, "sda": sda} {
+			text += line(metric.CgroupIOBytesTotal, bytes, "cgroup", "/e", "device", device, "op", "read")
+		}
+		return text + line(metric.DiskReadBytesTotal, vda, "device", "vda") + line(metric.NVMeReadBytesTotal, nvme, "device", "nvme0n1")
+	}
+	for name, c := range map[string]struct {
+		dm, vda, sda string
+		device       float64
+		unplaced     bool
+	}{
+		"a drive":                    {"0", "500", "3", 500, false},
+		"a drive below a device":     {"505", "500", "0", 500, false},
+		"most is on one not counted": {"0", "5", "500", 95, true},
+		"most is on a mapped one":    {"500", "5", "0", 95, true},
+		"the engine moved no byte":   {"0", "0", "0", 90, true},
+	} {
+		log := turned(t, [2]string{page("0", "0", "0", "0"), page(c.dm, c.vda, c.sda, "90")}, [2]string{})
+		if d := (counters{log, false, []string{"spark"}}).disk([]string{"a"}, metric.OpRead); d.Device.Value != c.device || d.Unplaced != c.unplaced {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func sumHits(pages []evidence.Hits) evidence.Hits {
 	for _, h := range pages[1:] {
 		sum.Found, sum.Looked = sum.Found.Add(h.Found), sum.Looked.Add(h.Looked)
 		sum.Device, sum.Host, sum.Disk = sum.Device.Add(h.Device), sum.Host.Add(h.Host), sum.Disk.Add(h.Disk)
-		sum.Elsewhere = sum.Elsewhere.Add(h.Elsewhere)
+		sum.Elsewhere, sum.LoadedBytes = sum.Elsewhere.Add(h.Elsewhere), either(sum.LoadedBytes, h.LoadedBytes)
 	}
 	return sum
 }
@@ -221,6 +221,9 @@ func vllmHits(l lookup, has func(string) bool) evidence.Hits {
 		h.Found.Reset = h.Found.Reset || h.Elsewhere.Reset
 	}
 	h.Looked = l.whole(metric.VLLMPromptTokensTotal.Def().Name)
+	h.LoadedBytes = l.counted(func(s *telemetry.Series) bool {
+		return s.Name == metric.ForeignVLLMOffloadedBytes && s.Labels[metric.ForeignVLLMLabelTransfer] == metric.ForeignVLLMTransferLoad
+	})
 	return h
 }
 

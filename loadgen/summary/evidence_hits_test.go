@@ -233,3 +233,20 @@ func TestLookupsAreThoseOfTheEnginesPage(t *testing.T) {
 		t.Errorf("without telemetry: %+v", got)
 	}
 }
+
+// The lines are those of a vLLM 0.26.0 whose own offloading has a tier of files, after a replay.
+func TestBytesThatVLLMsOwnOffloadingLoadsAreRead(t *testing.T) {
+	page := func(offload string) string {
+		return "# TYPE vllm:prompt_tokens_total counter\nvllm:prompt_tokens_total{engine=\"0\",model_name=\"tiny\"} 54950\n" +
+			"# TYPE vllm:prefix_cache_hits_total counter\nvllm:prefix_cache_hits_total{engine=\"0\",model_name=\"tiny\"} 0\n" + offload
+	}
+	const after = `# TYPE vllm:kv_offload_total_bytes_total counter
+vllm:kv_offload_total_bytes_total{engine="0",model_name="tiny",transfer_type="CPU_to_GPU"} 1.809842176e+09
+vllm:kv_offload_total_bytes_total{engine="0",model_name="tiny",transfer_type="GPU_to_CPU"} 1.8896912384e+10
+`
+	live := kvMode(metric.ModeLive)
+	w := counters{turned(t, [2]string{live, live}, [2]string{page(""), page(after)}), false, []string{"spark"}}
+	if got := w.hits([]string{"a"}, 54950); got.LoadedBytes != countOf(1809842176) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -60,10 +60,10 @@ func evidenceFamilies() map[string]bool {
 		metric.MemoryPoolBytes, metric.MemoryLedgerBytes, metric.MemoryAvailableBytes, metric.MemoryCUDAFreeBytes,
 		metric.GPUProcessMemoryBytes, metric.GPUEnergyJoulesTotal, metric.GPUTemperatureCelsius, metric.GPUClockEventSecondsTotal,
 		metric.VmstatSwappedInBytesTotal,
-		metric.NVMeReadBytesTotal, metric.NVMeWrittenBytesTotal,
+		metric.NVMeReadBytesTotal, metric.NVMeWrittenBytesTotal, metric.DiskReadBytesTotal, metric.DiskWrittenBytesTotal,
 		metric.ProcessIOBytesTotal, metric.ProcessCPUSecondsTotal, metric.CgroupIOBytesTotal,
 		metric.KVBMUp, metric.KVBMBlocksTotal, metric.KVBMBytesTotal, metric.KVBMMatchedTokensTotal,
-		metric.KVBMDiskFileBytes, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
+		metric.KVBMDiskFileBytes, metric.KVBMDiskFileInfo, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
 		metric.EngineUp, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens, metric.EnginePrefixCacheTokensTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal,
 	} {
