@@ -74,7 +74,7 @@ func whileItStands(t *testing.T, host, page string, at func(time.Duration, ruleb
 func healthyHosts() []string {
 	return []string{
 		"cgroup-v1", "docker-cgroupfs", "docker-systemd", "engines", "gb10-idle", "gb10-load", "gh200", "h200-idle", "h200-llamacpp",
-		"h200-load", "h200x2", "kubernetes", "kvbm-disk", "mig", "no-gpu", "nvidia-fs", "old-kernel", "sim-gb10",
+		"h200-load", "h200-vllm-kvbm", "h200x2", "kubernetes", "kvbm-disk", "mig", "no-gpu", "nvidia-fs", "old-kernel", "sim-gb10",
 	}
 }
 

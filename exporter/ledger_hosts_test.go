@@ -93,6 +93,14 @@ func handWorked() map[string]map[string]int64 {
 				22745088 - (1055344 + 344064 + 19197952 + 0 + 32112 + 0), // inference.slice
 			metric.LineUnattributed: (131981020-114695180-8999428-7557080-68824-0-186520-69592-4704-20928-4672-0)*kB - 2259216,
 		},
+		// About half of shmem is the host tier of KVBM, 2 GB.
+		"h200-vllm-kvbm": {
+			metric.LineFree: 120075004 * kB, metric.LineAnon: 3107516 * kB, metric.LinePageCache: (235696 + 7913516 - 4145612) * kB,
+			metric.LineShmem: 4145612 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 144704 * kB, metric.LineSlabUnreclaimable: 89888 * kB,
+			metric.LineKernelStack: 8736 * kB, metric.LinePageTables: (19488 + 0) * kB, metric.LinePercpu: 4864 * kB, metric.LineHugetlb: 0,
+			metric.LineManaged:      170938368 - (142970304 + 5701632 + 19226624 + 0 + 704736 + 0), // group1
+			metric.LineUnattributed: (131981020-120075004-3107516-4003600-4145612-0-144704-89888-8736-19488-4864-0)*kB - 2335072,
+		},
 		"h200x2": {
 			metric.LineFree: 254361408 * kB, metric.LineAnon: 437708 * kB, metric.LinePageCache: (23968 + 7312564 - 2120904) * kB,
 			metric.LineShmem: 2120904 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 107764 * kB, metric.LineSlabUnreclaimable: 73716 * kB,
