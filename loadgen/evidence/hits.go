@@ -102,15 +102,23 @@ func (h Hits) whyNone(tiers Tiers, replay Replay) Reason {
 	return NoMatchedTokens
 }
 
-// loaded reports whether the engine counts bytes that came back.
-func (h Hits) loaded() bool {
-	return h.LoadedBytes.Known && !h.LoadedBytes.Reset && h.LoadedBytes.Value > 0
+// loaded returns the bytes that came back from tiers that the engine does not name, and the name of their counter; 0 if
+// it counts none. vLLM's own page has bytes; an exporter shows tokens, which have a size where that of a token is known.
+func (h Hits) loaded() (bytes float64, counter string) {
+	switch usable := func(c Count) bool { return c.Known && !c.Reset && c.Value > 0 }; {
+	case usable(h.LoadedBytes):
+		return h.LoadedBytes.Value, "engine_loaded"
+	case usable(h.Elsewhere):
+		return h.Elsewhere.Value * h.TokenBytes, "engine_tokens_from_unnamed_tier"
+	}
+	return 0, ""
 }
 
 // fromBelow grades whether KV blocks came back from the SSD, by bytes from all tiers below the device. They are proven to
 // be the SSD's if the kernel read as many; if it read fewer, another tier may have answered.
 func (h Hits) fromBelow(read Disk) Signal {
-	signal := read.grade("engine_loaded", h.LoadedBytes.Value, h.TokenBytes, nil, reading)
+	bytes, counter := h.loaded()
+	signal := read.grade(counter, bytes, h.TokenBytes, nil, reading)
 	if signal.Grade == Contradicted {
 		signal.Grade, signal.Reason = NotObservable, CountersAbsent
 	}

@@ -129,3 +129,24 @@ func TestBytesOfNoNamedTierAreTheSSDsIfTheKernelReadAsMany(t *testing.T) {
 		}
 	}
 }
+
+// On the same machine the exporter showed 54,912 tokens of a tier without a name, and no bytes.
+func TestTokensOfNoNamedTierAreTheSSDsIfTheKernelReadAsMany(t *testing.T) {
+	const read = 1_799_356_416 // 3,432 blocks of 16 tokens
+	for name, c := range map[string]struct {
+		tokenBytes float64
+		read       Disk
+		grade      Grade
+	}{
+		"as many":                    {32768, Disk{Process: known(read)}, Proven},
+		"a part":                     {32768, Disk{Process: known(read / 2)}, NotObservable},
+		"none, so the host answered": {32768, Disk{Process: known(0), Device: known(0)}, NotObservable},
+		"tokens of unknown size":     {0, Disk{Process: known(read)}, Consistent},
+	} {
+		h := Hits{Elsewhere: known(54_912), TokenBytes: c.tokenBytes}
+		got := SSDRehydrate(Moved{}, h, c.read, Tiers{}, Replay{Pressed: true, Cached: true, CachedBytes: read})
+		if got.Grade != c.grade {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

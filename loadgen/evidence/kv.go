@@ -72,7 +72,8 @@ type Replay struct {
 // count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	signal := rehydrated(kv, hits, read, tiers, replay)
-	signal.Missing = kv.missing(signal, read, hits.Disk.Known || hits.loaded())
+	loaded, _ := hits.loaded()
+	signal.Missing = kv.missing(signal, read, hits.Disk.Known || loaded > 0)
 	return signal
 }
 
@@ -80,14 +81,13 @@ func rehydrated(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Sign
 	if kv.absent() && hits.Disk.Known {
 		return hits.fromDisk(read, tiers, replay)
 	}
-	if reason := kv.blind(tiers, kv.FromDisk); reason != "" {
-		switch {
-		case reason != CountersAbsent:
-		case hits.loaded():
-			return hits.fromBelow(read)
-		default:
-			return read.alone(replay)
-		}
+	loaded, _ := hits.loaded()
+	switch reason := kv.blind(tiers, kv.FromDisk); {
+	case reason == CountersAbsent && loaded > 0:
+		return hits.fromBelow(read)
+	case reason == CountersAbsent:
+		return read.alone(replay)
+	case reason != "":
 		return Unseen(reason)
 	}
 	if kv.FromDisk.Value == 0 {
