@@ -49,7 +49,7 @@ func (w counters) hits(phases []string, sent float64) evidence.Hits {
 const nearShare = 0.05
 
 // closest returns the hits whose looked-up tokens are closest to the tokens sent; of those that are near, one with
-// tiers.
+// tiers, else one with bytes, which the engine's own page has and an exporter's has not.
 func closest(all []evidence.Hits, sent float64) evidence.Hits {
 	var best evidence.Hits
 	distance := math.Inf(1)
@@ -61,11 +61,22 @@ func closest(all []evidence.Hits, sent float64) evidence.Hits {
 		if d <= nearShare*sent {
 			d = 0
 		}
-		if d < distance || d == distance && h.Disk.Known && !best.Disk.Known {
+		if d < distance || d == distance && detail(h) > detail(best) {
 			best, distance = h, d
 		}
 	}
 	return best
+}
+
+// detail ranks how much hits show of the tiers.
+func detail(h evidence.Hits) int {
+	switch {
+	case h.Disk.Known:
+		return 2
+	case h.LoadedBytes.Known:
+		return 1
+	}
+	return 0
 }
 
 func sumHits(pages []evidence.Hits) evidence.Hits {
