@@ -196,6 +196,18 @@ func (d Disk) alone(replay Replay) Signal {
 	return NewSignal(NotObservable, CountersAbsent, figures...)
 }
 
+// aloneWritten grades writes without any count of the KV cache; set are the bytes that had to be kept. What the engine alone
+// wrote may be the blocks. A counter that includes other processes shows nothing.
+func (d Disk) aloneWritten(set float64) Signal {
+	figures := d.unjudged(writing)
+	for _, w := range d.witnesses() {
+		if !w.shared && set > 0 && w.value >= leastShare*set {
+			return NewSignal(Consistent, CountersAbsent, figures...)
+		}
+	}
+	return NewSignal(NotObservable, CountersAbsent, figures...)
+}
+
 // unattributed returns the reason why no witness attributes the bytes to the engine.
 func (d Disk) unattributed() Reason {
 	if d.Denied && !d.Process.Known && !d.Cgroup.Known {

@@ -96,15 +96,20 @@ func rehydrated(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Sign
 	return kv.graded("kvbm_blocks_from_disk", kv.FromDisk, kv.blockFigures("kvbm_blocks_from_disk", kv.FromDisk), reading, read)
 }
 
-// SSDOffload grades whether KV blocks were written to the SSD.
-func SSDOffload(kv Moved, written Disk, tiers Tiers) Signal {
-	signal := offloaded(kv, written, tiers)
+// SSDOffload grades whether KV blocks were written to the SSD. The size of the set that had to be kept is in bytes, 0 if it
+// is not known.
+func SSDOffload(kv Moved, written Disk, tiers Tiers, set float64) Signal {
+	signal := offloaded(kv, written, tiers, set)
 	signal.Missing = kv.missing(signal, written, false)
 	return signal
 }
 
-func offloaded(kv Moved, written Disk, tiers Tiers) Signal {
-	if reason := kv.blind(tiers, kv.ToDisk); reason != "" {
+func offloaded(kv Moved, written Disk, tiers Tiers, set float64) Signal {
+	switch reason := kv.blind(tiers, kv.ToDisk); reason {
+	case "":
+	case CountersAbsent:
+		return written.aloneWritten(set)
+	default:
 		return Unseen(reason)
 	}
 	if kv.ToDisk.Value == 0 {

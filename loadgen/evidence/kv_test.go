@@ -69,7 +69,7 @@ func TestFourSamplesAreGradedInBlocksAndBytes(t *testing.T) {
 		}
 	}
 	written := 9984. * storyBlock
-	if got := SSDOffload(story(t, "t0", "t3"), Disk{Process: known(written), Device: known(written * 1.1)}, Tiers{}); got.Grade != Proven {
+	if got := SSDOffload(story(t, "t0", "t3"), Disk{Process: known(written), Device: known(written * 1.1)}, Tiers{}, 0); got.Grade != Proven {
 		t.Errorf("offload: %+v", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestBytesThatOnlyTheEngineCountedCameFromThePageCache(t *testing.T) {
 		if got := SSDRehydrate(kv, Hits{}, c.disk, Tiers{}, Replay{Pressed: true}); got.Reason != c.read || (got.Grade == Proven) != (c.read == "") {
 			t.Errorf("%s: read %+v", name, got)
 		}
-		if got := SSDOffload(kv, c.disk, Tiers{}); got.Reason != c.written || (got.Grade == Proven) != (c.written == "") {
+		if got := SSDOffload(kv, c.disk, Tiers{}, 0); got.Reason != c.written || (got.Grade == Proven) != (c.written == "") {
 			t.Errorf("%s: written %+v", name, got)
 		}
 	}
@@ -314,15 +314,15 @@ func TestASumIsKnownIfBothArePartsOfIt(t *testing.T) {
 func TestWhatTheLoadGeneratorWroteItselfIsNoOffload(t *testing.T) {
 	kv := Moved{Seen: true, BlockBytes: 1000, ToDisk: known(100)}
 	written := Disk{Process: known(100e3), Device: known(100e3)}
-	if got := SSDOffload(kv, written, Tiers{}); got.Grade != Proven {
+	if got := SSDOffload(kv, written, Tiers{}, 0); got.Grade != Proven {
 		t.Fatalf("%+v", got)
 	}
 	written.Own = 50e3
-	if got := SSDOffload(kv, written, Tiers{}); got.Grade == Proven || got.Reason != HeldInPageCache {
+	if got := SSDOffload(kv, written, Tiers{}, 0); got.Grade == Proven || got.Reason != HeldInPageCache {
 		t.Errorf("%+v", got)
 	}
 	for tiers, reason := range map[Tiers]Reason{{}: PressureTooSmall, {DiskOff: true}: TierOff, {DiskFilter: FilterOn}: DiskFilterOn} {
-		if got := SSDOffload(Moved{Seen: true, ToDisk: known(0)}, written, tiers); got.Grade != Contradicted || got.Reason != reason {
+		if got := SSDOffload(Moved{Seen: true, ToDisk: known(0)}, written, tiers, 0); got.Grade != Contradicted || got.Reason != reason {
 			t.Errorf("%+v: %+v", tiers, got)
 		}
 	}
@@ -388,6 +388,28 @@ func TestTheCountersShowADiskFilterThatLetNothingThrough(t *testing.T) {
 	} {
 		if got := c.moved.Filter(c.disk); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestWritesOfTheEngineAloneAreConsistent(t *testing.T) {
+	const set = 1_800_000_000
+	for name, c := range map[string]struct {
+		written Disk
+		tiers   Tiers
+		set     float64
+		grade   Grade
+		reason  Reason
+	}{
+		"vLLM's tier of files on an H200":   {Disk{Process: known(7_190_745_088), Device: known(7_205_543_936)}, Tiers{}, set, Consistent, CountersAbsent},
+		"vLLM without a tier":               {Disk{Process: known(12_288), Device: known(3_608_576)}, Tiers{}, set, NotObservable, CountersAbsent},
+		"the drive wrote for others":        {Disk{Process: known(0), Device: known(7_205_543_936)}, Tiers{}, set, NotObservable, CountersAbsent},
+		"the size of the set is not known":  {Disk{Process: known(7_190_745_088)}, Tiers{}, 0, NotObservable, CountersAbsent},
+		"there is no disk tier":             {Disk{Process: known(7_190_745_088)}, Tiers{DiskOff: true}, set, NotObservable, TierOff},
+		"no counter of the kernel was read": {Disk{}, Tiers{}, set, NotObservable, CountersAbsent},
+	} {
+		if got := SSDOffload(Moved{}, c.written, c.tiers, c.set); got.Grade != c.grade || got.Reason != c.reason {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (r *EvidenceInput) Verify() EvidenceFound {
 	reuse := evidence.Reuse(again)
 	return EvidenceFound{
 		Signals: &evidence.Signals{
-			SSDOffload:   evidence.SSDOffload(whole, written, tiers),
+			SSDOffload:   evidence.SSDOffload(whole, written, tiers, again.PromptTokens*sizes.TokenBytes),
 			SSDRehydrate: rehydrate,
 			Reuse:        reuse,
 			OutputMatch:  evidence.LimitMatch(r.outputMatch(seen), reuse, rehydrate),
