@@ -65,6 +65,8 @@ type Replay struct {
 	// in the cache.
 	Cached      bool
 	CachedBytes float64
+	// SentBytes is the size in the cache of the prompts that were sent again; 0 if unknown.
+	SentBytes float64
 }
 
 // SSDRehydrate grades whether KV blocks came back from the SSD in a replay. Onboards from host to device prove no read
@@ -72,6 +74,9 @@ type Replay struct {
 // count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	signal := rehydrated(kv, hits, read, tiers, replay)
+	if signal.Grade == Proven && kv.FromDisk.Known && kv.FromDisk.Value*kv.BlockBytes < reusedShare*replay.SentBytes {
+		signal.Reason = PartOnly
+	}
 	loaded, _ := hits.loaded()
 	signal.Missing = kv.missing(signal, read, hits.Disk.Known || loaded > 0)
 	return signal

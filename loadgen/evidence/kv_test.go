@@ -413,3 +413,15 @@ func TestWritesOfTheEngineAloneAreConsistent(t *testing.T) {
 		}
 	}
 }
+
+// KVBM 1.4.2 with its disk filter on brought 2 blocks of 3,433 back after one pass, on an H200.
+func TestAFewBlocksThatCameBackAreNotTheWhole(t *testing.T) {
+	const block, sent = 524288, 55_011 * 32768
+	for blocks, reason := range map[float64]Reason{2: PartOnly, 1500: PartOnly, 1720: "", 3433: ""} {
+		kv := Moved{Seen: true, BlockBytes: block, FromDisk: known(blocks), FromHost: known(0), MatchedTokens: known(16 * blocks)}
+		got := SSDRehydrate(kv, Hits{}, Disk{Process: known(blocks * block)}, Tiers{}, Replay{Pressed: true, SentBytes: sent})
+		if got.Grade != Proven || got.Reason != reason {
+			t.Errorf("%v blocks: %+v", blocks, got)
+		}
+	}
+}

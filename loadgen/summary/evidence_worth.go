@@ -14,6 +14,7 @@ func replayOf(v *evidence.Verification, again evidence.Reused) evidence.Replay {
 	replay := evidence.Replay{Pressed: v.Pressed, Cached: again.FromCache()}
 	if replay.CachedBytes = again.Cached.Value * leastTokenBytes; again.Engine.TokenBytes > 0 {
 		replay.CachedBytes = again.Cached.Value * again.Engine.TokenBytes
+		replay.SentBytes = again.PromptTokens * again.Engine.TokenBytes
 	}
 	return replay
 }
