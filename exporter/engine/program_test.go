@@ -53,7 +53,7 @@ func TestPortsThatAServerProgramServes(t *testing.T) {
 		"Python without anything":             {"python3", nil, nil},
 		"a module without a name":             {"python3 -m", nil, nil},
 		"a program that names one":            {"bash -c vllm serve m", nil, nil},
-		"a file of another package":           {"python3 /work/my/api_server.py", nil, nil},
+		"a file of another package":           {"python3 /srv/my/api_server.py", nil, nil},
 		"nothing":                             {"", nil, nil},
 		"a program whose name begins like it": {"vllm-router serve", nil, nil},
 	} {

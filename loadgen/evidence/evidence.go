@@ -42,8 +42,9 @@ const (
 	// The engine counted more bytes than the drive did: a tier whose file is not opened with O_DIRECT is answered from the
 	// page cache, and what is written to it may stay there for a while.
 	ServedFromPageCache Reason = "served_from_page_cache"
-	PartOnly            Reason = "part_only" // proven, and less than half of the tokens that were sent again
 	HeldInPageCache     Reason = "held_in_page_cache"
+	// Proven, but of less than half of the tokens that were sent again.
+	PartOnly Reason = "part_only"
 
 	// The reasons for outputs.
 	NoBaseline     Reason = "no_baseline"     // the engine's own drift is unknown

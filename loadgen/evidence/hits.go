@@ -103,7 +103,8 @@ func (h Hits) whyNone(tiers Tiers, replay Replay) Reason {
 }
 
 // loaded returns the bytes that came back from tiers that the engine does not name, and the name of their counter; 0 if
-// it counts none. vLLM's own page has bytes; an exporter shows tokens, which have a size where that of a token is known.
+// it counts none. vLLM's own page has bytes; an exporter shows tokens. Tokens
+// of unknown size are 0 bytes.
 func (h Hits) loaded() (bytes float64, counter string) {
 	switch usable := func(c Count) bool { return c.Known && !c.Reset && c.Value > 0 }; {
 	case usable(h.LoadedBytes):

@@ -74,10 +74,17 @@ type Replay struct {
 // count of tokens from its disk tier replaces the onboards.
 func SSDRehydrate(kv Moved, hits Hits, read Disk, tiers Tiers, replay Replay) Signal {
 	signal := rehydrated(kv, hits, read, tiers, replay)
-	if signal.Grade == Proven && kv.FromDisk.Known && kv.FromDisk.Value*kv.BlockBytes < reusedShare*replay.SentBytes {
+	loaded, _ := hits.loaded()
+	back := loaded
+	switch {
+	case kv.FromDisk.Known:
+		back = kv.FromDisk.Value * kv.BlockBytes
+	case hits.Disk.Known:
+		back = hits.Disk.Value * hits.TokenBytes
+	}
+	if signal.Grade == Proven && back < reusedShare*replay.SentBytes {
 		signal.Reason = PartOnly
 	}
-	loaded, _ := hits.loaded()
 	signal.Missing = kv.missing(signal, read, hits.Disk.Known || loaded > 0)
 	return signal
 }

@@ -418,10 +418,18 @@ func TestWritesOfTheEngineAloneAreConsistent(t *testing.T) {
 func TestAFewBlocksThatCameBackAreNotTheWhole(t *testing.T) {
 	const block, sent = 524288, 55_011 * 32768
 	for blocks, reason := range map[float64]Reason{2: PartOnly, 1500: PartOnly, 1720: "", 3433: ""} {
-		kv := Moved{Seen: true, BlockBytes: block, FromDisk: known(blocks), FromHost: known(0), MatchedTokens: known(16 * blocks)}
-		got := SSDRehydrate(kv, Hits{}, Disk{Process: known(blocks * block)}, Tiers{}, Replay{Pressed: true, SentBytes: sent})
-		if got.Grade != Proven || got.Reason != reason {
-			t.Errorf("%v blocks: %+v", blocks, got)
+		for counter, c := range map[string]struct {
+			kv   Moved
+			hits Hits
+		}{
+			"KVBM's blocks":          {kv: Moved{Seen: true, BlockBytes: block, FromDisk: known(blocks), FromHost: known(0), MatchedTokens: known(16 * blocks)}},
+			"tokens of a disk tier":  {hits: Hits{Disk: known(16 * blocks), TokenBytes: 32768}},
+			"bytes of unnamed tiers": {hits: Hits{LoadedBytes: known(block * blocks), TokenBytes: 32768}},
+		} {
+			got := SSDRehydrate(c.kv, c.hits, Disk{Process: known(blocks * block)}, Tiers{}, Replay{Pressed: true, Cached: true, SentBytes: sent})
+			if got.Grade != Proven || got.Reason != reason {
+				t.Errorf("%v blocks, %s: %+v", blocks, counter, got)
+			}
 		}
 	}
 }
