@@ -170,7 +170,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		{"sglang-0.5.23-constructed.prom", metric.EngineSGLang, "m", map[string]float64{
 			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
 			"running": 3, "waiting": 1, "preemptions": 0, "prompt": 100000, "generation": 9000, "tokens looked up": 100000, "tokens missed": 34000,
-			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit disk": 5000, "tokens hit external": 1000,
+			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit external": 6000,
 			"host used tokens": 302000, "host capacity tokens": 1983872,
 			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30), "drafts": 3300, "accepted length": 2.75,
 		}},

@@ -162,15 +162,16 @@ const (
 	ForeignSGLangLabelPhase       = "phase"
 )
 
-// ForeignSGLangCacheTier returns the tier of a label cache_source of ForeignSGLangCachedTokens. Storage has the
-// name of its backend behind it in newer releases; only that of the backend file is a disk for certain.
+// ForeignSGLangCacheTier returns the tier of a label cache_source of ForeignSGLangCachedTokens: "total" where the engine does
+// not tell tiers apart, "storage" for any HiCache backend since 0.5.20. From 0.5.15 to 0.5.18 the name of the backend's class
+// follows, of which HiCacheFile alone is certainly a disk of this machine (srt/observability/metrics_collector.py).
 func ForeignSGLangCacheTier(source string) string {
 	switch {
-	case source == "":
+	case source == "", source == "total":
 		return TierAny
 	case source == TierDevice, source == TierHost:
 		return source
-	case source == "storage_file":
+	case source == "storage_HiCacheFile":
 		return TierDisk
 	case strings.HasPrefix(source, "storage"):
 		return TierExternal

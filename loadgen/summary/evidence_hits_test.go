@@ -100,9 +100,11 @@ func TestHitsOfEachEngineAreReadByTier(t *testing.T) {
 				series("trtllm_prompt_tokens_total", "", "1000") + series("trtllm_prompt_cached_tokens_total", "", "700"),
 			},
 			want: evidence.Hits{Found: countOf(700), Looked: countOf(1000)}},
-		"SGLang with HiCache on files": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "105", "host", "200", "storage_file", "300")},
+		"SGLang 0.5.18 with HiCache on files": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "105", "host", "200", "storage_HiCacheFile", "300")},
 			want: evidence.Hits{Found: countOf(600), Looked: countOf(1000), Device: countOf(100), Host: countOf(200), Disk: countOf(300)}},
-		"SGLang with another backend": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "5", "storage_mooncake", "300")},
+		"SGLang 0.5.18 with another backend": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "5", "storage_MooncakeStore", "300")},
+			want: evidence.Hits{Found: countOf(300), Looked: countOf(1000), Device: countOf(0), Elsewhere: countOf(300)}},
+		"SGLang 0.5.23, which does not name the backend": {page: [2]string{sglang("100", "device", "5"), sglang("1100", "device", "5", "storage", "300")},
 			want: evidence.Hits{Found: countOf(300), Looked: countOf(1000), Device: countOf(0), Elsewhere: countOf(300)}},
 		"SGLang that never counted any": {page: [2]string{sglang("100"), sglang("1100")}},
 		"Dynamo's frontend before two workers of vllm kind": {

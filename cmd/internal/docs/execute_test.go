@@ -200,7 +200,7 @@ func quickened() map[string][]quick {
 		quick{"native-container.yaml", "run: {requests: 50, concurrency: 1, input-tokens: 128,", "run: {" + contended + "requests: 5, concurrency: 1, input-tokens: 128,"})
 	modes := append(gates("kv-modes.yaml", "3m", "50", "90GiB"),
 		quick{"kv-modes.yaml", "run: {scenario: eviction_replay,", "run: {" + contended + "scenario: eviction_replay,"})
-	return map[string][]quick{"loadgen/NATIVE_CONTAINER.md": first, "loadgen/KV_OFFLOAD.md": modes}
+	return map[string][]quick{"loadgen/NATIVE_CONTAINER.md": first, "loadgen/KV_DYNAMO.md": modes}
 }
 
 // apply makes what a step has left quick; which were done is kept by the caller.
