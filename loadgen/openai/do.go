@@ -14,6 +14,7 @@ import (
 type Request struct {
 	Endpoint   Endpoint
 	Body       []byte // JSON, as from the function Body
+	MaxTokens  int    // the cap on output tokens in Body; 0 if it has none. Counts above it are not believed
 	KeepOutput bool   // return the output's text with the record
 	KeepText   bool   // also return the visible part of the output as text
 }

@@ -44,8 +44,8 @@ func requestFlags(set terminal.FlagSet, s *Settings) {
 }
 
 func samplingFlags(set terminal.FlagSet, s *Settings) {
-	terminal.Flag(set, "temperature", "Sampling temperature.", "0", &s.Temperature, terminal.NumberWithin(0, 2))
-	terminal.Flag(set, "top-p", "Nucleus sampling, above 0.", "1", &s.TopP, terminal.Share)
+	terminal.Flag(set, "temperature", "Sampling temperature.", "0", &s.Temperature, terminal.NumberWithin(0, 2)).IsSetByUser(&s.temperatureGiven)
+	terminal.Flag(set, "top-p", "Nucleus sampling, above 0.", "1", &s.TopP, terminal.Share).IsSetByUser(&s.topPGiven)
 	terminal.Flags(set, "stop", "Text that ends the output.", &s.Stop, terminal.Text, terminal.AsGiven)
 	terminal.Flag(set, "request-seed", "Sampling seed of every request.", "", &s.RequestSeed, terminal.OptionalInt64)
 	terminal.Flag(set, "extra-body", "JSON object of further request fields.", "", &s.ExtraBody, parseExtra)
