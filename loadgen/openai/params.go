@@ -19,8 +19,8 @@ const (
 	Completions Endpoint = "completions" // POST /v1/completions
 )
 
-// route returns the path below the base URL.
-func (e Endpoint) route() string {
+// Route returns the path below the base URL.
+func (e Endpoint) Route() string {
 	if e == Completions {
 		return "/v1/completions"
 	}

@@ -54,6 +54,7 @@ type Settings struct {
 	stages      []traffic.Stage
 	ramp        time.Duration
 	TracePath   string
+	traceUnits  traffic.TraceUnits
 	trace       *traffic.Trace
 	clients     int
 	active      int
