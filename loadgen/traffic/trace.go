@@ -249,7 +249,7 @@ func (t *Trace) String() string {
 	}
 	text := fmt.Sprintf("the trace has %d requests", len(t.Rows))
 	if span > 0 {
-		text += fmt.Sprintf(" in %s, %.3g a second", span, float64(len(t.Rows))/span.Seconds())
+		text += fmt.Sprintf(" in %s, %.4g a second", span, float64(len(t.Rows))/span.Seconds())
 	} else {
 		text += " at one moment"
 	}
