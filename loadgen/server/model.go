@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -68,48 +67,15 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// ModelIDs returns the names in a list of models. Its error is a body that is no such list.
-func ModelIDs(body []byte) ([]string, error) {
-	listed, err := readModelList(body)
-	var ids []string
-	for _, m := range listed {
-		ids = append(ids, m.ID)
-	}
-	return ids, err
-}
-
 // notAList is a body that is not a list of models.
 type notAList struct{ err error }
 
 func (e notAList) Error() string { return "no model list: " + e.err.Error() }
 
-// readModelList reads a list of models in one of the forms in which servers write it. Entries without a name are left
-// out.
-//
-//	{"object":"list","data":[{"id":"m"}]}   OpenAI
-//	{"models":[{"name":"m"}]}               Ollama's form, where there is no data
-//	[{"id":"m"}], ["m"]                     bare lists
+// readModelList reads a list of models. Entries without a name are left out.
 func readModelList(body []byte) ([]listedModel, error) {
-	list := json.RawMessage(body)
-	if text := bytes.TrimSpace(body); len(text) == 0 || text[0] != '[' {
-		var object struct {
-			Data   json.RawMessage `json:"data"`
-			Models json.RawMessage `json:"models"`
-		}
-		if err := json.Unmarshal(body, &object); err != nil {
-			return nil, notAList{err}
-		}
-		switch {
-		case len(object.Data) > 0:
-			list = object.Data
-		case len(object.Models) > 0:
-			list = object.Models
-		default:
-			return nil, notAList{errors.New("it has no member data")}
-		}
-	}
-	var entries []json.RawMessage
-	if err := json.Unmarshal(list, &entries); err != nil {
+	entries, err := openai.ListedModels(body)
+	if err != nil {
 		return nil, notAList{err}
 	}
 	var models []listedModel

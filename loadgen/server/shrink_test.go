@@ -164,6 +164,16 @@ func TestWithoutAListOfModelsTheModelIsTheOneThatTheUserNames(t *testing.T) {
 	}
 }
 
+// namesIn returns the names in a list of models.
+func namesIn(body []byte) ([]string, error) {
+	listed, err := readModelList(body)
+	var ids []string
+	for _, m := range listed {
+		ids = append(ids, m.ID)
+	}
+	return ids, err
+}
+
 func TestListsOfModelsAreReadInEveryForm(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"object":"list","data":[{"id":"m"},{"id":"n"}]}`:    "m n",
@@ -174,24 +184,24 @@ func TestListsOfModelsAreReadInEveryForm(t *testing.T) {
 		`{"data":[{"id":"m","max_model_len":"?"},7,null,{}]}`: "m",
 		`[]`: "",
 	} {
-		ids, err := ModelIDs([]byte(body))
+		ids, err := namesIn([]byte(body))
 		if err != nil || strings.Join(ids, " ") != want {
 			t.Errorf("%s: %q, %v", body, ids, err)
 		}
 	}
 	for _, body := range []string{``, `7`, `{}`, `{"data":{"id":"m"}}`, `"m"`, `<html>`} {
-		if ids, err := ModelIDs([]byte(body)); err == nil {
+		if ids, err := namesIn([]byte(body)); err == nil {
 			t.Errorf("%s: %q", body, ids)
 		}
 	}
 }
 
-func FuzzModelIDs(f *testing.F) {
+func FuzzModelList(f *testing.F) {
 	for _, body := range []string{`{"data":[{"id":"m"}]}`, `["m"]`, `[{"name":"m"}]`, `{"models":[]}`, `{"data":null}`} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		ids, err := ModelIDs(body)
+		ids, err := namesIn(body)
 		if err != nil && ids != nil || slices.Contains(ids, "") {
 			t.Errorf("%q: %q, %v", body, ids, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -191,11 +191,11 @@ func askURL(ctx context.Context, address string) error {
 }
 
 func haveModels(body []byte) error {
-	ids, err := server.ModelIDs(body)
+	entries, err := openai.ListedModels(body)
 	if err != nil {
 		return errors.New("is no list of models")
 	}
-	if len(ids) == 0 {
+	if len(entries) == 0 {
 		return errors.New("lists no model")
 	}
 	return nil
