@@ -23,6 +23,9 @@ func (r *fitReport) print(out io.Writer) {
 	if r.GPU != nil {
 		fmt.Fprintf(out, "\nGPU %d: %s, memory %s, GiB\n", r.GPU.Index, printable(r.GPU.Name), placeOf(r.GPU.Architecture))
 		printSteps(out, r.GPU.Steps)
+		if r.GPU.can != nil {
+			fmt.Fprintf(out, "  %s.\n  %s\n  %s\n", r.GPU.can.Sentence(), diedSentence(), sizedSentence())
+		}
 		for _, other := range r.Others {
 			fmt.Fprintf(out, "  GPU %d has %s for one engine (--gpu=%d)\n", other.Index, gib(other.BudgetBytes), other.Index)
 		}
