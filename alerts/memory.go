@@ -58,7 +58,7 @@ func memFreeLowWhileLoading(t metric.Thresholds) Alert {
 	loading := expr.Select(metric.RunPhase, expr.Is(metric.LabelPhase, metric.PhaseLoad)).Equals(expr.Number(1))
 	return Alert{
 		Name:    "MemFreeLowWhileLoading",
-		Summary: "A model is being loaded while CUDA reports hardly any free memory.",
+		Summary: "A model is being loaded while hardly any memory is free.",
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Second, KeepFiringFor: 2 * time.Minute,
 			Expr:        free.Below(expr.Number(t.FreeWhileLoadingBytes)).And(loading, expr.On(metric.LabelHost)),

@@ -44,7 +44,7 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 	const until = ", though the page cache could make room."
 	return Alert{
 		Name:    "NextStartLacksMemory",
-		Summary: "Page cache leaves less memory that CUDA reports as free than an engine's next start needs.",
+		Summary: "CUDA reports less free memory, because of page cache, than an engine's next start needs.",
 		Rules: []Rule{
 			{Severity: Info, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
 				Expr:        lacks(usual).Unless(ofEngines, host),
