@@ -81,8 +81,8 @@ func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 		"       1.00     40.00  /box\n",
 		"charged to none, so no limit stops it",
 		"\nWhat CUDA reports, and what can be allocated, GiB\n      20.00  CUDA reports free (MemFree: page cache does not count)\n      48.00  up to this if page cache is given up (MemAvailable; not tried on a GB10)\n",
-		"\n      -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 % of the pool, whichever is less)\n      42.00  fit grants,",
-		"\n  Floor: a Spark died with about 7 of 119 GiB available (https://github.com/vllm-project/vllm/issues/46307).\n  Engines that size their KV cache by what CUDA reports as free: TensorRT-LLM of November 2026. By other figures: vLLM 0.32.0, ",
+		"\n      -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 % of the pool, whichever is less)\n             floor: a Spark died with about 7 of 119 GiB available (https://github.com/vllm-project/vllm/issues/46307)\n      42.00  fit grants,",
+		"\n  Engines that size their KV cache by what CUDA reports as free: TensorRT-LLM of November 2026. By other figures: vLLM 0.32.0, ",
 	)
 }
 

@@ -32,10 +32,10 @@ func whyReserved() string {
 	return "below it alert MemoryAvailableLow can fire (" + metric.AlertThresholds().AvailableWarning.String() + ")"
 }
 
-// diedSentence names the floor of the reserve and its source.
-func diedSentence() string {
+// floorText names the floor of the reserve and its source. It is a line of its own before the last step.
+func floorText() string {
 	died := metric.AlertThresholds().Died
-	return fmt.Sprintf("Floor: a Spark died with about %s available (%s).", died, died.Source)
+	return fmt.Sprintf("floor: a Spark died with about %s available (%s)", died, died.Source)
 }
 
 // sizedSentence names the engines that size their KV cache by the first figure.
@@ -51,6 +51,24 @@ func sizedSentence() string {
 	return "Engines that size their KV cache by what CUDA reports as free: " + strings.Join(byFree, ", ") + ". By other figures: " + strings.Join(otherwise, ", ") + "."
 }
 
+// allocatableRow is a line of the way to what fit grants.
+type allocatableRow struct{ GiB, Text string }
+
+// rowsOf are the steps with the floor before the last, which fit grants.
+func rowsOf(steps []fit.Step) []allocatableRow {
+	var rows []allocatableRow
+	for i, s := range steps {
+		if i == len(steps)-1 {
+			rows = append(rows, allocatableRow{Text: floorText()})
+		}
+		rows = append(rows, allocatableRow{gib(s.Bytes.Low), s.Name})
+	}
+	return rows
+}
+
+// AllocatableRows are the steps as the page shows them.
+func (m *memoryAccount) AllocatableRows() []allocatableRow { return rowsOf(m.AllocatableSteps()) }
+
 // AllocatableSteps leads from what CUDA reports as free to what fit grants; none for a GPU with memory of its own.
 func (m *memoryAccount) AllocatableSteps() []fit.Step {
 	if m.Allocatable == nil {
@@ -63,7 +81,7 @@ func (m *memoryAccount) AllocatableSteps() []fit.Step {
 func (m *memoryAccount) AllocatableNotes() []string {
 	notes := []string{m.CUDA}
 	if m.Allocatable != nil {
-		notes = []string{diedSentence(), sizedSentence()}
+		notes = []string{sizedSentence()}
 	}
 	if m.Handover != "" {
 		notes = append(notes, m.Handover)
@@ -73,13 +91,13 @@ func (m *memoryAccount) AllocatableNotes() []string {
 
 // printAllocatable writes what CUDA reports, what can be allocated and what fit grants.
 func (m *memoryAccount) printAllocatable(out io.Writer) {
-	steps, unit := m.AllocatableSteps(), ""
-	if len(steps) > 0 {
+	rows, unit := m.AllocatableRows(), ""
+	if len(rows) > 0 {
 		unit = ", GiB"
 	}
 	fmt.Fprintf(out, "\n%s%s\n", allocatableTitle, unit)
-	for _, s := range steps {
-		fmt.Fprintf(out, "  %9s  %s\n", gib(s.Bytes.Low), s.Name)
+	for _, row := range rows {
+		fmt.Fprintf(out, "  %9s  %s\n", row.GiB, row.Text)
 	}
 	for _, note := range m.AllocatableNotes() {
 		fmt.Fprintf(out, "  %s\n", printable(note))

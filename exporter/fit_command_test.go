@@ -70,7 +70,7 @@ func TestFitOfAMachineByHand(t *testing.T) {
 		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anon\n", " -2.00  in use: the rest\n",
 		"  48.00  up to this if page cache is given up (MemAvailable; not tried on a GB10)\n",
 		"  -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 %", "  42.00  fit grants, for one engine",
-		"  CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\n  Floor: a Spark died with about 7 of 119 GiB",
+		"  CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\n", "\n                      floor: a Spark died with about 7 of 119 GiB available (https://",
 		"  vLLM          --gpu-memory-utilization 0.42\n", "0.42 is 42.00 / 100.00, rounded down; it cannot run above 0.48, which is 48.00 / 100.00\n",
 		"  18.88 to 31.50  KV cache: 309,248 to 516,096 tokens, 37 to 63 sequences of 8,192\n",
 		"0.60 is (42.00 - 13.12) / 48.00, rounded down",

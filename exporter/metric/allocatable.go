@@ -50,3 +50,14 @@ func (a Allocatable) Sentence() string {
 	return fmt.Sprintf("%s; up to %s GiB if page cache is given up (%s); fit grants %s, %s machines were seen to die below %s",
 		text, inTenths(upTo), note, GiBTenths(a.Granted()), why, died)
 }
+
+// Between returns what is between what can be allocated and what fit grants: the reserve, and the floor with its source. It
+// is empty for nil.
+func (a *Allocatable) Between() string {
+	if a == nil {
+		return ""
+	}
+	t := AlertThresholds()
+	return fmt.Sprintf("Reserve: %s GiB (%s, where alert MemoryAvailableLow begins). Floor: a Spark died with about %s available (%s).",
+		GiBTenths(a.Reserve), t.AvailableWarning, t.Died, t.Died.Source)
+}

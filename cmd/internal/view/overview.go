@@ -129,11 +129,16 @@ func (v *viewer) memoryBlocks(ctx context.Context) []render.Block {
 	var blocks []render.Block
 	own, known := all[v.host]
 	if known {
-		sentence, lines := own.sentence(), own.lines
+		sentence, lines, between := own.sentence(), own.lines, ""
 		if now := v.explain(ctx); now.Answer != "" {
 			sentence, lines = now.Answer, now.lines(lines)
+			between = now.Memory.Allocatable.Between()
 		}
-		blocks = append(blocks, render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(sentence)}},
+		blocks = append(blocks, render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(sentence)}})
+		if between != "" {
+			blocks = append(blocks, render.Small(between))
+		}
+		blocks = append(blocks,
 			render.Figures{report.LedgerBar("Memory now", "The parts add up to the pool, the memory that the kernel manages.", lines)},
 			render.P(render.Link("Where every GiB is, over time", addressOfDashboard(dashboards.MemoryUID, url.Values{"var-host": {v.host}}))))
 	} else {
@@ -172,7 +177,8 @@ func (v *viewer) lostTargets() render.Block {
 type explanation struct {
 	Answer string
 	Memory struct {
-		Lines []struct {
+		Allocatable *metric.Allocatable
+		Lines       []struct {
 			Line  string
 			Bytes *float64
 		}
