@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
