@@ -83,16 +83,16 @@ func TestTheStepsToWhatFitGrantsAddUp(t *testing.T) {
 	}
 }
 
-// TestThePageNamesTheEnginesAsTheProgramDoes: FAQ.md has the one table of which figure an engine sizes its KV cache by.
+// TestThePageNamesTheEnginesAsTheProgramDoes: FAQ_USE.md has the one table of which figure an engine sizes its KV cache by.
 func TestThePageNamesTheEnginesAsTheProgramDoes(t *testing.T) {
-	page, err := os.ReadFile("FAQ.md")
+	page, err := os.ReadFile("FAQ_USE.md")
 	must(t, err)
 	for _, s := range fit.Sizings() {
 		line := "| " + s.Release() + " |"
 		if _, row, found := strings.Cut(string(page), "\n"+line); !found {
-			t.Errorf("FAQ.md has no line %q", line)
+			t.Errorf("FAQ_USE.md has no line %q", line)
 		} else if row, _, _ = strings.Cut(row, "\n"); strings.Contains(row, "what CUDA reports as free") != s.CUDAFree {
-			t.Errorf("FAQ.md: %s%s", line, row)
+			t.Errorf("FAQ_USE.md: %s%s", line, row)
 		}
 	}
 }

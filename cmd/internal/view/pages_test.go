@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"

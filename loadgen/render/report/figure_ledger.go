@@ -46,7 +46,7 @@ func (t track) freeView() render.Figure {
 	if len(runs) == 0 {
 		return render.Figure{}
 	}
-	return t.stack("Available and free memory", "Free is MemFree, which CUDA reports on a GPU that allocates from the pool; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
+	return t.stack("Available and free memory", "Free is MemFree, which CUDA reports; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
 }
 
 // heldView stacks the memory that processes hold of each GPU, the rest of the occupied memory, and free memory. GPUs
