@@ -73,7 +73,7 @@ func whileItStands(t *testing.T, host, page string, at func(time.Duration, ruleb
 // healthyHosts are all hosts in testdata of the exporter but one that has lost a GPU.
 func healthyHosts() []string {
 	return []string{
-		"cgroup-v1", "docker-cgroupfs", "docker-systemd", "engines", "gb10-idle", "gb10-load", "gh200", "h200-idle", "h200-llamacpp",
+		"cgroup-v1", "docker-cgroupfs", "docker-systemd", "engines", "gb10-cma", "gb10-idle", "gb10-load", "gh200", "h200-idle", "h200-llamacpp",
 		"h200-load", "h200-vllm-kvbm", "h200x2", "kubernetes", "kvbm-disk", "mig", "no-gpu", "nvidia-fs", "old-kernel", "sim-gb10",
 	}
 }

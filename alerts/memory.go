@@ -19,18 +19,19 @@ func memoryGroup() Group {
 // byHost reduces to one series per host and drops everything that depends on the exporter's address.
 func byHost() expr.Grouping { return expr.By(metric.LabelHost) }
 
-// available is MemAvailable by host.
-func available() expr.Expr { return expr.Select(metric.MemoryAvailableBytes).Min(byHost()) }
+// allocatable is what can be allocated, by host: available memory without free memory in CMA, which a driver does not get.
+// It is absent where the GPU does not allocate from the pool.
+func allocatable() expr.Expr { return expr.Select(metric.MemoryAllocatableBytes).Min(byHost()) }
 
 func memoryAvailableLow(t metric.Thresholds) Alert {
 	below := func(floor metric.Floor) expr.Expr {
-		return available().Below(expr.AtFloor(floor), expr.On(metric.LabelHost)).InPool()
+		return allocatable().Below(expr.AtFloor(floor), expr.On(metric.LabelHost)).InPool()
 	}
 	// A server that has taken its share and stays at that is no reason to warn for as long as it serves.
 	on := expr.On(metric.LabelHost)
 	waiting := expr.Rate(metric.PressureWaitingSecondsTotal, expr.Over(5*time.Minute), expr.Is(metric.LabelResource, metric.ResourceMemory)).
 		Max(byHost()).Above(expr.Number(t.WaitingRatio))
-	falling := expr.Delta(metric.MemoryAvailableBytes, expr.Over(t.AvailableFall)).Min(byHost()).Below(expr.Number(-t.AvailableFallBytes))
+	falling := expr.Delta(metric.MemoryAllocatableBytes, expr.Over(t.AvailableFall)).Min(byHost()).Below(expr.Number(-t.AvailableFallBytes))
 	short := below(t.AvailableWarning).And(waiting, on).Or(below(t.AvailableWarning).And(falling, on), on).Or(below(t.AvailableCritical), on)
 	return Alert{
 		Name:    "MemoryAvailableLow",
@@ -39,33 +40,33 @@ func memoryAvailableLow(t metric.Thresholds) Alert {
 		ExpectedInRuns: true,
 		Rules: []Rule{
 			{Severity: Warning, Expr: short, For: time.Minute, KeepFiringFor: 5 * time.Minute,
-				Description: "{{ $value | humanize1024 }}B available, less than " + t.AvailableWarning.String() + "."},
+				Description: "{{ $value | humanize1024 }}B can be allocated, page cache included, less than " + t.AvailableWarning.String() + "."},
 			{Severity: Critical, Expr: below(t.AvailableCritical), For: 15 * time.Second, KeepFiringFor: 5 * time.Minute,
-				Description: "{{ $value | humanize1024 }}B available, less than " + t.AvailableCritical.String() + ". The host may stop answering without any process being killed."},
+				Description: "{{ $value | humanize1024 }}B can be allocated, page cache included, less than " + t.AvailableCritical.String() + ". The host may stop answering without any process being killed."},
 		},
 		Runbook: Runbook{
 			Meaning: "New allocations, of the CPU or the GPU, are about to fail. On a unified-memory machine the driver's allocations fail without the OOM killer, and the host has been seen to stop answering before anything is killed. Container limits do not help: GPU memory is charged to no container. It warns while memory is also waited for (more than " + metric.Decimal(100*t.WaitingRatio) + " % of the last 5 minutes) or falls (by " + metric.BinaryBytes(t.AvailableFallBytes) + " within " + duration(t.AvailableFall) + "), and below the critical floor in any case: a server that has taken its share and stays at that is silent.",
-			Check:   "`uma-exporter explain` prints the ledger and who holds GPU memory. Look at the lines `gpu_process`, `anon` and `unattributed` first. The page cache is part of what is available, so dropping caches does not end this alert.",
+			Check:   "`uma-exporter explain` prints the ledger and who holds GPU memory. Look at the lines `gpu_process`, `anon` and `unattributed` first. The page cache is part of what can be allocated, so dropping caches does not end this alert. Free memory in CMA (line `free_cma`) is not: a driver cannot pin it.",
 			Action:  "Stop the process that is not needed, or restart the server with a smaller KV cache (a lower memory fraction). If several servers share the machine, give each a fixed size instead of a fraction of what is free.",
 		},
 	}
 }
 
 func memFreeLowWhileLoading(t metric.Thresholds) Alert {
-	// The family is absent where the GPU does not allocate from the pool.
-	free := expr.Select(metric.MemoryCUDAFreeBytes).Min(byHost())
+	// MemFree without free memory in CMA: a driver does not get that.
+	free := expr.Select(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree)).Min(byHost()).InPool()
 	loading := expr.Select(metric.RunPhase, expr.Is(metric.LabelPhase, metric.PhaseLoad)).Equals(expr.Number(1))
 	return Alert{
 		Name:    "MemFreeLowWhileLoading",
-		Summary: "A model is being loaded while CUDA sees hardly any free memory.",
+		Summary: "A model is being loaded while hardly any memory is free.",
 		Rules: []Rule{{
 			Severity: Warning, For: 15 * time.Second, KeepFiringFor: 2 * time.Minute,
 			Expr:        free.Below(expr.Number(t.FreeWhileLoadingBytes)).And(loading, expr.On(metric.LabelHost)),
-			Description: "{{ $value | humanize1024 }}B free (MemFree) while a model loads, less than " + metric.BinaryBytes(t.FreeWhileLoadingBytes) + ".",
+			Description: "{{ $value | humanize1024 }}B free (MemFree without CMA) while a model loads, less than " + metric.BinaryBytes(t.FreeWhileLoadingBytes) + ".",
 		}},
 		Runbook: Runbook{
-			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so takes that memory away from itself; the KV cache is then sized from what is left.",
-			Check:   "Compare the lines `free` and `page_cache` in `uma-exporter explain`, or the dashboard's panel *Available and free memory*.",
+			Meaning: "What CUDA reports as free is MemFree: memory that holds page cache does not count. A load reads the weights through the page cache and so makes that figure smaller; an engine that sizes its KV cache by it gets a smaller one. More can be allocated if the kernel gives up page cache, which was not tried on a GB10.",
+			Check:   "`uma-exporter explain` begins with what CUDA reports as free, what can be allocated if page cache is given up, and what `fit` grants, and names the engines that go by the first. The dashboard's panel *Available and free memory* shows them over time.",
 			Action:  "Drop the page cache before the server starts (`sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`), or load with direct I/O. Do the same in every arm of a comparison, or the arms differ by it.",
 		},
 	}
@@ -73,12 +74,12 @@ func memFreeLowWhileLoading(t metric.Thresholds) Alert {
 
 func memoryFillingUp(t metric.Thresholds) Alert {
 	fullBy := func(trendOf time.Duration) expr.Expr {
-		predicted := expr.PredictLinear(metric.MemoryAvailableBytes, expr.Over(trendOf), t.FillingHorizon).Min(byHost())
+		predicted := expr.PredictLinear(metric.MemoryAllocatableBytes, expr.Over(trendOf), t.FillingHorizon).Min(byHost())
 		return predicted.Below(expr.AtFloor(t.AvailableCritical), expr.On(metric.LabelHost))
 	}
 	full := fullBy(t.FillingHorizon).And(fullBy(t.FillingRecent), expr.On(metric.LabelHost))
 	level := t.AvailableWarning.Twice()
-	near := available().Below(expr.AtFloor(level), expr.On(metric.LabelHost))
+	near := allocatable().Below(expr.AtFloor(level), expr.On(metric.LabelHost))
 	return Alert{
 		Name:    "MemoryFillingUp",
 		Summary: "Available memory falls steadily and will soon be gone.",
@@ -88,7 +89,7 @@ func memoryFillingUp(t metric.Thresholds) Alert {
 			// Longer than the time for which a fall that has ended stays visible.
 			Severity: Warning, For: t.FillingRecent + time.Minute, KeepFiringFor: 5 * time.Minute,
 			Expr:        near.And(full, expr.On(metric.LabelHost)).InPool(),
-			Description: "{{ $value | humanize1024 }}B available and falling: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
+			Description: "{{ $value | humanize1024 }}B can be allocated, page cache included, and it falls: at the rate of the last " + duration(t.FillingHorizon) + ", and of the last " + duration(t.FillingRecent) + ", the critical floor (" + t.AvailableCritical.String() + ") is passed within " + duration(t.FillingHorizon) + ".",
 		}},
 		Runbook: Runbook{
 			Meaning: "The trend of some minutes, not a level alone: something takes memory without giving it back. It does not fire for loading a model, which fills the pool faster than a trend can show, nor for a server that has taken its share and stays at that.",

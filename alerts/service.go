@@ -33,7 +33,7 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 	host := expr.On(metric.LabelHost)
 	held := expr.Select(metric.GPUMemoryHeldBytes).Sum(byHost())
 	free := expr.Select(metric.MemoryCUDAFreeBytes).Min(byHost()).Plus(held, host)
-	afterCache := available().Plus(held, host)
+	afterCache := allocatable().Plus(held, host)
 	pool := expr.Select(metric.MemoryPoolBytes).Max(byHost())
 	lacks := func(need expr.Expr) expr.Expr {
 		return free.Below(need, host).And(afterCache.AtLeast(need, host), host)
@@ -44,7 +44,7 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 	const until = ", though the page cache could make room."
 	return Alert{
 		Name:    "NextStartLacksMemory",
-		Summary: "Page cache leaves CUDA less than an engine's next start needs.",
+		Summary: "CUDA reports less free memory, because of page cache, than an engine's next start needs.",
 		Rules: []Rule{
 			{Severity: Info, For: 10 * time.Minute, KeepFiringFor: 5 * time.Minute,
 				Expr:        lacks(usual).Unless(ofEngines, host),
@@ -54,8 +54,8 @@ func nextStartLacksMemory(t metric.Thresholds) Alert {
 				Description: "an engine that starts now is given {{ $value | humanize1024 }}B, less than engines held within the last " + duration(t.Service.Remembered) + until},
 		},
 		Runbook: Runbook{
-			Meaning: "What CUDA calls free is MemFree: memory that holds page cache does not count, although the kernel could give it. An engine that asks CUDA, such as TensorRT-LLM, sizes its KV cache from that figure, or refuses to start; vLLM asks for MemAvailable where the GPU is integrated, and loses nothing. Reading or copying large files fills the cache: a download of weights, a backup. The figure is CUDA's free memory and what GPU processes hold now, which they give back when they end. As a warning it is compared with the most that was held within " + duration(t.Service.Remembered) + ", as information with " + metric.Decimal(100*t.Service.StartShare) + " % of the pool where no engine has run in that time.",
-			Check:   "`uma-exporter explain`: the lines `free` and `page_cache`, and the sentence at the top, which says how much CUDA can take.",
+			Meaning: "What CUDA reports as free is MemFree: memory that holds page cache does not count, although the kernel gives it up when asked. An engine that goes by that figure gets a smaller KV cache, or refuses to start; others lose nothing (`uma-exporter explain` names them). Reading or copying large files fills the cache: a download of weights, a backup. The figure is CUDA's free memory and what GPU processes hold now, which they give back when they end. As a warning it is compared with the most that was held within " + duration(t.Service.Remembered) + ", as information with " + metric.Decimal(100*t.Service.StartShare) + " % of the pool where no engine has run in that time.",
+			Check:   "`uma-exporter explain`: the lines `free` and `page_cache`, and the sentence at the top: what CUDA reports as free, what can be allocated if page cache is given up, and what `fit` grants.",
 			Action:  "Before the next start: `sync; echo 1 | sudo tee /proc/sys/vm/drop_caches`. If it comes back, read weights with direct I/O, or limit the cache of what copies the files (`systemd-run -p MemoryHigh=4G`).",
 		},
 	}

@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"loadgen/rundir":            {"exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
 	"loadgen/sim":               {"exporter/metric"},
 	"loadgen/telemetry":         {"exporter/metric", "loadgen/runfile"},
-	"loadgen/campaign/arm":      {"loadgen/campaign/plan", "loadgen/subprocess"},
+	"loadgen/campaign/arm":      {"loadgen/campaign/plan", "loadgen/openai", "loadgen/subprocess"},
 	"loadgen/hosts":             {"exporter/metric", "loadgen/openai", "loadgen/render", "loadgen/rundir"},
 	"loadgen/render/comparison": {"exporter/metric", "loadgen/compare", "loadgen/render", "loadgen/stats"},
 	"loadgen/server":            {"cmd/terminal", "exporter/metric", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/traffic"},

@@ -30,6 +30,7 @@ func ledgerLines() []ledgerLine {
 		{metric.LineSlabReclaimable, "slab, reclaimable", "light-yellow"},
 		{metric.LineSwapCache, "swap cache", "dark-orange"},
 		{metric.LinePageCache, "page cache", "dark-yellow"},
+		{metric.LineFreeCMA, "free, in CMA", "#a0a0a0"},
 		{metric.LineFree, "free", "#808080"},
 	}
 }
@@ -46,6 +47,11 @@ func ledgerFigures(of func(line string) expr.Expr) []figure {
 // ledgerLineNow is a line of the ledger of the chosen host.
 func ledgerLineNow(line string) expr.Expr {
 	return one(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, line))
+}
+
+// freeNow is MemFree of the chosen host.
+func freeNow() expr.Expr {
+	return each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Sum(byHost())
 }
 
 func ledger() panel {
@@ -82,7 +88,7 @@ func holdings() []figure {
 	ofGPUs := func(d metric.Definer) expr.Expr { return each(d).Sum(byHost()).Unless(inPool) }
 	host := expr.On(metric.LabelHost)
 
-	poolFree := ledgerLineNow(metric.LineFree)
+	poolFree := freeNow()
 	used, total := ofGPUs(metric.GPUMemoryUsedBytes), ofGPUs(metric.GPUMemoryTotalBytes)
 	occupied := used.Or(one(metric.MemoryPoolBytes).Minus(poolFree, host))
 	held := each(metric.GPUProcessMemoryBytes)

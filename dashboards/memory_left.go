@@ -12,19 +12,19 @@ import (
 func leftOver() panel {
 	t := metric.AlertThresholds()
 	floor := func(f metric.Floor) expr.Expr { return expr.AtFloor(f, onHost()).InPool(onHost()) }
-	free := ledgerLineNow(metric.LineFree)
+	free := freeNow()
 	pool, available := one(metric.MemoryPoolBytes), one(metric.MemoryAvailableBytes)
 	return areas(subject{
 		title: "Available and free memory",
-		means: "The pool as *unavailable* memory, memory that is *available, not free* (page cache that the kernel can reclaim), and *free* memory, which is MemFree: what CUDA sees as free on an integrated GPU. " +
-			"Lines: what the kernel can give (*available*), cache not yet written, and the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
-		wrong:  "*available* nears a floor, or *free* is far below it while a server loads.",
+		means: "The pool as *unavailable* memory, memory that is *available, not free* (page cache that the kernel can reclaim), and *free* memory, which is MemFree: what CUDA reports as free on an integrated GPU. " +
+			"Lines: what a driver can allocate if page cache is given up (*can be allocated*: available memory without CMA, not tried on a GB10; only where the GPU takes from the pool), cache not yet written, and the floors at which alerts fire, above which `fit` stays (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + ").",
+		wrong:  "*can be allocated* nears a floor, or *free* is far below it while a server loads that sizes its KV cache by it.",
 		noData: noExporter,
 		queries: []query{
 			{"unavailable", pool.Minus(available, expr.On(metric.LabelHost))},
 			{"available, not free", available.Minus(free, expr.On(metric.LabelHost))},
 			{"free", free},
-			{"available", available},
+			{"can be allocated", one(metric.MemoryAllocatableBytes)},
 			{"cache not yet written", one(metric.MemoryDirtyBytes)},
 			{"warning floor", floor(t.AvailableWarning)},
 			{"critical floor", floor(t.AvailableCritical)},
@@ -33,7 +33,7 @@ func leftOver() panel {
 		OverrideByName("unavailable", colored("dark-green")).
 		OverrideByName("available, not free", colored(colorOfLine(metric.LinePageCache))).
 		OverrideByName("free", colored(colorOfLine(metric.LineFree))).
-		OverrideByName("available", limit("text")).
+		OverrideByName("can be allocated", limit("text")).
 		OverrideByName("cache not yet written", limit("yellow")).
 		OverrideByName("warning floor", limit("orange")).
 		OverrideByName("critical floor", limit("red"))

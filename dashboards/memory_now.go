@@ -11,9 +11,9 @@ import (
 func memoryNow() panel {
 	return bars(board{
 		title: "Memory now",
-		means: "The pool at this moment, in parts that add up to it. What is *held for the GPU* is charged to no container: no limit and no `docker stats` shows it. Free memory is what CUDA sees and what engines size their KV cache from; *cache* is mostly page cache, which the kernel can reclaim and CUDA does not see. " +
+		means: "The pool at this moment, in parts that add up to it. What is *held for the GPU* is charged to no container: no limit and no `docker stats` shows it. *Free* is what CUDA reports as free where the GPU takes from the pool; *cache* is mostly page cache, which the kernel gives up when asked and CUDA does not report. `uma-exporter explain` shows what can be allocated, what `fit` grants, and which engines size their KV cache by *free*. " +
 			"A GPU with memory of its own has a bar of its own.",
-		wrong:   "*held for the GPU* is not what it was before a server was started, once that has stopped; *cache* is large when a server starts, whose KV cache will be smaller by as much; or *unattributed* is more than a few percent, or negative.",
+		wrong:   "*held for the GPU* is not what it was before a server was started, once that has stopped; *cache* is large when a server starts that sizes its KV cache by what CUDA reports as free: it will be smaller by as much; or *unattributed* is more than a few percent, or negative.",
 		noData:  noExporter,
 		keys:    []key{{label: metric.LabelName, title: "Memory"}},
 		figures: memoriesNow(),
@@ -40,8 +40,10 @@ func memoriesNow() []figure {
 	for _, p := range poolParts() {
 		part := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost()).
 			Labelled(metric.LabelName, "pool").Max(expr.By(metric.LabelName))
-		if e, there := own[p.lines[0]]; there {
-			part = part.Or(ofGPUs(e))
+		for _, line := range p.lines {
+			if e, there := own[line]; there {
+				part = part.Or(ofGPUs(e))
+			}
 		}
 		figures = append(figures, figure{title: p.title, expr: part, look: colored(p.color)})
 	}

@@ -21,7 +21,7 @@ func poolParts() []poolPart {
 		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
 		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
 		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
-		{"free", "#808080", []string{metric.LineFree}},
+		{"free", "#808080", metric.FreeLines()},
 	}
 }
 
@@ -44,16 +44,18 @@ func poolSplit() panel {
 	}
 	pool := areas(subject{
 		title:  "Where the memory is",
-		means:  "The pool in a few parts that add up to it, and as lines what the CPU can still get (*available*) with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
-		wrong:  "*available* nears a floor, *cache* takes what a server is about to need, or *unattributed* grows while nothing starts.",
+		means:  "The pool in a few parts that add up to it, and as lines what is *available* to programs and, where the GPU takes from the pool, what a driver *can allocate* if page cache is given up (without CMA; not tried on a GB10), with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
+		wrong:  "*can be allocated* nears a floor, *cache* is large when a server starts that sizes its KV cache by what CUDA reports as free, or *unattributed* grows while nothing starts.",
 		noData: noExporter,
 		queries: append(queriesOf(parts),
 			query{"available", one(metric.MemoryAvailableBytes)},
+			query{"can be allocated", one(metric.MemoryAllocatableBytes)},
 			query{"warning floor", floor(t.AvailableWarning)},
 			query{"critical floor", floor(t.AvailableCritical)}),
 	}).
 		Legend(legend(common.LegendPlacementRight)).
 		OverrideByName("available", limit("text")).
+		OverrideByName("can be allocated", limit("blue")).
 		OverrideByName("warning floor", limit("orange")).
 		OverrideByName("critical floor", limit("red"))
 	return painted(pool, parts)

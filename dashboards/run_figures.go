@@ -14,9 +14,10 @@ func column(title string, d metric.Definer) figure {
 	return figure{title: title, expr: thisRun(d)}
 }
 
-// freeWhenReady is the line free of the ledger when the engine of the chosen run was ready.
+// freeWhenReady is MemFree when the engine of the chosen run was ready.
 func freeWhenReady() expr.Expr {
-	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, metric.MomentReady), expr.Is(metric.LabelLine, metric.LineFree)).Max(expr.By(metric.LabelRun))
+	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, metric.MomentReady), expr.OneOf(metric.LabelLine, metric.FreeLines()...)).
+		Max(expr.By(metric.LabelRun, metric.LabelLine)).Sum(expr.By(metric.LabelRun))
 }
 
 // quantilesOf are the quantiles of a summary of the chosen run.

@@ -128,6 +128,9 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 	for _, note := range o.Notes {
 		fmt.Fprintf(out, "         reads  %s\n", oneLine(note))
 	}
+	if finding := findingOf(o); finding != "" {
+		fmt.Fprintf(out, "         finds  %s\n         costs  %s\n         fix    %s\n", finding, handoverCost, handoverFix)
+	}
 	for _, socket := range socketsOf(o) {
 		fmt.Fprintf(out, "         socket %s\n", socket)
 	}
@@ -139,6 +142,18 @@ func printOutcome(out io.Writer, o collector.Outcome) {
 	for _, need := range o.Unmet() {
 		fmt.Fprintf(out, "         lacks  %s\n         costs  %s\n         fix    %s\n", need.Name, need.Cost, need.Fix)
 	}
+}
+
+// findingOf is what a collector found wrong with the machine; "" if nothing.
+func findingOf(o collector.Outcome) string {
+	if o.Spec.Name != "memory" || o.Sample == nil {
+		return ""
+	}
+	reading, err := o.Sample.Memory(endedContext())
+	if err != nil { // the outcome has the reason
+		return ""
+	}
+	return handoverFinding(reading)
 }
 
 // rounded formats a duration for display.

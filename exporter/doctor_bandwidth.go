@@ -90,16 +90,17 @@ func busyGPU(host collector.Host, d nvml.Device) error {
 		}
 		return fmt.Errorf("process %d (%s) holds %s: stop it first, since one would slow the other", p.PID, printable(name), holds)
 	}
-	free, of := d.MemoryFreeBytes, "free"
+	free, of := d.MemoryFreeBytes, "is free"
 	if free == nil {
 		meminfo, err := hostfs.ReadMeminfo(host.Proc)
 		if err != nil {
 			return err
 		}
-		free, of = new(float64(meminfo["MemAvailable"])), "available in the pool"
+		can := metric.NewAllocatable(int64(meminfo["MemTotal"]), int64(meminfo["MemFree"]), int64(meminfo["CmaFree"]), int64(meminfo["MemAvailable"]))
+		free, of = new(float64(can.UpTo)), "can be allocated of the pool"
 	}
 	if *free < spareBytes {
-		return fmt.Errorf("%s is %s, less than %s", metric.BinaryBytes(*free), of, metric.BinaryBytes(spareBytes))
+		return fmt.Errorf("%s %s, less than %s", metric.BinaryBytes(*free), of, metric.BinaryBytes(spareBytes))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestMemoryIsNotMeasuredBesideAnEngine(t *testing.T) {
 		{"gb10-idle", []string{`"used_bytes":45088768`, `"used_bytes":945088768`}, "GPU 0 (NVIDIA GB10): process 3150 (Xorg) holds 0.9 GiB of GPU memory: stop it first, since one would slow the other"},
 		{"gb10-idle", []string{`RunningProcesses","return":0,"value":{"processes":[]}`, `RunningProcesses","return":0,"value":{"processes":[{"pid":9}]}`},
 			"GPU 0 (NVIDIA GB10): process 9 (of unknown name) holds GPU memory: stop it first, since one would slow the other"},
-		{"gb10-idle", []string{"MemAvailable:   118566368 kB", "MemAvailable:     1048576 kB"}, "GPU 0 (NVIDIA GB10): 1 GiB is available in the pool, less than 2 GiB"},
+		{"gb10-idle", []string{"MemAvailable:   118566368 kB", "MemAvailable:     1048576 kB"}, "GPU 0 (NVIDIA GB10): 1 GiB can be allocated of the pool, less than 2 GiB"},
 		{"gb10-idle", []string{"pid:[4026531836]", "pid:[4026532455]"}, "processes of other PID namespaces are not seen here, so an engine may be running: measure on the host, or in a container with its PID namespace (docker run --pid=host)"},
 		{"h200-idle", []string{`"free":150109880320`, `"free":536870912`}, "GPU 0 (NVIDIA H200): 512 MiB is free, less than 2 GiB"},
 		{"h200-idle", []string{`"nvmlDeviceGetMigMode","return":0,"value":{}`, `"nvmlDeviceGetMigMode","return":0,"value":{"number":1}`}, "GPU 0 (NVIDIA H200): it is partitioned (MIG), and a part has a share of the bandwidth"},

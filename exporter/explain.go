@@ -79,7 +79,7 @@ func (x *explanation) writeJSON(w io.Writer) error {
 }
 
 // Explain prints where the memory of the host is: one sentence, the ledger as a table, the holders of GPU memory, what
-// is charged to their cgroups, why CUDA sees less than is available, and which figures are missing.
+// is charged to their cgroups, what CUDA reports as free and what can be allocated, and which figures are missing.
 func (e *Exporter) Explain(ctx context.Context, w io.Writer) error {
 	x, err := e.explanation(ctx)
 	if err != nil {

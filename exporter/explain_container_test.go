@@ -68,7 +68,7 @@ func TestAContainerIsShownByItsNameInDocker(t *testing.T) {
 func TestNoDockerIsNoError(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Helper()
-		wantIn(t, explainedBy(t, inContainer(t, vllmID)), "  VLLM::EngineCor  /system.slice/docker-"+vllmID+".scope\n", "CUDA can still take 20.0.")
+		wantIn(t, explainedBy(t, inContainer(t, vllmID)), "  VLLM::EngineCor  /system.slice/docker-"+vllmID+".scope\n", "; CUDA reports 20.0 GiB free; up to 48.0 GiB ")
 	}
 	for name, address := range map[string]string{"no socket": "unix://" + filepath.Join(t.TempDir(), "none.sock"), "another machine": "tcp://127.0.0.1:1", "nonsense": "unix://x"} {
 		t.Run(name, func(t *testing.T) {

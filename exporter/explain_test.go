@@ -70,7 +70,7 @@ func explained(t *testing.T, host collector.Host) string {
 func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
 	wantIn(t, text,
-		"SIMULATED: 80.0 of 100.0 GiB occupied: vLLM 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA can still take 20.0.\nmode SIMULATED",
+		"SIMULATED: 80.0 of 100.0 GiB occupied: vLLM 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\nmode SIMULATED",
 		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
 		"Memory pool  100.00 GiB",
 		"  free                   20.00    20.0%  ████████\n",
@@ -80,7 +80,9 @@ func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 		"      40.00    0         7  VLLM::EngineCor  /box\n",
 		"       1.00     40.00  /box\n",
 		"charged to none, so no limit stops it",
-		"CUDA sees 20.00 GiB (MemFree), 48.00 GiB is available: CUDA does not count the 28.00 GiB of cache",
+		"\nWhat CUDA reports, and what can be allocated, GiB\n      20.00  CUDA reports free (MemFree: page cache does not count)\n      48.00  up to this if page cache is given up (MemAvailable; not tried on a GB10)\n",
+		"\n      -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 % of the pool, whichever is less)\n             floor: a Spark died with about 7 of 119 GiB available (https://github.com/vllm-project/vllm/issues/46307)\n      42.00  fit grants,",
+		"\n  Engines that size their KV cache by what CUDA reports as free: TensorRT-LLM of November 2026. By other figures: vLLM 0.32.0, ",
 	)
 }
 
@@ -122,7 +124,7 @@ func TestLandingPageShowsStatesLedgerAndWhatIsMissing(t *testing.T) {
 	page := body(t, response)
 	wantIn(t, page,
 		"<strong>SIMULATED: 80.0 of 100.0 GiB occupied", `role="alert">mode SIMULATED`, `class="absent">absent`, "no NVMe drive",
-		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", ">1.00<", "charged to none", `href="/metrics"`, "&lt;script&gt;|", "CUDA sees 20.00 GiB",
+		"Memory pool: 100.00 GiB", ">gpu_process<", ">40.00<", "/box", ">1.00<", "charged to none", `href="/metrics"`, "&lt;script&gt;|", "<td class=\"n\">20.00</td><td>CUDA reports free (MemFree", "<td class=\"n\">42.00</td><td>fit grants,",
 	)
 	if strings.Contains(page, "<script>") || strings.ContainsRune(page, '\x1b') {
 		t.Error("a process name is on the page as it is")
@@ -205,11 +207,11 @@ type noLibrary struct{ nvml.Driver }
 
 func (noLibrary) Init() nvml.Return { return nvml.LibraryNotFound }
 
-func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
+func TestWhatCUDAReportsDependsOnWhereTheMemoryIs(t *testing.T) {
 	const gibibyte = 1 << 30
 	own := func(gib float64) *float64 { bytes := gib * gibibyte; return &bytes }
 	board := nvml.Device{Index: 1, MemoryFreeBytes: own(100), MemoryTotalBytes: own(141)}
-	usual := hostfs.Meminfo{"MemFree": 10 * gibibyte, "MemAvailable": 30 * gibibyte}
+	usual := hostfs.Meminfo{"MemTotal": 120 * gibibyte, "MemFree": 10 * gibibyte, "MemAvailable": 30 * gibibyte}
 	tests := []struct {
 		name    string
 		where   nvml.Architecture
@@ -217,8 +219,10 @@ func TestWhatCUDASeesDependsOnWhereTheMemoryIs(t *testing.T) {
 		devices []nvml.Device
 		says    string
 	}{
-		{"integrated", nvml.Integrated, usual, nil, "does not count the 20.00 GiB of cache"},
-		{"reserve", nvml.Integrated, hostfs.Meminfo{"MemFree": 3 * gibibyte, "MemAvailable": 2 * gibibyte}, nil, "keeps 1.00 GiB in reserve"},
+		{"integrated", nvml.Integrated, usual, nil, "CUDA reports 10.0 GiB free; up to 30.0 GiB if page cache is given up (not tried on a GB10); fit grants 22.8,"},
+		{"reserve", nvml.Integrated, hostfs.Meminfo{"MemTotal": 120 * gibibyte, "MemFree": 3 * gibibyte, "MemAvailable": 2 * gibibyte}, nil, "the kernel keeps 1.0 in reserve"},
+		{"CMA", nvml.Integrated, hostfs.Meminfo{"MemTotal": 120 * gibibyte, "MemFree": 20 * gibibyte, "MemAvailable": 40 * gibibyte, "CmaFree": 9 * gibibyte}, nil, "20.0 GiB free, 9.0 of it in CMA, which a driver cannot pin; up to 31.0 GiB"},
+		{"discrete with CMA", nvml.Discrete, hostfs.Meminfo{"MemFree": 20 * gibibyte, "MemAvailable": 40 * gibibyte, "CmaFree": 9 * gibibyte}, []nvml.Device{board}, "the 40.00 GiB available are of the pool, which is another memory"},
 		{"fields missing", nvml.Integrated, hostfs.Meminfo{}, nil, "Not known: the kernel"},
 		{"discrete", nvml.Discrete, usual, []nvml.Device{board}, "GPU 1: 100.00 of 141.00 GiB free; the 30.00 GiB available are of the pool, which is another memory"},
 		{"coherent", nvml.CoherentNUMA, usual, []nvml.Device{board}, "of the whole pool, which contains it"},

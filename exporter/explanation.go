@@ -63,8 +63,12 @@ type memoryAccount struct {
 	// Lines add up to the pool, the largest first.
 	Lines        []ledgerLine      `json:"lines"`
 	Architecture nvml.Architecture `json:"memory_architecture,omitempty"`
-	// CUDA compares what CUDA sees with what is available, and explains the difference.
+	// CUDA is what CUDA reports as free, what can be allocated and what fit grants, or why that is not known.
 	CUDA string `json:"cuda"`
+	// Allocatable has these figures of a GPU that allocates from the pool, with the reserve of fit; nil elsewhere.
+	Allocatable *metric.Allocatable `json:"allocatable,omitempty"`
+	// Handover describes memory that kexec handover put into CMA and how to get it back; "" where there is none.
+	Handover string `json:"kexec_handover,omitempty"`
 	// Nodes are the NUMA nodes with memory of a machine on which a GPU's memory is one of them.
 	Nodes []nodeMemory `json:"nodes,omitempty"`
 	// Holders are processes with GPU memory and Groups their cgroups, the largest first.
@@ -208,7 +212,10 @@ func compareKnown(a, b *uint64) int {
 func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) {
 	m := &memoryAccount{
 		PoolBytes: reading.Meminfo["MemTotal"], Architecture: reading.Architecture, CUDA: x.cudaSentence(reading),
-		Holders: []holder{}, Groups: groupsOf(reading),
+		Handover: handoverSentence(reading), Holders: []holder{}, Groups: groupsOf(reading),
+	}
+	if can, known := reading.Allocatable(); known {
+		m.Allocatable = &can
 	}
 	if available, known := reading.Meminfo["MemAvailable"]; known {
 		m.AvailableBytes = &available
@@ -272,11 +279,10 @@ func groupsOf(reading collector.MemoryReading) []group {
 	return groups
 }
 
-// cudaSentence describes what cudaMemGetInfo reports as free, what the kernel could free, and why the two figures
-// differ.
+// cudaSentence describes what CUDA reports as free and what can be allocated, or of which memory CUDA reports.
 func (x *explanation) cudaSentence(reading collector.MemoryReading) string {
-	free, hasFree := reading.Meminfo["MemFree"]
 	available, hasAvailable := reading.Meminfo["MemAvailable"]
+	can, known := reading.Allocatable()
 	switch where := reading.Architecture; {
 	case reading.ForeignGPU:
 		return "Not known: the GPU is another machine's."
@@ -284,18 +290,14 @@ func (x *explanation) cudaSentence(reading collector.MemoryReading) string {
 		return "No GPU: nothing here is visible to CUDA."
 	case where == nvml.ArchitectureUnset:
 		return "Not known: where the memory of the GPU is could not be told."
-	case !hasFree || !hasAvailable:
+	case known:
+		return can.Sentence() + "."
+	case where.InPool(), !hasAvailable:
 		return "Not known: the kernel does not state free and available memory."
 	case where == nvml.CoherentNUMA:
-		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the whole pool, which contains it. Programs that run out of the CPU's memory take the GPU's too.", x.deviceFree(), gib(available))
-	case !where.InPool():
-		return fmt.Sprintf("CUDA sees the memory of the device%s; the %s GiB available are of the pool, which is another memory.", x.deviceFree(), gib(available))
-	case free > available:
-		return fmt.Sprintf("CUDA sees %s GiB (MemFree), %s GiB is available: the kernel keeps %s GiB in reserve.",
-			gib(free), gib(available), gib(free-available))
+		return fmt.Sprintf("CUDA reports the memory of the device%s; the %s GiB available are of the whole pool, which contains it. Programs that run out of the CPU's memory take the GPU's too.", x.deviceFree(), gib(available))
 	default:
-		return fmt.Sprintf("CUDA sees %s GiB (MemFree), %s GiB is available: CUDA does not count the %s GiB of cache that the kernel would give up when asked.",
-			gib(free), gib(available), gib(available-free))
+		return fmt.Sprintf("CUDA reports the memory of the device%s; the %s GiB available are of the pool, which is another memory.", x.deviceFree(), gib(available))
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// answer returns one sentence, in GiB: how much of the memory is occupied, by what, and how much CUDA can still take.
-// The figures add up as they are printed.
+// answer returns one sentence, in GiB: how much of the memory is occupied, by what, what CUDA reports as free, what can
+// be allocated, and what fit grants. What is occupied and what is free add up as they are printed.
 func (x *explanation) answer() string {
 	label := ""
 	if x.Mode != collector.Live {
@@ -20,27 +20,40 @@ func (x *explanation) answer() string {
 	if x.Memory == nil {
 		return label + "The memory of this machine could not be read."
 	}
-	free := slices.IndexFunc(x.Memory.Lines, func(line ledgerLine) bool { return line.Name == metric.LineFree })
-	if free < 0 || x.Memory.Lines[free].Bytes == nil {
+	free, known := x.Memory.free()
+	if !known {
 		return label + "How much memory is occupied is not known: the kernel does not state free memory."
 	}
-	pool := metric.Occupied{Free: *x.Memory.Lines[free].Bytes, Parts: x.Memory.parts()}
+	pool := metric.Occupied{Free: free, Parts: x.Memory.parts()}
 	own, onGPUs := x.ownMemory()
 	sentences := []string{pool.Sentence("")}
 	switch {
+	case x.Memory.Architecture.InPool() && x.Memory.Allocatable != nil:
+		sentences = append(sentences, x.Memory.Allocatable.Sentence())
 	case x.Memory.Architecture.InPool():
-		sentences = append(sentences, "CUDA can still take "+metric.GiBTenths(pool.Free))
+		sentences = append(sentences, "CUDA reports "+metric.GiBTenths(free)+" GiB free; what can be allocated is not known")
 	case x.Memory.Architecture.TakesFromPool() && len(onGPUs) > 0:
-		sentences = append(sentences, "CUDA can still take "+strings.Join(onGPUs, ", "))
+		sentences = append(sentences, "CUDA reports "+strings.Join(onGPUs, ", "))
 	case x.Memory.Architecture != "" && len(onGPUs) > 0:
 		name := "GPU "
 		if len(onGPUs) > 1 {
 			name = fmt.Sprintf("%d GPUs ", len(onGPUs))
 		}
-		sentences = []string{"host " + pool.Sentence(""), name + own.Sentence(""), "CUDA can still take " + strings.Join(onGPUs, ", ")}
+		sentences = []string{"host " + pool.Sentence(""), name + own.Sentence(""), "CUDA reports " + strings.Join(onGPUs, ", ")}
 	}
 	text := label + strings.Join(sentences, "; ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// free is MemFree, false if the kernel does not state it.
+func (m *memoryAccount) free() (bytes int64, known bool) {
+	lines := map[string]int64{}
+	for _, line := range m.Lines {
+		if line.Bytes != nil {
+			lines[line.Name] = *line.Bytes
+		}
+	}
+	return metric.FreeBytes(lines)
 }
 
 // parts are what occupies the pool: the lines of the ledger but free, with the processes instead of the line that is
@@ -55,7 +68,7 @@ func (m *memoryAccount) parts() []metric.MemoryPart {
 	}
 	for _, line := range m.Lines {
 		switch {
-		case line.Bytes == nil || line.Name == metric.LineFree:
+		case line.Bytes == nil || slices.Contains(metric.FreeLines(), line.Name):
 		case line.Name == metric.LineGPUProcess && *line.Bytes == held:
 			parts = append(parts, processes...)
 		default:
@@ -80,16 +93,19 @@ func (h holder) engineOrName() string {
 	return h.name()
 }
 
-// ownMemory sums the memory of the GPUs that have their own, and lists how much of each CUDA can still take.
+// ownMemory sums the memory of the GPUs that have their own, and lists how much of each CUDA reports as free and fit
+// grants. Page cache is in another memory, except on coherent machines.
 func (x *explanation) ownMemory() (all metric.Occupied, onGPUs []string) {
 	var rest int64 // what no process holds
+	var shown gpuMemory
 	for _, g := range x.GPUs {
 		if g.FreeBytes == nil || *g.FreeBytes > *g.TotalBytes {
 			continue
 		}
+		shown = g
 		all.Free += int64(*g.FreeBytes)
 		rest += int64(*g.TotalBytes - *g.FreeBytes)
-		onGPUs = append(onGPUs, fmt.Sprintf("%s on GPU %d", metric.GiBTenths(int64(*g.FreeBytes)), g.Index))
+		onGPUs = append(onGPUs, fmt.Sprintf("%s GiB free on GPU %d%s", metric.GiBTenths(int64(*g.FreeBytes)), g.Index, g.granted(" (fit grants %s)")))
 		for _, h := range x.Memory.Holders {
 			if h.GPU == g.Index && h.Bytes != nil {
 				all.Parts = metric.AddPart(all.Parts, h.engineOrName(), int64(*h.Bytes))
@@ -99,7 +115,16 @@ func (x *explanation) ownMemory() (all metric.Occupied, onGPUs []string) {
 	}
 	all.Parts = metric.AddPart(all.Parts, metric.OtherPart, rest)
 	if len(onGPUs) == 1 {
-		onGPUs = []string{metric.GiBTenths(all.Free)}
+		onGPUs = []string{metric.GiBTenths(all.Free) + " GiB free" + shown.granted("; fit grants %s")}
 	}
 	return all, onGPUs
+}
+
+// granted formats what fit grants of a GPU with memory of its own; "" for a partitioned one, of which an engine gets a part.
+func (g gpuMemory) granted(format string) string {
+	if g.Partitioned {
+		return ""
+	}
+	memory := g.own()
+	return fmt.Sprintf(format, metric.GiBTenths(memory.Budget()))
 }

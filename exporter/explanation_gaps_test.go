@@ -50,7 +50,7 @@ func TestExplainOfACoherentMachine(t *testing.T) {
 		"  gpu_process            78.98    13.8%",
 		"     478.59    267.33  0\n", "      95.00     11.46  1\n", // nodes
 		"GPU-held memory is of the pool",
-		"CUDA sees the memory of the device, GPU 0: 11.46 of 95.00 GiB free", // 97280 MiB, what the node holds
+		"CUDA reports the memory of the device, GPU 0: 11.46 of 95.00 GiB free", // 97280 MiB, what the node holds
 	)
 	wantNotIn(t, text, "  2\n", "the device's own\n", "counted twice", "(MemFree)")
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // print writes the explanation as text: the answer, the ledger as a table, the holders of GPU memory, what is charged
-// to their cgroups, why CUDA sees less than is available, and which figures are missing.
+// to their cgroups, what CUDA reports as free and what can be allocated, and which figures are missing.
 func (x *explanation) print(out io.Writer) {
 	x.printHeader(out)
 	for _, g := range x.GPUs {
@@ -88,7 +88,7 @@ func (m *memoryAccount) print(out io.Writer) {
 	}
 	m.printNodes(out)
 	m.printHolders(out)
-	fmt.Fprintf(out, "\nCUDA-visible against available\n  %s\n", printable(m.CUDA))
+	m.printAllocatable(out)
 }
 
 // share of the pool, signed.

@@ -68,8 +68,9 @@ func TestFitOfAMachineByHand(t *testing.T) {
 			"of that small-llama takes 10.0 GiB for its weights, and vLLM's KV cache 18.9 to 31.5, 309,248 to 516,096 tokens.\nmode SIMULATED",
 		"Model small-llama (llama)\n  weights  10.00 GiB in 1 file (safetensors)\n  KV       65,536 bytes a token: 16 layers x 2 x 8 KV heads x 128 x 2 bytes (bf16)\n  context  8,192 tokens, which take 0.50 GiB\n",
 		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anon\n", " -2.00  in use: the rest\n",
-		"  48.00  available now (MemAvailable): 20.00 free (MemFree), 28.00 of cache that the kernel gives up when asked\n",
-		"  -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 %", "  42.00  for one engine",
+		"  48.00  up to this if page cache is given up (MemAvailable; not tried on a GB10)\n",
+		"  -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 %", "  42.00  fit grants, for one engine",
+		"  CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\n", "\n                      floor: a Spark died with about 7 of 119 GiB available (https://",
 		"  vLLM          --gpu-memory-utilization 0.42\n", "0.42 is 42.00 / 100.00, rounded down; it cannot run above 0.48, which is 48.00 / 100.00\n",
 		"  18.88 to 31.50  KV cache: 309,248 to 516,096 tokens, 37 to 63 sequences of 8,192\n",
 		"0.60 is (42.00 - 13.12) / 48.00, rounded down",
@@ -114,6 +115,27 @@ func TestReserveOfTheUser(t *testing.T) {
 	e := exporterOf(t, integratedHost(t, "x"), Settings{})
 	address := servedAt(t, e.Handler())
 	wantIn(t, runHere(t, "fit", "--reserve=18", "--url="+address), "--gpu-memory-utilization 0.30", " -18.00  reserve: --reserve\n", "read by the running exporter: "+address+"/explain.json\n")
+}
+
+// TestAReserveBelowTheFloorIsSaid: a Spark died with more available than 3 of 100 GiB.
+func TestAReserveBelowTheFloorIsSaid(t *testing.T) {
+	address := servedAt(t, exporterOf(t, integratedHost(t, "x"), Settings{}).Handler())
+	wantIn(t, runHere(t, "fit", "--reserve=3", "--url="+address), "fit grants 45.0, though machines were seen to die below 7 of 119 GiB.")
+}
+
+// TestFitLeavesOutFreeMemoryInCMA: of 113.07 GiB available 9.30 are free in CMA. vLLM's share is of the pool; SGLang counts
+// what is in CMA as available, so that its share of more must be smaller.
+func TestFitLeavesOutFreeMemoryInCMA(t *testing.T) {
+	fits := func(name string) string {
+		var out bytes.Buffer
+		must(t, openHostNamed(t, name).Fit(t.Context(), &out, modelFolder(t)))
+		return out.String()
+	}
+	wantIn(t, fits("gb10-idle"), "105.77  fit grants, ", "vLLM          --gpu-memory-utilization 0.86\n")
+	wantIn(t, fits("gb10-cma"), "\n               -9.30  free in CMA, which a driver cannot pin (CmaFree)\n",
+		"103.77  up to this if page cache is given up (MemAvailable, without 9.30 free in CMA; not tried on a GB10)\n",
+		" 96.47  fit grants, ", "CUDA reports 107.8 GiB free, 9.3 of it in CMA, which a driver cannot pin; up to 103.8 GiB",
+		"vLLM          --gpu-memory-utilization 0.79\n", "(96.47 - 13.12) / 113.07", "kho=off")
 }
 
 func TestFitAsJSONHasTheSameFigures(t *testing.T) {

@@ -16,6 +16,9 @@ const (
 	// fitSchema names the form of a report of fit in JSON.
 	fitSchema = "umascope.fit/1"
 
+	// reserveByFlag is the reason of a reserve that the user chose.
+	reserveByFlag = "--reserve"
+
 	// leastPart is the least memory that has a line of its own.
 	leastPart = 1 << 29
 	// ownReserve is the share that is left of a GPU with memory of its own: what vLLM 0.32.0 leaves by default.
@@ -60,6 +63,7 @@ type fitGPU struct {
 	Steps        []fit.Step        `json:"steps"`
 
 	memory fit.Memory
+	can    *metric.Allocatable // nil for a GPU with memory of its own
 }
 
 type otherGPU struct {
@@ -112,7 +116,7 @@ func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, 
 	if len(r.Running) > 0 && x.Memory != nil {
 		r.Holders = x.Memory.Holders
 		r.Ledger = slices.DeleteFunc(slices.Clone(x.Memory.Lines), func(line ledgerLine) bool {
-			return line.Bytes == nil || *line.Bytes < leastPart || line.Name == metric.LineGPUProcess || line.Name == metric.LineFree
+			return line.Bytes == nil || *line.Bytes < leastPart || line.Name == metric.LineGPUProcess || slices.Contains(metric.FreeLines(), line.Name)
 		})
 	}
 	r.Answer = r.answer(x)
@@ -159,33 +163,35 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	if pool == nil {
 		return "the memory of the machine could not be read"
 	}
-	free := slices.IndexFunc(pool.Lines, func(line ledgerLine) bool { return line.Name == metric.LineFree && line.Bytes != nil })
-	switch {
-	case free < 0:
-		return "the kernel does not state free memory"
-	case pool.AvailableBytes == nil:
-		return "the kernel does not state available memory, or the running exporter is older than this program (--direct)"
+	if pool.Allocatable == nil || pool.AvailableBytes == nil {
+		return "the kernel does not state free and available memory, or the running exporter is older than this program (--direct)"
 	}
-	total := int64(pool.PoolBytes)
-	available := min(total, int64(*pool.AvailableBytes))
-	floor := metric.AlertThresholds().AvailableWarning
-	kept := reserve(reserveGiB, int64(min(floor.Bytes, floor.Share*float64(total))))
-	g.memory = fit.Memory{Total: total, Free: max(0, min(available, *pool.Lines[free].Bytes)), Available: available, Reserve: kept}
+	can := *pool.Allocatable
+	whyReserve := whyReserved()
+	if reserveGiB >= 0 {
+		can.Reserve, whyReserve = reserve(reserveGiB, 0), reserveByFlag
+	}
+	total, available := can.Pool, can.UpTo
+	g.can = &can
+	g.memory = fit.Memory{
+		Total: total, Free: max(0, min(available+can.FreeCMA, can.CUDAFree)), Available: available, Unpinnable: can.FreeCMA, Reserve: can.Reserve,
+	}
 	g.Steps = []fit.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
 	reclaimable := []string{"page cache", "slab reclaimable", "zfs arc", "swap cache"}
 	held := slices.DeleteFunc(pool.parts(), func(p metric.MemoryPart) bool { return slices.Contains(reclaimable, p.Name) })
-	g.take(held, total-available)
-	g.Steps = append(g.Steps, step(fmt.Sprintf("available now (MemAvailable): %s free (MemFree), %s of cache that the kernel gives up when asked",
-		gib(g.memory.Free), gib(available-g.memory.Free)), available))
-	g.leave(reserveGiB, "below it alert MemoryAvailableLow can fire ("+floor.String()+")")
+	g.take(held, total-available-can.FreeCMA)
+	if can.FreeCMA > 0 {
+		g.Steps = append(g.Steps, step("free in CMA, which a driver cannot pin (CmaFree)", -can.FreeCMA))
+	}
+	g.Steps = append(g.Steps, grantedSteps(can, whyReserve)...)
 	return ""
 }
 
 // fromOwn takes the figures of a GPU with memory of its own.
 func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64) {
-	total := int64(*from.TotalBytes)
-	free := min(total, int64(*from.FreeBytes))
-	g.memory = fit.Memory{Total: total, Free: free, Available: free, Reserve: reserve(reserveGiB, int64(ownReserve*float64(total)))}
+	g.memory = from.own()
+	g.memory.Reserve = reserve(reserveGiB, g.memory.Reserve)
+	total, free := g.memory.Total, g.memory.Free
 	g.Steps = []fit.Step{step("total, as CUDA reports it", total)}
 	var held []metric.MemoryPart
 	if pool != nil {
@@ -198,6 +204,13 @@ func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64
 	g.take(held, total-free)
 	g.Steps = append(g.Steps, step("free, as CUDA reports it", free))
 	g.leave(reserveGiB, "8 % of the total, as vLLM 0.32.0 leaves by default")
+}
+
+// own is the memory of a GPU that has its own, with the default reserve.
+func (g gpuMemory) own() fit.Memory {
+	total := int64(*g.TotalBytes)
+	free := min(total, int64(*g.FreeBytes))
+	return fit.Memory{Total: total, Free: free, Available: free, Reserve: int64(ownReserve * float64(total))}
 }
 
 func step(name string, bytes int64) fit.Step { return fit.Step{Name: name, Bytes: fit.Exactly(bytes)} }
@@ -219,9 +232,9 @@ func (g *fitGPU) take(held []metric.MemoryPart, sum int64) {
 // leave adds the reserve and the result.
 func (g *fitGPU) leave(ofUser float64, why string) {
 	if ofUser >= 0 {
-		why = "--reserve"
+		why = reserveByFlag
 	}
-	g.Steps = append(g.Steps, step("reserve: "+why, -g.memory.Reserve), step("for one engine, with everything that it allocates", g.memory.Budget()))
+	g.Steps = append(g.Steps, step("reserve: "+why, -g.memory.Reserve), step("fit grants, for one engine with everything that it allocates", g.memory.Budget()))
 }
 
 func (r *fitReport) addEngines() {
@@ -265,14 +278,17 @@ func inHundredths(h int64) string { return fmt.Sprintf("%d.%02d", h/100, h%100) 
 // addMore lists what would give an engine more.
 func (r *fitReport) addMore(x *explanation) {
 	memory := r.GPU.memory
-	if hidden := memory.Available - memory.Free; hidden >= leastPart {
-		r.More = append(r.More, fmt.Sprintf("Page cache: CUDA does not count %s GiB of it as free. vLLM and SGLang do; for TensorRT-LLM run sync; echo 1 | sudo tee /proc/sys/vm/drop_caches before it starts, and again once it has read the weights.", gib(hidden)))
+	if hidden := memory.Available + memory.Unpinnable - memory.Free; hidden >= leastPart {
+		r.More = append(r.More, fmt.Sprintf("Page cache: CUDA does not count %s GiB of it as free. For an engine that sizes its KV cache by that figure run sync; echo 1 | sudo tee /proc/sys/vm/drop_caches before it starts, and again once it has read the weights.", gib(hidden)))
 	}
 	if r.GPU.Architecture == nvml.CoherentNUMA {
 		r.More = append(r.More, "Page cache can lie in this GPU's memory: sync; echo 1 | sudo tee /proc/sys/vm/drop_caches.")
 	}
 	if x.Memory == nil {
 		return
+	}
+	if r.GPU.can != nil && x.Memory.Handover != "" {
+		r.More = append(r.More, x.Memory.Handover)
 	}
 	for _, h := range x.Memory.Holders {
 		if h.GPU == r.GPU.Index && h.Bytes != nil && *h.Bytes >= leastPart {
@@ -300,7 +316,7 @@ func (r *fitReport) answer(x *explanation) string {
 	memory := r.GPU.memory
 	have := fmt.Sprintf("%sOne engine can have %s of %s GiB of GPU %d now", label, tenthsOf(memory.Budget()), tenthsOf(memory.Total), r.GPU.Index)
 	if memory.Budget() == 0 {
-		return fmt.Sprintf("%sNo engine fits on GPU %d now: %s of %s GiB are available, and %s are the reserve.", label, r.GPU.Index, tenthsOf(memory.Available), tenthsOf(memory.Total), tenthsOf(memory.Reserve))
+		return fmt.Sprintf("%sNo engine fits on GPU %d now: %s of %s GiB can be allocated, and %s are the reserve.", label, r.GPU.Index, tenthsOf(memory.Available), tenthsOf(memory.Total), tenthsOf(memory.Reserve))
 	}
 	if r.Model != nil && r.Engines[0].KV.High == 0 {
 		return fmt.Sprintf("%s; %s does not fit: its weights have %s GiB.", have, r.Model.Name, tenthsOf(r.Model.WeightBytes))

@@ -46,7 +46,7 @@ const (
 	simulatedDesktop = 43 << 20 // Xorg's, of the machine at rest
 )
 
-// simulate tells a short story: a container with a limit of 32 GiB loads a model, its owner drops caches so that CUDA sees
+// simulate tells a short story: a container with a limit of 32 GiB loads a model, its owner drops caches so that CUDA reports
 // more, and it serves for twenty minutes with a cache on disk, its clock a little lowered for power.
 func simulate(t testing.TB) *sim.Host {
 	t.Helper()

@@ -8,7 +8,7 @@ const about = "Shows where the memory of a unified-memory machine went, GPU memo
 func guide() terminal.Guide {
 	return terminal.Guide{
 		First: []string{
-			"uma-exporter explain  # what occupies the memory, and what CUDA can still take",
+			"uma-exporter explain  # what occupies the memory, and what can be allocated",
 			"uma-exporter fit      # which memory fraction an engine can be given",
 			"uma-exporter doctor   # what cannot be read here, and how to fix it",
 			"uma-exporter          # serve http://127.0.0.1:10420/metrics",
@@ -58,7 +58,7 @@ const explainHelp = `Print where the memory is, and who holds it.
   uma-exporter explain --memory.cache-path=/var/lib/models
   sudo uma-exporter explain --last-boot
 
-How much is occupied, by what, and how much CUDA can still take; then the ledger of the pool, who holds GPU memory, and why CUDA sees less than is available.
+How much is occupied, by what, what CUDA reports as free, what can be allocated if page cache is given up, and what fit grants; then the ledger of the pool, who holds GPU memory, and how these figures come about.
 
 A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. --last-boot is about the past: how the previous boot ended, and its last minute, from the ring that serve --recorder keeps. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 

@@ -118,6 +118,7 @@ func TestHostWithoutGPUSaysWhy(t *testing.T) {
 func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
 		"gb10-idle": {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880},
+		"gb10-cma":  {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880, metric.LineFreeCMA: 9750528, metric.LineFree: 103250972},
 		"gb10-load": {metric.LineGPUProcess: 98601984, metric.LineManaged: 208896, metric.LineUnattributed: 1241088},
 		"gh200":     {metric.LineGPUProcess: 82812928, metric.LineManaged: 1048576, metric.LineUnattributed: 2555904},
 		"nvidia-fs": {metric.LineManaged: 1664, metric.LineUnattributed: 1454096},

@@ -27,6 +27,7 @@ func parseLanding() (*template.Template, error) {
 	return template.New("landing").Funcs(template.FuncMap{
 		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable, "round": rounded,
 		"percent": func(share float64) float64 { return 100 * share }, "share": (*memoryAccount).share,
+		"allocatableTitle": func() string { return allocatableTitle },
 	}).Parse(landingText)
 }
 

@@ -21,6 +21,18 @@ const kB = 1024
 // kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc).
 func handWorked() map[string]map[string]int64 {
 	return map[string]map[string]int64{
+		// The memory of gb10-idle, a part of which is free in CMA.
+		"gb10-cma": {
+			metric.LineFreeCMA: 4761 * 2048 * kB, metric.LineFree: (113001500 - 4761*2048) * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
+			metric.LineShmem: 152832 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 412772 * kB, metric.LineSlabUnreclaimable: 391244 * kB,
+			metric.LineKernelStack: 18640 * kB, metric.LinePageTables: (31928 + 2048) * kB, metric.LinePercpu: 14720 * kB, metric.LineHugetlb: 0,
+			metric.LineGPUProcess: 45088768, // process 3150
+			metric.LineManaged: 3645440 - (2838528 + 294912 + 413696 + 0 + 98304 + 0) + // init.scope
+				261619712 - (239337472 + 7077888 + 9437184 + 0 + 3145728 + 2097152) + // system.slice
+				122814464 - (90177536 + 5898240 + 20971520 + 1048576 + 1572864 + 1048576), // user.slice
+			metric.LineUnattributed: (127600748-113001500-6568100-5813492-152832-0-412772-391244-18640-33976-14720-0)*kB -
+				45088768 - 2621440,
+		},
 		"gb10-idle": {
 			metric.LineFree: 113001500 * kB, metric.LineAnon: 6568100 * kB, metric.LinePageCache: (312844 + 5653480 - 152832) * kB,
 			metric.LineShmem: 152832 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 412772 * kB, metric.LineSlabUnreclaimable: 391244 * kB,
@@ -139,7 +151,7 @@ func handWorked() map[string]map[string]int64 {
 		},
 		// Memory of this GPU is NUMA node 1 of the pool.
 		"gh200": {
-			metric.LineFree: 292331520 * kB, metric.LineAnon: 21626880 * kB, metric.LinePageCache: (1310720 + 193724416 - 6291456) * kB,
+			metric.LineFreeCMA: 0, metric.LineFree: 292331520 * kB, metric.LineAnon: 21626880 * kB, metric.LinePageCache: (1310720 + 193724416 - 6291456) * kB,
 			metric.LineShmem: 6291456 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 3670016 * kB, metric.LineSlabUnreclaimable: 1572864 * kB,
 			metric.LineKernelStack: 131072 * kB, metric.LinePageTables: (262144 + 16384) * kB, metric.LinePercpu: 393216 * kB, metric.LineHugetlb: 0,
 			metric.LineGPUProcess: 84255178752 + 545259520, // processes 4211 and 5120
@@ -151,7 +163,7 @@ func handWorked() map[string]map[string]int64 {
 		},
 		// Linux 5.4 names no kernel memory of cgroups, so managed is unknown.
 		"old-kernel": {
-			metric.LineFree: 32389132 * kB, metric.LineAnon: 9437184 * kB, metric.LinePageCache: (524288 + 20971520 - 1048576) * kB,
+			metric.LineFreeCMA: 0, metric.LineFree: 32389132 * kB, metric.LineAnon: 9437184 * kB, metric.LinePageCache: (524288 + 20971520 - 1048576) * kB,
 			metric.LineShmem: 1048576 * kB, metric.LineSwapCache: 0, metric.LineSlabReclaimable: 1572864 * kB, metric.LineSlabUnreclaimable: 524288 * kB,
 			metric.LineKernelStack: 20480 * kB, metric.LinePageTables: (61440 + 0) * kB, metric.LinePercpu: 13312 * kB, metric.LineHugetlb: 0,
 			metric.LineUnattributed: (65842188 - 32389132 - 9437184 - 20447232 - 1048576 - 0 - 1572864 - 524288 - 20480 - 61440 - 13312 - 0) * kB,
@@ -232,6 +244,8 @@ func TestOneFieldMovesItsLineAndTheRestOnly(t *testing.T) {
 		"SwapCached": {metric.LineSwapCache: 1}, "SReclaimable": {metric.LineSlabReclaimable: 1}, "SUnreclaim": {metric.LineSlabUnreclaimable: 1},
 		"KernelStack": {metric.LineKernelStack: 1}, "PageTables": {metric.LinePageTables: 1}, "SecPageTables": {metric.LinePageTables: 1},
 		"Percpu": {metric.LinePercpu: 1}, "Hugetlb": {metric.LineHugetlb: 1},
+		// MemFree contains CmaFree.
+		"CmaFree": {metric.LineFreeCMA: 1, metric.LineFree: -1},
 	}
 	eachHost(t, func(t *testing.T, name string) {
 		host := openRecorded(t, name)

@@ -26,6 +26,7 @@ const (
 // pool is a machine as the drawing and the page have it, sizes in bytes.
 type pool struct {
 	total, available, memFree int64
+	can                       metric.Allocatable
 	lines                     map[string]int64
 	// The container: what is charged to it, of which kinds, and what its processes hold by the GPU.
 	charged, limit, held int64
@@ -42,7 +43,7 @@ func drawnPool(t *testing.T) pool {
 	for _, line := range memory.Lines {
 		p.lines[line.Name] = *line.Bytes
 	}
-	p.memFree = p.lines[metric.LineFree]
+	p.memFree, p.can = p.lines[metric.LineFree], *memory.Allocatable
 	p.charged, p.held = int64(*memory.Groups[0].ChargedBytes), int64(memory.Groups[0].HeldBytes)
 	host := openRecorded(t, drawnHost)
 	meminfo, err := hostfs.ReadMeminfo(host.Proc)
@@ -150,7 +151,11 @@ func (p pool) rows(parts []block) []row {
 			"that the container holds by the GPU.",
 		}, charged},
 		{"free: used " + gib(p.used()) + ", available " + gib(p.available), []string{"Used contains what the GPU holds."}, []block{p.drawn(block{Class: "used", bytes: p.used()})}},
-		{"cudaMemGetInfo: free " + of["free"].GiB(), []string{"MemFree: page cache does not count as free."}, []block{of["free"]}},
+		{"cudaMemGetInfo: free " + of["free"].GiB(), []string{
+			"MemFree: page cache does not count as free.",
+			"Up to " + gib(p.can.UpTo) + " if page cache is given up (not tried on",
+			"a GB10); fit grants " + gib(p.can.Granted()) + ".",
+		}, []block{of["free"]}},
 	}
 }
 

@@ -68,7 +68,7 @@ func TestTheSecondOfTwoIdenticalRunsIsAsColdAsTheFirst(t *testing.T) {
 		"shared prefix":    {"measure", []string{"--input-tokens=100", "--shared-prefix-tokens=64", "--requests=12", "--warmup=4"}},
 		"token ids":        {"measure", []string{"--endpoint=completions", "--prompt-ids", "--input-tokens=200", "--requests=12", "--warmup=4"}},
 		"a template":       {"measure", []string{"--endpoint=completions", "--template=llama3", "--input-tokens=200", "--requests=12", "--warmup=4"}},
-		"a trace":          {"measure", []string{"--arrival=trace", "--trace=workload/testdata/trace.jsonl", "--warmup=2"}},
+		"a trace":          {"measure", []string{"--arrival=trace", "--trace=workload/testdata/trace.jsonl", "--trace-unit=ms", "--trace-block-tokens=512", "--warmup=2"}},
 		"burst":            {"burst", []string{"--scenario=burst", "--set=bursts=2", "--set=requests=4", "--set=every=10ms", "--input-tokens=200", "--warmup=0"}},
 		"multi_turn":       {"measure", []string{"--scenario=multi_turn", "--clients=2", "--max-turns=3", "--input-tokens=100", "--requests=12", "--warmup=2"}},
 		"reuse_verify":     {"reuse_1", append(sets, "--scenario=reuse_verify", "--set=requests=4", "--input-tokens=200")},

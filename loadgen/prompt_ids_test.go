@@ -56,7 +56,7 @@ func TestPromptsOfIDsHaveExactlyTheLengthThatIsAskedFor(t *testing.T) {
 		"shared prefix":   append(drawn, "--shared-prefix-tokens=48"),
 		"poisson":         append(drawn, "--arrival=poisson", "--rate=200"),
 		"whole answers":   append(drawn, "--no-stream"),
-		"a trace":         {"--arrival=trace", "--trace=" + mooncake(t)},
+		"a trace":         {"--arrival=trace", "--trace=" + mooncake(t), "--trace-unit=ms", "--trace-block-tokens=512"},
 		"sets of prompts": {"--scenario=reuse_verify", "--input-tokens=100:300", "--set=requests=4"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestEveryArrivalAndPromptSourceLeavesACompleteFolder(t *testing.T) {
 	}{
 		{[]string{"--arrival=gamma", "--rate=200", "--burstiness=0.3", "--requests=10"}, 10},
 		{[]string{"--arrival=constant", "--stages=50ms:100,50ms:200"}, 15},
-		{[]string{"--arrival=trace", "--trace", "workload/testdata/trace.jsonl"}, 3},
+		{[]string{"--arrival=trace", "--trace", "workload/testdata/trace.jsonl", "--trace-unit=ms", "--trace-block-tokens=512"}, 3},
 		{[]string{"--prompts", "workload/testdata/talks.json", "--requests=6", "--shared-prefix-tokens=64"}, 6},
 		{[]string{"--endpoint=completions", "--template=llama3", "--requests=4"}, 4},
 	} {

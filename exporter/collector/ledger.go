@@ -69,7 +69,7 @@ type LedgerInput struct {
 	MemTotal int64
 
 	MemFree, AnonPages, Buffers, Cached, Shmem, SwapCached, SReclaimable, SUnreclaim,
-	KernelStack, PageTables, SecPageTables, Percpu, Hugetlb LedgerAmount
+	KernelStack, PageTables, SecPageTables, Percpu, Hugetlb, CmaFree LedgerAmount
 
 	// GPUProcess is the memory of the pool that processes hold according to the driver.
 	GPUProcess LedgerAmount
@@ -88,7 +88,8 @@ type LedgerLine struct {
 	Known bool
 }
 
-// Lines splits the pool, in the order of the vocabulary. Cached contains shared memory, which is a line of its own.
+// Lines splits the pool, in the order of the vocabulary. Cached contains shared memory and MemFree free memory in CMA,
+// which are lines of their own.
 func (in LedgerInput) Lines() []LedgerLine {
 	amounts := []struct {
 		name string
@@ -108,7 +109,8 @@ func (in LedgerInput) Lines() []LedgerLine {
 		{metric.LineSlabReclaimable, in.SReclaimable},
 		{metric.LineSwapCache, in.SwapCached},
 		{metric.LinePageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
-		{metric.LineFree, in.MemFree},
+		{metric.LineFreeCMA, in.CmaFree},
+		{metric.LineFree, in.MemFree.minus(in.CmaFree)},
 	}
 	lines := make([]LedgerLine, 0, len(amounts))
 	rest, unattributed := in.MemTotal, 0

@@ -18,7 +18,7 @@ func everyKind() LedgerInput {
 		Shmem: KnownAmount(1 << 4), SwapCached: KnownAmount(1 << 5), SReclaimable: KnownAmount(1 << 6), SUnreclaim: KnownAmount(1 << 7),
 		KernelStack: KnownAmount(1 << 8), PageTables: KnownAmount(1 << 9), SecPageTables: KnownAmount(1 << 10),
 		Percpu: KnownAmount(1 << 11), Hugetlb: KnownAmount(1 << 12), GPUProcess: KnownAmount(1 << 13),
-		Managed: KnownAmount(1 << 14), ZFSArc: KnownAmount(1 << 15),
+		Managed: KnownAmount(1 << 14), ZFSArc: KnownAmount(1 << 15), CmaFree: KnownAmount(1 << 16),
 	}
 }
 
@@ -48,6 +48,8 @@ func ledgerFields() []ledgerField {
 		{"Hugetlb", func(in *LedgerInput) *LedgerAmount { return &in.Hugetlb }, up(metric.LineHugetlb)},
 		{"GPU processes", func(in *LedgerInput) *LedgerAmount { return &in.GPUProcess }, up(metric.LineGPUProcess)},
 		{"kernel_other", func(in *LedgerInput) *LedgerAmount { return &in.Managed }, up(metric.LineManaged)},
+		// Free memory in CMA is part of MemFree, so that more of it alone only changes sides.
+		{"CmaFree", func(in *LedgerInput) *LedgerAmount { return &in.CmaFree }, map[string]int64{metric.LineFreeCMA: +gib, metric.LineFree: -gib}},
 		{"ARC", func(in *LedgerInput) *LedgerAmount { return &in.ZFSArc }, up(metric.LineZFSArc)},
 	}
 }
@@ -95,7 +97,11 @@ func TestLinesHaveTheValuesWorkedOutByHand(t *testing.T) {
 			{metric.LineUnattributed, 1<<40 - 65535 + 16, true},
 			{metric.LineZFSArc, 32768, true}, {metric.LineSlabReclaimable, 64, true}, {metric.LineSwapCache, 32, true},
 			{metric.LinePageCache, 4 + 8 - 16, true}, // Buffers + Cached - Shmem: signed, like every difference
-			{metric.LineFree, 1, true},
+			{metric.LineFreeCMA, 65536, true},
+			{metric.LineFree, 1 - 65536, true}, // MemFree - CmaFree: what is read is never negative, see freeCMA
+		}},
+		{"free memory in CMA is part of MemFree", LedgerInput{MemTotal: 100, MemFree: KnownAmount(60), CmaFree: KnownAmount(20)}, []LedgerLine{
+			{metric.LineUnattributed, 40, true}, {metric.LineFreeCMA, 20, true}, {metric.LineFree, 40, true},
 		}},
 		{"lines that cannot exist are left out", LedgerInput{MemTotal: 100, MemFree: KnownAmount(60), AnonPages: KnownAmount(50)}, []LedgerLine{
 			{metric.LineAnon, 50, true}, {metric.LineUnattributed, -10, true}, {metric.LineFree, 60, true},

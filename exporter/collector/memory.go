@@ -15,7 +15,7 @@ import (
 func memorySpec() Spec {
 	return Spec{
 		Name:    "memory",
-		Help:    "the pool and the ledger that splits it; what CUDA sees of it; contiguous blocks, pressure, swap; whose page cache it is.",
+		Help:    "the pool and the ledger that splits it; what CUDA reports of it and what can be allocated; contiguous blocks, pressure, swap; whose page cache it is.",
 		Metrics: memoryMetrics(),
 		Needs: []Need{{
 			Name: "host_cgroups",
@@ -87,7 +87,7 @@ func meminfoGauges() []meminfoGauge {
 	}
 }
 
-// emitMeminfo emits fields of meminfo, and CUDA's view of them where its memory is the pool.
+// emitMeminfo emits fields of meminfo, and what CUDA reports and can allocate where its memory is the pool.
 func emitMeminfo(batch *Batch, reading MemoryReading) {
 	for _, row := range meminfoGauges() {
 		if bytes, there := reading.Meminfo[row.field]; there {
@@ -101,6 +101,9 @@ func emitMeminfo(batch *Batch, reading MemoryReading) {
 	available, hasAvailable := reading.Meminfo["MemAvailable"]
 	if hasFree {
 		batch.Gauge(metric.MemoryCUDAFreeBytes, float64(free))
+	}
+	if can, known := reading.Allocatable(); known {
+		batch.Gauge(metric.MemoryAllocatableBytes, float64(can.UpTo))
 	}
 	if hasFree && hasAvailable {
 		batch.Gauge(metric.MemoryHiddenByCacheBytes, float64(available)-float64(free))
@@ -178,7 +181,7 @@ func emitPressure(batch *Batch, proc hostfs.Dir) error {
 
 func memoryMetrics() []metric.Definer {
 	definers := []metric.Definer{
-		metric.MemoryLedgerBytes, metric.MemoryLedgerLineKnown, metric.MemoryCUDAFreeBytes,
+		metric.MemoryLedgerBytes, metric.MemoryLedgerLineKnown, metric.MemoryCUDAFreeBytes, metric.MemoryAllocatableBytes,
 		metric.MemoryHiddenByCacheBytes, metric.MemoryFreeContiguousBytes,
 		metric.PressureWaitingSecondsTotal, metric.PressureStalledSecondsTotal,
 		metric.PageCacheResidentBytes, metric.PageCacheKnown,

@@ -75,8 +75,9 @@ func (r *MemoryReading) noted(line string, amount LedgerAmount, err error) Ledge
 }
 
 // meminfoInput takes the ledger's fields from meminfo. A field that this kernel lacks is memory that it does not count:
-// unknown. There are two exceptions. SecPageTables are counted separately only since kernel 6.1 and exist on few
-// machines. Hugetlb is impossible on a kernel without huge pages, which has no Hugepagesize either.
+// unknown. There are three exceptions. SecPageTables are counted separately only since kernel 6.1 and exist on few
+// machines. Hugetlb is impossible on a kernel without huge pages, which has no Hugepagesize either. CmaFree is impossible
+// on a kernel without CMA.
 func meminfoInput(m hostfs.Meminfo) LedgerInput {
 	counted := func(field string, otherwise LedgerAmount) LedgerAmount {
 		if bytes, there := m[field]; there {
@@ -96,8 +97,43 @@ func meminfoInput(m hostfs.Meminfo) LedgerInput {
 		SwapCached: counted("SwapCached", unknown), SReclaimable: counted("SReclaimable", unknown),
 		SUnreclaim: counted("SUnreclaim", unknown), KernelStack: counted("KernelStack", unknown),
 		PageTables: counted("PageTables", unknown), SecPageTables: counted("SecPageTables", ImpossibleAmount()),
-		Percpu: counted("Percpu", unknown), Hugetlb: counted("Hugetlb", hugetlb),
+		Percpu: counted("Percpu", unknown), Hugetlb: counted("Hugetlb", hugetlb), CmaFree: freeCMA(m),
 	}
+}
+
+// freeCMA is the part of MemFree that is in CMA. The kernel sums the two one after the other, so that the part can be
+// more than the whole for a moment.
+func freeCMA(m hostfs.Meminfo) LedgerAmount {
+	part, counted := m["CmaFree"]
+	free, there := m["MemFree"]
+	switch {
+	case !counted:
+		return ImpossibleAmount()
+	case !there:
+		return UnknownAmount()
+	}
+	return KnownAmount(int64(min(part, free)))
+}
+
+// Allocatable returns what can be allocated of the pool. It is false where GPU memory does not come from the pool, and
+// where the kernel states neither free nor available memory.
+func (r MemoryReading) Allocatable() (metric.Allocatable, bool) {
+	free, hasFree := r.Meminfo["MemFree"]
+	available, hasAvailable := r.Meminfo["MemAvailable"]
+	if !r.Architecture.InPool() || !hasFree || !hasAvailable {
+		return metric.Allocatable{}, false
+	}
+	return metric.NewAllocatable(int64(r.Meminfo["MemTotal"]), int64(free), int64(r.Meminfo["CmaFree"]), int64(available)), true
+}
+
+// HandoverBytes is the free memory in CMA that no driver asked for, in bytes: the kernel gave memory that it keeps for kexec
+// handover (KHO) to CMA and did not count it in CmaTotal. It is 0 without CmaFree > CmaTotal.
+func (r MemoryReading) HandoverBytes() uint64 {
+	free, total := r.Meminfo["CmaFree"], r.Meminfo["CmaTotal"]
+	if _, counted := r.Meminfo["CmaTotal"]; !counted {
+		return 0
+	}
+	return free - min(free, total)
 }
 
 // checkTrust returns why the driver's process lists may lack processes, nil if they cannot.

@@ -192,7 +192,8 @@ func without(fsys fstest.MapFS, prefixes ...string) fstest.MapFS {
 
 func TestLedgerLinesAreThoseOfTheVocabularyInItsOrder(t *testing.T) {
 	host := spark(t)
-	host.Proc = onDisk(t, replaced(sparkProc(), "spl/kstat/zfs/arcstats", "13 1\nname type data\nsize 4 1073741824\n"))
+	proc := replaced(sparkProc(), "spl/kstat/zfs/arcstats", "13 1\nname type data\nsize 4 1073741824\n")
+	host.Proc = onDisk(t, replaced(proc, "meminfo", sparkMeminfo+"CmaTotal: 0 kB\nCmaFree: 1048576 kB\n"))
 	reading, err := NewSample(host, Options{}).Memory(t.Context())
 	if err != nil {
 		t.Fatal(err)

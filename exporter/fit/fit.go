@@ -33,9 +33,12 @@ type Memory struct {
 	// Total and Free are what cudaMemGetInfo reports. On a GPU that allocates from the pool they are MemTotal and
 	// MemFree.
 	Total, Free int64
-	// Available is Free and what the kernel gives up to a program that asks for memory: MemAvailable. It is Free on a
-	// GPU with memory of its own.
+	// Available is what an allocation can get: Free without Unpinnable, and what the kernel gives up to a program that asks
+	// for memory. It is Free on a GPU with memory of its own.
 	Available int64
+	// Unpinnable is free memory in CMA. CUDA, and engines that ask the kernel for available memory, count it; an
+	// allocation does not get it.
+	Unpinnable int64
 	// Reserve stays with the system and with other programs.
 	Reserve int64
 }
@@ -118,8 +121,8 @@ func Engines(m Memory, weights *int64) []Engine {
 // v1/worker/gpu_worker.py). Where the GPU is integrated it asks for MemAvailable (MemorySnapshot of utils/mem_utils.py).
 func vllm(m Memory, weights *int64) Engine {
 	e := Engine{
-		Name: "vLLM", Flag: "--gpu-memory-utilization",
-		Meaning: "share of the total, for all that the engine allocates; it does not start if less is available (vLLM 0.32.0)",
+		Name: vLLM, Flag: "--gpu-memory-utilization",
+		Meaning: "share of the total, for all that the engine allocates; it does not start if less is available (" + releaseOf(vLLM) + ")",
 	}
 	e.set(m.Budget(), 0, m.Available, m.Total)
 	if weights != nil {
@@ -134,12 +137,13 @@ func vllm(m Memory, weights *int64) Engine {
 // reserve of the system as well.
 func sglang(m Memory, weights *int64) Engine {
 	runtime := Runtime(m.Total)
-	before := Interval{m.Available - contextBytes, m.Available}.positive()
+	counted := m.Available + m.Unpinnable
+	before := Interval{counted - contextBytes, counted}.positive()
 	e := Engine{
-		Name: "SGLang", Flag: "--mem-fraction-static",
-		Meaning: "share of what is available before it loads, for weights and KV cache; activations and graphs take from the rest (SGLang 0.5.23)",
+		Name: sgLang, Flag: "--mem-fraction-static",
+		Meaning: "share of what is available before it loads, for weights and KV cache; activations and graphs take from the rest (" + releaseOf(sgLang) + ")",
 	}
-	e.set(m.Budget(), runtime.High, m.Available-runtime.Low, m.Available)
+	e.set(m.Budget(), runtime.High, m.Available-runtime.Low, counted)
 	if weights != nil {
 		static := Interval{share(e.Hundredths, before.Low), share(e.Hundredths, before.High)}
 		e.cache("share of what is available", static, *weights, Interval{})
@@ -152,23 +156,24 @@ func sglang(m Memory, weights *int64) Engine {
 // is MemFree, which is less by the page cache: the files of the weights, that it has just read, are in it.
 func tensorRTLLM(m Memory, weights *int64) Engine {
 	e := Engine{
-		Name:    "TensorRT-LLM",
-		Meaning: "share of what CUDA reports as free once the weights are loaded, for the KV cache (TensorRT-LLM, source of November 2026)",
+		Name:    tensorRT,
+		Meaning: "share of what CUDA reports as free once the weights are loaded, for the KV cache (" + releaseOf(tensorRT) + ")",
 	}
 	if weights == nil {
 		return e
 	}
 	e.Flag = "--kv_cache_free_gpu_memory_fraction"
 	runtime := Runtime(m.Total)
-	free := Interval{m.Free, m.Available}
+	counted := m.Available + m.Unpinnable
+	free := Interval{m.Free, counted}
 	name := "free by CUDA"
-	if m.Free != m.Available {
+	if m.Free != counted {
 		free.Low -= *weights
 		name = "free by CUDA: without and with the page cache, in which the files of the weights stay"
 	}
 	left := free.minus(Exactly(*weights)).minus(runtime)
 	available := m.Available - *weights - runtime.High
-	e.set(available, m.Reserve, available, available)
+	e.set(available, m.Reserve, available, available+m.Unpinnable)
 	kv := Interval{share(e.Hundredths, left.positive().Low), share(e.Hundredths, left.positive().High)}
 	e.KV = &kv
 	e.Steps = []Step{
@@ -179,7 +184,7 @@ func tensorRTLLM(m Memory, weights *int64) Engine {
 
 // llamaCPP has no share: its KV cache is for the tokens of --ctx-size.
 func llamaCPP(m Memory, weights *int64) Engine {
-	e := Engine{Name: "llama.cpp", Meaning: "no share: its KV cache is for the tokens of --ctx-size, and allocated at the start (llama.cpp 0.5.0)"}
+	e := Engine{Name: llama, Meaning: "no share: its KV cache is for the tokens of --ctx-size, and allocated at the start (" + releaseOf(llama) + ")"}
 	if weights != nil {
 		e.cache("for one engine", Exactly(m.Budget()), *weights, Runtime(m.Total))
 	}

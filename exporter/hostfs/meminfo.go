@@ -35,7 +35,7 @@ func meminfoInBytes(read procfs.Meminfo) (Meminfo, error) {
 		{"Buffers", read.Buffers}, {"Cached", read.Cached}, {"AnonPages", read.AnonPages}, {"Shmem", read.Shmem},
 		{"SReclaimable", read.SReclaimable}, {"SUnreclaim", read.SUnreclaim}, {"Percpu", read.Percpu},
 		{"KernelStack", read.KernelStack}, {"PageTables", read.PageTables}, {"SecPageTables", read.SecPageTables},
-		{"Hugetlb", read.Hugetlb}, {"Hugepagesize", read.Hugepagesize},
+		{"Hugetlb", read.Hugetlb}, {"Hugepagesize", read.Hugepagesize}, {"CmaTotal", read.CmaTotal}, {"CmaFree", read.CmaFree},
 	}
 	meminfo := make(Meminfo, len(fields))
 	for _, field := range fields {

@@ -18,8 +18,11 @@ var (
 	MemoryCUDAFreeBytes = gauge(Def{Name: "uma_memory_cuda_free_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "What cudaMemGetInfo reports as free where GPU memory comes from the pool: page cache does not count as free for it. Absent elsewhere.",
 		Source: "/proc/meminfo MemFree"})
+	MemoryAllocatableBytes = gauge(Def{Name: "uma_memory_allocatable_bytes", Unit: Bytes, Telemetry: true,
+		Help:   "What a driver's allocation can get if the kernel gives up page cache, where GPU memory comes from the pool: available memory without free memory in CMA. Not tried on a GB10, and machines were seen to die well before it is 0. Absent elsewhere.",
+		Source: "/proc/meminfo MemAvailable - CmaFree"})
 	MemoryHiddenByCacheBytes = gauge(Def{Name: "uma_memory_hidden_by_cache_bytes", Unit: Bytes, Telemetry: true,
-		Help:   "Available memory that CUDA does not see because it holds reclaimable cache; signed. Absent where GPU memory is not in the pool.",
+		Help:   "Available memory that CUDA does not report as free because it holds reclaimable cache; signed. Absent where GPU memory is not in the pool.",
 		Source: "/proc/meminfo MemAvailable - MemFree"})
 	MemoryDirtyBytes = gauge(Def{Name: "uma_memory_dirty_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "Page cache waiting to be written to disk.",
@@ -72,7 +75,7 @@ var (
 func memoryDefs() []Definer {
 	return []Definer{
 		MemoryPoolBytes, MemoryLedgerBytes, MemoryLedgerLineKnown, MemoryAvailableBytes,
-		MemoryCUDAFreeBytes, MemoryHiddenByCacheBytes, MemoryDirtyBytes, MemorySwapTotalBytes,
+		MemoryCUDAFreeBytes, MemoryAllocatableBytes, MemoryHiddenByCacheBytes, MemoryDirtyBytes, MemorySwapTotalBytes,
 		MemorySwapFreeBytes, MemoryFreeContiguousBytes, PageCacheResidentBytes, PageCacheKnown,
 		PressureWaitingSecondsTotal, PressureStalledSecondsTotal, VmstatSwappedInBytesTotal, VmstatSwappedOutBytesTotal,
 		VmstatCompactionStallsTotal, VmstatCompactionFailuresTotal, VmstatOOMKillsTotal,

@@ -23,6 +23,23 @@ func (f Floor) String() string {
 	return fmt.Sprintf("%s or %s %% of the pool, whichever is less", BinaryBytes(f.Bytes), Decimal(f.Share*100))
 }
 
+// Of returns the bound for a pool, both in bytes.
+func (f Floor) Of(pool int64) int64 { return int64(min(f.Bytes, f.Share*float64(pool))) }
+
+// Seen is an amount of available memory at which a machine was seen to die, and the pool of that machine, in bytes.
+type Seen struct {
+	Bytes, Pool float64
+	Source      string // URL of the report
+}
+
+// Of scales the amount to another pool, in bytes.
+func (s Seen) Of(pool int64) int64 { return int64(s.Bytes / s.Pool * float64(pool)) }
+
+// String returns the amount and the pool in words.
+func (s Seen) String() string {
+	return fmt.Sprintf("%s of %s GiB", Decimal(s.Bytes/gib), Decimal(s.Pool/gib))
+}
+
 // Twice is the floor at double height.
 func (f Floor) Twice() Floor { return Floor{2 * f.Bytes, 2 * f.Share} }
 
@@ -32,6 +49,9 @@ type Thresholds struct {
 	// pool. Sources: the 8 GiB of a watchdog in use, and a policy floor of 4.5 GiB that a field report arrived at on
 	// GB10; the shares are the contract's, for smaller pools.
 	AvailableWarning, AvailableCritical Floor
+	// Died is the least memory that was available on a Spark before it stopped answering: about 7 of 119 GiB, while an
+	// engine profiled itself. It is one report, with a margin to neither side.
+	Died Seen
 	// FreeWhileLoading is the lower limit of MemFree while a model loads: the least with which a load on GB10 was seen
 	// to survive (field report).
 	FreeWhileLoadingBytes float64
@@ -69,6 +89,7 @@ func AlertThresholds() Thresholds {
 	return Thresholds{
 		AvailableWarning:        Floor{Bytes: 8 * gib, Share: 0.06},
 		AvailableCritical:       Floor{Bytes: 4.5 * gib, Share: 0.03},
+		Died:                    Seen{Bytes: 7 * gib, Pool: 119 * gib, Source: "https://github.com/vllm-project/vllm/issues/46307"},
 		FreeWhileLoadingBytes:   2.6 * gib,
 		FragmentedBytes:         512 * mib,
 		StalledRatio:            0.10,

@@ -32,6 +32,7 @@ const (
 	LineSlabReclaimable   = "slab_reclaimable"
 	LineSwapCache         = "swap_cache"
 	LinePageCache         = "page_cache"
+	LineFreeCMA           = "free_cma"
 	LineFree              = "free"
 )
 
@@ -57,7 +58,8 @@ func Ledger() []LedgerLine {
 		{LineSlabReclaimable, "SReclaimable"},
 		{LineSwapCache, "SwapCached"},
 		{LinePageCache, "Buffers + Cached - Shmem"},
-		{LineFree, "MemFree"},
+		{LineFreeCMA, "CmaFree: free memory that the kernel gives to movable pages only, such as those of programs and of the page cache; a driver cannot pin it. Only on kernels with CMA"},
+		{LineFree, "MemFree - CmaFree"},
 	}
 }
 
@@ -88,8 +90,17 @@ func LedgerBands() []LedgerBand {
 		{"kernel", "kernel", []string{LineKernelStack, LinePageTables, LinePercpu, LineSlabUnreclaimable}},
 		{"rest", "unattributed", []string{LineUnattributed}},
 		{"cache", "page cache and reclaimable", []string{LineZFSArc, LineSlabReclaimable, LineSwapCache, LinePageCache}},
-		{"free", "free", []string{LineFree}},
+		{"free", "free", FreeLines()},
 	}
+}
+
+// FreeLines lists the lines that add up to MemFree. What occupies the pool are all other lines.
+func FreeLines() []string { return []string{LineFreeCMA, LineFree} }
+
+// FreeBytes is MemFree of a ledger, in bytes; false if the ledger does not have it.
+func FreeBytes[N int64 | float64](lines map[string]N) (N, bool) {
+	free, known := lines[LineFree]
+	return free + lines[LineFreeCMA], known
 }
 
 // InLedgerOrder sorts the keys of a ledger in that order. Lines outside the vocabulary are last, by name.

@@ -104,7 +104,7 @@ type Machine struct {
 	Celsius, SMClockHertz *float64
 	// PState is the performance state of the fastest GPU of the first machine. 0 is the fastest state.
 	PState *float64
-	// MemFreeBytes is MemFree: what CUDA sees as free in a shared pool.
+	// MemFreeBytes is MemFree: what CUDA reports as free in a shared pool.
 	MemFreeBytes *float64
 	// BusySeconds and TotalSeconds are CPU time of all processors since boot.
 	BusySeconds, TotalSeconds *float64

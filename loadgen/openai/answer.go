@@ -1,6 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // Values of Record.FirstEventType.
 const (
@@ -13,12 +17,17 @@ const (
 	eventEmpty   = "empty"
 )
 
-// givenUp reports whether this finish_reason marks an answer that the engine ended before it was finished. vLLM and
-// SGLang write abort for an answer aborted by a pause, a failure or another client's request; TensorRT-LLM writes
-// timeout and cancelled; all of them write error.
+// givenUp reports whether this finish_reason marks an answer that was ended before it was finished, in any case of
+// letters. vLLM and SGLang write abort for an answer aborted by a pause, a failure or another client's request;
+// TensorRT-LLM writes timeout and cancelled; all of them write error. OpenAI writes content_filter for an answer that a
+// filter cut; gateways pass on the names of their vendors: Gemini's safety, recitation, blocklist, prohibited_content
+// and spii, Bedrock's guardrail_intervened and content_filtered, Anthropic's refusal, GLM's sensitive and network_error,
+// DeepSeek's insufficient_system_resource.
 func givenUp(finish string) bool {
-	switch finish {
-	case "abort", "cancelled", "error", "timeout":
+	switch strings.ToLower(finish) {
+	case "abort", "aborted", "cancelled", "canceled", "error", "timeout",
+		"content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii",
+		"guardrail_intervened", "refusal", "sensitive", "network_error", "insufficient_system_resource":
 		return true
 	}
 	return false
@@ -28,7 +37,7 @@ func givenUp(finish string) bool {
 type arrival struct {
 	at    int64
 	read  int
-	kind  byte  // t text, r reasoning, c tool call, a audio
+	kind  byte  // t text, r reasoning, c tool call, a audio, u text under an unknown member
 	ids   count // tokens listed since the previous payload chunk
 	early int   // of them, those in events before this one
 	total count // completion tokens of the answer so far, by continuous usage
@@ -41,6 +50,9 @@ type answer struct {
 	firstType string
 	arrivals  []arrival
 	output    []byte // reasoning, text and tool fragments in order
+	chunks    int    // JSON objects of the answer, with or without output
+	wordless  bool   // some output has no text: audio, images, encrypted reasoning
+	unknown   []string
 	keepText  bool
 	text      []byte // the text alone, if it is to be kept
 	usage     usage
@@ -152,6 +164,7 @@ func (a *answer) addBody(body []byte, at int64, read int) {
 // addChunk adds the decoded chunk and returns its type.
 func (a *answer) addChunk(at int64, read int) string {
 	k := &a.chunk
+	a.chunks++
 	a.identify(k)
 	a.usage.add(k.extra)
 	a.usage.add(k.usage)
@@ -200,13 +213,20 @@ func (a *answer) addPayload(at int64, read int) {
 		ids: count{a.waiting, k.tokenIDs.known}, early: a.waiting - k.tokenIDs.n, total: k.usage.completion,
 	})
 	a.waiting = 0
-	a.output = append(append(append(a.output, k.reasoning...), k.text...), k.tools...)
+	a.output = append(append(append(append(a.output, k.reasoning...), k.text...), k.other...), k.tools...)
+	a.wordless = a.wordless || k.audio || k.hidden || k.foreign
+	for _, name := range k.unknown {
+		if len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, name) {
+			a.unknown = append(a.unknown, name)
+		}
+	}
 	if a.keepText {
 		a.text = append(a.text, k.text...)
 	}
 }
 
-// kind returns the letter of a payload chunk. A chunk with anything but reasoning is visible output.
+// kind returns the letter of a payload chunk. Text, tool calls and audio are visible output, reasoning is not. Text
+// under an unknown member may be either.
 func (k *chunk) kind() byte {
 	switch {
 	case len(k.text) > 0, k.foreign:
@@ -215,6 +235,8 @@ func (k *chunk) kind() byte {
 		return 'c'
 	case k.audio:
 		return 'a'
+	case len(k.other) > 0:
+		return 'u'
 	}
 	return 'r'
 }
@@ -225,7 +247,7 @@ func (a *answer) identify(k *chunk) {
 		to  *string
 		raw []byte
 	}{{&a.id, k.id}, {&a.model, k.model}, {&a.fingerprint, k.fingerprint}} {
-		if *name.to == "" && len(name.raw) > 0 {
+		if *name.to == "" && len(name.raw) > 0 && !isNoText(name.raw) {
 			*name.to = Printable(string(appendText(nil, name.raw)), maxNameLength)
 		}
 	}

@@ -32,7 +32,7 @@ func readers(bare http.RoundTripper) []reader {
 // receiveBare is the least that a client can do that times events: net/http, a stamp for each
 // read, and the bytes kept.
 func receiveBare(c *Client, bare http.RoundTripper, clock Clock) error {
-	request, err := http.NewRequest(http.MethodPost, c.base+Chat.route(), bytes.NewReader([]byte("{}")))
+	request, err := http.NewRequest(http.MethodPost, c.base+Chat.Route(), bytes.NewReader([]byte("{}")))
 	if err != nil {
 		return err
 	}

@@ -6,29 +6,31 @@ type chunk struct {
 	id, model, fingerprint []byte // raw strings
 	choices                int
 	role                   bool
-	reasoning, text, tools []byte // decoded fragments, all choices in order
+	reasoning, text, tools []byte   // decoded fragments, all choices in order
+	other                  []byte   // decoded text under members that no known API has, and that are not named like reasoning
+	unknown                []string // names of the unknown members that had text
 	toolCalls              int
 	audio                  bool   // sound without a transcript
 	hidden                 bool   // encrypted reasoning
 	foreign                bool   // output of another kind, such as an image
-	finish                 []byte // raw; nil if null or absent
+	finish                 []byte // raw; nil if it is no value
 	tokenIDs               count
 	logged                 bool // tokenIDs are counted by their log probabilities
 	usage                  usage
 	extra                  usage   // counts that vendors report outside the usage object
 	perIteration           float64 // tokens decoded in one step of the engine, 0 if not reported
 	usageSeen              bool
-	failure                []byte // raw error value; nil if absent, null or empty
+	failure                []byte // raw error value; nil if it is no value
 	kindOfError            []byte // raw top-level type, of a flat error object
 	message                []byte // raw top-level message, where vLLM once put error texts
-	detail                 []byte // raw top-level detail, where FastAPI puts errors; nil if absent, null or empty
+	detail                 []byte // raw top-level detail, where FastAPI puts errors; nil if it is no value
 	objectIsError          bool
 	odd                    bool // valid JSON, but not in the shape of an answer
 }
 
 // payload reports whether the chunk carries output: text, reasoning, a tool-call fragment, or output without text.
 func (k *chunk) payload() bool {
-	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0 || k.audio || k.hidden || k.foreign
+	return len(k.text) > 0 || len(k.reasoning) > 0 || k.toolCalls > 0 || k.audio || k.hidden || k.foreign || len(k.other) > 0
 }
 
 // failed reports whether the chunk is an error report.
@@ -43,7 +45,7 @@ func (k *chunk) failed() bool {
 //
 //	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
 func (k *chunk) decode(data []byte) bool {
-	*k = chunk{reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0]}
+	*k = chunk{reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0], other: k.other[:0], unknown: k.unknown[:0]}
 	c := cursor{data: data}
 	c.enter('{')
 	for name, ok := c.key(); ok; name, ok = c.key() {
@@ -75,9 +77,9 @@ func (k *chunk) member(c *cursor, name []byte) {
 	case "timings":
 		k.decodeTimings(c)
 	case "error":
-		k.failure = presentValue(c)
+		k.failure = presentError(c)
 	case "detail":
-		k.detail = presentValue(c)
+		k.detail = presentError(c)
 	default:
 		c.skip()
 	}
@@ -92,32 +94,20 @@ func rawString(c *cursor) []byte {
 	return nil
 }
 
-// presentValue consumes a value and returns its bytes unless it is null or an empty string.
-func presentValue(c *cursor) []byte {
-	value := c.skip()
-	if string(value) == "null" || string(value) == `""` {
-		return nil
-	}
-	return value
-}
-
-// enterOr enters an object or array. A null counts as absent, anything else as odd.
+// enterOr enters an object or array. What is no value counts as absent, anything else as odd.
 func (k *chunk) enterOr(c *cursor, open byte) bool {
-	switch {
-	case c.peek() == open:
+	if c.peek() == open {
 		c.enter(open)
 		return true
-	case !c.null():
-		k.odd = true
-		c.skip()
 	}
+	k.odd = presentValue(c) != nil || k.odd
 	return false
 }
 
 func (k *chunk) decodeChoices(c *cursor) {
 	k.choices, k.role, k.toolCalls, k.finish, k.tokenIDs, k.logged = 0, false, 0, nil, count{}, false
 	k.audio, k.hidden, k.foreign = false, false, false
-	k.reasoning, k.text, k.tools = k.reasoning[:0], k.text[:0], k.tools[:0]
+	k.reasoning, k.text, k.tools, k.other, k.unknown = k.reasoning[:0], k.text[:0], k.tools[:0], k.other[:0], k.unknown[:0]
 	if !k.enterOr(c, '[') {
 		return
 	}
@@ -131,14 +121,17 @@ func (k *chunk) decodeChoices(c *cursor) {
 
 func (k *chunk) decodeChoice(c *cursor) {
 	var d delta
+	var aside unknownText
 	var text, finish []byte
 	var tokenIDs, logged count
 	for name, ok := c.key(); ok; name, ok = c.key() {
 		switch string(name) {
 		case "text":
 			text = k.output(c)
-		case "delta", "message":
-			k.decodeDelta(c, &d)
+		case "delta":
+			k.decodeDelta(c, &d, "delta.")
+		case "message":
+			k.decodeDelta(c, &d, "message.")
 		case "finish_reason":
 			finish = presentValue(c)
 		case "token_ids":
@@ -148,11 +141,12 @@ func (k *chunk) decodeChoice(c *cursor) {
 		case "avg_decoded_tokens_per_iter": // TensorRT-LLM
 			k.perIteration = positiveNumber(c)
 		default:
-			c.skip()
+			aside.decode(c, "choice.", name)
 		}
 	}
 	k.text = appendText(k.text, text)
 	d.addTo(k)
+	aside.addTo(k, len(k.text)+len(k.reasoning) > 0)
 	if !tokenIDs.known && logged.known {
 		tokenIDs, k.logged = logged, true
 	}
@@ -168,9 +162,6 @@ func (k *chunk) output(c *cursor) []byte {
 	if c.peek() == '"' {
 		return c.str()
 	}
-	if !c.null() {
-		k.odd = true
-		c.skip()
-	}
+	k.odd = presentValue(c) != nil || k.odd
 	return nil
 }

@@ -28,12 +28,15 @@ func classify(data []byte) class {
 		}
 		return classNone
 	}
-	for {
-		name, escaped, rest := nextString(data)
+	for left := data; ; {
+		name, escaped, rest := nextString(left)
 		if rest == nil {
+			if hasUnknownText(data) {
+				return classPayload
+			}
 			return classNone
 		}
-		data = rest
+		left = rest
 		value, isKey := afterColon(rest)
 		if isKey && (escaped || carriesOutput(name) && !isEmptyValue(value)) {
 			return classPayload
@@ -69,7 +72,7 @@ func afterColon(data []byte) (value []byte, isKey bool) {
 	return trimSpace(data[1:]), true
 }
 
-// carriesOutput lists the members whose value is output, at any depth. Data and transcript belong to audio; text,
+// carriesOutput lists the known members whose value is output, at any depth. Data and transcript belong to audio; text,
 // summary and data to reasoning_details.
 func carriesOutput(name []byte) bool {
 	switch string(name) {
@@ -79,12 +82,20 @@ func carriesOutput(name []byte) bool {
 	return false
 }
 
-// isEmptyValue reports whether a value is null, an empty string or an empty list.
+// isEmptyValue reports whether a value is null, false, an empty string, list or object.
 func isEmptyValue(value []byte) bool {
-	if bytes.HasPrefix(value, []byte("null")) || bytes.HasPrefix(value, []byte(`""`)) {
-		return true
+	if len(value) == 0 {
+		return false
 	}
-	return len(value) > 0 && value[0] == '[' && bytes.HasPrefix(trimSpace(value[1:]), []byte("]"))
+	switch value[0] {
+	case '"':
+		return bytes.HasPrefix(value, []byte(`""`))
+	case '[':
+		return bytes.HasPrefix(trimSpace(value[1:]), []byte("]"))
+	case '{':
+		return bytes.HasPrefix(trimSpace(value[1:]), []byte("}"))
+	}
+	return value[0] == 'n' || value[0] == 'f'
 }
 
 // trimSpace drops leading JSON space; bytes.TrimSpace would look at both ends of a long event.

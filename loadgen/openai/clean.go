@@ -145,10 +145,11 @@ func messageIn(value any) (text string, found bool) {
 	return "", false
 }
 
-// firstOf returns the first of the members that is present and not null.
+// firstOf returns the first of the members that is present and has a value, or is an empty text.
 func firstOf(object map[string]any, names ...string) (any, bool) {
 	for _, name := range names {
-		if value := object[name]; value != nil {
+		value := object[name]
+		if raw, err := json.Marshal(value); err == nil && (value == "" || !isNoValue(raw)) {
 			return value, true
 		}
 	}
@@ -173,7 +174,7 @@ func errorCode(body []byte) string {
 	var inner words
 	_ = json.Unmarshal(report.Error, &inner) // an error that is a text has no code
 	for _, word := range []any{inner.Code, inner.Type, report.Code, report.Type} {
-		if text, ok := word.(string); ok && text != "" {
+		if text, ok := word.(string); ok && !isNoText([]byte(text)) {
 			return Printable(text, maxNameLength)
 		}
 	}

@@ -123,7 +123,7 @@ func ParseBase(raw string) (*url.URL, error) {
 		return nil, fmt.Errorf("URL %q has a query or fragment", withoutSecrets(raw))
 	}
 	path := strings.TrimRight(u.Path, "/")
-	for _, endpoint := range []string{Chat.route(), Completions.route(), "/v1"} {
+	for _, endpoint := range []string{Chat.Route(), Completions.Route(), "/v1"} {
 		if shorter, ok := strings.CutSuffix(path, endpoint); ok {
 			path = shorter
 			break

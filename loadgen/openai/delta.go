@@ -7,8 +7,9 @@ type delta struct {
 	content, reasoning, reasoningContent []byte
 	refusal, transcript                  []byte
 	parts                                parts // of a content that is a list
-	details                              parts // of reasoning_details
-	audio                                bool  // sound without a transcript
+	details                              parts // of reasoning_details, or of reasoning that is a list or an object
+	unknown                              unknownText
+	audio                                bool // sound without a transcript
 	toolCalls                            int
 	tools                                []byte
 	function                             []byte // of function_call, the form before tool_calls
@@ -25,6 +26,7 @@ func (d *delta) addTo(k *chunk) {
 	default:
 		k.reasoning = append(k.reasoning, d.details.text...)
 	}
+	known := len(d.reasoningContent)+len(d.reasoning)+len(d.details.text)+len(d.parts.reasoning) > 0
 	k.reasoning = append(k.reasoning, d.parts.reasoning...)
 	k.text = append(appendText(k.text, d.content), d.parts.text...)
 	k.text = appendText(appendText(k.text, d.refusal), d.transcript)
@@ -34,12 +36,14 @@ func (d *delta) addTo(k *chunk) {
 		k.toolCalls++
 	}
 	k.audio = k.audio || d.audio
-	k.hidden = k.hidden || d.details.hidden
+	k.hidden = k.hidden || d.details.hidden || d.parts.hidden
 	k.foreign = k.foreign || d.parts.foreign
+	d.unknown.addTo(k, known)
 }
 
-// decodeDelta consumes a delta or a message into d. Of several, the last one counts.
-func (k *chunk) decodeDelta(c *cursor, d *delta) {
+// decodeDelta consumes a delta or a message into d. Of several, the last one counts. place is the prefix of the names of
+// unknown members.
+func (k *chunk) decodeDelta(c *cursor, d *delta, place string) {
 	*d = delta{}
 	if !k.enterOr(c, '{') {
 		return
@@ -50,19 +54,22 @@ func (k *chunk) decodeDelta(c *cursor, d *delta) {
 			d.role = len(rawString(c)) > 0
 		case "content":
 			d.content, d.parts = nil, parts{}
-			if c.peek() == '[' {
+			switch c.peek() {
+			case '[':
 				d.parts.decode(c, &d.parts.text)
-			} else {
+			case '{':
+				d.parts.decodePart(c, &d.parts.text)
+			default:
 				d.content = k.output(c)
 			}
 		case "refusal":
 			d.refusal = k.output(c)
 		case "reasoning_content":
-			d.reasoningContent = k.output(c)
+			d.reasoningContent = k.thought(c, d)
 		case "reasoning":
-			d.reasoning = k.output(c)
+			d.reasoning = k.thought(c, d)
 		case "reasoning_details": // OpenRouter
-			d.details = decodeDetails(c)
+			d.details.replace(c)
 		case "audio":
 			d.transcript, d.audio = decodeAudio(c)
 		case "tool_calls":
@@ -71,9 +78,19 @@ func (k *chunk) decodeDelta(c *cursor, d *delta) {
 			function, arguments := k.decodeFunction(c)
 			d.function = appendText(appendText(nil, function), arguments)
 		default:
-			c.skip()
+			d.unknown.decode(c, place, name)
 		}
 	}
+}
+
+// thought consumes a reasoning and returns its text. Gateways also write it as a list of parts or as an object, whose
+// text goes to the details.
+func (k *chunk) thought(c *cursor, d *delta) []byte {
+	if open := c.peek(); open != '[' && open != '{' {
+		return k.output(c)
+	}
+	d.details.replace(c)
+	return nil
 }
 
 // decodeToolCalls returns the number of fragments, and their names and arguments in order.

@@ -14,6 +14,7 @@ import (
 type Request struct {
 	Endpoint   Endpoint
 	Body       []byte // JSON, as from the function Body
+	MaxTokens  int    // the cap on output tokens in Body; 0 if it has none. Counts above it are not believed
 	KeepOutput bool   // return the output's text with the record
 	KeepText   bool   // also return the visible part of the output as text
 }
@@ -107,7 +108,7 @@ func (x *exchange) send(request Request) (*http.Response, error) {
 // roundTrip makes one round trip. It bypasses http.Client, which would follow redirects.
 func (x *exchange) roundTrip(request Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(x.ctx, x.wire.trace())
-	url := x.client.base + request.Endpoint.route()
+	url := x.client.base + request.Endpoint.Route()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(request.Body))
 	if err != nil {
 		return nil, err

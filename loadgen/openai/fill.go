@@ -20,14 +20,17 @@ const TokensFromIDs = "token_ids"
 // token, which is a lower bound.
 const TokensFromChunks = "chunks"
 
-// fill writes the answer into the record.
-func (a *answer) fill(r *Record) {
+// fill writes the answer into the record. maxTokens is the cap that was sent; 0 is none.
+func (a *answer) fill(r *Record, maxTokens int) {
 	if a.events > 0 {
 		r.FirstEventNS, r.FirstEventType = new(a.firstAt), a.firstType
 	}
 	a.fillArrivals(r)
-	a.fillArrivalTokens(r)
-	a.fillTokens(r)
+	if r.UsageFault = a.usageFault(maxTokens); r.UsageFault == "" {
+		a.fillArrivalTokens(r)
+		a.fillTokens(r)
+	}
+	r.UnknownMembers = slices.Clone(a.unknown)
 	r.FinishReason = a.finish
 	if r.ServerRequestID == "" {
 		r.ServerRequestID = a.id
@@ -47,10 +50,11 @@ func (a *answer) fillArrivals(r *Record) {
 	r.ArrivalsNS, r.ReadIDs = make([]int64, n), make([]int, n)
 	kinds := make([]byte, n)
 	var previous int64
+	unclear := false // earlier text may or may not have been visible output
 	for i, chunk := range a.arrivals {
 		r.ArrivalsNS[i], r.ReadIDs[i], kinds[i] = chunk.at-previous, chunk.read, chunk.kind
 		previous = chunk.at
-		if chunk.kind != 'r' && r.FirstVisibleNS == nil {
+		if unclear = unclear || chunk.kind == 'u'; chunk.kind != 'r' && !unclear && r.FirstVisibleNS == nil {
 			r.FirstVisibleNS = new(chunk.at)
 		}
 	}

@@ -19,8 +19,8 @@ const (
 	Completions Endpoint = "completions" // POST /v1/completions
 )
 
-// route returns the path below the base URL.
-func (e Endpoint) route() string {
+// Route returns the path below the base URL.
+func (e Endpoint) Route() string {
 	if e == Completions {
 		return "/v1/completions"
 	}
@@ -63,6 +63,26 @@ type Params struct {
 	// engine accept. Of the fields that no parameter above asks for, only FieldContinuousUsage, FieldCachedDetails
 	// and FieldDraftDetails are sent: they cost nothing and add counts.
 	Fields []Field
+	// Omit are the fields of OpenAI's own that the server refuses. The cap on output tokens is sent under the first of
+	// its names (Caps) that is not among them.
+	Omit []Field
+}
+
+// sends reports whether the server takes a field of OpenAI's own.
+func (p Params) sends(field Field) bool { return !slices.Contains(p.Omit, field) }
+
+// Capped reports whether requests without these fields, and with the caller's own, have the cap that was asked for.
+func Capped(omit []Field, extra map[string]any) bool {
+	left := 0
+	for _, name := range []Field{FieldMaxTokens, FieldMaxCompletionTokens} {
+		if _, own := extra[string(name)]; own {
+			return false
+		}
+		if !slices.Contains(omit, name) {
+			left++
+		}
+	}
+	return left > 0
 }
 
 // accepts reports whether the server takes a field.
@@ -83,7 +103,10 @@ func Body(p Params) ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	fields := map[string]any{"model": p.Model, "stream": p.Stream, "temperature": p.Temperature}
+	fields := map[string]any{"model": p.Model}
+	if p.Stream || p.sends(FieldStream) {
+		fields["stream"] = p.Stream
+	}
 	p.addPrompt(fields)
 	p.addLength(fields, v)
 	p.addSampling(fields)
@@ -143,12 +166,9 @@ func (p Params) addPrompt(fields map[string]any) {
 }
 
 func (p Params) addLength(fields map[string]any, v vendor) {
-	if p.MaxTokens > 0 {
-		name := "max_tokens"
-		if p.Endpoint == Chat {
-			name = v.chatCap
-		}
-		fields[name] = p.MaxTokens
+	names := Caps(p.Engine, p.Endpoint)
+	if i := slices.IndexFunc(names, p.sends); i >= 0 && p.MaxTokens > 0 {
+		fields[string(names[i])] = p.MaxTokens
 	}
 	if p.MinTokens > 0 && p.accepts(FieldMinTokens, v) {
 		fields["min_tokens"] = p.MinTokens
@@ -159,7 +179,10 @@ func (p Params) addLength(fields map[string]any, v vendor) {
 }
 
 func (p Params) addSampling(fields map[string]any) {
-	if p.TopP > 0 {
+	if p.sends(FieldTemperature) {
+		fields["temperature"] = p.Temperature
+	}
+	if p.TopP > 0 && p.sends(FieldTopP) {
 		fields["top_p"] = p.TopP
 	}
 	if len(p.Stop) > 0 {
@@ -172,7 +195,7 @@ func (p Params) addSampling(fields map[string]any) {
 
 // addReports asks the server for all of its counts.
 func (p Params) addReports(fields map[string]any, v vendor) {
-	if p.Stream {
+	if p.Stream && p.sends(FieldStreamOptions) {
 		options := map[string]any{"include_usage": true}
 		if p.accepts(FieldContinuousUsage, v) {
 			options["continuous_usage_stats"] = true

@@ -1,5 +1,7 @@
 package openai
 
+import "bytes"
+
 // parts is the decoded content of a list of content parts.
 type parts struct {
 	text, reasoning []byte
@@ -26,7 +28,7 @@ func (p *parts) decode(c *cursor, to *[]byte) {
 
 func (p *parts) decodePart(c *cursor, to *[]byte) {
 	var text, refusal, kind []byte
-	var thought parts
+	var thought, rest parts
 	eachMember(c, func(name []byte) {
 		switch string(name) {
 		case "type":
@@ -37,50 +39,69 @@ func (p *parts) decodePart(c *cursor, to *[]byte) {
 			refusal = rawString(c)
 		case "thinking":
 			thought = parts{}
-			if c.peek() == '[' {
+			switch c.peek() {
+			case '[':
 				thought.decode(c, &thought.reasoning)
-			} else {
+			case '{':
+				thought.decodePart(c, &thought.reasoning)
+			default:
 				thought.reasoning = appendText(nil, rawString(c))
 			}
 		default:
-			c.skip()
+			rest.collectMember(c, name)
 		}
 	})
+	if isReasoningName(kind) {
+		to = &p.reasoning
+	}
 	*to = appendText(appendText(*to, text), refusal)
 	p.reasoning = append(p.reasoning, thought.reasoning...)
-	switch string(kind) {
-	case "", "text", "refusal", "thinking":
+	p.hidden = p.hidden || thought.hidden || rest.hidden
+	switch {
+	case len(kind) == 0, bytes.HasSuffix(kind, []byte("text")), string(kind) == "refusal", isReasoningName(kind):
+		*to = append(*to, rest.text...)
 	default:
 		p.foreign = p.foreign || len(text)+len(refusal) == 0
 	}
 	p.foreign = p.foreign || thought.foreign
 }
 
-// decodeDetails consumes a list of reasoning_details. Its elements have a text, a summary or, if the model's maker does
-// not show the reasoning, encrypted data. Signatures are not output.
-func decodeDetails(c *cursor) (p parts) {
-	if c.peek() != '[' {
+// replace consumes the value of a member into p: all of its text, in order. OpenRouter's reasoning_details is a list of
+// objects with a text, a summary or, if the model's maker does not show the reasoning, encrypted data.
+func (p *parts) replace(c *cursor) {
+	*p = parts{}
+	p.collect(c)
+}
+
+// collect consumes a value of any shape and appends all of its text.
+func (p *parts) collect(c *cursor) {
+	switch c.peek() {
+	case '"':
+		p.text = appendText(p.text, c.str())
+	case '[':
+		for c.enter('['); c.element(); {
+			p.collect(c)
+		}
+	case '{':
+		eachMember(c, func(name []byte) { p.collectMember(c, name) })
+	default:
 		c.skip()
-		return p
 	}
-	for c.enter('['); c.element(); {
-		var text, summary, data []byte
-		eachMember(c, func(name []byte) {
-			switch string(name) {
-			case "text":
-				text = rawString(c)
-			case "summary":
-				summary = rawString(c)
-			case "data":
-				data = rawString(c)
-			default:
-				c.skip()
-			}
-		})
-		p.text = appendText(appendText(p.text, text), summary)
-		p.hidden = p.hidden || len(data) > 0
+}
+
+// collectMember consumes one member of such an object. Encrypted text is hidden output; what describes a part, such as
+// its type or signature, is none.
+func (p *parts) collectMember(c *cursor, name []byte) {
+	switch string(name) {
+	case "data", "encrypted_content":
+		p.hidden = len(rawString(c)) > 0 || p.hidden
+	default:
+		if isDescription(name) {
+			c.skip()
+		} else {
+			p.collect(c)
+		}
 	}
-	return p
 }
 
 // decodeAudio consumes an audio object: sound in base64, and the transcript if the server writes one.

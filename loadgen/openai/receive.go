@@ -35,7 +35,7 @@ func (x *exchange) receive(response *http.Response, request Request) {
 	}
 	r.answer.keepText = request.KeepText
 	x.decode(r)
-	r.answer.fill(record)
+	r.answer.fill(record, request.MaxTokens)
 	x.result.Model, x.result.SystemFingerprint, x.result.ErrorCode = r.answer.model, r.answer.fingerprint, r.answer.code
 	if request.KeepOutput {
 		x.result.Output = string(r.answer.output)

@@ -12,7 +12,7 @@ type Status string
 const (
 	StatusOK        Status = "ok"
 	StatusHTTP      Status = "http"      // answered with a status other than 2xx
-	StatusInBand    Status = "in_band"   // error report, or the finish_reason of an answer that the engine gave up, inside a 200 stream
+	StatusInBand    Status = "in_band"   // error report, or the finish_reason of an answer that was given up or filtered, inside a 200 stream
 	StatusTruncated Status = "truncated" // stream ended with neither finish_reason nor [DONE]
 	StatusTimeout   Status = "timeout"
 	StatusCancelled Status = "cancelled"
@@ -61,7 +61,9 @@ type Record struct {
 	FirstEventNS     *int64 `json:"first_event_ns,omitempty"`
 	FirstEventType   string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
 	FirstTokenNS     *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning, tool fragment or audio
-	FirstVisibleNS   *int64 `json:"first_visible_ns,omitempty"` // first payload that is not reasoning
+	// FirstVisibleNS is the first payload that is not reasoning. It is absent if text under an unknown member came before
+	// it, which may have been visible output.
+	FirstVisibleNS *int64 `json:"first_visible_ns,omitempty"`
 
 	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's
 	// start, each later one as the difference to its predecessor. Chunks of one read share one arrival.
@@ -75,7 +77,8 @@ type Record struct {
 	// SilentTokens of ArrivalTokens came by their ids in events without text before the chunk: half a character, a
 	// special token. It is empty if there are none.
 	SilentTokens []int `json:"silent_tokens,omitempty"`
-	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without a transcript.
+	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without a transcript, u text
+	// under an unknown member.
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
 	// ReadIDs numbers the network read that completed each payload chunk.
 	ReadIDs []int `json:"read_ids,omitempty"`
@@ -93,6 +96,11 @@ type Record struct {
 	TokensOut    *int   `json:"tokens_out,omitempty"`
 	TokensCached *int   `json:"tokens_cached,omitempty"`
 	TokensSource string `json:"tokens_source,omitempty"` // usage, token_ids, logprobs, chunks
+	// UsageFault is why the server's counts cannot be right; the record then has no token count. Empty if they can.
+	UsageFault string `json:"usage_fault,omitempty"`
+	// UnknownMembers name the members of delta, message or choice that no known API has and whose text counts as output,
+	// such as delta.thinking; at most 8.
+	UnknownMembers []string `json:"unknown_members,omitempty"`
 	// TokensCachedByTier is the source tier of cached tokens; SGLang reports it on request.
 	TokensCachedByTier *TierTokens `json:"tokens_cached_by_tier,omitempty"`
 	// TokensReasoning of TokensOut are reasoning; TokensAccepted of them were drafted and accepted.

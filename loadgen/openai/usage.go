@@ -1,6 +1,10 @@
 package openai
 
-import "strconv"
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
 
 // count is a number of tokens that the server may not have reported.
 type count struct {
@@ -37,13 +41,21 @@ type usage struct {
 	// drafted are the tokens of all drafts.
 	drafted, drafts count
 	tiers           tiers
+	// contradiction is how two usage objects of one answer exclude each other; empty if they do not.
+	contradiction string
 }
 
 // tiers holds the sources of cached tokens, as SGLang reports them with FieldCachedDetails.
 type tiers struct{ device, host, storage count }
 
-// add merges a later usage object.
+// add merges a later usage object. The prompt of an answer has one length, and its output only grows.
 func (u *usage) add(next usage) {
+	if u.contradiction == "" && u.prompt.known && next.prompt.known && u.prompt.n != next.prompt.n {
+		u.contradiction = fmt.Sprintf("usage counts %d prompt tokens, then %d", u.prompt.n, next.prompt.n)
+	}
+	if u.contradiction == "" && next.completion.known && next.completion.n < u.completion.n {
+		u.contradiction = fmt.Sprintf("usage counts %d output tokens, then %d", u.completion.n, next.completion.n)
+	}
 	u.prompt = u.prompt.later(next.prompt)
 	u.completion = u.completion.later(next.completion)
 	u.cached = u.cached.later(next.cached)
@@ -239,12 +251,42 @@ func positiveNumber(c *cursor) float64 {
 	return f
 }
 
-// tokenCount consumes a value and returns it if it is an integer that can be a count.
+// tokenCount consumes a value and returns it if it is a whole number that can be a count. Gateways that pass numbers
+// through a float write 70.0.
 func tokenCount(c *cursor) count {
 	value := c.skip()
-	n, err := strconv.ParseUint(string(value), 10, 31)
-	if err != nil {
+	if n, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+		return count{int(n), true}
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
 		return count{}
 	}
-	return count{int(n), true}
+	return count{int(f), true}
+}
+
+// tokensPerChunk is how many tokens without text (special tokens, parts of a character) a chunk may have on average, in a
+// count that is believed.
+const tokensPerChunk = 8
+
+// usageFault returns why the counts of usage cannot be right; "" if they can. A token has at least one byte of text,
+// apart from the special ones. Reasoning that usage names may be hidden, and is not limited by every server.
+func (a *answer) usageFault(maxTokens int) string {
+	u := a.usage
+	visible, besides := u.completion.n-u.reasoning.n, ""
+	if u.reasoning.n > 0 {
+		besides = fmt.Sprintf(" besides %d of reasoning", u.reasoning.n)
+	}
+	most := len(a.output) + tokensPerChunk*a.chunks
+	switch {
+	case u.contradiction != "":
+		return u.contradiction
+	case u.cached.known && u.prompt.known && u.cached.n > u.prompt.n:
+		return fmt.Sprintf("usage counts %d cached tokens in a prompt of %d", u.cached.n, u.prompt.n)
+	case maxTokens > 0 && visible > maxTokens:
+		return fmt.Sprintf("usage counts %d output tokens%s, and at most %d were asked for", visible, besides, maxTokens)
+	case visible > most && !a.wordless:
+		return fmt.Sprintf("usage counts %d output tokens%s in %d bytes of text and %d chunks", visible, besides, len(a.output), a.chunks)
+	}
+	return ""
 }

@@ -24,13 +24,35 @@ const (
 	FieldTokenIDs Field = "return_token_ids"
 	// FieldCacheSalt separates the prefix caches of clients that send the same text.
 	FieldCacheSalt Field = "cache_salt"
+
+	// The fields below are OpenAI's own. Some servers refuse one of them, or know it by its other name.
+
+	// FieldMaxTokens and FieldMaxCompletionTokens are the two names of the cap on output tokens.
+	FieldMaxTokens           Field = "max_tokens"
+	FieldMaxCompletionTokens Field = "max_completion_tokens"
+	// FieldTemperature and FieldTopP decide how tokens are drawn.
+	FieldTemperature Field = "temperature"
+	FieldTopP        Field = "top_p"
+	// FieldStreamOptions asks for the usage of a stream.
+	FieldStreamOptions Field = "stream_options"
+	// FieldStream can be left out of a request for a whole answer only.
+	FieldStream Field = "stream"
 )
+
+// Caps returns the names of the cap on output tokens, in the order in which an engine is asked.
+func Caps(engine string, endpoint Endpoint) []Field {
+	v, err := vendorOf(engine)
+	if err == nil && endpoint == Chat && v.chatCap == FieldMaxCompletionTokens {
+		return []Field{FieldMaxCompletionTokens, FieldMaxTokens}
+	}
+	return []Field{FieldMaxTokens, FieldMaxCompletionTokens}
+}
 
 // vendor describes an engine's requests. TensorRT-LLM and Dynamo answer 4xx to a field that they do not declare, so
 // every field beyond OpenAI's has to be listed.
 type vendor struct {
 	name    string
-	chatCap string // the name of the output cap on the chat endpoint
+	chatCap Field // the name of the output cap on the chat endpoint
 	// both are the fields of both endpoints, chat the additional fields of the chat endpoint, newer the fields that
 	// only later releases accept.
 	both, chat, newer []Field
@@ -44,14 +66,14 @@ func vendors() []vendor {
 	usage := slices.Concat(forced, []Field{FieldContinuousUsage})
 	more := slices.Concat(usage, []Field{FieldTokenIDs, FieldCacheSalt})
 	return []vendor{
-		{name: "vllm", chatCap: "max_completion_tokens", both: more},
-		{name: "trtllm", chatCap: "max_completion_tokens", both: usage, chat: []Field{FieldCacheSalt}},
-		{name: "sglang", chatCap: "max_tokens", both: more, newer: []Field{FieldCachedDetails, FieldDraftDetails}},
-		{name: "dynamo", chatCap: "max_completion_tokens", both: forced, newer: []Field{FieldContinuousUsage, FieldCacheSalt}},
+		{name: "vllm", chatCap: FieldMaxCompletionTokens, both: more},
+		{name: "trtllm", chatCap: FieldMaxCompletionTokens, both: usage, chat: []Field{FieldCacheSalt}},
+		{name: "sglang", chatCap: FieldMaxTokens, both: more, newer: []Field{FieldCachedDetails, FieldDraftDetails}},
+		{name: "dynamo", chatCap: FieldMaxCompletionTokens, both: forced, newer: []Field{FieldContinuousUsage, FieldCacheSalt}},
 		// Any other server. All of them accept the old name of the cap: Ollama 0.6.8 ignores the new one and generates
 		// until the model stops.
-		{name: EngineOpenAI, chatCap: "max_tokens"},
-		{name: EngineLlamaCPP, chatCap: "max_tokens"},
+		{name: EngineOpenAI, chatCap: FieldMaxTokens},
+		{name: EngineLlamaCPP, chatCap: FieldMaxTokens},
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *cleaner) seriesLabel(name, value string) string {
 // among the values are still scrubbed. Of other flags figures are kept and texts replaced; equal values stay equal.
 func ShownFlags() []string {
 	return []string{
-		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "stages", "set", "sampling",
+		"model", "endpoint", "engine", "scenario", "prompts", "input-tokens", "output-tokens", "template", "arrival", "trace-unit", "trace-block-tokens", "stages", "set", "sampling",
 		"expect", "slo", "validity", "telemetry", "scrape", "label", "extract", "log.level", "log.format", "log-level", "over", "search", "rate", "concurrency", "format",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -18,6 +19,8 @@ var (
 	word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,64}$`)
 	// letters matches the kinds of chunks.
 	letters = regexp.MustCompile(`^[a-z]*$`)
+	// fault matches what uma-load writes of counts that cannot be right.
+	fault = regexp.MustCompile(`^usage counts [0-9]+ (output|prompt|cached) tokens[a-z0-9, ]{0,100}$`)
 )
 
 // conversations numbers the conversations of a run: their names may come from a private file.
@@ -53,6 +56,13 @@ func (c *cleaner) record(r *openai.Record, of conversations) {
 		*own = c.word(*own)
 	}
 	r.Status = openai.Status(status)
+	if !fault.MatchString(r.UsageFault) {
+		r.UsageFault = ""
+	}
+	for i := range r.UnknownMembers {
+		r.UnknownMembers[i] = c.word(r.UnknownMembers[i])
+	}
+	r.UnknownMembers = slices.DeleteFunc(r.UnknownMembers, func(name string) bool { return name == "" })
 	if !letters.MatchString(r.ArrivalKinds) {
 		r.ArrivalKinds = ""
 	}

@@ -73,6 +73,7 @@ func (l Load) wanted() server.Wanted {
 	return server.Wanted{
 		Seed: l.RequestSeed, Stop: l.Stop, IgnoreEOS: l.IgnoreEOS, Stream: !l.NoStream, Extra: l.ExtraBody,
 		CacheSalt: l.NeedsSalt(), TokenIDs: l.AsksTokenIDs(),
+		Temperature: l.Temperature, TopP: l.TopP, Insisted: l.Insisted(),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/workload"
 )
@@ -28,9 +29,12 @@ func newPlan(ctx context.Context, m *measurement, all subjects) (*plan, error) {
 	if err := m.load.Recount(s.scale); err != nil {
 		return nil, input(err)
 	}
+	if omit := all.omit(); all.several() && !openai.Capped(omit, nil) && openai.Capped(s.served.Omit, nil) {
+		return nil, input(errors.New("--url: the servers take the cap on output tokens under different names: measure them in runs of their own"))
+	}
 	p := &plan{subject: s, servers: all}
 	of := workload.Server{
-		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: all.maxTokens(), Fields: all.fields(), Servers: len(all),
+		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: all.maxTokens(), Fields: all.fields(), Omit: all.omit(), Servers: len(all),
 		Tiers: kvRoom(ctx, m, s), Scale: s.scale,
 	}
 	uncount, err := s.countTexts(ctx, m, &of)

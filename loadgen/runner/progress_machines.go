@@ -21,7 +21,7 @@ func (s *Capture) machines() []Machine {
 	})
 	for i := range all {
 		m := &all[i]
-		if free, known := m.LedgerBytes[metric.LineFree]; known && m.PoolBytes != nil {
+		if free, known := metric.FreeBytes(m.LedgerBytes); known && m.PoolBytes != nil {
 			m.OccupiedBytes = new(*m.PoolBytes - free)
 		}
 	}

@@ -309,7 +309,7 @@ func TestRanksMergedAreOneRunExactly(t *testing.T) {
 		"poisson":            {"--arrival=poisson", "--rate=45", "--requests=150", "--shared-prefix-tokens=20"},
 		"gamma":              {"--arrival=gamma", "--burstiness=0.3", "--rate=40", "--duration=3s"},
 		"stages":             {"--arrival=poisson", "--stages=1s:10,500ms:0,1s:90"},
-		"trace":              {"--arrival=trace", "--trace", trace(t)},
+		"trace":              {"--arrival=trace", "--trace", trace(t), "--trace-unit=ms", "--trace-block-tokens=512"},
 		"talk, closed":       {"--scenario=multi_turn", "--clients=9", "--active-conversations=12", "--max-turns=4", "--requests=100"},
 		"talk, at random":    {"--scenario=multi_turn", "--clients=8", "--active-conversations=20", "--max-turns=3", "--requests=90", "--sampling=random"},
 		"talk, by the clock": {"--scenario=multi_turn", "--clients=7", "--max-turns=5", "--arrival=poisson", "--rate=20", "--duration=4s"},

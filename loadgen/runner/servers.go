@@ -118,6 +118,19 @@ func (all subjects) fields() []openai.Field {
 	return common
 }
 
+// omit returns the fields of OpenAI's own that one of the servers refuses.
+func (all subjects) omit() []openai.Field {
+	var union []openai.Field
+	for _, s := range all {
+		for _, field := range s.served.Omit {
+			if !slices.Contains(union, field) {
+				union = append(union, field)
+			}
+		}
+	}
+	return union
+}
+
 // simulated reports whether any of the engines reports that it is simulated.
 func (all subjects) simulated() bool {
 	return slices.ContainsFunc(all, func(s *subject) bool { return s.served.Model.Simulated() })

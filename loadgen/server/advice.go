@@ -42,7 +42,7 @@ func advice(url string, err error) string {
 	case answered.status == http.StatusUnauthorized, answered.status == http.StatusForbidden:
 		return "the server wants a key: --api-key-file, or the variable OPENAI_API_KEY"
 	case answered.status == http.StatusNotFound:
-		return "no OpenAI-compatible API is there: is it the engine's own address, such as http://127.0.0.1:8000?"
+		return "no OpenAI-compatible API is there: is it the engine's own address, such as http://127.0.0.1:8000? --model names the model of a server without a list"
 	case answered.status == http.StatusServiceUnavailable, answered.status == http.StatusBadGateway:
 		return "it is not ready: try again, or uma-load run --wait-ready 10m"
 	}

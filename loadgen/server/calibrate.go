@@ -209,6 +209,7 @@ var errUncounted = errors.New("the server does not count prompt tokens")
 // promptTokens returns the prompt length that the answer to a request reports.
 func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error) {
 	p.Endpoint, p.Model, p.Engine, p.Fields = c.Target.Endpoint, c.Served.Model.ID, c.Served.Engine, c.Served.Fields
+	p.Omit = c.Served.Omit
 	p.MaxTokens, p.TopP = 1, 1
 	body, err := openai.Body(p)
 	if err != nil {

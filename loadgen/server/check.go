@@ -79,13 +79,17 @@ func Check(ctx context.Context, t Target) (*Findings, error) {
 
 // ask makes all checks. The error is the one that makes a run impossible.
 func (c *checker) ask(ctx context.Context) error {
-	models, err := c.api.models(ctx)
+	listed, err := c.api.list(ctx, c.target)
 	if err != nil {
 		c.found.add("models", false, err.Error())
 		return advised(c.target.URL, err)
 	}
-	c.found.add("models", len(models) > 0, namesOf(models))
-	m, err := choose(models, c.target.Model)
+	if listed.without == "" {
+		c.found.add("models", len(listed.models) > 0, namesOf(listed.models))
+	} else {
+		c.found.note("models", "not listed: "+listed.without+"; the model is the one that --model names")
+	}
+	m, err := choose(listed.models, c.target.Model)
 	if err != nil {
 		return err
 	}
@@ -162,20 +166,29 @@ func (c *checker) params(endpoint openai.Endpoint) openai.Params {
 // fields finds out which request fields the server accepts, one by one, so that check reports each of them. It fails
 // if the server accepts no request at all on the chosen endpoint.
 func (c *checker) fields(ctx context.Context) error {
+	var renounced rundir.Acceptance
 	record, err := c.probe.try(ctx)
+	if err != nil && mayRefuseField(record) {
+		renounced, record, err = c.probe.shrink(ctx, err)
+	}
 	if err != nil && turnsDown(record) {
 		c.found.add(string(c.target.Endpoint), false, err.Error())
 		return fmt.Errorf("--endpoint: %s: %w", c.target.Endpoint, err)
 	}
 	wishes := features(c.target.Endpoint)
 	found := c.probe.oneByOne(ctx, wishes)
-	c.found.Accepted = &found
 	c.probe.base.Fields = fieldsOf(found, wishes)
+	found.Accepted, found.Refused = append(renounced.Accepted, found.Accepted...), append(renounced.Refused, found.Refused...)
+	c.found.Accepted = &found
 	for _, name := range found.Accepted {
 		c.found.note("accepts "+name, "yes, or ignores it")
 	}
 	for _, r := range found.Refused {
-		c.found.note("accepts "+r.Field, "no: "+r.Says)
+		detail := "no: " + r.Says
+		if lost := cost(openai.Field(r.Field), c.probe.base.Omit); lost != "" {
+			detail += "; a run leaves it out: " + lost
+		}
+		c.found.note("accepts "+r.Field, detail)
 	}
 	if found.Unknown != "" {
 		c.found.note("accepts", "not all could be tried: "+found.Unknown)

@@ -90,6 +90,7 @@ func (p *prober) answerOnce(ctx context.Context, f *fingerprint) error {
 func (p *prober) whole(ctx context.Context, text string, tokens int) (openai.Result, error) {
 	params := p.base
 	params.Prompt, params.MaxTokens, params.Stream = text, tokens, false
+	params.Temperature, params.TopP = 0, 1 // greedy, whatever the run asks for
 	return p.send(ctx, params)
 }
 

@@ -51,7 +51,7 @@ func sameServer(a, b string) bool {
 
 // accessFlags declares the flags for what is asked of a server, and how.
 func accessFlags(set terminal.FlagSet, t *Target) {
-	terminal.Flag(set, "model", "Model to ask for; default: the only listed one.", "", &t.Model, terminal.Text)
+	terminal.Flag(set, "model", "Model to ask for; default: the only listed one. Needed where the server lists none.", "", &t.Model, terminal.Text)
 	terminal.Flag(set, "endpoint", "API to drive: chat or completions.", string(openai.Chat), &t.Endpoint, terminal.OneOf(openai.Chat, openai.Completions))
 	terminal.Flag(set, "engine", "Whose request fields to send: auto, "+strings.Join(Engines(), ", ")+".", EngineAuto, &t.Engine, terminal.OneOf(append(Engines(), EngineAuto)...))
 	terminal.Flags(set, "header", "Request header, NAME:VALUE; values are not recorded.", &t.Headers, parseHeader, terminal.NameOnly)

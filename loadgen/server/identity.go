@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -22,6 +23,10 @@ type Identity struct {
 	guard *guard       // nil before the load
 	// gone is why there is no model to compare with at the end.
 	gone string
+	// unlisted is why the server has no list of models; empty if it has one.
+	unlisted string
+	// renounced are warnings about fields that requests go without.
+	renounced []string
 }
 
 // Recognize finds out which request fields the server accepts, adds them to f, and takes the model's fingerprint. The
@@ -29,7 +34,7 @@ type Identity struct {
 // request, or a field that a flag asks for.
 func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.Logger) (*Identity, error) {
 	probe, err := newProber(t, f.Key, openai.Params{
-		Endpoint: t.Endpoint, Model: f.Model.ID, Engine: f.Engine, TopP: 1, Stream: want.Stream,
+		Endpoint: t.Endpoint, Model: f.Model.ID, Engine: f.Engine, Temperature: want.Temperature, TopP: want.TopP, Stream: want.Stream,
 	})
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.
 		probe.close()
 		return nil, err
 	}
-	i := &Identity{api: api, probe: probe, url: t.URL, model: f.Model}
+	i := &Identity{api: api, probe: probe, url: t.URL, model: f.Model, unlisted: f.Unlisted}
 	if err := i.accept(ctx, f, want, log); err != nil {
 		i.Close()
 		return nil, err
@@ -61,14 +66,18 @@ func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case err != nil && f.Unlisted != "":
+		return fmt.Errorf("--endpoint: %s: %w; %s either: is it the engine's own address, such as http://127.0.0.1:8000?", endpoint, err, f.Unlisted)
 	case err != nil:
 		return fmt.Errorf("--endpoint: %s: %w", endpoint, err)
 	}
-	if err := missing(accepted, wishes); err != nil {
+	omit := i.probe.base.Omit
+	if err := errors.Join(want.insisted(accepted, omit), missing(accepted, wishes)); err != nil {
 		return err
 	}
 	warn(accepted, wishes, log)
-	f.Accepted, f.Fields = accepted, fieldsOf(accepted, wishes)
+	f.Accepted, f.Fields, f.Omit = accepted, fieldsOf(accepted, wishes), omit
+	i.renounced = renounced(accepted, omit)
 	i.probe.base.Fields = []openai.Field{} // fields that only make a server report more have no use in a probe
 	return nil
 }
@@ -81,7 +90,7 @@ func (i *Identity) Close() {
 
 // Watch begins to examine failures. halt ends the run at once.
 func (i *Identity) Watch(ctx context.Context, halt context.CancelCauseFunc) {
-	i.guard = &guard{models: i.api.models, model: i.model.ID, halt: halt, ctx: ctx}
+	i.guard = &guard{models: i.models, model: i.model.ID, halt: halt, ctx: ctx}
 }
 
 // Saw takes a result of the load. It may be called from many goroutines and returns at once.
@@ -98,6 +107,15 @@ func (i *Identity) Stopped() bool { return i.guard != nil && i.guard.stopped() !
 // does.
 func (i *Identity) Unlike(other *Identity) string { return i.start.unlike(other.start) }
 
+// models lists the models. A server without a list still has the model that was asked for.
+func (i *Identity) models(ctx context.Context) ([]Model, error) {
+	models, err := i.api.models(ctx)
+	if i.unlisted != "" && noList(models, err) != "" {
+		return []Model{i.model}, nil
+	}
+	return models, err
+}
+
 // Again takes the fingerprint once more, after the load. It does nothing for a run that was stopped or never began.
 func (i *Identity) Again(ctx context.Context) {
 	if i.guard == nil {
@@ -107,7 +125,7 @@ func (i *Identity) Again(ctx context.Context) {
 	if ctx.Err() != nil || i.Stopped() {
 		return
 	}
-	models, err := i.api.models(ctx)
+	models, err := i.models(ctx)
 	if err != nil {
 		i.gone = err.Error()
 		return
@@ -164,7 +182,10 @@ func (i *Identity) Verdict() Verdict {
 // Warnings returns the parts of the fingerprint that could not be observed, and differences that do not decide. A
 // missing weights folder, which is usual, is only in the manifest.
 func (i *Identity) Warnings() []string {
-	var warnings []string
+	warnings := i.renounced
+	if i.unlisted != "" {
+		warnings = append(warnings, "the server does not list its models ("+printable(i.unlisted)+"): the model is the one that --model names; a limit of prompt and answer, and a model that is dropped, are not noticed by the list")
+	}
 	for _, missing := range i.start.Missing {
 		if !strings.HasPrefix(missing, missingWeights) {
 			warnings = append(warnings, "the model's fingerprint is not complete: "+missing)

@@ -30,7 +30,7 @@ func (c Calibration) ListLatency(ctx context.Context) (time.Duration, error) {
 		switch {
 		case answer.err != nil:
 			return 0, answer.err
-		case answer.status != http.StatusOK:
+		case answer.status != http.StatusOK && c.Served.Unlisted == "": // without a list, the time of that answer
 			return 0, fmt.Errorf("GET /v1/models answered %d", answer.status)
 		}
 	}
@@ -40,7 +40,7 @@ func (c Calibration) ListLatency(ctx context.Context) (time.Duration, error) {
 // TokenLatency returns the mean time from sending a request for one token to the first event of its answer.
 func (c Calibration) TokenLatency(ctx context.Context) (time.Duration, error) {
 	probe, err := newProber(c.Target, c.Served.Key, openai.Params{
-		Endpoint: c.Target.Endpoint, Model: c.Served.Model.ID, Engine: c.Served.Engine, TopP: 1, Stream: true, Fields: []openai.Field{},
+		Endpoint: c.Target.Endpoint, Model: c.Served.Model.ID, Engine: c.Served.Engine, TopP: 1, Stream: true, Fields: []openai.Field{}, Omit: c.Served.Omit,
 	})
 	if err != nil {
 		return 0, err

@@ -52,17 +52,12 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 	if answer.status != http.StatusOK {
 		return nil, statusError{"GET /v1/models", answer.status}
 	}
-	var listed struct {
-		Data []listedModel `json:"data"`
-	}
-	if err := json.Unmarshal(answer.body, &listed); err != nil {
-		return nil, fmt.Errorf("GET /v1/models: no model list: %w", err)
+	listed, err := readModelList(answer.body)
+	if err != nil {
+		return nil, fmt.Errorf("GET /v1/models: %w", err)
 	}
 	var models []Model
-	for _, m := range listed.Data {
-		if m.ID == "" {
-			continue
-		}
+	for _, m := range listed {
 		// A header that picks a route may contain the model's name, so only credentials are removed from that name
 		// (api.send).
 		m.OwnedBy, m.Root = openai.Redact(m.OwnedBy, a.secrets), openai.Redact(m.Root, a.secrets)
@@ -70,6 +65,44 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 		models = append(models, m.Model)
 	}
 	return models, nil
+}
+
+// notAList is a body that is not a list of models.
+type notAList struct{ err error }
+
+func (e notAList) Error() string { return "no model list: " + e.err.Error() }
+
+// readModelList reads a list of models. Entries without a name are left out.
+func readModelList(body []byte) ([]listedModel, error) {
+	entries, err := openai.ListedModels(body)
+	if err != nil {
+		return nil, notAList{err}
+	}
+	var models []listedModel
+	for _, entry := range entries {
+		if m := readListedModel(entry); m.ID != "" {
+			models = append(models, m)
+		}
+	}
+	return models, nil
+}
+
+// readListedModel reads an entry: an object with an id, or else a name, or the name alone.
+func readListedModel(entry []byte) listedModel {
+	var m listedModel
+	if json.Unmarshal(entry, &m.ID) == nil {
+		return m
+	}
+	var other struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(entry, &m); err != nil {
+		return listedModel{}
+	}
+	if m.ID == "" && json.Unmarshal(entry, &other) == nil {
+		m.ID = other.Name
+	}
+	return m
 }
 
 // listedModel is an entry of the list, with the fields that some servers add:
@@ -96,31 +129,82 @@ func (m listedModel) context() int {
 	return int(cmp.Or(m.MaxModelLen, m.ContextWindow, m.MaxInputTokens, meta.Context))
 }
 
+// listing is what a server answers to the request for its models.
+type listing struct {
+	models []Model
+	// without is why there is no list; the model is then the one that the user names. Empty if there is a list.
+	without string
+}
+
+// list asks for the models. That a server has no list is no error if the user names the model.
+func (a *api) list(ctx context.Context, t Target) (listing, error) {
+	models, err := a.models(ctx)
+	if why := noList(models, err); why != "" && t.Model != "" {
+		return listing{[]Model{{ID: t.Model}}, why}, nil
+	}
+	return listing{models, ""}, err
+}
+
+// noList returns how a server answered that has no list of models; "" if it has one, is not ready, wants a key, or did
+// not answer.
+func noList(models []Model, err error) string {
+	answered, isStatus := errors.AsType[statusError](err)
+	_, isOther := errors.AsType[notAList](err)
+	switch {
+	case isOther:
+		return err.Error()
+	case err == nil && len(models) == 0:
+		return "GET /v1/models lists no model"
+	case !isStatus:
+		return ""
+	}
+	switch answered.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
+		return ""
+	}
+	return err.Error()
+}
+
+// answers reports whether the endpoint of a server without a list is there: whatever it says of a request for one token,
+// it is not a missing route or a server that is not ready.
+func (a *api) answers(ctx context.Context, t Target) bool {
+	body, err := openai.Body(openai.Params{Endpoint: t.Endpoint, Model: t.Model, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
+	if err != nil {
+		return false
+	}
+	status := a.send(ctx, http.MethodPost, t.Endpoint.Route(), body).status
+	return status != 0 && status != http.StatusNotFound && status < http.StatusInternalServerError
+}
+
 // ready returns the models once the server has listed some in consecutive requests, within the waiting time. Engines
-// open their port minutes before they can answer, and a router lists a model before its last worker has it.
-func (a *api) ready(ctx context.Context, t Target, log *slog.Logger) ([]Model, error) {
+// open their port minutes before they can answer, and a router lists a model before its last worker has it. A server
+// without a list is ready when it answers.
+func (a *api) ready(ctx context.Context, t Target, log *slog.Logger) (listing, error) {
 	if t.WaitReady == 0 {
-		return a.models(ctx)
+		return a.list(ctx, t)
 	}
 	waiting, cancel := context.WithTimeout(ctx, t.WaitReady)
 	defer cancel()
 	log.Info("waiting for the server to list a model", "url", t.URL, "at_most", t.WaitReady)
 	var latest error
 	for inRow := 0; ; {
-		models, err := a.models(waiting)
-		if err == nil && len(models) > 0 {
+		found, err := a.list(waiting, t)
+		if err == nil && len(found.models) > 0 && (found.without == "" || a.answers(waiting, t)) {
 			if inRow++; inRow >= t.ReadyConsecutive {
-				return models, nil
+				return found, nil
 			}
 		} else {
 			inRow = 0
 			if waiting.Err() == nil {
 				latest = err
+				if found.without != "" {
+					latest = errors.New(found.without)
+				}
 			}
 		}
 		select {
 		case <-waiting.Done():
-			return nil, notReady(ctx, t.WaitReady, latest)
+			return listing{}, notReady(ctx, t.WaitReady, latest)
 		case <-time.After(readyInterval):
 		}
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"time"
 
@@ -71,23 +72,80 @@ func turnsDown(record openai.Record) bool {
 	return record.Status == openai.StatusHTTP && slices.Contains([]int{400, 401, 403, 404, 405, 415, 422}, record.HTTPStatus)
 }
 
+// mayRefuseField reports whether a request may have failed for one of its fields. Servers that pass the fields on as
+// arguments answer 500 to one that they do not have, others 200 with an error.
+func mayRefuseField(record openai.Record) bool {
+	switch record.HTTPStatus {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusInternalServerError, http.StatusNotImplemented:
+		return true
+	}
+	return record.Status == openai.StatusInBand && len(record.ArrivalsNS) == 0
+}
+
 // accept finds out which of the wishes the server accepts: all in one request or, if the server refuses that request,
-// one by one. It fails if the server refuses a request with none of them.
+// one by one. It fails if the server refuses a request with none of them, and with as few of the usual fields as can be
+// (shrink).
 func (p *prober) accept(ctx context.Context, wishes []wish) (rundir.Acceptance, error) {
 	record, err := p.try(ctx, wishes...)
 	if err == nil {
 		return accepted(wishes), nil
 	}
-	if !turnsDown(record) {
+	if !turnsDown(record) && !mayRefuseField(record) {
 		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
-	if record, err = p.try(ctx); err != nil {
+	var renounced rundir.Acceptance
+	if record, err = p.try(ctx); err != nil && mayRefuseField(record) {
+		renounced, record, err = p.shrink(ctx, err)
+	}
+	if err != nil {
 		if turnsDown(record) {
 			return rundir.Acceptance{}, err
 		}
 		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
-	return p.oneByOne(ctx, wishes), nil
+	a := p.oneByOne(ctx, wishes)
+	a.Accepted, a.Refused = append(renounced.Accepted, a.Accepted...), append(renounced.Refused, a.Refused...)
+	return a, nil
+}
+
+// shrink makes requests smaller for a server that refuses the usual ones, for the given reason: it looks for the fewest
+// fields of OpenAI's own to leave out, or for the other name of the cap, and sets base.Omit. It fails if the server
+// refuses a request with the least fields.
+func (p *prober) shrink(ctx context.Context, because error) (rundir.Acceptance, openai.Record, error) {
+	a := rundir.Acceptance{Accepted: []string{}}
+	refuse := func(field openai.Field, err error) {
+		a.Refused = append(a.Refused, rundir.Refusal{Field: string(field), Says: openai.Printable(err.Error(), shownRefusal)})
+	}
+	optional := []openai.Field{openai.FieldTemperature, openai.FieldTopP, openai.FieldStreamOptions}
+	if !p.base.Stream {
+		optional[2] = openai.FieldStream
+	}
+	caps := openai.Caps(p.base.Engine, p.base.Endpoint)
+	var record openai.Record
+	var err error
+	for refused := 0; refused <= len(caps); refused++ {
+		p.base.Omit = slices.Concat(optional, caps[:refused])
+		if record, err = p.try(ctx); err == nil {
+			if refused > 0 && refused < len(caps) {
+				a.Accepted = append(a.Accepted, string(caps[refused]))
+			}
+			break
+		}
+		if !mayRefuseField(record) || refused == len(caps) {
+			p.base.Omit = nil
+			return a, record, because
+		}
+		refuse(caps[refused], err)
+	}
+	for _, field := range optional {
+		less := p.base.Omit
+		p.base.Omit = slices.DeleteFunc(slices.Clone(less), func(f openai.Field) bool { return f == field })
+		if _, err := p.try(ctx); err != nil {
+			p.base.Omit = less
+			refuse(field, err)
+		}
+	}
+	return a, record, nil
 }
 
 func accepted(wishes []wish) rundir.Acceptance {
@@ -101,6 +159,9 @@ func accepted(wishes []wish) rundir.Acceptance {
 func (p *prober) oneByOne(ctx context.Context, wishes []wish) rundir.Acceptance {
 	a := rundir.Acceptance{Accepted: []string{}}
 	for _, w := range wishes {
+		if w.name == string(openai.FieldContinuousUsage) && slices.Contains(p.base.Omit, openai.FieldStreamOptions) {
+			continue // it is a member of the other
+		}
 		record, err := p.try(ctx, w)
 		switch {
 		case err == nil:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,10 @@ type picky struct {
 	status  int // of every answer, if not 0
 	// tokens counts the prompt of a request; nil: one token a byte.
 	tokens func(prompt string) int
+	// models is the answer to the request for the models, with its status; nil: one model, m.
+	models *reply
+	// refusal is the status of refusals; 0: 422. With 200 they are errors in the answer.
+	refusal int
 
 	mutex sync.Mutex
 	taken []map[string]any
@@ -30,6 +35,11 @@ type picky struct {
 func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/models":
+		if p.models != nil {
+			w.WriteHeader(p.models.status)
+			_, _ = w.Write(p.models.body)
+			return
+		}
 		_, _ = io.WriteString(w, `{"data":[{"id":"m","owned_by":"somebody"}]}`)
 		return
 	case "/v1/chat/completions":
@@ -48,7 +58,7 @@ func (p *picky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, name := range p.refused {
 		if holds(fields, name) {
-			w.WriteHeader(http.StatusUnprocessableEntity)
+			w.WriteHeader(cmp.Or(p.refusal, http.StatusUnprocessableEntity))
 			fmt.Fprintf(w, `{"detail":"Extra inputs are not permitted: %s"}`, name)
 			return
 		}

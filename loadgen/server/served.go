@@ -26,6 +26,10 @@ type Served struct {
 	// vendor's documented fields. Recognize fills both.
 	Accepted rundir.Acceptance
 	Fields   []openai.Field
+	// Omit are fields of OpenAI's own that it refuses; Recognize fills it.
+	Omit []openai.Field
+	// Unlisted is why the server has no list of models; its model is then the one that the user names.
+	Unlisted string
 }
 
 // Inquire finds out what is served, and waits for it if the target asks for that. Its errors are bad input, unless the
@@ -40,13 +44,16 @@ func Inquire(ctx context.Context, t Target, log *slog.Logger) (Served, error) {
 		return Served{}, err
 	}
 	defer api.close()
-	models, err := api.ready(ctx, t, log)
+	found, err := api.ready(ctx, t, log)
 	if err != nil {
 		return Served{}, advised(t.URL, err)
 	}
-	s := Served{Engine: t.Engine, Key: key}
-	if s.Model, err = choose(models, t.Model); err != nil {
+	s := Served{Engine: t.Engine, Key: key, Unlisted: found.without}
+	if s.Model, err = choose(found.models, t.Model); err != nil {
 		return Served{}, err
+	}
+	if s.Unlisted != "" {
+		log.Warn("the server does not list its models; the model is the one that --model names", "why", printable(s.Unlisted))
 	}
 	if err := t.holdPinned(s.Model); err != nil {
 		return Served{}, err

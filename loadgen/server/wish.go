@@ -33,6 +33,10 @@ type Wanted struct {
 	// TokenIDs asks for the ids of the tokens of each chunk, if there is a field for that.
 	TokenIDs bool
 	Extra    map[string]any // the user's own fields
+	// Temperature and TopP are those of the run. A server may refuse some values.
+	Temperature, TopP float64
+	// Insisted are the flags of the fields of OpenAI's own that the run may not go without.
+	Insisted map[openai.Field]string
 }
 
 // wishes lists the fields for these needs, for an engine's API at an endpoint.
@@ -134,6 +138,60 @@ func fieldsOf(a rundir.Acceptance, wishes []wish) []openai.Field {
 	return fields
 }
 
+// insisted returns an error for fields of OpenAI's own that the server refuses and the user asked for. The cap has two
+// names; it is missing if the server refuses both.
+func (w Wanted) insisted(a rundir.Acceptance, omit []openai.Field) error {
+	for _, r := range a.Refused {
+		field := openai.Field(r.Field)
+		isCap := slices.Contains(openai.Caps(openai.EngineOpenAI, openai.Chat), field)
+		flag := w.Insisted[field]
+		if flag == "" || !slices.Contains(omit, field) || isCap && openai.Capped(omit, nil) {
+			continue
+		}
+		return fmt.Errorf("%s: the server refuses %s: %s; without the flag the field is left out", flag, r.Field, r.Says)
+	}
+	return nil
+}
+
+// cost describes what a run loses by requests without a field; "" if nothing.
+func cost(field openai.Field, omit []openai.Field) string {
+	switch field {
+	case openai.FieldMaxTokens, openai.FieldMaxCompletionTokens:
+		if openai.Capped(omit, nil) {
+			return "the cap is sent under its other name, which costs nothing"
+		}
+		return "answers are as long as the model makes them, so E2E and tokens per second are of other lengths than those asked for"
+	case openai.FieldTemperature:
+		return "the server draws tokens by its own temperature, so answers, their lengths and comparisons of outputs vary"
+	case openai.FieldTopP:
+		return "the server's own top_p applies"
+	case openai.FieldStreamOptions:
+		return "the server is not asked for usage: where it counts no tokens unasked, each chunk counts as one, and tokens per second and TPOT are wrong if chunks hold several"
+	case openai.FieldContinuousUsage, openai.FieldTokenIDs:
+		return "the tokens of each chunk may not be known, and then there is no ITL"
+	case openai.FieldCachedDetails:
+		return "the tiers of cached tokens are not known"
+	case openai.FieldDraftDetails:
+		return "drafted tokens of requests are not known"
+	case openai.FieldCacheSalt:
+		return "requests may hit what the server cached for others"
+	}
+	return ""
+}
+
+// renounced returns a warning for each field that requests of the run go without, and what it costs.
+func renounced(a rundir.Acceptance, omit []openai.Field) []string {
+	var warnings []string
+	for _, r := range a.Refused {
+		warning := fmt.Sprintf("requests were sent without %s, which the server refuses (%s)", r.Field, r.Says)
+		if lost := cost(openai.Field(r.Field), omit); lost != "" {
+			warning += ": " + lost
+		}
+		warnings = append(warnings, warning)
+	}
+	return warnings
+}
+
 // missing returns an error for the fields that the user asked for and the server does not accept.
 func missing(a rundir.Acceptance, wishes []wish) error {
 	for _, r := range a.Refused {
@@ -145,16 +203,16 @@ func missing(a rundir.Acceptance, wishes []wish) error {
 	return nil
 }
 
-// warn logs the fields that the run goes without: at level warning if all releases of the engine accept the field,
-// else at level info.
+// warn logs the fields that the run goes without: at level info if only newer releases of the engine accept the field,
+// else at level warning.
 func warn(a rundir.Acceptance, wishes []wish, log *slog.Logger) {
 	if a.Unknown != "" {
 		log.Warn("which request fields the server takes could not be found out; those of its vendor are sent", "why", a.Unknown)
 	}
 	for _, r := range a.Refused {
-		level := slog.LevelInfo
-		if i := slices.IndexFunc(wishes, func(w wish) bool { return w.name == r.Field }); i >= 0 && wishes[i].known {
-			level = slog.LevelWarn
+		level := slog.LevelWarn
+		if i := slices.IndexFunc(wishes, func(w wish) bool { return w.name == r.Field }); i >= 0 && !wishes[i].known {
+			level = slog.LevelInfo
 		}
 		log.Log(context.Background(), level, "left out: the server refuses it", "field", r.Field, "says", r.Says)
 	}

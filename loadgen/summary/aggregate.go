@@ -26,10 +26,12 @@ type aggregate struct {
 	longestDelay         int64
 	prefix               prefixTokens
 	drafts               draftTokens
-	empty                int // answers that ended ok without a payload
-	guessed              int // answers whose tokens are counted as chunks
-	contradicted         int // answers with more payload chunks than tokens by the server's count
-	resent               int // requests resent because the server had closed the connection
+	empty                int            // answers that ended ok without a payload
+	guessed              int            // answers whose tokens are counted as chunks
+	contradicted         int            // answers with more payload chunks than tokens by the server's count
+	unbelieved           errorCounts    // why the counts of answers were not believed
+	unknown              map[string]int // answers with text under members that no known API has, by the members' names
+	resent               int            // requests resent because the server had closed the connection
 	errors               errorCounts
 }
 
@@ -46,7 +48,7 @@ type settings struct {
 }
 
 func newAggregate(s *settings) *aggregate {
-	a := &aggregate{settings: s, requests: map[openai.Status]int{}, errors: errorCounts{}}
+	a := &aggregate{settings: s, requests: map[openai.Status]int{}, errors: errorCounts{}, unbelieved: errorCounts{}, unknown: map[string]int{}}
 	for _, status := range openai.Statuses() {
 		a.requests[status] = 0
 	}
@@ -94,6 +96,21 @@ func (a *aggregate) add(r openai.Record) {
 	}
 	if s.ok && r.CountContradicted() {
 		a.contradicted++
+	}
+	if s.ok {
+		a.addDoubts(r)
+	}
+}
+
+// addDoubts counts what the client had to decide about an answer.
+func (a *aggregate) addDoubts(r openai.Record) {
+	if r.UsageFault != "" {
+		a.unbelieved.count(errorCount{openai.Printable(r.UsageFault, shownErrorBytes), 1})
+	}
+	for _, name := range r.UnknownMembers {
+		if _, known := a.unknown[name]; known || len(a.unknown) < mostErrors {
+			a.unknown[name]++
+		}
 	}
 }
 
@@ -175,6 +192,10 @@ func (a *aggregate) merge(o *aggregate) {
 	a.empty += o.empty
 	a.guessed += o.guessed
 	a.contradicted += o.contradicted
+	a.unbelieved.merge(o.unbelieved)
+	for name, n := range o.unknown {
+		a.unknown[name] += n
+	}
 	a.errors.merge(o.errors)
 	a.resent += o.resent
 }

@@ -76,6 +76,15 @@ func withoutNumbers(text string) string {
 	}, text)
 }
 
+// total returns the sum of the counts.
+func (c errorCounts) total() int {
+	total := 0
+	for _, e := range c {
+		total += e.n
+	}
+	return total
+}
+
 // String lists the most frequent errors, such as "HTTP 503: no engine (20), timeout: no first token within 10s (1)".
 func (c errorCounts) String() string {
 	all := slices.SortedFunc(maps.Values(c), func(a, b errorCount) int {

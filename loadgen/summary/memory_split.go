@@ -121,7 +121,7 @@ func (m *Memory) FreeWhenReady() *float64 {
 	if m.LedgerAt == nil {
 		return nil
 	}
-	if bytes, known := m.LedgerAt.Ready[metric.LineFree]; known {
+	if bytes, known := metric.FreeBytes(m.LedgerAt.Ready); known {
 		return &bytes
 	}
 	return nil

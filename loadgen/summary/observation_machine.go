@@ -45,10 +45,11 @@ func (f *facts) limits(word string, all []rundir.GPULimit) {
 func (f *facts) conditions(word string, memory *Memory, thermal *Thermal) {
 	if memory != nil && memory.LedgerAt != nil {
 		start := memory.LedgerAt.Start
-		for _, of := range []struct{ item, line string }{{compare.FactMemFree, metric.LineFree}, {compare.FactPageCache, metric.LinePageCache}} {
-			if bytes, known := start[of.line]; known {
-				f.number(word+of.item, &bytes, memoryTolerance, "bytes")
-			}
+		if free, known := metric.FreeBytes(start); known {
+			f.number(word+compare.FactMemFree, &free, memoryTolerance, "bytes")
+		}
+		if cache, known := start[metric.LinePageCache]; known {
+			f.number(word+compare.FactPageCache, &cache, memoryTolerance, "bytes")
 		}
 	}
 	if t := thermal; t != nil {

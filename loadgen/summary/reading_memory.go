@@ -15,7 +15,7 @@ func (r *reading) memory() *Memory {
 				peakNS = ns
 			}
 		}
-		if free, ok := r.ledgerLine(metric.LineFree, ns); ok && known {
+		if free, ok := metric.FreeBytes(r.ledger(ns)); ok && known {
 			keepIf(&m.OccupiedPeak, pool-free, 1)
 		}
 		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {

@@ -269,7 +269,9 @@ func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) 
 	if !in.Streaming {
 		add("answers were not streamed: there are no first-token and per-token latencies")
 	}
-	if missing := ok - len(total.sent.values(tokensOut)); missing > 0 {
+	if n := total.unbelieved.total(); n > 0 {
+		add("the server's counts of %d of %d answers cannot be right: tokens per second are absent, and these answers have no TPOT: %s", n, ok, total.unbelieved)
+	} else if missing := ok - len(total.sent.values(tokensOut)); missing > 0 {
 		add("%d of %d answers have no token count: tokens per second are absent", missing, ok)
 	}
 	if total.guessed > 0 {
@@ -277,6 +279,9 @@ func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) 
 	}
 	if total.contradicted > 0 {
 		add("%d of %d answers came in more chunks than the server counts output tokens: they have no TPOT, and tokens per second may be too low", total.contradicted, ok)
+	}
+	if n := len(total.unknown); n > 0 {
+		add("%s", total.unknownMembers())
 	}
 	if total.resent > 0 {
 		add("%d of %d requests met a kept connection on which the server answered no byte, and were sent again on another: the time lost is in their latencies", total.resent, total.total())
@@ -299,6 +304,19 @@ func (in inputs) warnings(total *aggregate, machines []*reading, host *reading) 
 		add("the only telemetry source, %s, is taken for the measured host %q: name it so if it is", host.Origin.Source, measured)
 	}
 	return w
+}
+
+// unknownMembers names the members under which answers had text that counts as output.
+func (a *aggregate) unknownMembers() string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(a.unknown)) {
+		names = append(names, fmt.Sprintf("%s (%d)", name, a.unknown[name]))
+	}
+	shown := strings.Join(names[:min(len(names), shownErrors)], ", ")
+	if len(names) > shownErrors {
+		shown += " and others"
+	}
+	return fmt.Sprintf("answers have text under members that no known API has: %s; it counts as output, and as reasoning if the name is one of reasoning; TTFO is absent where it is neither", shown)
 }
 
 // pageWarnings returns the warnings about pages of engines.

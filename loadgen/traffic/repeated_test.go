@@ -15,10 +15,10 @@ func TestARowRepeatsTheBlocksThatAnotherBeginsWith(t *testing.T) {
 		{InputTokens: 300, Blocks: []int64{7}},
 		{InputTokens: 300, Blocks: []int64{7}},
 	}
-	if got, want := RepeatedTokens(rows), []int{1024, 1024, 512, 0, 0, 300, 300}; !slices.Equal(got, want) {
+	if got, want := RepeatedTokens(rows, 512), []int{1024, 1024, 512, 0, 0, 300, 300}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := RepeatedTokens(nil); len(got) != 0 {
+	if got := RepeatedTokens(nil, 512); len(got) != 0 {
 		t.Errorf("%v of none", got)
 	}
 }
@@ -29,18 +29,18 @@ func FuzzRepeatedTokens(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var rows []TraceRow
 		for _, blocks := range splitAt(text[:min(len(text), 200)], 0) {
-			row := TraceRow{InputTokens: max(len(blocks)*BlockTokens-100, 1)}
+			row := TraceRow{InputTokens: max(len(blocks)*512-100, 1)}
 			for _, b := range blocks {
 				row.Blocks = append(row.Blocks, int64(b%4))
 			}
 			rows = append(rows, row)
 		}
-		got := RepeatedTokens(rows)
+		got := RepeatedTokens(rows, 512)
 		for i, row := range rows {
 			want := 0
 			for j, other := range rows {
 				if i != j {
-					want = max(want, min(commonBlocks(row.Blocks, other.Blocks)*BlockTokens, row.InputTokens))
+					want = max(want, min(commonBlocks(row.Blocks, other.Blocks)*512, row.InputTokens))
 				}
 			}
 			if got[i] != want {

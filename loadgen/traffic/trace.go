@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,10 +24,9 @@ const (
 	maxTraceTime  = 365 * 24 * time.Hour
 	// maxTraceTokens bounds each length of a row.
 	maxTraceTokens = 1 << 20
+	// maxTimestamp bounds a timestamp, in nanoseconds.
+	maxTimestamp float64 = 1 << 62
 )
-
-// BlockTokens is how many tokens one block of a mooncake trace has.
-const BlockTokens = 512
 
 // Formats of traces.
 const (
@@ -43,8 +43,8 @@ type TraceRow struct {
 	Offset       time.Duration
 	InputTokens  int
 	OutputTokens int
-	// Blocks name the input's blocks of BlockTokens each; the last one may be shorter. Two requests that begin with the
-	// same names begin with the same tokens. Nil in traces without block names.
+	// Blocks name the input's blocks of Trace.BlockTokens each; the last one may be shorter. Two requests that begin with
+	// the same names begin with the same tokens. Nil in traces without block names.
 	Blocks []int64
 }
 
@@ -52,9 +52,61 @@ type TraceRow struct {
 type Trace struct {
 	Format string `json:"format"`
 	// SHA256 is the hash of the file. It identifies the trace independent of its name.
-	SHA256 string     `json:"sha256"`
-	Rows   []TraceRow `json:"-"`
+	SHA256 string `json:"sha256"`
+	// Unit is that of the file's timestamps: ns, us, ms or s; empty if they are dates. Like BlockTokens, it is not part of
+	// the hash of a workload, which has the moments and prompts that follow from it.
+	Unit string `json:"-"`
+	// BlockTokens is how many tokens a block has; 0 if the file names no blocks.
+	BlockTokens int        `json:"-"`
+	Rows        []TraceRow `json:"-"`
+
+	// While the file is read: the nanoseconds of a unit, and the first and the last timestamp.
+	perUnit, first, last float64
 }
+
+// TraceUnits are what a trace does not say of itself. Published traces of one form have timestamps in seconds or in
+// milliseconds, and blocks of 16 or 512 tokens, so neither is guessed.
+type TraceUnits struct {
+	// Time is the unit of timestamps, one of TimeUnits; empty if it was not given.
+	Time string
+	// BlockTokens is how many tokens a block has; 0 if it was not given.
+	BlockTokens int
+}
+
+// nsPerUnit returns the nanoseconds of a unit of time; 0 if it was not given.
+func nsPerUnit(unit string) float64 {
+	switch unit {
+	case "ns":
+		return 1
+	case "us":
+		return 1e3
+	case "ms":
+		return 1e6
+	case "s":
+		return 1e9
+	}
+	return 0
+}
+
+// TimeUnits returns the units of timestamps.
+func TimeUnits() []string { return []string{"ns", "us", "ms", "s"} }
+
+// Errors of traces whose units were not given, or do not fit.
+var (
+	// ErrTimeUnit concerns the unit of timestamps, ErrBlockTokens the tokens of a block.
+	ErrTimeUnit    = errors.New("unit of timestamps")
+	ErrBlockTokens = errors.New("tokens of a block")
+)
+
+// unitError is one of these, with words of its own.
+type unitError struct {
+	kind error
+	says string
+}
+
+func (e unitError) Error() string { return e.says }
+
+func (e unitError) Unwrap() error { return e.kind }
 
 func (t *Trace) check() error {
 	if len(t.Rows) == 0 {
@@ -71,10 +123,10 @@ func (t *Trace) offset(index int) (time.Duration, bool) {
 }
 
 // ReadTrace reads a trace in one of two formats, selected by the first line. Offsets count from the earliest row. An
-// error names the line.
+// error names the line, or is an ErrTimeUnit or ErrBlockTokens.
 //
-// Mooncake (github.com/kvcache-ai/Mooncake, FAST25-release/traces), one object a line, timestamp in milliseconds,
-// hash_ids optional:
+// Mooncake (github.com/kvcache-ai/Mooncake, FAST25-release/traces, milliseconds and blocks of 512), and others of the
+// same form (Alibaba's Bailian traces, seconds and blocks of 16), one object a line, hash_ids optional:
 //
 //	{"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 2353]}
 //
@@ -82,12 +134,12 @@ func (t *Trace) offset(index int) (time.Duration, bool) {
 //
 //	TIMESTAMP,ContextTokens,GeneratedTokens
 //	2023-11-16 18:17:03.9799600,4808,10
-func ReadTrace(file io.Reader) (*Trace, error) {
+func ReadTrace(file io.Reader, units TraceUnits) (*Trace, error) {
 	sum := sha256.New()
 	limited := &io.LimitedReader{R: file, N: maxTraceBytes + 1}
 	lines := bufio.NewScanner(io.TeeReader(limited, sum))
 	lines.Buffer(make([]byte, 0, 64<<10), maxTraceLine)
-	t := &Trace{}
+	t := &Trace{Unit: units.Time, BlockTokens: units.BlockTokens}
 	if err := t.read(lines); err != nil {
 		return nil, err
 	}
@@ -95,6 +147,12 @@ func ReadTrace(file io.Reader) (*Trace, error) {
 		return nil, fmt.Errorf("longer than %d MiB", maxTraceBytes>>20)
 	}
 	t.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := t.checkUnits(); err != nil {
+		return nil, err
+	}
 	return t, t.order()
 }
 
@@ -121,13 +179,14 @@ func (t *Trace) add(line []byte) error {
 	switch {
 	case t.Format == "" && line[0] == '{':
 		t.Format = formatMooncake
+		t.perUnit, t.first = nsPerUnit(t.Unit), math.MaxFloat64
 	case t.Format == "" && strings.EqualFold(string(line), azureHeader):
 		t.Format = formatAzure
 		return nil
 	case t.Format == "":
 		return fmt.Errorf("neither an object of a mooncake trace nor %s", azureHeader)
 	}
-	parse := parseMooncake
+	parse := t.parseMooncake
 	if t.Format == formatAzure {
 		parse = parseAzure
 	}
@@ -142,12 +201,71 @@ func (t *Trace) add(line []byte) error {
 	return nil
 }
 
-// order sorts the rows by time, keeps the order of equal times, and sets offsets from the first.
+// checkUnits refuses units that were not given, that do not fit the rows, or that the trace has no use for.
+func (t *Trace) checkUnits() error {
+	blocks, tokens := 0, 0 // of the row whose blocks bound their size best
+	for _, row := range t.Rows {
+		if len(row.Blocks) > 0 && (blocks == 0 || row.InputTokens*blocks < tokens*len(row.Blocks)) {
+			blocks, tokens = len(row.Blocks), row.InputTokens
+		}
+	}
+	switch {
+	case t.Format == formatAzure && t.Unit != "":
+		return unitError{ErrTimeUnit, "the trace has dates, which need no unit"}
+	case t.Format == formatMooncake && t.Unit == "":
+		span := t.last - t.first
+		return unitError{ErrTimeUnit, fmt.Sprintf("the trace does not say the unit of its timestamps: its %d requests span %.4g s if that is s, %.4g s if it is ms; give one of %s",
+			len(t.Rows), span, span/1e3, strings.Join(TimeUnits(), ", "))}
+	case blocks == 0 && t.BlockTokens > 0:
+		return unitError{ErrBlockTokens, "the trace names no blocks"}
+	case blocks > 0 && t.BlockTokens == 0:
+		return unitError{ErrBlockTokens, fmt.Sprintf("the trace does not say how many tokens a block has: %d hash_ids name %d tokens, so %s", blocks, tokens, fittingBlocks(blocks, tokens))}
+	case blocks > 0 && (tokens+t.BlockTokens-1)/t.BlockTokens < blocks:
+		return unitError{ErrBlockTokens, fmt.Sprintf("%d hash_ids of %d tokens each are more than input_length %d: %s", blocks, t.BlockTokens, tokens, fittingBlocks(blocks, tokens))}
+	}
+	return nil
+}
+
+// fittingBlocks names the usual sizes of a block with which so many blocks name so many tokens.
+func fittingBlocks(blocks, tokens int) string {
+	var fitting []string
+	for _, size := range []int{1, 16, 32, 64, 128, 256, 512, 1024} {
+		if (tokens+size-1)/size == blocks {
+			fitting = append(fitting, strconv.Itoa(size))
+		}
+	}
+	if len(fitting) == 0 {
+		return fmt.Sprintf("blocks of about %d fit", max(tokens/blocks, 1))
+	}
+	return "blocks of " + strings.Join(fitting, " or ") + " fit"
+}
+
+// String describes the trace by its own figures, so that a wrong unit is seen before the load.
+func (t *Trace) String() string {
+	span, longest, named, tokens := t.Rows[len(t.Rows)-1].Offset, 0, 0, 0
+	for _, row := range t.Rows {
+		longest, tokens = max(longest, row.InputTokens), tokens+row.InputTokens
+		named += min(len(row.Blocks)*t.BlockTokens, row.InputTokens)
+	}
+	text := fmt.Sprintf("the trace has %d requests", len(t.Rows))
+	if span > 0 {
+		text += fmt.Sprintf(" in %s, %.4g a second", span, float64(len(t.Rows))/span.Seconds())
+	} else {
+		text += " at one moment"
+	}
+	if t.Unit != "" {
+		text += fmt.Sprintf(" (timestamps in %s)", t.Unit)
+	}
+	text += fmt.Sprintf(", the longest prompt has %d tokens", longest)
+	if t.BlockTokens > 0 {
+		text += fmt.Sprintf(", blocks of %d tokens name %.3g %% of the prompts", t.BlockTokens, 100*float64(named)/float64(tokens))
+	}
+	return text
+}
+
+// order sorts the rows, of which there is at least one, by time, keeps the order of equal times, and sets offsets from the first.
 func (t *Trace) order() error {
 	slices.SortStableFunc(t.Rows, func(a, b TraceRow) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
-	if err := t.check(); err != nil {
-		return err
-	}
 	first := t.Rows[0].Offset
 	for i := range t.Rows {
 		// An absolute time of another century wraps around; the remainder is negative or long.
@@ -159,7 +277,7 @@ func (t *Trace) order() error {
 }
 
 // parseMooncake reads one object.
-func parseMooncake(line []byte) (TraceRow, error) {
+func (t *Trace) parseMooncake(line []byte) (TraceRow, error) {
 	var object struct {
 		Timestamp *float64 `json:"timestamp"`
 		Input     *int     `json:"input_length"`
@@ -172,13 +290,15 @@ func parseMooncake(line []byte) (TraceRow, error) {
 	if object.Timestamp == nil || object.Input == nil || object.Output == nil {
 		return TraceRow{}, errors.New("timestamp, input_length or output_length is missing")
 	}
-	ms := *object.Timestamp
-	if !(ms >= 0 && ms <= float64(maxTraceTime.Milliseconds())) {
-		return TraceRow{}, fmt.Errorf("timestamp %v is not a number of milliseconds within a year", ms)
+	// Times since 1970 are as good as times since the first request.
+	ns := *object.Timestamp * t.perUnit
+	if !(*object.Timestamp >= 0 && ns <= maxTimestamp) {
+		return TraceRow{}, fmt.Errorf("timestamp %v is not from 0 to %.4g %s", *object.Timestamp, maxTimestamp/t.perUnit, t.Unit)
 	}
-	row := TraceRow{Offset: duration(ms / 1e3), InputTokens: *object.Input, OutputTokens: *object.Output, Blocks: object.Blocks}
-	if most := (row.InputTokens + BlockTokens - 1) / BlockTokens; len(row.Blocks) > max(most, 0) {
-		return TraceRow{}, fmt.Errorf("%d hash_ids of %d tokens each are more than input_length %d", len(row.Blocks), BlockTokens, row.InputTokens)
+	t.first, t.last = min(t.first, *object.Timestamp), max(t.last, *object.Timestamp)
+	row := TraceRow{Offset: time.Duration(math.Round(ns)), InputTokens: *object.Input, OutputTokens: *object.Output, Blocks: object.Blocks}
+	if len(row.Blocks) > max(row.InputTokens, 0) {
+		return TraceRow{}, fmt.Errorf("%d hash_ids are more than input_length %d", len(row.Blocks), row.InputTokens)
 	}
 	return row.checked("input_length", "output_length")
 }
@@ -229,9 +349,9 @@ func (r TraceRow) checked(input, output string) (TraceRow, error) {
 	return r, nil
 }
 
-// RepeatedTokens returns for each row how many of its tokens, from the first on, are in blocks that another row begins
+// RepeatedTokens returns for each row, with blocks of the given number of tokens, how many of its tokens, from the first on, are in blocks that another row begins
 // with too: at most so many can hit a prefix cache that was empty before.
-func RepeatedTokens(rows []TraceRow) []int {
+func RepeatedTokens(rows []TraceRow, blockTokens int) []int {
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
@@ -241,7 +361,7 @@ func RepeatedTokens(rows []TraceRow) []int {
 	repeated := make([]int, len(rows))
 	for at := 1; at < len(order); at++ {
 		a, b := order[at-1], order[at]
-		common := commonBlocks(rows[a].Blocks, rows[b].Blocks) * BlockTokens
+		common := commonBlocks(rows[a].Blocks, rows[b].Blocks) * blockTokens
 		for _, row := range []int{a, b} {
 			repeated[row] = max(repeated[row], min(common, rows[row].InputTokens))
 		}

@@ -100,8 +100,13 @@ func (s *Settings) checkRate() error {
 // readTrace reads the trace and refuses the flags that would set the lengths a second time.
 func (s *Settings) readTrace() error {
 	if s.Arrival != traffic.Recorded {
-		if s.TracePath != "" {
+		switch {
+		case s.TracePath != "":
 			return errors.New("--trace: add --arrival trace")
+		case s.traceUnits.Time != "":
+			return errors.New("--trace-unit: add --arrival trace --trace FILE")
+		case s.traceUnits.BlockTokens != 0:
+			return errors.New("--trace-block-tokens: add --arrival trace --trace FILE")
 		}
 		return nil
 	}
@@ -121,10 +126,17 @@ func (s *Settings) readTrace() error {
 		return fmt.Errorf("--trace: %w", err)
 	}
 	defer file.Close()
-	if s.trace, err = traffic.ReadTrace(file); err != nil {
-		return fmt.Errorf("--trace: %s: %w", s.TracePath, err)
+	s.trace, err = traffic.ReadTrace(file, s.traceUnits)
+	flag := "--trace"
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, traffic.ErrTimeUnit):
+		flag = "--trace-unit"
+	case errors.Is(err, traffic.ErrBlockTokens):
+		flag = "--trace-block-tokens"
 	}
-	return nil
+	return fmt.Errorf("%s: %s: %w", flag, s.TracePath, err)
 }
 
 func (s *Settings) process() traffic.ArrivalProcess {

@@ -44,8 +44,8 @@ func requestFlags(set terminal.FlagSet, s *Settings) {
 }
 
 func samplingFlags(set terminal.FlagSet, s *Settings) {
-	terminal.Flag(set, "temperature", "Sampling temperature.", "0", &s.Temperature, terminal.NumberWithin(0, 2))
-	terminal.Flag(set, "top-p", "Nucleus sampling, above 0.", "1", &s.TopP, terminal.Share)
+	terminal.Flag(set, "temperature", "Sampling temperature.", "0", &s.Temperature, terminal.NumberWithin(0, 2)).IsSetByUser(&s.temperatureGiven)
+	terminal.Flag(set, "top-p", "Nucleus sampling, above 0.", "1", &s.TopP, terminal.Share).IsSetByUser(&s.topPGiven)
 	terminal.Flags(set, "stop", "Text that ends the output.", &s.Stop, terminal.Text, terminal.AsGiven)
 	terminal.Flag(set, "request-seed", "Sampling seed of every request.", "", &s.RequestSeed, terminal.OptionalInt64)
 	terminal.Flag(set, "extra-body", "JSON object of further request fields.", "", &s.ExtraBody, parseExtra)
@@ -69,7 +69,9 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts.", "", &s.burstiness, terminal.NumberWithin(traffic.MinBurstiness, traffic.MaxBurstiness))
 	terminal.Flag(set, "stages", "Load of parts of the measured phase, such as 30s:10,60s:50: arrivals per second, or concurrency.", "", &s.stages, traffic.ParseStages)
 	terminal.Flag(set, "ramp", "Time in which a closed loop starts its requests, in each phase.", "0s", &s.ramp, terminal.Duration)
-	terminal.Flag(set, "trace", "Trace for --arrival trace: mooncake JSONL, Azure's CSV.", "", &s.TracePath, terminal.Text)
+	terminal.Flag(set, "trace", "Trace for --arrival trace: JSONL in mooncake's form, Azure's CSV.", "", &s.TracePath, terminal.Text)
+	terminal.Flag(set, "trace-unit", "Unit of a JSONL trace's timestamps: "+strings.Join(traffic.TimeUnits(), ", ")+" (mooncake's own: ms).", "", &s.traceUnits.Time, terminal.OneOf(traffic.TimeUnits()...)).PlaceHolder("UNIT")
+	terminal.Flag(set, "trace-block-tokens", "Tokens that each of a trace's hash_ids stands for (mooncake's own: 512).", "", &s.traceUnits.BlockTokens, terminal.AtLeast(1)).PlaceHolder("N")
 	terminal.Flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24.", &s.sizes, parseSize, terminal.AsGiven)
 	terminal.Flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: fill the KV tiers so many times over, such as 1.5.", "", &s.fitPressure, terminal.NumberWithin(0.1, 100))
 	set.Flag("force", "Run a scenario whose sizes cannot show what it is for.").BoolVar(&s.force)

@@ -54,6 +54,7 @@ type Settings struct {
 	stages      []traffic.Stage
 	ramp        time.Duration
 	TracePath   string
+	traceUnits  traffic.TraceUnits
 	trace       *traffic.Trace
 	clients     int
 	active      int
@@ -82,7 +83,7 @@ type Settings struct {
 	SamePrompts bool
 
 	// Flags set on the command line to something other than the default.
-	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven, warmupGiven bool
+	promptsGiven, outputGiven, samplingGiven, concurrencyGiven, clientsGiven, requestsGiven, seedGiven, warmupGiven, temperatureGiven, topPGiven bool
 
 	// Place is this process's rank among those that share the load; set it before Resolve. The settings describe the
 	// load of all ranks together.
@@ -122,6 +123,8 @@ type Server struct {
 	MaxTokens int
 	// Fields are the vendor's fields that the server takes; nil means the default fields of the vendor.
 	Fields []openai.Field
+	// Omit are fields of OpenAI's own that the server refuses.
+	Omit []openai.Field
 	// Servers is how many servers share the load; 0 and 1 are a single one.
 	Servers int
 	// Tiers is the capacity of the tiers of its KV cache, as far as the server reports it.
@@ -153,7 +156,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("%s", raised)
 	}
 	return &Workload{
-		model: f.Model, engine: f.Engine, servers: f.Servers, run: f.Run, fields: f.Fields, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
+		model: f.Model, engine: f.Engine, servers: f.Servers, run: f.Run, fields: f.Fields, omit: f.Omit, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: rundir.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
@@ -220,4 +223,22 @@ func (s *Settings) MostInFlight() int {
 		}
 	}
 	return most
+}
+
+// Insisted returns the flags of the fields that requests may not go without: the user gave them, or the scenario is about
+// the length of answers.
+func (s *Settings) Insisted() map[openai.Field]string {
+	flags := map[openai.Field]string{}
+	if s.temperatureGiven {
+		flags[openai.FieldTemperature] = "--temperature"
+	}
+	if s.topPGiven {
+		flags[openai.FieldTopP] = "--top-p"
+	}
+	if s.outputGiven || s.IgnoreEOS || s.arena != nil {
+		for _, name := range openai.Caps(openai.EngineOpenAI, s.endpoint) {
+			flags[name] = "--output-tokens"
+		}
+	}
+	return flags
 }

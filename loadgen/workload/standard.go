@@ -118,27 +118,28 @@ func joinShared(shared, p traffic.Prompt) traffic.Prompt {
 // replay makes prompts with the lengths and shared blocks of a trace. The warm-up has their lengths and shares no block
 // with them.
 func (made Script) replay(s *Settings, f Server, set traffic.PromptSet) (Script, error) {
-	rows := make([]traffic.TraceRow, len(s.trace.Rows))
+	made.note("%s", s.trace)
+	rows, blockTokens := make([]traffic.TraceRow, len(s.trace.Rows)), max(s.trace.BlockTokens, 1)
 	for i, row := range s.trace.Rows {
 		if most, known := f.longestInput(s, row.OutputTokens); known && row.InputTokens > most {
 			if !s.clip || most < 1 {
 				return Script{}, fmt.Errorf("--trace: %s: request %d has %d tokens, %s", s.TracePath, i+1, row.InputTokens, f.room(s, row.OutputTokens))
 			}
 			row.InputTokens = most
-			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+traffic.BlockTokens-1)/traffic.BlockTokens)]
+			row.Blocks = row.Blocks[:min(len(row.Blocks), (most+blockTokens-1)/blockTokens)]
 			made.Facts.Clipped++
 		}
 		made.longest = max(made.longest, row.InputTokens)
 		rows[i] = row
 	}
-	repeated := traffic.RepeatedTokens(rows)
+	repeated := traffic.RepeatedTokens(rows, blockTokens)
 	made.contents = numbered(func(phase string, index int) traffic.Prompt {
 		at := index % len(rows)
 		row, again := rows[at], repeated[at]
 		if phase == rundir.PhaseWarmup {
 			row.Blocks, again = nil, 0
 		}
-		p := set.Recorded(phase, index, row.InputTokens, traffic.BlockTokens, row.Blocks)
+		p := set.Recorded(phase, index, row.InputTokens, blockTokens, row.Blocks)
 		p.OutputTokens, p.RepeatedTokens = row.OutputTokens, again
 		return p
 	})

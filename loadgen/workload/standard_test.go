@@ -104,7 +104,7 @@ func TestATemplateFramesPromptsOfTheCompletionsEndpoint(t *testing.T) {
 const smallTrace = "testdata/trace.jsonl"
 
 func TestATraceIsReplayedAsItWasRecorded(t *testing.T) {
-	w, err := standardWork(t, 0, "--arrival=trace", "--trace", smallTrace, "--warmup=2")
+	w, err := standardWork(t, 0, "--arrival=trace", "--trace", smallTrace, "--trace-unit=ms", "--trace-block-tokens=512", "--warmup=2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +136,8 @@ func TestPromptsThatAreTooLongAreRefusedOrClipped(t *testing.T) {
 	}{
 		{[]string{"--prompts", file}, "prompt 2", 0},
 		{[]string{"--prompts", file, "--clip"}, "", 200},
-		{[]string{"--arrival=trace", "--trace", trace}, "request 1", 0},
-		{[]string{"--arrival=trace", "--trace", trace, "--clip"}, "", 200},
+		{[]string{"--arrival=trace", "--trace", trace, "--trace-unit=ms", "--trace-block-tokens=512"}, "request 1", 0},
+		{[]string{"--arrival=trace", "--trace", trace, "--trace-unit=ms", "--trace-block-tokens=512", "--clip"}, "", 200},
 		{[]string{"--prompts=short"}, "--prompts", 0},
 		{[]string{"--prompts=short", "--clip"}, "", 200},
 	} {
@@ -182,7 +182,7 @@ func BenchmarkPlanOfATrace(b *testing.B) {
 	for i := range 1000 {
 		fmt.Fprintf(&trace, `{"timestamp": %d, "input_length": 8000, "output_length": 100, "hash_ids": [0,1,2,3,4,5,6,7,8,9,%d]}`+"\n", i, i+10)
 	}
-	read, err := traffic.ReadTrace(strings.NewReader(trace.String()))
+	read, err := traffic.ReadTrace(strings.NewReader(trace.String()), traffic.TraceUnits{Time: "ms", BlockTokens: 512})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -32,6 +32,7 @@ type Workload struct {
 	servers       int // that share the load
 	run           string
 	fields        []openai.Field // the vendor's fields that the server takes
+	omit          []openai.Field // OpenAI's fields that it refuses
 	template      *traffic.Template
 	seed          uint64
 	place         traffic.Place
@@ -196,14 +197,18 @@ func (w *Workload) server(d draft) int {
 }
 
 func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
-	return openai.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
+	r := openai.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
+	if openai.Capped(w.omit, s.Extra) {
+		r.MaxTokens = s.MaxTokens
+	}
+	return r
 }
 
 // body returns the request's JSON: the earlier messages and the user's text, through the template if there is one; or
 // token ids, which have neither.
 func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string, ids []uint32) ([]byte, error) {
 	params := openai.Params{
-		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Prompt: text, Messages: before, PromptIDs: ids,
+		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Omit: w.omit, Prompt: text, Messages: before, PromptIDs: ids,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
 		Seed: s.Seed, Stream: s.Stream, TokenIDs: w.Script.Facts.Arena != nil, Extra: s.Extra,

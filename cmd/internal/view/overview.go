@@ -54,6 +54,7 @@ func (v *viewer) overview(w http.ResponseWriter, r *http.Request) {
 // ledger is the memory of a host.
 type ledger struct {
 	lines     map[string]float64 // bytes; they add up to the pool
+	upTo      *float64           // bytes that can be allocated of a pool from which a GPU allocates; nil elsewhere
 	simulated string             // mode of its source; empty for a live machine
 }
 
@@ -65,10 +66,18 @@ func (l ledger) pool() (bytes float64) {
 	return bytes
 }
 
-// sentence returns how much is occupied and how much is free.
+// sentence returns how much is occupied and how much is free, with what can be allocated where a GPU allocates from the
+// pool.
 func (l ledger) sentence() string {
 	const gib = 1 << 30
-	text := fmt.Sprintf("%.1f of %.1f GiB occupied; %.1f GiB free.", (l.pool()-l.lines[metric.LineFree])/gib, l.pool()/gib, l.lines[metric.LineFree]/gib)
+	free, _ := metric.FreeBytes(l.lines)
+	text := fmt.Sprintf("%.1f of %.1f GiB occupied; ", (l.pool()-free)/gib, l.pool()/gib)
+	if l.upTo == nil {
+		text += fmt.Sprintf("%.1f GiB free.", free/gib)
+	} else {
+		cma := l.lines[metric.LineFreeCMA]
+		text += metric.NewAllocatable(int64(l.pool()), int64(free), int64(cma), int64(*l.upTo+cma)).Sentence() + "."
+	}
 	if l.simulated != "" {
 		text = strings.ToUpper(l.simulated) + ": " + text
 	}
@@ -81,6 +90,10 @@ func (v *viewer) ledgers(ctx context.Context) (map[string]ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	can, err := v.database.now(ctx, expr.Select(metric.MemoryAllocatableBytes))
+	if err != nil {
+		return nil, err
+	}
 	modes, err := v.database.now(ctx, expr.Select(metric.ExporterMode).Equals(expr.Number(1)))
 	all := map[string]ledger{}
 	for _, s := range lines {
@@ -89,6 +102,13 @@ func (v *viewer) ledgers(ctx context.Context) (map[string]ledger, error) {
 			all[host] = ledger{lines: map[string]float64{}}
 		}
 		all[host].lines[label(s, metric.LabelLine)] = s.F
+	}
+	for _, s := range can {
+		host := label(s, metric.LabelHost)
+		if l, known := all[host]; known {
+			l.upTo = new(s.F)
+			all[host] = l
+		}
 	}
 	for _, s := range modes {
 		host, mode := label(s, metric.LabelHost), label(s, metric.LabelMode)
@@ -109,11 +129,16 @@ func (v *viewer) memoryBlocks(ctx context.Context) []render.Block {
 	var blocks []render.Block
 	own, known := all[v.host]
 	if known {
-		sentence, lines := own.sentence(), own.lines
+		sentence, lines, between := own.sentence(), own.lines, ""
 		if now := v.explain(ctx); now.Answer != "" {
 			sentence, lines = now.Answer, now.lines(lines)
+			between = now.Memory.Allocatable.Between()
 		}
-		blocks = append(blocks, render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(sentence)}},
+		blocks = append(blocks, render.Paragraph{Class: "big", Spans: []render.Span{render.Plain(sentence)}})
+		if between != "" {
+			blocks = append(blocks, render.Small(between))
+		}
+		blocks = append(blocks,
 			render.Figures{report.LedgerBar("Memory now", "The parts add up to the pool, the memory that the kernel manages.", lines)},
 			render.P(render.Link("Where every GiB is, over time", addressOfDashboard(dashboards.MemoryUID, url.Values{"var-host": {v.host}}))))
 	} else {
@@ -152,7 +177,8 @@ func (v *viewer) lostTargets() render.Block {
 type explanation struct {
 	Answer string
 	Memory struct {
-		Lines []struct {
+		Allocatable *metric.Allocatable
+		Lines       []struct {
 			Line  string
 			Bytes *float64
 		}

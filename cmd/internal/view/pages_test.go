@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -156,6 +157,22 @@ func TestTheAnswerIsThatOfExplain(t *testing.T) {
 	}
 	answer = `{"answer": "80 of 101 GiB occupied.", "memory": {"lines": [{"line": "free", "bytes": 22548578304}, {"line": "anon", "bytes": 85899345920}, {"line": "managed"}]}}`
 	wantParts(t, "the lines of the same moment", o.get("/").Body.String(), "80 of 101 GiB occupied.", "anonymous 80 GiB", "free 21 GiB")
+	answer = `{"answer": "80 of 101 GiB occupied.", "memory": {"allocatable": {"reserve_bytes": 6442450944}}}`
+	wantParts(t, "the reserve and the floor", o.get("/").Body.String(), "Reserve: 6.0 GiB (8 GiB or 6 % of the pool", "Floor: a Spark died with about 7 of 119 GiB available (https://github.com/vllm-project/vllm/issues/46307).")
+}
+
+// TestTheSentenceOfAnotherMachineHasThreeFiguresWhereTheGPUTakesFromThePool: its exporter is not asked.
+func TestTheSentenceOfAnotherMachineHasThreeFiguresWhereTheGPUTakesFromThePool(t *testing.T) {
+	const gib = 1 << 30
+	lines := map[string]float64{metric.LineAnon: 100 * gib, metric.LineFree: 11 * gib, metric.LineFreeCMA: 9 * gib}
+	if got, want := (ledger{lines: lines}).sentence(), "100.0 of 120.0 GiB occupied; 20.0 GiB free."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	upTo := 30.0 * gib
+	want := "SIMULATED: 100.0 of 120.0 GiB occupied; CUDA reports 20.0 GiB free, 9.0 of it in CMA, which a driver cannot pin; up to 30.0 GiB if page cache is given up (not tried on a GB10); fit grants 22.8, since machines were seen to die below 7 of 119 GiB."
+	if got := (ledger{lines: lines, upTo: &upTo, simulated: "simulated"}).sentence(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func TestTheNameOfTheMachineIsThatOfTheFlag(t *testing.T) {

@@ -2,7 +2,6 @@ package arm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/openai"
 )
 
 const (
@@ -191,11 +191,11 @@ func askURL(ctx context.Context, address string) error {
 }
 
 func haveModels(body []byte) error {
-	var list struct{ Data []struct{ ID string } }
-	if err := json.Unmarshal(body, &list); err != nil {
+	entries, err := openai.ListedModels(body)
+	if err != nil {
 		return errors.New("is no list of models")
 	}
-	if len(list.Data) == 0 {
+	if len(entries) == 0 {
 		return errors.New("lists no model")
 	}
 	return nil

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -57,7 +58,7 @@ func occupiedText(s summary.Summary) string {
 	if len(at) == 0 {
 		at, when = m.LedgerAt.Peak, " at the peak"
 	}
-	free, known := at[metric.LineFree]
+	free, known := metric.FreeBytes(at)
 	if !known {
 		return ""
 	}
@@ -90,7 +91,7 @@ func memoryParts(lines []summary.MemoryLine, kv *summary.KV) []metric.MemoryPart
 	for _, line := range lines {
 		bytes := int64(line.Bytes)
 		switch {
-		case line.Name == metric.LineFree:
+		case slices.Contains(metric.FreeLines(), line.Name):
 		case line.Name == metric.LineGPUProcess && kv != nil && kv.CapacityBytes != nil && line.Bytes >= *kv.CapacityBytes:
 			cache := int64(*kv.CapacityBytes)
 			parts = append(parts, metric.MemoryPart{Name: "KV cache", Bytes: cache}, metric.MemoryPart{Name: "weights and runtime", Bytes: bytes - cache})

@@ -30,8 +30,8 @@ func (t track) ledger() render.Figure {
 	return t.stack("Where the memory went", "A line that could not be read is in the unattributed remainder.", bands(), runs)
 }
 
-// freeView stacks unavailable memory, memory that is available and not free, and free memory: CUDA does not see the
-// second. It is negative where the kernel keeps more in reserve than it can reclaim.
+// freeView stacks unavailable memory, memory that is available and not free, and free memory: CUDA does not report the
+// second as free. It is negative where the kernel keeps more in reserve than it can reclaim.
 func (t track) freeView() render.Figure {
 	pools, available, free := t.source.Find(metric.MemoryPoolBytes), t.source.Find(metric.MemoryAvailableBytes), t.source.Find(metric.MemoryCUDAFreeBytes)
 	if len(pools) != 1 || len(available) != 1 || len(free) != 1 {
@@ -46,7 +46,7 @@ func (t track) freeView() render.Figure {
 	if len(runs) == 0 {
 		return render.Figure{}
 	}
-	return t.stack("Available and free memory", "Free is MemFree, which CUDA sees; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
+	return t.stack("Available and free memory", "Free is MemFree, which CUDA reports; what is available and not free is page cache that can be reclaimed.", freeBands(), runs)
 }
 
 // heldView stacks the memory that processes hold of each GPU, the rest of the occupied memory, and free memory. GPUs
@@ -86,7 +86,7 @@ func (t track) ledgerLine(name string) *telemetry.Series {
 
 // heldBalances returns the bands of heldBands. A moment without a figure of one device is a gap.
 func (t track) heldBalances(held []*telemetry.Series) [][]balance {
-	pools, free := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree)
+	pools, free, cma := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree), t.ledgerLine(metric.LineFreeCMA)
 	if len(held) == 0 || len(pools) != 1 || free == nil {
 		return nil
 	}
@@ -94,6 +94,10 @@ func (t track) heldBalances(held []*telemetry.Series) [][]balance {
 		pool, a := pools[0].At(ns)
 		is, b := free.At(ns)
 		whole := a && b
+		if cma != nil {
+			part, known := cma.At(ns)
+			is, whole = is+part, whole && known
+		}
 		one := balance{at: ns, pool: pool, free: is, signed: pool - is}
 		for _, gpu := range held {
 			bytes, known := gpu.At(ns)
@@ -144,7 +148,7 @@ func (t track) balances() [][]balance {
 	}
 	return t.stretches(func(ns int64) (balance, bool) {
 		pool, ok := pools[0].At(ns)
-		b := balance{at: ns, pool: pool, free: at(metric.LineFree, ns), signed: at(metric.LineUnattributed, ns)}
+		b := balance{at: ns, pool: pool, free: at(metric.LineFreeCMA, ns) + at(metric.LineFree, ns), signed: at(metric.LineUnattributed, ns)}
 		for _, band := range bands() {
 			total := 0.0
 			for _, line := range band.lines {
