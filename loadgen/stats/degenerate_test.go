@@ -31,6 +31,14 @@ var outcomes = map[string]func(a, b []float64) (p, other []float64, err error){
 	"BalancedPairs": ofTTest(func(a, b []float64) (TTest, error) { return BalancedPairs(a, b, abba(len(a))) }),
 	"Trend":         ofTTest(func(a, b []float64) (TTest, error) { return Trend(a, b, abba(len(a))) }),
 	"TrendInTime":   ofTTest(TrendInTime),
+	"PairTrend": ofTTest(func(a, b []float64) (TTest, error) {
+		places := make([]float64, len(a))
+		for i := range places {
+			places[i] = float64(i)
+		}
+		return PairTrend(places, a, b, abba(len(a)))
+	}),
+	"TrendDifference": ofTTest(func(a, b []float64) (TTest, error) { return TrendDifference(a, b, b, a) }),
 	"MannWhitney": func(a, b []float64) ([]float64, []float64, error) {
 		r, err := MannWhitney(a, b)
 		return []float64{r.P, r.Less, r.Greater}, []float64{r.U}, err

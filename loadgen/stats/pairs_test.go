@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -108,6 +109,75 @@ func TestAQuantityCountsOnceInHolmsFamily(t *testing.T) {
 	for i, v := range HolmOnce(p, []int{0, 1, 2, 3, 4}) {
 		if v != Holm(p)[i] {
 			t.Errorf("test %d: %v", i, v)
+		}
+	}
+}
+
+// The slope of the differences is that of Trend. Where the sums of pairs spread as the differences do, the test has their
+// degrees of freedom too; where pairs share more, such as the load of the machine, only those of the differences.
+func TestPairsThatShareNothingTestTheirTrendByTheirSumsToo(t *testing.T) {
+	const n = 10
+	random := rand.New(rand.NewPCG(5, 1))
+	hours, a, b := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		hours[i], a[i], b[i] = float64(i), random.NormFloat64(), 3+.2*float64(i)+random.NormFloat64()
+	}
+	differences := make([]float64, n)
+	for i := range n {
+		differences[i] = b[i] - a[i]
+	}
+	plain := must[TTest](t)(Trend(hours, differences, abba(n)))
+	pooled := must[TTest](t)(PairTrend(hours, a, b, abba(n)))
+	if math.Abs(pooled.Difference-plain.Difference) > 1e-12 || plain.DF != n-3 || pooled.DF != n-3+n-2 {
+		t.Errorf("slope %v with %v degrees of freedom, by the differences alone %v with %v", pooled.Difference, pooled.DF, plain.Difference, plain.DF)
+	}
+	for i := range n { // what a pair shares is not in its difference
+		shared := 50 * float64(i*3%7)
+		a[i], b[i] = a[i]+shared, b[i]+shared
+	}
+	shared := must[TTest](t)(PairTrend(hours, a, b, abba(n)))
+	if math.Abs(shared.SE-plain.SE) > 1e-9 || shared.DF != plain.DF || math.Abs(shared.Difference-plain.Difference) > 1e-9 {
+		t.Errorf("pairs that share much: %+v, want %+v", shared, plain)
+	}
+}
+
+// The standard error is that of two lines with one spread: the residuals of both, over the sum of squares of x, which is 5.
+func TestTheDifferenceOfTwoTrendsIsAsLeastSquaresHasIt(t *testing.T) {
+	x := []float64{0, 1, 2, 3}
+	a, b := []float64{.2, .4, 2.6, 2.8}, []float64{.4, 1.8, 7.2, 8.6}
+	got := must[TTest](t)(TrendDifference(x, a, x, b))
+	slope := func(y []float64) (slope, left float64) {
+		test := must[TTest](t)(Trend(x, y, make([]bool, len(x))))
+		return test.Difference, test.SE * test.SE * 5 * 2
+	}
+	sa, la := slope(a)
+	sb, lb := slope(b)
+	if se := math.Sqrt((la + lb) / 4 * (1./5 + 1./5)); math.Abs(got.Difference-(sb-sa)) > 1e-12 || math.Abs(got.SE-se) > 1e-12 || got.DF != 4 {
+		t.Errorf("%+v, want a difference of %v with %v", got, sb-sa, se)
+	}
+	if _, err := TrendDifference(x[:2], a[:2], x, b); !errors.Is(err, ErrTooFew) {
+		t.Errorf("two values of an arm: %v", err)
+	}
+}
+
+// Whatever pairs share, slopes that are not there are found about as often as the level says: at 0.2 %, in at most 0.6 %.
+func TestATrendOfPairsHoldsItsLevel(t *testing.T) {
+	const campaigns, n, level = 4000, 10, .002
+	for name, c := range map[string]struct{ shared, curve float64 }{"nothing": {0, 0}, "as much as they differ": {1, 0}, "much": {3, 0}, "a warm-up": {0, 10}} {
+		found := 0
+		hours, a, b := make([]float64, n), make([]float64, n), make([]float64, n)
+		for seed := range campaigns {
+			random := rand.New(rand.NewPCG(uint64(seed), 9))
+			for i := range n {
+				shared := c.shared*random.NormFloat64() + c.curve*math.Exp(-float64(i)/2)
+				hours[i], a[i], b[i] = float64(i), shared+random.NormFloat64(), shared+random.NormFloat64()
+			}
+			if must[TTest](t)(PairTrend(hours, a, b, abba(n))).P <= level {
+				found++
+			}
+		}
+		if found > 24 {
+			t.Errorf("pairs share %s: found in %d of %d", name, found, campaigns)
 		}
 	}
 }
