@@ -49,13 +49,10 @@ func (s *Stratum) setPlanned(before Pair) {
 		if added := m.A.N + m.B.N - b.A.N - b.B.N; added > 0 {
 			m.VerdictPlanned = b.Verdict
 			texts = append(texts, fmt.Sprintf("%s added to the plan for runs that were off: %s is %s with them and %s without",
-				Runs(added), title(m.Name), spaced(m.Verdict), spaced(b.Verdict)))
+				Runs(added), title(m.Name), m.Verdict.Text(), b.Verdict.Text()))
 		}
 	}
 	if len(texts) > 0 {
 		p.Warnings = append(p.Warnings, warn(CodePairsAdded, "%s", strings.Join(texts, "; ")))
 	}
 }
-
-// spaced returns a verdict with spaces for underscores, for display.
-func spaced(v Verdict) string { return strings.ReplaceAll(string(v), "_", " ") }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -9,8 +10,18 @@ import (
 // UnmarshalJSON reads a comparison of Schema, or one of SchemaBefore, whose names it replaces by those of Schema.
 func (c *Comparison) UnmarshalJSON(text []byte) error {
 	type plain Comparison
-	if err := json.Unmarshal(text, (*plain)(c)); err != nil || c.Schema != SchemaBefore {
+	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
 		return err
+	}
+	for _, s := range c.Strata {
+		for _, p := range s.Pairs {
+			for i := range p.Metrics {
+				p.Metrics[i].renewVerdict()
+			}
+		}
+	}
+	if c.Schema != SchemaBefore {
+		return nil
 	}
 	renameKVModel(c.KVModel)
 	renameWarnings(c.Warnings)
@@ -28,6 +39,30 @@ func (c *Comparison) UnmarshalJSON(text []byte) error {
 	}
 	c.Schema = Schema
 	return nil
+}
+
+// renewVerdict gives a saved verdict its present word. Before, a verdict was better or worse wherever its interval
+// excluded 0, and confounded was a mark beside it.
+func (m *Metrics) renewVerdict() {
+	if open, differs := extentOpen[m.Verdict]; differs && !m.Constant && !m.beyondMargin() {
+		m.Verdict = open
+	}
+	if m.Confounded && m.Verdict != Confounded {
+		m.VerdictIgnoringOrder, m.Verdict = m.Verdict, Confounded
+	}
+}
+
+// beyondMargin reports whether the 95 % interval of a saved metric lies wholly beyond its margin. Without an interval
+// there is nothing to go by, and the verdict stays.
+func (m *Metrics) beyondMargin() bool {
+	i, low, high := m.CI95, -m.Margin.Value, m.Margin.Value
+	switch {
+	case m.RatioCI95 != nil && m.Margin.Relative:
+		i, low, high = m.RatioCI95, 1+low, 1+high
+	case m.Margin.Relative && m.A.Mean != nil:
+		low, high = low*math.Abs(*m.A.Mean), high*math.Abs(*m.A.Mean)
+	}
+	return i == nil || i[0] >= high || i[1] <= low
 }
 
 func (p *Pair) rename() {

@@ -156,20 +156,26 @@ type Metrics struct {
 	MDE *float64 `json:"mde"`
 	// SameAs is the metric that measures the same quantity as this one: the two count once in the family of tests.
 	SameAs string `json:"same_as,omitempty"`
-	// NeedN is the number of runs of each arm that the margin needs, when the verdict is inconclusive: enough to show two
-	// equal arms equivalent and to find a difference as large as the margin. NeedForEffect is the number that finds a
-	// difference as large as the observed one.
+	// NeedN is the number of runs of each arm that the margin needs. When the verdict is inconclusive, it is enough to show
+	// two equal arms equivalent and to find a difference as large as the margin. When the extent is not decided, it is
+	// enough to tell the observed difference from the margin. NeedForEffect is the number that finds a difference as large
+	// as the observed one.
 	NeedN         *int `json:"n_needed,omitempty"`
 	NeedForEffect *int `json:"n_needed_for_effect,omitempty"`
 	// Constant is true if the difference is the same in all runs or pairs; the verdict then follows from the difference
 	// without a test.
 	Constant bool    `json:"constant,omitempty"`
 	Verdict  Verdict `json:"verdict"`
+	// VerdictIgnoringOrder is the verdict that the figures alone would have, where Verdict is confounded.
+	VerdictIgnoringOrder Verdict `json:"verdict_ignoring_order,omitempty"`
 	// VerdictPlanned is the verdict without the pairs that the campaign added for runs that were off; empty if there are
 	// none.
-	VerdictPlanned Verdict   `json:"verdict_without_added_pairs,omitempty"`
-	Confounded     bool      `json:"confounded_with_time,omitempty"`
-	Outliers       []Outlier `json:"outliers"`
+	VerdictPlanned Verdict `json:"verdict_without_added_pairs,omitempty"`
+	// Confounded is true if Verdict is confounded.
+	Confounded bool `json:"confounded_with_time,omitempty"`
+	// Drift is the drift over time that confounds this metric; nil if none was found.
+	Drift    *PairDrift `json:"drift,omitempty"`
+	Outliers []Outlier  `json:"outliers"`
 	// Optional columns.
 	ShapiroA      *float64  `json:"shapiro_wilk_p_a,omitempty"`
 	ShapiroB      *float64  `json:"shapiro_wilk_p_b,omitempty"`
@@ -214,20 +220,6 @@ type Margin struct {
 	Relative bool    `json:"relative"`
 }
 
-// Verdict is the result for a metric of a pair.
-type Verdict string
-
-// The verdicts, for b against a.
-const (
-	Equivalent   Verdict = "equivalent"
-	Irrelevant   Verdict = "irrelevant" // different, but by less than the margin
-	Better       Verdict = "better"
-	Worse        Verdict = "worse"
-	Different    Verdict = "different" // for a metric of which neither direction is better
-	Inconclusive Verdict = "inconclusive"
-	Undecided    Verdict = "difference_only" // only the difference is known: n = 1
-)
-
 // Outlier is a run that lies apart in its arm. It is flagged and never excluded.
 type Outlier struct {
 	Run    string   `json:"run"`
@@ -266,19 +258,30 @@ type PairOrder struct {
 	AfterSwitch []AfterSwitch `json:"after_switch,omitempty"`
 	// Halves compares the difference in pairs in which a came first with that in pairs in which b did.
 	Halves []Halves `json:"halves,omitempty"`
-	// Drift is the drift over time of the difference in the metric that decides, where runs are tested by pairs.
+	// Drift is the drift over time of the difference in the metric that decides, where arms are interleaved.
 	Drift *PairDrift `json:"drift,omitempty"`
+	// CommonDrift is the drift that both arms have in the metric that decides, where they alternate strictly: one arm is
+	// always later, so that it is in the difference.
+	CommonDrift *PairDrift `json:"common_drift,omitempty"`
 }
 
-// PairDrift is the drift over time of the differences of pairs, after the means of the two orders are removed.
+// PairDrift is a linear drift over time: of the difference between two arms, or of both arms alike. In pairs it is that
+// of their differences, after the means of the two orders are removed; in runs that are tested apart, the difference of
+// the slopes of the arms.
 type PairDrift struct {
 	Metric string `json:"metric"`
-	Pairs  int    `json:"pairs"`
-	// Change is from the first pair to the last. Its unit is that of the margin: relative to the baseline, or in the unit
-	// of the metric.
+	Pairs  int    `json:"pairs,omitempty"` // 0 for runs that are tested apart
+	Common bool   `json:"common,omitempty"`
+	// Change is from the first run of the two arms to the last. Its unit is that of the margin: relative to the baseline,
+	// or in the unit of the metric.
 	Change *float64 `json:"change,omitempty"`
 	P      *float64 `json:"p"` // null where it cannot be tested
-	// Significant is at 5 %: findings of the pair are then confounded with time.
+	// Level is the largest P that counts: all tests of a comparison together find a drift by chance in 0.5 % of clean
+	// campaigns at most.
+	Level float64 `json:"level,omitempty"`
+	// Detectable is the change that would have been found with a power of 90 %, at the spread of these runs; null if none.
+	Detectable *float64 `json:"detectable_change,omitempty"`
+	// Significant is true if P is at most Level and Change is at least the margin: verdicts are then confounded.
 	Significant bool `json:"significant"`
 	// Note is the reason why the drift cannot be tested.
 	Note string `json:"note,omitempty"`

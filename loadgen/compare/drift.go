@@ -54,41 +54,145 @@ func driftOf(s sample) Drift {
 	return d
 }
 
-// leastForDrift is the smallest number of pairs whose differences are tested for a drift.
-const leastForDrift = 6
+// leastForDrift is the smallest number of pairs, or of runs of each arm that are tested apart, that are tested for a drift
+// of their difference.
+const leastForDrift = 4
 
-// pairDrift tests whether the differences of pairs drift over time, after the means of their halves are removed; nil
-// for runs that are not tested by pairs.
-func (r *row) pairDrift() *PairDrift {
-	if !r.paired() {
-		return nil
+// Levels of the tests of drift, for all tests of a comparison together. A test of few pairs finds up to 1.8 times as many
+// by chance (stats.PairTrend), so that 0.5 % of clean campaigns are confounded by chance.
+const (
+	primaryDriftLevel = 0.003
+	otherDriftLevel   = 0.0005
+	wantedDriftPower  = 0.90
+)
+
+// findDrifts tests the drift of each row of a pair whose arms are interleaved. Metrics of one quantity count as one test.
+func (c *comparing) findDrifts(p *Pair, rows []*row) {
+	if p.Order.Kind == OrderBlocked {
+		return // arm and time are confounded whatever drifts
 	}
-	d := &PairDrift{Metric: r.key.name, Pairs: len(r.x)}
-	times := r.times()
+	decides, others := 0, map[int]bool{}
+	for _, r := range rows {
+		if r.out.Primary {
+			decides = r.quantity
+		}
+	}
+	for _, r := range rows {
+		if r.quantity != decides {
+			others[r.quantity] = true
+		}
+	}
+	pairs := float64(len(c.cells) * (len(c.arms) - 1))
+	alternating := p.Order.Kind == OrderAlternating
+	for _, r := range rows {
+		if !r.tested {
+			continue
+		}
+		level := primaryDriftLevel / pairs
+		if r.quantity != decides {
+			level = otherDriftLevel / pairs / float64(len(others))
+		}
+		var common *PairDrift
+		if alternating {
+			level /= 2
+			common = r.commonDrift(level)
+		}
+		own := r.differenceDrift(level)
+		switch {
+		case own.Significant:
+			r.out.Drift = own
+		case found(common):
+			r.out.Drift = common
+		}
+		if r.out.Primary {
+			p.Order.Drift, p.Order.CommonDrift = own, common
+		}
+	}
+}
+
+// differenceDrift tests whether the difference between the arms drifts over time.
+func (r *row) differenceDrift(level float64) *PairDrift {
+	d := &PairDrift{Metric: r.key.name, Level: level}
+	a, b := r.starts()
+	n, what := min(len(r.x), len(r.y)), "runs of each arm"
+	if r.paired() {
+		d.Pairs, what = n, "pairs"
+	}
 	switch {
-	case len(times) == 0:
-		d.Note = "not testable: the start of a run is not known"
+	case a == nil:
+		d.Note = "the start of a run is not known"
 		return d
-	case d.Pairs < leastForDrift:
-		d.Note = fmt.Sprintf("not testable: %d of at least %d pairs", d.Pairs, leastForDrift)
+	case n < leastForDrift:
+		d.Note = fmt.Sprintf("%d of at least %d %s", n, leastForDrift, what)
+		return d
+	case !r.paired():
+		r.judgeDrift(d, func() (stats.TTest, error) { return stats.TrendDifference(a, r.x, b, r.y) })
 		return d
 	}
-	differences := make([]float64, len(r.x))
-	for i := range r.x {
-		differences[i] = r.y[i] - r.x[i]
+	middles := make([]float64, n)
+	for i := range middles {
+		middles[i] = (a[i] + b[i]) / 2
 	}
-	groups := make([]bool, len(r.x))
+	groups := make([]bool, n)
 	if r.method == MethodBalancedPairs {
 		groups = r.aFirst
 	}
-	trend, err := stats.Trend(times, differences, groups)
-	if err != nil {
-		d.Note = "not testable: the differences do not vary"
+	r.judgeDrift(d, func() (stats.TTest, error) { return stats.PairTrend(middles, r.x, r.y, groups) })
+	return d
+}
+
+// commonDrift tests whether both arms drift over time.
+func (r *row) commonDrift(level float64) *PairDrift {
+	d := &PairDrift{Metric: r.key.name, Common: true, Level: level}
+	a, b := r.starts()
+	if a == nil {
+		d.Note = "the start of a run is not known"
 		return d
 	}
-	d.P, d.Change = &trend.P, finite(r.byMargin(trend.Difference*(slices.Max(times)-slices.Min(times))))
-	d.Significant = trend.P < significance
+	arm := make([]bool, len(a)+len(b))
+	for i := range b {
+		arm[len(a)+i] = true
+	}
+	r.judgeDrift(d, func() (stats.TTest, error) {
+		return stats.Trend(slices.Concat(a, b), slices.Concat(r.x, r.y), arm)
+	})
 	return d
+}
+
+// judgeDrift fills a drift with the result of its test. A drift that is smaller than the margin does not matter.
+func (r *row) judgeDrift(d *PairDrift, test func() (stats.TTest, error)) {
+	trend, err := test()
+	if err != nil {
+		d.Note = "the figures do not vary, or are too few"
+		return
+	}
+	a, b := r.starts()
+	all := slices.Concat(a, b)
+	span := slices.Max(all) - slices.Min(all)
+	change := trend.Difference * span
+	d.P, d.Change = &trend.P, finite(r.byMargin(change))
+	d.Significant = trend.P <= d.Level && (change >= r.high || change <= r.low)
+	if seen, err := trend.Detectable(wantedDriftPower, d.Level); err == nil {
+		d.Detectable = finite(max(r.byMargin(seen*span), r.margin.Value))
+	}
+}
+
+// starts returns the starts of the runs of both arms, in seconds from the first run of a; nil if one is unknown.
+func (r *row) starts() (a, b []float64) {
+	of := func(runs []*Run) []float64 {
+		var seconds []float64
+		for _, one := range runs {
+			if one.StartedAt.IsZero() {
+				return nil
+			}
+			seconds = append(seconds, one.StartedAt.Sub(r.a.runs[0].StartedAt).Seconds())
+		}
+		return seconds
+	}
+	if a, b = of(r.a.runs), of(r.b.runs); a == nil || b == nil {
+		return nil, nil
+	}
+	return a, b
 }
 
 // driftWarning lists the metrics of an arm that drift over time, and of how many: one in twenty does by chance.

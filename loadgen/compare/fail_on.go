@@ -9,14 +9,14 @@ import (
 // FailOn is which verdicts a comparison is refused for; empty refuses none.
 type FailOn string
 
-// FailOnWorse refuses any metric that is worse, FailOnInconclusive also a primary one that is not decided and an arm
-// that is not compared.
+// FailOnWorse refuses any metric that is worse, by more than its margin. FailOnInconclusive also refuses a primary one
+// that is not decided (inconclusive, extent not decided, confounded, difference only) and an arm that is not compared.
 const (
 	FailOnWorse        FailOn = "worse"
 	FailOnInconclusive FailOn = "inconclusive"
 )
 
-// Missed returns the verdicts that are refused, in words. A verdict that is confounded with time counts too.
+// Missed returns the verdicts that are refused, in words.
 func (c Comparison) Missed(on FailOn) []string {
 	if on == "" {
 		return nil
@@ -28,6 +28,24 @@ func (c Comparison) Missed(on FailOn) []string {
 		}
 	}
 	return missed
+}
+
+// Passed returns the verdicts that --fail-on does not refuse although a metric may be worse, in words.
+func (c Comparison) Passed(on FailOn) []string {
+	if on == "" {
+		return nil
+	}
+	var passed []string
+	for s, p := range c.pairs() {
+		for _, m := range p.Metrics {
+			refused := on == FailOnInconclusive && m.Primary
+			mayBeWorse := m.Verdict == WorseExtentOpen || m.VerdictIgnoringOrder == Worse || m.VerdictIgnoringOrder == WorseExtentOpen
+			if mayBeWorse && !refused {
+				passed = append(passed, fmt.Sprintf("%s of %s is %s", m.Name, strings.TrimSuffix(p.B+", "+Cell(s.Within), ", "), m.Verdict.Text()))
+			}
+		}
+	}
+	return passed
 }
 
 // missed returns the verdicts of an arm in a stratum that --fail-on refuses. A metric that was not compared counts as
@@ -46,9 +64,8 @@ func (on FailOn) missed(s Stratum, name string) []string {
 	primary := false
 	for _, m := range s.Pairs[i].Metrics {
 		primary = primary || m.Primary
-		undecided := m.Verdict == Inconclusive || m.Verdict == Undecided
-		if m.Verdict == Worse || decides && m.Primary && undecided {
-			missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, where, m.Verdict))
+		if m.Verdict == Worse || decides && m.Primary && !m.Verdict.Decides() {
+			missed = append(missed, fmt.Sprintf("%s of %s is %s", m.Name, where, m.Verdict.Text()))
 		}
 	}
 	if decides && !primary {

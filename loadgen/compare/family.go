@@ -46,9 +46,9 @@ func (m Metrics) decidingP() float64 {
 	return *m.WelchP
 }
 
-// finding names a metric that is better, worse or different; empty for any other verdict.
+// finding names a metric with a difference; empty for any other verdict.
 func (m Metrics) finding(p Pair, s Stratum) string {
-	if !found(m.Verdict) {
+	if !m.Verdict.IsDifference() {
 		return ""
 	}
 	return strings.Join([]string{title(m.Name), "of", p.B}, " ") + in(s.Within)

@@ -45,7 +45,7 @@ func TestAFindingThatIsOneOfManyIsWarnedAbout(t *testing.T) {
 				}
 			}
 			got := mustCompare(t, e.runs, compare.Options{Baseline: "a", Within: []string{"place"}})
-			if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse {
+			if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse && m.Verdict != compare.WorseExtentOpen {
 				t.Fatalf("%s, p %v", m.Verdict, *m.WelchP)
 			}
 			told := strings.Join(codes(got)[compare.CodeManyTests], "\n")
@@ -63,7 +63,7 @@ func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
 		r := &e.runs[i]
 		round := i / 8
 		r.Pair = fmt.Sprint(round)
-		value := math.Pow(1.2, float64(round)) * (100 + .1*noise[(i+round)%4]) // rounds differ far more than arms
+		value := math.Pow(1.2, float64(round*3%4)) * (100 + .1*noise[(i+round)%4]) // rounds differ far more than arms
 		if r.Labels["arm"] == "b" {
 			value *= .95
 		}

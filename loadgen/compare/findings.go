@@ -133,7 +133,7 @@ func (c *comparing) firstEverywhere() []Warning {
 // memoryDiffers reports whether a finding of a pair is about memory.
 func memoryDiffers(p Pair) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
-		return found(m.Verdict) && m.Unit == string(UnitBytes)
+		return (m.Verdict.IsDifference() || m.VerdictIgnoringOrder.IsDifference()) && m.Unit == string(UnitBytes)
 	})
 }
 

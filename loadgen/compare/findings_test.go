@@ -130,7 +130,7 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 					t.Errorf("%s does not say %q: %q", c.code, want, told[c.code])
 				}
 			}
-			for _, code := range append(c.also, c.code) {
+			for _, code := range append(c.also, c.code, compare.CodeDriftUnseen) { // four runs of an arm show no drift
 				delete(told, code)
 			}
 			if len(told) != 0 {

@@ -29,6 +29,17 @@ func (r *row) setNeeded() {
 	r.out.NeedN = whole(needed, r.n())
 }
 
+// setNeededForExtent computes the runs that tell a difference as large as the observed one from the margin, on whichever
+// side it lies.
+func (r *row) setNeededForExtent() {
+	alpha := significance / float64(max(r.family, 1))
+	limit := r.high
+	if r.test.Difference < 0 {
+		limit = r.low
+	}
+	r.out.NeedN = whole(r.runsFor(func(t stats.TTest) (float64, error) { return t.Power(math.Abs(r.test.Difference-limit), alpha) }), r.n())
+}
+
 // whole rounds up a number of runs beyond those at hand; nil if it is larger than mostNeeded.
 func whole(needed, there float64) *int {
 	if needed > mostNeeded {

@@ -22,16 +22,14 @@ func interleaved(kind string) bool {
 }
 
 // grounds returns why the order of runs cannot support a decision; empty if it can. Strictly alternating arms are no
-// better than blocks if the metric that decides drifts in one of them.
-func (o Order) grounds(cell *cell, primary key) string {
+// better than blocks if they drift in the metric that decides.
+func (o Order) grounds(pairs []Pair) string {
 	if !interleaved(o.Kind) {
 		return "order " + o.Kind
 	}
-	if o.Kind == OrderAlternating {
-		for _, name := range sortedKeys(cell.arms) {
-			if m, known := FindMetric(primary.name); known && cell.arms[name].drift(primary).Significant {
-				return fmt.Sprintf("order %s, and %s drifts with time in %s", o.Kind, m.Title, name)
-			}
+	for _, p := range pairs {
+		if d := p.Order.CommonDrift; found(d) {
+			return fmt.Sprintf("order %s, and %s drifts with time", o.Kind, title(d.Metric))
 		}
 	}
 	return ""

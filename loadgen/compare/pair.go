@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Methods that test the difference of two arms.
@@ -69,25 +68,6 @@ func analysisOf(a, b *arm, k key) analysis {
 		an.method = MethodBalancedPairs
 	}
 	return an
-}
-
-// times returns the time of each pair, between the starts of its runs, in seconds from the first; nil if one is
-// unknown.
-func (an analysis) times() []float64 {
-	var middles []time.Time
-	for i, r := range an.a.runs {
-		other := an.b.runs[i]
-		if r.StartedAt.IsZero() || other.StartedAt.IsZero() {
-			return nil
-		}
-		middles = append(middles, r.StartedAt.Add(other.StartedAt.Sub(r.StartedAt)/2))
-	}
-	first := slices.MinFunc(middles, time.Time.Compare)
-	var seconds []float64
-	for _, at := range middles {
-		seconds = append(seconds, at.Sub(first).Seconds())
-	}
-	return seconds
 }
 
 // pairing holds the runs of two arms that share a pair, by index, and the pairs that cannot be used.

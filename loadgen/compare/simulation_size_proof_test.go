@@ -3,4 +3,4 @@
 package compare_test
 
 // campaigns is how many are compared of each row.
-const campaigns, driftRows = 1000, 3
+const campaigns, driftRows, cleanShare = 1000, 6, .01

@@ -13,18 +13,6 @@ func (c *comparing) stratum(cell *cell) Stratum {
 		Order: orderOf(cell.runs, c.options.By), KVModel: kvModelOf(valid), Warnings: []Warning{},
 	}
 	primary := c.primary(cell)
-	order := s.Order.grounds(cell, primary)
-	for name, a := range cell.arms {
-		against := c.reuseGrounds(cell, name)
-		if order != "" {
-			against = slices.Insert(against, 0, order)
-		}
-		one := armOf(a, append(against, raisedGrounds(valid)...))
-		if len(c.pooled(cell)) == 0 { // runs of several models do not repeat each other
-			one.NotRepeatable = notRepeatableOf(a.sample(primary), primary.name)
-		}
-		s.Arms[name] = one
-	}
 	base := cell.arm(c.arms[0])
 	var rows [][]*row
 	for _, name := range c.arms[1:] {
@@ -36,6 +24,18 @@ func (c *comparing) stratum(cell *cell) Stratum {
 	verdicts(rows, c.options)
 	for i := range s.Pairs {
 		c.finish(&s.Pairs[i], cell, rows[i])
+	}
+	order := s.Order.grounds(s.Pairs)
+	for name, a := range cell.arms {
+		against := c.reuseGrounds(cell, name)
+		if order != "" {
+			against = slices.Insert(against, 0, order)
+		}
+		one := armOf(a, append(against, raisedGrounds(valid)...))
+		if len(c.pooled(cell)) == 0 { // runs of several models do not repeat each other
+			one.NotRepeatable = notRepeatableOf(a.sample(primary), primary.name)
+		}
+		s.Arms[name] = one
 	}
 	s.Warnings = append(s.Warnings, c.stratumWarnings(cell, s)...)
 	return s
@@ -120,41 +120,48 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 		r.out.Outliers = append(r.out.Outliers, outliersOf(y, b.name, begins(blocks))...)
 		rows = append(rows, r)
 		p.Order.add(k, a, b, blocks)
-		if r.out.Primary {
-			p.Order.Drift = r.pairDrift()
-		}
 	}
 	p.Order.judge()
 	return p, rows
 }
 
-// finish copies the verdicts into the pair, and adds its caveats.
+// finish tests the drift of the rows, copies them with their verdicts into the pair, and adds its caveats.
 func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	a, b := cell.arm(p.A), cell.arm(p.B)
+	c.findDrifts(p, rows)
 	for _, r := range rows {
-		r.out.Confounded = found(r.out.Verdict) && p.Order.confounds(r, a.drift(r.key).Significant || b.drift(r.key).Significant)
+		if p.Order.confounds(r, a.drift(r.key).Significant || b.drift(r.key).Significant) {
+			r.confound()
+		}
 		r.out.Notes = r.notes
 		p.Metrics = append(p.Metrics, r.out)
 	}
 	p.Warnings = c.pairWarnings(a, b, *p)
 }
 
-// confounds reports whether time could explain a finding as well as the arms; drifts reports a drift of the metric
-// within the arms. In blocks time always could. Where one arm always comes second, it could if an arm drifts. In pairs
-// of both orders a drift of both arms cancels: only a drift of their difference remains.
+// confounds reports whether time could explain a verdict as well as the arms; drifts reports a drift of the metric
+// within the arms. In blocks time always could explain a difference, and with a drift it could hide one. In any other
+// order only a drift does that was found: of the difference of this metric, or of the metric that decides.
 func (o PairOrder) confounds(r *row, drifts bool) bool {
+	v := r.out.Verdict
 	switch {
+	case v == Undecided:
+		return false
 	case o.Kind == OrderBlocked:
-		return true
+		return v.IsDifference() || drifts
 	case r.constant:
 		return false
-	case o.Kind == OrderAlternating, !r.paired():
-		return drifts || r.paired() && o.drifts()
 	}
-	return o.drifts()
+	return r.out.Drift != nil || v != Inconclusive && (found(o.Drift) || found(o.CommonDrift))
 }
 
-func (o PairOrder) drifts() bool { return o.Drift != nil && o.Drift.Significant }
+func found(d *PairDrift) bool { return d != nil && d.Significant }
+
+// confound replaces the verdict. More runs in the same order would not decide it.
+func (r *row) confound() {
+	r.out.VerdictIgnoringOrder, r.out.Verdict, r.out.Confounded = r.out.Verdict, Confounded, true
+	r.out.NeedN, r.out.NeedForEffect = nil, nil
+}
 
 // add adds the effect of order on a metric, where it can be computed.
 func (o *PairOrder) add(k key, a, b *arm, blocks []block) {
@@ -174,6 +181,3 @@ func begins(blocks []block) func(*Run) bool {
 		return slices.ContainsFunc(blocks, func(b block) bool { return b.changed && len(b.runs) > 0 && b.runs[0] == r })
 	}
 }
-
-// found reports whether a verdict is a finding.
-func found(v Verdict) bool { return v == Better || v == Worse || v == Different }

@@ -15,6 +15,7 @@ const (
 	CodeOrderUnknown      = "order_unknown"
 	CodeDrift             = "drift"
 	CodePairDrift         = "pair_drift"
+	CodeDriftUnseen       = "drift_unseen"
 	CodeFirstAfterSwitch  = "first_after_switch"
 	CodeOrderEffect       = "order_effect"
 	CodeIterationRepeated = "iteration_repeated"
@@ -184,10 +185,7 @@ func (p Pair) orderWarnings() []Warning {
 			all = append(all, warn(CodeFirstAfterSwitch, "%s after a change of arms: %s", name, strings.Join(texts, "; ")))
 		}
 	}
-	if d := p.Order.Drift; d != nil && d.Significant {
-		m, _ := FindMetric(d.Metric)
-		all = append(all, warn(CodePairDrift, "the difference of %s drifts with time%s over %d pairs (p %.2g): these findings are confounded with time", m.Title, p.driftText(d), d.Pairs, *d.P))
-	}
+	all = append(all, p.driftWarnings()...)
 	var texts []string
 	for _, h := range p.Order.Halves {
 		if m, known := FindMetric(h.Metric); known && h.Suspect {
@@ -200,17 +198,26 @@ func (p Pair) orderWarnings() []Warning {
 	return all
 }
 
-// driftText formats the change of a difference from the first pair to the last.
-func (p Pair) driftText(d *PairDrift) string {
-	i := slices.IndexFunc(p.Metrics, func(m Metrics) bool { return m.Name == d.Metric && m.Primary })
-	if i < 0 || d.Change == nil {
-		return ""
+// driftWarnings reports the drifts that confound metrics, and a drift of the metric that decides that the runs could not
+// have shown although it is twice the margin.
+func (p Pair) driftWarnings() []Warning {
+	var all []Warning
+	var texts []string
+	for _, m := range p.Metrics {
+		if m.Drift != nil {
+			texts = append(texts, title(m.Name)+": "+m.Drift.text(m))
+		}
 	}
-	m := p.Metrics[i]
-	if m.Margin.Relative {
-		return ", by " + Change(1+*d.Change)
+	if len(texts) > 0 {
+		all = append(all, warn(CodePairDrift, "confounded with time, since it drifts: %s", some(texts)))
 	}
-	return ", by " + Unit(m.Unit).Text(*d.Change)
+	for _, m := range p.Metrics {
+		d := p.Order.Drift
+		if m.Primary && d != nil && !d.Significant && (d.Detectable == nil || *d.Detectable > 2*m.Margin.Value) {
+			all = append(all, warn(CodeDriftUnseen, "%s: %s", title(m.Name), d.text(m)))
+		}
+	}
+	return all
 }
 
 // matters reports whether a difference in a metric is more than its margin.

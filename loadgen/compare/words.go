@@ -22,23 +22,57 @@ func (m Metrics) NeededText() string {
 	return "runs of each arm needed: " + strings.Join(texts, ", ")
 }
 
-// PairsText describes the test of the metric that decides, and whether the differences of pairs drift; empty for runs
-// that are not tested by pairs.
+// PairsText describes how the metric that decides is tested, and whether the difference drifts; empty if its runs were
+// not tested for a drift.
 func (p Pair) PairsText() string {
 	i := slices.IndexFunc(p.Metrics, func(m Metrics) bool { return m.Primary })
-	if i < 0 || !p.Metrics[i].Paired || p.Order.Drift == nil {
+	if i < 0 || p.Order.Drift == nil {
 		return ""
 	}
-	m, d := p.Metrics[i], p.Order.Drift
-	text := fmt.Sprintf("%d pairs", m.Pairs)
+	m := p.Metrics[i]
+	text := "no pairs"
+	if m.Paired {
+		text = fmt.Sprintf("%d pairs", m.Pairs)
+	}
 	if m.PairsDropped > 0 {
 		text += fmt.Sprintf(", %d dropped", m.PairsDropped)
 	}
+	for _, d := range []*PairDrift{p.Order.CommonDrift, p.Order.Drift} {
+		if d != nil {
+			text += "; " + d.text(m)
+		}
+	}
+	return text
+}
+
+// text describes a drift of a metric, and which drift could not have been seen.
+func (d *PairDrift) text(m Metrics) string {
+	what := "the difference"
+	if d.Common {
+		what = "both arms"
+	}
 	switch {
 	case d.P == nil:
-		return text + "; drift of the difference " + d.Note
-	case d.Significant:
-		return text + fmt.Sprintf("; the difference drifts%s (p %.2g)", p.driftText(d), *d.P)
+		return "a drift of " + what + " could not have been seen: " + d.Note
+	case d.Significant && d.Change != nil:
+		return fmt.Sprintf("%s drifts by %s (p %.2g)", what, m.changeText(*d.Change), *d.P)
+	case d.Detectable == nil:
+		return fmt.Sprintf("no drift of %s found (p %.2g): none could have been seen", what, *d.P)
 	}
-	return text + fmt.Sprintf("; no drift of the difference (p %.2g)", *d.P)
+	return fmt.Sprintf("no drift of %s found (p %.2g): less than %s could not have been seen", what, *d.P, m.amountText(*d.Detectable))
+}
+
+// changeText formats a change in the unit of the margin, with its sign; amountText without.
+func (m Metrics) changeText(v float64) string {
+	if m.Margin.Relative {
+		return Change(1 + v)
+	}
+	return Unit(m.Unit).Text(v)
+}
+
+func (m Metrics) amountText(v float64) string {
+	if m.Margin.Relative {
+		return Percent(v)
+	}
+	return Unit(m.Unit).Text(v)
 }
