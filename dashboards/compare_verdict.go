@@ -7,36 +7,26 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// confounded is appended to a verdict that drift over time explains as well.
-const confounded = ", confounded with time"
-
-// verdictShades are the verdicts on a metric, in words and colours. All verdicts that are confounded with time have one
-// colour, different from the other verdicts: they are no finding, better or worse.
+// verdictShades are the verdicts on a metric, in words and colours.
 func verdictShades() []shade {
-	plain := []shade{
+	return []shade{
 		{"equivalent", "equivalent", colorNeutral},
 		{"irrelevant", "differs, by less than matters", "#999999"},
 		{"better", "better", colorGood},
 		{metric.VerdictWorse, "worse", colorBad},
 		{"different", "different", colorOther},
+		{"better_extent_not_decided", "better, extent not decided", colorUnknown},
+		{metric.VerdictWorseExtentOpen, "worse, extent not decided", colorUnknown},
+		{"different_extent_not_decided", "different, extent not decided", colorUnknown},
+		{metric.VerdictConfounded, "confounded with time", colorDoubt},
 		{"inconclusive", "inconclusive: more runs", colorUnknown},
 		{"difference_only", "difference only, not tested", colorUnknown},
 	}
-	all := plain
-	for _, s := range plain {
-		all = append(all, shade{s.value + confounded, s.text + confounded, colorDoubt})
-	}
-	return all
 }
 
-// verdicts are those of the pair, one for every metric and stratum; the label marks those that are confounded with
-// time.
+// verdicts are those of the pair, one for every metric and stratum.
 func verdicts(of expr.Matcher) expr.Expr {
-	each := stratumLabels(metric.LabelMetric)
-	marks := ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
-	doubtful := ofPair(metric.ComparisonConfounded, of).Equals(expr.Number(1)).Max(expr.By(each...))
-	marked := marks.And(doubtful, expr.On(each...)).Copied(metric.LabelVerdict, "(.+)", metric.LabelVerdict, "$1"+confounded)
-	return marks.Unless(doubtful, expr.On(each...)).Or(marked)
+	return ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
 }
 
 // metricWidth is the width of a column of metrics, whose names do not wrap; the longest are those in bytes that engines
@@ -65,9 +55,9 @@ func verdictTable(title, means string, of expr.Matcher, unit metric.Unit) panel 
 	return servedList(board{
 		title: title,
 		means: means + " The figures of the arms are means over their runs; ratio and difference are of the candidate to the baseline, from where to where they lie with 95 %. " +
-			"The metric that *decides* was chosen before any figure was seen. *Runs needed* are those of each arm, about, that an inconclusive verdict lacks. " +
+			"The metric that *decides* was chosen before any figure was seen. *Runs needed* are those of each arm, about, that an inconclusive verdict lacks, or one whose extent is not decided. " +
 			"*Equivalent* was tested for, it is not the absence of a difference. Names that begin with *engine_reported* or *tool_reported* are the word of others.",
-		wrong:  "a verdict is *worse*. If it is *confounded with time* the arms ran in an order in which time explains the difference as well: that is no finding about the arms.",
+		wrong:  "a verdict is *worse*: by more than the margin. *Extent not decided*: there is a difference, and more runs would show whether it matters. *Confounded with time*: the arms ran in an order in which time explains the figures as well, which is no finding about the arms.",
 		noData: "the comparison has no such metric, or " + noComparison,
 		keys: stratumKeys(key{label: metric.LabelMetric, title: "Metric", look: ofWidth(widthOfMetrics(unit))},
 			key{label: metric.LabelVerdict, title: "Verdict", look: looks(textCells(verdictShades()...), width(230))}),

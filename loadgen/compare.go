@@ -31,9 +31,11 @@ const compareHelp = `Compare arms: differences with intervals, verdicts and cave
 
 Each value of the label (or of model, engine, scenario, host) is an arm, compared with the baseline within the groups of --within. A headline gives the answer, a table the metrics that decide (*) and those beyond their margin; --all prints the rest.
 
-A verdict follows from the margin, the largest difference that does not matter, and the 95 % interval of the difference: equivalent (within the margin, includes 0), irrelevant (within the margin, without 0), better or worse (without 0, beyond the margin), else inconclusive, with the number of runs that would decide it. Metrics that are not primary are adjusted for their number (Holm).
+A verdict follows from the margin, the largest difference that does not matter, and the 95 % interval of the difference: equivalent (within the margin, includes 0), irrelevant (within the margin, excludes 0), better or worse (wholly beyond the margin), better or worse with the extent not decided (excludes 0, crosses the margin), else inconclusive, with the number of runs that would decide it. Metrics that are not primary are adjusted for their number (Holm).
 
-Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met.`
+A verdict is confounded where time explains the figures as well: a difference between arms that ran in blocks, any figure of such arms that drift, and in other orders a drift of the difference.
+
+Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met. --fail-on worse takes the verdict worse alone; inconclusive also a primary metric that is inconclusive, confounded, not tested, or whose extent is not decided.`
 
 // compareLine is the verb compare on the command line.
 type compareLine struct {
@@ -74,7 +76,7 @@ func compareVerb(app *kingpin.Application) verb {
 	clause.Flag("allow-different-workload", "Compare runs that did different work, and report it.").BoolVar(&l.options.AllowDifferentWorkload)
 	terminal.Flag(clause, "columns", "State these too: shapiro, bonferroni, bh, bca.", "", &l.options.Columns, parseColumns).PlaceHolder("NAME,...")
 	terminal.Flag(clause, "seed", "Seed of the bootstrap.", "1337", &l.options.Seed, terminal.Unsigned)
-	terminal.Flag(clause, "fail-on", "Exit with 4 if a metric is worse (inconclusive: or a primary one is not decided).", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")
+	terminal.Flag(clause, "fail-on", "Exit with 4 if a metric is worse by more than its margin (inconclusive: or a primary one is not decided).", "", &l.failOn, terminal.OneOf(compare.FailOnWorse, compare.FailOnInconclusive)).PlaceHolder("worse|inconclusive")
 	clause.Flag("all", "Print every metric, the ledgers and the caveats; without it the answer.").BoolVar(&l.all)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	clause.Flag("csv", "Print CSV: a row for each metric.").BoolVar(&l.asCSV)
@@ -129,7 +131,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err := l.write(stdout, stderr, c); err != nil {
 		return err
 	}
-	return l.judge(c)
+	return l.judge(stderr, c)
 }
 
 // noticeRenamed reports old names of metrics and replaces them with the current names.
@@ -214,8 +216,11 @@ func (l *compareLine) keep(c compare.Comparison) (string, error) {
 	return filepath.Join(dir, name), rundir.Folder(dir).WriteJSON(name, c)
 }
 
-// judge applies --fail-on to the verdicts.
-func (l *compareLine) judge(c compare.Comparison) error {
+// judge applies --fail-on to the verdicts, and names what it does not refuse although it may be worse.
+func (l *compareLine) judge(stderr io.Writer, c compare.Comparison) error {
+	for _, passed := range c.Passed(l.failOn) {
+		fmt.Fprintf(stderr, "uma-load: not refused by --fail-on %s: %s; it may be worse\n", l.failOn, printable(passed))
+	}
 	missed := c.Missed(l.failOn)
 	if len(missed) == 0 {
 		return nil

@@ -26,13 +26,13 @@ var (
 	ComparisonDifferenceUpper = gauge(Def{Name: "uma_comparison_difference_upper", Unit: OfMetric, Sum: SumNever(), Labels: ofComparison,
 		Help: "Upper end of the 95 % confidence interval of the difference; where the analysis is of ratios, that of the change times the mean of the baseline. Absent where there was nothing to test by.", Source: comparisonSource})
 	ComparisonVerdict = gauge(Def{Name: "uma_comparison_verdict", Unit: State, Sum: SumNever(), Labels: append(ofComparison[:len(ofComparison):len(ofComparison)], LabelVerdict),
-		Help: "1 for what can be said of the metric: equivalent, irrelevant, better, worse, different, inconclusive or difference_only.", Source: comparisonSource})
+		Help: "1 for what can be said of the metric: equivalent, irrelevant, better, worse or different (by more than the margin), the same three with _extent_not_decided, confounded (with time), inconclusive or difference_only.", Source: comparisonSource})
 	ComparisonConfounded = gauge(Def{Name: "uma_comparison_confounded", Unit: State, Sum: SumNever(), Labels: ofComparison,
-		Help: "Whether the runs followed each other in a way in which time explains the difference as well as the arms do.", Source: comparisonSource})
+		Help: "Whether the verdict is confounded: the runs followed each other, or their difference drifts, so that time explains it as well as the arms do.", Source: comparisonSource})
 	ComparisonPrimary = gauge(Def{Name: "uma_comparison_primary", Unit: State, Sum: SumNever(), Labels: ofComparison,
 		Help: "Whether the metric is the one that decides: it was chosen before any figure was seen, and the verdicts of all others are held to what chance gives among many.", Source: comparisonSource})
 	ComparisonNeededRuns = gauge(Def{Name: "uma_comparison_needed_runs", Unit: Count, Sum: SumNever(), Labels: ofComparison,
-		Help: "About how many runs of each arm the margin would need, with the spread that there is: to show two equal arms equivalent, and to find a difference as large as it; absent unless the verdict is inconclusive, and where it is beyond 100,000.", Source: comparisonSource})
+		Help: "About how many runs of each arm the margin would need, with the spread that there is: to show two equal arms equivalent, and to find a difference as large as it; where the extent is not decided, to tell the difference from the margin; absent for other verdicts, and where it is beyond 100,000.", Source: comparisonSource})
 	ComparisonSimulated = gauge(Def{Name: "uma_comparison_simulated", Unit: State, Sum: SumNever(), Labels: []Label{LabelComparison},
 		Help: "Whether a run of the comparison was of a simulated engine or machine; its figures are then not those of hardware.", Source: comparisonSource})
 	ComparisonInfo = gauge(Def{Name: "uma_comparison_info", Unit: Info, Sum: SumNever(), Labels: []Label{LabelComparison, LabelComparedBy},

@@ -141,9 +141,12 @@ const (
 	PhaseStop     = "stop"
 )
 
-// VerdictWorse is the value of LabelVerdict of a comparison whose candidate is worse, by more than matters and than
-// chance would make it.
-const VerdictWorse = "worse"
+// Values of LabelVerdict that alerts go by. Worse is by more than the margin, and than chance would make it.
+const (
+	VerdictWorse           = "worse"
+	VerdictWorseExtentOpen = "worse_extent_not_decided" // the interval crosses the margin
+	VerdictConfounded      = "confounded"               // time explains the difference as well
+)
 
 // EventOOMKill is the value of LabelEvent for processes that were killed because memory ran out.
 const EventOOMKill = "oom_kill"

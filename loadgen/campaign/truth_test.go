@@ -39,8 +39,8 @@ func TestCampaignsFindTheTruth(t *testing.T) {
 
 // The candidate is 3 % slower and runs spread by 1.5 %. Ten pairs: the standard error of the difference is
 // 1.5 % sqrt(2/10) = 0.67 %, so that 3 % are 4.5 of them, which t with 8 degrees of freedom (the two halves of ABBA
-// have a mean each) finds in 97 of 100 campaigns. One in twenty of these is said to be confounded all the same, since
-// the difference seems to drift by chance in 5 of 100: that leaves 92 found without reserve.
+// have a mean each) finds in 97 of 100 campaigns: slower, mostly with the extent not decided, since the margin of 2 % is
+// 1.5 standard errors away. At most 1 in 100 is confounded by chance.
 //
 // It also takes 3 GiB more, on a machine that carries memory over as below: the margin of 1 GiB is six
 // standard errors away.
@@ -54,22 +54,19 @@ func knownDifferences(t *testing.T, abba, blocks [][]made) {
 		t.Fatal(err)
 	}
 	speed := counts[compare.OutputTokensPerSecond]
-	least(t, "slower, without reserve", speed.verdicts[compare.Worse]-speed.confounded, .85)
-	about(t, "slower", speed.verdicts[compare.Worse], power)
+	about(t, "slower", speed.verdicts[compare.Worse]+speed.verdicts[compare.WorseExtentOpen]+speed.confounded, power)
 	about(t, "the true ratio in its interval", speed.covers(1-m.slower), 1-alpha)
-	most(t, "faster", speed.verdicts[compare.Better], 0)
-	most(t, "a drift taken for one", speed.confounded, .10)
+	most(t, "faster", speed.verdicts[compare.Better]+speed.verdicts[compare.BetterExtentOpen], 0)
+	most(t, "a drift taken for one", speed.confounded, .01)
 
 	memory := counts[compare.MemoryOccupiedWithoutKV]
-	least(t, "more memory, without reserve", memory.verdicts[compare.Worse]-memory.confounded, .80)
+	least(t, "more memory, without reserve", memory.verdicts[compare.Worse], .80)
 	least(t, "the true difference in its interval", memory.covers(gib*m.heavier), 1-alpha)
 	most(t, "less memory", memory.verdicts[compare.Better], 0)
 
 	apart := compared(t, machine{slower: .03, cv: .015, memorySD: .25}, blocks)[compare.OutputTokensPerSecond]
-	least(t, "in blocks, slower", apart.verdicts[compare.Worse], .80)
-	if apart.confounded != apart.found() {
-		t.Errorf("in blocks, %d of %d findings are said to be confounded with time", apart.confounded, apart.found())
-	}
+	least(t, "in blocks, confounded", apart.confounded, .80)
+	most(t, "in blocks, better or worse", apart.found(), 0)
 }
 
 // The arms are equal and runs spread by 1.2 %. The margin of 2 % is 3.7 standard errors of 0.54 %, within
@@ -115,10 +112,8 @@ func timeGoesBy(t *testing.T, abba, blocks [][]made) {
 	apart, mixed := compared(t, m, blocks), compared(t, m, abba)
 	for _, metric := range []string{compare.MemoryOccupiedWithoutKV, compare.OutputTokensPerSecond} {
 		b := apart[metric]
-		least(t, metric+" in blocks, worse", b.verdicts[compare.Worse], .80)
-		if b.confounded != b.found() {
-			t.Errorf("%s in blocks: %d of %d findings are said to be confounded with time", metric, b.confounded, b.found())
-		}
+		least(t, metric+" in blocks, confounded", b.confounded, .80)
+		most(t, metric+" in blocks, better or worse", b.found(), 0)
 		least(t, metric+" in ABBA, equivalent", mixed[metric].verdicts[compare.Equivalent], .80)
 		most(t, metric+" in ABBA, better or worse", mixed[metric].found(), .07)
 		least(t, "a warning of blocks", b.warned[compare.CodeBlockedOrder], 1)
@@ -136,15 +131,23 @@ func pairedTest(spread float64) stats.TTest {
 // count is what is said of a metric over all campaigns.
 type count struct {
 	verdicts map[compare.Verdict]int
-	// confounded are findings that are said to be a thing of time as well.
+	// confounded counts that verdict.
 	confounded int
 	// intervals are of the difference, or of the ratio where that is analysed.
 	intervals []compare.Interval
 	warned    map[string]int // campaigns with a warning of this code, whatever the metric
 }
 
-// found counts better and worse.
-func (c *count) found() int { return c.verdicts[compare.Better] + c.verdicts[compare.Worse] }
+// found counts better and worse, whatever their extent.
+func (c *count) found() int {
+	n := 0
+	for v, campaigns := range c.verdicts {
+		if v.IsDifference() {
+			n += campaigns
+		}
+	}
+	return n
+}
 
 // covers counts the intervals that hold a value.
 func (c *count) covers(truth float64) int {

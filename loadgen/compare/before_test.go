@@ -43,6 +43,32 @@ func TestAComparisonOfTheFormBeforeIsReadByTodaysNames(t *testing.T) {
 	}
 }
 
+// A comparison that was saved when better meant that the interval excludes 0, and confounded was a mark beside a verdict, is
+// read with the verdicts of today.
+func TestAVerdictOfBeforeIsReadAsTodays(t *testing.T) {
+	for saved, want := range map[string][2]compare.Verdict{
+		`"verdict":"better","ratio_ci95":[1.005,1.025],"margin":{"value":0.02,"relative":true}`:                                 {compare.BetterExtentOpen},
+		`"verdict":"better","ratio_ci95":[1.021,1.04],"margin":{"value":0.02,"relative":true}`:                                  {compare.Better},
+		`"verdict":"worse","a":{"mean":100},"ci95":[-3,-1],"margin":{"value":0.02,"relative":true}`:                             {compare.WorseExtentOpen},
+		`"verdict":"worse","a":{"mean":100},"ci95":[-3,-2.5],"margin":{"value":0.02,"relative":true}`:                           {compare.Worse},
+		`"verdict":"different","ci95":[5,7],"margin":{"value":6}`:                                                               {compare.DifferentExtentOpen},
+		`"verdict":"different","ci95":[5,7],"margin":{"value":4}`:                                                               {compare.Different},
+		`"verdict":"worse","constant":true,"margin":{"value":4}`:                                                                {compare.Worse},
+		`"verdict":"worse","ci95":[5,7],"margin":{"value":4},"confounded_with_time":true`:                                       {compare.Confounded, compare.Worse},
+		`"verdict":"worse","ci95":[3,7],"margin":{"value":4},"confounded_with_time":true`:                                       {compare.Confounded, compare.WorseExtentOpen},
+		`"verdict":"confounded","verdict_ignoring_order":"worse","ci95":[5,7],"margin":{"value":4},"confounded_with_time":true`: {compare.Confounded, compare.Worse},
+		`"verdict":"equivalent","ci95":[-1,1],"margin":{"value":4}`:                                                             {compare.Equivalent},
+	} {
+		var c compare.Comparison
+		if err := json.Unmarshal([]byte(`{"schema":"umascope.comparison/2","strata":[{"pairs":[{"metrics":[{"name":"output_tokens_per_second",`+saved+`}]}]}]}`), &c); err != nil {
+			t.Fatal(err)
+		}
+		if m := c.Strata[0].Pairs[0].Metrics[0]; m.Verdict != want[0] || m.VerdictIgnoringOrder != want[1] {
+			t.Errorf("%s is %s, ignoring the order %q", saved, m.Verdict, m.VerdictIgnoringOrder)
+		}
+	}
+}
+
 // Two figures were called used: pool minus MemFree, and pool minus MemAvailable. No figure is now.
 func TestNoFigureIsCalledUsed(t *testing.T) {
 	for _, m := range compare.Table() {

@@ -66,7 +66,9 @@ const (
 	wantedDriftPower  = 0.90
 )
 
-// findDrifts tests the drift of each row of a pair whose arms are interleaved. Metrics of one quantity count as one test.
+// findDrifts tests the drift of each row of a pair whose arms are interleaved, first of the metric that decides. If that
+// drifts, the conditions did not stay the same: the others then need no more than significance each. In clean campaigns
+// that adds no drift by chance.
 func (c *comparing) findDrifts(p *Pair, rows []*row) {
 	if p.Order.Kind == OrderBlocked {
 		return // arm and time are confounded whatever drifts
@@ -79,35 +81,45 @@ func (c *comparing) findDrifts(p *Pair, rows []*row) {
 	}
 	for _, r := range rows {
 		if r.quantity != decides {
-			others[r.quantity] = true
+			others[r.quantity] = true // metrics of one quantity count as one test
 		}
 	}
 	pairs := float64(len(c.cells) * (len(c.arms) - 1))
-	alternating := p.Order.Kind == OrderAlternating
+	primary := primaryDriftLevel / pairs
 	for _, r := range rows {
-		if !r.tested {
-			continue
-		}
-		level := primaryDriftLevel / pairs
-		if r.quantity != decides {
-			level = otherDriftLevel / pairs / float64(len(others))
-		}
-		var common *PairDrift
-		if alternating {
-			level /= 2
-			common = r.commonDrift(level)
-		}
-		own := r.differenceDrift(level)
-		switch {
-		case own.Significant:
-			r.out.Drift = own
-		case found(common):
-			r.out.Drift = common
-		}
-		if r.out.Primary {
-			p.Order.Drift, p.Order.CommonDrift = own, common
+		if r.out.Primary && r.tested {
+			p.Order.Drift, p.Order.CommonDrift = r.findDrift(p.Order.Kind, primary)
 		}
 	}
+	other := otherDriftLevel / pairs / float64(max(len(others), 1))
+	if found(p.Order.Drift) || found(p.Order.CommonDrift) {
+		other = significance
+	}
+	for _, r := range rows {
+		switch {
+		case r.out.Primary || !r.tested:
+		case r.quantity == decides:
+			r.findDrift(p.Order.Kind, primary)
+		default:
+			r.findDrift(p.Order.Kind, other)
+		}
+	}
+}
+
+// findDrift tests whether the difference of a row drifts and, where the arms alternate strictly, whether both do.
+func (r *row) findDrift(order string, level float64) (own, common *PairDrift) {
+	if order == OrderAlternating {
+		level /= 2
+		common = r.commonDrift(level)
+	}
+	own = r.differenceDrift(level)
+	switch {
+	case own.Significant:
+		r.out.Drift = own
+	case found(common):
+		r.out.Drift = common
+	}
+	return own, common
 }
 
 // differenceDrift tests whether the difference between the arms drifts over time.

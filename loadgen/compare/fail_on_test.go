@@ -29,3 +29,33 @@ func TestWhatIsNotComparedIsNotDecided(t *testing.T) {
 		}
 	}
 }
+
+// worse is refused alone; what may be worse is named. A decision is a verdict that says on which side of the margin the
+// difference is.
+func TestFailOnRefusesTheVerdictsThatItNames(t *testing.T) {
+	for v, want := range map[Verdict]struct{ worse, inconclusive, named bool }{
+		Equivalent: {}, Irrelevant: {}, Better: {}, Different: {},
+		Worse:               {worse: true, inconclusive: true},
+		WorseExtentOpen:     {inconclusive: true, named: true},
+		BetterExtentOpen:    {inconclusive: true},
+		DifferentExtentOpen: {inconclusive: true},
+		Confounded:          {inconclusive: true, named: true},
+		Inconclusive:        {inconclusive: true},
+		Undecided:           {inconclusive: true},
+	} {
+		m := Metrics{Name: "m", Primary: true, Verdict: v}
+		if v == Confounded {
+			m.VerdictIgnoringOrder = Worse
+		}
+		c := Comparison{Arms: []string{"a", "b"}, Strata: []Stratum{{Pairs: []Pair{{A: "a", B: "b", Metrics: []Metrics{m}}}}}}
+		if got := len(c.Missed(FailOnWorse)) > 0; got != want.worse {
+			t.Errorf("%s: refused by worse: %v", v, got)
+		}
+		if got := len(c.Missed(FailOnInconclusive)) > 0; got != want.inconclusive {
+			t.Errorf("%s: refused by inconclusive: %v", v, got)
+		}
+		if got := len(c.Passed(FailOnWorse)) > 0; got != want.named || len(c.Passed(FailOnInconclusive)) > 0 || len(c.Passed("")) > 0 {
+			t.Errorf("%s: named: %v", v, got)
+		}
+	}
+}

@@ -141,7 +141,7 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 
 // confounds reports whether time could explain a verdict as well as the arms; drifts reports a drift of the metric
 // within the arms. In blocks time always could explain a difference, and with a drift it could hide one. In any other
-// order only a drift does that was found: of the difference of this metric, or of the metric that decides.
+// order only a drift of the metric does that was found.
 func (o PairOrder) confounds(r *row, drifts bool) bool {
 	v := r.out.Verdict
 	switch {
@@ -149,10 +149,8 @@ func (o PairOrder) confounds(r *row, drifts bool) bool {
 		return false
 	case o.Kind == OrderBlocked:
 		return v.IsDifference() || drifts
-	case r.constant:
-		return false
 	}
-	return r.out.Drift != nil || v != Inconclusive && (found(o.Drift) || found(o.CommonDrift))
+	return r.out.Drift != nil
 }
 
 func found(d *PairDrift) bool { return d != nil && d.Significant }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -135,12 +136,9 @@ func (c comparison) decisive() []string {
 
 // verdict returns the verdict with what limits it.
 func (r row) verdict() string {
-	text := strings.ReplaceAll(r.Verdict, "_", " ")
+	text := compare.Verdict(r.Verdict).Text()
 	if r.Needed != nil {
 		text += fmt.Sprintf(", about %d runs of each arm needed for the margin", *r.Needed)
-	}
-	if r.Confounded {
-		text += ", confounded with time"
 	}
 	return text
 }

@@ -36,7 +36,7 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table, red render
 				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d and %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N, m.B.N, comparison.VerdictText(*m)))
 			}
 			var tone render.Tone
-			if m.Confounded {
+			if m.Verdict == compare.Confounded {
 				tone = render.Note
 			}
 			truth, judged := groundTruthOf(c, pair, m, q.groundTruth).describe(compare.Unit(m.Unit), m.CI95)

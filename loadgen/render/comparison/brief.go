@@ -90,10 +90,10 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 		if m.Primary {
 			name = "* " + name
 		}
-		verdict := strings.ReplaceAll(string(m.Verdict), "_", " ")
+		verdict := m.Verdict.Text()
 		switch {
-		case m.Confounded:
-			verdict += ", confounded"
+		case m.VerdictIgnoringOrder != "":
+			verdict = "confounded (otherwise " + m.VerdictIgnoringOrder.Text() + ")"
 		case lostToHolm(m):
 			verdict += " (Holm)"
 		}

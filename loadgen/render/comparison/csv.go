@@ -79,7 +79,7 @@ func metricCells(m compare.Metrics) []namedCell {
 	bcaLow, bcaHigh := ends(m.BCa95)
 	return slices.Concat([]namedCell{
 		{"metric", m.Name}, {"unit", m.Unit}, {"better", string(m.Direction)}, {"primary", m.Primary}, {"engine_reported", m.EngineReported},
-		{"verdict", string(m.Verdict)}, {"confounded_with_time", m.Confounded},
+		{"verdict", string(m.Verdict)}, {"confounded_with_time", m.Confounded}, {"verdict_ignoring_order", string(m.VerdictIgnoringOrder)},
 	}, momentCells("a", m.A), momentCells("b", m.B), []namedCell{
 		{"difference", m.Difference}, {"ci95_low", low}, {"ci95_high", high},
 		{"ratio", m.Ratio}, {"ratio_ci95_low", ratioLow}, {"ratio_ci95_high", ratioHigh},

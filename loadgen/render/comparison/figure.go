@@ -184,7 +184,7 @@ func shown(s compare.Stratum, most int) []key {
 				note(keyOf(m), 0)
 			case place >= 0:
 				note(keyOf(m), 1+place)
-			case m.Verdict == compare.Better || m.Verdict == compare.Worse || m.Verdict == compare.Different:
+			case found(m):
 				note(keyOf(m), 100+i)
 			default:
 				note(keyOf(m), 1000+i)

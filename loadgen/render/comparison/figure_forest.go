@@ -71,7 +71,7 @@ func forest(c compare.Comparison, s compare.Stratum, pair compare.Pair) render.F
 	if without > 0 {
 		f.Caption += fmt.Sprintf(" %d more without a ratio stand in the table.", without)
 	}
-	f.Legend = []render.LegendItem{{Class: "c1", Text: "better"}, {Class: "c2", Text: "worse"}, {Class: "c3", Text: "different"}, {Class: "c0", Text: "equivalent or irrelevant"}, {Class: "c7", Text: "inconclusive"}}
+	f.Legend = []render.LegendItem{{Class: "c1", Text: "better"}, {Class: "c2", Text: "worse"}, {Class: "c3", Text: "different"}, {Class: "c0", Text: "equivalent or irrelevant"}, {Class: "c7", Text: "inconclusive or confounded"}}
 	return f.DrawTall(74+24*float64(len(rows)), 74+40*float64(len(rows)), func(width, height float64) *render.Drawing {
 		return drawForest(rows, extent, width, height, f.Title+": "+f.Caption)
 	})
@@ -93,7 +93,7 @@ func outsideOne(rows []ratioRow) string {
 	}
 	text := ""
 	if findings > 0 {
-		text = " One that is all beside 1, and reaches out of it, is a difference."
+		text = " One that is all beside 1 is a difference; it matters if it lies wholly beyond the stretch."
 	}
 	switch {
 	case adjusted == 1:

@@ -68,7 +68,7 @@ func anyInterval(m compare.Metrics) string {
 // RowTone returns the tone of rows that a reader must not miss.
 func RowTone(m compare.Metrics) render.Tone {
 	switch {
-	case m.Confounded:
+	case m.Verdict == compare.Confounded:
 		return render.Note
 	case m.Verdict == compare.Worse:
 		return render.Bad

@@ -51,7 +51,7 @@ func answer(s compare.Stratum, p compare.Pair) Headline {
 	var clauses []string
 	for i, m := range headlineMetrics(p) {
 		clauses = append(clauses, clause(m))
-		if i == 0 && !m.Confounded {
+		if i == 0 {
 			h.Tone = toneOf(m.Verdict)
 		}
 	}
@@ -107,11 +107,7 @@ func clause(m compare.Metrics) string {
 	case compare.Undecided:
 		return fmt.Sprintf("%s %s, not tested", name, amount(m))
 	}
-	text := name + " " + amount(m) + ", " + string(m.Verdict)
-	if m.Confounded {
-		text += " but confounded with time"
-	}
-	return text
+	return name + " " + amount(m) + ", " + m.Verdict.Text()
 }
 
 // lostToHolm reports whether a metric would have a finding if it were the only one that is tested: its interval leaves out

@@ -5,7 +5,6 @@ package comparison
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
@@ -113,9 +112,9 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 	return g, left
 }
 
-// found reports whether the verdict is a finding.
+// found reports whether the figures of a metric show a difference, whatever time may explain.
 func found(m compare.Metrics) bool {
-	return slices.Contains([]compare.Verdict{compare.Better, compare.Worse, compare.Different}, m.Verdict)
+	return m.Verdict.IsDifference() || m.VerdictIgnoringOrder.IsDifference()
 }
 
 func needed(m compare.Metrics) string {

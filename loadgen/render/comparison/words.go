@@ -54,11 +54,9 @@ func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Me
 	}
 	v.Text += fmt.Sprintf(", n = %d and %d runs.", m.B.N, m.A.N)
 	v.Means = meaning(m)
-	switch {
-	case m.Confounded:
-		v.Means += " " + orderAs(s.Order, pair.Order) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart."
-	default:
-		v.Tone = toneOf(m.Verdict)
+	v.Tone = toneOf(m.Verdict)
+	if m.Verdict == compare.Confounded {
+		v.Means = orderAs(m) + ": whatever changed with time is in this difference too, and these runs cannot tell the two apart. More runs in the same order do not help."
 	}
 	carry, text := gradeWords(s, pair)
 	if v.Means += " " + text; !carry && v.Tone == render.Good {
@@ -132,7 +130,13 @@ func meaning(m compare.Metrics) string {
 	case compare.Irrelevant:
 		return "There is a difference, and that it is less than the margin of " + margin + " is shown at 5 %: it does not matter."
 	case compare.Better, compare.Worse, compare.Different:
-		return "The interval leaves out no difference, and reaches beyond the margin of " + margin + "."
+		return "The interval lies wholly beyond the margin of " + margin + "."
+	case compare.BetterExtentOpen, compare.WorseExtentOpen, compare.DifferentExtentOpen:
+		text := "There is a difference: the interval excludes 0. It crosses the margin of " + margin + ", so these runs do not show whether the difference matters."
+		if needed := m.NeededText(); needed != "" {
+			text += " About so many " + needed + "."
+		}
+		return text
 	case compare.Inconclusive:
 		text := "These runs show neither a difference nor, within " + margin + ", that there is none."
 		if needed := m.NeededText(); needed != "" {
@@ -146,17 +150,17 @@ func meaning(m compare.Metrics) string {
 
 // VerdictText formats a verdict with its conditions.
 func VerdictText(m compare.Metrics) string {
-	text := strings.ReplaceAll(string(m.Verdict), "_", " ")
+	text := m.Verdict.Text()
+	if m.VerdictIgnoringOrder != "" {
+		text += " (otherwise " + m.VerdictIgnoringOrder.Text() + ")"
+	}
 	if m.Verdict == compare.Undecided {
 		text += " (" + whyUndecided(m) + ")"
 	}
 	if m.Constant {
 		text += " (" + constantIn(m) + ")"
 	}
-	switch {
-	case m.Confounded:
-		text += ", confounded with time"
-	case lostToHolm(m):
+	if lostToHolm(m) {
 		text += " as one of many tests (Holm)"
 	}
 	return text
@@ -181,11 +185,11 @@ func constantIn(m compare.Metrics) string {
 // verdictClass returns the colour of a verdict in charts; its word is always shown next to it.
 func verdictClass(m compare.Metrics) string {
 	switch m.Verdict {
-	case compare.Better:
+	case compare.Better, compare.BetterExtentOpen:
 		return "c1"
-	case compare.Worse:
+	case compare.Worse, compare.WorseExtentOpen:
 		return "c2"
-	case compare.Different:
+	case compare.Different, compare.DifferentExtentOpen:
 		return "c3"
 	case compare.Equivalent, compare.Irrelevant:
 		return "c0"
@@ -194,21 +198,15 @@ func verdictClass(m compare.Metrics) string {
 	}
 }
 
-// orderAs returns why a finding is confounded with time.
-func orderAs(o compare.Order, p compare.PairOrder) string {
+// orderAs returns why a metric is confounded with time.
+func orderAs(m compare.Metrics) string {
 	switch {
-	case o.Kind == compare.OrderBlocked || p.Kind == compare.OrderBlocked:
+	case m.Drift == nil:
 		return "The runs were made in blocks, one arm after the other"
-	case p.Drift != nil && p.Drift.Significant:
-		return "The difference between the arms drifts with time"
-	case o.Kind == compare.OrderABBA:
-		return "The runs were made forth and back (ABBA), are not tested by pairs, and drift"
-	case o.Kind == compare.OrderAlternating:
-		return "The runs alternate, one arm always second, and drift"
-	case o.Kind == compare.OrderRandom:
-		return "The runs were made in random order, are not tested by pairs, and drift"
+	case m.Drift.Common:
+		return "The runs alternate, one arm always second, and both arms drift"
 	default:
-		return "The runs have no known order"
+		return "The difference between the arms drifts with time"
 	}
 }
 

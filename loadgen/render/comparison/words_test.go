@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // What a caption says of marks is what is drawn: one that is wholly beside 1 can be inconclusive as one of many.
@@ -80,6 +81,25 @@ func TestAVerdictWithoutSpreadStatesIt(t *testing.T) {
 	}
 }
 
+// In every verdict the words commit to what the interval shows, and a confounded one keeps what it would be otherwise.
+func TestEveryVerdictHasItsWords(t *testing.T) {
+	for want, m := range map[string]compare.Metrics{
+		"worse":                      {Verdict: compare.Worse},
+		"worse, extent not decided":  {Verdict: compare.WorseExtentOpen},
+		"better, extent not decided": {Verdict: compare.BetterExtentOpen},
+		"confounded with time (otherwise worse, extent not decided)": {Verdict: compare.Confounded, VerdictIgnoringOrder: compare.WorseExtentOpen, Confounded: true},
+		"difference only (not tested)":                               {Verdict: compare.Undecided, A: compare.Moments{N: 2}, B: compare.Moments{N: 2}},
+	} {
+		if got := VerdictText(m); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	open := meaning(compare.Metrics{Unit: string(compare.UnitSeconds), Verdict: compare.WorseExtentOpen, Margin: compare.Margin{Value: .02, Relative: true}})
+	if !strings.Contains(open, "crosses the margin") || toneOf(compare.WorseExtentOpen) != render.Note || toneOf(compare.Confounded) != render.Note {
+		t.Errorf("%q", open)
+	}
+}
+
 func TestRunsNeededNameTheirPurpose(t *testing.T) {
 	effect, margin := 12, 105
 	for want, m := range map[string]compare.Metrics{
@@ -95,17 +115,12 @@ func TestRunsNeededNameTheirPurpose(t *testing.T) {
 
 // Why a finding is confounded with time is what made it so.
 func TestAConfoundedFindingNamesItsCause(t *testing.T) {
-	drift := compare.PairOrder{Kind: compare.OrderABBA, Drift: &compare.PairDrift{Significant: true}}
-	for text, c := range map[string]struct {
-		order compare.Order
-		pair  compare.PairOrder
-	}{
-		"The difference between the arms drifts": {compare.Order{Kind: compare.OrderABBA}, drift},
-		"one arm after the other":                {compare.Order{Kind: compare.OrderBlocked}, compare.PairOrder{Kind: compare.OrderBlocked}},
-		"are not tested by pairs, and drift":     {compare.Order{Kind: compare.OrderABBA}, compare.PairOrder{Kind: compare.OrderABBA}},
-		"one arm always second, and drift":       {compare.Order{Kind: compare.OrderAlternating}, compare.PairOrder{Kind: compare.OrderAlternating}},
+	for text, drift := range map[string]*compare.PairDrift{
+		"The difference between the arms drifts":     {Significant: true},
+		"one arm after the other":                    nil,
+		"one arm always second, and both arms drift": {Significant: true, Common: true},
 	} {
-		if got := orderAs(c.order, c.pair); !strings.Contains(got, text) {
+		if got := orderAs(compare.Metrics{Drift: drift}); !strings.Contains(got, text) {
 			t.Errorf("%q, want %q", got, text)
 		}
 	}
