@@ -26,7 +26,7 @@ const (
 	exitDone    = 0
 	exitFailed  = 1 // failed while running
 	exitUsage   = 2 // bad input or unusable environment
-	exitInvalid = 3 // the run finished, but is invalid
+	exitInvalid = 3 // the run finished, but is invalid; a comparison that --fail-on asks about is confounded
 	exitMissed  = 4 // finished and valid, but --slo was not met
 )
 

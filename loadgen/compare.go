@@ -31,11 +31,9 @@ const compareHelp = `Compare arms: differences with intervals, verdicts and cave
 
 Each value of the label (or of model, engine, scenario, host) is an arm, compared with the baseline within the groups of --within. A headline gives the answer, a table the metrics that decide (*) and those beyond their margin; --all prints the rest.
 
-A verdict follows from the margin, the largest difference that does not matter, and the 95 % interval of the difference: equivalent (within the margin, includes 0), irrelevant (within the margin, excludes 0), better or worse (wholly beyond the margin), better or worse with the extent not decided (excludes 0, crosses the margin), else inconclusive, with the number of runs that would decide it. Metrics that are not primary are adjusted for their number (Holm).
+A verdict follows from the margin, the largest difference that does not matter, and the 95 % interval of the difference: equivalent (within the margin, includes 0), irrelevant (within, excludes 0), better or worse (wholly beyond the margin), the same with the extent not decided (excludes 0, crosses the margin), else inconclusive. It is confounded where time explains the figures as well: arms in blocks, or a difference that drifts. Metrics that are not primary are adjusted for their number (Holm).
 
-A verdict is confounded where time explains the figures as well: a difference between arms that ran in blocks, any figure of such arms that drift, and in other orders a drift of the difference.
-
-Exit codes: 2 if the runs cannot be compared; 4 if --fail-on was met. --fail-on worse takes the verdict worse alone; inconclusive also a primary metric that is inconclusive, confounded, not tested, or whose extent is not decided.`
+Exit codes: 2 if the runs cannot be compared; with --fail-on, 4 if it was met, else 3 if a metric is confounded that would be worse.`
 
 // compareLine is the verb compare on the command line.
 type compareLine struct {
@@ -216,18 +214,28 @@ func (l *compareLine) keep(c compare.Comparison) (string, error) {
 	return filepath.Join(dir, name), rundir.Folder(dir).WriteJSON(name, c)
 }
 
-// judge applies --fail-on to the verdicts, and names what it does not refuse although it may be worse.
+// judge applies --fail-on to the verdicts. What it does not refuse although it may be worse is named; what is confounded
+// with time, and would be worse otherwise, has an exit code of its own: it is no ground to pass or to fail.
 func (l *compareLine) judge(stderr io.Writer, c compare.Comparison) error {
-	for _, passed := range c.Passed(l.failOn) {
-		fmt.Fprintf(stderr, "uma-load: not refused by --fail-on %s: %s; it may be worse\n", l.failOn, printable(passed))
-	}
-	missed := c.Missed(l.failOn)
-	if len(missed) == 0 {
+	if l.failOn == "" {
 		return nil
 	}
-	more := ""
-	if n := len(missed) - 1; n > 0 {
-		more = fmt.Sprintf(", and %d more", n)
+	if open := c.MayBeWorse(); len(open) > 0 {
+		fmt.Fprintf(stderr, "uma-load: --fail-on %s does not take %s: it may be worse by more than the margin\n", l.failOn, printable(firstOf(open)))
 	}
-	return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s%s", l.failOn, missed[0], more)}
+	if missed := c.Missed(l.failOn); len(missed) > 0 {
+		return outcome{exitMissed, fmt.Errorf("--fail-on %s: %s", l.failOn, firstOf(missed))}
+	}
+	if confounded := c.Confounded(); len(confounded) > 0 {
+		return outcome{exitInvalid, fmt.Errorf("--fail-on %s: %s: neither that it is worse nor that it is not is shown; repeat the arms in turns (order: abba in a plan)", l.failOn, firstOf(confounded))}
+	}
+	return nil
+}
+
+// firstOf returns the first of some texts, and how many more there are.
+func firstOf(texts []string) string {
+	if n := len(texts) - 1; n > 0 {
+		return fmt.Sprintf("%s, and %d more", texts[0], n)
+	}
+	return texts[0]
 }

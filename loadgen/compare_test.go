@@ -47,11 +47,11 @@ func failsAPipeline(t *testing.T, runs string) {
 		code  int
 		says  string
 	}{
-		"worse":                       {[]string{"--fail-on=worse"}, exitMissed, "--fail-on worse: memory_occupied_without_kv_bytes of container, model deepseek is worse, and 5 more"},
-		"inconclusive, and worse too": {[]string{"--fail-on=inconclusive"}, exitMissed, "is worse"},
-		"a margin that none reaches":  {[]string{"--fail-on=worse", "--margin=memory_occupied_without_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB"}, exitDone, ""},
+		"worse, if the order had no effect": {[]string{"--fail-on=worse"}, exitInvalid, "--fail-on worse: memory_occupied_without_kv_bytes of container, model deepseek is confounded with time, and 5 more: neither"},
+		"all primary ones are decided":      {[]string{"--fail-on=inconclusive"}, exitInvalid, "is confounded with time"},
+		"a margin that none reaches":        {[]string{"--fail-on=worse", "--margin=memory_occupied_without_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB"}, exitDone, ""},
 		"a primary one without a verdict": {[]string{"--fail-on=inconclusive", "--margin=memory_occupied_without_kv_bytes=40GiB", "--margin=kv_capacity_bytes=40GiB", "--margin=tool_reported_output_tokens_per_second=0.3%"},
-			exitMissed, "tool_reported_output_tokens_per_second of container, model deepseek is inconclusive"},
+			exitMissed, "tool_reported_output_tokens_per_second of container, model deepseek is confounded with time"},
 	} {
 		code, stdout, stderr := invokeVerb(t, append([]string{"compare", runs, "--by=arm", "--within=model"}, c.flags...)...)
 		if code != c.code || !strings.Contains(stderr, c.says) || !strings.Contains(stdout, "verdict") {

@@ -67,7 +67,7 @@ func TestThePageOnReadingExplainsEveryWord(t *testing.T) {
 	}
 	for _, word := range []string{
 		compare.OrderBlocked, compare.OrderABBA, compare.OrderAlternating, compare.OrderRandom,
-		compare.CodeDrift, compare.CodePairDrift, compare.CodeFirstAfterSwitch, compare.CodeOrderEffect, compare.CodeFairnessUnknown,
+		compare.CodeDrift, compare.CodePairDrift, compare.CodeDriftUnseen, compare.CodeFirstAfterSwitch, compare.CodeOrderEffect, compare.CodeFairnessUnknown,
 		compare.CodeRanDiffers, compare.CodeHashKeysDiffer,
 	} {
 		if !strings.Contains(page, "`"+word+"`") {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -187,6 +188,35 @@ func (r *row) judgeDrift(d *PairDrift, test func() (stats.TTest, error)) {
 	if seen, err := trend.Detectable(wantedDriftPower, d.Level); err == nil {
 		d.Detectable = finite(max(r.byMargin(seen*span), r.margin.Value))
 	}
+}
+
+// blockShift returns by how much the drift within the arms may shift their difference when they ran in blocks: the larger
+// change over an arm that drifts, on the scale of the analysis. The middles of two blocks are about one block apart.
+func (r *row) blockShift(driftsA, driftsB bool) float64 {
+	startsA, startsB := r.starts()
+	shift := 0.0
+	for _, arm := range []struct {
+		drifts bool
+		at, y  []float64
+	}{{driftsA, startsA, r.x}, {driftsB, startsB, r.y}} {
+		if !arm.drifts || len(arm.at) == 0 {
+			continue
+		}
+		if trend, err := stats.Trend(arm.at, arm.y, make([]bool, len(arm.at))); err == nil {
+			shift = max(shift, math.Abs(trend.Difference)*(slices.Max(arm.at)-slices.Min(arm.at)))
+		}
+	}
+	return shift
+}
+
+// leavesMargin reports whether the interval that showed arms to be alike reaches out of the margin when it is shifted.
+func (r *row) leavesMargin(shift float64) bool {
+	if !r.tested {
+		difference := r.constantDifference()
+		return difference-shift < r.low || difference+shift > r.high
+	}
+	i := r.test.Interval(0.90)
+	return i.Low-shift < r.low || i.High+shift > r.high
 }
 
 // starts returns the starts of the runs of both arms, in seconds from the first run of a; nil if one is unknown.

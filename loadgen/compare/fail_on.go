@@ -30,22 +30,27 @@ func (c Comparison) Missed(on FailOn) []string {
 	return missed
 }
 
-// Passed returns the verdicts that --fail-on does not refuse although a metric may be worse, in words.
-func (c Comparison) Passed(on FailOn) []string {
-	if on == "" {
-		return nil
-	}
-	var passed []string
+// Confounded returns the metrics that would be worse if time did not explain it as well, in words: neither that they are
+// worse nor that they are not is shown.
+func (c Comparison) Confounded() []string {
+	return c.named(func(m Metrics) bool { return m.VerdictIgnoringOrder == Worse })
+}
+
+// MayBeWorse returns the metrics that are worse by an extent that is not decided, in words.
+func (c Comparison) MayBeWorse() []string {
+	return c.named(func(m Metrics) bool { return m.Verdict == WorseExtentOpen || m.VerdictIgnoringOrder == WorseExtentOpen })
+}
+
+func (c Comparison) named(wanted func(Metrics) bool) []string {
+	var all []string
 	for s, p := range c.pairs() {
 		for _, m := range p.Metrics {
-			refused := on == FailOnInconclusive && m.Primary
-			mayBeWorse := m.Verdict == WorseExtentOpen || m.VerdictIgnoringOrder == Worse || m.VerdictIgnoringOrder == WorseExtentOpen
-			if mayBeWorse && !refused {
-				passed = append(passed, fmt.Sprintf("%s of %s is %s", m.Name, strings.TrimSuffix(p.B+", "+Cell(s.Within), ", "), m.Verdict.Text()))
+			if wanted(m) {
+				all = append(all, fmt.Sprintf("%s of %s is %s", m.Name, strings.TrimSuffix(p.B+", "+Cell(s.Within), ", "), m.Verdict.Text()))
 			}
 		}
 	}
-	return passed
+	return all
 }
 
 // missed returns the verdicts of an arm in a stratum that --fail-on refuses. A metric that was not compared counts as

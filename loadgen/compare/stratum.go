@@ -130,7 +130,7 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	a, b := cell.arm(p.A), cell.arm(p.B)
 	c.findDrifts(p, rows)
 	for _, r := range rows {
-		if p.Order.confounds(r, a.drift(r.key).Significant || b.drift(r.key).Significant) {
+		if p.Order.confounds(r, r.blockShift(a.drift(r.key).Significant, b.drift(r.key).Significant)) {
 			r.confound()
 		}
 		r.out.Notes = r.notes
@@ -139,18 +139,20 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	p.Warnings = c.pairWarnings(a, b, *p)
 }
 
-// confounds reports whether time could explain a verdict as well as the arms; drifts reports a drift of the metric
-// within the arms. In blocks time always could explain a difference, and with a drift it could hide one. In any other
+// confounds reports whether time could explain a verdict as well as the arms. In blocks time always could explain a
+// difference, and it could hide one if a drift within the arms, shift, takes the interval out of the margin. In any other
 // order only a drift of the metric does that was found.
-func (o PairOrder) confounds(r *row, drifts bool) bool {
-	v := r.out.Verdict
-	switch {
-	case v == Undecided:
-		return false
-	case o.Kind == OrderBlocked:
-		return v.IsDifference() || drifts
+func (o PairOrder) confounds(r *row, shift float64) bool {
+	switch v := r.out.Verdict; {
+	case o.Kind != OrderBlocked:
+		return r.out.Drift != nil
+	case v == Equivalent || v == Irrelevant:
+		return shift > 0 && r.leavesMargin(shift)
+	case v == Inconclusive:
+		return shift >= min(-r.low, r.high)
+	default:
+		return v.IsDifference()
 	}
-	return r.out.Drift != nil
 }
 
 func found(d *PairDrift) bool { return d != nil && d.Significant }

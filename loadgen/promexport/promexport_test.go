@@ -233,7 +233,7 @@ func TestTheHTMLPageMarksSimulatedRuns(t *testing.T) {
 	b := golden(t)
 	code, index := get(t, b.handler(t), "/")
 	for _, part := range []string{"run-6", "120.50", "simulated engine", "telemetry constructed", "native-container", "saved 2026-11-05 14:00:00", "confounded with time",
-		"&#43;7.95 GiB to &#43;8.11 GiB", "0.9772 to 0.9916", "container against native: worse", "output_tokens_per_second, which decides", "inconclusive, about 87 runs of each arm needed",
+		"&#43;7.95 GiB to &#43;8.11 GiB", "0.9772 to 0.9916", "container against native: confounded with time", "output_tokens_per_second, which decides", "inconclusive, about 87 runs of each arm needed",
 		"10 finished runs, the newest 5 of them", "200 ms", "count from the intended start", "70.5 GiB", "half a page", "A row in colour is invalid, or no measurement of a live machine: see its quality.", "1 unfinished, 1 unreadable"} {
 		if !strings.Contains(index, part) {
 			t.Errorf("%d: %q is missing in %s", code, part, index)

@@ -93,7 +93,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 		verdict := m.Verdict.Text()
 		switch {
 		case m.VerdictIgnoringOrder != "":
-			verdict = "confounded (otherwise " + m.VerdictIgnoringOrder.Text() + ")"
+			verdict = "confounded"
 		case lostToHolm(m):
 			verdict += " (Holm)"
 		}
