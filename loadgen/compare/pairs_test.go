@@ -281,3 +281,37 @@ func TestHolmCoversAllArms(t *testing.T) {
 		t.Errorf("p %v, adjusted %v", p, adjusted)
 	}
 }
+
+// Each figure is confounded by its own drift: one that does not drift keeps its verdict beside one that does.
+func TestAFigureIsConfoundedByItsOwnDrift(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens, first float64 // drift of arm b over the campaign
+		want          map[string]compare.Verdict
+	}{
+		"none drifts":               {0, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
+		"the metric that decides":   {.06, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Confounded, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
+		"another":                   {0, .06, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Confounded, compare.MemoryOccupiedWithoutKV: compare.Worse}},
+		"less than the margin does": {.01, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
+	} {
+		random := rand.New(rand.NewPCG(11, 1))
+		e := rounds(15, func(string, int) float64 { return 1 })
+		for i := range e.runs {
+			r := &e.runs[i]
+			at := float64(i) / float64(len(e.runs)-1)
+			noise := func() float64 { return math.Exp(.002 * random.NormFloat64()) }
+			figures := map[string]float64{compare.OutputTokensPerSecond: 100 * noise(), compare.TimeToFirstToken: .2 * noise(), compare.MemoryOccupiedWithoutKV: 70 * gib * noise()}
+			if r.Labels["arm"] == "b" {
+				figures[compare.OutputTokensPerSecond] *= 1.2 * (1 + c.tokens*at)
+				figures[compare.TimeToFirstToken] *= 1.2 * (1 + c.first*at)
+				figures[compare.MemoryOccupiedWithoutKV] += 10 * gib
+			}
+			r.Metrics = figures
+		}
+		got := mustCompare(t, e.runs, compare.Options{})
+		for metric, want := range c.want {
+			if m := metricOf(t, got, metric); m.Verdict != want || (m.Drift != nil) != (want == compare.Confounded) {
+				t.Errorf("%s: %s is %s, drift %+v", name, metric, m.Verdict, m.Drift)
+			}
+		}
+	}
+}
