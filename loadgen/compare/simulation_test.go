@@ -179,7 +179,7 @@ func TestADriftOfTwiceTheMarginIsFound(t *testing.T) {
 	for _, c := range []struct {
 		rounds int
 		cv     float64
-	}{{6, .0027}, {10, .0048}, {20, .0075}, {30, .0090}, {60, .0130}, {80, .0150}}[:driftRows] {
+	}{{6, .0025}, {10, .0048}, {20, .0075}, {30, .0090}, {60, .0130}, {80, .0150}}[:driftRows] {
 		for _, drift := range [][2]float64{{0, .04}, {.02, -.02}} {
 			tr := trial{name: fmt.Sprintf("a drifts %+.0f %%, b %+.0f %%", 100*drift[0], 100*drift[1]), rounds: c.rounds, cv: c.cv, effect: .05, driftA: drift[0], driftB: drift[1]}
 			if o := tr.run(t); share(o.confounded) < .90 || o.detectable > .04 {
