@@ -54,7 +54,7 @@ func TestThePageAnswersFirstAndThenShowsWhatIsBehindIt(t *testing.T) {
 	text := rendered(t, "Native against container", compared(t, published(), compare.Options{Within: []string{"model"}}))
 	order := []string{
 		"<h1>Native against container</h1>", "container against native: output tokens per second the same within ±2 %; memory occupied without KV cache", "more [", "confounded with time",
-		"in blocks, none of decision grade", "worse, confounded with time", "caveats: ", "kv_explained", "blocked_order", "What the verdicts mean",
+		"in blocks, none of decision grade", "confounded with time (otherwise worse)", "caveats: ", "kv_explained", "blocked_order", "What the verdicts mean",
 		"Output tokens per second, container against native: equivalent", "No run is of decision grade: order blocked", "Run quality", "That explains the KV cache",
 		"<h2>deepseek-7b", "Order blocked: native ×9, container ×10", "container as a multiple of native",
 		"Where the memory differs: container − native", "What else differs between the arms", "container image", "Every run", "in the order of time", "<h2>qwen-72b",
