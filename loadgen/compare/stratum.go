@@ -133,6 +133,7 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 	a, b := cell.arm(p.A), cell.arm(p.B)
 	for _, r := range rows {
 		r.out.Confounded = found(r.out.Verdict) && p.Order.confounds(r, a.drift(r.key).Significant || b.drift(r.key).Significant)
+		r.doubt(a, b)
 		r.out.Notes = r.notes
 		p.Metrics = append(p.Metrics, r.out)
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -68,7 +69,7 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "rate", "Mean arrivals per second, for constant, poisson and gamma.", "", &s.rate, terminal.Positive)
 	terminal.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts.", "", &s.burstiness, terminal.NumberWithin(traffic.MinBurstiness, traffic.MaxBurstiness))
 	terminal.Flag(set, "stages", "Load of parts of the measured phase, such as 30s:10,60s:50: arrivals per second, or concurrency.", "", &s.stages, traffic.ParseStages)
-	terminal.Flag(set, "ramp", "Time in which a closed loop starts its requests, in each phase.", "0s", &s.ramp, terminal.Duration)
+	terminal.Flag(set, "ramp", "Time in which a closed loop starts; 10ms a slot if it has more than 32.", "", &s.rampGiven, givenDuration)
 	terminal.Flag(set, "trace", "Trace for --arrival trace: mooncake JSONL, Azure's CSV.", "", &s.TracePath, terminal.Text)
 	terminal.Flags(set, "set", "KEY=VALUE, a size of the scenario, such as a.requests=24.", &s.sizes, parseSize, terminal.AsGiven)
 	terminal.Flag(set, "fit-pressure", "Of eviction_replay and rehydrate_replay: fill the KV tiers so many times over, such as 1.5.", "", &s.fitPressure, terminal.NumberWithin(0.1, 100))
@@ -102,4 +103,10 @@ func parseExtra(s string) (map[string]any, error) {
 		err = openai.CheckExtra(extra)
 	}
 	return extra, err
+}
+
+// givenDuration parses a duration whose absence has a meaning of its own.
+func givenDuration(text string) (*time.Duration, error) {
+	d, err := terminal.Duration(text)
+	return &d, err
 }
