@@ -31,7 +31,6 @@ func beyondReach() map[string]map[string]string {
 		"workload/settings.go --clip": given, "workload/context_length.go --clip": "of prompts that are drawn, which its own are not",
 		"workload/arena.go --set": given, "workload/arena.go --scenario": given,
 		"server/check.go --max-input-tokens": "of the verb check", "summary/validity.go --expect": given,
-		"summary/rule.go --ramp": "of a phase with one level of load, which batches are not",
 	}
 	return map[string]map[string]string{"run": nil, "sweep": nil, "arena": arena}
 }

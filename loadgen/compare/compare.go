@@ -39,6 +39,8 @@ type Run struct {
 	Imported string
 	// Metrics are the figures of the run, by the names of Table; an unknown figure is absent.
 	Metrics map[string]float64
+	// Doubts are how far metrics may be off because of the load generator's own delays, in the unit of the metric.
+	Doubts map[string]float64
 	// Tool is the tool that reported the tool_reported metrics, by its own definitions; empty without any.
 	Tool string
 	// EngineReported names the metrics that the engine reported and uma-load did not measure.

@@ -150,7 +150,10 @@ type Metrics struct {
 	HedgesG       *float64 `json:"hedges_g"`
 	TOSTP         *float64 `json:"tost_p"`
 	Margin        Margin   `json:"margin"`
-	HolmP         *float64 `json:"holm_p"`
+	// ClientDoubt is how far the load generator's own delays may have moved the metric, in its unit, as a mean over the
+	// runs of the arm where it is larger; absent if they move it by nothing, or that is not known.
+	ClientDoubt *float64 `json:"client_doubt,omitempty"`
+	HolmP       *float64 `json:"holm_p"`
 	// MDE is the minimum detectable effect: the smallest true difference that a repetition would find with a power of 80
 	// %. Its unit is that of the margin: relative to the baseline, or in the unit of the metric.
 	MDE *float64 `json:"mde"`

@@ -133,6 +133,7 @@ func (c *comparing) finish(p *Pair, cell *cell, rows []*row) {
 		if p.Order.confounds(r, r.blockShift(a.drift(r.key).Significant, b.drift(r.key).Significant)) {
 			r.confound()
 		}
+		r.doubt(a, b)
 		r.out.Notes = r.notes
 		p.Metrics = append(p.Metrics, r.out)
 	}

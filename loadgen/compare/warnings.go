@@ -162,6 +162,7 @@ func (c *comparing) pairWarnings(a, b *arm, p Pair) []Warning {
 	all = append(all, p.orderWarnings()...)
 	all = append(all, bootWarning(a, b)...)
 	all = append(all, outlierWarning(p)...)
+	all = append(all, doubtWarning(p)...)
 	all = append(all, sourceWarning(a, b)...)
 	all = append(all, fingerprintWarning(a, b)...)
 	all = append(all, hashKeyWarning(a, b)...)

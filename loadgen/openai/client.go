@@ -44,9 +44,6 @@ type Options struct {
 	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
 	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end of the body
 
-	// ShortestWait is the shortest wait in the socket that a record lists (Record.WaitedNS); 1 ms if 0.
-	ShortestWait time.Duration
-
 	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Transport replaces the client's own. Arrivals are then stamped at the read of the body, not at the network read.
@@ -81,9 +78,6 @@ func New(o Options) (*Client, error) {
 	}
 	if o.RequestTimeout < 0 || o.FirstTokenTimeout < 0 || o.ChunkTimeout < 0 {
 		return nil, errors.New("negative timeout")
-	}
-	if o.ShortestWait == 0 {
-		o.ShortestWait = defaultShortestWait
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
@@ -143,8 +137,8 @@ func withoutSecrets(raw string) string {
 	return raw
 }
 
-// StampsPackets reports whether records have the waits of bytes in the socket: the kernel stamps the
-// packets of every connection.
+// StampsPackets reports whether the kernel stamps the packets of every connection: arrivals are exact, but for those
+// that a record names as unsure.
 func (c *Client) StampsPackets() bool { return c.stamps.kernel.Load() && !c.stamps.refuse.Load() }
 
 // Close closes idle connections. Requests that are under way go on.

@@ -38,12 +38,13 @@ type Result struct {
 // several goroutines. Do follows no redirect. It retries only requests that cannot have arrived: a request on a kept
 // connection that the server closes at once, without a byte, or that cannot be written whole (Record.StaleConnections).
 func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload func()) Result {
-	result := Result{Record: Record{DispatchNS: new(clock())}}
+	at := clock()
+	result := Result{Record: Record{DispatchNS: &at}}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
 	defer stop()
-	x := exchange{client: c, ctx: ctx, limits: limits, wire: &wire{clock: clock, giveUp: giveUp, shortestWait: c.options.ShortestWait}, onPayload: onPayload, result: &result}
+	x := exchange{client: c, ctx: ctx, limits: limits, wire: newWire(clock, at, giveUp), onPayload: onPayload, result: &result}
 	x.run(request)
 	if result.Record.EndNS == nil {
 		result.Record.BrokenOffNS = new(clock())

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,11 @@ func (r Record) ClientLag() (time.Duration, bool) { return between(r.EligibleNS,
 
 // TTFT returns the time to the first payload (text, reasoning or tool fragment). Absent without payload.
 func (r Record) TTFT(from Origin) (time.Duration, bool) { return r.since(r.FirstTokenNS, from) }
+
+// FirstVisible returns the payload chunk that is the first with output other than reasoning; -1 if there is none.
+func (r Record) FirstVisible() int {
+	return strings.IndexFunc(r.ArrivalKinds, func(kind rune) bool { return kind != 'r' })
+}
 
 // TTFO returns the time to the first output that is not reasoning. Absent without such output.
 func (r Record) TTFO(from Origin) (time.Duration, bool) { return r.since(r.FirstVisibleNS, from) }

@@ -129,6 +129,26 @@ func stampOf(control []byte) int64 {
 	return 0
 }
 
+// roundTripOf returns the round trip of the handshake of a connection that has just been opened, by the kernel; 0 if it
+// is not known, as after a lost packet.
+func roundTripOf(conn net.Conn) time.Duration {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return 0
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	var info *unix.TCPInfo
+	if err := raw.Control(func(descriptor uintptr) {
+		info, _ = unix.GetsockoptTCPInfo(int(descriptor), unix.IPPROTO_TCP, unix.TCP_INFO)
+	}); err != nil || info == nil {
+		return 0
+	}
+	return time.Duration(info.Rtt) * time.Microsecond
+}
+
 // failed returns the error of a read in the form of net.TCPConn.
 func (r *packetReader) failed(err error) error {
 	return &net.OpError{Op: "read", Net: "tcp", Source: r.conn.LocalAddr(), Addr: r.conn.RemoteAddr(), Err: err}

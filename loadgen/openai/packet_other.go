@@ -16,6 +16,9 @@ func newPacketReader(_ net.Conn, seen *stampsSeen) *packetReader {
 	return nil
 }
 
+// roundTripOf returns 0: it is not known.
+func roundTripOf(net.Conn) time.Duration { return 0 }
+
 func (r *packetReader) read(p []byte) (n int, waited time.Duration, err error) {
 	n, err = r.conn.Read(p)
 	return n, 0, err

@@ -20,6 +20,7 @@ type reception struct {
 	answer  answer
 	lastAt  int64 // arrival of the last read
 	last    int   // its number
+	late    []late
 	broken  error // the error that ended the body early
 	tooLong string
 }
@@ -36,6 +37,7 @@ func (x *exchange) receive(response *http.Response, request Request) {
 	r.answer.keepText = request.KeepText
 	x.decode(r)
 	r.answer.fill(record, request.MaxTokens)
+	r.fillUnsure(record)
 	x.result.Model, x.result.SystemFingerprint, x.result.ErrorCode = r.answer.model, r.answer.fingerprint, r.answer.code
 	if request.KeepOutput {
 		x.result.Output = string(r.answer.output)
@@ -53,6 +55,7 @@ func (x *exchange) read(body io.Reader, r *reception) {
 		if n > 0 {
 			s.buf = s.buf[:len(s.buf)+n]
 			r.lastAt, r.last = x.wire.lastRead()
+			r.noteLate(late{r.last, x.wire.sinceNS.Load(), x.wire.waitedNS.Load()})
 			x.scan(r)
 		}
 		r.tooLong = x.client.tooLong(s)
@@ -184,6 +187,6 @@ func (c *Client) keepReception(r *reception) {
 	}
 	r.stream = stream{buf: r.stream.buf[:0], events: r.stream.events[:0]}
 	r.answer.reset()
-	r.broken, r.tooLong = nil, ""
+	r.late, r.broken, r.tooLong = r.late[:0], nil, ""
 	c.receptions.Put(r)
 }

@@ -56,17 +56,21 @@ type Record struct {
 	ConnectionReused *bool  `json:"connection_reused,omitempty"`
 	// StaleConnections counts kept connections that the server had already closed: the request got no byte there and
 	// was sent again on another connection. Its latencies include the time lost.
-	StaleConnections int    `json:"stale_connections,omitempty"`
-	HeadersNS        *int64 `json:"headers_ns,omitempty"`
-	FirstEventNS     *int64 `json:"first_event_ns,omitempty"`
-	FirstEventType   string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
-	FirstTokenNS     *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning, tool fragment or audio
+	StaleConnections int `json:"stale_connections,omitempty"`
+	// ConnectionNS is the time that network and server took to open the request's connection, between DispatchNS and
+	// WrittenNS. The rest of the time between these two is the client's.
+	ConnectionNS   int64  `json:"connection_ns,omitempty"`
+	HeadersNS      *int64 `json:"headers_ns,omitempty"`
+	FirstEventNS   *int64 `json:"first_event_ns,omitempty"`
+	FirstEventType string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
+	FirstTokenNS   *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning, tool fragment or audio
 	// FirstVisibleNS is the first payload that is not reasoning. It is absent if text under an unknown member came before
 	// it, which may have been visible output.
 	FirstVisibleNS *int64 `json:"first_visible_ns,omitempty"`
 
-	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's
-	// start, each later one as the difference to its predecessor. Chunks of one read share one arrival.
+	// ArrivalsNS holds the arrival of every payload chunk: the first as an offset from the run's start, each later one
+	// as the difference to its predecessor. Chunks of one read share one arrival: when its last byte came into the
+	// client's socket, by the kernel's stamp of packets or, without stamps, when the read returned.
 	ArrivalsNS []int64 `json:"arrivals_ns,omitempty"`
 	// ArrivalTokens holds the tokens of each payload chunk, if the server reports them (token_ids, continuous usage or
 	// logprobs); otherwise it is empty. Above 1 they were drafted and accepted, or the server sends several steps in
@@ -82,12 +86,14 @@ type Record struct {
 	ArrivalKinds string `json:"arrival_kinds,omitempty"`
 	// ReadIDs numbers the network read that completed each payload chunk.
 	ReadIDs []int `json:"read_ids,omitempty"`
-	// WaitedReadIDs are the reads whose last byte had been in the client's socket for at least a millisecond when it
-	// was read. WaitedNS holds how long: the client was stopped. The source is the kernel's packet stamps; absent if
-	// there are none.
-	WaitedReadIDs []int   `json:"waited_read_ids,omitempty"`
-	WaitedNS      []int64 `json:"waited_ns,omitempty"`
-	EndNS         *int64  `json:"end_ns,omitempty"` // end of the response body
+	// UnsureChunks are the payload chunks, by index, that may have arrived earlier than ArrivalsNS has them, by up to
+	// UnsureNS: the client read late, and later bytes came in the same read. The kernel stamps the newest byte of a read
+	// only; an older one came after the read before. UnsureWaitNS is how long the newest byte waited for the read. Absent
+	// if all arrivals are exact, or the kernel stamps none.
+	UnsureChunks []int   `json:"unsure_chunks,omitempty"`
+	UnsureNS     []int64 `json:"unsure_ns,omitempty"`
+	UnsureWaitNS []int64 `json:"unsure_wait_ns,omitempty"`
+	EndNS        *int64  `json:"end_ns,omitempty"` // end of the response body
 	// BrokenOffNS is when a request without an end of body ended: it timed out, was cancelled, or its connection was
 	// refused or lost. Until then it was in flight.
 	BrokenOffNS *int64 `json:"broken_off_ns,omitempty"`

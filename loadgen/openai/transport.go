@@ -43,12 +43,15 @@ func newTransport(o Options, seen *stampsSeen) (*http.Transport, error) {
 			if err := open.take(); err != nil {
 				return nil, err
 			}
-			conn, err := dial(ctx, network, address)
-			if err != nil {
+			conn := &stampedConn{closed: sync.OnceFunc(open.give)}
+			var err error
+			if conn.Conn, err = dial(conn.opening.begin(ctx), network, address); err != nil {
 				open.give()
 				return nil, err
 			}
-			return &stampedConn{Conn: conn, packets: newPacketReader(conn, seen), closed: sync.OnceFunc(open.give)}, nil
+			conn.opening.opened(conn.Conn)
+			conn.packets = newPacketReader(conn.Conn, seen)
+			return conn, nil
 		},
 		Protocols:              protocols,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},

@@ -19,30 +19,28 @@ type wire struct {
 	clock Clock
 	// giveUp ends the request.
 	giveUp context.CancelCauseFunc
-	// shortestWait is the shortest wait in the socket that is recorded.
-	shortestWait time.Duration
 
 	// Written by the connection's reads. One goroutine reads at a time. It may differ from the request's goroutine:
-	// net/http reads the headers, and the bytes that come with them, elsewhere.
-	at    atomic.Int64
-	reads atomic.Int64
-	ours  atomic.Bool // the connection stamps its reads
+	// net/http reads the headers, and the bytes that come with them, elsewhere. sinceNS and waitedNS are of a late
+	// read, and 0 of others.
+	at                atomic.Int64
+	sinceNS, waitedNS atomic.Int64
+	reads             atomic.Int64
+	ours              atomic.Bool // the connection stamps its reads
 
 	mu               sync.Mutex // the trace hooks run on goroutines that may outlive the request
 	reused           *bool
 	stale            int // kept connections that were closed when the request came
 	written, headers *int64
-	waits            []wait
+	connection       time.Duration // that opening it took, without the client's own delays
 }
 
-// wait is a read whose last byte had waited in the socket.
-type wait struct {
-	read int
-	time time.Duration
+// newWire returns the view of a request that is dispatched at a moment of its clock.
+func newWire(clock Clock, dispatched int64, giveUp context.CancelCauseFunc) *wire {
+	w := &wire{clock: clock, giveUp: giveUp}
+	w.at.Store(dispatched)
+	return w
 }
-
-// defaultShortestWait is the delay that scheduling alone causes on a busy machine.
-const defaultShortestWait = time.Millisecond
 
 // stampedConn stamps bytes as they come off the network. Reads of the body cannot: net/http buffers, so two body reads
 // may return bytes of one network read, long after it.
@@ -51,6 +49,7 @@ type stampedConn struct {
 	packets *packetReader        // nil where the kernel does not stamp packets
 	user    atomic.Pointer[wire] // the request that the connection serves
 	closed  func()               // called once, when the connection is closed
+	opening opening
 }
 
 // Close closes the connection; net/http may do so more than once.
@@ -62,28 +61,35 @@ func (c *stampedConn) Close() error {
 // Read stamps reads that return bytes, for the request that holds the connection when they return: on an idle
 // connection the read is already waiting when the request comes.
 func (c *stampedConn) Read(p []byte) (int, error) {
+	var n int
+	var waited time.Duration
+	var err error
 	if c.packets == nil {
-		n, err := c.Conn.Read(p)
-		if user := c.user.Load(); n > 0 && user != nil {
-			user.stamp(0)
-		}
-		return n, err
+		n, err = c.Conn.Read(p)
+	} else {
+		n, waited, err = c.packets.read(p)
 	}
-	n, waited, err := c.packets.read(p)
-	if user := c.user.Load(); n > 0 && user != nil {
+	switch user := c.user.Load(); {
+	case n == 0:
+	case user != nil:
 		user.stamp(waited)
+	default:
+		c.opening.read(waited)
 	}
 	return n, err
 }
 
+// stamp stamps a read whose last byte has waited in the socket.
 func (w *wire) stamp(waited time.Duration) {
-	w.at.Store(w.clock())
-	read := w.reads.Add(1)
-	if waited > 0 && waited >= w.shortestWait {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.waits = append(w.waits, wait{int(read), waited})
+	before, at := w.at.Load(), w.clock()-waited.Nanoseconds()
+	at = max(at, before) // bytes come in order, whatever clocks do
+	if waited < lateRead {
+		before, waited = at, 0
 	}
+	w.at.Store(at)
+	w.sinceNS.Store(at - before)
+	w.waitedNS.Store(int64(waited))
+	w.reads.Add(1)
 }
 
 // lastRead returns the arrival and the number of the network read that served the body read that has just returned. On
@@ -144,6 +150,9 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 			w.giveUp(&lostError{time.Duration(w.clock() - *w.written)})
 		}
 	}
+	if stamped, ok := conn.(*stampedConn); ok && !info.Reused {
+		w.connection += stamped.opening.took()
+	}
 	w.reused, w.written = &info.Reused, nil
 }
 
@@ -182,8 +191,5 @@ func (w *wire) fill(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.written, w.reused, w.headers
-	r.StaleConnections = w.stale
-	for _, one := range w.waits {
-		r.WaitedReadIDs, r.WaitedNS = append(r.WaitedReadIDs, one.read), append(r.WaitedNS, one.time.Nanoseconds())
-	}
+	r.StaleConnections, r.ConnectionNS = w.stale, w.connection.Nanoseconds()
 }

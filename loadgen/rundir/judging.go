@@ -48,8 +48,10 @@ type ClientHealth struct {
 	Watched  bool    `json:"watched"`
 	CPURatio float64 `json:"cpu_ratio,omitempty"`
 	Stalls   []Stall `json:"stalls,omitempty"`
-	// PacketStamps is true if requests.jsonl has the waits of bytes, by the kernel's stamps of packets.
-	PacketStamps bool `json:"packet_stamps,omitempty"`
+	// UnnoticedNS is the longest time that the load generator may have stood still without a stall in the list.
+	UnnoticedNS int64 `json:"unnoticed_ns,omitempty"`
+	// StampedArrivals is true if the arrivals in requests.jsonl are the kernel's stamps of packets.
+	StampedArrivals bool `json:"stamped_arrivals,omitempty"`
 }
 
 // Stall is an interval in which the load generator did not run, in nanoseconds since the run's start.

@@ -121,7 +121,10 @@ func (s *subject) findings(a *answers, number int) rundir.ModelFindings {
 
 // clientHealth returns the health of a rank's client.
 func clientHealth(h workload.Health, stamped bool, rank int) rundir.ClientHealth {
-	client := rundir.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, PacketStamps: stamped}
+	client := rundir.ClientHealth{Watched: h.Watched, CPURatio: h.CPURatio, StampedArrivals: stamped}
+	if h.Watched {
+		client.UnnoticedNS = int64(workload.WatchInterval + h.Shortest)
+	}
 	for _, s := range h.Stalls {
 		client.Stalls = append(client.Stalls, rundir.Stall{FromNS: s.FromNS, ToNS: s.ToNS, Rank: rank})
 	}

@@ -44,12 +44,13 @@ func (w *SharedRun) alike(of func(rundir.Manifest) string) bool {
 // client returns the health of the load generators: the share of its cores that the busiest one used, and the stalls of
 // all, each for the requests of its own rank.
 func (w *SharedRun) client() rundir.ClientHealth {
-	health := rundir.ClientHealth{Watched: true, PacketStamps: true}
+	health := rundir.ClientHealth{Watched: true, StampedArrivals: true}
 	for _, p := range w.Parts {
 		own := p.Manifest.Judging.Client
 		health.Watched = health.Watched && own.Watched
-		health.PacketStamps = health.PacketStamps && own.PacketStamps
+		health.StampedArrivals = health.StampedArrivals && own.StampedArrivals
 		health.CPURatio = max(health.CPURatio, own.CPURatio)
+		health.UnnoticedNS = max(health.UnnoticedNS, own.UnnoticedNS)
 		for _, s := range own.Stalls {
 			health.Stalls = append(health.Stalls, rundir.Stall{FromNS: s.FromNS + p.ShiftNS, ToNS: s.ToNS + p.ShiftNS, Rank: p.rank()})
 		}

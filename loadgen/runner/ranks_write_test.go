@@ -52,7 +52,7 @@ func TestWhatARankFoundIsFoundOfTheWhole(t *testing.T) {
 			shift := startedAfter(1).Nanoseconds()
 			return slices.Equal(in.Client.Stalls, []rundir.Stall{{FromNS: 5 + shift, ToNS: 9 + shift, Rank: 1}})
 		}},
-		"stamps on one rank only":                   {func(m *rundir.Manifest) { m.Judging.Client.PacketStamps = true }, func(in merged) bool { return !in.Client.PacketStamps }},
+		"stamps on one rank only":                   {func(m *rundir.Manifest) { m.Judging.Client.StampedArrivals = true }, func(in merged) bool { return !in.Client.StampedArrivals }},
 		"a rank without what prompts are judged by": {func(m *rundir.Manifest) { m.Judging.PrefixReuse = &rundir.PrefixReuse{} }, func(in merged) bool { return in.PrefixReuse == nil }},
 		"a busy client":                             {func(m *rundir.Manifest) { m.Judging.Client.CPURatio = .9 }, func(in merged) bool { return in.Client.CPURatio == .9 }},
 		"an unwatched client":                       {func(m *rundir.Manifest) { m.Judging.Client.Watched = false }, func(in merged) bool { return !in.Client.Watched }},

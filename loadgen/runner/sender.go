@@ -115,7 +115,7 @@ func (s *sender) drivePhase(stop, cut context.Context, p workload.Phase) (failed
 	progress := s.run.journal.meter.load(p, planned, s.run.journal.clock())
 	var watch *workload.Watch
 	if s.plan.work.Counts(p.Name) {
-		watch = workload.StartWatch(s.run.journal.clock, shortest(usualStall, s.run.keep.Limits))
+		watch = workload.StartWatch(s.run.journal.clock, shortestStall)
 	}
 	var ended outcomes
 	driven := s.loop.Drive(stop, cut, p, q.Jobs(), s.observer(p, progress, &ended))

@@ -190,7 +190,7 @@ func (all subjects) stopped() bool {
 	return slices.ContainsFunc(all, func(s *subject) bool { return s.identity.Stopped() })
 }
 
-// stampsPackets reports whether records have the waits of bytes on all connections.
+// stampsPackets reports whether the kernel stamps arrivals on all connections.
 func (all subjects) stampsPackets() bool {
 	return !slices.ContainsFunc(all, func(s *subject) bool { return !s.client.StampsPackets() })
 }

@@ -143,21 +143,8 @@ func (s *subject) clientOptions(l Load, limits summary.Limits) openai.Options {
 		BaseURL: s.target.URL, Header: s.target.RequestHeader(), APIKey: s.served.Key, CAFile: s.target.CAFile, Dial: s.target.Dial,
 		Connections: connections, RequestTimeout: l.RequestTimeout,
 		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,
-		ShortestWait: max(shortest(usualWait, limits), 1),
 	}
 }
 
-// usualStall and usualWait are the shortest stalls of the client and the shortest waits of bytes in its sockets that
-// are recorded. A lower limit of a validity rule lowers them.
-const (
-	usualStall = 10 * time.Millisecond
-	usualWait  = time.Millisecond
-)
-
-// shortest returns the usual value, or the limit of client_stall if that is lower.
-func shortest(usual time.Duration, limits summary.Limits) time.Duration {
-	if own, given := limits[summary.CodeClientStall]; given && !own.Off {
-		return min(usual, time.Duration(own.Value*float64(time.Second)))
-	}
-	return usual
-}
+// shortestStall is the shortest stall of the client that is recorded.
+const shortestStall = 2 * time.Millisecond

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"slices"
+
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -12,13 +14,16 @@ type aggregate struct {
 
 	requests map[openai.Status]int
 	good     int
-	firstNS  int64 // first dispatch
-	lastNS   int64 // last end
-	spanNS   int64 // time that throughput is divided by, for merged aggregates
+	// perhaps and surely are the requests that may be good, and those that are, whatever the client's delays.
+	perhaps, surely int
+	firstNS         int64 // first dispatch
+	lastNS          int64 // last end
+	spanNS          int64 // time that throughput is divided by, for merged aggregates
 
 	sent          samples
 	unsentNS      []int64 // intended starts of requests that were given up before they were sent
-	chunkGap, itl pool
+	chunkGap, itl boundedPool
+	zeros         []int64 // of exact
 	sameRead      int
 
 	buffered, bufferable int // requests that arrived in one read, of the long enough ones that could have taken several
@@ -40,7 +45,10 @@ type settings struct {
 	slo       SLO
 	streaming bool
 	stalls    []rundir.Stall
-	stamped   bool // records have the waits of their bytes, by the kernel's stamps
+	byRank    map[int][]rundir.Stall // of stallsOf
+	stamped   bool                   // arrivals are the kernel's stamps
+	// unnoticedNS is the longest time that the client may have stood still without a stall.
+	unnoticedNS int64
 	// longestDelay is the limit of client_stall: the longest delay of an arrival by the client, in seconds.
 	longestDelay float64
 	// commonTokens is the number of leading tokens that prompts of different runs share.
@@ -63,7 +71,8 @@ func (a *aggregate) add(r openai.Record) {
 		a.unsent(r)
 		return // a request given up in a backlog: its status is counted, and it was never in flight
 	}
-	s := newSample(r, a.settings.streaming)
+	early := a.settings.early(r)
+	s := newSample(r, a.settings.streaming, early)
 	first := len(a.sent.blocks) == 0
 	if first || s.dispatchNS < a.firstNS {
 		a.firstNS = s.dispatchNS
@@ -72,10 +81,11 @@ func (a *aggregate) add(r openai.Record) {
 		a.lastNS = s.endNS
 	}
 	a.sent.add(s)
-	if a.settings.slo.Good(r) {
-		a.good++
+	a.addGood(r, s)
+	delay := int64(0)
+	if len(early) > 0 {
+		delay = slices.Max(early)
 	}
-	delay := a.settings.delay(r)
 	a.longestDelay = max(a.longestDelay, delay)
 	if seconds(delay) > a.settings.longestDelay {
 		a.delayed++
@@ -84,7 +94,7 @@ func (a *aggregate) add(r openai.Record) {
 		a.resent++
 	}
 	if s.ok {
-		a.addArrivals(r)
+		a.addArrivals(r, early)
 		a.prefix.add(r, a.settings.commonTokens)
 		a.drafts.add(r)
 	}
@@ -125,16 +135,15 @@ func lastMoment(r openai.Record) int64 {
 	return last
 }
 
-func (a *aggregate) addArrivals(r openai.Record) {
+func (a *aggregate) addArrivals(r openai.Record, early []int64) {
 	if !a.settings.streaming {
 		return
 	}
-	for gap := range r.ChunkGaps() {
-		a.chunkGap.add(gap.Nanoseconds(), 1)
+	if early == nil {
+		early = a.exact(len(r.ArrivalsNS))
 	}
-	for latency, tokens := range r.ITL() {
-		a.itl.add(latency.Nanoseconds(), int64(tokens))
-	}
+	r.BoundedChunkGaps(early, a.chunkGap.addGap)
+	r.BoundedITL(early, a.itl.addGap)
 	a.sameRead += r.SameReadChunks()
 	if one, known := inOneRead(r); known {
 		a.bufferable++
@@ -146,6 +155,14 @@ func (a *aggregate) addArrivals(r openai.Record) {
 
 // streamedTokens is the number of tokens from which on an answer can be expected to arrive in more than one piece.
 const streamedTokens = 8
+
+// exact returns no doubt for so many chunks.
+func (a *aggregate) exact(chunks int) []int64 {
+	if len(a.zeros) < chunks {
+		a.zeros = make([]int64, 2*chunks)
+	}
+	return a.zeros[:chunks]
+}
 
 // inOneRead reports whether the whole answer came in one network read. It is unknown for short answers, and without
 // read ids.
@@ -177,11 +194,13 @@ func (a *aggregate) merge(o *aggregate) {
 		a.requests[status] += n
 	}
 	a.good += o.good
+	a.perhaps += o.perhaps
+	a.surely += o.surely
 	a.spanNS += o.duration()
 	a.sent.join(o.sent)
 	a.unsentNS = append(a.unsentNS, o.unsentNS...)
-	a.chunkGap.merge(&o.chunkGap)
-	a.itl.merge(&o.itl)
+	a.chunkGap.join(&o.chunkGap)
+	a.itl.join(&o.itl)
 	a.sameRead += o.sameRead
 	a.buffered += o.buffered
 	a.bufferable += o.bufferable
@@ -260,8 +279,8 @@ func sum(values []int64) int64 {
 
 func (a *aggregate) latency() Latency {
 	l := a.sent.latency()
-	l.ITL = sendOnly(a.itl.distribution())
-	if gaps := a.chunkGap.distribution(); gaps != nil || a.sameRead > 0 {
+	l.ITL = sendOnly(a.itl.describe())
+	if gaps := a.chunkGap.describe(); gaps != nil || a.sameRead > 0 {
 		l.ChunkGap = &ChunkGap{gaps, a.sameRead}
 	}
 	return l

@@ -27,6 +27,9 @@ type Distribution struct {
 	P99  *float64 `json:"p99"`
 	P999 *float64 `json:"p999"`
 	Max  *float64 `json:"max"`
+	// Bounds are the intervals in which the true percentiles lie; absent for what no client's delay moves, and where the
+	// bounds are not known.
+	Bounds Bounds `json:"bounds,omitempty"`
 }
 
 // enough reports whether n values support percentile p.

@@ -29,7 +29,7 @@ func (r Run) Observation() compare.Run {
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),
 		Facts: r.facts(), HashKey: r.hashKey(), KV: r.kv(),
 	}
-	o.Metrics, o.EngineReported = r.figures()
+	o.Metrics, o.Doubts, o.EngineReported = r.figures()
 	for _, reason := range s.InvalidReasons {
 		o.InvalidReasons = append(o.InvalidReasons, string(reason.Code))
 	}

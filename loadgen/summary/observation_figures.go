@@ -15,11 +15,13 @@ import (
 type figures struct {
 	all      map[string]float64
 	reported []string // names of the engine-reported ones
+	doubts   map[string]float64
 }
 
-// figures returns the run's numbers, and the names of those that an engine reported and uma-load did not measure.
-func (r Run) figures() (all map[string]float64, reported []string) {
-	f := &figures{all: map[string]float64{}}
+// figures returns the run's numbers, how far they may be off because of the client, and the names of those that an
+// engine reported and uma-load did not measure.
+func (r Run) figures() (all, doubts map[string]float64, reported []string) {
+	f := &figures{all: map[string]float64{}, doubts: map[string]float64{}}
 	s := r.Summary
 	f.throughput(s)
 	f.latency(s.Latency)
@@ -27,7 +29,7 @@ func (r Run) figures() (all map[string]float64, reported []string) {
 	r.machineFigures(f)
 	r.toolFigures(f)
 	slices.Sort(f.reported)
-	return f.all, f.reported
+	return f.all, f.doubts, f.reported
 }
 
 // set adds a number that is present and finite.
@@ -105,6 +107,9 @@ func (f *figures) distribution(name string, d *Distribution) {
 		full := name + "_" + percentile + "_seconds"
 		if _, compared := compare.FindMetric(full); compared {
 			f.set(full, value)
+			if doubt := d.Doubt(percentile); doubt != nil && *doubt > 0 {
+				f.doubts[full] = *doubt
+			}
 		}
 	}
 }

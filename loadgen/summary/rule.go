@@ -22,6 +22,8 @@ type grounds struct {
 	machines []*reading
 	// cache has the hits of a prefix cache; nil where they were not counted.
 	cache *PrefixCache
+	// doubts are how far latencies may be off because of the client.
+	doubts []timingDoubt
 }
 
 // each evaluates every measured machine. A rule counts as checked if it could be checked on each machine that it
@@ -46,58 +48,6 @@ func (e grounds) each(applies func(*reading) bool, look func(*reading) verdict) 
 }
 
 func always(*reading) bool { return true }
-
-// lagP99Minimum is the number of requests that must be above the limit of client_lag, so that one outlier among few
-// does not decide.
-const lagP99Minimum = 3
-
-// judgeClientLag uses p99 for any number of requests: too much caution is right here.
-func judgeClientLag(e grounds, limit float64) verdict {
-	lag, first := e.total.sent.values(clientLag), e.total.sent.values(TTFT(openai.FromSend))
-	if len(lag) == 0 {
-		return verdict{}
-	}
-	why := ""
-	slices.Sort(lag)
-	if slices.Sort(first); len(first) > 0 {
-		if ofTTFT := quantile(first, .5) / 1e9 / 100; ofTTFT > limit {
-			limit, why = ofTTFT, " (1 % of the median TTFT)"
-		}
-	}
-	p99, above := quantile(lag, .99)/1e9, 0
-	for _, ns := range lag {
-		if seconds(ns) > limit {
-			above++
-		}
-	}
-	if p99 <= limit || above < lagP99Minimum {
-		return verdict{known: true}
-	}
-	bad := fmt.Sprintf("p99 of the client's lag is %s, %d of %d requests are above %s%s", render.FormatSeconds(p99), above, len(lag), render.FormatSeconds(limit), why)
-	switch together := e.lateTogether(limit); {
-	case together == 0:
-	case e.in.EqualLoad:
-		bad += fmt.Sprintf("; %d of these are first requests of slots, which start at one moment: --ramp 10s starts them one after another", together)
-	default: // stages, bursts and batches have no ramp
-		bad += fmt.Sprintf("; %d of these were to be sent at one moment", together)
-	}
-	return verdict{true, bad}
-}
-
-// lateTogether counts the late requests of closed loops that were to start with their phase.
-func (e grounds) lateTogether(limit float64) int {
-	starts := map[int64]bool{}
-	for _, phase := range e.in.measured() {
-		starts[phase.StartNS] = !slices.Contains(e.in.Open, phase.Name)
-	}
-	n := 0
-	for s := range e.total.sent.all() {
-		if lag := clientLag(s); s.ok && lag != absent && seconds(lag) > limit && starts[s.eligibleNS] {
-			n++
-		}
-	}
-	return n
-}
 
 // judgeErrorRate counts every request that did not end ok, including those that were cancelled when the grace period
 // after the run ended: leaving them out would leave out the slowest.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/umascope/umascope/loadgen/evidence"
 
@@ -58,8 +57,8 @@ func wrong() map[Code]func(t *testing.T) (inputs, []openai.Record) {
 		return shown(testrun.Page{Per: func(at float64) string { return fmt.Sprintf("%s %g\n", series, at*perSecond) }})
 	}
 	return map[Code]func(t *testing.T) (inputs, []openai.Record){
-		CodeClientLag:   sent(late(2*time.Millisecond), 3),
-		CodeClientStall: with(func(in *inputs) { in.Client.CPURatio = .9 }),
+		CodeClientLag:   sent(func(r *openai.Record) { r.WrittenNS = new(*r.DispatchNS + 50*ms) }, 100),
+		CodeClientStall: sent(readLate(3, 4, 30*ms, false), 100),
 		CodePrefixReuse: sent(cached(180, 0, 200, 192), 100),
 		CodeDepthEvicted: func(t *testing.T) (inputs, []openai.Record) {
 			in := healthy(t, testrun.Page{})

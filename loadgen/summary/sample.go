@@ -7,7 +7,7 @@ import (
 )
 
 // sample is what the summary keeps of a request that was sent: its moments, in nanoseconds since the run's start, and
-// its lengths. It has ninety bytes instead of a record, so that a million fit in memory and every figure of a phase can
+// its lengths. It has a hundred and thirty bytes instead of a record, so that a million fit in memory and every figure of a phase can
 // be computed after one pass over the records.
 type sample struct {
 	intendedNS, eligibleNS, dispatchNS int64
@@ -19,7 +19,10 @@ type sample struct {
 	tpotNS int64
 	// tokensIn and tokensOut are absent where no count exists.
 	tokensIn, tokensOut int64
-	ok                  bool
+	// leavingNS is the time that the request may have taken to leave the client; absent if its write was not stamped.
+	// The others are how much earlier the first, first visible and last payload may have come.
+	leavingNS, firstEarlyNS, visibleEarlyNS, lastEarlyNS int64
+	ok                                                   bool
 }
 
 // absent marks a moment or an amount that is missing. Both count from 0 up.
@@ -27,7 +30,7 @@ const absent = int64(-1) << 62
 
 // newSample converts the record of a request that was sent. An answer that was not streamed has a last payload only:
 // its arrival is not a first token.
-func newSample(r openai.Record, streaming bool) sample {
+func newSample(r openai.Record, streaming bool, early []int64) sample {
 	s := sample{
 		intendedNS: r.IntendedNS, eligibleNS: moment(r.EligibleNS), dispatchNS: *r.DispatchNS, endNS: lastMoment(r),
 		firstNS: absent, visibleNS: absent, lastNS: absent, tpotNS: absent, tokensIn: absent, tokensOut: absent,
@@ -37,6 +40,15 @@ func newSample(r openai.Record, streaming bool) sample {
 		return s
 	}
 	s.tokensIn, s.tokensOut = count(r.TokensIn), count(r.TokensOut)
+	if s.leavingNS = absent; r.WrittenNS != nil {
+		s.leavingNS = max(0, *r.WrittenNS-*r.DispatchNS-r.ConnectionNS)
+	}
+	if n := len(early); n > 0 {
+		s.firstEarlyNS, s.lastEarlyNS = early[0], early[n-1]
+		if i := r.FirstVisible(); i >= 0 && i < n {
+			s.visibleEarlyNS = early[i]
+		}
+	}
 	if d, ok := r.E2E(openai.FromSend); ok {
 		s.lastNS = *r.DispatchNS + d.Nanoseconds()
 	}
@@ -148,15 +160,15 @@ func (l samples) values(of Quantity) []int64 {
 
 // latency describes the latencies of requests.
 func (l samples) latency() Latency {
-	both := func(of func(openai.Origin) Quantity) *Clocks {
-		c := Clocks{l.distribution(of(openai.FromSend), 1e9), l.distribution(of(openai.FromIntended), 1e9)}
+	both := func(of func(openai.Origin) bounded) *Clocks {
+		c := Clocks{l.describe(of(openai.FromSend)), l.describe(of(openai.FromIntended))}
 		if c == (Clocks{}) {
 			return nil
 		}
 		return &c
 	}
 	return Latency{
-		TTFT: both(TTFT), TTFO: both(ttfo), E2E: both(E2E), TPOT: sendOnly(l.distribution(tpot, 1e9)),
+		TTFT: both(boundedTTFT()), TTFO: both(boundedTTFO()), E2E: both(boundedE2E()), TPOT: sendOnly(l.describe(boundedTPOT())),
 		QueueDelay: l.distribution(queueDelay, 1e9), ClientLag: l.distribution(clientLag, 1e9),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
 // goodRatio is the share of measured requests that must be good for an SLO to be met: the same one per cent that
@@ -29,10 +30,10 @@ type Objective struct {
 // objectives lists the latencies that an SLO may name.
 func objectives() []objective {
 	return []objective{
-		{"ttft", true, func(r openai.Record) (time.Duration, bool) { return r.TTFT(openai.FromIntended) }},
-		{"ttfo", true, func(r openai.Record) (time.Duration, bool) { return r.TTFO(openai.FromIntended) }},
-		{"tpot", true, openai.Record.TPOT},
-		{"e2e", false, func(r openai.Record) (time.Duration, bool) { return r.E2E(openai.FromIntended) }},
+		{"ttft", true, func(r openai.Record) (time.Duration, bool) { return r.TTFT(openai.FromIntended) }, intended(boundedTTFT)},
+		{"ttfo", true, func(r openai.Record) (time.Duration, bool) { return r.TTFO(openai.FromIntended) }, intended(boundedTTFO)},
+		{"tpot", true, openai.Record.TPOT, boundedTPOT},
+		{"e2e", false, func(r openai.Record) (time.Duration, bool) { return r.E2E(openai.FromIntended) }, intended(boundedE2E)},
 	}
 }
 
@@ -40,6 +41,11 @@ type objective struct {
 	name     string
 	streamed bool // true if only a streamed answer has it
 	of       func(openai.Record) (time.Duration, bool)
+	bounds   func() bounded
+}
+
+func intended(of func() func(openai.Origin) bounded) func() bounded {
+	return func() bounded { return of()(openai.FromIntended) }
 }
 
 func findObjective(name string) (objective, error) {
@@ -103,6 +109,38 @@ func (s SLO) Good(record openai.Record) bool {
 	return true
 }
 
+// addGood counts a request if it is good, if it may be, and if it surely is: the client's delays may have made its
+// latencies longer than they were, or a time per output token shorter.
+func (a *aggregate) addGood(r openai.Record, s sample) {
+	good := a.settings.slo.Good(r)
+	if good {
+		a.good++
+	}
+	if a.settings.slo.good(s, func(b bounded) Quantity { return b.low }) {
+		a.perhaps++
+	}
+	if good && a.settings.slo.good(s, func(b bounded) Quantity { return b.high }) {
+		a.surely++
+	}
+}
+
+// good is Good by one side of the bounds of each latency.
+func (s SLO) good(of sample, side func(bounded) Quantity) bool {
+	if !of.ok {
+		return false
+	}
+	for _, o := range s {
+		latency, err := findObjective(o.Latency)
+		if err != nil {
+			return false
+		}
+		if value := side(latency.bounds())(of); value != absent && value > o.Limit.Nanoseconds() {
+			return false
+		}
+	}
+	return true
+}
+
 // Goodput is the part of the load that was served within the SLO.
 type Goodput struct {
 	SLO string `json:"slo"`
@@ -115,9 +153,27 @@ type Goodput struct {
 	// RequiredRatio is the share at which the SLO is met; Met is whether it was reached.
 	RequiredRatio float64 `json:"required_ratio"`
 	Met           bool    `json:"met"`
+	// GoodBounds are the least and the most good requests that the client's delays allow; absent where they are not
+	// known. Undecided is true if the SLO is met at one of them only.
+	GoodBounds *[2]int `json:"good_bounds,omitempty"`
+	Undecided  bool    `json:"undecided,omitempty"`
 }
 
-func goodput(slo SLO, a *aggregate) *Goodput {
+// met reports whether so many good requests meet the SLO.
+func (g *Goodput) met(good int) bool {
+	return g.Requests > 0 && float64(good)/float64(g.Requests) >= goodRatio
+}
+
+// warning returns the caveat about an SLO that the client's delays leave undecided.
+func (g *Goodput) warning() string {
+	if g == nil || !g.Undecided {
+		return ""
+	}
+	return fmt.Sprintf("whether the SLO %s is met is not decided: because of the client's own delays between %d and %d of %d requests meet it, and %s must", g.SLO, g.GoodBounds[0], g.GoodBounds[1], g.Requests, render.FormatRatio(goodRatio))
+}
+
+func (in inputs) goodput(a *aggregate) *Goodput {
+	slo := in.Objectives
 	if len(slo) == 0 {
 		return nil
 	}
@@ -126,6 +182,10 @@ func goodput(slo SLO, a *aggregate) *Goodput {
 		g.Ratio = float64(g.Good) / float64(g.Requests)
 	}
 	g.RequestsPerSecond = a.perSecond(float64(g.Good))
-	g.Met = g.Requests > 0 && g.Ratio >= goodRatio
+	g.Met = g.met(g.Good)
+	if in.Client.StampedArrivals && a.sent.unbounded() == 0 {
+		g.GoodBounds = &[2]int{a.surely, a.perhaps}
+		g.Undecided = g.met(a.surely) != g.met(a.perhaps)
+	}
 	return &g
 }

@@ -1,10 +1,12 @@
 package summary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -45,7 +47,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Servers, s.Tool = phases.byServer(in, total), in.Tool
 	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
 	s.Speculation = in.speculation(total)
-	s.Goodput = goodput(in.Objectives, total)
+	s.Goodput = in.goodput(total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
@@ -56,10 +58,15 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
 
-	j := judge(grounds{in, total, phases, together, s.PrefixCache}, in.Limits)
+	doubts := in.doubts(total)
+	j := judge(grounds{in, total, phases, together, s.PrefixCache, doubts}, in.Limits)
 	s.Valid, s.InvalidReasons, s.Checked = len(j.reasons) == 0, j.reasons, j.checked
 	s.Warnings = append([]string{}, j.warnings...) // an empty list rather than null
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
+	s.Warnings = append(s.Warnings, in.doubtCaveats(total, doubts)...)
+	if warning := s.Goodput.warning(); warning != "" {
+		s.Warnings = append(s.Warnings, warning)
+	}
 	if caveat, seen := in.repeatedPrompts(s.PrefixCache); seen {
 		s.Warnings = append(s.Warnings, caveat)
 	}
@@ -82,7 +89,7 @@ func (in inputs) heading() Summary {
 func (in inputs) settings() *settings {
 	return &settings{
 		slo: in.Objectives, streaming: in.Streaming,
-		stalls: in.Client.Stalls, stamped: in.Client.PacketStamps, longestDelay: in.stallLimit(), commonTokens: in.commonTokens(),
+		stalls: in.Client.Stalls, stamped: in.Client.StampedArrivals, unnoticedNS: cmp.Or(in.Client.UnnoticedNS, math.MaxInt64/2), longestDelay: in.stallLimit(), commonTokens: in.commonTokens(),
 	}
 }
 
@@ -209,6 +216,9 @@ func (in inputs) latency(a *aggregate) *Latency {
 		return nil
 	}
 	l := a.latency()
+	if !in.Client.StampedArrivals {
+		l.forgetBounds()
+	}
 	return &l
 }
 

@@ -113,15 +113,15 @@ func TestSeveralMeasuredPhasesAreAddedUp(t *testing.T) {
 func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 	in := input(t)
 	in.Phases = []rundir.Span{{Name: "a", EndNS: 1e9}, {Name: "b", StartNS: 1e9, EndNS: 9e9}}
-	in.Client.PacketStamps = true
+	in.Client.StampedArrivals = true
 	records := testrun.Altered(20, 20, func(r *openai.Record) {
 		if r.Phase = "a"; r.Index%2 == 0 {
 			r.Phase = "b"
 			inOnePiece(r)
 		}
 		r.TokensSource = openai.TokensFromChunks
-		if r.Index < 2 {
-			r.WaitedReadIDs, r.WaitedNS = []int{3}, []int64{40 * ms}
+		if r.WrittenNS = new(*r.DispatchNS); r.Index < 10 {
+			*r.WrittenNS += 40 * ms
 		}
 	})
 	records[18].Status, records[19].Status, records[19].Error = openai.StatusTimeout, openai.StatusHTTP, "HTTP 503: no engine"
@@ -131,8 +131,8 @@ func TestRulesSeeTheRequestsOfAllMeasuredPhases(t *testing.T) {
 		details[reason.Code] = reason.Detail
 	}
 	if want := map[Code]string{
-		CodeClientStall: "the client stood still, and arrivals of 2 of 20 requests (10 %) waited for more than 25 ms, up to 40 ms; end other programs on this machine, lower --concurrency, or run uma-load on another machine",
-		CodeErrorRate:   "2 of 20 requests did not end ok (10 %): HTTP 503: no engine (1), timeout (1)",
+		CodeClientLag: "time to first token from send p25, 100 ms, may be off by up to 40 ms (40 %): the client sent late; end other programs on this machine, lower --concurrency, or run uma-load on another machine",
+		CodeErrorRate: "2 of 20 requests did not end ok (10 %): HTTP 503: no engine (1), timeout (1)",
 	}; !maps.Equal(details, want) {
 		t.Errorf("reasons %v, want %v", details, want)
 	}

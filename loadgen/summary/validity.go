@@ -57,8 +57,8 @@ type Rule struct {
 // Rules returns the validity table. A finding outside of it is at most a warning.
 func Rules() []Rule {
 	return []Rule{
-		{CodeClientLag, "client", LimitSeconds, 0.001, "a p99 of the client's own lag above %s and above 1 % of the median TTFT, in at least 3 requests", judgeClientLag},
-		{CodeClientStall, "client", LimitSeconds, 0.025, "arrivals that waited for more than %s because the client stood still, in more than 1 % of requests, or more than 85 % of its cores busy", judgeClientStall},
+		{CodeClientLag, "client", LimitSeconds, 0.001, "a percentile of a latency that may be off by more than %s and more than 2 %, because requests left late", judgeClientLag},
+		{CodeClientStall, "client", LimitSeconds, 0.001, "a percentile of a latency that may be off by more than %s and more than 2 %, because arrivals were read late", judgeClientStall},
 		{CodePrefixReuse, "prompts", LimitRatio, 0.01, "more than %s of prompt tokens answered from a prefix cache, beyond what the schedule repeats and beyond chat template and opening; a caveat where prompts were asked to repeat, or are a file's", judgePrefixReuse},
 		{CodeDepthEvicted, "prompts", LimitRatio, 0.1, "of a cell at a depth that the prefix cache holds, more than %s of the depth not answered from it", judgeDepthEvicted},
 		{CodeErrorRate, "errors", LimitRatio, 0.01, "more than %s of measured requests not ok", judgeErrorRate},

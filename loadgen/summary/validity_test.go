@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,19 +41,14 @@ func TestValidityByRecords(t *testing.T) {
 		limits  []string
 		want    []Code
 	}{
-		"good": {records: testrun.Steady(100)},
-		"p99 of the lag above 1 ms, three requests": {records: testrun.Altered(100, 3, late(2*time.Millisecond)), want: []Code{CodeClientLag}},
-		"two late requests are no pattern":          {records: testrun.Altered(100, 2, late(2*time.Millisecond))},
-		"a lag of 0.9 ms":                           {records: testrun.Altered(100, 50, late(900*time.Microsecond))},
-		"an own limit of lag":                       {records: testrun.Altered(100, 50, late(2*time.Millisecond)), limits: []string{"client_lag=3ms"}},
-		"lag switched off":                          {records: testrun.Altered(100, 50, late(time.Second)), limits: []string{"client_lag=off"}},
-		"one failure of 100":                        {records: testrun.Altered(100, 1, func(r *openai.Record) { r.Status = openai.StatusHTTP })},
-		"two failures of 100":                       {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), want: []Code{CodeErrorRate}},
-		"two cancelled of 100":                      {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusCancelled }), want: []Code{CodeErrorRate}},
-		"an own limit of errors":                    {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), limits: []string{"error_rate=0.05"}},
-		"nothing measured":                          {want: []Code{CodeErrorRate}},
-		"most answers in one read":                  {records: testrun.Altered(100, 51, inOnePiece), want: []Code{CodeStreamBuffered}},
-		"half of the answers in one read":           {records: testrun.Altered(100, 50, inOnePiece)},
+		"good":                            {records: testrun.Steady(100)},
+		"one failure of 100":              {records: testrun.Altered(100, 1, func(r *openai.Record) { r.Status = openai.StatusHTTP })},
+		"two failures of 100":             {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), want: []Code{CodeErrorRate}},
+		"two cancelled of 100":            {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusCancelled }), want: []Code{CodeErrorRate}},
+		"an own limit of errors":          {records: testrun.Altered(100, 2, func(r *openai.Record) { r.Status = openai.StatusHTTP }), limits: []string{"error_rate=0.05"}},
+		"nothing measured":                {want: []Code{CodeErrorRate}},
+		"most answers in one read":        {records: testrun.Altered(100, 51, inOnePiece), want: []Code{CodeStreamBuffered}},
+		"half of the answers in one read": {records: testrun.Altered(100, 50, inOnePiece)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t)
@@ -67,43 +61,6 @@ func TestValidityByRecords(t *testing.T) {
 				t.Errorf("valid %v, reasons %v, want %v", s.Valid, s.InvalidReasons, test.want)
 			}
 		})
-	}
-}
-
-func TestLateSlotsThatStartedTogetherAreCountedAndTheRampIsNamed(t *testing.T) {
-	records := testrun.Altered(100, 5, late(2*time.Millisecond))
-	for i := range 4 {
-		records[i].IntendedNS, records[i].EligibleNS, records[i].DispatchNS = 50*ms, new(50*ms), new(52*ms)
-	}
-	in := input(t)
-	in.Phases, in.EqualLoad = []rundir.Span{{Name: "measure", StartNS: 50 * ms, EndNS: 10 * int64(time.Second)}}, true
-	s := summarize(t, in, records...)
-	if want := "5 of 100 requests are above 1 ms; 4 of these are first requests of slots, which start at one moment: --ramp 10s starts them one after another"; len(s.InvalidReasons) != 1 || !strings.Contains(s.InvalidReasons[0].Detail, want) {
-		t.Errorf("%v, want %q", s.InvalidReasons, want)
-	}
-	in.EqualLoad = false // batches, bursts and stages refuse a ramp
-	if s, want := summarize(t, in, records...), "; 4 of these were to be sent at one moment"; len(s.InvalidReasons) != 1 || !strings.HasSuffix(s.InvalidReasons[0].Detail, want) {
-		t.Errorf("%v, want %q", s.InvalidReasons, want)
-	}
-	in.Open = []string{"measure"} // a schedule wants them at once: there is no ramp
-	if s = summarize(t, in, records...); len(s.InvalidReasons) != 1 || strings.Contains(s.InvalidReasons[0].Detail, "--ramp") {
-		t.Errorf("%v", s.InvalidReasons)
-	}
-}
-
-func TestTheLagLimitGrowsWithTTFT(t *testing.T) {
-	slow := func(r *openai.Record) {
-		r.ArrivalsNS[0] += 900 * ms
-		*r.FirstTokenNS += 900 * ms
-		late(5 * time.Millisecond)(r)
-	}
-	if s := summarize(t, input(t), testrun.Altered(100, 100, slow)...); !s.Valid {
-		t.Errorf("5 ms of lag beside a TTFT of 1 s: %v", s.InvalidReasons)
-	}
-	slower := func(r *openai.Record) { slow(r); late(40 * time.Millisecond)(r) }
-	s := summarize(t, input(t), testrun.Altered(100, 100, slower)...)
-	if len(s.InvalidReasons) != 1 || !regexp.MustCompile(`^p99 of the client's lag is 40 ms, 100 of 100 requests are above (9\.\d+|1\d\.?\d*) ms \(1 % of the median TTFT\)$`).MatchString(s.InvalidReasons[0].Detail) {
-		t.Errorf("40 ms of lag beside a TTFT of 1 s: %v", s.InvalidReasons)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -68,8 +69,35 @@ func (s *Settings) checkStages() error {
 	return nil
 }
 
-// checkRamp refuses a ramp if no slots start together. It needs the scenario.
-func (s *Settings) checkRamp() error {
+// A closed loop of more slots than rampedFrom starts them one after another: a client on two cores that starts more at
+// one moment sends the last of them late, and the server answers all of them at one moment again and again.
+const (
+	rampedFrom = 32
+	rampStep   = 10 * time.Millisecond // for each slot
+	// rampShare is the most of a phase's duration that the ramp takes if nobody gave it.
+	rampShare = 10
+)
+
+// defaultRamp returns the ramp of a load without --ramp.
+func (s *Settings) defaultRamp() time.Duration {
+	slots := s.MostInFlight()
+	if s.Arrival != traffic.Closed || len(s.stages) > 0 || s.hasPhases() || slots <= rampedFrom {
+		return 0
+	}
+	ramp := time.Duration(slots) * rampStep
+	if s.duration > 0 {
+		ramp = min(ramp, s.duration/rampShare)
+	}
+	return ramp
+}
+
+// resolveRamp sets the ramp, and refuses one if no slots start together. It needs the scenario.
+func (s *Settings) resolveRamp() error {
+	if s.rampGiven == nil {
+		s.ramp = s.defaultRamp()
+		return nil
+	}
+	s.ramp = *s.rampGiven
 	switch {
 	case s.ramp == 0:
 		return nil

@@ -52,6 +52,7 @@ type Settings struct {
 	rate        float64
 	burstiness  float64
 	stages      []traffic.Stage
+	rampGiven   *time.Duration // nil without --ramp
 	ramp        time.Duration
 	TracePath   string
 	traceUnits  traffic.TraceUnits
@@ -101,7 +102,7 @@ type Settings struct {
 // endpoint is the target's.
 func (s *Settings) Resolve(endpoint openai.Endpoint) error {
 	s.endpoint = endpoint
-	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.checkRamp, s.resolveShare} {
+	for _, resolve := range []func() error{s.resolveArrival, s.resolvePrompts, s.resolveScenario, s.resolveRamp, s.resolveShare} {
 		if err := resolve(); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -9,8 +10,8 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// watchInterval is the sleep between two wake-ups of the watch.
-const watchInterval = 5 * time.Millisecond
+// WatchInterval is the sleep between two wake-ups of the watch.
+const WatchInterval = 5 * time.Millisecond
 
 // Health is the health of this process while it was watched.
 type Health struct {
@@ -19,6 +20,8 @@ type Health struct {
 	// Stalls are the times in which the process was not scheduled or was stopped by its own garbage collector. Short
 	// ones are left out.
 	Stalls []Stall
+	// Shortest is the lateness from which on a stall is recorded.
+	Shortest time.Duration
 	// CPURatio is the process's processor time over wall time times cores, 0 to 1.
 	CPURatio float64
 }
@@ -29,7 +32,8 @@ type Stall struct{ FromNS, ToNS int64 }
 // And combines the health of two phases: the stalls of both, and the higher CPU ratio.
 func (h Health) And(other Health) Health {
 	return Health{
-		Watched: h.Watched || other.Watched, Stalls: append(h.Stalls, other.Stalls...), CPURatio: max(h.CPURatio, other.CPURatio),
+		Watched: h.Watched || other.Watched, Stalls: append(h.Stalls, other.Stalls...), Shortest: max(h.Shortest, other.Shortest),
+		CPURatio: max(h.CPURatio, other.CPURatio),
 	}
 }
 
@@ -56,27 +60,38 @@ func StartWatch(clock openai.Clock, shortest time.Duration) *Watch {
 
 func (w *Watch) run() {
 	defer close(w.done)
-	timer := time.NewTimer(watchInterval)
+	timer := time.NewTimer(WatchInterval)
 	defer timer.Stop()
 	for {
-		due := w.clock() + int64(watchInterval)
+		due := w.clock() + int64(WatchInterval)
 		select {
 		case <-w.stop:
 			return
 		case <-timer.C:
 		}
 		if now := w.clock(); now-due > int64(w.shortest) {
-			w.stalls = append(w.stalls, Stall{due, now})
+			w.note(Stall{due, now})
 		}
-		timer.Reset(watchInterval)
+		timer.Reset(WatchInterval)
 	}
+}
+
+// mostStalls is how many stalls are kept. A client that is never on time for hours keeps the longer ones.
+const mostStalls = 8192
+
+func (w *Watch) note(s Stall) {
+	if w.stalls = append(w.stalls, s); len(w.stalls) <= mostStalls {
+		return
+	}
+	w.shortest *= 2
+	w.stalls = slices.DeleteFunc(w.stalls, func(s Stall) bool { return s.ToNS-s.FromNS <= int64(w.shortest) })
 }
 
 // End stops the watch and returns what it measured.
 func (w *Watch) End() Health {
 	close(w.stop)
 	<-w.done
-	seen := Health{Watched: true, Stalls: w.stalls}
+	seen := Health{Watched: true, Stalls: w.stalls, Shortest: w.shortest}
 	if wall := w.clock() - w.startNS; wall > 0 {
 		cores := float64(runtime.GOMAXPROCS(0))
 		seen.CPURatio = float64(processTime()-w.startCPU) / float64(wall) / cores

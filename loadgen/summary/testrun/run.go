@@ -34,7 +34,7 @@ func New(records ...openai.Record) Run {
 			Labels: map[string]string{"arm": "default", "host": "spark"}, Server: rundir.Server{Model: "m"},
 			Judging: &rundir.Judging{
 				Streaming: true, Unmeasured: []string{"warmup"}, Complete: true,
-				Client: rundir.ClientHealth{Watched: true}, Model: rundir.ModelFindings{Checked: true},
+				Client: rundir.ClientHealth{Watched: true, StampedArrivals: true}, Model: rundir.ModelFindings{Checked: true},
 			},
 		},
 		Phases:  []rundir.Span{{Name: "warmup"}, {Name: "measure", EndNS: 10e9}},

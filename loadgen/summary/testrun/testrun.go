@@ -171,7 +171,7 @@ const ms = int64(time.Millisecond)
 func Answered(index int, dispatchMS int64, chunksMS ...int64) openai.Record {
 	r := openai.Record{
 		Run: "r", Phase: "measure", Index: index, Status: openai.StatusOK, HTTPStatus: 200,
-		IntendedNS: dispatchMS * ms, EligibleNS: new(dispatchMS * ms), DispatchNS: new(dispatchMS * ms),
+		IntendedNS: dispatchMS * ms, EligibleNS: new(dispatchMS * ms), DispatchNS: new(dispatchMS * ms), WrittenNS: new(dispatchMS * ms),
 		TokensIn: new(100), TokensOut: new(len(chunksMS)), FinishReason: "stop",
 	}
 	last := dispatchMS
