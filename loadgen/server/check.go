@@ -163,6 +163,10 @@ func (c *checker) params(endpoint openai.Endpoint) openai.Params {
 // if the server accepts no request at all on the chosen endpoint.
 func (c *checker) fields(ctx context.Context) error {
 	record, err := c.probe.try(ctx)
+	if dead := c.probe.overdue(record); dead != nil {
+		c.found.add(string(c.target.Endpoint), false, err.Error())
+		return dead
+	}
 	if err != nil && turnsDown(record) {
 		c.found.add(string(c.target.Endpoint), false, err.Error())
 		return fmt.Errorf("--endpoint: %s: %w", c.target.Endpoint, err)

@@ -52,9 +52,9 @@ type inspection struct {
 // detect identifies the engine by the server's behaviour. A server that cannot be identified is openai, whose fields
 // every server accepts.
 func (a *api) detect(ctx context.Context, m Model) detection {
-	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.detection)
 	defer cancel()
-	i := &inspection{api: a}
+	i := &inspection{api: a.within(a.detection / 2)} // a page that hangs leaves time for the others
 	i.owner(m)
 	i.own(ctx)
 	i.health(ctx)

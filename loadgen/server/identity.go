@@ -62,7 +62,7 @@ func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("--endpoint: %s: %w", endpoint, err)
+		return err
 	}
 	if err := missing(accepted, wishes); err != nil {
 		return err
