@@ -68,6 +68,7 @@ type Client struct {
 	// short.
 	reasons atomic.Bool
 	stamps  stampsSeen
+	drains  *drains
 
 	maxEvent, maxBody int // bytes
 	maxEvents         int
@@ -87,7 +88,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
-		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
+		drains: newDrains(o), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
 	}
 	if err := c.setHeader(o); err != nil {
 		return nil, err
