@@ -57,10 +57,10 @@ type Options struct {
 type Client struct {
 	base    string
 	header  http.Header
-	host    string   // replaces the base URL's in the request, if set
-	secrets []string // texts that no record may repeat
-	// credentials are those secrets that no output at all may repeat.
-	credentials []string
+	host    string    // replaces the base URL's in the request, if set
+	secrets *Redactor // of texts that no record may repeat
+	// credentials removes those of the secrets that no output at all may repeat.
+	credentials *Redactor
 	options     Options
 	transport   http.RoundTripper
 	receptions  sync.Pool // of *reception: without the pool their buffers would be most of the garbage

@@ -95,7 +95,7 @@ func (x *exchange) run(request Request) {
 
 // end writes how the request ended: the status, and the reason with secrets and control characters removed.
 func (x *exchange) end(status Status, reason string) {
-	reason = Printable(Redact(reason, x.client.secrets), maxErrorLength)
+	reason = Printable(x.client.secrets.Text(reason), maxErrorLength)
 	if reason == "" && status != StatusOK {
 		reason = "no reason given"
 	}

@@ -29,9 +29,9 @@ const (
 type api struct {
 	root    string
 	header  http.Header
-	secrets []string // values in the header that must not appear in any record
-	// credentials are the secrets that no recorded answer may contain.
-	credentials []string
+	secrets *openai.Redactor // of values in the header that must not appear in any record
+	// credentials removes the secrets that no recorded answer may contain.
+	credentials *openai.Redactor
 	client      *http.Client
 	// limit is the longest time of one request.
 	limit time.Duration
@@ -60,8 +60,8 @@ func newAPI(t Target, key string) (*api, error) {
 		detection:   within(detectTimeout, t.RequestTimeout),
 		root:        t.URL,
 		header:      header,
-		secrets:     openai.Secrets(header),
-		credentials: openai.Credentials(header),
+		secrets:     openai.NewRedactor(openai.Secrets(header)),
+		credentials: openai.NewRedactor(openai.Credentials(header)),
 		client:      &http.Client{Transport: transport, Timeout: limit, CheckRedirect: refuseRedirect},
 	}, nil
 }
@@ -150,10 +150,10 @@ func (a *api) send(ctx context.Context, method, path string, body []byte) reply 
 	}
 	for _, values := range response.Header {
 		for i := range values {
-			values[i] = openai.Redact(values[i], a.secrets)
+			values[i] = a.secrets.Text(values[i])
 		}
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: openai.RedactAnswer(text, a.credentials), err: err}
+	return reply{status: response.StatusCode, header: response.Header, body: a.credentials.Answer(text), err: err}
 }
 
 // silentError is the error of a request that was not answered, or not to the end, within the limit.

@@ -245,7 +245,7 @@ func (a *api) version(ctx context.Context, engine string) string {
 			Version string `json:"version"`
 		}
 		if json.Unmarshal(a.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
-			return printable(openai.Redact(answer.Version, a.secrets))
+			return printable(a.secrets.Text(answer.Version))
 		}
 	}
 	return ""
@@ -261,5 +261,5 @@ func (a *api) build(ctx context.Context) string {
 	if json.Unmarshal(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), &properties) != nil {
 		return ""
 	}
-	return printable(openai.Redact(properties.Build, a.secrets))
+	return printable(a.secrets.Text(properties.Build))
 }
