@@ -129,31 +129,38 @@ func (r *Redactor) holds(text string) bool {
 
 // replace replaces one form of a secret in a text.
 func (n needle) replace(text string) string {
-	folded, places := string(fold(nil, text)), []int(nil)
 	var changed strings.Builder
 	written := 0
+	for _, hit := range n.spans(text) {
+		changed.WriteString(text[written:hit[0]] + redacted)
+		written = hit[1]
+	}
+	return changed.String() + text[written:]
+}
+
+// spans returns where a text has one form of a secret: first byte and end of each, in order and apart.
+func (n needle) spans(text string) (all [][2]int) {
+	folded, places, end := string(fold(nil, text)), []int(nil), 0
 	for from := 0; ; {
 		hit := strings.Index(folded[from:], n.text)
 		if hit < 0 {
-			break
+			return all
 		}
 		if places == nil {
 			places = placesOf(text)
 		}
 		first, last := places[from+hit], places[from+hit+len(n.text)-1]+1
 		from += hit + len(n.text)
-		for n.encoded && first > written && inCode(text[first-1]) {
+		for n.encoded && first > end && inCode(text[first-1]) {
 			first--
 		}
 		for n.encoded && last < len(text) && inCode(text[last]) {
 			last++
 		}
-		if first >= written { // else it is in the code that was just replaced
-			changed.WriteString(text[written:first] + redacted)
-			written = last
+		if first >= end { // else it is in the code that was just found
+			all, end = append(all, [2]int{first, last}), last
 		}
 	}
-	return changed.String() + text[written:]
 }
 
 // placesOf returns the index of each letter or digit of a text.
