@@ -344,7 +344,7 @@ func (r *Invocation) Left() (left time.Duration, known bool) {
 func (r *Invocation) Outcome() Outcome { return r.outcome(Running, "") }
 
 func (r *Invocation) outcome(state State, reason string) Outcome {
-	o := Outcome{State: state, Reason: reason, Slots: len(r.slots), Counts: map[Status]int{}}
+	o := Outcome{State: state, Reason: r.secrets.Text(reason), Slots: len(r.slots), Counts: map[Status]int{}}
 	for _, s := range r.slots {
 		o.Counts[r.known.status(s.Number, r.c.Plan.OnInvalid.Repeat)]++
 	}
