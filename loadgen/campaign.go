@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 )
@@ -190,7 +192,9 @@ func operations(runs *campaignRuns, arms arm.Options) campaign.Operations {
 func raiseArm(ctx context.Context, spec plan.Arm, dir string, o arm.Options, stderr io.Writer) (campaign.Engine, error) {
 	running, err := arm.Up(ctx, spec, dir, o)
 	if failure := (*arm.Failure)(nil); errors.As(err, &failure) {
-		_ = failure.Write(stderr) // the logs have it too
+		var ends strings.Builder // a detached campaign keeps what it prints
+		_ = failure.Write(&ends)
+		fmt.Fprint(stderr, openai.NewRedactor(spec.Secrets()).Text(ends.String()))
 	}
 	if err != nil {
 		return campaign.Engine{}, err

@@ -100,6 +100,7 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 		return failed(ctx, err)
 	}
 	settings.Target.Pinned = o.Pinned
+	settings.Capture.Secrets = o.Cell.Secrets()
 	env := c.environment(settings.log, o)
 	made, err := makeRun(ctx, settings, env)
 	result := resultOf(ctx, err, made.Summary())
@@ -115,6 +116,7 @@ func (c *campaignRuns) record(ctx context.Context, line *commandLine, o campaign
 	if err != nil {
 		return failed(ctx, err)
 	}
+	settings.Capture.Secrets = o.Cell.Secrets()
 	env := c.environment(settings.log, o)
 	made, err := makeRecording(ctx, settings, env)
 	if err != nil { // an exit code of the command itself is not a verdict

@@ -19,7 +19,7 @@ import (
 )
 
 // campaignFolder returns the folder that was named, or else the campaign in the folder of runs that was written to
-// last.
+// last. Copies are not considered: the folder of a campaign is called like its plan.
 func campaignFolder(named, out string) (string, error) {
 	if named != "" {
 		return named, nil
@@ -28,7 +28,7 @@ func campaignFolder(named, out string) (string, error) {
 	newest, when := "", time.Time{}
 	for _, entry := range found {
 		dir := filepath.Join(out, entry.Name())
-		if info, err := os.Stat(filepath.Join(dir, campaign.JournalFile)); err == nil && info.ModTime().After(when) {
+		if info, err := os.Stat(filepath.Join(dir, campaign.JournalFile)); err == nil && info.ModTime().After(when) && !isCopy(dir) {
 			newest, when = dir, info.ModTime()
 		}
 	}
@@ -36,6 +36,16 @@ func campaignFolder(named, out string) (string, error) {
 		return "", fmt.Errorf("no campaign is below %s: name its folder", out)
 	}
 	return newest, nil
+}
+
+// isCopy reports whether the folder of a campaign is not called like its plan, and another beside it is.
+func isCopy(dir string) bool {
+	facts, err := campaign.ReadFacts(dir)
+	if err != nil || facts.Campaign == filepath.Base(dir) {
+		return false
+	}
+	original, err := campaign.ReadFacts(filepath.Join(filepath.Dir(dir), facts.Campaign))
+	return err == nil && original.StartedAt.Equal(facts.StartedAt)
 }
 
 // folderFlags declares the flags that select a campaign.

@@ -25,6 +25,7 @@ type checkLine struct {
 func checkVerb(app *kingpin.Application, l *checkLine) verb {
 	clause := app.Command("check", checkHelp)
 	server.Flags(clause, &l.target)
+	server.TimeoutFlag(clause, &l.target)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}
 }

@@ -224,8 +224,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 // reportGroup shows many runs. For an unfinished run it computes the figures from the files that exist. It leaves out,
 // by name, runs that are damaged, removed meanwhile or cannot be computed.
 func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error {
-	var runs []summary.Run
-	at := map[string]string{}
+	var opened []summary.Run
 	for _, path := range paths {
 		r, err := l.openRun(path)
 		if l.recompute && (errors.Is(err, summary.ErrNoRequests) || errors.Is(err, summary.ErrMerged)) {
@@ -235,16 +234,19 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 			reportLeftOut(stderr, []error{err})
 			continue
 		}
-		id := r.Manifest.Run
-		if first, twice := at[id]; twice {
-			return usage(fmt.Errorf("%s: its run is called %q, and so is that of %s", path, id, first))
-		}
-		at[id] = path
+		opened = append(opened, r)
+	}
+	runs, copies, err := summary.WithoutCopies(opened)
+	if err != nil {
+		return usage(err)
+	}
+	reportLeftOut(stderr, copies)
+	for i, r := range runs {
 		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
 		if r.Summary, err = l.limited(r.Summary); err != nil {
 			return err
 		}
-		runs = append(runs, r)
+		runs[i] = r
 	}
 	slices.SortStableFunc(runs, func(a, b summary.Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
 	if l.format == formHTML {

@@ -201,7 +201,7 @@ func TestWhatCannotBeReportedIsRefusedByName(t *testing.T) {
 		"one name twice":              {[]string{runs, "--metric=x=1", "--metric=x=2"}, "x is given twice"},
 		"a place that is not there":   {[]string{runs, "--out", filepath.Join(none, "x.html")}, "--out"},
 		"a workbook in a file":        {[]string{runs, "--xlsx", filepath.Join(broken, rundir.ManifestFile, "x.xlsx")}, "--xlsx"},
-		"one run in two folders":      {[]string{runs, twice(t, runs)}, "and so is that of"},
+		"two runs of one name":        {[]string{runs, namesake(t, runs)}, "and so is another run, in "},
 		"a form that does not exist":  {[]string{runs, "--format=pdf"}, `--format: "pdf" is none of table, md,`},
 	} {
 		code, stdout, stderr := invokeVerb(t, append([]string{"report"}, c.args...)...)
@@ -224,6 +224,81 @@ func first(t *testing.T, runs string) string {
 func twice(t *testing.T, runs string) string {
 	t.Helper()
 	return copied(t, []string{first(t, runs)})[0]
+}
+
+// namesake is another run with the name of the first.
+func namesake(t *testing.T, runs string) string {
+	t.Helper()
+	path := twice(t, runs)
+	alter(t, path, rundir.ManifestFile, func(m map[string]any) { m["started_at"] = "2020-01-01T00:00:00Z" })
+	return path
+}
+
+// withCopies adds copies of the first run to the folder: beside it, before it in the order of names, and deeper.
+func withCopies(t *testing.T, runs string) []string {
+	t.Helper()
+	original := first(t, runs)
+	names := []string{filepath.Base(original) + " copy", "0 copy of " + filepath.Base(original), filepath.Join("backup", filepath.Base(original))}
+	for _, name := range names {
+		if err := os.CopyFS(filepath.Join(runs, name), os.DirFS(original)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
+// A copied folder costs nothing but itself: all verbs over the folder above it give what they gave without it, and name
+// the copy.
+func TestACopyOfARunIsLeftOutAloneAndByName(t *testing.T) {
+	t.Parallel()
+	runs := importPublished(t)
+	for name, args := range map[string][]string{
+		"report":          {"report", runs},
+		"report as JSON":  {"report", runs, "--format=json"},
+		"report as HTML":  {"report", runs, "--format=html"},
+		"benchstat":       {"report", runs, "--format=benchstat"},
+		"compare":         {"compare", runs, "--by=arm"},
+		"compare as JSON": {"compare", runs, "--by=arm", "--json"},
+	} {
+		wantCode, want, _ := invokeVerb(t, args...)
+		copies := withCopies(t, runs)
+		code, stdout, stderr := invokeVerb(t, args...)
+		if code != wantCode || stdout != want {
+			t.Errorf("%s: exit %d and another output than %d without copies: %s%s", name, code, wantCode, stdout, stderr)
+		}
+		for _, copied := range copies {
+			if !strings.Contains(stderr, "left out: "+filepath.Join(runs, copied)+": it is a copy of the run in "+first(t, runs)) {
+				t.Errorf("%s: %s is not named: %s", name, copied, stderr)
+			}
+			if err := os.RemoveAll(filepath.Join(runs, copied)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestACopyOfARunIsMarkedAndTakesNoPlaceFromOthers(t *testing.T) {
+	t.Parallel()
+	runs := importPublished(t)
+	goes := func() string {
+		_, stdout, _ := invokeVerb(t, "runs", "prune", "--runs", runs, "--keep=3")
+		var lines []string
+		for line := range strings.Lines(stdout) {
+			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "goes" {
+				lines = append(lines, fields[1])
+			}
+		}
+		return strings.Join(lines, " ")
+	}
+	before := goes()
+	copies := withCopies(t, runs)
+	if after := goes(); after != before || before == "" {
+		t.Errorf("prune: %q go, without copies %q", after, before)
+	}
+	_, stdout, _ := invokeVerb(t, "runs", "list", "--runs", runs)
+	if n := strings.Count(stdout, ", copy"); n != len(copies) {
+		t.Errorf("runs list marks %d copies, want %d: %s", n, len(copies), stdout)
+	}
 }
 
 func TestAMetricThatARunLacksIsAbsent(t *testing.T) {

@@ -71,5 +71,8 @@ func entryState(e rundir.Entry) string {
 	if e.Pinned {
 		state += ", pinned"
 	}
+	if e.CopyOf != "" {
+		state += ", copy"
+	}
 	return state
 }

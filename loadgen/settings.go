@@ -57,6 +57,7 @@ func (s *settings) resolve(host string) error {
 	if err := s.Settings.Resolve(s.Target.Endpoint); err != nil {
 		return err
 	}
+	s.Target.RequestTimeout, s.Target.FirstTokenTimeout = s.RequestTimeout, s.FirstTokenTimeout
 	if latency := s.SLO.NeedsStream(); s.NoStream && latency != "" {
 		return fmt.Errorf("--slo: answers of --no-stream do not show their %s, only their e2e", latency)
 	}

@@ -165,6 +165,7 @@ func (a *attempt) check(ctx context.Context, at string) error {
 			continue
 		}
 		facts := check(ctx, a.r.c.Operations, c, at)
+		facts.Problem = a.r.secrets.Text(facts.Problem)
 		a.facts.Checks = append(a.facts.Checks, facts)
 		if !facts.Passed && ctx.Err() == nil {
 			a.r.c.Log.Warn(facts.Failure())
@@ -207,7 +208,7 @@ func (a *attempt) ready(ctx context.Context) (context.Context, error) {
 		a.observe(up.engine)
 	}
 	if _, known := a.r.collected[a.of()]; !known && len(a.cell.Collect) > 0 {
-		a.r.collected[a.of()] = collect(ctx, a.r.c.Operations, a.cell.Collect)
+		a.r.collected[a.of()] = collect(ctx, a.r.c.Operations, a.cell.Collect, a.r.secrets)
 	}
 	for _, one := range a.r.collected[a.of()] {
 		if err := one.keep(rundir.Folder(filepath.Join(a.r.c.Dir, a.run))); err != nil {
@@ -252,6 +253,7 @@ func (a *attempt) stays() bool {
 }
 
 func (a *attempt) problem(text string) {
+	text = a.r.secrets.Text(text)
 	a.facts.Problems = append(a.facts.Problems, text)
 	a.r.c.Log.Warn(text, "slot", a.slot.Number)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -77,13 +78,14 @@ func findNumber(text, pattern string) (float64, error) {
 // credentials matches user and password in a URL.
 var credentials = regexp.MustCompile(`://[^/\s@]+@`)
 
-// collect runs commands whose output is kept in the run folder. It removes credentials from URLs in it.
-func collect(ctx context.Context, operations Operations, all []plan.Collect) []collected {
+// collect runs commands whose output is kept in the run folder. It removes credentials from URLs in it, and the secrets
+// of the plan: env and docker inspect print them.
+func collect(ctx context.Context, operations Operations, all []plan.Collect, secrets *openai.Redactor) []collected {
 	var kept []collected
 	for _, one := range all {
 		printed := operations.Command(ctx, one.Argv, collectTimeout)
 		kept = append(kept, collected{
-			name: one.Name, text: credentials.ReplaceAllString(printed.Text, "://<redacted>@"), printed: printed,
+			name: one.Name, text: secrets.Text(credentials.ReplaceAllString(printed.Text, "://<redacted>@")), printed: printed, problem: secrets.Text(printed.Problem),
 		})
 	}
 	return kept
@@ -92,6 +94,7 @@ func collect(ctx context.Context, operations Operations, all []plan.Collect) []c
 // collected is the output of a command, for all runs of an arm with a model.
 type collected struct {
 	name, text string
+	problem    string // why the command did not end normally
 	printed    Printed
 }
 
@@ -101,7 +104,7 @@ func (c collected) file() string { return rundir.CapturesFolder + "/" + c.name +
 func (c collected) facts() rundir.Collected {
 	cut := c.text[:min(len(c.text), mostCollected)]
 	return rundir.Collected{
-		Name: c.name, File: c.file(), ExitCode: c.printed.ExitCode, Problem: c.printed.Problem, SHA256: sha256Of(c.text),
+		Name: c.name, File: c.file(), ExitCode: c.printed.ExitCode, Problem: c.problem, SHA256: sha256Of(c.text),
 		Output: strings.ToValidUTF8(cut, "?"), Cut: len(cut) < len(c.text),
 	}
 }

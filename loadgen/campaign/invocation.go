@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/arm"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 )
@@ -26,7 +27,7 @@ func (c *Campaign) Open() (*Invocation, error) {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the folder of the campaign: %w", err)
 	}
-	r := &Invocation{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}}
+	r := &Invocation{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}, secrets: openai.NewRedactor(c.Plan.Secrets())}
 	if r.lock, err = lock(c.Dir); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (r *Invocation) open() error {
 	}
 	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // from an invocation that has ended
 	return rundir.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
-		_, err := w.Write(r.c.Text)
+		_, err := w.Write(plan.Hide(r.c.Text, r.c.Plan.Secrets()))
 		return err
 	})
 }

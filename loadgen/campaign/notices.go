@@ -45,7 +45,7 @@ func (r *Invocation) watch(a *attempt) (settled func()) {
 // message returns a message of this campaign.
 func (r *Invocation) message(event, text string) Message {
 	host, _ := os.Hostname() // the message is sent without it too
-	return Message{Campaign: r.c.Plan.Name, Event: event, Text: text, Host: host, Slots: len(r.slots)}
+	return Message{Campaign: r.c.Plan.Name, Event: event, Text: r.secrets.Text(text), Host: host, Slots: len(r.slots)}
 }
 
 // send sends a notice, and logs a failure to send it.

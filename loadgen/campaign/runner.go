@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 )
@@ -33,6 +34,8 @@ type Invocation struct {
 	unsound int
 	// failure is why the journal cannot be written any more.
 	failure error
+	// secrets removes the secrets of the plan from what programs print and report.
+	secrets *openai.Redactor
 }
 
 // Outcome is the result of an invocation.
@@ -48,7 +51,7 @@ type Outcome struct {
 // not happened.
 func (r *Invocation) note(e Event) {
 	now := time.Now()
-	e.At = now.UTC()
+	e.At, e.Text = now.UTC(), r.secrets.Text(e.Text)
 	if r.failure == nil {
 		if err := r.journal.add(e); err != nil {
 			r.failure = err
@@ -202,6 +205,7 @@ func (r *Invocation) attempt(ctx context.Context, slot plan.Slot) error {
 	}
 	settled := r.watch(a)
 	result := r.c.Operations.Measure(ctx, a.order(scenario))
+	result.Problem = r.secrets.Text(result.Problem)
 	settled()
 	r.finish(a, result, time.Since(began))
 	if result.Full {
@@ -340,7 +344,7 @@ func (r *Invocation) Left() (left time.Duration, known bool) {
 func (r *Invocation) Outcome() Outcome { return r.outcome(Running, "") }
 
 func (r *Invocation) outcome(state State, reason string) Outcome {
-	o := Outcome{State: state, Reason: reason, Slots: len(r.slots), Counts: map[Status]int{}}
+	o := Outcome{State: state, Reason: r.secrets.Text(reason), Slots: len(r.slots), Counts: map[Status]int{}}
 	for _, s := range r.slots {
 		o.Counts[r.known.status(s.Number, r.c.Plan.OnInvalid.Repeat)]++
 	}

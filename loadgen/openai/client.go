@@ -54,10 +54,10 @@ type Options struct {
 type Client struct {
 	base    string
 	header  http.Header
-	host    string   // replaces the base URL's in the request, if set
-	secrets []string // texts that no record may repeat
-	// credentials are those secrets that no output at all may repeat.
-	credentials []string
+	host    string    // replaces the base URL's in the request, if set
+	secrets *Redactor // of texts that no record may repeat
+	// credentials removes those of the secrets that no output at all may repeat.
+	credentials *Redactor
 	options     Options
 	transport   http.RoundTripper
 	receptions  sync.Pool // of *reception: without the pool their buffers would be most of the garbage
@@ -65,6 +65,7 @@ type Client struct {
 	// short.
 	reasons atomic.Bool
 	stamps  stampsSeen
+	drains  *drains
 
 	maxEvent, maxBody int // bytes
 	maxEvents         int
@@ -81,7 +82,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
-		maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
+		drains: newDrains(o), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
 	}
 	if err := c.setHeader(o); err != nil {
 		return nil, err

@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// drainTime is how long a server may take from [DONE] to the end of the body. Waiting for the end makes the connection
-// reusable. An answer of a server that never ends the body is complete all the same.
-const drainTime = time.Second
-
 // deadlineError names the deadline that has passed.
 type deadlineError struct {
 	missed string
@@ -19,7 +15,7 @@ type deadlineError struct {
 func (e *deadlineError) Error() string { return fmt.Sprintf("%s within %s", e.missed, e.limit) }
 
 // deadline cancels a request that makes no progress: first until the first payload, then from
-// payload to payload, last until the end of the body. It belongs to one goroutine.
+// payload to payload, and after [DONE] a drain. It belongs to one goroutine.
 type deadline struct {
 	cancel context.CancelCauseFunc
 	chunk  time.Duration
@@ -63,6 +59,3 @@ func (d *deadline) payload() {
 		d.timer.Reset(d.chunk)
 	}
 }
-
-// done starts the last deadline: the server has sent [DONE].
-func (d *deadline) done() { d.arm(drainTime, "no end of body") }

@@ -29,7 +29,7 @@ type Result struct {
 	ErrorCode         string // of an error report: the server's code, or else its type
 }
 
-// Do sends one request and reads the answer to its end. It fills the record from the dispatch on; the caller adds the
+// Do sends one request and reads the answer to its end, which is [DONE] if the server goes on sending after it. It fills the record from the dispatch on; the caller adds the
 // session, the intended start and the phase. A failure is a result too: the record then has a status, the reason, and
 // all that was observed until then.
 //
@@ -41,10 +41,14 @@ func (c *Client) Do(ctx context.Context, request Request, clock Clock, onPayload
 	at := clock()
 	result := Result{Record: Record{DispatchNS: &at}}
 	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
 	ctx, limits, stop := watch(ctx, c.options.RequestTimeout, c.options.FirstTokenTimeout, c.options.ChunkTimeout)
-	defer stop()
-	x := exchange{client: c, ctx: ctx, limits: limits, wire: newWire(clock, at, giveUp), onPayload: onPayload, result: &result}
+	release := func() { stop(); giveUp(nil) }
+	x := exchange{release: release, client: c, ctx: ctx, limits: limits, wire: newWire(clock, at, giveUp), onPayload: onPayload, result: &result}
+	defer func() {
+		if !x.left {
+			release()
+		}
+	}()
 	x.run(request)
 	if result.Record.EndNS == nil {
 		result.Record.BrokenOffNS = new(clock())
@@ -62,6 +66,11 @@ type exchange struct {
 	wire      *wire
 	onPayload func() // may be nil
 	result    *Result
+	// release frees what the request holds. It is not called by Do if left is true: a drain then does.
+	release func()
+	left    bool
+	// ended is true if the server went on after [DONE]: the answer ended with that.
+	ended bool
 }
 
 func (x *exchange) run(request Request) {
@@ -70,7 +79,11 @@ func (x *exchange) run(request Request) {
 		x.end(x.interrupted(StatusConnect, err))
 		return
 	}
-	defer response.Body.Close()
+	defer func() {
+		if !x.left {
+			response.Body.Close()
+		}
+	}()
 	x.wire.sawHeaders()
 	record := &x.result.Record
 	record.HTTPStatus = response.StatusCode
@@ -84,7 +97,7 @@ func (x *exchange) run(request Request) {
 
 // end writes how the request ended: the status, and the reason with secrets and control characters removed.
 func (x *exchange) end(status Status, reason string) {
-	reason = Printable(Redact(reason, x.client.secrets), maxErrorLength)
+	reason = Printable(x.client.secrets.Text(reason), maxErrorLength)
 	if reason == "" && status != StatusOK {
 		reason = "no reason given"
 	}

@@ -22,19 +22,22 @@ func (c *Client) setHeader(o Options) error {
 		// a generation twice is harmless. Only this case is retried here, and the record counts it.
 		"X-Idempotency-Key": nil,
 	}
+	var secrets, credentials []string
 	if key := strings.TrimSpace(o.APIKey); key != "" {
 		if !isHeaderValue(key) {
 			return errors.New("API key holds control characters")
 		}
 		c.header.Set("Authorization", "Bearer "+key)
-		c.secrets = append(c.secrets, key)
-		c.credentials = append(c.credentials, key)
+		secrets, credentials = append(secrets, key), append(credentials, key)
 	}
 	for name, values := range o.Header {
 		if err := c.overrideHeader(name, values); err != nil {
 			return err
 		}
+		secrets = append(secrets, Secrets(http.Header{name: values})...)
+		credentials = append(credentials, Credentials(http.Header{name: values})...)
 	}
+	c.secrets, c.credentials = NewRedactor(secrets), NewRedactor(credentials)
 	return nil
 }
 
@@ -47,8 +50,6 @@ func (c *Client) overrideHeader(name string, values []string) error {
 			return fmt.Errorf("value of header %s holds control characters", name)
 		}
 	}
-	c.secrets = append(c.secrets, Secrets(http.Header{name: values})...)
-	c.credentials = append(c.credentials, Credentials(http.Header{name: values})...)
 	if strings.EqualFold(name, "Host") && len(values) > 0 {
 		c.host = values[0]
 		return nil

@@ -31,7 +31,10 @@ func (x *exchange) receive(response *http.Response, request Request) {
 	defer x.client.keepReception(r)
 	x.read(response.Body, r)
 	record := &x.result.Record
-	if r.broken == nil && r.tooLong == "" {
+	switch {
+	case x.ended:
+		record.EndNS = new(r.lastAt)
+	case r.broken == nil && r.tooLong == "":
 		record.EndNS = new(x.wire.clock())
 	}
 	r.answer.keepText = request.KeepText
@@ -47,7 +50,7 @@ func (x *exchange) receive(response *http.Response, request Request) {
 }
 
 // read is the hot path: read, stamp, find and classify events.
-func (x *exchange) read(body io.Reader, r *reception) {
+func (x *exchange) read(body io.ReadCloser, r *reception) {
 	s := &r.stream
 	for {
 		s.buf = slices.Grow(s.buf, minReadBytes)
@@ -66,6 +69,10 @@ func (x *exchange) read(body io.Reader, r *reception) {
 			r.broken = err
 			return
 		}
+		if s.done {
+			x.leave(body, r)
+			return
+		}
 	}
 }
 
@@ -75,10 +82,7 @@ func (x *exchange) scan(r *reception) {
 	payloads, done := s.payloads, s.done
 	s.scan(r.lastAt, r.last)
 	x.count(s.payloads - payloads)
-	switch {
-	case s.done && !done:
-		x.limits.done()
-	case s.payloads > payloads && !done:
+	if s.payloads > payloads && !done {
 		x.limits.payload()
 	}
 }

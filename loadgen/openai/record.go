@@ -93,7 +93,7 @@ type Record struct {
 	UnsureChunks []int   `json:"unsure_chunks,omitempty"`
 	UnsureNS     []int64 `json:"unsure_ns,omitempty"`
 	UnsureWaitNS []int64 `json:"unsure_wait_ns,omitempty"`
-	EndNS        *int64  `json:"end_ns,omitempty"` // end of the response body
+	EndNS        *int64  `json:"end_ns,omitempty"` // end of the response body, or [DONE] if the server went on after it
 	// BrokenOffNS is when a request without an end of body ended: it timed out, was cancelled, or its connection was
 	// refused or lost. Until then it was in flight.
 	BrokenOffNS *int64 `json:"broken_off_ns,omitempty"`

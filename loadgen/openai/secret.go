@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -21,7 +22,7 @@ func Secrets(header http.Header) []string {
 	var secrets []string
 	for _, values := range header {
 		for _, value := range values {
-			for _, secret := range append([]string{value}, strings.Fields(value)...) {
+			for _, secret := range slices.Concat([]string{value}, strings.Fields(value), passwords(value)) {
 				if len(secret) >= minSecretLength {
 					secrets = append(secrets, secret)
 				}
@@ -31,28 +32,22 @@ func Secrets(header http.Header) []string {
 	return secrets
 }
 
-// Redact removes secrets from a text of a server. A text that Printable has truncated may end with the beginning of a
-// secret, which is removed too.
-func Redact(text string, secrets []string) string {
-	for _, secret := range secrets {
-		text = strings.ReplaceAll(text, secret, redacted)
+// passwords returns the user and the password of a value for basic authentication, and the password alone.
+func passwords(value string) []string {
+	scheme, code, _ := strings.Cut(value, " ")
+	if !strings.EqualFold(scheme, "basic") {
+		return nil
 	}
-	whole, cut := strings.CutSuffix(text, ellipsis)
-	if !cut {
-		return text
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(code))
+	_, password, is := strings.Cut(string(plain), ":")
+	if err != nil || !is {
+		return nil
 	}
-	for _, secret := range secrets {
-		for n := len(secret) - 1; n >= minSecretLength; n-- {
-			if left, ends := strings.CutSuffix(whole, secret[:n]); ends {
-				return left + redacted + ellipsis
-			}
-		}
-	}
-	return text
+	return []string{string(plain), password}
 }
 
 // Redact removes the secrets of the client's headers from a text.
-func (c *Client) Redact(text string) string { return Redact(text, c.secrets) }
+func (c *Client) Redact(text string) string { return c.secrets.Text(text) }
 
 // credentialName is a part of the names of headers that hold credentials.
 var credentialName = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|pass|session|credential`)
@@ -72,22 +67,24 @@ func Credentials(header http.Header) []string {
 // quotedText matches a JSON string, or a label value of a metrics page, which is quoted the same way.
 var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 
-// RedactAnswer removes secrets from a server's whole answer before any of it is decoded: from its strings, however they
-// are escaped, and from an answer without strings. Numbers stay, even if they contain the digits of a secret.
-func RedactAnswer(answer []byte, secrets []string) []byte {
-	held := func(secret string) bool { return bytes.Contains(answer, []byte(secret)) }
-	if len(secrets) == 0 || bytes.IndexByte(answer, 0x5c) < 0 && !slices.ContainsFunc(secrets, held) { // a backslash escapes
+// Answer removes secrets from a server's whole answer before any of it is decoded: from its strings, however they are
+// escaped, and from an answer without strings. Numbers stay, even if they contain the digits of a secret.
+func (r *Redactor) Answer(answer []byte) []byte {
+	if r == nil || len(r.plain) == 0 {
+		return answer
+	}
+	if bytes.IndexByte(answer, '\\') < 0 && r.Text(string(answer)) == string(answer) { // a backslash escapes
 		return answer
 	}
 	if !json.Valid(answer) && !quotedText.Match(answer) {
-		return []byte(Redact(string(answer), secrets))
+		return []byte(r.Text(string(answer)))
 	}
 	return quotedText.ReplaceAllFunc(answer, func(quoted []byte) []byte {
 		var text string
 		if json.Unmarshal(quoted, &text) != nil {
 			text = string(quoted[1 : len(quoted)-1])
 		}
-		hidden := Redact(text, secrets)
+		hidden := r.Text(text)
 		if hidden == text {
 			return quoted
 		}
@@ -101,11 +98,11 @@ func RedactAnswer(answer []byte, secrets []string) []byte {
 
 // redact removes secrets from everything in the result. From the model's name and the model's output it removes only
 // credentials: they may contain values of other headers, such as that name in a routing header.
-func (r *Result) redact(secrets, credentials []string) {
+func (r *Result) redact(secrets, credentials *Redactor) {
 	for _, text := range []*string{&r.Record.FinishReason, &r.Record.ServerRequestID, &r.SystemFingerprint, &r.ErrorCode} {
-		*text = Redact(*text, secrets)
+		*text = secrets.Text(*text)
 	}
 	for _, text := range []*string{&r.Model, &r.Output, &r.Text} {
-		*text = Redact(*text, credentials)
+		*text = credentials.Text(*text)
 	}
 }

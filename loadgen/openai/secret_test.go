@@ -66,7 +66,7 @@ func FuzzRedact(f *testing.F) {
 		if len(secret) < minSecretLength || limit < len(ellipsis) || limit > 1000 || !utf8.ValidString(secret) || secret != Printable(secret, 1000) {
 			return
 		}
-		got := Redact(Printable(before+secret+after, limit), []string{secret})
+		got := NewRedactor([]string{secret}).Text(Printable(before+secret+after, limit))
 		if strings.Contains(got, secret) && !strings.Contains(redacted, secret) {
 			t.Errorf("%q holds %q", got, secret)
 		}
@@ -113,7 +113,7 @@ func FuzzRedactAnswer(f *testing.F) {
 				Text   string
 				Number int
 			}
-			if err := json.Unmarshal(RedactAnswer(sent, []string{secret}), &got); err != nil {
+			if err := json.Unmarshal(NewRedactor([]string{secret}).Answer(sent), &got); err != nil {
 				t.Fatalf("%s: %v", sent, err)
 			}
 			if strings.Contains(got.Text, secret) && !strings.Contains(strings.ReplaceAll(before+secret+after, secret, redacted), secret) || got.Number != number {

@@ -117,20 +117,3 @@ func TestCallerCancels(t *testing.T) {
 		})
 	}
 }
-
-func TestServerThatDoesNotEndTheBodyAfterDoneHasAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		c := newEngine(t, Options{ChunkTimeout: time.Minute}, func(e *engine) bool {
-			e.begin()
-			e.at(time.Second, events(textChunk("a"), stopChunk, done))
-			e.silence()
-			return false
-		})
-		r := c.Do(t.Context(), Request{Endpoint: Chat}, since(start), nil).Record
-		wantStatus(t, r, StatusOK, "")
-		if took := time.Since(start); took != time.Second+drainTime || r.EndNS != nil {
-			t.Errorf("took %s, end %v", took, valueOf(r.EndNS))
-		}
-	})
-}

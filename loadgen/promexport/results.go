@@ -115,6 +115,12 @@ func (s *Shown) problem(err error) {
 	}
 }
 
+// leaveOut counts a run that is not exported, and lists the reason.
+func (s *Shown) leaveOut(why error) {
+	s.LeftOut++
+	s.problem(why)
+}
+
 // refresh reads what changed since the last time, on all cores.
 func refresh[T any](paths []string, before map[string]kept[T], stamp func(string) string, open func(string) (T, error)) map[string]kept[T] {
 	results := make([]kept[T], len(paths))
@@ -158,7 +164,7 @@ func stampOfFile(path string) string {
 	return fmt.Sprintf("%d@%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// sort returns the readable runs, the newest first and each name once: a pack may have a copy of a run.
+// sort returns the readable runs, the newest first and each name once. Copies of runs are left out.
 func (s *Results) sort(shown *Shown, paths []string) []Run {
 	var all []Run
 	for _, path := range paths {
@@ -173,16 +179,24 @@ func (s *Results) sort(shown *Shown, paths []string) []Run {
 			shown.problem(k.err)
 		}
 	}
+	var places []rundir.Place
+	for _, r := range all {
+		places = append(places, rundir.Place{Path: r.Folder, Run: r.info.run, StartedAt: r.started})
+	}
+	copies := rundir.Copies(places)
 	slices.SortStableFunc(all, newer)
-	taken := map[string]bool{}
+	taken := map[string]string{}
 	return slices.DeleteFunc(all, func(r Run) bool {
-		twice := taken[r.info.run]
-		taken[r.info.run] = true
-		if twice {
-			shown.problem(fmt.Errorf("%s: two folders have a run of this name; one is shown", r.info.run))
-			shown.LeftOut++
+		if original, is := copies[r.Folder]; is {
+			shown.leaveOut(rundir.CopyError{Path: r.Folder, Original: original})
+			return true
 		}
-		return twice
+		if first, twice := taken[r.info.run]; twice {
+			shown.leaveOut(fmt.Errorf("%s: a newer run, in %s, has the same name %s; that is shown", r.Folder, first, r.info.run))
+			return true
+		}
+		taken[r.info.run] = r.Folder
+		return false
 	})
 }
 

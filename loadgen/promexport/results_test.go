@@ -125,3 +125,22 @@ func TestARootThatIsNoFolderIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestACopyOfARunIsLeftOutByItsPathAndNotTheRun(t *testing.T) {
+	b := newBench(t)
+	o, s := whole("r0", 0)
+	run, original := Of(o, s), filepath.Join(b.Root, "r0")
+	copies := []string{filepath.Join(b.Root, "a copy of r0"), filepath.Join(b.Root, "backup", "r0")}
+	for _, path := range append([]string{original}, copies...) {
+		b.runs[path] = run
+	}
+	shown := b.Look()
+	if len(shown.Runs) != 1 || shown.Runs[0].Folder != original || shown.LeftOut != len(copies) {
+		t.Fatalf("%d runs, %d left out", len(shown.Runs), shown.LeftOut)
+	}
+	for _, path := range copies {
+		if want := path + ": it is a copy of the run in " + original; !slices.Contains(shown.Problems, want) {
+			t.Errorf("%q lacks %q", shown.Problems, want)
+		}
+	}
+}

@@ -70,7 +70,7 @@ const mostPackJSON = 256 << 20
 // ReadPack reads the pack.json of a folder. Its error gives the reason why the folder is not a pack.
 func ReadPack(dir string) (Pack, error) {
 	var p Pack
-	file, err := os.Open(filepath.Join(dir, PackFile))
+	file, err := runfile.Open(filepath.Join(dir, PackFile))
 	if err != nil {
 		return p, err
 	}
@@ -140,7 +140,7 @@ func packed(dir, path string) (PackedFile, error) {
 	if info, err := os.Lstat(full); err != nil || !info.Mode().IsRegular() {
 		return PackedFile{Path: path}, err
 	}
-	file, err := os.Open(full)
+	file, err := runfile.Open(full) // it may have been replaced since
 	if err != nil {
 		return PackedFile{}, err
 	}

@@ -60,6 +60,8 @@ func mustStay(e Entry) string {
 		return "it cannot be read: " + e.Problem
 	case e.Group != "":
 		return "of " + e.Group + ", which is kept whole"
+	case e.CopyOf != "":
+		return "a copy of " + e.CopyOf + ", which you may remove by hand"
 	case len(e.Foreign) > 0:
 		return "it has files that no run writes: " + strings.Join(e.Foreign[:min(3, len(e.Foreign))], ", ")
 	default:

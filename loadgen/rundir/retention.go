@@ -44,6 +44,8 @@ type Entry struct {
 	Pinned bool  `json:"pinned,omitempty"`
 	// Group is the folder of a sweep, a campaign or a pack that it belongs to.
 	Group string `json:"group,omitempty"`
+	// CopyOf is the folder that has the same run, if this one is a copy.
+	CopyOf string `json:"copy_of,omitempty"`
 	// Problem is why the folder cannot be read.
 	Problem string `json:"problem,omitempty"`
 

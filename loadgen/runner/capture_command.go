@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
@@ -48,7 +49,7 @@ const (
 // not an error; an error is a file that cannot be written.
 func (s *Capture) runCommands(ctx context.Context, when string) error {
 	for _, c := range s.settings.Captures {
-		one, err := c.run(ctx, s.folder, when)
+		one, err := c.run(ctx, s.folder, when, openai.NewRedactor(s.secrets()))
 		if err != nil {
 			return fmt.Errorf("--capture: %s: %w", c.name, err)
 		}
@@ -58,7 +59,7 @@ func (s *Capture) runCommands(ctx context.Context, when string) error {
 }
 
 // run runs the command in a shell and writes stdout and stderr into one file.
-func (c captureCommand) run(ctx context.Context, f rundir.Folder, when string) (rundir.Capture, error) {
+func (c captureCommand) run(ctx context.Context, f rundir.Folder, when string, secrets *openai.Redactor) (rundir.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
 	out, err := f.NewLog(rundir.CapturesFolder+"/"+c.name+"-"+when+".txt", mostCaptured)
@@ -66,9 +67,11 @@ func (c captureCommand) run(ctx context.Context, f rundir.Folder, when string) (
 		return rundir.Capture{}, err
 	}
 	command := subprocess.Limited(ctx, "/bin/sh", "-c", c.command)
-	command.Stdout, command.Stderr = out, out
+	kept := &redactedLog{to: out, secrets: secrets}
+	command.Stdout, command.Stderr = kept, kept
 	start := time.Now()
 	ran := command.Run()
+	_ = kept.Close() // the log keeps its error for Close
 	facts := rundir.Capture{Name: c.name, When: when, ExitCode: -1, Seconds: time.Since(start).Seconds()}
 	if command.ProcessState != nil {
 		facts.ExitCode = command.ProcessState.ExitCode()

@@ -30,7 +30,7 @@ func TestACommandThatIsCutOffLeavesNothingRunning(t *testing.T) {
 		}
 		stop()
 	}()
-	facts, err := captureCommand{"x", "sleep 300 & echo $!; wait"}.run(ctx, rundir.Folder(dir), beforeLoad)
+	facts, err := captureCommand{"x", "sleep 300 & echo $!; wait"}.run(ctx, rundir.Folder(dir), beforeLoad, nil)
 	if err != nil || facts.ExitCode == 0 {
 		t.Fatalf("%+v (%v)", facts, err)
 	}

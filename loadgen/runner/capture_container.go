@@ -192,7 +192,7 @@ func (s *Capture) keepLog(ctx context.Context) {
 	}
 	out, err := s.folder.NewLog(rundir.LogsFolder+"/container-"+s.container.name+".log", mostLogged)
 	if err == nil {
-		redacted := &redactedLog{to: out, secrets: s.secrets()}
+		redacted := &redactedLog{to: out, secrets: openai.NewRedactor(s.secrets())}
 		err = s.container.log(ctx, redacted, s.manifest.StartedAt, time.Now(), "--timestamps")
 		err = errors.Join(err, redacted.Close())
 		cut, closeErr := out.Close()

@@ -18,8 +18,7 @@ func (s *Capture) secrets() []string {
 
 // redact returns a function that removes secrets from a page.
 func (s *Capture) redact() func(page []byte) []byte {
-	secrets := s.secrets()
-	return func(page []byte) []byte { return openai.RedactAnswer(page, secrets) }
+	return openai.NewRedactor(s.secrets()).Answer
 }
 
 // addressSecrets returns the values of a URL's query, and its password.

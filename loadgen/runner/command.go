@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
@@ -69,10 +70,12 @@ func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
 	fromStdout := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stdout", l) })
 	fromStderr := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stderr", l) })
 	r.log.begin(cmp.Or(r.load.Tool.First, enginelog.PhaseMeasure))
+	secrets := openai.NewRedactor(r.capture.secrets())
+	keptStdout, keptStderr := &redactedLog{to: stdout, secrets: secrets}, &redactedLog{to: stderr, secrets: secrets}
 	c, err := subprocess.Start(subprocess.Options{
 		Args:   r.load.Argv,
-		Stdout: subprocess.NewOutput(r.env.Stdout, stdout, fromStdout),
-		Stderr: subprocess.NewOutput(r.env.Stderr, stderr, fromStderr),
+		Stdout: subprocess.NewOutput(r.env.Stdout, keptStdout, fromStdout),
+		Stderr: subprocess.NewOutput(r.env.Stderr, keptStderr, fromStderr),
 	})
 	if err != nil {
 		return subprocess.Exit{}, errors.Join(fmt.Errorf("%w: %w", errNotStarted, err), r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))
@@ -80,6 +83,7 @@ func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
 	err = r.await(ctx, c)
 	fromStdout.Flush()
 	fromStderr.Flush()
+	err = errors.Join(err, keptStdout.Close(), keptStderr.Close())
 	exit := c.Exit()
 	r.manifest.Command.ExitCode, r.manifest.Command.Signal = &exit.Code, exit.Signal
 	return exit, errors.Join(err, r.closeLog("stdout", stdout), r.closeLog("stderr", stderr))

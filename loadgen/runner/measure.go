@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -111,7 +112,7 @@ func (m *measurement) send(ctx context.Context, p *plan) *ended {
 // captureSettings returns the settings of capture, with the secrets that no recorded page may contain.
 func (m *measurement) captureSettings() CaptureSettings {
 	s := m.keep.Capture
-	s.Secrets = m.load.Target.Credentials()
+	s.Secrets = append(slices.Clone(s.Secrets), m.load.Target.Credentials()...)
 	return s
 }
 

@@ -15,7 +15,7 @@ const longestLogLine = 1 << 20
 // those of their own command line.
 type redactedLog struct {
 	to      io.Writer
-	secrets []string
+	secrets *openai.Redactor
 	line    []byte // begun, its end not yet written
 }
 
@@ -37,7 +37,7 @@ func (l *redactedLog) flush(n int) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := io.WriteString(l.to, openai.Redact(string(l.line[:n]), l.secrets))
+	_, err := io.WriteString(l.to, l.secrets.Text(string(l.line[:n])))
 	l.line = append(l.line[:0], l.line[n:]...)
 	return err
 }

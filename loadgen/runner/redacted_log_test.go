@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"github.com/umascope/umascope/loadgen/openai"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,7 @@ func TestALogIsKeptWithoutSecretsHoweverItIsWritten(t *testing.T) {
 	want := strings.ReplaceAll(text, "plum-key-1234", "[redacted]")
 	for size := 1; size <= len(text); size++ {
 		var kept strings.Builder
-		log := &redactedLog{to: &kept, secrets: []string{"plum-key-1234"}}
+		log := &redactedLog{to: &kept, secrets: openai.NewRedactor([]string{"plum-key-1234"})}
 		for rest := text; rest != ""; {
 			n := min(size, len(rest))
 			if got, err := log.Write([]byte(rest[:n])); got != n || err != nil {

@@ -225,7 +225,7 @@ func (all subjects) findings(a *answers) rundir.ModelFindings {
 func (all subjects) warnings() []string {
 	var warnings []string
 	for _, s := range all {
-		for _, warning := range append(s.identity.Warnings(), s.resetWarnings()...) {
+		for _, warning := range slices.Concat(s.identity.Warnings(), s.resetWarnings(), s.wentOn()) {
 			if all.several() {
 				warning = s.target.URL + ": " + warning
 			}

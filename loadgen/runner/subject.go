@@ -112,6 +112,15 @@ func idScale(ctx context.Context, c server.Calibration) (traffic.TokenScale, err
 	return traffic.ScaleOfIDs(ids), nil
 }
 
+// wentOn warns of answers that the server did not end with [DONE].
+func (s *subject) wentOn() []string {
+	answers, bytes := s.client.AfterDone()
+	if answers == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the server kept %d answers open after [DONE], and sent %d more bytes in them: no request waited for that, but connections that were not free again are opened anew, which is part of TTFT", answers, bytes)}
+}
+
 // mostIdle is the most idle connections of an open loop without a cap.
 const mostIdle = 4096
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -26,7 +27,7 @@ func Survey(ctx context.Context, keep Keep, load Load, env Environment) (Surveye
 	if s.Context, err = server.ContextOf(ctx, load.Target, served); err != nil {
 		return Surveyed{}, Unusable(ctx, err)
 	}
-	keep.Capture.Secrets = load.Target.Credentials()
+	keep.Capture.Secrets = append(slices.Clone(keep.Capture.Secrets), load.Target.Credentials()...)
 	around, err := NewMachineCapture(ctx, keep.Capture, env.Exporter, env.Log)
 	if err != nil {
 		return Surveyed{}, Unusable(ctx, err)

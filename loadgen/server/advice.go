@@ -30,11 +30,14 @@ func advice(url string, err error) string {
 	answered, _ := errors.AsType[statusError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	lookup, _ := errors.AsType[*net.DNSError](err)
+	_, silent := errors.AsType[silentError](err)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there: start the server, or correct the address"
 	case lookup != nil && lookup.IsNotFound:
 		return "is the name right? An address such as 192.168.1.5 does as well"
+	case silent:
+		return "it hangs, or still starts: restart it, or uma-load run --wait-ready 10m"
 	case unknown:
 		return "--ca-file names the certificate of the authority that signed"
 	case errors.Is(err, http.ErrSchemeMismatch):

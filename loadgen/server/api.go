@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -19,7 +21,7 @@ import (
 const (
 	// longestAnswer is the most of an answer that is read, in bytes.
 	longestAnswer = 4 << 20
-	// probeTimeout is the longest that one request may take. A server that is loading a model may answer slowly.
+	// probeTimeout is the longest that one request may take, if the load's requests may take as long. A server that is loading a model may answer slowly.
 	probeTimeout = 10 * time.Second
 )
 
@@ -27,10 +29,14 @@ const (
 type api struct {
 	root    string
 	header  http.Header
-	secrets []string // values in the header that must not appear in any record
-	// credentials are the secrets that no recorded answer may contain.
-	credentials []string
+	secrets *openai.Redactor // of values in the header that must not appear in any record
+	// credentials removes the secrets that no recorded answer may contain.
+	credentials *openai.Redactor
 	client      *http.Client
+	// limit is the longest time of one request.
+	limit time.Duration
+	// detection is the longest time in which detect may ask for all its pages.
+	detection time.Duration
 }
 
 // newAPI makes a client of its own, so that the connections of the measuring client are not warm before it begins.
@@ -48,13 +54,24 @@ func newAPI(t Target, key string) (*api, error) {
 	if key != "" && header.Get("Authorization") == "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
+	limit := within(probeTimeout, t.RequestTimeout)
 	return &api{
+		limit:       limit,
+		detection:   within(detectTimeout, t.RequestTimeout),
 		root:        t.URL,
 		header:      header,
-		secrets:     openai.Secrets(header),
-		credentials: openai.Credentials(header),
-		client:      &http.Client{Transport: transport, Timeout: probeTimeout, CheckRedirect: refuseRedirect},
+		secrets:     openai.NewRedactor(openai.Secrets(header)),
+		credentials: openai.NewRedactor(openai.Credentials(header)),
+		client:      &http.Client{Transport: transport, Timeout: limit, CheckRedirect: refuseRedirect},
 	}, nil
+}
+
+// within returns the same API, whose requests take at most as long as the limit.
+func (a *api) within(limit time.Duration) *api {
+	limited := *a
+	limited.limit = limit
+	limited.client = &http.Client{Transport: a.client.Transport, Timeout: limit, CheckRedirect: refuseRedirect}
+	return &limited
 }
 
 // IsOpenAI reports whether an OpenAI-compatible API is at a URL: it lists models, or wants a key. It sends none.
@@ -124,19 +141,32 @@ func (a *api) send(ctx context.Context, method, path string, body []byte) reply 
 	request.Host = a.header.Get("Host") // net/http ignores a Host field in the header
 	response, err := a.client.Do(request)
 	if err != nil {
-		return reply{err: withoutURL(err)}
+		return reply{err: a.plain(err)}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	if err != nil {
+		err = a.plain(err)
+	}
 	for _, values := range response.Header {
 		for i := range values {
-			values[i] = openai.Redact(values[i], a.secrets)
+			values[i] = a.secrets.Text(values[i])
 		}
 	}
-	return reply{status: response.StatusCode, header: response.Header, body: openai.RedactAnswer(text, a.credentials), err: err}
+	return reply{status: response.StatusCode, header: response.Header, body: a.credentials.Answer(text), err: err}
 }
 
-func withoutURL(err error) error {
+// silentError is the error of a request that was not answered, or not to the end, within the limit.
+type silentError struct{ limit time.Duration }
+
+func (e silentError) Error() string { return fmt.Sprintf("no answer within %s", e.limit) }
+
+// plain returns the error of a request without its URL, and that of the client's own deadline in plain words.
+func (a *api) plain(err error) error {
+	// The client's deadline is no context's: its error has no cause that could be compared.
+	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() && strings.Contains(err.Error(), "Client.Timeout") {
+		return silentError{a.limit}
+	}
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		return wrapped.Err
 	}

@@ -168,6 +168,10 @@ func (c *checker) params(endpoint openai.Endpoint) openai.Params {
 func (c *checker) fields(ctx context.Context) error {
 	var renounced rundir.Acceptance
 	record, err := c.probe.try(ctx)
+	if dead := c.probe.overdue(record); dead != nil {
+		c.found.add(string(c.target.Endpoint), false, err.Error())
+		return dead
+	}
 	if err != nil && mayRefuseField(record) {
 		renounced, record, err = c.probe.shrink(ctx, err)
 	}

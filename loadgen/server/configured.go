@@ -56,7 +56,7 @@ func (a *api) configured(ctx context.Context, engine string) map[string]string {
 		reported = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
 	for name, value := range reported {
-		reported[name] = openai.Redact(value, a.secrets)
+		reported[name] = a.secrets.Text(value)
 	}
 	return reported
 }

@@ -52,9 +52,9 @@ type inspection struct {
 // detect identifies the engine by the server's behaviour. A server that cannot be identified is openai, whose fields
 // every server accepts.
 func (a *api) detect(ctx context.Context, m Model) detection {
-	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.detection)
 	defer cancel()
-	i := &inspection{api: a}
+	i := &inspection{api: a.within(a.detection / 2)} // a page that hangs leaves time for the others
 	i.owner(m)
 	i.own(ctx)
 	i.health(ctx)
@@ -245,7 +245,7 @@ func (a *api) version(ctx context.Context, engine string) string {
 			Version string `json:"version"`
 		}
 		if json.Unmarshal(a.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
-			return printable(openai.Redact(answer.Version, a.secrets))
+			return printable(a.secrets.Text(answer.Version))
 		}
 	}
 	return ""
@@ -261,5 +261,5 @@ func (a *api) build(ctx context.Context) string {
 	if json.Unmarshal(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), &properties) != nil {
 		return ""
 	}
-	return printable(openai.Redact(properties.Build, a.secrets))
+	return printable(a.secrets.Text(properties.Build))
 }

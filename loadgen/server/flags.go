@@ -59,6 +59,11 @@ func accessFlags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "api-key-file", "File with the API key; default: $OPENAI_API_KEY.", "", &t.APIKeyFile, terminal.Text)
 }
 
+// TimeoutFlag declares the deadline of the requests of check. A run has that of its load.
+func TimeoutFlag(set terminal.FlagSet, t *Target) {
+	terminal.Flag(set, "request-timeout", "Longest time of a request.", slowestCheck.String(), &t.RequestTimeout, terminal.PositiveDuration)
+}
+
 // ReadyFlags declares the flags for what happens before the load: waiting until a server has started, and its cache.
 func ReadyFlags(set terminal.FlagSet, t *Target) {
 	terminal.Flag(set, "wait-ready", "How long to wait until the server lists a model.", "0s", &t.WaitReady, terminal.Duration)

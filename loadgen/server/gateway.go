@@ -93,5 +93,5 @@ func (a *api) documentedVersion(ctx context.Context, title string) string {
 	if json.Unmarshal(a.fetch(ctx, "/openapi.json").okBody(), &document) != nil || document.Info.Title != title {
 		return ""
 	}
-	return printable(openai.Redact(document.Info.Version, a.secrets))
+	return printable(a.secrets.Text(document.Info.Version))
 }

@@ -69,7 +69,7 @@ func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog
 	case err != nil && f.Unlisted != "":
 		return fmt.Errorf("--endpoint: %s: %w; %s either: is it the engine's own address, such as http://127.0.0.1:8000?", endpoint, err, f.Unlisted)
 	case err != nil:
-		return fmt.Errorf("--endpoint: %s: %w", endpoint, err)
+		return err
 	}
 	omit := i.probe.base.Omit
 	if err := errors.Join(want.insisted(accepted, omit), missing(accepted, wishes)); err != nil {

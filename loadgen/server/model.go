@@ -60,7 +60,7 @@ func (a *api) models(ctx context.Context) ([]Model, error) {
 	for _, m := range listed {
 		// A header that picks a route may contain the model's name, so only credentials are removed from that name
 		// (api.send).
-		m.OwnedBy, m.Root = openai.Redact(m.OwnedBy, a.secrets), openai.Redact(m.Root, a.secrets)
+		m.OwnedBy, m.Root = a.secrets.Text(m.OwnedBy), a.secrets.Text(m.Root)
 		m.MaxTokens = m.context()
 		models = append(models, m.Model)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	// slowestCheck is the longest that a request outside of a load may take.
+	// slowestCheck is the longest that a request outside of a load may take, if the load's requests may take as long.
 	slowestCheck = 60 * time.Second
 	// probeTokens is the length of the probes' answers: enough to show that a length was forced.
 	probeTokens = 4
@@ -24,8 +25,12 @@ const (
 
 // prober sends requests that are not part of any load.
 type prober struct {
-	client *openai.Client
-	clock  openai.Clock
+	// client sends requests for streams, buffered those for whole answers, which have no deadline of a first token.
+	client, buffered *openai.Client
+	clock            openai.Clock
+	// due is the deadline of the load that a probe missing its own has missed, for people; empty if the load's requests
+	// may take longer than a probe.
+	due string
 	// base is the part that all requests share. Its fields are those that the server is known to accept.
 	base openai.Params
 }
@@ -33,18 +38,38 @@ type prober struct {
 // newProber makes a client of its own: the measuring client has other deadlines, and its connections must not be warm
 // before it begins.
 func newProber(t Target, key string, base openai.Params) (*prober, error) {
-	client, err := openai.New(openai.Options{
+	options := openai.Options{
 		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Dial: t.Dial, Connections: 1,
-		RequestTimeout: slowestCheck, FirstTokenTimeout: slowestCheck, ChunkTimeout: slowestCheck,
-	})
+		RequestTimeout: within(slowestCheck, t.RequestTimeout),
+	}
+	buffered, err := openai.New(options)
+	if err != nil {
+		return nil, err
+	}
+	options.FirstTokenTimeout = within(options.RequestTimeout, t.FirstTokenTimeout)
+	client, err := openai.New(options)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	return &prober{client, func() int64 { return int64(time.Since(start)) }, base}, nil
+	return &prober{client, buffered, func() int64 { return int64(time.Since(start)) }, t.due(base.Stream), base}, nil
 }
 
-func (p *prober) close() { p.client.Close() }
+// due returns the flag whose deadline is that of a probe too; empty if there is none.
+func (t Target) due(stream bool) string {
+	switch {
+	case stream && t.FirstTokenTimeout > 0 && t.FirstTokenTimeout < within(slowestCheck, t.RequestTimeout):
+		return "--first-token-timeout"
+	case t.RequestTimeout > 0 && t.RequestTimeout <= slowestCheck:
+		return "--request-timeout"
+	}
+	return ""
+}
+
+func (p *prober) close() {
+	p.client.Close()
+	p.buffered.Close()
+}
 
 // send sends a request. The error describes for people how it failed.
 func (p *prober) send(ctx context.Context, params openai.Params) (openai.Result, error) {
@@ -52,7 +77,11 @@ func (p *prober) send(ctx context.Context, params openai.Params) (openai.Result,
 	if err != nil {
 		return openai.Result{}, err
 	}
-	result := p.client.Do(ctx, openai.Request{Endpoint: params.Endpoint, Body: body, KeepOutput: true}, p.clock, nil)
+	client := p.client
+	if !params.Stream {
+		client = p.buffered
+	}
+	result := client.Do(ctx, openai.Request{Endpoint: params.Endpoint, Body: body, KeepOutput: true}, p.clock, nil)
 	if record := result.Record; record.Status != openai.StatusOK {
 		return result, errors.New(printable(failure(record)))
 	}
@@ -90,6 +119,9 @@ func (p *prober) accept(ctx context.Context, wishes []wish) (rundir.Acceptance, 
 	if err == nil {
 		return accepted(wishes), nil
 	}
+	if dead := p.overdue(record); dead != nil {
+		return rundir.Acceptance{}, dead
+	}
 	if !turnsDown(record) && !mayRefuseField(record) {
 		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
@@ -99,7 +131,7 @@ func (p *prober) accept(ctx context.Context, wishes []wish) (rundir.Acceptance, 
 	}
 	if err != nil {
 		if turnsDown(record) {
-			return rundir.Acceptance{}, err
+			return rundir.Acceptance{}, fmt.Errorf("--endpoint: %s: %w", p.base.Endpoint, err)
 		}
 		return rundir.Acceptance{Unknown: err.Error()}, nil
 	}
@@ -146,6 +178,16 @@ func (p *prober) shrink(ctx context.Context, because error) (rundir.Acceptance, 
 		}
 	}
 	return a, record, nil
+}
+
+// overdue returns the error of a probe that missed the deadline of the load's requests; nil if there is no such
+// deadline. The load's own requests, which ask for more, would end the same way one by one.
+func (p *prober) overdue(record openai.Record) error {
+	if p.due == "" || record.Status != openai.StatusTimeout {
+		return nil
+	}
+	return fmt.Errorf("%s: a request for %d tokens of %q was not answered: %s; restart the engine, or set a longer timeout if it loads the model at the first request",
+		p.due, probeTokens, p.base.Model, printable(record.Error))
 }
 
 func accepted(wishes []wish) rundir.Acceptance {

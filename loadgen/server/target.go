@@ -42,6 +42,9 @@ type Target struct {
 	// it must be listed.
 	WaitReady        time.Duration
 	ReadyConsecutive int
+	// RequestTimeout and FirstTokenTimeout are the deadlines of the load's requests. No request before or after the load
+	// takes longer; 0 leaves those to their own limits.
+	RequestTimeout, FirstTokenTimeout time.Duration
 	// ResetPrefixCache asks the engine to empty its prefix cache before the load.
 	ResetPrefixCache bool
 	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
@@ -76,6 +79,19 @@ func parseURL(s string) (string, error) {
 // Engines lists the engines that are distinguished; openai means any other.
 func Engines() []string {
 	return []string{"vllm", "trtllm", "sglang", "dynamo", openai.EngineLlamaCPP, openai.EngineOpenAI}
+}
+
+// shortestProbe is the shortest deadline of a request that is not part of the load: a deadline of the load may be chosen
+// so that its requests miss it.
+const shortestProbe = time.Second
+
+// within returns the deadline of a request that is not part of the load: its own limit, or the deadline of the load's
+// requests if that is shorter.
+func within(limit, load time.Duration) time.Duration {
+	if load > 0 {
+		return min(limit, max(load, shortestProbe))
+	}
+	return limit
 }
 
 // RequestHeader returns the user's header for every request.

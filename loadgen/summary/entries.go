@@ -21,6 +21,7 @@ func Entries(root string, found []string) ([]rundir.Entry, error) {
 		}
 		all = append(all, e)
 	}
+	nameCopies(all)
 	return rundir.SortByStart(all), nil
 }
 
@@ -49,4 +50,18 @@ func entryOf(o Opened) (rundir.Entry, error) {
 		e.Model = m.Labels["model"]
 	}
 	return e, nil
+}
+
+// nameCopies marks the folders that hold a run which another one holds too.
+func nameCopies(all []rundir.Entry) {
+	var places []rundir.Place
+	for _, e := range all {
+		if e.StartedAt != nil {
+			places = append(places, rundir.Place{Path: e.Path, Run: e.Run, StartedAt: *e.StartedAt})
+		}
+	}
+	copies := rundir.Copies(places)
+	for i, e := range all {
+		all[i].CopyOf = copies[e.Path]
+	}
 }

@@ -142,25 +142,48 @@ func OpenAll(paths []string) []Opened {
 }
 
 // Load finds and opens runs, in the order of their start. Runs that are unfinished, damaged or deleted meanwhile are
-// left out, with the folder and the reason in skipped. Two runs of one name are an error.
+// left out, with the folder and the reason in skipped, and so are copies of runs (rundir.CopyError). Two different runs
+// of one name are an error.
 func Load(paths []string) (runs []Run, skipped []error, err error) {
 	found, err := Find(paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	at := map[string]string{}
 	for _, o := range OpenAll(found) {
 		if o.Err != nil {
 			skipped = append(skipped, o.Err)
 			continue
 		}
-		id := o.Run.Manifest.Run
-		if first, twice := at[id]; twice {
-			return nil, nil, fmt.Errorf("%s: its run is called %q, and so is that of %s", o.Path, id, first)
-		}
-		at[id] = o.Path
 		runs = append(runs, o.Run)
 	}
+	runs, copies, err := WithoutCopies(runs)
+	if err != nil {
+		return nil, nil, err
+	}
+	skipped = append(skipped, copies...)
 	slices.SortStableFunc(runs, func(a, b Run) int { return a.Manifest.StartedAt.Compare(b.Manifest.StartedAt) })
 	return runs, skipped, nil
+}
+
+// WithoutCopies separates the copies of runs from their originals: a comparison must not count a run twice. The order
+// stays. Two different runs of one name are an error.
+func WithoutCopies(all []Run) (runs []Run, copies []error, err error) {
+	var places []rundir.Place
+	for _, r := range all {
+		places = append(places, rundir.Place{Path: string(r.Folder), Run: r.Manifest.Run, StartedAt: r.Manifest.StartedAt})
+	}
+	originals, at := rundir.Copies(places), map[string]string{}
+	for i, r := range all {
+		place := places[i]
+		if original, is := originals[place.Path]; is {
+			copies = append(copies, rundir.CopyError{Path: place.Path, Original: original})
+			continue
+		}
+		if first, twice := at[place.Run]; twice {
+			return nil, nil, fmt.Errorf("%s: its run is called %q, and so is another run, in %s: name one of the two folders only", place.Path, place.Run, first)
+		}
+		at[place.Run] = place.Path
+		runs = append(runs, r)
+	}
+	return runs, copies, nil
 }

@@ -115,7 +115,7 @@ func openDatabase(c databaseConfig) (*database, error) {
 	if err := d.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	d.run()
+	d.run(ctx)
 	return d, nil
 }
 
@@ -207,7 +207,7 @@ func (f ruleFiles) Parse(expression string) (parser.Expr, error) {
 func (d *database) Get() (*scrape.Manager, error) { return d.scraping, nil }
 
 // run begins scrapes and the evaluation of rules.
-func (d *database) run() {
+func (d *database) run(ctx context.Context) {
 	d.running.Go(func() { _ = d.discovery.Run() }) // the error is that of the context
 	d.running.Go(func() {
 		if err := d.scraping.Run(d.discovery.SyncCh()); err != nil {
@@ -215,6 +215,7 @@ func (d *database) run() {
 		}
 	})
 	d.running.Go(d.rules.Run)
+	d.running.Go(func() { d.watchClock(ctx) })
 }
 
 // close ends scrapes and rules, and then writes what is left. It is safe on a database that was opened in part.

@@ -281,7 +281,7 @@ func (k *keeper) down(ctx context.Context, specs map[string]plan.Process) error 
 			errs = append(errs, fmt.Errorf("%s has ended, which cannot be written down: %w", one.Name, err))
 		}
 	}
-	errs = append(errs, k.removeFiles(), k.resetClocks(ctx), k.removeCgroupOfArm())
+	errs = append(errs, k.removeFiles(), k.hideSecrets(specs), k.resetClocks(ctx), k.removeCgroupOfArm())
 	if errors.Join(errs...) == nil {
 		now := time.Now()
 		errs = append(errs, k.note(func(s *State) { s.DownAt = &now }))
