@@ -103,10 +103,14 @@ func (c Client) Page(ctx context.Context, e *Endpoint) (Page, error) {
 	return Page{}, fmt.Errorf("answered with %.60q: %w", contentType, ErrNotPage)
 }
 
-// JSON fetches another path of the endpoint's server, such as /slots, and decodes it into what into
+// JSON fetches another path of the endpoint's engine, such as /slots, and decodes it into what into
 // points to, as encoding/json does.
 func (c Client) JSON(ctx context.Context, e *Endpoint, path string, into any) error {
-	body, contentType, err := c.get(ctx, e, e.at(path), acceptJSON)
+	at, err := e.at(path)
+	if err != nil {
+		return err
+	}
+	body, contentType, err := c.get(ctx, e, at, acceptJSON)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

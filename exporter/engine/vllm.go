@@ -16,29 +16,24 @@ func readVLLM(all view) []Model {
 			Pool:         vllmPool(v, usage),
 			MemoryShare:  vllmShare(v.whole()),
 			PrefixTokens: vllmLookups(v),
-			Preemptions:  v.sum(metric.ForeignVLLMPreemptions),
+			Preemptions:  v.counter(metric.ForeignVLLMPreemptions),
 			Speculation:  vllmSpeculation(v),
 			Requests: requests(map[string]*float64{
-				metric.RequestsRunning: v.sum(running), metric.RequestsWaiting: v.sum(metric.VLLMNumRequestsWaiting.Def().Name),
+				metric.RequestsRunning: v.gauge(running), metric.RequestsWaiting: v.gauge(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),
-			PromptTokens:     v.sum(prompt),
-			GenerationTokens: v.sum(metric.VLLMGenerationTokensTotal.Def().Name),
+			PromptTokens:     v.counter(prompt),
+			GenerationTokens: v.counter(metric.VLLMGenerationTokensTotal.Def().Name),
 		}
 	})
 }
 
 // vllmPool joins the pools of the replicas, which the label engine numbers.
 func vllmPool(v view, usage string) Pool {
-	used := v.series(usage)
-	if len(used) == 0 {
-		used = v.series(metric.ForeignVLLMGPUUsage)
-	}
 	var pools []Pool
-	for _, replica := range used {
-		pool := Pool{UsedRatio: ratio(&replica.Value)}
-		if config := vllmConfig(v.whole(), replica, len(used)); len(config) == 1 {
-			vllmCapacity(&pool, config[0])
-		}
+	replicas := v.replicas(usage, metric.ForeignVLLMGPUUsage)
+	for _, replica := range replicas {
+		pool := Pool{UsedRatio: ratio(replica.gauge(usage, metric.ForeignVLLMGPUUsage))}
+		vllmCapacity(v, &pool, vllmConfig(v, replica, len(replicas)))
 		pool.UsedTokens = product(pool.UsedRatio, pool.CapacityTokens)
 		pools = append(pools, pool)
 	}
@@ -46,12 +41,12 @@ func vllmPool(v view, usage string) Pool {
 }
 
 // vllmConfig is the configuration of a replica. It has no model name, since vLLM serves one per process, and in some
-// releases no replica either.
-func vllmConfig(all view, replica Series, replicas int) []Series {
-	number := Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
-	config := all.with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
+// releases no replica either. Each API server of a replica may repeat it.
+func vllmConfig(v, replica view, replicas int) []Series {
+	number := replica.match[len(replica.match)-1]
+	config := v.whole().with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
 	if len(config) == 0 && replicas == 1 {
-		return all.with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
+		return v.whole().with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
 	}
 	return config
 }
@@ -66,18 +61,62 @@ func vllmShare(all view) *float64 {
 	return nil
 }
 
-// vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold
-// block_size tokens each: newer releases give the tokens themselves.
-func vllmCapacity(pool *Pool, config Series) {
+// vllmCapacity takes sizes from the labels of a configuration, in which its repetitions must agree.
+func vllmCapacity(v view, pool *Pool, configs []Series) {
+	if len(configs) == 0 {
+		return
+	}
+	for _, label := range []string{metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlocksOverride, metric.ForeignVLLMLabelBlockSize, metric.ForeignVLLMLabelTokens, metric.ForeignVLLMLabelBytes} {
+		if len(labelValues(configs, label)) > 1 {
+			v.log.leaveOut("the capacity of the KV cache is not used: %s has several values of %s for one engine", metric.ForeignVLLMCacheConfigInfo, label)
+			return
+		}
+	}
+	config := configs[0]
 	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
+	override := labelNumber(config, metric.ForeignVLLMLabelBlocksOverride)
+	if override != nil && pool.CapacityBlocks != nil && *override != *pool.CapacityBlocks {
+		v.log.leaveOut("the capacity of the KV cache is not used: %s %v and %s %v do not fit each other",
+			metric.ForeignVLLMLabelBlocks, *pool.CapacityBlocks, metric.ForeignVLLMLabelBlocksOverride, *override)
+		pool.CapacityBlocks = nil
+		return
+	}
 	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
-	if labelNumber(config, metric.ForeignVLLMLabelBlocksOverride) == nil {
+	if override == nil {
 		pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
 	}
-	pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens)
-	if pool.CapacityTokens == nil {
-		pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
+	if pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens); pool.CapacityTokens != nil {
+		return
 	}
+	if reason := vllmBlockTokensUnknown(config); reason != "" {
+		v.log.leaveOut("the tokens of the KV cache are not worked out from %s and %s: %s", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlockSize, reason)
+		return
+	}
+	pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
+}
+
+// vllmBlockTokensUnknown returns why the blocks of a configuration may hold another number of tokens than block_size, ""
+// if they hold that many. Models with several kinds of layers share the blocks among the kinds, and the label may be the
+// size from before the engine fitted it to the state of Mamba layers. Newer releases give the tokens themselves.
+func vllmBlockTokensUnknown(config Series) string {
+	set := func(label string) bool {
+		value := config.Labels[label]
+		return value != "" && value != "None" && value != "0"
+	}
+	size, resolved := config.Labels[metric.ForeignVLLMLabelBlockSize], config.Labels[metric.ForeignVLLMLabelEffectiveBlockSize]
+	switch {
+	case set(metric.ForeignVLLMLabelMambaBlockSize), set(metric.ForeignVLLMLabelMambaPadding):
+		return "the model has Mamba layers, which share the blocks"
+	case set(metric.ForeignVLLMLabelSlidingWindow):
+		return "the model has layers with a sliding window, which may share the blocks"
+	case config.Labels[metric.ForeignVLLMLabelAttentionFree] == "True":
+		return "the model has no attention"
+	case config.Labels[metric.ForeignVLLMLabelSizeResolved] == "False":
+		return "the size of a block is that from before the engine chose it"
+	case set(metric.ForeignVLLMLabelEffectiveBlockSize) && resolved != size:
+		return "the labels give two sizes of a block, " + shortText(size) + " and " + shortText(resolved)
+	}
+	return ""
 }
 
 // vllmLookups takes the split by source where there is one: it counts each prompt token once. Of the hits the
@@ -85,9 +124,9 @@ func vllmCapacity(pool *Pool, config Series) {
 // are the misses of both.
 func vllmLookups(v view) *Lookups {
 	by := func(source string) *float64 {
-		return v.with(metric.ForeignVLLMLabelTokenSource, source).sum(metric.ForeignVLLMPromptTokensBy)
+		return v.with(metric.ForeignVLLMLabelTokenSource, source).counter(metric.ForeignVLLMPromptTokensBy)
 	}
-	total := v.sum(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
+	total := v.counter(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
 	tiers := hitsByTier(v, metric.ForeignVLLMCachedBySource, metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier)
 	computed := by(metric.ForeignVLLMSourceCompute)
 	switch {
@@ -104,10 +143,10 @@ func vllmLookups(v view) *Lookups {
 		if external := by(metric.ForeignVLLMSourceExternal); external != nil {
 			hits[metric.TierExternal] = external
 		}
-		return lookups(v.sum(metric.ForeignVLLMPromptTokensBy), hits)
+		return lookups(v.counter(metric.ForeignVLLMPromptTokensBy), hits)
 	}
-	hits := map[string]*float64{metric.TierDevice: v.sum(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
-	if external := v.sum(metric.ForeignVLLMExternalHits); external != nil {
+	hits := map[string]*float64{metric.TierDevice: v.counter(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
+	if external := v.counter(metric.ForeignVLLMExternalHits); external != nil {
 		hits[metric.TierExternal] = external
 	}
 	return lookups(total, hits)
