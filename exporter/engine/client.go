@@ -41,7 +41,11 @@ func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
-	return Translate(page)
+	reading, err := Translate(page)
+	for i, label := range reading.UnknownLabels {
+		reading.UnknownLabels[i] = hideText(label, e.secrets(ctx))
+	}
+	return reading, err
 }
 
 // drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.

@@ -21,6 +21,8 @@ type Endpoint struct {
 	URL *url.URL
 	// Source names the endpoint in messages and labels: host:port/path, without user and query.
 	Source string
+	// Access is how the page is asked for, nil for one that anybody may read.
+	Access *Access
 
 	page string // path of its page below the prefix of its server, /metrics if ""
 }
