@@ -137,7 +137,8 @@ vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="None",pid="2"}
 	wantReason(t, "two sizes", reading, "num_gpu_blocks", "several values")
 	reading = translate(t, usage+`vllm:cache_config_info{block_size="16",engine="0",num_gpu_blocks="1000",num_gpu_blocks_override="64"} 1`+"\n")
 	wantModel(t, "override", reading.Models[0], "m", map[string]float64{"used ratio": 0.5})
-	wantReason(t, "override", reading, "1000", "64", "do not fit each other")
+	wantReason(t, "override", reading, "1000", "64")
+	wantReason(t, "override", reading, "num_gpu_blocks_override", "do not fit each other")
 }
 
 func TestTokensOfHybridModelsAreNotWorkedOutFromBlocks(t *testing.T) {

@@ -3,7 +3,8 @@ package engine
 import (
 	"maps"
 	"slices"
-	"strconv"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // Pool is a KV cache; nil is absent.
@@ -97,13 +98,9 @@ func product(a, b *float64) *float64 {
 	return new(*a * *b)
 }
 
-// labelNumber parses a number in a label, nil for other text, such as None.
+// labelNumber is a whole number in a label, nil for other text, such as None.
 func labelNumber(series Series, label string) *float64 {
-	number, err := strconv.ParseUint(series.Labels[label], 10, 53)
-	if err != nil {
-		return nil
-	}
-	return new(float64(number))
+	return metric.ForeignVLLMNumber(series.Labels, label)
 }
 
 // labelValues are the values of a label on series, in order; "" where a series lacks it.

@@ -72,51 +72,20 @@ func vllmCapacity(v view, pool *Pool, configs []Series) {
 			return
 		}
 	}
-	config := configs[0]
-	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
-	override := labelNumber(config, metric.ForeignVLLMLabelBlocksOverride)
-	if override != nil && pool.CapacityBlocks != nil && *override != *pool.CapacityBlocks {
-		v.log.leaveOut("the capacity of the KV cache is not used: %s %v and %s %v do not fit each other",
-			metric.ForeignVLLMLabelBlocks, *pool.CapacityBlocks, metric.ForeignVLLMLabelBlocksOverride, *override)
-		pool.CapacityBlocks = nil
-		return
+	labels := configs[0].Labels
+	tokens, unknown := metric.ForeignVLLMCacheTokens(labels)
+	if pool.CapacityTokens = tokens; unknown != "" {
+		v.log.leaveOut("the tokens of the KV cache are not worked out from %s and %s: %s", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlockSize, unknown)
 	}
+	pool.CapacityBlocks = labelNumber(configs[0], metric.ForeignVLLMLabelBlocks)
 	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
-	if override == nil {
-		pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
+	switch override := labelNumber(configs[0], metric.ForeignVLLMLabelBlocksOverride); {
+	case override == nil:
+		pool.CapacityBytes = labelNumber(configs[0], metric.ForeignVLLMLabelBytes)
+	case pool.CapacityBlocks != nil && *override != *pool.CapacityBlocks:
+		pool.CapacityBlocks = nil
+		v.log.leaveOut("the blocks of the KV cache are not used: %s and %s do not fit each other", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlocksOverride)
 	}
-	if pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens); pool.CapacityTokens != nil {
-		return
-	}
-	if reason := vllmBlockTokensUnknown(config); reason != "" {
-		v.log.leaveOut("the tokens of the KV cache are not worked out from %s and %s: %s", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlockSize, reason)
-		return
-	}
-	pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
-}
-
-// vllmBlockTokensUnknown returns why the blocks of a configuration may hold another number of tokens than block_size, ""
-// if they hold that many. Models with several kinds of layers share the blocks among the kinds, and the label may be the
-// size from before the engine fitted it to the state of Mamba layers. Newer releases give the tokens themselves.
-func vllmBlockTokensUnknown(config Series) string {
-	set := func(label string) bool {
-		value := config.Labels[label]
-		return value != "" && value != "None" && value != "0"
-	}
-	size, resolved := config.Labels[metric.ForeignVLLMLabelBlockSize], config.Labels[metric.ForeignVLLMLabelEffectiveBlockSize]
-	switch {
-	case set(metric.ForeignVLLMLabelMambaBlockSize), set(metric.ForeignVLLMLabelMambaPadding):
-		return "the model has Mamba layers, which share the blocks"
-	case set(metric.ForeignVLLMLabelSlidingWindow):
-		return "the model has layers with a sliding window, which may share the blocks"
-	case config.Labels[metric.ForeignVLLMLabelAttentionFree] == "True":
-		return "the model has no attention"
-	case config.Labels[metric.ForeignVLLMLabelSizeResolved] == "False":
-		return "the size of a block is that from before the engine chose it"
-	case set(metric.ForeignVLLMLabelEffectiveBlockSize) && resolved != size:
-		return "the labels give two sizes of a block, " + shortText(size) + " and " + shortText(resolved)
-	}
-	return ""
 }
 
 // vllmLookups takes the split by source where there is one: it counts each prompt token once. Of the hits the
