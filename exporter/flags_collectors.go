@@ -49,7 +49,7 @@ func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	c.Flag("discovery", "Find engines by the loopback sockets of GPU processes.").Default("true").BoolVar(&l.discovery)
 	terminal.Flags(c, "kvbm.url", "Page of metrics of KVBM or NIXL, such as http://127.0.0.1:6880/metrics.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "engine.url", "Page of metrics of an engine that is not found, such as http://127.0.0.1:8000/metrics.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
-	terminal.Flags(c, "engine.config.file", "TLS and credentials for the pages of --engine.url, or of one source (host:port/path), as in a scrape job of Prometheus.",
+	terminal.Flags(c, "engine.config.file", "TLS and credentials for --engine.url, as in Prometheus' scrape configs.",
 		&l.pageAccess, parsePageAccess, terminal.AsGiven).PlaceHolder("[SOURCE=]FILE")
 	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, for counts of hits and queries.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
 	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block of a source (host:port/path), or of all, for bytes moved.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
