@@ -139,7 +139,7 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 			}
 		}
 		for _, pool := range m.StatePools {
-			batch.Gauge(metric.EngineStatePoolUsedRatio, pool.UsedRatio, source, m.Name, pool.Pool)
+			batch.Gauge(metric.EngineStatePoolUsedRatio, pool.UsedRatio, source, m.Name, pool.Kind)
 		}
 		for kind, bytes := range m.Memory {
 			batch.Gauge(metric.EngineMemoryBytes, bytes, source, m.Name, kind)

@@ -115,7 +115,7 @@ func (r *Reading) keepStatePools(before Reading) {
 	for i := range r.Models {
 		m := &r.Models[i]
 		m.StatePools = slices.DeleteFunc(m.StatePools, func(pool StatePool) bool {
-			key := [2]string{m.Name, pool.Pool}
+			key := [2]string{m.Name, pool.Kind}
 			if pool.UsedRatio > 0 && !slices.Contains(r.statePools, key) {
 				r.statePools = append(slices.Clone(r.statePools), key)
 			}

@@ -82,7 +82,7 @@ func checkModel(t *testing.T, m Model) {
 	}
 	for _, pool := range m.StatePools {
 		if !(pool.UsedRatio >= 0 && pool.UsedRatio <= 1) {
-			t.Errorf("pool %s is used to %v", pool.Pool, pool.UsedRatio)
+			t.Errorf("pool %s is used to %v", pool.Kind, pool.UsedRatio)
 		}
 	}
 	for what, value := range valuesOf(m) {

@@ -17,8 +17,8 @@ type Pool struct {
 // StatePool is a pool that a hybrid model has beside its KV cache, such as the states of Mamba layers. It can be full
 // while the KV cache is empty, and requests wait for either.
 type StatePool struct {
-	// Pool is one of the values of metric.LabelPool.
-	Pool string
+	// Kind is one of metric.PoolMamba and metric.PoolSlidingWindow.
+	Kind string
 	// UsedRatio is from 0 to 1, of the fullest replica.
 	UsedRatio float64
 }

@@ -32,7 +32,7 @@ const (
 	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not separate them
 )
 
-// Values of LabelPool: what a pool of a hybrid model holds beside the KV cache of full attention.
+// Values of LabelKind on pools of a hybrid model: what they hold beside the KV cache of full attention.
 const (
 	PoolMamba         = "mamba"          // states of Mamba and linear attention layers
 	PoolSlidingWindow = "sliding_window" // KV cache of layers with a sliding window
@@ -97,7 +97,7 @@ var (
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
 	EngineStatePoolUsedRatio = gauge(Def{Name: "uma_engine_state_pool_used_ratio", Unit: Ratio, Sum: SumNever(), Telemetry: true,
 		Help:   "Share in use of a pool that a hybrid model has beside its KV cache, of the fullest replica: requests wait when it is full, however empty the KV cache is. Absent until the pool is first used, since the engine writes 0 for a pool that its model lacks.",
-		Source: "SGLang mamba_usage, swa_token_usage", Labels: []Label{LabelSource, LabelModel, LabelPool}})
+		Source: "SGLang mamba_usage, swa_token_usage", Labels: []Label{LabelSource, LabelModel, LabelKind}})
 	EngineKVUsedTokens = gauge(Def{Name: "uma_engine_kv_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens of the KV cache that requests hold; worked out from blocks where the engine counts these." + manySources,
 		Source: enginePage + "; /slots of llama.cpp", Labels: []Label{LabelSource, LabelModel}})

@@ -92,7 +92,6 @@ const (
 	LabelSource         Label = "source"  // endpoint that a value was read from: host:port/path; path of a log; or tool that reported it
 	LabelState          Label = "state"
 	LabelStatus         Label = "status"
-	LabelPool           Label = "pool" // of a hybrid model
 	LabelTier           Label = "tier" // of a KV cache: device, host, disk, object
 	LabelTo             Label = "to"   // tier that blocks reach
 	LabelTrip           Label = "trip" // number of a trip point
