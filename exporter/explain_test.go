@@ -151,7 +151,7 @@ func TestDoctorCountsWhatItDoesNotReadOfAnEngine(t *testing.T) {
 	var out bytes.Buffer
 	must(t, openHostNamed(t, "engines").Doctor(t.Context(), &out))
 	wantIn(t, out.String(),
-		"reads  127.0.0.1:30000/metrics: sglang, 17 of its 18 metrics; 1 are not read\n",
+		"reads  127.0.0.1:30000/metrics: sglang, 20 of its 21 metrics; 1 are not read\n",
 		"reads  127.0.0.1:8000/prometheus/metrics: trtllm 1.2.0, 16 of its 18 metrics; 2 are not read\n",
 	)
 }

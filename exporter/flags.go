@@ -36,6 +36,7 @@ type commandLine struct {
 	options                         collector.Options
 	discovery                       bool
 	blockSizes                      []blockSize
+	pageAccess                      []pageAccess
 	collectTimeout                  time.Duration
 	collectors                      []collectorFlag
 	disableDefaults, once           bool

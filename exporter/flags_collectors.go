@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -48,6 +49,8 @@ func (l *commandLine) defineSources(c *kingpin.CmdClause) {
 	c.Flag("discovery", "Find engines by the loopback sockets of GPU processes.").Default("true").BoolVar(&l.discovery)
 	terminal.Flags(c, "kvbm.url", "Page of metrics of KVBM or NIXL, such as http://127.0.0.1:6880/metrics.", &o.KVBM, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
 	terminal.Flags(c, "engine.url", "Page of metrics of an engine that is not found, such as http://127.0.0.1:8000/metrics.", &o.Engines, engine.ParseEndpoint, terminal.WithoutQuery).PlaceHolder("URL")
+	terminal.Flags(c, "engine.config.file", "TLS and credentials for --engine.url, as in Prometheus' scrape configs.",
+		&l.pageAccess, parsePageAccess, terminal.AsGiven).PlaceHolder("[SOURCE=]FILE")
 	terminal.Flags(c, "kvbm.log", "Log of an engine with KVBM, for counts of hits and queries.", &o.KVBMLogs, logPath, terminal.AsGiven).PlaceHolder("FILE")
 	terminal.Flags(c, "kvbm.bytes-per-block", "Size of a KV block of a source (host:port/path), or of all, for bytes moved.", &l.blockSizes, parseBlockSize, terminal.AsGiven).PlaceHolder("[SOURCE=]BYTES")
 	c.Flag("targets.file", "More URLs and logs, as file_sd with the label "+collector.TargetCollectorLabel+".").PlaceHolder("FILE").StringVar(&o.TargetsFile)
@@ -69,10 +72,64 @@ func parseBlockSize(text string) (blockSize, error) {
 	return blockSize{text[:max(at, 0)], bytes}, nil
 }
 
-// checkSources checks the sources together, and enters the sizes of their blocks.
+// pageAccess is how the page of a source is asked for, "" for all engines of flags.
+type pageAccess struct {
+	source string
+	access *engine.Access
+}
+
+func parsePageAccess(text string) (pageAccess, error) {
+	at := strings.LastIndex(text, "=")
+	if at == 0 {
+		return pageAccess{}, fmt.Errorf("%q is no file, and not SOURCE=FILE", text)
+	}
+	access, err := collector.LoadAccess(text[at+1:])
+	if err != nil {
+		return pageAccess{}, fmt.Errorf("%s: %w", text[at+1:], err)
+	}
+	return pageAccess{text[:max(at, 0)], access}, nil
+}
+
+// enterAccess gives the sources of flags their credentials: those of a source to no other, those without a source to the
+// engines that have none of their own.
+func (l *commandLine) enterAccess() error {
+	targets := l.options.Sources.Targets
+	var rest *engine.Access
+	for _, given := range l.pageAccess {
+		if given.source == "" {
+			if rest != nil {
+				return errors.New("--engine.config.file: two files without SOURCE=")
+			}
+			rest = given.access
+			continue
+		}
+		entered := false
+		for _, e := range slices.Concat(targets.Engines, targets.KVBM) {
+			if e.Source != given.source {
+				continue
+			}
+			e.Access, entered = given.access, true
+		}
+		if !entered {
+			return fmt.Errorf("--engine.config.file: neither --engine.url nor --kvbm.url names %s; a source is host:port/path", given.source)
+		}
+	}
+	if rest != nil && len(targets.Engines) == 0 {
+		return errors.New("--engine.config.file: no --engine.url to use it for; in --targets.file each group has its own authorization, basic_auth and tls_config")
+	}
+	for _, e := range targets.Engines {
+		e.Access = cmp.Or(e.Access, rest)
+	}
+	return nil
+}
+
+// checkSources checks the sources together, and enters their credentials and the sizes of their blocks.
 func (l *commandLine) checkSources() error {
 	o := &l.options.Sources
 	o.NoDiscovery = !l.discovery
+	if err := l.enterAccess(); err != nil {
+		return err
+	}
 	for _, size := range l.blockSizes {
 		if _, twice := o.BytesPerBlock[size.source]; twice {
 			return fmt.Errorf("--kvbm.bytes-per-block: %q is given twice", size.source)

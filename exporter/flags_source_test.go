@@ -18,6 +18,13 @@ func TestSourcesThatCannotBeReadAreBadInput(t *testing.T) {
 	for i := range 21 {
 		many = append(many, fmt.Sprintf("--engine.url=http://h:%d", i+1))
 	}
+	folder := t.TempDir()
+	access, wrong := filepath.Join(folder, "access.yml"), filepath.Join(folder, "wrong.yml")
+	for path, text := range map[string]string{access: "authorization: {credentials: hunter2-key}\n", wrong: "authorization: hunter2-key\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -30,14 +37,54 @@ func TestSourcesThatCannotBeReadAreBadInput(t *testing.T) {
 		"no log":             {[]string{"--kvbm.log="}, "--kvbm.log"},
 		"no size":            {[]string{"--kvbm.bytes-per-block=4MiB"}, `--kvbm.bytes-per-block: "4MiB"`},
 		"size of nothing":    {[]string{"--kvbm.bytes-per-block==4"}, `--kvbm.bytes-per-block: "=4"`},
+		"no such access":     {[]string{"--engine.url=http://h", "--engine.config.file=/nowhere.yml"}, "--engine.config.file: /nowhere.yml: no such file"},
+		"access to nothing":  {[]string{"--engine.config.file=" + access}, "--engine.config.file: no --engine.url"},
+		"access elsewhere":   {[]string{"--engine.url=http://h", "--engine.config.file=g:1/metrics=" + access}, "names g:1/metrics"},
+		"access twice":       {[]string{"--engine.url=http://h", "--engine.config.file=" + access, "--engine.config.file=" + access}, "two files"},
+		"access of no kind":  {[]string{"--engine.url=http://h", "--engine.config.file=" + wrong}, "authorization: must have keys of its own"},
 		"size twice":         {[]string{"--kvbm.bytes-per-block=h:1/m=4", "--kvbm.bytes-per-block=h:1/m=8"}, "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := run(t, append([]string{"--once"}, c.args...)...)
-			if code != 2 || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 {
+			if code != 2 || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "hunter2") {
 				t.Errorf("exit %d, %q", code, stderr)
 			}
 		})
+	}
+}
+
+func TestAKeyGoesToItsPagesOnlyAndIsNeverRepeated(t *testing.T) {
+	const key = "hunter2-key"
+	var asked []string
+	serve := func(name string) *httptest.Server {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/metrics" {
+				asked = append(asked, name+" "+r.Header.Get("Authorization"))
+				fmt.Fprintf(w, "llamacpp:requests_processing{echo=%q} 1\n", r.Header.Get("Authorization"))
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"model_alias":%q,"build_info":%q}`, r.Header.Get("Authorization"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		}))
+		t.Cleanup(server.Close)
+		return server
+	}
+	one, two := serve("one"), serve("two")
+	access := filepath.Join(t.TempDir(), "access.yml")
+	if err := os.WriteFile(access, []byte("authorization:\n  credentials: "+key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := strings.TrimPrefix(one.URL, "http://") + "/metrics"
+	for _, verb := range [][]string{{"--once", "--collector.disable-defaults", "--collector.engine", "--log.level=debug"}, {"doctor"}, {"explain", "--direct"}} {
+		asked = nil
+		code, stdout, stderr := run(t, append(verb, "--no-discovery", "--engine.url="+one.URL, "--engine.url="+two.URL, "--engine.config.file="+source+"="+access)...)
+		slices.Sort(asked)
+		if code != 0 || !slices.Equal(asked, []string{"one Bearer " + key, "two "}) {
+			t.Errorf("%v: exit %d, asked %q, %s", verb, code, asked, stderr)
+		}
+		if strings.Contains(stdout+stderr, key) {
+			t.Errorf("%v repeats the key: %s %s", verb, stdout, stderr)
+		}
 	}
 }
 

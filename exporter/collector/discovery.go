@@ -369,7 +369,11 @@ func (d *discovery) askAt(ctx context.Context, address netip.AddrPort) (answer e
 	case identity.PagePath == "":
 		return noPage(at, identity.Engine, errors.New("this engine has no page of metrics"))
 	}
-	return d.askPage(ctx, at.With(identity.PagePath), identity.Engine)
+	page, err := at.With(identity.PagePath)
+	if err != nil {
+		return answerOf(metric.DiscoveryUnknown, err)
+	}
+	return d.askPage(ctx, page, identity.Engine)
 }
 
 // askPage reads a page that may be read, and decides which collectors can read it. An engine that still loads its model

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
@@ -52,7 +53,9 @@ func (e *engines) collect(ctx context.Context, sample *Sample, batch *Batch) err
 		}
 		batch.Gauge(metric.EngineUp, number(a.Err == nil), a.Source)
 		if a.Err == nil {
-			batch.Note(engineNote(a.Source, a.Value))
+			for _, note := range engineNotes(a.Source, a.Value) {
+				batch.Note(note)
+			}
 			e.emit(batch, a.Source, a.Value, missed, requested)
 		} else {
 			e.keep(missed, requested, a.Source)
@@ -90,16 +93,25 @@ func (s *Sample) EnginePages() []EnginePage {
 	return nil
 }
 
-// engineNote reports how much of a page is read: releases add and rename series.
-func engineNote(source string, r engine.Reading) string {
+// engineNotes report how much of a page is read, since releases add and rename series, and what is not used and why.
+func engineNotes(source string, r engine.Reading) []string {
 	name := r.Engine
 	if r.Version != "" {
 		name += " " + r.Version
 	}
+	var notes []string
 	if r.Families == 0 {
-		return fmt.Sprintf("%s: %s, which has no page", source, name)
+		notes = []string{fmt.Sprintf("%s: %s, which has no page", source, name)}
+	} else {
+		notes = []string{fmt.Sprintf("%s: %s, %d of its %d metrics; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)}
 	}
-	return fmt.Sprintf("%s: %s, %d of its %d metrics; %d are not read", source, name, r.Families-r.Unread, r.Families, r.Unread)
+	if len(r.UnknownLabels) > 0 {
+		notes = append(notes, fmt.Sprintf("%s: labels that are not %s's own: %s; they make no replica", source, r.Engine, strings.Join(r.UnknownLabels, ", ")))
+	}
+	for _, reason := range r.Absent {
+		notes = append(notes, source+": "+reason)
+	}
+	return notes
 }
 
 func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map[missKey]missCount, requested map[requestedKey]requestedCount) {
@@ -125,6 +137,9 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 			for _, tier := range row.tiers {
 				batch.Gauge(row.metric, tier.Value, source, m.Name, tier.Tier)
 			}
+		}
+		for _, pool := range m.StatePools {
+			batch.Gauge(metric.EngineStatePoolUsedRatio, pool.UsedRatio, source, m.Name, pool.Kind)
 		}
 		for kind, bytes := range m.Memory {
 			batch.Gauge(metric.EngineMemoryBytes, bytes, source, m.Name, kind)
@@ -215,7 +230,7 @@ func (c missCount) next(lookups engine.Lookups) missCount {
 func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
-		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
+		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
 		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,

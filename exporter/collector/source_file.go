@@ -72,7 +72,7 @@ func (s *sources) trouble() error {
 
 // take replaces the sources of the file if the new ones are good.
 func (s *sources) take(content []byte) error {
-	listed, err := parseTargets(content)
+	listed, err := parseTargets(content, filepath.Dir(s.options.TargetsFile))
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,47 @@ func readTargetsFile(path string) ([]byte, error) {
 	return content, err
 }
 
+// LoadAccess reads a file with TLS settings and credentials for pages: the keys of a scrape job of Prometheus. Errors
+// repeat nothing of the file.
+func LoadAccess(path string) (*engine.Access, error) {
+	content, err := readTargetsFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var keys map[string]yaml.Node
+	if err := yaml.Load(content, &keys); err != nil || len(keys) == 0 {
+		return nil, errors.New("not a file with authorization, basic_auth or tls_config, as in a scrape job of Prometheus")
+	}
+	nodes := map[string]*yaml.Node{}
+	for name, node := range keys {
+		nodes[name] = &node
+	}
+	return engine.ParseAccess(nodes, filepath.Dir(path))
+}
+
 // targetGroup is an entry of the targets file.
 type targetGroup struct {
 	Targets []string          `yaml:"targets"`
 	Labels  map[string]string `yaml:"labels"`
+	// The others are TLS settings and credentials, as in a scrape job of Prometheus.
+	Authorization   yaml.Node `yaml:"authorization"`
+	BasicAuth       yaml.Node `yaml:"basic_auth"`
+	TLS             yaml.Node `yaml:"tls_config"`
+	BearerToken     yaml.Node `yaml:"bearer_token"`
+	BearerTokenFile yaml.Node `yaml:"bearer_token_file"`
+}
+
+// access is nil if the group has neither TLS settings nor credentials. Relative names of files are below the directory.
+func (g *targetGroup) access(directory string) (*engine.Access, error) {
+	keys := map[string]*yaml.Node{}
+	for name, node := range map[string]*yaml.Node{
+		"authorization": &g.Authorization, "basic_auth": &g.BasicAuth, "tls_config": &g.TLS, "bearer_token": &g.BearerToken, "bearer_token_file": &g.BearerTokenFile,
+	} {
+		if node.Kind != 0 {
+			keys[name] = node
+		}
+	}
+	return engine.ParseAccess(keys, directory)
 }
 
 // parseTargets parses the list of Prometheus' file_sd, in JSON or YAML, of which JSON is a part:
@@ -104,23 +141,31 @@ type targetGroup struct {
 //	[{"targets": ["127.0.0.1:6880"], "labels": {"__umascope_collector__": "kvbm"}}]
 //
 // An empty list is valid; an empty file has been truncated. Source of the format: the Prometheus documentation,
-// configuration, file_sd_config.
-func parseTargets(content []byte) (Targets, error) {
+// configuration, file_sd_config. A group may also have the keys authorization, basic_auth and tls_config of a
+// scrape_config, which Prometheus does not take from such a file. Relative names of files are below the directory.
+func parseTargets(content []byte, directory string) (Targets, error) {
 	var groups []targetGroup
 	if err := yaml.Load(content, &groups, yaml.WithKnownFields()); err != nil {
 		return Targets{}, fmt.Errorf("not a list of targets: %.200s", err)
 	}
 	var all Targets
-	for i, group := range groups {
-		if err := group.addTo(&all); err != nil {
+	for i := range groups {
+		if err := groups[i].addTo(&all, directory); err != nil {
 			return Targets{}, fmt.Errorf("group %d: %w", i+1, err)
 		}
 	}
 	return all, nil
 }
 
-func (g targetGroup) addTo(all *Targets) error {
+func (g *targetGroup) addTo(all *Targets, directory string) error {
 	kind := g.Labels[TargetCollectorLabel]
+	access, err := g.access(directory)
+	switch {
+	case err != nil:
+		return err
+	case access != nil && kind == targetKVBMLog:
+		return errors.New("logs are files: they need no credentials")
+	}
 	for i, target := range g.Targets {
 		var err error
 		switch kind {
@@ -130,9 +175,9 @@ func (g targetGroup) addTo(all *Targets) error {
 			}
 			all.KVBMLogs = append(all.KVBMLogs, filepath.Clean(target))
 		case targetKVBM:
-			all.KVBM, err = g.appendTo(all.KVBM, target)
+			all.KVBM, err = g.appendTo(all.KVBM, target, access)
 		case targetEngine:
-			all.Engines, err = g.appendTo(all.Engines, target)
+			all.Engines, err = g.appendTo(all.Engines, target, access)
 		default:
 			return fmt.Errorf("label %s must be %s, %s or %s", TargetCollectorLabel, targetKVBM, targetEngine, targetKVBMLog)
 		}
@@ -143,7 +188,7 @@ func (g targetGroup) addTo(all *Targets) error {
 	return nil
 }
 
-func (g targetGroup) appendTo(list []*engine.Endpoint, target string) ([]*engine.Endpoint, error) {
+func (g *targetGroup) appendTo(list []*engine.Endpoint, target string, access *engine.Access) ([]*engine.Endpoint, error) {
 	if strings.ContainsAny(target, "/?#@ ") {
 		return nil, errors.New("must be host:port; scheme and path are labels")
 	}
@@ -156,10 +201,11 @@ func (g targetGroup) appendTo(list []*engine.Endpoint, target string) ([]*engine
 	if err != nil {
 		return nil, err
 	}
+	parsed.Access = access
 	return append(list, parsed), nil
 }
 
-func (g targetGroup) parameters() url.Values {
+func (g *targetGroup) parameters() url.Values {
 	values := url.Values{}
 	for name, value := range g.Labels {
 		if parameter, is := strings.CutPrefix(name, targetParamPrefix); is {

@@ -62,7 +62,7 @@ const targetsJSON = `[
 
 func TestTargetsFileIsReadInBothForms(t *testing.T) {
 	for _, text := range []string{targetsYAML, targetsJSON} {
-		got, err := parseTargets([]byte(text))
+		got, err := parseTargets([]byte(text), "/etc/umascope")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestTargetsFileIsReadInBothForms(t *testing.T) {
 			t.Errorf("%+v of %s", got, text)
 		}
 	}
-	if got, err := parseTargets([]byte("[]")); err != nil || len(got.KVBM)+len(got.Engines) != 0 {
+	if got, err := parseTargets([]byte("[]"), ""); err != nil || len(got.KVBM)+len(got.Engines) != 0 {
 		t.Errorf("an empty list: %+v, %v", got, err)
 	}
 }
@@ -96,7 +96,7 @@ func TestTargetsFilesThatAreNoneAreRefused(t *testing.T) {
 		"deep":              {strings.Repeat("[", 100000), "not a list"},
 		"several documents": {"[]\n---\n[]\n", "not a list"},
 	} {
-		got, err := parseTargets([]byte(c.text))
+		got, err := parseTargets([]byte(c.text), "")
 		if err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -108,7 +108,7 @@ func FuzzTargets(f *testing.F) {
 	f.Add([]byte(targetsJSON))
 	f.Add([]byte(`[{"targets": ["[::1]:1"], "labels": {"__umascope_collector__": "kvbm", "__metrics_path__": "a?b#c"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := parseTargets(text)
+		got, err := parseTargets(text, "")
 		if err != nil {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
@@ -22,7 +23,7 @@ func (c Client) Read(ctx context.Context, e *Endpoint, before Reading) (Reading,
 	var err error
 	if !reading.drains {
 		reading, err = c.translated(ctx, e)
-		if errors.Is(err, ErrNotPage) && e.URL.Path == metric.ForeignTensorRTLLMDrainingPath {
+		if errors.Is(err, ErrNotPage) && e.draining() {
 			reading.drains = true
 		}
 	}
@@ -40,12 +41,20 @@ func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 	if err != nil {
 		return Reading{}, err
 	}
-	return Translate(page)
+	reading, err := Translate(page)
+	for i, label := range reading.UnknownLabels {
+		reading.UnknownLabels[i] = hideText(label, e.secrets(ctx))
+	}
+	return reading, err
 }
 
 // drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.
 func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
-	reading, err := c.translated(ctx, e.With(metric.ForeignTensorRTLLMPagePath))
+	page, err := e.With(metric.ForeignTensorRTLLMPagePath)
+	if err != nil {
+		return Reading{drains: true}, fmt.Errorf("%w (%w)", ErrDrains, err)
+	}
+	reading, err := c.translated(ctx, page)
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		return Reading{}, err
@@ -60,10 +69,16 @@ func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
 
 // complete adds the values that engines publish at other paths. Values that cannot be read there are absent.
 func (c Client) complete(ctx context.Context, e *Endpoint, reading, before Reading) (Reading, error) {
+	e = e.of(reading.Engine)
 	if reading.follows(before) {
 		reading.Version, reading.properties, reading.identified = before.Version, before.properties, before.identified
 	} else {
 		before = Reading{}
+	}
+	reading.keepStatePools(before)
+	if _, err := e.prefix(); err != nil && reading.asks() {
+		reading.Absent = append(reading.Absent, "its version and what else it publishes beside its page are not read: "+err.Error())
+		return reading, nil
 	}
 	if !reading.identified {
 		c.identify(ctx, e, &reading)
@@ -87,6 +102,26 @@ func (c Client) complete(ctx context.Context, e *Endpoint, reading, before Readi
 // follows reports whether the engine is the same as in the previous reading and has not restarted since.
 func (r Reading) follows(before Reading) bool {
 	return before.Engine == r.Engine && r.tokens() >= before.tokens()
+}
+
+// asks reports whether the engine publishes anything beside its page.
+func (r Reading) asks() bool {
+	return r.Engine != metric.EngineSGLang && r.Engine != metric.EngineLMCache
+}
+
+// keepStatePools leaves out the pools that were never in use: engines write 0 for a pool that their model lacks.
+func (r *Reading) keepStatePools(before Reading) {
+	r.statePools = before.statePools
+	for i := range r.Models {
+		m := &r.Models[i]
+		m.StatePools = slices.DeleteFunc(m.StatePools, func(pool StatePool) bool {
+			key := [2]string{m.Name, pool.Kind}
+			if pool.UsedRatio > 0 && !slices.Contains(r.statePools, key) {
+				r.statePools = append(slices.Clone(r.statePools), key)
+			}
+			return !slices.Contains(r.statePools, key)
+		})
+	}
 }
 
 // tokens is the number of tokens of all models together, prompts and answers.

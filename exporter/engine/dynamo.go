@@ -37,15 +37,15 @@ func readDynamoFrontend(all view) []Model {
 // dynamoRequests reads the frontend's counts of requests. Queued requests wait for their first token and are among
 // those in flight.
 func dynamoRequests(v view) Model {
-	queued := v.sum(metric.ForeignDynamoQueued)
-	running := v.sum(metric.ForeignDynamoInflight)
+	queued := v.gauge(metric.ForeignDynamoQueued)
+	running := v.gauge(metric.ForeignDynamoInflight)
 	if running != nil && queued != nil {
 		running = new(max(0, *running-*queued))
 	}
 	model := Model{
 		Requests:         requests(map[string]*float64{metric.RequestsRunning: running, metric.RequestsWaiting: queued}),
-		PromptTokens:     v.sum(metric.ForeignDynamoInputTokensSum),
-		GenerationTokens: v.sum(metric.ForeignDynamoOutputTokens, metric.ForeignDynamoOutputTokensSum),
+		PromptTokens:     v.counter(metric.ForeignDynamoInputTokensSum),
+		GenerationTokens: v.counter(metric.ForeignDynamoOutputTokens, metric.ForeignDynamoOutputTokensSum),
 	}
 	model.Requested = dynamoRequested(v, model.PromptTokens)
 	return model
@@ -53,12 +53,12 @@ func dynamoRequests(v view) Model {
 
 // dynamoRequested is nil until a request reports its cached tokens: some engines never do.
 func dynamoRequested(v view, prompt *float64) *RequestedTokens {
-	begun, reported := v.sum(metric.ForeignDynamoInputTokensCount), v.sum(metric.ForeignDynamoCachedTokensCount)
-	cached := v.sum(metric.ForeignDynamoCachedTokensSum)
+	begun, reported := v.counter(metric.ForeignDynamoInputTokensCount), v.counter(metric.ForeignDynamoCachedTokensCount)
+	cached := v.counter(metric.ForeignDynamoCachedTokensSum)
 	if begun == nil || reported == nil || prompt == nil || cached == nil || *reported == 0 {
 		return nil
 	}
-	inflight := v.sum(metric.ForeignDynamoInflight)
+	inflight := v.gauge(metric.ForeignDynamoInflight)
 	return &RequestedTokens{
 		Begun: *begun, Reported: *reported, Prompt: *prompt, Cached: *cached,
 		Idle: *begun == *reported || inflight != nil && *inflight == 0,
@@ -80,8 +80,8 @@ func dynamoWorkers(all view) int {
 // dynamoPool reads the KV cache of one worker, which does not extend to several. Dynamo reports 0 blocks for an engine
 // that does not report its own.
 func dynamoPool(v view) Model {
-	blocks := reported(v.sum(metric.ForeignDynamoModelBlocks))
-	size := reported(v.sum(metric.ForeignDynamoModelBlockSize))
+	blocks := reported(v.gauge(metric.ForeignDynamoModelBlocks))
+	size := reported(v.gauge(metric.ForeignDynamoModelBlockSize))
 	return Model{Pool: Pool{CapacityBlocks: blocks, CapacityTokens: product(blocks, size)}}
 }
 
@@ -92,7 +92,7 @@ func readDynamoWorker(all view) []Model {
 	read := func(v view) Model {
 		return Model{
 			Pool:     dynamoWorkerPool(v),
-			Requests: requests(map[string]*float64{metric.RequestsInFlight: v.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate).sum(metric.ForeignDynamoWorkerInflight)}),
+			Requests: requests(map[string]*float64{metric.RequestsInFlight: v.with(metric.ForeignDynamoLabelEndpoint, metric.ForeignDynamoGenerate).gauge(metric.ForeignDynamoWorkerInflight)}),
 		}
 	}
 	named := slices.Concat(generate.series(metric.ForeignDynamoWorkerInflight), all.series(metric.ForeignDynamoWorkerTotalBlocks))
@@ -111,10 +111,9 @@ func readDynamoWorker(all view) []Model {
 // all its values are 0 then.
 func dynamoWorkerPool(v view) Pool {
 	var pools []Pool
-	for _, rank := range v.series(metric.ForeignDynamoWorkerTotalBlocks) {
-		usage := v.with(metric.ForeignDynamoLabelRank, rank.Labels[metric.ForeignDynamoLabelRank]).series(metric.ForeignDynamoWorkerKVUsage)
-		if rank.Value > 0 {
-			pools = append(pools, Pool{CapacityBlocks: &rank.Value, UsedRatio: ratio(largest(usage))})
+	for _, rank := range v.replicas(metric.ForeignDynamoWorkerTotalBlocks) {
+		if blocks := reported(rank.gauge(metric.ForeignDynamoWorkerTotalBlocks)); blocks != nil {
+			pools = append(pools, Pool{CapacityBlocks: blocks, UsedRatio: ratio(rank.gauge(metric.ForeignDynamoWorkerKVUsage))})
 		}
 	}
 	if len(pools) > 0 {
@@ -125,12 +124,12 @@ func dynamoWorkerPool(v view) Pool {
 
 // dynamoOldWorkerPool reads the names of releases before 0.9.
 func dynamoOldWorkerPool(v view) Pool {
-	blocks := reported(v.sum(metric.ForeignDynamoOldTotalBlocks))
+	blocks := reported(v.gauge(metric.ForeignDynamoOldTotalBlocks))
 	if blocks == nil {
 		return Pool{}
 	}
-	pool := Pool{CapacityBlocks: blocks, UsedRatio: ratio(largest(v.series(metric.ForeignDynamoOldKVUsage)))}
-	if active := v.sum(metric.ForeignDynamoOldActiveBlocks); active != nil {
+	pool := Pool{CapacityBlocks: blocks, UsedRatio: ratio(v.gauge(metric.ForeignDynamoOldKVUsage))}
+	if active := v.gauge(metric.ForeignDynamoOldActiveBlocks); active != nil {
 		pool.UsedRatio = ratio(new(*active / *blocks))
 	}
 	return pool
@@ -141,6 +140,7 @@ func completeFromWorker(all view, models []Model) {
 	if len(models) != 1 || models[0].CapacityBlocks != nil || models[0].CapacityTokens != nil {
 		return
 	}
+	all.labels = dynamoLabels()
 	worker := dynamoWorkerPool(all)
 	models[0].CapacityBlocks = worker.CapacityBlocks
 	if models[0].UsedRatio == nil {

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // defaultPath is the path of metrics for a URL without path.
@@ -17,6 +21,10 @@ type Endpoint struct {
 	URL *url.URL
 	// Source names the endpoint in messages and labels: host:port/path, without user and query.
 	Source string
+	// Access is how the page is asked for, nil for one that anybody may read.
+	Access *Access
+
+	page string // path of its page below the prefix of its server, /metrics if ""
 }
 
 var errNotURL = errors.New("must be a URL such as http://127.0.0.1:6880/metrics")
@@ -59,16 +67,62 @@ func portOf(parsed *url.URL) (string, error) {
 	return strconv.FormatUint(number, 10), nil
 }
 
-// With is the endpoint of another path of the same server.
-func (e *Endpoint) With(path string) *Endpoint {
-	there := e.at(path)
-	return &Endpoint{URL: there, Source: there.Host + there.EscapedPath()}
+// errPrefix is the error of a question to an engine whose page has a path of its own. Its other paths cannot be worked
+// out, and another server may answer at the root.
+var errPrefix = fmt.Errorf("the path of its page does not end in %s, so that the engine's other paths are not known", defaultPath)
+
+// of returns the endpoint as the page of an engine: the path of the page follows from the engine, and what is before it
+// is the prefix under which a proxy serves the engine.
+func (e *Endpoint) of(engine string) *Endpoint {
+	own := *e
+	own.page = defaultPath
+	if path := strings.TrimRight(e.URL.Path, "/"); engine == metric.EngineTensorRTLLM && strings.HasSuffix(path, metric.ForeignTensorRTLLMPagePath) {
+		own.page = metric.ForeignTensorRTLLMPagePath
+	}
+	return &own
 }
 
-// at returns the address of another path of the same server, with the same query: a router such as that of llama.cpp
-// needs the model in every request.
-func (e *Endpoint) at(path string) *url.URL {
+// With is the endpoint of another path of the same engine, below the prefix of its page.
+func (e *Endpoint) With(path string) (*Endpoint, error) {
+	there, err := e.at(path)
+	if err != nil {
+		return nil, err
+	}
+	other := *e
+	other.URL, other.Source, other.page = there, there.Host+there.EscapedPath(), path
+	return &other, nil
+}
+
+// at returns the address of another path of the same engine, with the prefix of its page and the same query: a router
+// such as that of llama.cpp needs the model in every request.
+func (e *Endpoint) at(path string) (*url.URL, error) {
+	prefix, err := e.prefix()
+	if err != nil {
+		return nil, err
+	}
 	there := *e.URL
-	there.Path, there.RawPath = path, ""
-	return &there
+	there.RawPath = prefix + path
+	if there.Path, err = url.PathUnescape(there.RawPath); err != nil {
+		return nil, errPrefix
+	}
+	return &there, nil
+}
+
+// prefix is the escaped path before the path of the page: /upstream/qwen of /upstream/qwen/metrics.
+func (e *Endpoint) prefix() (string, error) {
+	path := strings.TrimRight(e.URL.EscapedPath(), "/")
+	if path == "" {
+		return "", nil
+	}
+	prefix, is := strings.CutSuffix(path, cmp.Or(e.page, defaultPath))
+	if !is {
+		return "", errPrefix
+	}
+	return prefix, nil
+}
+
+// draining reports whether the path is the one on which TensorRT-LLM hands out its statistics.
+func (e *Endpoint) draining() bool {
+	path := strings.TrimRight(e.URL.Path, "/")
+	return strings.HasSuffix(path, metric.ForeignTensorRTLLMDrainingPath) && !strings.HasSuffix(path, metric.ForeignTensorRTLLMPagePath)
 }

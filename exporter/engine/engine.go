@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -27,9 +28,16 @@ type Reading struct {
 	Families, Unread int
 	// Models are the models that it serves, in order of names. An engine that names none has one without a name.
 	Models []Model
+	// Absent are the reasons why figures are absent that the page seems to have, one sentence each.
+	Absent []string
+	// UnknownLabels are labels of series that are read, in order, which the engine itself does not write. They are no
+	// part of its identity.
+	UnknownLabels []string
 
 	// identified reports that the engine has returned its version, or has none.
 	identified bool
+	// statePools are the pools, by model and kind, that were in use since the engine started.
+	statePools [][2]string
 	// properties are llama.cpp's answer to /props.
 	properties llamaProperties
 	// draining is TensorRT-LLM's latest statistics entry, nil if there was none.
@@ -44,6 +52,8 @@ type Reading struct {
 type Model struct {
 	Name string // as the engine writes it, with capitals if one of its series has them
 	Pool
+	// StatePools are pools of a hybrid model that hold something else than the KV cache of full attention.
+	StatePools []StatePool
 	// MemoryShare is the share of the memory that the engine was told to take, in its own terms.
 	MemoryShare *float64
 	// TierBytes are the bytes of KV cache in tiers other than the GPU.
@@ -96,7 +106,10 @@ var ErrUnknown = errors.New("not the page of a known engine")
 // dialect is the form of one engine's page.
 type dialect struct {
 	engine string
-	prefix string // of its series
+	owns   func(name string) bool // whether a series is the engine's own
+	// mark is a label that a series must have where names alone could be those of any program, else "".
+	mark   string
+	labels labelRoles
 	read   func(view) []Model
 }
 
@@ -105,31 +118,50 @@ type dialect struct {
 // engine.
 func dialects() []dialect {
 	return []dialect{
-		{metric.EngineVLLM, metric.ForeignVLLMPrefix, readVLLM},
-		{metric.EngineSGLang, metric.ForeignSGLangPrefix, readSGLang},
-		{metric.EngineTensorRTLLM, metric.ForeignTensorRTLLMPrefix, readTensorRTLLM},
-		{metric.EngineLlamaCPP, metric.ForeignLlamaCPPPrefix, readLlamaCPP},
-		{metric.EngineDynamo, metric.ForeignDynamoFrontendPrefix, readDynamoFrontend},
-		{metric.EngineDynamo, metric.ForeignDynamoWorkerPrefix, readDynamoWorker},
-		{metric.EngineLMCache, metric.ForeignLMCachePrefix, readLMCache},
+		{metric.EngineVLLM, prefixed(metric.ForeignVLLMPrefix), "", vllmLabels(), readVLLM},
+		{metric.EngineSGLang, prefixed(metric.ForeignSGLangPrefix), "", sglangLabels(), readSGLang},
+		{metric.EngineTensorRTLLM, prefixed(metric.ForeignTensorRTLLMPrefix), "", tensorRTLLMLabels(), readTensorRTLLM},
+		{metric.EngineLlamaCPP, prefixed(metric.ForeignLlamaCPPPrefix), "", llamaLabels(), readLlamaCPP},
+		{metric.EngineDynamo, prefixed(metric.ForeignDynamoFrontendPrefix), "", dynamoLabels(), readDynamoFrontend},
+		{metric.EngineDynamo, prefixed(metric.ForeignDynamoWorkerPrefix), "", dynamoLabels(), readDynamoWorker},
+		{metric.EngineLMCache, prefixed(metric.ForeignLMCachePrefix), "", lmcacheLabels(), readLMCache},
+		{metric.EngineTensorRTLLM, metric.ForeignTensorRTLLMUnprefixed, metric.ForeignLabelEngineType, tensorRTLLMLabels(), readTensorRTLLMUnprefixed},
 	}
+}
+
+func prefixed(prefix string) func(string) bool {
+	return func(name string) bool { return strings.HasPrefix(name, prefix) }
+}
+
+// on reports whether a page is the engine's.
+func (d dialect) on(page Page) bool {
+	for _, family := range page.Families(d.owns) {
+		series := slices.Concat(page.Series(family), page.Series(family+"_sum"))
+		if d.mark == "" || slices.ContainsFunc(series, func(one Series) bool { return one.Labels[d.mark] != "" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Translate reads the page of an engine.
 func Translate(page Page) (Reading, error) {
 	for _, d := range dialects() {
-		if !page.Has(d.prefix) {
+		if !d.on(page) {
 			continue
 		}
-		all := whole(page)
+		all := whole(page, d.labels)
 		models := d.read(all)
 		completeFromWorker(all, models)
 		if len(models) > maxModels {
 			return Reading{}, fmt.Errorf("%d models, of which at most %d are read", len(models), maxModels)
 		}
-		families := page.Families(d.prefix)
-		unread := slices.DeleteFunc(slices.Clone(families), func(family string) bool { return all.asked[family] })
-		return Reading{Engine: d.engine, Families: len(families), Unread: len(unread), Models: models}, nil
+		families := page.Families(d.owns)
+		read := slices.DeleteFunc(slices.Clone(families), func(family string) bool { return !all.log.asked[family] })
+		return Reading{
+			Engine: d.engine, Families: len(families), Unread: len(families) - len(read), Models: models,
+			Absent: all.log.absent, UnknownLabels: d.labels.unknown(page, read),
+		}, nil
 	}
 	return Reading{}, ErrUnknown
 }
@@ -158,40 +190,136 @@ func perModel(all view, label string, names []string, read func(view) Model) []M
 }
 
 // whole is the view of a whole page.
-func whole(page Page) view { return view{page, nil, map[string]bool{}} }
+func whole(page Page, labels labelRoles) view {
+	return view{page: page, labels: labels, log: &readLog{asked: map[string]bool{}}}
+}
 
-// view is the part of a page with these labels. It records which families are read.
+// view is the part of a page with these labels.
 type view struct {
-	page  Page
-	match []Label
-	asked map[string]bool
+	page   Page
+	match  []Label
+	labels labelRoles
+	log    *readLog
+}
+
+// readLog records which families are read, and why figures are absent.
+type readLog struct {
+	asked  map[string]bool
+	absent []string
+}
+
+// maxReasons is the maximum number of reasons that a reading gives.
+const maxReasons = 20
+
+// leaveOut records why a figure is absent, once.
+func (l *readLog) leaveOut(format string, values ...any) {
+	if reason := fmt.Sprintf(format, values...); len(l.absent) < maxReasons && !slices.Contains(l.absent, reason) {
+		l.absent = append(l.absent, reason)
+	}
 }
 
 // with narrows the view.
 func (v view) with(name, value string) view {
-	return view{v.page, append(slices.Clone(v.match), Label{Name: name, Value: value}), v.asked}
+	v.match = append(slices.Clone(v.match), Label{Name: name, Value: value})
+	return v
 }
 
 // whole is the view without its labels.
-func (v view) whole() view { return view{v.page, nil, v.asked} }
+func (v view) whole() view {
+	v.match = nil
+	return v
+}
 
 func (v view) series(name string) []Series {
-	v.asked[v.page.Family(name)] = true
+	v.log.asked[v.page.Family(name)] = true
 	return v.page.Series(name, v.match...)
 }
 
-// sum adds up all series of the first of the names that there is, nil if there is none.
-func (v view) sum(names ...string) *float64 {
+// first returns the first of the names that there is, and its series.
+func (v view) first(names ...string) (string, []Series) {
 	for _, name := range names {
 		if found := v.series(name); len(found) > 0 {
-			sum := 0.0
-			for _, one := range found {
-				sum += one.Value
-			}
-			return &sum
+			return name, found
 		}
 	}
-	return nil
+	return "", nil
+}
+
+// counter adds up all series of the first of the names that there is, nil if there is none.
+func (v view) counter(names ...string) *float64 {
+	name, found := v.first(names...)
+	if len(found) == 0 || v.belowZero(name, found) {
+		return nil
+	}
+	sum := 0.0
+	for _, one := range found {
+		sum += one.Value
+	}
+	return &sum
+}
+
+// gauge adds up the replicas of the first of the names that there is, nil if there is none. Series that differ only in
+// labels that are no part of a replica's identity repeat one figure: if they are not equal, it is unknown which of them
+// is right, and the figure is absent.
+func (v view) gauge(names ...string) *float64 {
+	name, found := v.first(names...)
+	if len(found) == 0 || v.belowZero(name, found) {
+		return nil
+	}
+	sum, seen := 0.0, map[string]float64{}
+	for _, one := range found {
+		replica := v.labels.replicaOf(one)
+		before, repeated := seen[replica]
+		switch {
+		case !repeated:
+			seen[replica] = one.Value
+			sum += one.Value
+		case before != one.Value:
+			v.log.leaveOut("%s is not used: it has different values for one engine, in series that only %s separates", name, v.labels.separating(found))
+			return nil
+		}
+	}
+	return &sum
+}
+
+// belowZero reports whether a series is below zero, which no count, size or share that is read here can be. Engines
+// write -1 for a value that they do not have.
+func (v view) belowZero(name string, found []Series) bool {
+	below := slices.ContainsFunc(found, func(one Series) bool { return one.Value < 0 })
+	if below {
+		v.log.leaveOut("%s is not used: it is below zero", name)
+	}
+	return below
+}
+
+// maxReplicas is the maximum number of replicas, far above any engine's: each is looked up in all series of a name.
+const maxReplicas = 256
+
+// replicas returns a view of each replica in the series of the first of the names that there is, none if there are
+// more than maxReplicas.
+func (v view) replicas(names ...string) []view {
+	name, found := v.first(names...)
+	var views []view
+	seen := map[string]bool{}
+	for _, one := range found {
+		if key := v.labels.replicaOf(one); !seen[key] {
+			seen[key] = true
+			views = append(views, v.replica(one))
+		}
+		if len(views) > maxReplicas {
+			v.log.leaveOut("%s is not used: more than %d replicas", name, maxReplicas)
+			return nil
+		}
+	}
+	return views
+}
+
+// replica is the view of the replica that a series belongs to.
+func (v view) replica(one Series) view {
+	for _, label := range v.labels.replica {
+		v = v.with(label, one.Labels[label])
+	}
+	return v
 }
 
 // requests are the counts of the reported states.
@@ -232,7 +360,11 @@ func lookups(total *float64, hits map[string]*float64) *Lookups {
 // hitsByTier adds up a counter of hits by the tier in one of its labels.
 func hitsByTier(v view, name, label string, tierOf func(string) string) map[string]*float64 {
 	hits := map[string]*float64{}
-	for _, one := range v.series(name) {
+	found := v.series(name)
+	if v.belowZero(name, found) {
+		return hits
+	}
+	for _, one := range found {
 		tier, sum := tierOf(one.Labels[label]), one.Value
 		if before := hits[tier]; before != nil {
 			sum += *before

@@ -89,10 +89,11 @@ const (
 )
 
 // Page fetches and parses the metrics of an endpoint.
-func (c Client) Page(ctx context.Context, e *Endpoint) (Page, error) {
+func (c Client) Page(ctx context.Context, e *Endpoint) (page Page, err error) {
+	defer func() { err = hide(err, e.secrets(ctx)) }()
 	body, contentType, err := c.get(ctx, e, e.URL, acceptPage)
 	if err != nil {
-		return Page{}, err
+		return Page{}, e.withFix(err)
 	}
 	switch contentType {
 	case "", plainText:
@@ -103,10 +104,15 @@ func (c Client) Page(ctx context.Context, e *Endpoint) (Page, error) {
 	return Page{}, fmt.Errorf("answered with %.60q: %w", contentType, ErrNotPage)
 }
 
-// JSON fetches another path of the endpoint's server, such as /slots, and decodes it into what into
+// JSON fetches another path of the endpoint's engine, such as /slots, and decodes it into what into
 // points to, as encoding/json does.
-func (c Client) JSON(ctx context.Context, e *Endpoint, path string, into any) error {
-	body, contentType, err := c.get(ctx, e, e.at(path), acceptJSON)
+func (c Client) JSON(ctx context.Context, e *Endpoint, path string, into any) (err error) {
+	defer func() { err = hide(err, e.secrets(ctx)) }()
+	at, err := e.at(path)
+	if err != nil {
+		return err
+	}
+	body, contentType, err := c.get(ctx, e, at, acceptJSON)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -127,7 +133,7 @@ func (c Client) get(ctx context.Context, e *Endpoint, at *url.URL, accept string
 	}
 	defer response.Body.Close()
 	body, contentType, err := readResponse(response)
-	return redact(body, secrets(e.URL)), contentType, err
+	return redact(body, e.secrets(ctx)), contentType, err
 }
 
 // open sends a request and returns the answer with its body still to be read.
@@ -147,7 +153,13 @@ func (c Client) open(ctx context.Context, e *Endpoint, at *url.URL, accept strin
 		request.SetBasicAuth(user.Username(), password)
 	}
 	// Not an http.Client, which would follow redirects and put the URL into errors, with only the password masked.
-	response, err := c.HTTP.RoundTrip(request)
+	transport := c.HTTP
+	if e.Access != nil {
+		if transport, err = e.Access.over(c.HTTP); err != nil {
+			return nil, err
+		}
+	}
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, unreachable(ctx, err, connected.Load())
 	}

@@ -21,6 +21,9 @@ func FuzzTranslate(f *testing.F) {
 	}
 	f.Add("sglang:token_usage{dp_rank=\"0\"} 0.5\nsglang:token_usage{dp_rank=\"1\"} 1e300\nsglang:max_total_num_tokens -1\n")
 	f.Add("vllm:kv_cache_usage_perc 0.5\nvllm:cache_config_info{num_gpu_blocks=\"9\",block_size=\"99999999999999999999\"} 1\n")
+	f.Add(hybrid)
+	f.Add(apiServers(0, 0.65))
+	f.Add("request_success_total{engine_type=\"undefined\",model_name=\"undefined\"} 1\nrequest_success_total{engine_type=\"undefined\"} 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		page, err := parsePage(context.Background(), []byte(text), false)
 		if err != nil {
@@ -35,6 +38,9 @@ func FuzzTranslate(f *testing.F) {
 		}
 		if reading.Unread < 0 || reading.Unread > reading.Families {
 			t.Errorf("%d of %d families are not read", reading.Unread, reading.Families)
+		}
+		if len(reading.Absent) > maxReasons || len(reading.UnknownLabels) > maxUnknownLabels {
+			t.Errorf("%d reasons, %d unknown labels", len(reading.Absent), len(reading.UnknownLabels))
 		}
 		names := map[string]bool{}
 		for _, m := range reading.Models {
@@ -53,16 +59,16 @@ func essence(f *testing.F, text string) string {
 	if err != nil {
 		f.Fatal(err)
 	}
-	all := whole(page)
+	all := whole(page, labelRoles{})
 	for _, d := range dialects() {
-		if page.Has(d.prefix) {
+		if d.on(page) {
 			d.read(all)
 		}
 	}
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
 		name := line[:max(0, strings.IndexAny(line, "{ "))]
-		if all.asked[page.Family(name)] && !strings.HasPrefix(line, "#") {
+		if all.log.asked[page.Family(name)] && !strings.HasPrefix(line, "#") {
 			kept.WriteString(line)
 		}
 	}
@@ -74,7 +80,16 @@ func checkModel(t *testing.T, m Model) {
 	if m.UsedRatio != nil && !(*m.UsedRatio >= 0 && *m.UsedRatio <= 1) {
 		t.Errorf("used ratio %v", *m.UsedRatio)
 	}
+	for _, pool := range m.StatePools {
+		if !(pool.UsedRatio >= 0 && pool.UsedRatio <= 1) {
+			t.Errorf("pool %s is used to %v", pool.Kind, pool.UsedRatio)
+		}
+	}
 	for what, value := range valuesOf(m) {
+		// Misses are a difference of two counts that are not read at one moment.
+		if value < 0 && !strings.Contains(what, "missed") && !strings.Contains(what, "looked up") {
+			t.Errorf("%s is %v", what, value)
+		}
 		// Sums of numbers near the largest may overflow; then the batch refuses what comes of them.
 		if math.IsNaN(value) && !math.IsInf(valuesOf(m)[strings.Replace(what, "missed", "looked up", 1)], 0) {
 			t.Errorf("%s is not a number", what)

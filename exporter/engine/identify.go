@@ -24,7 +24,7 @@ type Identity struct {
 // ollama is an engine without a page of metrics.
 const ollama = "ollama"
 
-// Identify finds out what answers at an endpoint, whose own path is not used, before its metrics are asked: /metrics of
+// Identify finds out what answers at an endpoint, at the path of its page or below the same prefix, before its metrics are asked: /metrics of
 // TensorRT-LLM hands each entry to one reader only. It asks for lists of models, versions and descriptions of an API,
 // which changes nothing in any engine, and asks a path only where the answer before leaves a doubt. A server that is
 // neither an engine nor one of pages only is ErrUnknown, with the answer in the text.
@@ -130,7 +130,11 @@ func (a asked) unknown() error {
 }
 
 func (c Client) ask(ctx context.Context, e *Endpoint, path string) (asked, error) {
-	response, err := c.open(ctx, e, e.at(path), acceptJSON)
+	at, err := e.at(path)
+	if err != nil {
+		return asked{}, err
+	}
+	response, err := c.open(ctx, e, at, acceptJSON)
 	if err != nil {
 		return asked{}, err
 	}

@@ -10,21 +10,21 @@ import (
 // readLlamaCPP reads a page of llama.cpp's server, which serves one model and names it at another path.
 func readLlamaCPP(all view) []Model {
 	v := all
-	prompt, cached := v.sum(metric.ForeignLlamaCPPPromptTokens), v.sum(metric.ForeignLlamaCPPCachedTokens)
+	prompt, cached := v.counter(metric.ForeignLlamaCPPPromptTokens), v.counter(metric.ForeignLlamaCPPCachedTokens)
 	var found *Lookups
 	if prompt != nil && cached != nil {
 		prompt = new(*prompt + *cached)
 		found = lookups(prompt, map[string]*float64{metric.TierAny: cached})
 	}
 	return []Model{{
-		Pool: Pool{UsedRatio: ratio(v.sum(metric.ForeignLlamaCPPKVUsage)), UsedTokens: v.sum(metric.ForeignLlamaCPPKVTokens)},
+		Pool: Pool{UsedRatio: ratio(v.gauge(metric.ForeignLlamaCPPKVUsage)), UsedTokens: v.gauge(metric.ForeignLlamaCPPKVTokens)},
 		Requests: requests(map[string]*float64{
-			metric.RequestsRunning: v.sum(metric.ForeignLlamaCPPProcessing), metric.RequestsWaiting: v.sum(metric.ForeignLlamaCPPDeferred),
+			metric.RequestsRunning: v.gauge(metric.ForeignLlamaCPPProcessing), metric.RequestsWaiting: v.gauge(metric.ForeignLlamaCPPDeferred),
 		}),
 		PrefixTokens:     found,
 		Speculation:      llamaSpeculation(v),
 		PromptTokens:     prompt,
-		GenerationTokens: v.sum(metric.ForeignLlamaCPPPredictedTokens),
+		GenerationTokens: v.counter(metric.ForeignLlamaCPPPredictedTokens),
 	}}
 }
 
@@ -77,19 +77,19 @@ func (n *llamaNexts) UnmarshalJSON(text []byte) error {
 func slotPool(slots []llamaSlot) Pool {
 	var pool Pool
 	if len(slots) == 1 {
-		pool.CapacityTokens = slots[0].Context
+		pool.CapacityTokens = notBelowZero(slots[0].Context)
 	}
 	used := 0.0
 	for _, slot := range slots {
 		if !slot.Processing {
 			continue
 		}
-		if slot.PromptTokens == nil {
+		if notBelowZero(slot.PromptTokens) == nil {
 			return pool
 		}
 		used += *slot.PromptTokens
 		for _, next := range slot.Next {
-			used += next.Decoded
+			used += max(0, next.Decoded)
 		}
 	}
 	if len(slots) > 0 {

@@ -13,18 +13,29 @@ func readLMCache(all view) []Model {
 	names := []string{metric.ForeignLMCacheRequestedTokens, metric.ForeignLMCacheLocalBytes}
 	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
 		model := Model{PrefixTokens: lookups(
-			largest(v.series(metric.ForeignLMCacheRequestedTokens)),
-			map[string]*float64{metric.TierExternal: largest(v.series(metric.ForeignLMCacheHitTokens))},
+			mostOfAWorker(v, metric.ForeignLMCacheRequestedTokens),
+			map[string]*float64{metric.TierExternal: mostOfAWorker(v, metric.ForeignLMCacheHitTokens)},
 		)}
 		for _, tier := range []struct{ tier, name string }{
 			{metric.TierHost, metric.ForeignLMCacheLocalBytes},
 			{metric.TierDisk, metric.ForeignLMCacheStorageBytes},
 			{metric.TierExternal, metric.ForeignLMCacheRemoteBytes},
 		} {
-			if bytes := v.sum(tier.name); bytes != nil {
+			if bytes := v.gauge(tier.name); bytes != nil {
 				model.TierBytes = append(model.TierBytes, TierValue{tier.tier, *bytes})
 			}
 		}
 		return model
 	})
+}
+
+// mostOfAWorker is a counter of the worker with most counts, nil of none.
+func mostOfAWorker(v view, name string) *float64 {
+	var most *float64
+	for _, worker := range v.replicas(name) {
+		if count := worker.counter(name); count != nil && (most == nil || *count > *most) {
+			most = count
+		}
+	}
+	return most
 }

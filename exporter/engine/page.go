@@ -32,22 +32,12 @@ type Series struct {
 // Label selects the series whose label Name has this value. A label that a series lacks is empty.
 type Label struct{ Name, Value string }
 
-// Has reports whether the page has a series whose name begins with prefix.
-func (p Page) Has(prefix string) bool {
-	for name := range p.series {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// Families lists the names that begin with prefix, in order; for a histogram or summary only its own name.
-func (p Page) Families(prefix string) []string {
+// Families lists the names that owns accepts, in order; for a histogram or summary only its own name.
+func (p Page) Families(owns func(name string) bool) []string {
 	found := map[string]bool{}
 	for name := range p.series {
-		if strings.HasPrefix(name, prefix) {
-			found[p.Family(name)] = true
+		if family := p.Family(name); owns(family) {
+			found[family] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"maps"
 	"slices"
-	"strconv"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // Pool is a KV cache; nil is absent.
@@ -10,6 +12,15 @@ type Pool struct {
 	CapacityTokens, CapacityBlocks, CapacityBytes *float64
 	// UsedTokens and UsedRatio are the part that requests hold, the ratio from 0 to 1.
 	UsedTokens, UsedRatio *float64
+}
+
+// StatePool is a pool that a hybrid model has beside its KV cache, such as the states of Mamba layers. It can be full
+// while the KV cache is empty, and requests wait for either.
+type StatePool struct {
+	// Kind is one of metric.PoolMamba and metric.PoolSlidingWindow.
+	Kind string
+	// UsedRatio is from 0 to 1, of the fullest replica.
+	UsedRatio float64
 }
 
 // join combines the pools of an engine's replicas. A value that one of them lacks is unknown for all. Ratios are
@@ -71,6 +82,14 @@ func ratio(value *float64) *float64 {
 	return value
 }
 
+// notBelowZero is nil for a number below zero, with which engines fill in a size or a count that they do not have.
+func notBelowZero(value *float64) *float64 {
+	if value == nil || *value < 0 {
+		return nil
+	}
+	return value
+}
+
 // product is nil if a factor is missing.
 func product(a, b *float64) *float64 {
 	if a == nil || b == nil {
@@ -79,35 +98,27 @@ func product(a, b *float64) *float64 {
 	return new(*a * *b)
 }
 
-// labelNumber parses a number in a label, nil for other text, such as None.
+// labelNumber is a whole number in a label, nil for other text, such as None.
 func labelNumber(series Series, label string) *float64 {
-	number, err := strconv.ParseUint(series.Labels[label], 10, 53)
-	if err != nil {
-		return nil
-	}
-	return new(float64(number))
+	return metric.ForeignVLLMNumber(series.Labels, label)
 }
 
 // labelValues are the values of a label on series, in order; "" where a series lacks it.
 func labelValues(series []Series, label string) []string {
-	var values []string
+	values := map[string]bool{}
 	for _, one := range series {
-		if value := one.Labels[label]; !slices.Contains(values, value) {
-			values = append(values, value)
-		}
+		values[one.Labels[label]] = true
 	}
-	slices.Sort(values)
-	return values
+	return slices.Sorted(maps.Keys(values))
 }
 
-// largest is the largest value of series, nil of none. Ranks of one replica see the same requests.
-func largest(series []Series) *float64 {
-	if len(series) == 0 {
-		return nil
+// sameOf is the value on which all series agree, whatever their labels; nil if they differ.
+func sameOf(v view, name string, series []Series) *float64 {
+	for _, one := range series {
+		if one.Value != series[0].Value {
+			v.log.leaveOut("%s is not used: it has different values", name)
+			return nil
+		}
 	}
-	value := series[0].Value
-	for _, one := range series[1:] {
-		value = max(value, one.Value)
-	}
-	return &value
+	return &series[0].Value
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -44,6 +46,40 @@ func secrets(u *url.URL) []string {
 	return found
 }
 
+// secrets are those of the URL and of the access.
+func (e *Endpoint) secrets(ctx context.Context) []string {
+	return append(secrets(e.URL), e.Access.values(ctx)...)
+}
+
+// hide returns the error without the secrets: a server may repeat them in what an error quotes.
+func hide(err error, secrets []string) error {
+	if err == nil {
+		return nil
+	}
+	if text := hideText(err.Error(), secrets); text != err.Error() {
+		return hiddenError{text, err}
+	}
+	return err
+}
+
+func hideText(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return text
+}
+
+// hiddenError is an error of which a secret was removed.
+type hiddenError struct {
+	text string
+	error
+}
+
+func (e hiddenError) Error() string { return e.text }
+
+// Is reports what the error was, without giving it out.
+func (e hiddenError) Is(target error) bool { return errors.Is(e.error, target) }
+
 // redact removes secrets from the strings of an answer, however they are escaped, before anything of it is parsed. Numbers
 // stay, which may have the digits of a secret.
 func redact(answer []byte, secrets []string) []byte {
@@ -55,10 +91,7 @@ func redact(answer []byte, secrets []string) []byte {
 		if json.Unmarshal(quoted, &text) != nil {
 			text = string(quoted[1 : len(quoted)-1])
 		}
-		hidden := text
-		for _, secret := range secrets {
-			hidden = strings.ReplaceAll(hidden, secret, redacted)
-		}
+		hidden := hideText(text, secrets)
 		if hidden == text {
 			return quoted
 		}

@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"math"
+	"slices"
+
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// readSGLang reads a page of SGLang. Ranks of tensor, pipeline and expert parallelism see the same
-// requests and count once; data-parallel replicas add up.
+// readSGLang reads a page of SGLang. Ranks of tensor, pipeline and expert parallelism repeat the figures of their
+// replica; data-parallel replicas add up.
 func readSGLang(all view) []Model {
 	names := []string{metric.ForeignSGLangRunning, metric.ForeignSGLangTokenUsage, metric.ForeignSGLangPromptTokens}
 	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
 		return Model{
 			Pool:         sglangPool(v),
+			StatePools:   sglangStates(v),
 			PrefixTokens: sglangLookups(v),
 			Preemptions:  sglangRetractions(v),
 			Speculation:  sglangSpeculation(v),
@@ -21,55 +25,48 @@ func readSGLang(all view) []Model {
 			TierUsedTokens:     sglangHost(v, metric.ForeignSGLangHostUsedTokens),
 			TierCapacityTokens: sglangHost(v, metric.ForeignSGLangHostTotalTokens),
 			Requests: requests(map[string]*float64{
-				metric.RequestsRunning: sglangGauge(v, metric.ForeignSGLangRunning),
-				metric.RequestsWaiting: sglangGauge(v, metric.ForeignSGLangQueued),
+				metric.RequestsRunning: sglangRequests(v, metric.ForeignSGLangRunning),
+				metric.RequestsWaiting: sglangRequests(v, metric.ForeignSGLangQueued),
 			}),
-			PromptTokens:     v.sum(metric.ForeignSGLangPromptTokens),
-			GenerationTokens: v.sum(metric.ForeignSGLangGenerationTokens),
+			PromptTokens:     v.counter(metric.ForeignSGLangPromptTokens),
+			GenerationTokens: v.counter(metric.ForeignSGLangGenerationTokens),
 		}
 	})
 }
 
-// replicas returns a view of each data-parallel replica in the series of this name.
-func replicas(v view, name string) []view {
-	var views []view
-	for _, replica := range labelValues(v.series(name), metric.ForeignSGLangLabelReplica) {
-		views = append(views, v.with(metric.ForeignSGLangLabelReplica, replica))
-	}
-	return views
-}
-
-// sglangGauge adds up a gauge over replicas. With priorities, only the series for all of them counts.
-func sglangGauge(v view, name string) *float64 {
-	var values []Pool // of which only one field is used: a value that one replica lacks is unknown
-	for _, replica := range replicas(v, name) {
-		values = append(values, Pool{UsedTokens: sglangValue(replica, name)})
-	}
-	return total(values, func(p Pool) *float64 { return p.UsedTokens })
-}
-
-// sglangValue is the value of one replica.
-func sglangValue(replica view, name string) *float64 {
-	if all := replica.with(metric.ForeignSGLangLabelPriority, "").series(name); len(all) > 0 {
-		return largest(all)
-	}
-	return largest(replica.series(name))
+// sglangRequests is a gauge of requests. With priorities, only the series for all of them counts.
+func sglangRequests(v view, name string) *float64 {
+	return v.with(metric.ForeignSGLangLabelPriority, "").gauge(name)
 }
 
 // sglangHost is a gauge of the host's tier, which exists only with HiCache.
 func sglangHost(v view, name string) []TierValue {
-	if tokens := sglangGauge(v, name); tokens != nil {
+	if tokens := v.gauge(name); tokens != nil {
 		return []TierValue{{metric.TierHost, *tokens}}
 	}
 	return nil
 }
 
-// sglangBytes adds up gigabytes over replicas, and over phases where there are any.
+// firstRank narrows a view to the first rank of a replica: the memory of each GPU has a size of its own.
+func firstRank(v view, name string) view {
+	for _, label := range sglangRanks() {
+		if ranks := labelValues(v.series(name), label); len(ranks) > 0 {
+			v = v.with(label, ranks[0])
+		}
+	}
+	return v
+}
+
+// maxPhases is the maximum number of phases of an engine that have memory of their own; there are two.
+const maxPhases = 16
+
+// sglangBytes adds up gigabytes of the first GPU over replicas, and over phases where there are any.
 func sglangBytes(v view, name string) *float64 {
 	sum, found := 0.0, false
-	for _, replica := range replicas(v, name) {
-		for _, phase := range labelValues(replica.series(name), metric.ForeignSGLangLabelPhase) {
-			if gigabytes := sglangValue(replica.with(metric.ForeignSGLangLabelPhase, phase), name); gigabytes != nil {
+	for _, replica := range v.replicas(name) {
+		phases := labelValues(replica.series(name), metric.ForeignSGLangLabelPhase)
+		for _, phase := range phases[:min(len(phases), maxPhases)] {
+			if gigabytes := firstRank(replica.with(metric.ForeignSGLangLabelPhase, phase), name).gauge(name); gigabytes != nil {
 				sum, found = sum+*gigabytes*(1<<30), true
 			}
 		}
@@ -82,17 +79,21 @@ func sglangBytes(v view, name string) *float64 {
 
 func sglangPool(v view) Pool {
 	var pools []Pool
-	for _, replica := range replicas(v, metric.ForeignSGLangTokenUsage) {
+	for _, replica := range v.replicas(metric.ForeignSGLangTokenUsage, metric.ForeignSGLangFullUsage) {
 		pool := Pool{
-			CapacityTokens: sglangValue(replica, metric.ForeignSGLangMaxTokens),
-			UsedTokens:     sglangValue(replica, metric.ForeignSGLangUsedTokens),
-			UsedRatio:      ratio(sglangValue(replica, metric.ForeignSGLangTokenUsage)),
+			CapacityTokens: replica.gauge(metric.ForeignSGLangMaxTokens),
+			UsedTokens:     sglangUsedTokens(replica),
 		}
+		sglangUsage(replica, &pool)
 		if page := sglangPageSize(v); pool.CapacityTokens != nil && page != nil && *page > 0 {
-			pool.CapacityBlocks = new(*pool.CapacityTokens / *page)
+			if blocks := *pool.CapacityTokens / *page; blocks == math.Trunc(blocks) {
+				pool.CapacityBlocks = &blocks
+			} else {
+				v.log.leaveOut("the blocks of the KV cache are not worked out: %v tokens are no whole number of pages of %v", *pool.CapacityTokens, *page)
+			}
 		}
 		// Zero means that the size of the pool is unknown: some kinds of model never set it.
-		if gigabytes := sglangValue(replica, metric.ForeignSGLangKVGigabytes); gigabytes != nil && *gigabytes > 0 {
+		if gigabytes := firstRank(replica, metric.ForeignSGLangKVGigabytes).gauge(metric.ForeignSGLangKVGigabytes); gigabytes != nil && *gigabytes > 0 {
 			pool.CapacityBytes = new(*gigabytes * (1 << 30))
 		}
 		pools = append(pools, pool)
@@ -100,12 +101,74 @@ func sglangPool(v view) Pool {
 	return join(pools)
 }
 
+// sglangUsedTokens are the tokens in the KV cache. num_used_tokens may be those of another pool of a hybrid model.
+func sglangUsedTokens(replica view) *float64 {
+	if len(replica.series(metric.ForeignSGLangKVUsedTokens)) > 0 || !isHybrid(replica) {
+		return replica.gauge(metric.ForeignSGLangKVUsedTokens, metric.ForeignSGLangUsedTokens)
+	}
+	used, capacity := replica.gauge(metric.ForeignSGLangUsedTokens), replica.gauge(metric.ForeignSGLangMaxTokens)
+	share := replica.gauge(metric.ForeignSGLangFullUsage)
+	const most = 0.01 // the engine rounds neither, and writes both in one step
+	if used != nil && capacity != nil && share != nil && math.Abs(*used / *capacity - *share) <= most {
+		return used
+	}
+	replica.log.leaveOut("%s is not used: it may be the tokens of the fullest pool of a hybrid model", metric.ForeignSGLangUsedTokens)
+	return nil
+}
+
+// isHybrid reports whether a pool beside the KV cache is in use.
+func isHybrid(replica view) bool {
+	return slices.ContainsFunc(sglangStates(replica), func(s StatePool) bool { return s.UsedRatio > 0 })
+}
+
+// sglangUsage sets the share of the KV cache. token_usage is the share of the fullest pool: of a hybrid model it may be
+// a pool of states. Releases before full_token_usage have the tokens only.
+func sglangUsage(replica view, pool *Pool) {
+	if len(replica.series(metric.ForeignSGLangFullUsage)) > 0 {
+		pool.UsedRatio = ratio(replica.gauge(metric.ForeignSGLangFullUsage))
+		return
+	}
+	pool.UsedRatio = ratio(replica.gauge(metric.ForeignSGLangTokenUsage))
+	if !isHybrid(replica) {
+		return
+	}
+	pool.UsedRatio = nil
+	if pool.UsedTokens != nil && pool.CapacityTokens != nil && *pool.CapacityTokens > 0 {
+		pool.UsedRatio = ratio(new(*pool.UsedTokens / *pool.CapacityTokens))
+	}
+	if pool.UsedRatio == nil {
+		replica.log.leaveOut("the share of the KV cache is not known: %s is the share of the fullest pool of a hybrid model, and there is no %s",
+			metric.ForeignSGLangTokenUsage, metric.ForeignSGLangFullUsage)
+	}
+}
+
+// sglangStates are the pools of a hybrid model beside the KV cache of full attention. The fullest of several replicas
+// counts: a full pool stops its replica only.
+func sglangStates(v view) []StatePool {
+	var pools []StatePool
+	for _, kind := range []struct{ pool, name string }{
+		{metric.PoolMamba, metric.ForeignSGLangMambaUsage}, {metric.PoolSlidingWindow, metric.ForeignSGLangSlidingUsage},
+	} {
+		var fullest *float64
+		for _, replica := range v.replicas(kind.name) {
+			if used := ratio(replica.gauge(kind.name)); used != nil && (fullest == nil || *used > *fullest) {
+				fullest = used
+			}
+		}
+		if fullest != nil {
+			pools = append(pools, StatePool{kind.pool, *fullest})
+		}
+	}
+	return pools
+}
+
 // sglangPageSize is the number of tokens in a block, in a series of its own or in a label by release.
 func sglangPageSize(v view) *float64 {
-	if size := largest(v.series(metric.ForeignSGLangPageSize)); size != nil {
-		return size
+	if found := v.series(metric.ForeignSGLangPageSize); len(found) > 0 {
+		return sameOf(v, metric.ForeignSGLangPageSize, found)
 	}
-	if config := v.whole().series(metric.ForeignSGLangCacheConfigInfo); len(config) > 0 {
+	config := v.whole().series(metric.ForeignSGLangCacheConfigInfo)
+	if len(labelValues(config, metric.ForeignSGLangLabelPageSize)) == 1 {
 		return labelNumber(config[0], metric.ForeignSGLangLabelPageSize)
 	}
 	return nil
@@ -117,12 +180,12 @@ func sglangLookups(v view) *Lookups {
 	if len(hits) == 0 {
 		return nil // reuse is off, or has not happened yet
 	}
-	return lookups(v.sum(metric.ForeignSGLangPromptTokens), hits)
+	return lookups(v.counter(metric.ForeignSGLangPromptTokens), hits)
 }
 
 // sglangRetractions are 0 until the first, when their counter appears; a gauge exists before.
 func sglangRetractions(v view) *float64 {
-	if counted := v.sum(metric.ForeignSGLangRetractedTotal); counted != nil {
+	if counted := v.counter(metric.ForeignSGLangRetractedTotal); counted != nil {
 		return counted
 	}
 	if len(v.series(metric.ForeignSGLangRetracted)) > 0 {

@@ -44,7 +44,11 @@ func acceptedByPosition(v view, name, label string) []PositionValue {
 		if at, err := strconv.Atoi(position); err != nil || at < 0 || at >= maxPositions || strconv.Itoa(at) != position {
 			return nil
 		}
-		found = append(found, PositionValue{position, *v.with(label, position).sum(name)})
+		count := v.with(label, position).counter(name)
+		if count == nil {
+			return nil
+		}
+		found = append(found, PositionValue{position, *count})
 	}
 	slices.SortFunc(found, func(a, b PositionValue) int {
 		return cmp.Or(cmp.Compare(len(a.Position), len(b.Position)), cmp.Compare(a.Position, b.Position))
@@ -54,10 +58,10 @@ func acceptedByPosition(v view, name, label string) []PositionValue {
 
 func vllmSpeculation(v view) Speculation {
 	s := Speculation{
-		Drafts: v.sum(metric.ForeignVLLMDrafts), DraftTokens: v.sum(metric.ForeignVLLMDraftTokens),
+		Drafts: v.counter(metric.ForeignVLLMDrafts), DraftTokens: v.counter(metric.ForeignVLLMDraftTokens),
 		Accepted: acceptedByPosition(v, metric.ForeignVLLMAcceptedByPos, metric.ForeignVLLMLabelPosition),
 	}
-	if total := v.sum(metric.ForeignVLLMAcceptedTokens); s.Accepted == nil {
+	if total := v.counter(metric.ForeignVLLMAcceptedTokens); s.Accepted == nil {
 		s.Accepted = accepted(total)
 	}
 	return s
@@ -67,10 +71,10 @@ func vllmSpeculation(v view) Speculation {
 // series without a position would end when they appear.
 func llamaSpeculation(v view) Speculation {
 	s := Speculation{
-		Drafts: v.sum(metric.ForeignLlamaCPPDrafts), DraftTokens: v.sum(metric.ForeignLlamaCPPDraftTokens),
+		Drafts: v.counter(metric.ForeignLlamaCPPDrafts), DraftTokens: v.counter(metric.ForeignLlamaCPPDraftTokens),
 		Accepted: acceptedByPosition(v, metric.ForeignLlamaCPPAcceptedByPos, metric.ForeignLlamaCPPLabelPosition),
 	}
-	if total := v.sum(metric.ForeignLlamaCPPAcceptedTokens); s.Accepted == nil && aboveZero(s.DraftTokens) != nil {
+	if total := v.counter(metric.ForeignLlamaCPPAcceptedTokens); s.Accepted == nil && aboveZero(s.DraftTokens) != nil {
 		s.Accepted = accepted(total)
 	}
 	return s
@@ -79,9 +83,9 @@ func llamaSpeculation(v view) Speculation {
 // sglangSpeculation takes the mean length from a gauge: no counter has the accepted tokens. That of several replicas
 // together is unknown.
 func sglangSpeculation(v view) Speculation {
-	s := Speculation{Drafts: v.sum(metric.ForeignSGLangVerifyCalls)}
-	if len(replicas(v, metric.ForeignSGLangAcceptLength)) == 1 {
-		s.AcceptedLength = aboveZero(sglangValue(v, metric.ForeignSGLangAcceptLength))
+	s := Speculation{Drafts: v.counter(metric.ForeignSGLangVerifyCalls)}
+	if len(v.replicas(metric.ForeignSGLangAcceptLength)) == 1 {
+		s.AcceptedLength = aboveZero(v.gauge(metric.ForeignSGLangAcceptLength))
 	}
 	return s
 }
@@ -90,10 +94,10 @@ func sglangSpeculation(v view) Speculation {
 // first token: without an accepted one, a page has drafted ones only. No counter has the drafts.
 func tensorRTLLMSpeculation(v view) Speculation {
 	s := Speculation{
-		DraftTokens:    v.sum(metric.ForeignTensorRTLLMDraftTokens, metric.ForeignTensorRTLLMDraftTokensByPos),
-		AcceptedLength: aboveZero(largest(v.series(metric.ForeignTensorRTLLMAcceptanceLength))),
+		DraftTokens:    v.counter(metric.ForeignTensorRTLLMDraftTokens, metric.ForeignTensorRTLLMDraftTokensByPos),
+		AcceptedLength: aboveZero(v.gauge(metric.ForeignTensorRTLLMAcceptanceLength)),
 	}
-	tokens := v.sum(metric.ForeignTensorRTLLMAcceptedTokens, metric.ForeignTensorRTLLMAcceptedTokensByPos)
+	tokens := v.counter(metric.ForeignTensorRTLLMAcceptedTokens, metric.ForeignTensorRTLLMAcceptedTokensByPos)
 	if tokens == nil && s.DraftTokens != nil {
 		tokens = new(0.0)
 	}

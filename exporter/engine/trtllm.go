@@ -7,34 +7,65 @@ import (
 // readTensorRTLLM reads a page of TensorRT-LLM, or of a Dynamo worker that passes it through.
 func readTensorRTLLM(all view) []Model {
 	names := []string{metric.ForeignTensorRTLLMRunning, metric.ForeignTensorRTLLMKVUsage, metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMSuccess}
-	return perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
-		prompt := v.sum(metric.ForeignTensorRTLLMPromptTokens)
+	return defined(perModel(all, metric.ForeignLabelModelName, names, func(v view) Model {
+		prompt := v.counter(metric.ForeignTensorRTLLMPromptTokens)
 		return Model{
-			Pool: blockPool(v.sum(metric.ForeignTensorRTLLMMaxBlocks), v.sum(metric.ForeignTensorRTLLMUsedBlocks),
-				largest(v.series(metric.ForeignTensorRTLLMTokensPerBlock)), ratio(largest(v.series(metric.ForeignTensorRTLLMKVUsage)))),
+			Pool:         tensorRTLLMPool(v),
 			PrefixTokens: tensorRTLLMLookups(v, prompt),
-			PrefixBlocks: blockLookups(v.sum(metric.ForeignTensorRTLLMReusedBlocks), v.sum(metric.ForeignTensorRTLLMMissedBlocks)),
+			PrefixBlocks: blockLookups(v.counter(metric.ForeignTensorRTLLMReusedBlocks), v.counter(metric.ForeignTensorRTLLMMissedBlocks)),
 			Speculation:  tensorRTLLMSpeculation(v),
 			Requests: requests(map[string]*float64{
-				metric.RequestsRunning: v.sum(metric.ForeignTensorRTLLMRunning),
-				metric.RequestsWaiting: v.sum(metric.ForeignTensorRTLLMWaiting),
-				metric.RequestsPaused:  v.sum(metric.ForeignTensorRTLLMPaused),
+				metric.RequestsRunning: v.gauge(metric.ForeignTensorRTLLMRunning),
+				metric.RequestsWaiting: v.gauge(metric.ForeignTensorRTLLMWaiting),
+				metric.RequestsPaused:  v.gauge(metric.ForeignTensorRTLLMPaused),
 			}),
 			// Its PyTorch backend takes the GPU's figure from cudaMemGetInfo, and writes 0 for pinned memory.
 			Memory: memory(map[string]*float64{
-				metric.EngineMemoryDevice: v.sum(metric.ForeignTensorRTLLMGPUMemory),
-				metric.EngineMemoryPinned: v.sum(metric.ForeignTensorRTLLMPinnedMemory),
+				metric.EngineMemoryDevice: v.gauge(metric.ForeignTensorRTLLMGPUMemory),
+				metric.EngineMemoryPinned: v.gauge(metric.ForeignTensorRTLLMPinnedMemory),
 			}),
 			PromptTokens:     prompt,
-			GenerationTokens: v.sum(metric.ForeignTensorRTLLMGenerationTokens),
+			GenerationTokens: v.counter(metric.ForeignTensorRTLLMGenerationTokens),
 		}
-	})
+	}))
+}
+
+// tensorRTLLMPool is empty if more blocks are used than there are.
+func tensorRTLLMPool(v view) Pool {
+	blocks, used := v.gauge(metric.ForeignTensorRTLLMMaxBlocks), v.gauge(metric.ForeignTensorRTLLMUsedBlocks)
+	if blocks != nil && used != nil && *used > *blocks {
+		v.log.leaveOut("the KV cache is not used: %s %v and %s %v do not fit each other", metric.ForeignTensorRTLLMUsedBlocks, *used, metric.ForeignTensorRTLLMMaxBlocks, *blocks)
+		return Pool{}
+	}
+	return blockPool(blocks, used, v.gauge(metric.ForeignTensorRTLLMTokensPerBlock), ratio(v.gauge(metric.ForeignTensorRTLLMKVUsage)))
+}
+
+// undefinedName is what the server writes in the labels of a model that it was not given a name for.
+const undefinedName = "undefined"
+
+// readTensorRTLLMUnprefixed reads a page of a release whose series have no prefix: times and finished requests, of which
+// none is a figure here. It identifies the engine.
+func readTensorRTLLMUnprefixed(all view) []Model {
+	return defined(perModel(all, metric.ForeignLabelModelName, []string{metric.ForeignTensorRTLLMOldSuccess}, func(v view) Model {
+		v.log.leaveOut("the page is that of a release of TensorRT-LLM whose series have no prefix: it has neither KV cache nor tokens; --engine.iteration-stats reads them")
+		return Model{}
+	}))
+}
+
+// defined takes the name from a model that has none.
+func defined(models []Model) []Model {
+	for i := range models {
+		if models[i].Name == undefinedName && models[0].Name != "" {
+			models[i].Name = ""
+		}
+	}
+	return models
 }
 
 // tensorRTLLMLookups takes the hits by tier where there are any. They are counted when a request is admitted; prompt
 // and cached tokens, of which the misses are the difference, when it ends.
 func tensorRTLLMLookups(v view, prompt *float64) *Lookups {
-	found := lookups(prompt, map[string]*float64{metric.TierAny: v.sum(metric.ForeignTensorRTLLMCachedTokens)})
+	found := lookups(prompt, map[string]*float64{metric.TierAny: v.counter(metric.ForeignTensorRTLLMCachedTokens)})
 	tiers := hitsByTier(v, metric.ForeignTensorRTLLMHitTokens, metric.ForeignTensorRTLLMLabelCacheTier, metric.ForeignTensorRTLLMCacheTier)
 	if found == nil || len(tiers) == 0 {
 		return found
@@ -84,6 +115,9 @@ type iteration struct {
 // complete fills in what the page lacks: older releases have few series on it.
 func (it *iteration) complete(m *Model) {
 	kv := it.KVCache
+	for _, value := range []**float64{&kv.MaxBlocks, &kv.UsedBlocks, &kv.TokensPerBlock, &kv.ReusedBlocks, &kv.MissedBlocks} {
+		*value = notBelowZero(*value)
+	}
 	if m.CapacityBlocks == nil {
 		m.Pool = blockPool(kv.MaxBlocks, kv.UsedBlocks, kv.TokensPerBlock, nil)
 	}
@@ -92,7 +126,8 @@ func (it *iteration) complete(m *Model) {
 	}
 	if len(m.Requests) == 0 {
 		m.Requests = requests(map[string]*float64{
-			metric.RequestsRunning: it.ActiveRequests, metric.RequestsWaiting: it.QueuedRequests, metric.RequestsPaused: it.Batching.PausedRequests,
+			metric.RequestsRunning: notBelowZero(it.ActiveRequests), metric.RequestsWaiting: notBelowZero(it.QueuedRequests),
+			metric.RequestsPaused: notBelowZero(it.Batching.PausedRequests),
 		})
 	}
 }

@@ -16,29 +16,24 @@ func readVLLM(all view) []Model {
 			Pool:         vllmPool(v, usage),
 			MemoryShare:  vllmShare(v.whole()),
 			PrefixTokens: vllmLookups(v),
-			Preemptions:  v.sum(metric.ForeignVLLMPreemptions),
+			Preemptions:  v.counter(metric.ForeignVLLMPreemptions),
 			Speculation:  vllmSpeculation(v),
 			Requests: requests(map[string]*float64{
-				metric.RequestsRunning: v.sum(running), metric.RequestsWaiting: v.sum(metric.VLLMNumRequestsWaiting.Def().Name),
+				metric.RequestsRunning: v.gauge(running), metric.RequestsWaiting: v.gauge(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),
-			PromptTokens:     v.sum(prompt),
-			GenerationTokens: v.sum(metric.VLLMGenerationTokensTotal.Def().Name),
+			PromptTokens:     v.counter(prompt),
+			GenerationTokens: v.counter(metric.VLLMGenerationTokensTotal.Def().Name),
 		}
 	})
 }
 
 // vllmPool joins the pools of the replicas, which the label engine numbers.
 func vllmPool(v view, usage string) Pool {
-	used := v.series(usage)
-	if len(used) == 0 {
-		used = v.series(metric.ForeignVLLMGPUUsage)
-	}
 	var pools []Pool
-	for _, replica := range used {
-		pool := Pool{UsedRatio: ratio(&replica.Value)}
-		if config := vllmConfig(v.whole(), replica, len(used)); len(config) == 1 {
-			vllmCapacity(&pool, config[0])
-		}
+	replicas := v.replicas(usage, metric.ForeignVLLMGPUUsage)
+	for _, replica := range replicas {
+		pool := Pool{UsedRatio: ratio(replica.gauge(usage, metric.ForeignVLLMGPUUsage))}
+		vllmCapacity(v, &pool, vllmConfig(v, replica, len(replicas)))
 		pool.UsedTokens = product(pool.UsedRatio, pool.CapacityTokens)
 		pools = append(pools, pool)
 	}
@@ -46,12 +41,12 @@ func vllmPool(v view, usage string) Pool {
 }
 
 // vllmConfig is the configuration of a replica. It has no model name, since vLLM serves one per process, and in some
-// releases no replica either.
-func vllmConfig(all view, replica Series, replicas int) []Series {
-	number := Label{Name: metric.ForeignVLLMLabelEngine, Value: replica.Labels[metric.ForeignVLLMLabelEngine]}
-	config := all.with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
+// releases no replica either. Each API server of a replica may repeat it.
+func vllmConfig(v, replica view, replicas int) []Series {
+	number := replica.match[len(replica.match)-1]
+	config := v.whole().with(number.Name, number.Value).series(metric.ForeignVLLMCacheConfigInfo)
 	if len(config) == 0 && replicas == 1 {
-		return all.with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
+		return v.whole().with(number.Name, "").series(metric.ForeignVLLMCacheConfigInfo)
 	}
 	return config
 }
@@ -66,17 +61,30 @@ func vllmShare(all view) *float64 {
 	return nil
 }
 
-// vllmCapacity takes sizes from labels. Models with several kinds of layers have blocks that do not hold
-// block_size tokens each: newer releases give the tokens themselves.
-func vllmCapacity(pool *Pool, config Series) {
-	pool.CapacityBlocks = labelNumber(config, metric.ForeignVLLMLabelBlocks)
-	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
-	if labelNumber(config, metric.ForeignVLLMLabelBlocksOverride) == nil {
-		pool.CapacityBytes = labelNumber(config, metric.ForeignVLLMLabelBytes)
+// vllmCapacity takes sizes from the labels of a configuration, in which its repetitions must agree.
+func vllmCapacity(v view, pool *Pool, configs []Series) {
+	if len(configs) == 0 {
+		return
 	}
-	pool.CapacityTokens = labelNumber(config, metric.ForeignVLLMLabelTokens)
-	if pool.CapacityTokens == nil {
-		pool.CapacityTokens = product(pool.CapacityBlocks, labelNumber(config, metric.ForeignVLLMLabelBlockSize))
+	for _, label := range []string{metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlocksOverride, metric.ForeignVLLMLabelBlockSize, metric.ForeignVLLMLabelTokens, metric.ForeignVLLMLabelBytes} {
+		if len(labelValues(configs, label)) > 1 {
+			v.log.leaveOut("the capacity of the KV cache is not used: %s has several values of %s for one engine", metric.ForeignVLLMCacheConfigInfo, label)
+			return
+		}
+	}
+	labels := configs[0].Labels
+	tokens, unknown := metric.ForeignVLLMCacheTokens(labels)
+	if pool.CapacityTokens = tokens; unknown != "" {
+		v.log.leaveOut("the tokens of the KV cache are not worked out from %s and %s: %s", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlockSize, unknown)
+	}
+	pool.CapacityBlocks = labelNumber(configs[0], metric.ForeignVLLMLabelBlocks)
+	// The bytes are a setting, which the engine fills with blocks unless the number of blocks is set.
+	switch override := labelNumber(configs[0], metric.ForeignVLLMLabelBlocksOverride); {
+	case override == nil:
+		pool.CapacityBytes = labelNumber(configs[0], metric.ForeignVLLMLabelBytes)
+	case pool.CapacityBlocks != nil && *override != *pool.CapacityBlocks:
+		pool.CapacityBlocks = nil
+		v.log.leaveOut("the blocks of the KV cache are not used: %s and %s do not fit each other", metric.ForeignVLLMLabelBlocks, metric.ForeignVLLMLabelBlocksOverride)
 	}
 }
 
@@ -85,9 +93,9 @@ func vllmCapacity(pool *Pool, config Series) {
 // are the misses of both.
 func vllmLookups(v view) *Lookups {
 	by := func(source string) *float64 {
-		return v.with(metric.ForeignVLLMLabelTokenSource, source).sum(metric.ForeignVLLMPromptTokensBy)
+		return v.with(metric.ForeignVLLMLabelTokenSource, source).counter(metric.ForeignVLLMPromptTokensBy)
 	}
-	total := v.sum(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
+	total := v.counter(metric.ForeignVLLMPrefixQueries, metric.ForeignVLLMGPUPrefixQueries)
 	tiers := hitsByTier(v, metric.ForeignVLLMCachedBySource, metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier)
 	computed := by(metric.ForeignVLLMSourceCompute)
 	switch {
@@ -104,10 +112,10 @@ func vllmLookups(v view) *Lookups {
 		if external := by(metric.ForeignVLLMSourceExternal); external != nil {
 			hits[metric.TierExternal] = external
 		}
-		return lookups(v.sum(metric.ForeignVLLMPromptTokensBy), hits)
+		return lookups(v.counter(metric.ForeignVLLMPromptTokensBy), hits)
 	}
-	hits := map[string]*float64{metric.TierDevice: v.sum(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
-	if external := v.sum(metric.ForeignVLLMExternalHits); external != nil {
+	hits := map[string]*float64{metric.TierDevice: v.counter(metric.ForeignVLLMPrefixHits, metric.ForeignVLLMGPUPrefixHits)}
+	if external := v.counter(metric.ForeignVLLMExternalHits); external != nil {
 		hits[metric.TierExternal] = external
 	}
 	return lookups(total, hits)

@@ -88,7 +88,7 @@ func ReadCPUFrequencies(sys Dir) ([]CPUFrequency, error) {
 	return frequencies, errors.Join(errs...)
 }
 
-// parseKilohertz returns 0 for a clock that the driver cannot read.
+// parseKilohertz returns 0 for a clock that the driver cannot read or has no entry for.
 //
 //	3900000
 func parseKilohertz(text string) (float64, error) {
@@ -99,6 +99,9 @@ func parseKilohertz(text string) (float64, error) {
 	kilohertz, err := strconv.ParseUint(text, 10, 32) // an unsigned int of the kernel
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s", errMalformed, excerpt(text))
+	}
+	if kilohertz == math.MaxUint32 { // CPUFREQ_ENTRY_INVALID of include/linux/cpufreq.h
+		return 0, nil
 	}
 	return float64(kilohertz) * 1e3, nil
 }

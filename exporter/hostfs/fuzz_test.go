@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,11 +151,18 @@ func FuzzARC(f *testing.F) {
 }
 
 func FuzzCelsius(f *testing.F) {
-	addSeeds(f, "41850\n", "-273150\n", "65261850\n", "")
+	addSeeds(f, "41850\n", "-273150\n", "65261850\n", "-256000\n", "-128000\n", "")
 	f.Fuzz(func(t *testing.T, text string, _ uint16) {
-		value, err := readCelsius(files(t, map[string]string{"temp1_input": text}), "temp1_input")
+		host := files(t, map[string]string{"temp1_input": text})
+		value, err := driveThermometer().read(host, "temp1_input")
 		if err == nil && value != nil && !(*value > -273.15 && *value <= 1000) {
 			t.Errorf("%q gives %v degrees", text, *value)
+		}
+		for _, source := range []thermometer{zoneThermometer(), chipThermometer()} {
+			off, offErr := source.read(host, "temp1_input")
+			if (offErr == nil) != (err == nil) || off != nil && (*off != *value || slices.Contains(source, int64(math.Round(*off*1e3)))) {
+				t.Errorf("%q gives %v, %v", text, off, offErr)
+			}
 		}
 		if err != nil && !utf8.ValidString(err.Error()) {
 			t.Errorf("the error is no text: %q", err)

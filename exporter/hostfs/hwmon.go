@@ -171,7 +171,7 @@ func nameByChannel(readings []HwmonReading) {
 // readHwmonValue reads a value in base units; nil is absent. A limit of 0 is not set.
 func readHwmonValue(sys Dir, name, kind string) (*float64, error) {
 	if kind == "temp_input" {
-		return readCelsius(sys, name)
+		return chipThermometer().read(sys, name)
 	}
 	value, err := parseFile(sys, name, parseMicro)
 	if err != nil || kind == "power_cap" && value == 0 {

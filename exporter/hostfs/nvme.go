@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -143,7 +142,7 @@ func readNVMeTemperature(sys Dir, sensor string) (NVMeTemperature, error) {
 	} else if err != nil {
 		return NVMeTemperature{}, err
 	}
-	now, err := readCelsius(sys, sensor+"_input")
+	now, err := driveThermometer().read(sys, sensor+"_input")
 	if err != nil {
 		return NVMeTemperature{}, err
 	}
@@ -159,25 +158,9 @@ func readNVMeTemperature(sys Dir, sensor string) (NVMeTemperature, error) {
 }
 
 func readLimit(sys Dir, name string) (*float64, error) {
-	limit, err := readCelsius(sys, name)
+	limit, err := driveThermometer().read(sys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return limit, err
-}
-
-// readCelsius reads millidegrees. It returns nil for a value that is no temperature of a drive: a limit that was never
-// set reads as 65261850 (0xFFFF kelvin), a limit that was set to 0 as -273150.
-func readCelsius(sys Dir, name string) (*float64, error) {
-	return parseFile(sys, name, func(text string) (*float64, error) {
-		millidegrees, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s", errMalformed, excerpt(text))
-		}
-		if millidegrees <= -273_000 || millidegrees > 1_000_000 {
-			return nil, nil
-		}
-		celsius := float64(millidegrees) / 1e3
-		return &celsius, nil
-	})
 }

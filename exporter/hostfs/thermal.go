@@ -66,7 +66,7 @@ func readThermalZone(sys Dir, number string) (ThermalZone, error) {
 		return ThermalZone{}, unlessNoReading(err)
 	}
 	zone := ThermalZone{Zone: number, Type: kind}
-	zone.Celsius, err = readCelsius(sys, path+"/temp")
+	zone.Celsius, err = zoneThermometer().read(sys, path+"/temp")
 	trips, tripErr := readTrips(sys, path)
 	zone.Trips = trips
 	return zone, errors.Join(unlessNoReading(err), tripErr)
@@ -86,7 +86,7 @@ func readTrips(sys Dir, zone string) ([]ThermalTrip, error) {
 		if !isTrip || !isTemperature {
 			continue
 		}
-		celsius, err := readCelsius(sys, zone+"/"+entry.Name())
+		celsius, err := zoneThermometer().read(sys, zone+"/"+entry.Name())
 		kind, kindErr := readText(sys, zone+"/"+tripPrefix+number+"_type")
 		if err == nil && kindErr == nil && celsius != nil && *celsius > 0 {
 			trips = append(trips, ThermalTrip{number, kind, *celsius})

@@ -97,6 +97,7 @@ func TestCPUFrequenciesOfTheCPUsThatTell(t *testing.T) {
 		root + "cpu1/cpufreq/scaling_cur_freq":  "<unknown>\n",
 		root + "cpu2/online":                    "0\n",
 		root + "cpu3/cpufreq/scaling_cur_freq":  "0\n",
+		root + "cpu4/cpufreq/scaling_cur_freq":  "4294967295\n",
 		root + "cpu19/cpufreq/scaling_cur_freq": "2808000\n",
 		root + "cpufreq/policy0/affected_cpus":  "0\n",
 		root + "cpuidle/current_driver":         "psci_idle\n",

@@ -32,6 +32,12 @@ const (
 	RequestsInFlight = "inflight" // running or waiting: Dynamo's workers do not separate them
 )
 
+// Values of LabelKind on pools of a hybrid model: what they hold beside the KV cache of full attention.
+const (
+	PoolMamba         = "mamba"          // states of Mamba and linear attention layers
+	PoolSlidingWindow = "sliding_window" // KV cache of layers with a sliding window
+)
+
 // Values of LabelDirection on tokens of an engine.
 const (
 	DirectionPrompt     = "prompt"
@@ -87,8 +93,11 @@ var (
 		Help:   "Blocks of the KV cache, over all replicas of the engine. Dynamo's frontend has those of one worker, so they are absent unless its router names exactly one; pages of workers have theirs." + manySources,
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
 	EngineKVUsedRatio = gauge(Def{Name: "uma_engine_kv_used_ratio", Unit: Ratio, Sum: SumNever(), Telemetry: true,
-		Help:   "Share of the KV cache that requests hold; of models with several kinds of layers that of the fullest pool. What is kept for reuse only counts as free in vLLM and SGLang.",
+		Help:   "Share of the KV cache that requests hold, of hybrid models without their other pools. What is kept for reuse only counts as free in vLLM and SGLang.",
 		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
+	EngineStatePoolUsedRatio = gauge(Def{Name: "uma_engine_state_pool_used_ratio", Unit: Ratio, Sum: SumNever(), Telemetry: true,
+		Help:   "Share in use of a pool that a hybrid model has beside its KV cache, of the fullest replica: requests wait when it is full, however empty the KV cache is. Absent until the pool is first used, since the engine writes 0 for a pool that its model lacks.",
+		Source: "SGLang mamba_usage, swa_token_usage", Labels: []Label{LabelSource, LabelModel, LabelKind}})
 	EngineKVUsedTokens = gauge(Def{Name: "uma_engine_kv_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens of the KV cache that requests hold; worked out from blocks where the engine counts these." + manySources,
 		Source: enginePage + "; /slots of llama.cpp", Labels: []Label{LabelSource, LabelModel}})
@@ -138,7 +147,7 @@ var (
 
 func engineDefs() []Definer {
 	return []Definer{
-		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio,
+		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio, EngineStatePoolUsedRatio,
 		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineMemoryBytes,
 		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
 		EnginePreemptionsTotal, EngineSpecDraftsTotal, EngineSpecDraftTokensTotal, EngineSpecAcceptedTokensTotal, EngineSpecAcceptedLength,

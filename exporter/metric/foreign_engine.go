@@ -27,21 +27,27 @@ const (
 	ForeignVLLMAcceptedTokens   = "vllm:spec_decode_num_accepted_tokens_total"
 	ForeignVLLMAcceptedByPos    = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
-	ForeignVLLMLabelEngine         = "engine"
-	ForeignVLLMLabelBlocks         = "num_gpu_blocks"
-	ForeignVLLMLabelCacheType      = "cache_dtype"             // auto is the type of the model
-	ForeignVLLMLabelBlocksOverride = "num_gpu_blocks_override" // None unless set; with it, the setting in bytes is not the size
-	ForeignVLLMLabelBlockSize      = "block_size"
-	ForeignVLLMLabelTokens         = "kv_cache_size_tokens"  // newer releases
-	ForeignVLLMLabelBytes          = "kv_cache_memory_bytes" // None unless set
-	ForeignVLLMLabelMemoryShare    = "gpu_memory_utilization"
-	ForeignVLLMLabelTokenSource    = "source"
-	ForeignVLLMLabelPosition       = "position"
-	ForeignVLLMLabelTransfer       = "transfer_type"
-	ForeignVLLMTransferLoad        = "CPU_to_GPU" // of ForeignVLLMLabelTransfer: what comes back, from files too
-	ForeignVLLMSourceCompute       = "local_compute"
-	ForeignVLLMSourceLocalHit      = "local_cache_hit"
-	ForeignVLLMSourceExternal      = "external_kv_transfer"
+	ForeignVLLMLabelEngine             = "engine"
+	ForeignVLLMLabelBlocks             = "num_gpu_blocks"
+	ForeignVLLMLabelCacheType          = "cache_dtype"             // auto is the type of the model
+	ForeignVLLMLabelBlocksOverride     = "num_gpu_blocks_override" // None unless set; with it, the setting in bytes is not the size
+	ForeignVLLMLabelBlockSize          = "block_size"
+	ForeignVLLMLabelTokens             = "kv_cache_size_tokens"  // newer releases
+	ForeignVLLMLabelBytes              = "kv_cache_memory_bytes" // None unless set
+	ForeignVLLMLabelMemoryShare        = "gpu_memory_utilization"
+	ForeignVLLMLabelSizeResolved       = "_block_size_resolved" // False while block_size is a placeholder
+	ForeignVLLMLabelMambaBlockSize     = "mamba_block_size"     // this and the next are None without Mamba layers
+	ForeignVLLMLabelMambaPadding       = "mamba_page_size_padded"
+	ForeignVLLMLabelSlidingWindow      = "sliding_window" // None if no layer has one
+	ForeignVLLMLabelAttentionFree      = "is_attention_free"
+	ForeignVLLMLabelEffectiveBlockSize = "effective_attention_block_size" // 0.32
+	ForeignVLLMLabelTokenSource        = "source"
+	ForeignVLLMLabelPosition           = "position"
+	ForeignVLLMLabelTransfer           = "transfer_type"
+	ForeignVLLMTransferLoad            = "CPU_to_GPU" // of ForeignVLLMLabelTransfer: what comes back, from files too
+	ForeignVLLMSourceCompute           = "local_compute"
+	ForeignVLLMSourceLocalHit          = "local_cache_hit"
+	ForeignVLLMSourceExternal          = "external_kv_transfer"
 )
 
 // ForeignVLLMCacheTier returns the tier of a label source of ForeignVLLMCachedBySource, from
@@ -118,7 +124,21 @@ const (
 
 	ForeignTensorRTLLMLabelCacheLevel = "cache_level" // position in the list of tiers
 	ForeignTensorRTLLMLabelCacheTier  = "cache_tier"
+	ForeignTensorRTLLMLabelFinish     = "finished_reason"
+	ForeignTensorRTLLMLabelPosition   = "token_position"
+
+	ForeignTensorRTLLMOldSuccess = "request_success_total" // releases without prefix
 )
+
+// ForeignTensorRTLLMUnprefixed reports whether a name is one of the series of releases of TensorRT-LLM that have no
+// prefix, all of them.
+func ForeignTensorRTLLMUnprefixed(name string) bool {
+	switch name {
+	case ForeignTensorRTLLMOldSuccess, "e2e_request_latency_seconds", "time_to_first_token_seconds", "time_per_output_token_seconds", "request_queue_time_seconds":
+		return true
+	}
+	return false
+}
 
 // ForeignTensorRTLLMCacheTier returns the tier of a label cache_tier of ForeignTensorRTLLMHitTokens. Blocks
 // that were prefetched from disk to host before the lookup count as host.
@@ -135,31 +155,38 @@ func ForeignTensorRTLLMCacheTier(word string) string {
 // SGLang, python/sglang/srt/observability/metrics_collector.py, 0.5. Gauges have the labels of ranks, counters do not;
 // with priority scheduling a gauge has a series for every priority and one without priority for all.
 const (
-	ForeignSGLangPrefix           = "sglang:"
-	ForeignSGLangMaxTokens        = "sglang:max_total_num_tokens"
-	ForeignSGLangUsedTokens       = "sglang:num_used_tokens"
-	ForeignSGLangTokenUsage       = "sglang:token_usage"
-	ForeignSGLangPageSize         = "sglang:page_size"                // 0.5.23
-	ForeignSGLangCacheConfigInfo  = "sglang:cache_config_info"        // before 0.5.23
-	ForeignSGLangKVGigabytes      = "sglang:kv_cache_memory_usage_gb" // of 2^30 bytes
-	ForeignSGLangCachedTokens     = "sglang:cached_tokens_total"
-	ForeignSGLangPromptTokens     = "sglang:prompt_tokens_total"
-	ForeignSGLangGenerationTokens = "sglang:generation_tokens_total"
-	ForeignSGLangRunning          = "sglang:num_running_reqs"
-	ForeignSGLangQueued           = "sglang:num_queue_reqs"
-	ForeignSGLangRetractedTotal   = "sglang:num_retracted_requests_total" // exists since the first one
-	ForeignSGLangRetracted        = "sglang:num_retracted_reqs"           // in the last batch
-	ForeignSGLangHostUsedTokens   = "sglang:hicache_host_used_tokens"     // where HiCache is on
-	ForeignSGLangHostTotalTokens  = "sglang:hicache_host_total_tokens"
-	ForeignSGLangWeightGigabytes  = "sglang:weight_memory_usage_gb"  // of 2^30 bytes
-	ForeignSGLangGraphGigabytes   = "sglang:graph_memory_usage_gb"   // by phase, of 2^30 bytes
-	ForeignSGLangVerifyCalls      = "sglang:spec_verify_calls_total" // 0.5.23: at the end of a request, from the first one on
-	ForeignSGLangAcceptLength     = "sglang:spec_accept_length"      // 0 without speculative decoding
-	ForeignSGLangLabelPageSize    = "page_size"
-	ForeignSGLangLabelCacheSource = "cache_source"
-	ForeignSGLangLabelPriority    = "priority"
-	ForeignSGLangLabelReplica     = "dp_rank"
-	ForeignSGLangLabelPhase       = "phase"
+	ForeignSGLangPrefix            = "sglang:"
+	ForeignSGLangMaxTokens         = "sglang:max_total_num_tokens"
+	ForeignSGLangUsedTokens        = "sglang:num_used_tokens"
+	ForeignSGLangTokenUsage        = "sglang:token_usage"      // of the fullest pool
+	ForeignSGLangFullUsage         = "sglang:full_token_usage" // these four in releases that know hybrid models
+	ForeignSGLangSlidingUsage      = "sglang:swa_token_usage"  // 0 without such a pool
+	ForeignSGLangMambaUsage        = "sglang:mamba_usage"
+	ForeignSGLangKVUsedTokens      = "sglang:kv_used_tokens"
+	ForeignSGLangPageSize          = "sglang:page_size"                // 0.5.23
+	ForeignSGLangCacheConfigInfo   = "sglang:cache_config_info"        // before 0.5.23
+	ForeignSGLangKVGigabytes       = "sglang:kv_cache_memory_usage_gb" // of 2^30 bytes
+	ForeignSGLangCachedTokens      = "sglang:cached_tokens_total"
+	ForeignSGLangPromptTokens      = "sglang:prompt_tokens_total"
+	ForeignSGLangGenerationTokens  = "sglang:generation_tokens_total"
+	ForeignSGLangRunning           = "sglang:num_running_reqs"
+	ForeignSGLangQueued            = "sglang:num_queue_reqs"
+	ForeignSGLangRetractedTotal    = "sglang:num_retracted_requests_total" // exists since the first one
+	ForeignSGLangRetracted         = "sglang:num_retracted_reqs"           // in the last batch
+	ForeignSGLangHostUsedTokens    = "sglang:hicache_host_used_tokens"     // where HiCache is on
+	ForeignSGLangHostTotalTokens   = "sglang:hicache_host_total_tokens"
+	ForeignSGLangWeightGigabytes   = "sglang:weight_memory_usage_gb"  // of 2^30 bytes
+	ForeignSGLangGraphGigabytes    = "sglang:graph_memory_usage_gb"   // by phase, of 2^30 bytes
+	ForeignSGLangVerifyCalls       = "sglang:spec_verify_calls_total" // 0.5.23: at the end of a request, from the first one on
+	ForeignSGLangAcceptLength      = "sglang:spec_accept_length"      // 0 without speculative decoding
+	ForeignSGLangLabelPageSize     = "page_size"
+	ForeignSGLangLabelCacheSource  = "cache_source"
+	ForeignSGLangLabelPriority     = "priority"
+	ForeignSGLangLabelReplica      = "dp_rank"
+	ForeignSGLangLabelTensorRank   = "tp_rank"
+	ForeignSGLangLabelPipelineRank = "pp_rank"
+	ForeignSGLangLabelExpertRank   = "moe_ep_rank"
+	ForeignSGLangLabelPhase        = "phase"
 )
 
 // ForeignSGLangCacheTier returns the tier of a label cache_source of ForeignSGLangCachedTokens: "total" where the engine does
@@ -198,6 +225,8 @@ const (
 	ForeignDynamoWorkerRegistered  = "dynamo_component_router_worker_registered" // on the page of the frontend
 	ForeignDynamoLabelRouterWorker = "router_worker_id"
 	ForeignDynamoLabelRank         = "dp_rank"
+	ForeignDynamoLabelComponent    = "dynamo_component"
+	ForeignDynamoLabelWorker       = "worker_id" // LMCache has a label of this name too
 
 	// A worker. The names with kvstats were replaced in 0.9; an engine of 1.3 or later gives its hit rate too.
 	ForeignDynamoWorkerPrefix      = "dynamo_component_"
@@ -210,6 +239,11 @@ const (
 	ForeignDynamoLabelEndpoint     = "dynamo_endpoint"
 	ForeignDynamoGenerate          = "generate"
 )
+
+// ForeignDynamoAddedLabels are the labels that a worker adds to its own series and to those of its engine.
+func ForeignDynamoAddedLabels() []string {
+	return []string{"dynamo_namespace", ForeignDynamoLabelComponent, ForeignDynamoLabelEndpoint, ForeignDynamoLabelWorker}
+}
 
 // llama.cpp, tools/server/README.md; series of the KV cache are on the pages of old builds only.
 const (

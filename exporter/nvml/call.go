@@ -81,6 +81,9 @@ type deviceCall struct {
 	needless func(*reading) bool
 	// apply puts a successful answer into the reading, converted to base units.
 	apply func(*reading, Value)
+	// none is the number of all ones by the type of the quantity: it and larger ones are no value. 0 is a quantity that
+	// may be negative, or an answer without a number.
+	none uint64
 	// fields marks answers whose parts succeed or fail singly.
 	fields bool
 	// list marks the process lists, which count only all together.
@@ -102,13 +105,13 @@ func vitalCalls() []deviceCall {
 		{call: CallName, once: true, apply: func(d *reading, v Value) { d.Name = v.Text }},
 		{call: CallPCIInfo, once: true, apply: func(d *reading, v Value) { d.PCIBusID = v.Text }},
 		{call: CallAddressingMode, once: true, apply: applyAddressing},
-		{call: CallNUMANode, once: true, apply: applyNUMANode},
-		{call: CallC2CMode, once: true, apply: func(d *reading, v Value) { d.evidence.C2C = v.Number != 0 }},
-		{call: CallMIGMode, every: slowAge, apply: applyMIGMode},
+		{call: CallNUMANode, none: allOnes32, once: true, apply: applyNUMANode},
+		{call: CallC2CMode, none: allOnes32, once: true, apply: func(d *reading, v Value) { d.evidence.C2C = v.Number != 0 }},
+		{call: CallMIGMode, none: allOnes32, every: slowAge, apply: applyMIGMode},
 		{call: CallComputeProcesses, apply: applyProcesses, list: true},
 		{call: CallGraphicsProcesses, apply: applyGraphicsProcesses, list: true},
 		{call: CallMPSProcesses, apply: applyProcesses, list: true},
-		{call: CallMemory, apply: applyMemory},
+		{call: CallMemory, none: allOnes64, apply: applyMemory},
 	}
 }
 
@@ -121,36 +124,36 @@ func vitalCalls() []deviceCall {
 func valueCalls() []deviceCall {
 	return []deviceCall{
 		eventCall(),
-		{call: CallTemperature, apply: func(d *reading, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
-		{call: CallPower, apply: func(d *reading, v Value) { d.PowerWatts = over(v.Number, milli) }},
-		{call: CallUtilization, apply: applyUtilization},
-		{call: CallSMClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.SMClockHertz = times(v.Number, mega) }},
-		{call: CallSupportedEvents, once: true, apply: applySupportedEvents},
-		{call: CallSupportedThrottles, once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
-		{call: CallClockEvents, apply: applyClockEvents},
-		{call: CallClockThrottles, apply: applyClockEvents, needless: knowsClockEvents},
-		{call: CallPerformanceState, apply: applyPerformanceState},
-		{call: CallMemoryClock, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
-		{call: CallPowerLimit, apply: func(d *reading, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
+		{call: CallTemperature, none: allOnes32, apply: func(d *reading, v Value) { d.TemperatureCelsius = times(v.Number, 1) }},
+		{call: CallPower, none: allOnes32, apply: func(d *reading, v Value) { d.PowerWatts = over(v.Number, milli) }},
+		{call: CallUtilization, none: allOnes32, apply: applyUtilization},
+		{call: CallSMClock, none: allOnes32, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.SMClockHertz = times(v.Number, mega) }},
+		{call: CallSupportedEvents, none: allOnes64, once: true, apply: applySupportedEvents},
+		{call: CallSupportedThrottles, none: allOnes64, once: true, apply: applySupportedEvents, needless: knowsSupportedEvents},
+		{call: CallClockEvents, none: allOnes64, apply: applyClockEvents},
+		{call: CallClockThrottles, none: allOnes64, apply: applyClockEvents, needless: knowsClockEvents},
+		{call: CallPerformanceState, none: allOnes32, apply: applyPerformanceState},
+		{call: CallMemoryClock, none: allOnes32, symbol: "nvmlDeviceGetClockInfo", apply: func(d *reading, v Value) { d.MemoryClockHertz = times(v.Number, mega) }},
+		{call: CallPowerLimit, none: allOnes32, apply: func(d *reading, v Value) { d.PowerLimitWatts = over(v.Number, milli) }},
 		{call: CallMargin, apply: applyMargin, every: marginAge},
 		{call: CallLimitFields, symbol: "nvmlDeviceGetFieldValues", once: true, apply: applyLimitFields, fields: true},
-		{call: CallThresholdShutdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitShutdown), needless: knowsMargin},
-		{call: CallThresholdSlowdown, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitSlowdown), needless: knowsMargin},
-		{call: CallThresholdOperating, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitOperating), needless: knowsMargin},
-		{call: CallEncoder, apply: func(d *reading, v Value) { d.EncoderRatio = over(v.Number, percent) }},
-		{call: CallDecoder, apply: func(d *reading, v Value) { d.DecoderRatio = over(v.Number, percent) }},
-		{call: CallFan, apply: func(d *reading, v Value) { d.FanRatio = over(v.Number, percent) }},
+		{call: CallThresholdShutdown, none: allOnes32, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitShutdown), needless: knowsMargin},
+		{call: CallThresholdSlowdown, none: allOnes32, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitSlowdown), needless: knowsMargin},
+		{call: CallThresholdOperating, none: allOnes32, symbol: "nvmlDeviceGetTemperatureThreshold", once: true, apply: applyThreshold(limitOperating), needless: knowsMargin},
+		{call: CallEncoder, none: allOnes32, apply: func(d *reading, v Value) { d.EncoderRatio = over(v.Number, percent) }},
+		{call: CallDecoder, none: allOnes32, apply: func(d *reading, v Value) { d.DecoderRatio = over(v.Number, percent) }},
+		{call: CallFan, none: allOnes32, apply: func(d *reading, v Value) { d.FanRatio = over(v.Number, percent) }},
 		{call: CallVBIOS, once: true, apply: func(d *reading, v Value) { d.VBIOS = v.Text }},
-		{call: CallSMClockMax, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *reading, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
+		{call: CallSMClockMax, none: allOnes32, symbol: "nvmlDeviceGetMaxClockInfo", once: true, apply: func(d *reading, v Value) { d.SMClockMaxHertz = times(v.Number, mega) }},
 		{call: CallMIGDevices, more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID", "nvmlDeviceGetName",
 			"nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetMemoryInfo_v2"}, apply: applyInstances, needless: notPartitioned},
 		{call: CallMIGProcesses, symbol: "nvmlDeviceGetMigDeviceHandleByIndex", more: []string{"nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetUUID",
 			"nvmlDeviceGetComputeRunningProcesses"}, apply: applyInstanceProcesses, needless: knowsInstanceProcesses},
-		{call: CallLinkFields, symbol: "nvmlDeviceGetFieldValues", every: slowAge, apply: applyLinkFields, fields: true, needless: hasNoLink},
-		{call: CallPCIeGeneration, every: slowAge, apply: func(d *reading, v Value) { d.PCIeGeneration = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeLanes, every: slowAge, apply: func(d *reading, v Value) { d.PCIeLanes = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeGenerationMax, once: true, apply: func(d *reading, v Value) { d.PCIeGenerationMax = times(v.Number, 1) }, needless: hasNoLink},
-		{call: CallPCIeLanesMax, once: true, apply: func(d *reading, v Value) { d.PCIeLanesMax = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallLinkFields, none: allOnes32, symbol: "nvmlDeviceGetFieldValues", every: slowAge, apply: applyLinkFields, fields: true, needless: hasNoLink},
+		{call: CallPCIeGeneration, none: allOnes32, every: slowAge, apply: func(d *reading, v Value) { d.PCIeGeneration = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanes, none: allOnes32, every: slowAge, apply: func(d *reading, v Value) { d.PCIeLanes = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeGenerationMax, none: allOnes32, once: true, apply: func(d *reading, v Value) { d.PCIeGenerationMax = times(v.Number, 1) }, needless: hasNoLink},
+		{call: CallPCIeLanesMax, none: allOnes32, once: true, apply: func(d *reading, v Value) { d.PCIeLanesMax = times(v.Number, 1) }, needless: hasNoLink},
 	}
 }
 
@@ -158,8 +161,8 @@ func valueCalls() []deviceCall {
 // time of a pass.
 func costlyCalls() []deviceCall {
 	return []deviceCall{
-		{call: CallFields, apply: applyFields, fields: true},
-		{call: CallEnergy, apply: func(d *reading, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
+		{call: CallFields, none: allOnes64, apply: applyFields, fields: true},
+		{call: CallEnergy, none: allOnes64, apply: func(d *reading, v Value) { d.EnergyJoules = over(v.Number, milli) }, needless: knowsEnergy},
 	}
 }
 
@@ -174,8 +177,8 @@ func eventCall() deviceCall {
 // without that cost (197 and 198) are no substitute, since nvml.h lets them wrap at any time.
 func trafficCalls() []deviceCall {
 	return []deviceCall{
-		{call: CallPCIeTransmit, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
-		{call: CallPCIeReceive, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeReceiveBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+		{call: CallPCIeTransmit, none: allOnes32, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeTransmitBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
+		{call: CallPCIeReceive, none: allOnes32, symbol: "nvmlDeviceGetPcieThroughput", apply: func(d *reading, v Value) { d.PCIeReceiveBytesPerSecond = times(v.Number, kilo) }, needless: hasNoLink},
 	}
 }
 

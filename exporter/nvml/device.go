@@ -220,6 +220,10 @@ func (d *device) note(r *read, c deviceCall, value Value, code Return) {
 		d.noteRefusal(r, c.call, code)
 		return
 	}
+	value, known := c.withoutAllOnes(value)
+	if !known {
+		return
+	}
 	c.apply(&r.reading, value)
 	d.support(r, c.call, true)
 	if c.fields {

@@ -3,7 +3,6 @@ package nvml
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 )
 
@@ -128,10 +127,8 @@ func applyAddressing(d *reading, v Value) {
 }
 
 func applyNUMANode(d *reading, v Value) {
-	if v.Number < math.MaxUint32 { // all ones: no node
-		d.evidence.NUMANode = &v.Number
-		d.NUMANode = new(int(v.Number))
-	}
+	d.evidence.NUMANode = &v.Number
+	d.NUMANode = new(int(v.Number))
 }
 
 // applyProcesses merges a list into those before it. A process can be in several lists with the

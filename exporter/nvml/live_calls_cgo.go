@@ -4,7 +4,6 @@ package nvml
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -141,15 +140,9 @@ func processList(infos []nvml.ProcessInfo) []Process {
 	list := make([]Process, len(infos))
 	for i := range infos {
 		info := &infos[i]
-		list[i].PID = info.Pid
-		if info.UsedGpuMemory != math.MaxUint64 { // all ones: not available
-			list[i].UsedBytes = &info.UsedGpuMemory
-		}
-		if info.GpuInstanceId != math.MaxUint32 && info.ComputeInstanceId != math.MaxUint32 {
-			list[i].GPUInstance, list[i].ComputeInstance = &info.GpuInstanceId, &info.ComputeInstanceId
-		}
+		list[i] = Process{PID: info.Pid, UsedBytes: &info.UsedGpuMemory, GPUInstance: &info.GpuInstanceId, ComputeInstance: &info.ComputeInstanceId}
 	}
-	return list
+	return knownProcesses(list)
 }
 
 type field struct {

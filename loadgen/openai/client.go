@@ -117,14 +117,22 @@ func ParseBase(raw string) (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("URL %q has a query or fragment", withoutSecrets(raw))
 	}
-	path := strings.TrimRight(u.Path, "/")
+	path := strings.TrimRight(u.EscapedPath(), "/") // a proxy may tell a%2Fb from a/b
 	for _, endpoint := range []string{Chat.Route(), Completions.Route(), "/v1"} {
 		if shorter, ok := strings.CutSuffix(path, endpoint); ok {
 			path = shorter
 			break
 		}
 	}
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(path, "/")}, nil
+	path = strings.TrimRight(path, "/")
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, fmt.Errorf("URL %q cannot be read", withoutSecrets(raw))
+	}
+	if strings.HasSuffix(plain, "/") { // escaped slashes at the end
+		plain, path = strings.TrimRight(plain, "/"), ""
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: plain, RawPath: path}, nil
 }
 
 // withoutSecrets removes the parts of a URL in which people put secrets.

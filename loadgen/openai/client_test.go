@@ -26,6 +26,7 @@ func TestParseBaseDropsTheEndpoint(t *testing.T) {
 		"http://127.0.0.1:8000/v1/completions":       "http://127.0.0.1:8000",
 		"https://api.test/openai/v1":                 "https://api.test/openai",
 		"https://api.test//":                         "https://api.test",
+		"http://h/team%2Fa/v1/":                      "http://h/team%2Fa",
 		" http://[::1]:8000/v1 ":                     "http://[::1]:8000",
 		"http://spark.local:8000/models/v1/llama/v1": "http://spark.local:8000/models/v1/llama",
 	} {

@@ -19,7 +19,8 @@ const (
 // page the most; 0 if they do not report them.
 func (s Server) CacheBlock() int {
 	most := 0
-	for _, name := range []string{metric.ForeignVLLMLabelBlockSize, metric.ForeignSGLangLabelPageSize} {
+	// vLLM's block_size can be the size from before it was fitted to a hybrid model.
+	for _, name := range []string{metric.ForeignVLLMLabelBlockSize, metric.ForeignVLLMLabelEffectiveBlockSize, metric.ForeignVLLMLabelMambaBlockSize, metric.ForeignSGLangLabelPageSize} {
 		for value := range strings.SplitSeq(s.Settings[name], ", ") {
 			if tokens, err := strconv.Atoi(value); err == nil && tokens <= mostBlock {
 				most = max(most, tokens)

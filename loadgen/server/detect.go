@@ -165,12 +165,31 @@ func (i *inspection) pages(ctx context.Context) {
 const metricsPath = "/metrics"
 
 func (i *inspection) has(ctx context.Context, p page) bool {
-	found := p.on(i.api.fetch(ctx, p.path).okBody())
-	if found {
-		i.metrics = p.path
+	body := i.api.fetch(ctx, p.path).okBody()
+	switch {
+	case p.on(body):
 		i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
+	case p.engine == "trtllm" && hasUnprefixed(body):
+		i.note(p.engine, weightTrait, "%s has the series of TensorRT-LLM without %s", p.path, p.prefix)
+	default:
+		return false
 	}
-	return found
+	i.metrics = p.path
+	return true
+}
+
+// hasUnprefixed reports whether the page is one of a release of TensorRT-LLM whose series have no prefix.
+func hasUnprefixed(body []byte) bool {
+	for line := range bytes.Lines(body) {
+		name, labels, _ := bytes.Cut(line, []byte("{"))
+		for _, end := range []string{"_bucket", "_sum", "_count"} {
+			name = bytes.TrimSuffix(name, []byte(end))
+		}
+		if metric.ForeignTensorRTLLMUnprefixed(string(name)) && bytes.Contains(labels, []byte(metric.ForeignLabelEngineType+`="`)) {
+			return true
+		}
+	}
+	return false
 }
 
 // on reports whether a line of the page begins with the prefix, or names it in a TYPE comment.

@@ -61,6 +61,7 @@ func TestEnginesAreToldByWhatTheyDoBeforeWhatTheySay(t *testing.T) {
 		"page of vLLM":                {"me", map[string]string{"/metrics": "# TYPE vllm:num_requests_running gauge\n"}, "vllm", ""},
 		"page of SGLang":              {"me", map[string]string{"/metrics": "up 1\nsglang:num_running_reqs 0\n"}, "sglang", ""},
 		"page of TensorRT-LLM":        {"me", map[string]string{"/prometheus/metrics": "trtllm_request_success_total 1\n"}, "trtllm", ""},
+		"a page of another program":   {"me", map[string]string{"/prometheus/metrics": "request_success_total 1\ne2e_request_latency_seconds_sum{job=\"x\"} 1\n"}, "openai", ""},
 		"page against owner":          {"vllm", map[string]string{"/metrics": "sglang:num_running_reqs 0\n"}, "sglang", "vllm"},
 		"a worker's page is Dynamo's": {"me", map[string]string{"/metrics": "vllm:x 0\ndynamo_frontend_requests_total 1\n"}, "dynamo", ""},
 		"workers in its health":       {"me", map[string]string{"/health": health}, "dynamo", ""},
@@ -93,6 +94,7 @@ func TestTheQueueOfTensorRTLLMIsLeftToWhoeverReadsIt(t *testing.T) {
 	for name, c := range map[string]struct{ owner, page string }{
 		"known by its owner": {"tensorrt_llm", ""},
 		"known by its page":  {"", "trtllm_request_success_total 1\n"},
+		"without prefix":     {"", "e2e_request_latency_seconds_bucket{engine_type=\"undefined\",le=\"1.0\",model_name=\"undefined\"} 3\n"},
 	} {
 		var drained atomic.Int64
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -75,7 +75,7 @@ func pageTokenBytes(source *telemetry.SourceLog) float64 {
 	for _, s := range source.Series {
 		switch s.Name {
 		case metric.ForeignVLLMCacheConfigInfo:
-			held := labelNumber(s, metric.ForeignVLLMLabelBlocks) * labelNumber(s, metric.ForeignVLLMLabelBlockSize)
+			held := vllmTokens(s)
 			if bytes := labelNumber(s, metric.ForeignVLLMLabelBytes); bytes > 0 && held > 0 && labelNumber(s, metric.ForeignVLLMLabelBlocksOverride) == 0 {
 				return bytes / held
 			}
@@ -112,7 +112,7 @@ func pageTokens(source *telemetry.SourceLog) float64 {
 	vllm, gauges := 0.0, map[string]float64{}
 	for _, s := range source.Series {
 		if s.Name == metric.ForeignVLLMCacheConfigInfo {
-			vllm = max(vllm, labelNumber(s, metric.ForeignVLLMLabelBlocks)*labelNumber(s, metric.ForeignVLLMLabelBlockSize))
+			vllm = max(vllm, vllmTokens(s))
 		}
 		gauges[s.Name] = max(gauges[s.Name], highest(s))
 	}
@@ -125,6 +125,15 @@ func pageTokens(source *telemetry.SourceLog) float64 {
 		return 0
 	}
 	return tokens
+}
+
+// vllmTokens returns the size of vLLM's cache by the labels of its configuration, in tokens; 0 if unknown.
+func vllmTokens(s *telemetry.Series) float64 {
+	tokens, _ := metric.ForeignVLLMCacheTokens(s.Labels)
+	if tokens == nil || *tokens > mostTokens {
+		return 0
+	}
+	return *tokens
 }
 
 // mostTokens is far above the size of any cache.

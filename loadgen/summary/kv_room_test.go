@@ -114,6 +114,20 @@ func TestLabelsThatAreNoSizesAreNone(t *testing.T) {
 	}
 }
 
+func TestTokensOfAHybridModelAreNotBlocksOfVLLM(t *testing.T) {
+	for labels, want := range map[string]float64{
+		`block_size="16",num_gpu_blocks="1000"`:                                                      16000,
+		`block_size="16",num_gpu_blocks="1000",mamba_block_size="528"`:                               0,
+		`block_size="16",num_gpu_blocks="1000",effective_attention_block_size="528"`:                 0,
+		`block_size="16",num_gpu_blocks="1000",mamba_block_size="528",kv_cache_size_tokens="264000"`: 264000,
+	} {
+		log := sampledAs(t, metric.ForeignVLLMCacheConfigInfo+"{"+labels+"} 1\n", true)
+		if got := ReadKVRoom(log, []string{"spark1"}, false, ""); got.DeviceTokens != want {
+			t.Errorf("%s: %v tokens, want %v", labels, got.DeviceTokens, want)
+		}
+	}
+}
+
 func TestATierIsOffIfObservedOrExpectedAndNotContradicted(t *testing.T) {
 	on, off := tier{on: "seen"}, tier{off: "seen"}
 	for _, c := range []struct {

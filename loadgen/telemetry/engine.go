@@ -47,17 +47,14 @@ func isRecording(mode string) bool {
 	return mode == metric.ModeReplay || mode == metric.ModeConstructed
 }
 
-// addEngine adds an engine, or a model of one, by the labels of its series.
+// addEngine adds an engine, or a model of one, by the labels of its series. The server of a page with a path of its own
+// below a prefix is not known: another one may answer at the root.
 func addEngine(engines []Engine, labels map[string]string) []Engine {
-	source := labels[string(metric.LabelSource)]
-	host, _, _ := strings.Cut(source, "/")
-	for _, page := range []string{metric.ForeignTensorRTLLMPagePath, "/metrics", metric.ForeignModelsPath} {
-		if above, is := strings.CutSuffix(source, page); is {
-			host = above
-			break
-		}
+	root, known := serverOf(labels[string(metric.LabelSource)], labels[string(metric.LabelEngine)])
+	if !known {
+		return engines
 	}
-	url := "http://" + host
+	url := "http://" + root
 	at := slices.IndexFunc(engines, func(e Engine) bool { return e.URL == url })
 	if at < 0 {
 		engines, at = append(engines, Engine{URL: url, Name: labels[string(metric.LabelEngine)]}), len(engines)
@@ -66,4 +63,20 @@ func addEngine(engines []Engine, labels map[string]string) []Engine {
 		engines[at].Models = append(engines[at].Models, model)
 	}
 	return engines
+}
+
+// serverOf returns the address of the server of a page, with the prefix under which a proxy serves it. False is a path
+// from which the prefix cannot be told.
+func serverOf(source, engine string) (string, bool) {
+	pages := []string{"/metrics", metric.ForeignModelsPath}
+	if engine == metric.EngineTensorRTLLM {
+		pages = slices.Insert(pages, 0, metric.ForeignTensorRTLLMPagePath)
+	}
+	for _, page := range pages {
+		if above, is := strings.CutSuffix(source, page); is {
+			return above, true
+		}
+	}
+	host, path, _ := strings.Cut(source, "/")
+	return host, !strings.Contains(path, "/")
 }

@@ -17,6 +17,8 @@ func TestEnginesAreNamedByTheirServers(t *testing.T) {
 		{"[::1]:8003/metrics", "sglang", "m"},
 		{"spark-2:80/one/metrics", "vllm", "m"}, // behind a proxy
 		{"127.0.0.1:8004/page", "dynamo", "m"},
+		{"127.0.0.1:8005/prefix/page", "vllm", "m"},        // under which prefix is not known
+		{"127.0.0.1:8006/prometheus/metrics", "vllm", "m"}, // a prefix: vLLM's page is /metrics
 	} {
 		page += fmt.Sprintf("uma_engine_info{source=%q,engine=%q,model=%q,version=\"\"} 1\n", one[0], one[1], one[2])
 	}
@@ -26,6 +28,7 @@ func TestEnginesAreNamedByTheirServers(t *testing.T) {
 	want := []Engine{
 		{"http://127.0.0.1:8000", "vllm", []string{"a", "b"}}, {"http://127.0.0.1:8001", "trtllm", []string{"m"}},
 		{"http://127.0.0.1:8002", "llamacpp", nil}, {"http://127.0.0.1:8004", "dynamo", []string{"m"}},
+		{"http://127.0.0.1:8006/prometheus", "vllm", []string{"m"}},
 		{"http://[::1]:8003", "sglang", []string{"m"}}, {"http://spark-2:80/one", "vllm", []string{"m"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
