@@ -87,14 +87,6 @@ func keptBesideTheRuns(t *testing.T, runs string) {
 }
 
 func refusedByName(t *testing.T, runs string) {
-	twice := t.TempDir()
-	one, err := filepath.Glob(filepath.Join(runs, "*native*"))
-	if err != nil || len(one) == 0 {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(twice, "copy"), os.DirFS(one[0])); err != nil {
-		t.Fatal(err)
-	}
 	empty := t.TempDir()
 	for name, c := range map[string]struct {
 		args []string
@@ -104,7 +96,6 @@ func refusedByName(t *testing.T, runs string) {
 		"a folder without runs": {[]string{empty, "--by=arm"}, empty},
 		"no label":              {[]string{runs, "--by=kv"}, `--by: no run has a label "kv"; there are arm,`},
 		"one arm":               {[]string{runs, "--by=scenario"}, "--by scenario"},
-		"a run twice":           {[]string{runs, twice, "--by=arm"}, filepath.Join(twice, "copy")},
 		"an unknown metric":     {[]string{runs, "--by=arm", "--margin=peak=1GiB"}, `"peak" is no metric`},
 		"a margin twice":        {[]string{runs, "--by=arm", "--margin=gpu_end_celsius=1C", "--margin=gpu_end_celsius=2C"}, "gpu_end_celsius is given twice"},
 		"two forms":             {[]string{runs, "--by=arm", "--json", "--md"}, "--json, --csv, --md"},

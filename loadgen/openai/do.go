@@ -29,9 +29,9 @@ type Result struct {
 	ErrorCode         string // of an error report: the server's code, or else its type
 }
 
-// Do sends one request and reads the answer to its end, which is [DONE] if the server goes on sending after it. It fills the record from the dispatch on; the caller adds the
-// session, the intended start and the phase. A failure is a result too: the record then has a status, the reason, and
-// all that was observed until then.
+// Do sends one request and reads the answer to its end, which is [DONE] if the server goes on sending after it. It
+// fills the record from the dispatch on; the caller adds the session, the intended start and the phase. A failure is a
+// result too: the record then has a status, the reason, and all that was observed until then.
 //
 // onPayload, if not nil, is called for every event that carries payload, as soon as it has arrived. The events are
 // classified by their bytes without decoding, so the calls may be a few too many, never too few. The clock is read from

@@ -156,3 +156,13 @@ func BenchmarkRedactorText(b *testing.B) {
 		}
 	}
 }
+
+func TestNamesOfUnknownMembersHaveNoKey(t *testing.T) {
+	const key = "sk-proj-Ab3dEf6hIj9kLm2n"
+	stream := events(`{"choices":[{"delta":{"`+key+`":"text"}}]}`, `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, done)
+	c := newTestClient(t, Options{Transport: pieces(stream), APIKey: key}, nil)
+	record := c.Do(t.Context(), Request{Endpoint: Chat}, since(time.Now()), nil).Record
+	if names := strings.Join(record.UnknownMembers, " "); !strings.Contains(names, redacted) || strings.Contains(names, key) {
+		t.Errorf("%q", names)
+	}
+}

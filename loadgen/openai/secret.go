@@ -102,6 +102,9 @@ func (r *Result) redact(secrets, credentials *Redactor) {
 	for _, text := range []*string{&r.Record.FinishReason, &r.Record.ServerRequestID, &r.SystemFingerprint, &r.ErrorCode} {
 		*text = secrets.Text(*text)
 	}
+	for i, name := range r.Record.UnknownMembers {
+		r.Record.UnknownMembers[i] = secrets.Text(name)
+	}
 	for _, text := range []*string{&r.Model, &r.Output, &r.Text} {
 		*text = credentials.Text(*text)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/umascope/umascope/cmd/internal/memnet"
@@ -16,7 +17,7 @@ import (
 func appendAt(t *testing.T, d *database, at time.Time, value float64) error {
 	t.Helper()
 	samples := d.storage.Appender(t.Context())
-	if _, err := samples.Append(0, labels.FromStrings(labels.MetricName, "clock"), at.UnixMilli(), value); err != nil {
+	if _, err := samples.Append(0, labels.FromStrings(model.MetricNameLabel, "clock"), at.UnixMilli(), value); err != nil {
 		_ = samples.Rollback()
 		return err
 	}
