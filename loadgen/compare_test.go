@@ -3,7 +3,6 @@ package loadgen
 import (
 	"encoding/csv"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
