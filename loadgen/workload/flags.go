@@ -69,7 +69,7 @@ func loadFlags(set terminal.FlagSet, s *Settings) {
 	terminal.Flag(set, "rate", "Mean arrivals per second, for constant, poisson and gamma.", "", &s.rate, terminal.Positive)
 	terminal.Flag(set, "burstiness", "Shape of gamma: 1 is poisson, less comes in bursts.", "", &s.burstiness, terminal.NumberWithin(traffic.MinBurstiness, traffic.MaxBurstiness))
 	terminal.Flag(set, "stages", "Load of parts of the measured phase, such as 30s:10,60s:50: arrivals per second, or concurrency.", "", &s.stages, traffic.ParseStages)
-	terminal.Flag(set, "ramp", "Time in which a closed loop starts; 10ms a slot if it has more than 32.", "", &s.rampGiven, givenDuration)
+	terminal.Flag(set, "ramp", "Time in which a closed loop starts; 10ms a slot if it has more than 16.", "", &s.rampGiven, givenDuration)
 	terminal.Flag(set, "trace", "Trace for --arrival trace: JSONL in mooncake's form, Azure's CSV.", "", &s.TracePath, terminal.Text)
 	terminal.Flag(set, "trace-unit", "Unit of a JSONL trace's timestamps: "+strings.Join(traffic.TimeUnits(), ", ")+" (mooncake's own: ms).", "", &s.traceUnits.Time, terminal.OneOf(traffic.TimeUnits()...)).PlaceHolder("UNIT")
 	terminal.Flag(set, "trace-block-tokens", "Tokens that each of a trace's hash_ids stands for (mooncake's own: 512).", "", &s.traceUnits.BlockTokens, terminal.AtLeast(1)).PlaceHolder("N")

@@ -23,6 +23,26 @@ func TestEachPhaseOfAClosedLoopHasTheRamp(t *testing.T) {
 	}
 }
 
+func TestAClosedLoopOfManySlotsStartsThemOneAfterAnother(t *testing.T) {
+	for args, want := range map[string]time.Duration{
+		"--concurrency=16":                   0,
+		"--concurrency=17":                   170 * time.Millisecond,
+		"--concurrency=1000":                 10 * time.Second,
+		"--concurrency=1000 --duration=20s":  2 * time.Second, // a tenth of the phase
+		"--concurrency=1000 --ramp=0s":       0,
+		"--concurrency=1000 --ramp=3s":       3 * time.Second,
+		"--scenario=multi_turn --clients=40": 400 * time.Millisecond,
+		"--arrival=poisson --rate=2":         0,
+		"--stages=30s:100":                   0,
+		"--scenario=burst":                   0,
+	} {
+		s, err := given(t, strings.Fields(args)...)
+		if err != nil || s.ramp != want {
+			t.Errorf("%s: a ramp of %s, want %s (%v)", args, s.ramp, want, err)
+		}
+	}
+}
+
 func TestARampIsRefusedWhereNoSlotsStartTogether(t *testing.T) {
 	for args, want := range map[string]string{
 		"--arrival=poisson --rate=2 --ramp=5s":    "--ramp: --arrival poisson starts requests by the clock",
