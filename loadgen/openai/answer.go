@@ -41,6 +41,8 @@ type arrival struct {
 	ids   count // tokens listed since the previous payload chunk
 	early int   // of them, those in events before this one
 	total count // completion tokens of the answer so far, by continuous usage
+	// followed is true if the same read brought another event after the chunk, one without payload.
+	followed bool
 }
 
 // answer is the content of a response body, decoded after its end.
@@ -86,7 +88,11 @@ func (a *answer) addStream(s *stream, lastAt int64, lastRead int) {
 		if a.done {
 			return
 		}
+		chunks := len(a.arrivals)
 		a.note(a.addEvent(s.split(e), e), e.at)
+		if n := len(a.arrivals); n == chunks && n > 0 && a.arrivals[n-1].read == e.read {
+			a.arrivals[n-1].followed = true
+		}
 	}
 	last, ok := s.rest(lastAt, lastRead)
 	if !ok || a.done {

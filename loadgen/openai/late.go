@@ -27,30 +27,20 @@ func (r *reception) noteLate(one late) {
 // fillUnsure writes the payload chunks that may have arrived before their read's stamp, which is the one of its last
 // byte: those of late reads that brought something after them.
 func (r *reception) fillUnsure(record *Record) {
-	for _, one := range r.late {
-		last := -1
-		for i, e := range r.stream.events {
-			if e.read == one.read {
-				last = i
-			}
+	late := r.late
+	for i, chunk := range r.answer.arrivals {
+		for len(late) > 0 && late[0].read < chunk.read {
+			late = late[1:]
 		}
-		if last < 0 || !r.answer.streamed {
-			continue
+		if len(late) == 0 || !r.answer.streamed {
+			return
 		}
-		exact := r.answer.isPayload(r.stream.split(r.stream.events[last]).data)
-		for i, chunk := range r.answer.arrivals {
-			ends := i+1 == len(r.answer.arrivals) || r.answer.arrivals[i+1].read != one.read
-			if chunk.read == one.read && !(ends && exact) {
-				record.UnsureChunks = append(record.UnsureChunks, i)
-				record.UnsureNS, record.UnsureWaitNS = append(record.UnsureNS, one.sinceNS), append(record.UnsureWaitNS, one.waitedNS)
-			}
+		ends := i+1 == len(r.answer.arrivals) || r.answer.arrivals[i+1].read != chunk.read
+		if late[0].read == chunk.read && (!ends || chunk.followed) {
+			record.UnsureChunks = append(record.UnsureChunks, i)
+			record.UnsureNS, record.UnsureWaitNS = append(record.UnsureNS, late[0].sinceNS), append(record.UnsureWaitNS, late[0].waitedNS)
 		}
 	}
-}
-
-// isPayload decodes the data of an event once more, after the answer was read.
-func (a *answer) isPayload(data []byte) bool {
-	return string(data) != doneMarker && a.chunk.decode(data) && a.chunk.payload()
 }
 
 // Gap is a time before an arrival that a distribution has Tokens times, and the interval in which its true value lies.
