@@ -3,6 +3,8 @@ package openai
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,7 @@ type deadline struct {
 	cancel context.CancelCauseFunc
 	chunk  time.Duration
 	timer  *time.Timer // nil: no limit now
+	gaps   *gapLimit   // nil: not yet, or no limit
 	began  bool        // the first payload has come
 }
 
@@ -45,6 +48,10 @@ func (d *deadline) arm(limit time.Duration, missed string) {
 		d.timer.Stop()
 		d.timer = nil
 	}
+	if d.gaps != nil {
+		d.gaps.stop()
+		d.gaps = nil
+	}
 	if limit > 0 {
 		d.timer = time.AfterFunc(limit, func() { d.cancel(&deadlineError{missed, limit}) })
 	}
@@ -52,10 +59,56 @@ func (d *deadline) arm(limit time.Duration, missed string) {
 
 // payload restarts the deadline: payload has just come.
 func (d *deadline) payload() {
-	if !d.began {
+	switch {
+	case !d.began:
 		d.began = true
-		d.arm(d.chunk, "no further token")
-	} else if d.timer != nil {
-		d.timer.Reset(d.chunk)
+		d.arm(0, "")
+		if d.chunk > 0 {
+			d.gaps = newGapLimit(d.chunk, d.cancel)
+		}
+	case d.gaps != nil:
+		d.gaps.latest.Store(int64(time.Since(d.gaps.start)))
 	}
+}
+
+// gapLimit cancels a request after a time without payload. Payload only notes when it came: to reset a timer for each
+// token costs 2 % of a client with 1,000 streams.
+type gapLimit struct {
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+	start  time.Time
+	latest atomic.Int64 // ns after start
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+}
+
+func newGapLimit(limit time.Duration, cancel context.CancelCauseFunc) *gapLimit {
+	g := &gapLimit{limit: limit, cancel: cancel, start: time.Now()}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.timer = time.AfterFunc(limit, g.check)
+	return g
+}
+
+// check runs when a gap may have lasted for the limit.
+func (g *gapLimit) check() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopped {
+		return
+	}
+	if rest := g.limit - (time.Since(g.start) - time.Duration(g.latest.Load())); rest > 0 {
+		g.timer.Reset(rest)
+		return
+	}
+	g.cancel(&deadlineError{"no further token", g.limit})
+}
+
+func (g *gapLimit) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopped = true
+	g.timer.Stop()
 }
