@@ -113,6 +113,7 @@ func (r Run) engineFacts(f *facts) {
 		f.ran(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
 	default:
 		f.ran(compare.FactEngine, strings.TrimSpace(server.Engine+" "+r.Manifest.EngineVersion()))
+		f.add("request fields left out", leftOut(server.Fields))
 	}
 	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
 		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))
@@ -263,4 +264,18 @@ func (r Run) flags() map[string]string {
 		delete(flags, name)
 	}
 	return flags
+}
+
+// leftOut names the request fields that the server refused, so that one arm may have run without a temperature and the
+// other with it; empty if they could not be probed, or for a run whose load was not ours.
+func leftOut(fields rundir.Acceptance) string {
+	if fields.Accepted == nil || fields.Unknown != "" {
+		return ""
+	}
+	var names []string
+	for _, refused := range fields.Refused {
+		names = append(names, refused.Field)
+	}
+	slices.Sort(names)
+	return cmp.Or(strings.Join(names, ", "), "none")
 }

@@ -196,6 +196,26 @@ func TestFactsAreConditionsThatCanDifferBetweenArms(t *testing.T) {
 
 // Two arms of one server on a GPU differed in its context alone (-c 65536 and -c 131072 of llama.cpp, for 8 slots): of the
 // arguments of a process only the names are kept, so that the comparison showed no difference between the arms.
+func TestFieldsThatAServerRefusedAreFact(t *testing.T) {
+	for want, fields := range map[string]rundir.Acceptance{
+		"temperature, top_p": {Accepted: []string{}, Refused: []rundir.Refusal{{Field: "top_p"}, {Field: "temperature"}}},
+		"none":               {Accepted: []string{"ignore_eos"}},
+		"":                   {Accepted: []string{}, Unknown: "the server did not answer"},
+	} {
+		r := complete("r1")
+		r.Manifest.Server.Fields = fields
+		got := ""
+		for _, f := range r.Observation().Facts {
+			if f.Item == "request fields left out" {
+				got = f.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", fields, got, want)
+		}
+	}
+}
+
 func TestTheContextThatAServerAllowsIsFact(t *testing.T) {
 	r := complete("r1")
 	r.Manifest.Server.MaxTokens = 8192
