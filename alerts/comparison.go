@@ -28,7 +28,7 @@ func rowOfComparison() []metric.Label {
 	return []metric.Label{metric.LabelComparison, metric.LabelMetric, metric.LabelBaseline, metric.LabelCandidate, metric.LabelScenario, metric.LabelModel}
 }
 
-// newly are the metrics of which a recent comparison has a verdict.
+// newly selects the metrics with a verdict in a recent comparison.
 func newly(t metric.Thresholds, verdict string, of ...expr.Matcher) expr.Expr {
 	has := expr.Select(metric.ComparisonVerdict, append([]expr.Matcher{expr.Is(metric.LabelVerdict, verdict)}, of...)...).
 		Equals(expr.Number(1)).Max(expr.By(rowOfComparison()...))
@@ -37,7 +37,7 @@ func newly(t metric.Thresholds, verdict string, of ...expr.Matcher) expr.Expr {
 	return has.Unless(saved.Age().AtLeast(expr.Number(t.Run.Fresh.Seconds())), expr.On(metric.LabelComparison))
 }
 
-// differences are those of metrics, candidate minus baseline.
+// differences selects the difference of each metric, candidate minus baseline.
 func differences(of ...expr.Matcher) expr.Expr {
 	return expr.Select(metric.ComparisonDifference, of...).Max(expr.By(rowOfComparison()...))
 }

@@ -24,7 +24,7 @@ func verdictShades() []shade {
 	}
 }
 
-// verdicts are those of the pair, one for every metric and stratum.
+// verdicts selects the verdicts of the pair, one for every metric and stratum.
 func verdicts(of expr.Matcher) expr.Expr {
 	return ofPair(metric.ComparisonVerdict, of).Equals(expr.Number(1)).Max(expr.By(stratumLabels(metric.LabelMetric, metric.LabelVerdict)...))
 }

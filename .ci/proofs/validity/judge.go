@@ -39,7 +39,7 @@ func (v *values) add(low, high int64) {
 	v.low, v.high = append(v.low, float64(low)/1e9), append(v.high, float64(high)/1e9)
 }
 
-// judge compares the percentiles of a run with those of the server's stamps of the same requests.
+// judge compares the percentiles of a run with the percentiles by the server's stamps of the same requests.
 func judge(folder, truth string) (outcome, error) {
 	text, err := os.ReadFile(truth)
 	if err != nil {
