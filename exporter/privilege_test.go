@@ -229,7 +229,7 @@ Three ways to start it are tested, each with what it then shows:
 Capabilities of the file (` + "`setcap`" + `) are void under no-new-privileges, which systemd and container runtimes set for it; ambient ones
 are not. CAP_SYS_PTRACE alone does not open ` + "`/proc/<pid>/io`" + ` of other users: its mode asks for CAP_DAC_READ_SEARCH too.
 
-In a terminal ` + "`sudo uma-exporter`" + ` has all of the table. Your own user with the two capabilities alone:
+In a terminal ` + "`sudo $(command -v uma-exporter)`" + ` has all of the table. Your own user with the two capabilities alone:
 ` + "`sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=+sys_ptrace,+dac_read_search --ambient-caps=+sys_ptrace,+dac_read_search $(command -v uma-exporter)`" + `.
 
 The [flight recorder](README.md#the-last-minute-of-a-machine) needs a folder that it may write, and no capability. Without ` + "`kernel_log`" + ` it infers a kill for lack of memory from counters: *likely* where a line of the kernel makes it *proven*.
