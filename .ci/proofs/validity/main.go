@@ -354,7 +354,7 @@ func (r row) measure(ctx context.Context, folder, umaLoad, cores string) (outcom
 		spinning = append(spinning, one)
 	}
 	// The last token is often read together with the usage that follows it: of a late read, only the end is stamped. Of n
-	// tokens, TPOT is then in doubt by a gap/(n-1), with 16 tokens by 3.3 ms.
+	// tokens, TPOT is then in doubt by a gap/(n-1): 3.3 ms of 16 tokens.
 	tokens, ramp := 64, []string{}
 	if r.AtOnce {
 		tokens, ramp = 16, []string{"--ramp", "0s"}
