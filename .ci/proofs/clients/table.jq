@@ -8,7 +8,7 @@ def quantile($p): # Hyndman and Fan's type 7, as NumPy's default
   sort | if length == 0 then null else ((length - 1) * $p) as $h | ($h | floor) as $low | .[$low] + ($h - $low) * (.[[$low + 1, length - 1] | min] - .[$low]) end;
 def text: if . == null then "-" else . * 100 | round / 100 | tostring end;
 def at($quantiles): . as $all | [$quantiles[] as $p | $all | quantile($p) | text] | join(", ");
-def spread: "\(quantile(0.5) | text) (\(quantile(0) | text) to \(quantile(1) | text))"; # of runs
+def spread: map(values) | "\(quantile(0.5) | text) (\(quantile(0) | text) to \(quantile(1) | text))"; # of runs
 
 def compared:
   ([.truth[] | select(.written_ns | length > 0)] | sort_by(.accepted_ns)) as $served | .usage.ramp as $ramp | .name as $name
