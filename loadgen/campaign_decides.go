@@ -16,7 +16,6 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -99,7 +98,7 @@ func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs
 	var observed []compare.Run
 	var arms []string
 	for _, r := range runs {
-		one := r.Observation()
+		one := compare.FromRun(r)
 		observed = append(observed, one)
 		if arm := one.Label("arm"); one.Valid && !slices.Contains(arms, arm) {
 			arms = append(arms, arm)

@@ -120,7 +120,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	}
 	var observed []compare.Run
 	for _, r := range runs {
-		observed = append(observed, r.Observation())
+		observed = append(observed, compare.FromRun(r))
 	}
 	c, err := compare.Compare(observed, l.options)
 	if err != nil {

@@ -193,7 +193,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	if r.Manifest.State == rundir.StateRunning {
 		fmt.Fprintf(stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
 	}
-	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+	r.Summary = r.Summary.With(l.compute(compare.FromRun(r).Metrics))
 	if r.Summary, err = l.limited(r.Summary); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 	}
 	reportLeftOut(stderr, copies)
 	for i, r := range runs {
-		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+		r.Summary = r.Summary.With(l.compute(compare.FromRun(r).Metrics))
 		if r.Summary, err = l.limited(r.Summary); err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func (l *powerLine) spread(stderr io.Writer) (plan.Spread, error) {
 	var order []cell // a fixed order, since sums of floats depend on it
 	labelled := l.by == defaultArmLabel
 	for _, r := range runs {
-		o := r.Observation()
+		o := compare.FromRun(r)
 		labelled = labelled || o.Labels[l.by] != ""
 		v, there := o.Metrics[l.metric]
 		if !there || !o.Valid {

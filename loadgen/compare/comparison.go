@@ -3,6 +3,8 @@ package compare
 import (
 	"iter"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Comparison is the output of compare --json: every arm against the baseline, in strata of runs with the same values of
@@ -105,9 +107,9 @@ type Pair struct {
 	Order    PairOrder  `json:"order"`
 	Fairness []Fairness `json:"fairness"`
 	// LedgerDifference is b - a by line, of the means of the runs.
-	LedgerDifference Ledger `json:"ledger_difference"`
+	LedgerDifference summary.Ledger `json:"ledger_difference"`
 	// LedgerDifferenceOn is LedgerDifference for further machines that both arms measured, by machine name.
-	LedgerDifferenceOn map[string]Ledger `json:"ledger_difference_on,omitempty"`
+	LedgerDifferenceOn map[string]summary.Ledger `json:"ledger_difference_on,omitempty"`
 	// Ledgers are the ledgers of the two arms that LedgerDifference is computed from: where every line is known, they add
 	// up to the pool.
 	Ledgers LedgerPair `json:"ledgers,omitzero"`
@@ -242,8 +244,8 @@ type Fairness struct {
 
 // LedgerPair has the ledgers of two arms, the means of their runs, in bytes by line. Both have the same lines.
 type LedgerPair struct {
-	A Ledger `json:"a"`
-	B Ledger `json:"b"`
+	A summary.Ledger `json:"a"`
+	B summary.Ledger `json:"b"`
 }
 
 // Order describes the order of the runs of a stratum.

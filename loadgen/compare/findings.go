@@ -141,7 +141,7 @@ func memoryDiffers(p Pair) bool {
 func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	var without []string
 	for s, p := range out.pairs() {
-		if p.LedgerDifference.empty() && memoryDiffers(p) {
+		if p.LedgerDifference.Empty() && memoryDiffers(p) {
 			without = append(without, p.B+in(s.Within))
 		}
 	}

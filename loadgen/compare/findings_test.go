@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = 1 << 30
@@ -113,7 +114,7 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"memory without a ledger": {func(e *experiment) {
 			for i := range e.runs {
 				r := &e.runs[i]
-				r.Ledger = compare.Ledger{}
+				r.Ledger = summary.Ledger{}
 				r.Metrics["memory_unavailable_peak_bytes"] = (60 + []float64{0, 0.1, 0.2, 0.3, 0.1, 0.3, 0, 0.2}[i]) * gib
 				if r.Labels["arm"] == "b" {
 					r.Metrics["memory_unavailable_peak_bytes"] += 20 * gib

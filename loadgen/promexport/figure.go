@@ -112,7 +112,7 @@ func (c *collection) memory(run string, o compare.Run, s summary.Summary) {
 }
 
 // ledger adds the lines of a ledger at its moments, with the given labels first.
-func (c *collection) ledger(family *metric.Gauge, at compare.Ledger, labels ...string) {
+func (c *collection) ledger(family *metric.Gauge, at summary.Ledger, labels ...string) {
 	for _, moment := range []struct {
 		name  string
 		lines map[string]float64

@@ -69,8 +69,8 @@ func wholeSummary() summary.Summary {
 
 // ledgersOf are those of a run that began with so many GiB of page cache: what the engine finds free is less
 // by them, and so is what it takes.
-func ledgersOf(cache float64) compare.Ledger {
-	return compare.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
+func ledgersOf(cache float64) summary.Ledger {
+	return summary.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
 }
 
 // ledgerOf is a pool of 119.71 GiB of which processes hold so many of the GPU, and so many are cache and free.

@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -209,7 +210,7 @@ func (r Run) quality() (text string, tone render.Tone) {
 func (r Run) median(family metric.Summary) string {
 	for _, l := range r.latencies {
 		if v, known := l.quantiles[0.5]; known && l.family.Def().Name == family.Def().Name {
-			return render.FormatSeconds(v)
+			return format.Seconds(v)
 		}
 	}
 	return ""
@@ -218,7 +219,7 @@ func (r Run) median(family metric.Summary) string {
 func (r Run) occupiedWithoutKV() string {
 	for _, f := range r.series {
 		if f.family == &metric.RunMemoryOccupiedWithoutKVBytes {
-			return render.FormatBytes(f.value)
+			return format.Bytes(f.value)
 		}
 	}
 	return ""

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 )
 
 // goodRatio is the share of measured requests that must be good for an SLO to be met: the same one per cent that
@@ -169,7 +169,7 @@ func (g *Goodput) warning() string {
 	if g == nil || !g.Undecided {
 		return ""
 	}
-	return fmt.Sprintf("whether the SLO %s is met is not decided: because of the client's own delays between %d and %d of %d requests meet it, and %s must", g.SLO, g.GoodBounds[0], g.GoodBounds[1], g.Requests, render.FormatRatio(goodRatio))
+	return fmt.Sprintf("whether the SLO %s is met is not decided: because of the client's own delays between %d and %d of %d requests meet it, and %s must", g.SLO, g.GoodBounds[0], g.GoodBounds[1], g.Requests, format.Ratio(goodRatio))
 }
 
 func (in inputs) goodput(a *aggregate) *Goodput {

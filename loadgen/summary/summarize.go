@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -345,14 +345,14 @@ func (in inputs) pageWarnings() []string {
 
 func (r *reading) warnings() []string {
 	var w []string
-	add := func(format string, args ...any) {
-		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(format, args...))
+	add := func(text string, args ...any) {
+		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(text, args...))
 	}
 	if !r.Live() {
 		add("%s, not live: its figures are not measurements of this run", r.Mode)
 	}
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.Live() {
-		add("clocks were held by the software power cap for %s of %s", render.FormatSeconds(capped), render.FormatSeconds(r.windowSeconds))
+		add("clocks were held by the software power cap for %s of %s", format.Seconds(capped), format.Seconds(r.windowSeconds))
 	}
 	if r.Thermal.asleep() && r.Live() {
 		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -70,7 +71,7 @@ func duration(d time.Duration) string {
 // timeOfDay formats a time of day.
 func timeOfDay(t time.Time) string {
 	if t.IsZero() {
-		return render.None
+		return format.None
 	}
 	return t.UTC().Format("15:04:05")
 }

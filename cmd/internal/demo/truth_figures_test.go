@@ -263,7 +263,7 @@ func agreeWithReport(run summary.Run, figures []figure) error {
 // agreeWithComparison holds the values and the ledgers of a comparison against those of its runs, in their order.
 func agreeWithComparison(c compare.Comparison, runs []checkedRun) error {
 	pair := c.Strata[0].Pairs[0]
-	for arm, ledger := range map[string]compare.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
+	for arm, ledger := range map[string]summary.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
 		values, lines, n := map[string][]float64{}, map[string]float64{}, 0.0
 		for _, r := range runs {
 			if r.arm != arm {

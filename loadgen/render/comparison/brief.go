@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -97,7 +98,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 		case lostToHolm(m):
 			verdict += " (Holm)"
 		}
-		t.Add(name, render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text), SignedChange(m), verdict)
+		t.Add(name, format.Optional(m.A.Mean, unit.Text), format.Optional(m.B.Mean, unit.Text), SignedChange(m), verdict)
 	}
 	return foldNames(t), left
 }
@@ -106,7 +107,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 func SignedChange(m compare.Metrics) string {
 	c := changeOf(m)
 	if c.text == nil {
-		return render.None
+		return format.None
 	}
 	text := plus(c.value) + c.text(c.value)
 	if c.interval != nil {

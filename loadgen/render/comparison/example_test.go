@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = float64(1 << 30)
@@ -83,7 +84,7 @@ func (e experiment) run(random *rand.Rand, at time.Time, model string, m, arm, l
 			{Item: "engine", Value: "vllm 0.33" + e.hostile}, {Item: "container image", Value: []string{"none", "sha256:4f1c" + e.hostile}[min(arm, 1)]},
 			{Item: "page cache at start", Value: compare.UnitBytes.Text(start["page_cache"]), Number: pointer(start["page_cache"]), Tolerance: gib, Unit: "bytes"},
 		},
-		Ledger: compare.Ledger{Start: start, Ready: peak, Peak: peak},
+		Ledger: summary.Ledger{Start: start, Ready: peak, Peak: peak},
 		KV:     compare.KV{CapacityBytes: pointer(.9 * (119.71*gib - without)), OccupiedWithoutKVBytes: pointer(without)},
 	}
 }

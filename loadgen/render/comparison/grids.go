@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -34,8 +35,8 @@ func decisiveGrid(c compare.Comparison) render.Table {
 					continue
 				}
 				unit := compare.Unit(m.Unit)
-				cells := []string{name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
-					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
+				cells := []string{name, keyOf(m).title(), VerdictText(m), format.Optional(m.A.Mean, unit.Text), format.Optional(m.B.Mean, unit.Text),
+					format.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
 				if once {
 					cells = cells[1:]
 				}
@@ -49,9 +50,9 @@ func decisiveGrid(c compare.Comparison) render.Table {
 // ratioText formats the ratio as a change; a ratio of temperatures has no meaning and is left out.
 func ratioText(m compare.Metrics) string {
 	if compare.Unit(m.Unit) == compare.UnitCelsius {
-		return render.None
+		return format.None
 	}
-	return render.Optional(m.Ratio, compare.Change)
+	return format.Optional(m.Ratio, compare.Change)
 }
 
 // anyInterval returns the interval of the ratio for a metric analysed as ratios, else that of the difference.
@@ -94,14 +95,14 @@ func metricsGrid(pair compare.Pair) render.Table {
 			name += " (primary)"
 		}
 		cells := []string{
-			name, string(m.Direction), VerdictText(m), render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
-			render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
+			name, string(m.Direction), VerdictText(m), format.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), format.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+			format.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
 		}
 		if paired {
-			cells = append(cells, render.Optional(m.PairedP, probability))
+			cells = append(cells, format.Optional(m.PairedP, probability))
 		}
-		cells = append(cells, render.Optional(m.WelchP, probability), render.Optional(m.MannWhitneyP, probability), render.Optional(m.HedgesG, twoDigits),
-			render.Optional(m.TOSTP, probability), render.Optional(m.HolmP, probability), render.Optional(m.MDE, func(v float64) string {
+		cells = append(cells, format.Optional(m.WelchP, probability), format.Optional(m.MannWhitneyP, probability), format.Optional(m.HedgesG, twoDigits),
+			format.Optional(m.TOSTP, probability), format.Optional(m.HolmP, probability), format.Optional(m.MDE, func(v float64) string {
 				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
 			}))
 		g.AddIn(RowTone(m), cells...)
@@ -160,7 +161,7 @@ func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
 	for _, r := range runs {
-		start := render.None
+		start := format.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04:05")
 		}
@@ -219,8 +220,8 @@ func orderGrid(pair compare.Pair) render.Table {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+render.Optional(h.P, probability), "difference in pairs that "+pair.A+" began",
-			render.Optional(h.AB, text), render.Optional(h.BA, text))
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+format.Optional(h.P, probability), "difference in pairs that "+pair.A+" began",
+			format.Optional(h.AB, text), format.Optional(h.BA, text))
 	}
 	return g
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -101,12 +102,12 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 		if m.Primary {
 			name = "* " + name
 		}
-		change, ci := render.Optional(m.Ratio, compare.Change), interval(m.RatioCI95, compare.Change)
+		change, ci := format.Optional(m.Ratio, compare.Change), interval(m.RatioCI95, compare.Change)
 		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
-			change, ci = render.Optional(m.Difference, signs), interval(m.CI95, signs)
+			change, ci = format.Optional(m.Difference, signs), interval(m.CI95, signs)
 		}
-		g.Add(name, render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+		g.Add(name, format.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), format.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
 	}
 	return g, left
@@ -232,7 +233,7 @@ func warningsBelow(c compare.Comparison) []compare.Warning {
 // interval formats the ends of an interval.
 func interval(i *compare.Interval, text func(float64) string) string {
 	if i == nil {
-		return render.None
+		return format.None
 	}
 	return text(i[0]) + " to " + text(i[1])
 }
@@ -241,7 +242,7 @@ func interval(i *compare.Interval, text func(float64) string) string {
 // published.
 func deviation(m compare.Moments, unit compare.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
-		return render.None
+		return format.None
 	}
 	return unit.InUnitOf(*m.SD, *m.Mean) + " (" + unit.InUnitOf(*m.PopulationSD, *m.Mean) + ")"
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -121,9 +122,9 @@ func (g Group) values(c curve) []value {
 func (g Group) draw(f *render.Frame, c curve, durations bool) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, v := range g.values(c) {
-		text := render.Digits(v.Y)
+		text := format.Digits(v.Y)
 		if durations {
-			text = render.FormatSeconds(v.Y)
+			text = format.Seconds(v.Y)
 		}
 		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, render.Number(v.X), text, v.run)
 		x, y := f.PX(v.X), f.PY(v.Y)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -70,28 +70,28 @@ func groupColumns() []groupColumn {
 	columns := []groupColumn{
 		{name: "requests", words: true, of: func(s *summary.Summary) string {
 			if s.Tool != nil {
-				return render.None // uma-load did not send the requests
+				return format.None // uma-load did not send the requests
 			}
 			return requestCounts(*s)
 		}},
-		{name: "requests/s", of: func(s *summary.Summary) string { return render.Optional(s.Throughput.RequestsPerSecond, render.Digits) }},
+		{name: "requests/s", of: func(s *summary.Summary) string { return format.Optional(s.Throughput.RequestsPerSecond, format.Digits) }},
 		{name: "output tokens/s", of: func(s *summary.Summary) string {
-			return render.Optional(s.Throughput.OutputTokensPerSecond, render.Digits)
+			return format.Optional(s.Throughput.OutputTokensPerSecond, format.Digits)
 		}},
-		{name: "steady tokens/s", of: func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
+		{name: "steady tokens/s", of: func(s *summary.Summary) string { return format.Optional(steadyTokens(s), format.Digits) }},
 	}
 	for _, l := range groupLatencies() {
 		for _, q := range groupQuantiles() {
 			columns = append(columns, groupColumn{name: l.name + " " + q.name, of: func(s *summary.Summary) string {
-				return render.Optional(l.value(s, q.of), render.FormatSeconds)
+				return format.Optional(l.value(s, q.of), format.Seconds)
 			}})
 		}
 	}
 	columns = append(columns, groupColumn{name: "within SLO", of: func(s *summary.Summary) string {
 		if s.Goodput == nil {
-			return render.None
+			return format.None
 		}
-		return render.FormatRatio(s.Goodput.Ratio)
+		return format.Ratio(s.Goodput.Ratio)
 	}})
 	return slices.Concat(columns, toolColumns(), machineColumns())
 }
@@ -158,7 +158,7 @@ func steadyTokens(s *summary.Summary) *float64 {
 // columns returns the columns in which some run has a figure: the table is wide.
 func (g Group) columns() []groupColumn {
 	return slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
-		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != render.None })
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != format.None })
 	})
 }
 
@@ -184,7 +184,7 @@ func (g Group) tables() []render.Block {
 	modes := map[string]bool{}
 	for _, m := range g.Members {
 		for _, c := range machine {
-			if m.Summary != nil && c.of(m.Summary) != render.None {
+			if m.Summary != nil && c.of(m.Summary) != format.None {
 				modes[c.mode(m.Summary)] = true
 			}
 		}
@@ -213,7 +213,7 @@ func (g Group) tableOf(columns []groupColumn, text func(groupColumn, *summary.Su
 	for _, m := range g.Members {
 		cells := []string{m.Name, m.State}
 		for _, c := range columns {
-			cell := render.None
+			cell := format.None
 			if m.Summary != nil {
 				cell = text(c, m.Summary)
 			}
@@ -234,7 +234,7 @@ func (g Group) computedColumns() []groupColumn {
 		for i, c := range m.Summary.Computed() {
 			columns = append(columns, groupColumn{name: c.Name, of: func(s *summary.Summary) string {
 				if i >= len(s.Computed()) {
-					return render.None
+					return format.None
 				}
 				return computedText(s.Computed()[i])
 			}})

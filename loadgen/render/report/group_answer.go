@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -20,10 +20,10 @@ func (g Group) answer() string {
 		format     func(float64) string
 		better     func(a, b float64) bool
 	}{
-		{"output tokens per second", "highest", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }, render.Digits, func(a, b float64) bool { return a > b }},
+		{"output tokens per second", "highest", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }, format.Digits, func(a, b float64) bool { return a > b }},
 		{"TTFT p50", "shortest", func(s *summary.Summary) *float64 {
 			return groupLatencies()[0].value(s, groupQuantiles()[0].of)
-		}, render.FormatSeconds, func(a, b float64) bool { return a < b }},
+		}, format.Seconds, func(a, b float64) bool { return a < b }},
 	} {
 		if text := g.rangeOf(f.name, f.best, f.of, f.format, f.better); text != "" {
 			ranges = append(ranges, text)

@@ -2,7 +2,7 @@ package report
 
 import (
 	"github.com/umascope/umascope/loadgen/enginelog"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -12,14 +12,14 @@ func toolColumns() []groupColumn {
 	tool := func(title string, name enginelog.Name) groupColumn {
 		return groupColumn{name: title + ", by the tool", of: func(s *summary.Summary) string {
 			if s.Tool == nil {
-				return render.None
+				return format.None
 			}
 			for _, v := range s.Tool.Values {
 				if v.Name == name && v.Statistic == "" && v.Of == "" {
-					return render.Digits(v.Value)
+					return format.Digits(v.Value)
 				}
 			}
-			return render.None
+			return format.None
 		}}
 	}
 	return []groupColumn{tool("output tokens/s", enginelog.OutputTokensPerSecond), tool("requests/s", enginelog.RequestsPerSecond)}
@@ -36,17 +36,17 @@ func machineColumns() []groupColumn {
 	memory := func(title string, of func(*summary.Memory) *float64) groupColumn {
 		return groupColumn{name: title, of: func(s *summary.Summary) string {
 			if s.Memory == nil {
-				return render.None
+				return format.None
 			}
-			return render.Optional(of(s.Memory), render.FormatBytes)
+			return format.Optional(of(s.Memory), format.Bytes)
 		}, origin: memoryOrigin}
 	}
 	heat := func(title string, of func(*summary.Thermal) *float64) groupColumn {
 		return groupColumn{name: title, of: func(s *summary.Summary) string {
 			if s.Thermal == nil {
-				return render.None
+				return format.None
 			}
-			return render.Optional(of(s.Thermal), render.FormatCelsius)
+			return format.Optional(of(s.Thermal), format.Celsius)
 		}, origin: func(s *summary.Summary) summary.Origin {
 			if s.Thermal == nil {
 				return summary.Origin{}
@@ -64,9 +64,9 @@ func machineColumns() []groupColumn {
 		memory("occupied without KV cache", func(m *summary.Memory) *float64 { return m.OccupiedWithoutKV }),
 		{name: "KV cache", of: func(s *summary.Summary) string {
 			if s.KV == nil {
-				return render.None
+				return format.None
 			}
-			return render.Optional(s.KV.CapacityBytes, render.FormatBytes)
+			return format.Optional(s.KV.CapacityBytes, format.Bytes)
 		}, origin: memoryOrigin},
 		memory("free when ready", (*summary.Memory).FreeWhenReady),
 		memory("unavailable, peak", func(m *summary.Memory) *float64 { return m.UnavailablePeak }),
@@ -93,7 +93,7 @@ func (c groupColumn) mode(s *summary.Summary) string {
 // marked returns the figure with its mode.
 func (c groupColumn) marked(s *summary.Summary) string {
 	text := c.of(s)
-	if mode := c.mode(s); mode != "" && text != render.None {
+	if mode := c.mode(s); mode != "" && text != format.None {
 		text += " (" + mode + ")"
 	}
 	return text

@@ -34,7 +34,7 @@ func TestThePageOfACampaignBeginsWithTheVerdictsOnItsArms(t *testing.T) {
 		run.Manifest.Labels = map[string]string{"arm": arm, "campaign": "c"}
 		r := read(t, run)
 		r.Summary.Model.Simulated = true
-		runs, observed = append(runs, r), append(observed, r.Observation())
+		runs, observed = append(runs, r), append(observed, compare.FromRun(r))
 	}
 	c, err := compare.Compare(observed, compare.Options{By: "arm", Baseline: "native", Primary: compare.OutputTokensPerSecond})
 	if err != nil {

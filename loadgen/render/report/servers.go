@@ -3,6 +3,7 @@ package report
 import (
 	"strconv"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -31,10 +32,10 @@ func serverTable(s summary.Summary) render.Table {
 			if found := l.of(server.Latency); found != nil {
 				d = *found
 			}
-			row = append(row, render.Optional(d.P50, render.FormatSeconds), render.Optional(d.P99, render.FormatSeconds))
+			row = append(row, format.Optional(d.P50, format.Seconds), format.Optional(d.P99, format.Seconds))
 		}
 		rate := server.Throughput.OutputTokensPerSecond
-		t.Add(append(row, render.Optional(rate, render.Digits), render.Optional(shareOf(rate, s.Throughput.OutputTokensPerSecond), render.FormatRatio))...)
+		t.Add(append(row, format.Optional(rate, format.Digits), format.Optional(shareOf(rate, s.Throughput.OutputTokensPerSecond), format.Ratio))...)
 	}
 	return t
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -223,7 +223,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	for _, r := range shownLatencies(s.Latency) {
 		cells := []string{r.name, r.from, strconv.Itoa(r.values.N)}
 		for _, v := range []*float64{r.values.P50, r.values.P90, r.values.P99, r.values.Max} {
-			cells = append(cells, render.Optional(v, render.FormatSeconds))
+			cells = append(cells, format.Optional(v, format.Seconds))
 		}
 		latencies.Add(cells...)
 	}
@@ -306,10 +306,10 @@ func toolFacts(t *rundir.ToolReport) []headline {
 // steadyText describes the window in words.
 func steadyText(w summary.SteadyState) string {
 	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
-		render.FormatSeconds(w.Start), render.FormatSeconds(w.End), w.InFlight, w.Requests, render.Optional(w.Throughput.OutputTokensPerSecond, render.Digits))
+		format.Seconds(w.Start), format.Seconds(w.End), w.InFlight, w.Requests, format.Optional(w.Throughput.OutputTokensPerSecond, format.Digits))
 }
 
-func computedText(c summary.Computed) string { return render.Optional(c.Value, render.Digits) }
+func computedText(c summary.Computed) string { return format.Optional(c.Value, format.Digits) }
 
 func computedFacts(s summary.Summary) []headline {
 	var facts []headline

@@ -1,18 +1,18 @@
-package summary
+package compare
 
 import (
 	"maps"
 	"math"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// figures are the numbers of one run by the names of compare.Table. Unknown numbers are absent.
-type figures struct {
+// figureList has the numbers of one run by the names of Table. Unknown numbers are absent.
+type figureList struct {
 	all      map[string]float64
 	reported []string // names of the engine-reported ones
 	doubts   map[string]float64
@@ -20,8 +20,8 @@ type figures struct {
 
 // figures returns the run's numbers, how far they may be off because of the client, and the names of those that an
 // engine reported and uma-load did not measure.
-func (r Run) figures() (all, doubts map[string]float64, reported []string) {
-	f := &figures{all: map[string]float64{}, doubts: map[string]float64{}}
+func (r observed) figures() (all, doubts map[string]float64, reported []string) {
+	f := &figureList{all: map[string]float64{}, doubts: map[string]float64{}}
 	s := r.Summary
 	f.throughput(s)
 	f.latency(s.Latency)
@@ -33,7 +33,7 @@ func (r Run) figures() (all, doubts map[string]float64, reported []string) {
 }
 
 // set adds a number that is present and finite.
-func (f *figures) set(name string, value *float64) bool {
+func (f *figureList) set(name string, value *float64) bool {
 	if value == nil || math.IsNaN(*value) || math.IsInf(*value, 0) {
 		return false
 	}
@@ -42,14 +42,14 @@ func (f *figures) set(name string, value *float64) bool {
 }
 
 // setReported adds an engine-reported number under the name of the measured one.
-func (f *figures) setReported(name string, value *float64) {
+func (f *figureList) setReported(name string, value *float64) {
 	if f.set(name, value) {
 		f.reported = append(f.reported, name)
 	}
 }
 
-func (f *figures) throughput(s Summary) {
-	f.set(compare.OutputTokensPerSecond, s.Throughput.OutputTokensPerSecond)
+func (f *figureList) throughput(s summary.Summary) {
+	f.set(OutputTokensPerSecond, s.Throughput.OutputTokensPerSecond)
 	f.set("requests_per_second", s.Throughput.RequestsPerSecond)
 	f.set("input_tokens_per_second", s.Throughput.InputTokensPerSecond)
 	if w := s.SteadyState; w != nil {
@@ -73,7 +73,7 @@ func (f *figures) throughput(s Summary) {
 }
 
 // latency adds the percentiles that a run has enough requests for.
-func (f *figures) latency(l *Latency) {
+func (f *figureList) latency(l *summary.Latency) {
 	if l == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (f *figures) latency(l *Latency) {
 	f.distribution("queue_delay", l.QueueDelay)
 }
 
-func (f *figures) clocks(name string, c *Clocks) {
+func (f *figureList) clocks(name string, c *summary.Clocks) {
 	if c != nil {
 		f.distribution(name, c.Intended)
 		f.distribution(name+"_send", c.Send)
@@ -99,13 +99,13 @@ func (f *figures) clocks(name string, c *Clocks) {
 }
 
 // distribution adds the percentiles that are compared.
-func (f *figures) distribution(name string, d *Distribution) {
+func (f *figureList) distribution(name string, d *summary.Distribution) {
 	if d == nil {
 		return
 	}
 	for percentile, value := range map[string]*float64{"p50": d.P50, "p95": d.P95, "p99": d.P99} {
 		full := name + "_" + percentile + "_seconds"
-		if _, compared := compare.FindMetric(full); compared {
+		if _, compared := FindMetric(full); compared {
 			f.set(full, value)
 			if doubt := d.Doubt(percentile); doubt != nil && *doubt > 0 {
 				f.doubts[full] = *doubt
@@ -116,36 +116,36 @@ func (f *figures) distribution(name string, d *Distribution) {
 
 // memoryFigures adds measured memory, and engine-reported memory: under names of its own or, without any measurement,
 // marked as engine-reported.
-func (r Run) memoryFigures(f *figures) {
+func (r observed) memoryFigures(f *figureList) {
 	m, kv := r.Summary.Memory, r.Summary.KV
 	if kv != nil {
 		f.set("kv_capacity_tokens", kv.CapacityTokens)
-		if f.set(compare.KVCapacity, kv.CapacityBytes) && r.Manifest.Imported != nil {
-			f.reported = append(f.reported, compare.KVCapacity)
+		if f.set(KVCapacity, kv.CapacityBytes) && r.Manifest.Imported != nil {
+			f.reported = append(f.reported, KVCapacity)
 		}
 	}
 	if m == nil {
 		return
 	}
-	f.set(compare.MemoryOccupiedWithoutKV, m.OccupiedWithoutKV)
-	f.set(compare.MemoryUnavailablePeak, m.UnavailablePeak)
+	f.set(MemoryOccupiedWithoutKV, m.OccupiedWithoutKV)
+	f.set(MemoryUnavailablePeak, m.UnavailablePeak)
 	f.set("gpu_held_peak_bytes", m.GPUHeldPeak)
 	f.set("cuda_free_min_bytes", m.CUDAFreeMin)
 	f.set("free_at_kv_sizing_bytes", m.FreeAtKVSizing)
 	if e := m.EngineReported; e != nil {
 		r.engineFigures(f, e)
 	}
-	excluding, known := f.all[compare.MemoryOccupiedWithoutKV]
-	capacity, both := f.all[compare.KVCapacity]
+	excluding, known := f.all[MemoryOccupiedWithoutKV]
+	capacity, both := f.all[KVCapacity]
 	if known && both {
 		whole := excluding + capacity
-		if f.set(compare.MemoryOccupiedWhenReady, &whole); slices.Contains(f.reported, compare.MemoryOccupiedWithoutKV) {
-			f.reported = append(f.reported, compare.MemoryOccupiedWhenReady)
+		if f.set(MemoryOccupiedWhenReady, &whole); slices.Contains(f.reported, MemoryOccupiedWithoutKV) {
+			f.reported = append(f.reported, MemoryOccupiedWhenReady)
 		}
 	}
 }
 
-func (r Run) engineFigures(f *figures, e *rundir.EngineReport) {
+func (r observed) engineFigures(f *figureList, e *rundir.EngineReport) {
 	f.set("engine_reported_non_torch_bytes", e.NonTorch)
 	if r.Manifest.Imported == nil {
 		f.set("engine_reported_peak_bytes", e.Peak)
@@ -156,11 +156,11 @@ func (r Run) engineFigures(f *figures, e *rundir.EngineReport) {
 		return
 	}
 	// No measurement exists for such a run.
-	f.setReported(compare.MemoryOccupiedWithoutKV, e.Peak)
+	f.setReported(MemoryOccupiedWithoutKV, e.Peak)
 }
 
 // machineFigures adds heat and energy.
-func (r Run) machineFigures(f *figures) {
+func (r observed) machineFigures(f *figureList) {
 	if t := r.Summary.Thermal; t != nil {
 		f.set("gpu_start_celsius", t.StartCelsius)
 		f.set("gpu_end_celsius", t.EndCelsius)
@@ -186,7 +186,7 @@ func (r Run) machineFigures(f *figures) {
 }
 
 // toolFigures adds the figures that a recorded command or an imported tool reports of its load, by its own definitions.
-func (r Run) toolFigures(f *figures) {
+func (r observed) toolFigures(f *figureList) {
 	for _, of := range []struct {
 		name enginelog.Name
 		as   string
@@ -221,7 +221,7 @@ func (r Run) toolFigures(f *figures) {
 
 // reported returns a figure of the tool; nil where it is absent, or where the tool reports several parts, none of which
 // is the whole run.
-func (r Run) reported(name enginelog.Name, statistic string) *float64 {
+func (r observed) reported(name enginelog.Name, statistic string) *float64 {
 	tool := r.Summary.Tool
 	if tool == nil {
 		return nil
