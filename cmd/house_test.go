@@ -44,13 +44,13 @@ var mayImport = map[string][]string{
 	"loadgen/subprocess":        {},
 	"loadgen/traffic":           {},
 	"loadgen/campaign/plan":     {"cmd/terminal", "loadgen/stats"},
-	"loadgen/compare":           {"cmd/terminal", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/compare":           {"cmd/terminal", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/rundir":            {"exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
 	"loadgen/sim":               {"exporter/metric"},
 	"loadgen/telemetry":         {"exporter/metric", "loadgen/runfile"},
 	"loadgen/campaign/arm":      {"loadgen/campaign/plan", "loadgen/openai", "loadgen/subprocess"},
 	"loadgen/hosts":             {"exporter/metric", "loadgen/openai", "loadgen/render", "loadgen/rundir"},
-	"loadgen/render/comparison": {"exporter/metric", "loadgen/compare", "loadgen/format", "loadgen/render", "loadgen/stats", "loadgen/summary"},
+	"loadgen/render/comparison": {"exporter/metric", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/render", "loadgen/stats", "loadgen/summary"},
 	"loadgen/server":            {"cmd/terminal", "exporter/metric", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/traffic"},
 	"loadgen/summary":           {"cmd/terminal", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/telemetry"},
 	"loadgen/summary/testrun":   {"exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/runfile", "loadgen/telemetry"},
@@ -58,11 +58,11 @@ var mayImport = map[string][]string{
 	"loadgen/campaign":          {"exporter/metric", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/server"},
 	"loadgen/cell":              {"exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/importer":          {"cmd/terminal", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
-	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
+	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
-	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
-	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"dashboards/grafana":        {},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr"},
@@ -71,13 +71,14 @@ var mayImport = map[string][]string{
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/memnet":       {}, // a network, for whatever is served on it
 	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric", "exporter/metric/expr"},
-	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
+	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
 	"cmd/internal/view":         {"alerts", "cmd/internal/memnet", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "exporter/metric/expr", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/summary"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/internal/view", "cmd/terminal", "loadgen"},
 	"cmd/uma-load":              {"cmd/terminal", "loadgen"},
 	"cmd/uma-view":              {"cmd/internal/view", "cmd/terminal"},
 	"loadgen/format":            {},
+	"loadgen/figure":            {"exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/rundir", "loadgen/summary"},
 }
 
 // mustNotLink names what a binary must not carry, since people install the exporter on the machine that they measure, and
@@ -87,7 +88,8 @@ var mustNotLink = map[string][]string{
 	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/sim", module + "exporter/collector"},
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 	// From the files of a run to verdicts, nothing draws pages, and each step knows only the steps before it.
-	"loadgen/summary": {module + "loadgen/render", module + "loadgen/compare"},
+	"loadgen/summary": {module + "loadgen/render", module + "loadgen/compare", module + "loadgen/figure"},
+	"loadgen/figure":  {module + "loadgen/render", module + "loadgen/compare"},
 	"loadgen/compare": {module + "loadgen/render"},
 }
 
@@ -107,9 +109,9 @@ var mayWriteWith = map[string][]string{
 	"github.com/xuri/excelize/v2": {"loadgen/render"},
 }
 
-// longestChain is the length of the chain that a run takes through the house: metric, rundir, summary, compare,
-// comparison, publish, loadgen, uma-load. Figures are read from summaries, and comparisons are of figures.
-const longestChain = 7
+// longestChain is the way of a run through the house: metric, rundir, summary, figure, compare, comparison, publish,
+// loadgen, uma-load. Figures are read from summaries, and comparisons are of figures.
+const longestChain = 8
 
 // pkg is the output of go list for one of our packages.
 type pkg struct {

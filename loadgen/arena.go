@@ -226,7 +226,7 @@ func (d *arenaDriver) measure(ctx context.Context, m *arena.Measured) error {
 	d.warm = true
 	m.Run, m.Status, m.Problem, m.InvalidReasons = made.Run, arena.Valid, "", nil
 	sum := made.Summary()
-	if g := sum.Goodput; g != nil {
+	if g := sum.SLO; g != nil {
 		m.SLOMet = &g.Met
 	}
 	if !sum.Valid {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -120,10 +121,10 @@ type Pair struct {
 
 // Metrics compares one metric of a pair.
 type Metrics struct {
-	Name      string    `json:"name"`
-	Unit      string    `json:"unit"`
-	Direction Direction `json:"direction"`
-	Primary   bool      `json:"primary"`
+	Name      string           `json:"name"`
+	Unit      string           `json:"unit"`
+	Direction figure.Direction `json:"direction"`
+	Primary   bool             `json:"primary"`
 	// EngineReported is true if the compared values were reported by the engine.
 	EngineReported bool      `json:"engine_reported,omitempty"`
 	A              Moments   `json:"a"`
@@ -143,15 +144,15 @@ type Metrics struct {
 	Pairs  int    `json:"pairs,omitempty"`
 	// PairsDropped counts pairs without a valid run of both arms, with a reboot between their runs, or with several runs
 	// of an arm.
-	PairsDropped  int      `json:"pairs_dropped,omitempty"`
-	WelchP        *float64 `json:"welch_p"`
-	WelchT        *float64 `json:"welch_t,omitempty"`
-	PairedP       *float64 `json:"paired_p,omitempty"`
-	MannWhitneyP  *float64 `json:"mann_whitney_p"`
-	HodgesLehmann *float64 `json:"hodges_lehmann,omitempty"`
-	HedgesG       *float64 `json:"hedges_g"`
-	TOSTP         *float64 `json:"tost_p"`
-	Margin        Margin   `json:"margin"`
+	PairsDropped  int           `json:"pairs_dropped,omitempty"`
+	WelchP        *float64      `json:"welch_p"`
+	WelchT        *float64      `json:"welch_t,omitempty"`
+	PairedP       *float64      `json:"paired_p,omitempty"`
+	MannWhitneyP  *float64      `json:"mann_whitney_p"`
+	HodgesLehmann *float64      `json:"hodges_lehmann,omitempty"`
+	HedgesG       *float64      `json:"hedges_g"`
+	TOSTP         *float64      `json:"tost_p"`
+	Margin        figure.Margin `json:"margin"`
 	// ClientDoubt is how far the load generator's own delays may have moved the metric, in its unit, as a mean over the
 	// runs of the arm where it is larger; absent if they move it by nothing, or that is not known.
 	ClientDoubt *float64 `json:"client_doubt,omitempty"`
@@ -207,22 +208,6 @@ type Moments struct {
 	Max          *float64 `json:"max,omitempty"`
 	// MeanCI95 is the 95 % confidence interval of the mean, by Student's t.
 	MeanCI95 *Interval `json:"mean_ci95,omitempty"`
-}
-
-// Direction is the direction that is better.
-type Direction string
-
-// The directions.
-const (
-	LowerIsBetter  Direction = "lower"
-	HigherIsBetter Direction = "higher"
-	NeitherBetter  Direction = "neither"
-)
-
-// Margin is the largest difference that does not matter: relative to the baseline, or in the unit.
-type Margin struct {
-	Value    float64 `json:"value"`
-	Relative bool    `json:"relative"`
 }
 
 // Outlier is a run that lies apart in its arm. It is flagged and never excluded.

@@ -7,6 +7,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -31,7 +32,7 @@ func (r observed) run() Run {
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),
 		Facts: r.facts(), HashKey: r.hashKey(), KV: r.kv(),
 	}
-	o.Metrics, o.Doubts, o.EngineReported = r.figures()
+	o.setFigures(r)
 	for _, reason := range s.InvalidReasons {
 		o.InvalidReasons = append(o.InvalidReasons, string(reason.Code))
 	}
@@ -142,7 +143,7 @@ func (r observed) kv() KV {
 	if own := r.Summary.KV; own != nil {
 		kv.CapacityBytes = cmp.Or(own.CapacityBytes, kv.CapacityBytes)
 	}
-	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, r.reported(enginelog.FreeBytes, ""))
+	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, figure.ToolReported(&r.Summary, enginelog.FreeBytes, ""))
 	return kv
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -75,11 +76,11 @@ func observedRun() summary.Run {
 func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 	o := compare.FromRun(observedRun())
 	want := map[string]float64{
-		compare.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
+		figure.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
 		"time_to_first_token_p50_seconds": .2, "time_to_first_token_p95_seconds": .4, "time_to_first_token_send_p50_seconds": .1,
 		"time_per_output_token_p50_seconds": .01, "time_per_output_token_p95_seconds": .02,
 		"request_duration_p50_seconds": 3, "request_duration_p95_seconds": 6,
-		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
+		figure.MemoryOccupiedWithoutKV: 70 * gib, figure.KVCapacity: 44 * gib, figure.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
 		"engine_reported_peak_bytes": 69 * gib, "engine_reported_kv_bytes": 44 * gib,
 		"gpu_start_celsius": 40, "gpu_end_celsius": 60, "gpu_max_celsius": 61, "energy_joules": 600, "gpu_power_mean_watts": 60,
 	}
@@ -103,7 +104,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	through := summary.Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
 	own.Summary.Requests = map[openai.Status]int{openai.StatusOK: 1}
 	own.Summary.Throughput, own.Summary.SteadyState = through, &summary.SteadyState{Throughput: through}
-	own.Summary.Goodput = &summary.Goodput{Requests: 1, RequestsPerSecond: one}
+	own.Summary.SLO = &summary.SLOResult{Requests: 1, RequestsPerSecond: one}
 	own.Summary.Latency = &summary.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
 	own.Summary.Memory = &summary.Memory{
 		OccupiedWithoutKV: one, UnavailablePeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
@@ -121,7 +122,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	}
 	filled := compare.FromRun(own).Metrics
 	maps.Copy(filled, compare.FromRun(foreign).Metrics)
-	for _, m := range compare.Table() {
+	for _, m := range figure.Compared() {
 		if _, there := filled[m.Name]; !there {
 			t.Errorf("%s is in the table and never filled", m.Name)
 		}
@@ -143,13 +144,13 @@ func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T)
 	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 120), enginelog.NewValue(enginelog.TTFTSeconds, "p50", 2)}}
 	o := compare.FromRun(r)
 	want := map[string]float64{
-		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
-		compare.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
+		figure.MemoryOccupiedWithoutKV: 70 * gib, figure.KVCapacity: 44 * gib, figure.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
+		figure.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
 	}
 	if !maps.Equal(o.Metrics, want) {
 		t.Errorf("%v\nwant %v", o.Metrics, want)
 	}
-	if marked := []string{compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
+	if marked := []string{figure.KVCapacity, figure.MemoryOccupiedWhenReady, figure.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
 		t.Errorf("%q, want %q", o.EngineReported, marked)
 	}
 	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.OccupiedWithoutKVBytes == nil || o.Engine != "trtllm" {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestTheLinesOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abba") {
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			size := map[string]float64{"a": 7, "b": 11}[arm] + float64(i%3)
 			lines := map[string]float64{"free": 100 - size, "anon": size, "unattributed": 0}
 			if i%2 == 0 { // no privilege: the line is not known
@@ -54,7 +55,7 @@ func TestTheLedgerDifferenceOfFurtherMachinesIsOfThoseThatBothArmsMeasured(t *te
 		if arm == "b" {
 			page = 25
 		}
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			r.Ledger.Ready = map[string]float64{"page_cache": 1 * gib}
 			r.Ledgers = map[string]summary.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
 			if arm == "b" {

@@ -1,17 +1,21 @@
 package compare
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/umascope/umascope/loadgen/figure"
+)
 
 // SourcedMetric is a metric of one source: measured, or reported by an engine. The two never share a column.
 type SourcedMetric struct {
-	Metric
+	figure.Figure
 	EngineReported bool
 }
 
 // SourcedMetrics returns the metrics that any of the runs has, in the order of the table of metrics.
 func SourcedMetrics(runs []Run) []SourcedMetric {
 	var all []SourcedMetric
-	for _, m := range Table() {
+	for _, m := range figure.Compared() {
 		for _, reported := range []bool{false, true} {
 			s := SourcedMetric{m, reported}
 			if slices.ContainsFunc(runs, func(r Run) bool { return s.Of(r) != nil }) {

@@ -334,23 +334,23 @@ func (m Machine) draw(d *drawing) {
 	if m.Mode != "" && m.Mode != metric.ModeLive {
 		host = append(host, render.Span{Text: " " + m.Mode, Style: "note"})
 	}
-	d.row("machine", append([][]render.Span{host}, known([]figure{{"GPU", m.GPUCelsius, format.Celsius}, {"power", m.GPUWatts, watts}, {"KV cache", m.KVCacheBytes, format.Bytes}})...)...)
-	d.row("memory", known([]figure{{"pool", m.PoolBytes, format.Bytes}, {"occupied", m.OccupiedBytes, format.Bytes}, {"available", m.AvailableBytes, format.Bytes}})...)
+	d.row("machine", append([][]render.Span{host}, known([]shownFigure{{"GPU", m.GPUCelsius, format.Celsius}, {"power", m.GPUWatts, watts}, {"KV cache", m.KVCacheBytes, format.Bytes}})...)...)
+	d.row("memory", known([]shownFigure{{"pool", m.PoolBytes, format.Bytes}, {"occupied", m.OccupiedBytes, format.Bytes}, {"available", m.AvailableBytes, format.Bytes}})...)
 	if bar, legend := m.memory(d.columns - d.labels); len(legend) > 0 {
 		d.row("", bar)
 		d.row("", legend...)
 	}
 }
 
-// figure is a value with its name; nil if it is unknown.
-type figure struct {
+// shownFigure is a value with its name; nil if it is unknown.
+type shownFigure struct {
 	name  string
 	value *float64
 	text  func(float64) string
 }
 
 // known returns the items of the figures that are known.
-func known(figures []figure) [][]render.Span {
+func known(figures []shownFigure) [][]render.Span {
 	var items [][]render.Span
 	for _, f := range figures {
 		if f.value != nil {

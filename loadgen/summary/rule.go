@@ -54,12 +54,12 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 	if e.in.Tool != nil {
 		return verdict{}
 	}
-	total := e.total.total()
-	if total == 0 {
+	ratio := FailedRatio(e.total.requests)
+	if ratio == nil {
 		return verdict{true, "no request was measured"}
 	}
-	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		bad := fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, format.Ratio(ratio), e.total.errors)
+	if *ratio > limit {
+		bad := fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), e.total.total(), format.Ratio(*ratio), e.total.errors)
 		if e.in.several() {
 			bad += "; by server: " + e.phases.failures(e.in)
 		}

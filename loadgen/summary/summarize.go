@@ -47,7 +47,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Servers, s.Tool = phases.byServer(in, total), in.Tool
 	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
 	s.Speculation = in.speculation(total)
-	s.Goodput = in.goodput(total)
+	s.SLO = in.sloResult(total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
@@ -64,7 +64,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Warnings = append([]string{}, j.warnings...) // an empty list rather than null
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
 	s.Warnings = append(s.Warnings, in.doubtCaveats(total, doubts)...)
-	if warning := s.Goodput.warning(); warning != "" {
+	if warning := s.SLO.warning(); warning != "" {
 		s.Warnings = append(s.Warnings, warning)
 	}
 	if caveat, seen := in.repeatedPrompts(s.PrefixCache); seen {

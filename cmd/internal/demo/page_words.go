@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-func signed(unit compare.Unit, v float64) string {
+func signed(unit figure.Unit, v float64) string {
 	if v > 0 {
 		return "+" + unit.Text(v)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -78,7 +79,7 @@ func drawDelta(f *render.Frame, class, name string, bytes, top, thick float64) {
 }
 
 func signedBytes(b float64) string {
-	text := compare.UnitBytes.Text(b)
+	text := figure.Bytes.Text(b)
 	if b > 0 {
 		text = "+" + text
 	}

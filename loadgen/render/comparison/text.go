@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
@@ -97,12 +98,12 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 			left++
 			continue
 		}
-		unit := compare.Unit(m.Unit)
+		unit := figure.Unit(m.Unit)
 		name := keyOf(m).title()
 		if m.Primary {
 			name = "* " + name
 		}
-		change, ci := format.Optional(m.Ratio, compare.Change), interval(m.RatioCI95, compare.Change)
+		change, ci := format.Optional(m.Ratio, figure.Change), interval(m.RatioCI95, figure.Change)
 		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
 			change, ci = format.Optional(m.Difference, signs), interval(m.CI95, signs)
@@ -240,7 +241,7 @@ func interval(i *compare.Interval, text func(float64) string) string {
 
 // deviation formats the standard deviation of the sample in the unit of its mean, and that of a population: both are
 // published.
-func deviation(m compare.Moments, unit compare.Unit) string {
+func deviation(m compare.Moments, unit figure.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
 		return format.None
 	}

@@ -71,7 +71,7 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 	if header := strings.Join(g.table().Header, " "); strings.Contains(header, "SLO") || !strings.Contains(header, "TTFT p50") {
 		t.Errorf("columns %s", header)
 	}
-	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
+	g.Members[1].Summary.SLO = &summary.SLOResult{Requests: 2, Ratio: .5}
 	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != format.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
 		t.Errorf("%v", rows)
 	}
