@@ -2,84 +2,12 @@ package compare_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
 )
-
-func TestTheTableIsOfOnePiece(t *testing.T) {
-	endings := map[figure.Unit][]string{
-		figure.Seconds: {"_seconds"}, figure.Bytes: {"_bytes"}, figure.Celsius: {"_celsius"}, figure.Watts: {"_watts"},
-		figure.Joules: {"_joules", "joules_per_output_token"}, figure.Tokens: {"_tokens"}, figure.Ratio: {"_ratio"},
-		figure.PerSecond: {"_per_second", "_per_second_per_user", "_per_second_per_gpu"},
-	}
-	seen, titles := map[string]bool{}, map[string]bool{}
-	for _, m := range figure.Compared() {
-		if seen[m.Name] || titles[m.Title] {
-			t.Errorf("%s (%s) is there twice", m.Name, m.Title)
-		}
-		seen[m.Name], titles[m.Title] = true, true
-		if !slices.ContainsFunc(endings[m.Unit], func(end string) bool { return strings.HasSuffix(m.Name, end) }) {
-			t.Errorf("%s is in %s", m.Name, m.Unit)
-		}
-		if m.Margin.Value <= 0 || m.Direction == "" || m.Scale == "" {
-			t.Errorf("%s has margin %v, direction %q, scale %q", m.Name, m.Margin, m.Direction, m.Scale)
-		}
-		if m.Margin.Relative != (m.Scale == figure.ScaleLog) {
-			t.Errorf("%s: a share is analysed as a logarithm and an amount is not", m.Name)
-		}
-		if found, known := figure.FindCompared(m.Name); !known || found.Title != m.Title {
-			t.Errorf("%s is not found", m.Name)
-		}
-	}
-	for name, want := range map[string]string{
-		figure.OutputTokensPerSecond: "2 %", figure.TimeToFirstToken: "2 %", figure.MemoryOccupiedWithoutKV: "1.00 GiB", "gpu_max_celsius": "2.0 °C",
-	} {
-		if m, _ := figure.FindCompared(name); m.Margin.Text(m.Unit) != want {
-			t.Errorf("%s has a margin of %s", name, m.Margin.Text(m.Unit))
-		}
-	}
-	if _, known := figure.FindCompared("jokes"); known {
-		t.Error("anything is a metric")
-	}
-}
-
-func TestFiguresAreWrittenForPeople(t *testing.T) {
-	for want, got := range map[string]string{
-		"70.47 GiB": figure.Bytes.Text(70.47 * gib),
-		"-1.50 MiB": figure.Bytes.Text(-1.5 * (1 << 20)),
-		"0 B":       figure.Bytes.Text(0),
-		"0 B ":      figure.Bytes.Text(3e-5) + " ",
-		"512.00 B":  figure.Bytes.Text(512),
-		"119.79 /s": figure.PerSecond.Text(119.79),
-		"2.41 s":    figure.Seconds.Text(2.41),
-		"183.00 ms": figure.Seconds.Text(0.183),
-		"12.00 µs":  figure.Seconds.Text(12e-6),
-		"0.5 µs":    figure.Seconds.Text(0.5e-6),
-		"0 s":       figure.Seconds.Text(0),
-		"60.7 °C":   figure.Celsius.Text(60.7),
-		"99.5 %":    figure.Ratio.Text(0.995),
-		"100 %":     figure.Ratio.Text(1),
-		"262144":    figure.Tokens.Text(262144),
-		"9.80 W":    figure.Watts.Text(9.8),
-		"0.25 J":    figure.Joules.Text(0.25),
-		"+43.75 %":  figure.Change(1.4375),
-		"-0.325 %":  figure.Change(0.99675),
-		"2 %":       figure.Percent(0.02),
-		"1 run":     compare.Runs(1),
-		"0.944":     figure.Bytes.InUnitOf(0.944*gib, 70*gib),
-		"model m":   compare.Cell(map[string]string{"model": "m"}),
-		"kv o, m s": compare.Cell(map[string]string{"m": "s", "kv": "o"}),
-		"500.00 ms": figure.Margin{Value: 0.5}.Text(figure.Seconds),
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
 
 func TestAMarginIsAShareOrAnAmountInAUnitOfItsMetric(t *testing.T) {
 	for text, want := range map[string]figure.Margin{
@@ -156,5 +84,15 @@ func TestAColumnIsOneOfThose(t *testing.T) {
 	}
 	if m := metricOf(t, mustCompare(t, quiet().runs, compare.Options{}), figure.OutputTokensPerSecond); m.ShapiroA != nil || m.BCa95 != nil {
 		t.Error("columns that nobody asked for")
+	}
+}
+
+func TestRunsAndCellsAreNamedForPeople(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 run": compare.Runs(1), "2 runs": compare.Runs(2), "model m": compare.Cell(map[string]string{"model": "m"}), "kv o, m s": compare.Cell(map[string]string{"m": "s", "kv": "o"}),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
