@@ -12,14 +12,18 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// columns are figures of the chosen run, for a table of one line.
-func columns(of []metric.Gauge) []figure {
+// columns are figures of the chosen run, for a table, with the titles of the vocabulary.
+func columns[D metric.Definer](of []D, value func(D) expr.Expr) []figure {
 	var all []figure
-	for _, g := range of {
-		title := g.Def().Title
-		all = append(all, figure{title: strings.ToUpper(title[:1]) + title[1:], expr: thisRun(g)})
+	for _, d := range of {
+		title := d.Def().Title
+		all = append(all, figure{title: strings.ToUpper(title[:1]) + title[1:], expr: value(d)})
 	}
 	return all
+}
+
+func oneLine(of []metric.Gauge) []figure {
+	return columns(of, func(g metric.Gauge) expr.Expr { return thisRun(g) })
 }
 
 // freeWhenReady is MemFree when the engine of the chosen run was ready.
@@ -34,22 +38,15 @@ func quantilesOf(d metric.Summary) expr.Expr {
 }
 
 func runLatency() panel {
-	of := func(title string, d metric.Summary) figure { return figure{title: title, expr: quantilesOf(d)} }
 	return servedList(board{
 		title: "Latency",
 		means: "Quantiles over the measured requests that ended ok, by two clocks: from *sending* the request, and from its *intended* start, which is what a user waits when the server is busy. " +
 			"A quantile that too few requests support is absent. Time per token is one value a request, from its first to its last payload.",
-		wrong:  "*intended* is far above *sent*: requests waited for a free slot, and the rate asked for was more than the server gives.",
-		noData: "no measured request ended ok, the load was not ours, or " + noSuchRun,
-		keys:   []key{{label: metric.LabelQuantile, title: "Quantile"}},
-		figures: []figure{
-			of("First token, sent", metric.RunTimeToFirstTokenSeconds),
-			of("First token, intended", metric.RunScheduledTimeToFirstTokenSeconds),
-			of("Per token", metric.RunTimePerOutputTokenSeconds),
-			of("Whole, sent", metric.RunRequestDurationSeconds),
-			of("Whole, intended", metric.RunScheduledRequestDurationSeconds),
-		},
-		sortBy: "Quantile",
+		wrong:   "*intended* is far above *sent*: requests waited for a free slot, and the rate asked for was more than the server gives.",
+		noData:  "no measured request ended ok, the load was not ours, or " + noSuchRun,
+		keys:    []key{{label: metric.LabelQuantile, title: "Quantile"}},
+		figures: columns(metric.RunLatencies(), quantilesOf),
+		sortBy:  "Quantile",
 	})
 }
 
@@ -60,7 +57,7 @@ func runThroughput() panel {
 		wrong:   "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
 		noData:  "the load was not ours, or " + notOfRun,
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},
-		figures: columns(metric.RunThroughputs()),
+		figures: oneLine(metric.RunThroughputs()),
 	}).WithTransformation(unshown("Run"))
 }
 
@@ -84,7 +81,7 @@ func runHeat() panel {
 		wrong:   "it started warmer than the runs it is held against, or came near the temperature at which the clock is held down.",
 		noData:  "no telemetry of a GPU was kept with the run",
 		keys:    []key{{label: metric.LabelRun, title: "Run"}},
-		figures: columns(metric.RunHeat()),
+		figures: oneLine(metric.RunHeat()),
 	}).WithTransformation(unshown("Run"))
 }
 
@@ -97,7 +94,7 @@ func runMemory() panel {
 		noData: "no telemetry was kept with the run, and its engine said nothing",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
 		// Free memory comes from the ledger, and stands beside the lines that it makes the pool with.
-		figures: slices.Insert(columns(metric.RunMemory()), 2, figure{title: "Free", expr: freeWhenReady()}),
+		figures: slices.Insert(oneLine(metric.RunMemory()), 2, figure{title: "Free", expr: freeWhenReady()}),
 	}).WithTransformation(unshown("Run"))
 }
 

@@ -19,15 +19,15 @@ var (
 	RunEndTimestampSeconds = gauge(Def{Name: "uma_run_end_timestamp_seconds", Unit: Timestamp, Sum: SumNever(), Labels: ofRun,
 		Help: "When the run ended, by the wall clock of its client.", Source: "manifest.json of the run"})
 
-	RunTimeToFirstTokenSeconds = summary(Def{Name: "uma_run_time_to_first_token_seconds", Unit: Seconds, Labels: ofRun,
+	RunTimeToFirstTokenSeconds = summary(Def{Name: "uma_run_time_to_first_token_seconds", Title: "first token, sent", Unit: Seconds, Labels: ofRun,
 		Help: "From sending a request to its first text, reasoning or tool fragment, over the measured requests that ended ok; a quantile that so few do not support is absent.", Source: runSource})
-	RunScheduledTimeToFirstTokenSeconds = summary(Def{Name: "uma_run_scheduled_time_to_first_token_seconds", Unit: Seconds, Labels: ofRun,
+	RunScheduledTimeToFirstTokenSeconds = summary(Def{Name: "uma_run_scheduled_time_to_first_token_seconds", Title: "first token, intended", Unit: Seconds, Labels: ofRun,
 		Help: "The same from the intended start of the request.", Source: runSource})
-	RunTimePerOutputTokenSeconds = summary(Def{Name: "uma_run_time_per_output_token_seconds", Unit: Seconds, Labels: ofRun,
+	RunTimePerOutputTokenSeconds = summary(Def{Name: "uma_run_time_per_output_token_seconds", Title: "per token", Unit: Seconds, Labels: ofRun,
 		Help: "From first to last payload, per token after the first chunk, over the measured requests that ended ok.", Source: runSource})
-	RunRequestDurationSeconds = summary(Def{Name: "uma_run_request_duration_seconds", Unit: Seconds, Labels: ofRun,
+	RunRequestDurationSeconds = summary(Def{Name: "uma_run_request_duration_seconds", Title: "whole, sent", Unit: Seconds, Labels: ofRun,
 		Help: "From sending a request to its last payload, over the measured requests that ended ok.", Source: runSource})
-	RunScheduledRequestDurationSeconds = summary(Def{Name: "uma_run_scheduled_request_duration_seconds", Unit: Seconds, Labels: ofRun,
+	RunScheduledRequestDurationSeconds = summary(Def{Name: "uma_run_scheduled_request_duration_seconds", Title: "whole, intended", Unit: Seconds, Labels: ofRun,
 		Help: "The same from the intended start of the request.", Source: runSource})
 
 	RunOutputTokensPerSecond = gauge(Def{Name: "uma_run_output_tokens_per_second", Title: "output", Unit: TokensPerSecond, Sum: SumNever(), Labels: ofRun,
@@ -92,8 +92,15 @@ var (
 		Help: "Folders of runs by what became of them: shown, left_out (older than those that are shown), unfinished (going on, or killed), unreadable.", Source: "uma-load serve"})
 )
 
-// RunThroughputs, RunHeat and RunMemory list the figures of a run that its dashboard has in one table each, in the order
-// of its columns.
+// RunLatencies, RunThroughputs, RunHeat and RunMemory list the figures of a run that its dashboard has in one table each,
+// in the order of its columns.
+func RunLatencies() []Summary {
+	return []Summary{
+		RunTimeToFirstTokenSeconds, RunScheduledTimeToFirstTokenSeconds, RunTimePerOutputTokenSeconds, RunRequestDurationSeconds, RunScheduledRequestDurationSeconds,
+	}
+}
+
+// RunThroughputs lists throughput, and the room for it.
 func RunThroughputs() []Gauge {
 	return []Gauge{RunOutputTokensPerSecond, RunAchievedRequestsPerSecond, RunGoodputRatio, RunKVCapacityTokens}
 }

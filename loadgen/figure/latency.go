@@ -12,9 +12,12 @@ import (
 const (
 	TimeToFirstToken     = "time_to_first_token_p50_seconds"
 	TimeToFirstTokenP95  = "time_to_first_token_p95_seconds"
+	TimeToFirstTokenP99  = "time_to_first_token_p99_seconds"
 	TimeToFirstTokenSend = "time_to_first_token_send_p50_seconds"
 	TimePerOutputToken   = "time_per_output_token_p50_seconds"
 	RequestDuration      = "request_duration_p50_seconds"
+	ChunkGapP50          = "chunk_gap_p50_seconds"
+	ChunkGapP99          = "chunk_gap_p99_seconds"
 )
 
 // latency is a latency of requests on any clock.
