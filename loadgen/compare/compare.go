@@ -1,6 +1,6 @@
 // Package compare reports what differs between the arms of an experiment, how certain each difference is, and what else
-// than the arms could explain it. It computes on plain figures of runs: no files, no requests. The statistical unit is
-// the run, not the request.
+// than the arms could explain it. FromRun takes the figures and facts of a run, and Compare computes on them: no files, no
+// requests. The statistical unit is the run, not the request.
 package compare
 
 import (

@@ -3,6 +3,7 @@ package figure
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -29,7 +30,10 @@ const (
 )
 
 // All returns the figures of a run: those that runs are compared by, in the order of display, then the others.
-func All() Catalogue {
+func All() Catalogue { return slices.Clone(catalogue()) }
+
+// catalogue is built once, since a page of a thousand runs reads it for each.
+var catalogue = sync.OnceValue(func() Catalogue {
 	all := slices.Concat(
 		compared(throughputs()), latencies(), compared(memories()), compared(machine()), compared(reportedByEngine()), compared(reportedByTool()),
 		counts(), machineOnly())
@@ -39,10 +43,12 @@ func All() Catalogue {
 		}
 	}
 	return all
-}
+})
 
 // Compared returns the figures that runs are compared by, in the order of display.
-func Compared() []Figure { return All().Compared() }
+func Compared() []Figure {
+	return slices.DeleteFunc(All(), func(f Figure) bool { return f.Margin.Value == 0 })
+}
 
 // compared gives figures the margin of their unit.
 func compared(all []Figure) []Figure {

@@ -58,11 +58,6 @@ type Column struct {
 // Catalogue is a list of figures.
 type Catalogue []Figure
 
-// Compared returns the figures that runs are compared by, in the order of display.
-func (c Catalogue) Compared() []Figure {
-	return slices.DeleteFunc(slices.Clone(c), func(f Figure) bool { return f.Margin.Value == 0 })
-}
-
 // Columns returns the figures that have a column in a table, in its order.
 func (c Catalogue) Columns(in func(Figure) Column) []Figure {
 	all := slices.DeleteFunc(slices.Clone(c), func(f Figure) bool { return in(f).Heading == "" })
@@ -82,7 +77,7 @@ func InBench(f Figure) Column { return f.Bench }
 // byName indexes the catalogue by name.
 var byName = sync.OnceValue(func() map[string]Figure {
 	all := map[string]Figure{}
-	for _, f := range All() {
+	for _, f := range catalogue() {
 		all[f.Name] = f
 	}
 	return all
