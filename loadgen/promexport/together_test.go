@@ -26,6 +26,9 @@ func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
 	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}}); got[energy] != 500 || got[power] != 50 {
 		t.Errorf("one machine: %v", got)
 	}
+	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}, Together: &summary.Together{Hosts: together.Hosts}}); got[energy] != 0 || got[power] != 50 {
+		t.Errorf("the energy of the other machine is not known: %v", got)
+	}
 	if got := of(summary.Summary{Together: together}); got[energy] != 1300 || got[power] != 0 {
 		t.Errorf("the host's own is not known: %v", got)
 	}
