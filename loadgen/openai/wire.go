@@ -26,19 +26,26 @@ type wire struct {
 	at                atomic.Int64
 	sinceNS, waitedNS atomic.Int64
 	reads             atomic.Int64
-	ours              atomic.Bool // the connection stamps its reads
+	ours              atomic.Bool // the connection stamps its reads and writes
+
+	// sent is when the connection's last write returned, or unsent.
+	sent atomic.Int64
 
 	mu               sync.Mutex // the trace hooks run on goroutines that may outlive the request
 	reused           *bool
-	stale            int // kept connections that were closed when the request came
-	written, headers *int64
+	stale            int           // kept connections that were closed when the request came
+	written, headers *int64        // net/http says written before it hands a small request to the connection
 	connection       time.Duration // that opening it took, without the client's own delays
 }
+
+// unsent is no moment of a run.
+const unsent = -1
 
 // newWire returns the view of a request that is dispatched at a moment of its clock.
 func newWire(clock Clock, dispatched int64, giveUp context.CancelCauseFunc) *wire {
 	w := &wire{clock: clock, giveUp: giveUp}
 	w.at.Store(dispatched)
+	w.sent.Store(unsent)
 	return w
 }
 
@@ -75,6 +82,15 @@ func (c *stampedConn) Read(p []byte) (int, error) {
 		user.stamp(waited)
 	default:
 		c.opening.read(waited)
+	}
+	return n, err
+}
+
+// Write notes when it returns, for the request that holds the connection.
+func (c *stampedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if user := c.user.Load(); user != nil && err == nil {
+		user.sent.Store(user.clock())
 	}
 	return n, err
 }
@@ -154,6 +170,7 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 		w.connection += stamped.opening.took()
 	}
 	w.reused, w.written = &info.Reused, nil
+	w.sent.Store(unsent)
 }
 
 // cutOff reports whether a round trip failed because a kept connection was closed while the request was being written:
@@ -185,11 +202,25 @@ func (w *wire) set(field **int64, at int64) {
 	*field = &at
 }
 
+// left returns the latest moment at which the request's last byte may have left; nil if it was not written. That is when
+// the write returned, or when the answer came: a thread can be off its core for milliseconds before the system call and
+// behind it, while the server is answering.
+func (w *wire) left() *int64 {
+	if w.written == nil || !w.ours.Load() {
+		return w.written
+	}
+	at := w.sent.Load()
+	if w.headers != nil && (at == unsent || *w.headers < at) {
+		at = *w.headers
+	}
+	return new(max(at, *w.written))
+}
+
 // fill copies the hooks' values into the record. It runs last: a quick server answers before the hook that records the
 // write has run.
 func (w *wire) fill(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.written, w.reused, w.headers
+	r.WrittenNS, r.ConnectionReused, r.HeadersNS = w.left(), w.reused, w.headers
 	r.StaleConnections, r.ConnectionNS = w.stale, w.connection.Nanoseconds()
 }

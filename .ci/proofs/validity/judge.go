@@ -20,17 +20,18 @@ const (
 
 // outcome is a run beside its truth.
 type outcome struct {
-	valid   bool
-	reasons []summary.Reason
-	// least and most are how far the worst percentile is off, in multiples of what is allowed: by the end of the truth's
-	// interval that is nearer, and by the other. worst names it.
-	least, most float64
-	worst       string
+	Running bool `json:",omitempty"` // not yet known
+	Valid   bool
+	Reasons []summary.Reason
+	// Least and Most are how far the worst percentile is off, in multiples of what is allowed: by the end of the truth's
+	// interval that is nearer, and by the other. Worst names it.
+	Least, Most float64
+	Worst       string
 }
 
 // right and wrong are false both where the server's own stamps leave it open.
-func (o outcome) right() bool { return o.most <= 1 }
-func (o outcome) wrong() bool { return o.least > 1 }
+func (o outcome) right() bool { return !o.Running && o.Most <= 1 }
+func (o outcome) wrong() bool { return !o.Running && o.Least > 1 }
 
 // values are a latency of all requests, in seconds: by the least and by the most that the server's stamps allow.
 type values struct{ low, high []float64 }
@@ -81,7 +82,7 @@ func judge(folder, truth string) (outcome, error) {
 			gaps.add(max(0, one.Written[i][0]-one.Written[i-1][1]), one.Written[i][1]-one.Written[i-1][0])
 		}
 	}
-	o := outcome{valid: s.Valid, reasons: s.InvalidReasons}
+	o := outcome{Valid: s.Valid, Reasons: s.InvalidReasons}
 	o.compare("TTFT", s.Latency.TTFT.Send, ttft)
 	o.compare("duration", s.Latency.E2E.Send, e2e)
 	o.compare("TPOT", s.Latency.TPOT.Send, tpot)
@@ -104,8 +105,8 @@ func (o *outcome) compare(name string, d *summary.Distribution, truth values) {
 		allowed := max(mostSeconds, mostRatio**of.reported)
 		near := max(0, low-*of.reported, *of.reported-high) / allowed
 		far := max(math.Abs(*of.reported-low), math.Abs(*of.reported-high)) / allowed
-		if o.least = max(o.least, near); far > o.most {
-			o.most, o.worst = far, fmt.Sprintf("%s %s %.2f ms, truly %.2f to %.2f", name, of.name, 1e3**of.reported, 1e3*low, 1e3*high)
+		if o.Least = max(o.Least, near); far > o.Most {
+			o.Most, o.Worst = far, fmt.Sprintf("%s %s %.2f ms, truly %.2f to %.2f", name, of.name, 1e3**of.reported, 1e3*low, 1e3*high)
 		}
 	}
 }

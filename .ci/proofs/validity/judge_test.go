@@ -23,33 +23,51 @@ func TestAPercentileIsWrongOnlyBeyondTheServersOwnStamps(t *testing.T) {
 		var o outcome
 		o.compare("TTFT", &summary.Distribution{P50: &c.reported}, values{[]float64{c.low, c.low}, []float64{c.high, c.high}})
 		if o.right() != c.right || o.wrong() != c.wrong {
-			t.Errorf("%s: off by %.2f to %.2f", name, o.least, o.most)
+			t.Errorf("%s: off by %.2f to %.2f", name, o.Least, o.Most)
 		}
 	}
 }
 
 func TestTheTableFailsForAWrongRunThatIsValidAndForTooManyRightOnesThatAreNot(t *testing.T) {
-	one := row{32, 0}
+	right, wrong := outcome{Valid: true}, outcome{Least: 2, Most: 3}
+	rightInvalid, wrongValid := outcome{}, outcome{Valid: true, Least: 2, Most: 3}
 	for name, c := range map[string]struct {
-		tally
-		want string
+		outcomes map[outcomeKind]int
+		want     string
 	}{
-		"as it must be":         {tally{runs: 30, right: 20, rightValid: 19, wrong: 10}, ""},
-		"a wrong one is valid":  {tally{runs: 30, right: 20, rightValid: 20, wrong: 10, wrongValid: 1}, "1 of 10 wrong runs are valid, want none"},
-		"18 of 20 right ones":   {tally{runs: 30, right: 20, rightValid: 18, wrong: 10}, "18 of 20 right runs are valid, want 95 %"},
-		"none of them is right": {tally{runs: 10, wrong: 10}, ""},
+		"as it must be":         {map[outcomeKind]int{isRight: 19, isRightInvalid: 1, isWrong: 10}, ""},
+		"a wrong one is valid":  {map[outcomeKind]int{isRight: 20, isWrong: 9, isWrongValid: 1}, "1 of 10 wrong runs are valid, want none"},
+		"18 of 20 right ones":   {map[outcomeKind]int{isRight: 18, isRightInvalid: 2, isWrong: 10}, "18 of 20 right runs are valid, want 95 %"},
+		"none of them is right": {map[outcomeKind]int{isWrong: 10}, ""},
+		"9 wrong ones":          {map[outcomeKind]int{isRight: 10, isWrong: 9}, "9 wrong runs show too little, want 10"},
 	} {
-		var out strings.Builder
-		err := table(&out, []row{one, {64, 8}}, map[row]*tally{one: &c.tally})
-		if got := ""; err != nil {
-			if got = err.Error(); got != c.want {
-				t.Errorf("%s: %s", name, got)
+		t.Run(name, func(t *testing.T) {
+			var runs []measured
+			for kind, n := range c.outcomes {
+				for range n {
+					runs = append(runs, measured{row{Streams: 32}, [...]outcome{right, rightInvalid, wrong, wrongValid}[kind]})
+				}
 			}
-		} else if c.want != "" {
-			t.Errorf("%s: no error", name)
-		}
-		if !strings.Contains(out.String(), "| 32 | 0 | ") || strings.Contains(out.String(), "| 64 |") {
-			t.Errorf("%s:\n%s", name, out.String())
-		}
+			var out strings.Builder
+			got := ""
+			if err := table(&out, runs, 10); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if !strings.Contains(out.String(), "| 32 | as by default | 0 | ") {
+				t.Error(out.String())
+			}
+		})
 	}
 }
+
+type outcomeKind int
+
+const (
+	isRight outcomeKind = iota
+	isRightInvalid
+	isWrong
+	isWrongValid
+)

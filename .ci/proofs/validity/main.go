@@ -1,25 +1,30 @@
 // Validity belongs to the proof of the validity of runs: closed loops against a server that stamps the truth.
 //
-//	validity runs [--runs N] [--streams 1,32,...] [--loops 0,2,...] [--keep FOLDER] UMA-LOAD   runs, and prints the table
-//	validity serve ADDRESS FILE                                         serves until a signal, and writes the truth
-//	validity spin TIME                                                  keeps a core busy
+//	validity runs [flags] UMA-LOAD   runs, and prints the table
+//	validity table OUTCOMES...                            prints the table of runs that were kept
+//	validity serve ADDRESS FILE                           serves until a signal, and writes the truth
+//	validity spin TIME                                    keeps a core busy
 package main
 
 import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -42,15 +47,26 @@ func run(args []string) error {
 		return err
 	case len(args) > 1 && args[0] == "runs":
 		return runs(args[1:])
+	case len(args) > 1 && args[0] == "table":
+		return tables(args[1:])
 	}
-	return errors.New("want runs, serve or spin, see the head of main.go")
+	return errors.New("want runs, table, serve or spin, see the head of main.go")
 }
 
 // longestRun is the most that a run takes; its busy loops end then at the latest.
 const longestRun = 2 * time.Minute
 
-// row is a line of the table.
-type row struct{ streams, loops int }
+// row is a line of the table. All streams of a row at once begin together, others as uma-load ramps them.
+type row struct {
+	Streams, Loops int
+	AtOnce         bool
+}
+
+// measured is a run of a row, as it is kept.
+type measured struct {
+	Row     row
+	Outcome outcome
+}
 
 // tally counts outcomes.
 type tally struct{ runs, right, rightValid, wrong, wrongValid, open int }
@@ -60,12 +76,12 @@ func (t *tally) add(o outcome) {
 	switch {
 	case o.right():
 		t.right++
-		if o.valid {
+		if o.Valid {
 			t.rightValid++
 		}
 	case o.wrong():
 		t.wrong++
-		if o.valid {
+		if o.Valid {
 			t.wrongValid++
 		}
 	default:
@@ -84,21 +100,41 @@ func numbers(text string) (all []int, err error) {
 	return all, nil
 }
 
+func rowsOf(streams, loops string, atOnce bool) (rows []row, err error) {
+	sizes, err := numbers(streams)
+	beside, wrong := numbers(loops)
+	for _, l := range beside {
+		for _, s := range sizes {
+			rows = append(rows, row{s, l, atOnce})
+		}
+	}
+	return rows, cmp.Or(err, wrong)
+}
+
+// laneCores is how many cores a run has, with its server and its busy loops.
+const laneCores = 2
+
+// runs makes runs in lanes of laneCores, as many as the machine has cores for.
 func runs(args []string) error {
 	set := flag.NewFlagSet("runs", flag.ContinueOnError)
-	count := set.Int("runs", 640, "how many, evenly over the rows")
+	count := set.Int("runs", 320, "how many as uma-load ramps them, evenly over --streams and --loops")
 	streams := set.String("streams", "1,8,32,64,100,200,500,1000", "streams of the closed loops")
 	loops := set.String("loops", "0,2,4,8", "busy loops beside a run")
+	wrong := set.Int("wrong", 300, "then runs with all streams at once, until so many are wrong")
+	wrongStreams := set.String("wrong-streams", "200,500,1000,2000", "streams of these")
+	wrongLoops := set.String("wrong-loops", "4,8,16", "busy loops beside these")
+	within := set.Duration("within", 12*time.Hour, "begins no run after this time")
 	keep := set.String("keep", "", "folder that keeps all runs")
+	outcomes := set.String("outcomes", "", "file that outcomes are appended to")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	if set.NArg() != 1 {
 		return errors.New("want the path of uma-load")
 	}
-	sizes, err := numbers(*streams)
-	beside, wrong := numbers(*loops)
-	if err := cmp.Or(err, wrong); err != nil {
+	ramped, err := rowsOf(*streams, *loops, false)
+	atOnce, bad := rowsOf(*wrongStreams, *wrongLoops, true)
+	if err := cmp.Or(err, bad); err != nil {
 		return err
 	}
 	work, err := os.MkdirTemp("", "validity")
@@ -109,65 +145,178 @@ func runs(args []string) error {
 	if *keep != "" {
 		work = *keep
 	}
+	var all []measured
+	if *outcomes != "" {
+		if all, err = read(*outcomes); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var rows []row
-	for _, l := range beside {
-		for _, s := range sizes {
-			rows = append(rows, row{s, l})
+	end := time.Now().Add(*within)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var lanes sync.WaitGroup
+	var mutex sync.Mutex
+	// next returns the run that comes next: false at the end.
+	next := func() (r row, number int, goesOn bool) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		var gentle, found int
+		for _, m := range all {
+			if !m.Row.AtOnce {
+				gentle++
+			} else if m.Outcome.wrong() {
+				found++
+			}
+		}
+		number = len(all)
+		switch {
+		case time.Now().After(end) || ctx.Err() != nil:
+			return row{}, 0, false
+		case gentle < *count:
+			r = ramped[gentle%len(ramped)]
+		case found < *wrong:
+			r = atOnce[(number-gentle)%len(atOnce)]
+		default:
+			return row{}, 0, false
+		}
+		all = append(all, measured{Row: r, Outcome: outcome{Running: true}})
+		return r, number, true
+	}
+	lane := func(cores string) error {
+		for {
+			r, number, goesOn := next()
+			if !goesOn {
+				return nil
+			}
+			folder := filepath.Join(work, strconv.Itoa(number))
+			o, err := r.measure(ctx, folder, set.Arg(0), cores)
+			if err != nil {
+				return fmt.Errorf("run %d, %d streams beside %d loops: %w", number, r.Streams, r.Loops, err)
+			}
+			if *keep == "" {
+				_ = os.RemoveAll(folder)
+			}
+			mutex.Lock()
+			all[number].Outcome = o
+			mutex.Unlock()
+			line := fmt.Sprintf("%d: %d streams, %d loops, at once %v: valid %v, off by %.2f to %.2f of what is allowed (%s)", number, r.Streams, r.Loops, r.AtOnce, o.Valid, o.Least, o.Most, o.Worst)
+			for _, reason := range o.Reasons {
+				line += "; " + string(reason.Code) + ": " + reason.Detail
+			}
+			fmt.Fprintln(os.Stderr, line)
+			if *outcomes != "" {
+				if err := write(*outcomes, all[number]); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	tallies := map[row]*tally{}
-	for i := range *count {
-		r := rows[i%len(rows)]
-		o, err := r.measure(ctx, filepath.Join(work, strconv.Itoa(i)), set.Arg(0))
+	for first := 0; first+laneCores <= runtime.NumCPU(); first += laneCores {
+		lanes.Go(func() {
+			if err := lane(fmt.Sprintf("%d-%d", first, first+laneCores-1)); err != nil {
+				fail(err)
+			}
+		})
+	}
+	lanes.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return table(os.Stdout, all, *wrong)
+}
+
+// read returns the runs in a file of outcomes: a JSON object a line.
+func read(file string) (all []measured, err error) {
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	for in := json.NewDecoder(opened); ; {
+		var one measured
+		switch err := in.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, one)
+	}
+}
+
+func write(file string, one measured) error {
+	text, err := json.Marshal(one)
+	if err != nil {
+		return err
+	}
+	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = opened.Write(append(text, '\n'))
+	return errors.Join(err, opened.Close())
+}
+
+func tables(files []string) error {
+	var all []measured
+	for _, file := range files {
+		more, err := read(file)
 		if err != nil {
-			return fmt.Errorf("run %d, %d streams beside %d loops: %w", i, r.streams, r.loops, err)
+			return err
 		}
-		if tallies[r] == nil {
-			tallies[r] = new(tally)
-		}
-		tallies[r].add(o)
-		line := fmt.Sprintf("%d: %d streams, %d loops: valid %v, off by %.2f to %.2f of what is allowed (%s)", i, r.streams, r.loops, o.valid, o.least, o.most, o.worst)
-		for _, reason := range o.reasons {
-			line += "; " + string(reason.Code) + ": " + reason.Detail
-		}
-		fmt.Fprintln(os.Stderr, line)
-		if *keep == "" {
-			_ = os.RemoveAll(filepath.Join(work, strconv.Itoa(i)))
-		}
+		all = append(all, more...)
 	}
-	return table(os.Stdout, rows, tallies)
+	return table(os.Stdout, all, 0)
 }
 
 // leastValid is the share of right runs that must be valid.
 const leastValid = 0.95
 
 // table writes the table, and the error if the runs do not show what they must.
-func table(w io.Writer, rows []row, tallies map[row]*tally) error {
-	fmt.Fprintf(w, "%d cores. A run is right if no percentile is off by more than %g ms and %g %%.\n\n", runtime.NumCPU(), 1e3*mostSeconds, 100*mostRatio)
-	fmt.Fprint(w, "| streams | busy loops | runs | right | of these valid | wrong | of these valid | open |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+func table(w io.Writer, runs []measured, wrong int) error {
+	tallies := map[row]*tally{}
 	var all tally
-	for _, r := range rows {
-		t := tallies[r]
-		if t == nil {
-			continue
+	for _, m := range runs {
+		if tallies[m.Row] == nil {
+			tallies[m.Row] = new(tally)
 		}
-		fmt.Fprintf(w, "| %d | %d | %d | %d | %d | %d | %d | %d |\n", r.streams, r.loops, t.runs, t.right, t.rightValid, t.wrong, t.wrongValid, t.open)
-		all = tally{all.runs + t.runs, all.right + t.right, all.rightValid + t.rightValid, all.wrong + t.wrong, all.wrongValid + t.wrongValid, all.open + t.open}
+		tallies[m.Row].add(m.Outcome)
+		all.add(m.Outcome)
 	}
-	fmt.Fprintf(w, "| all | | %d | %d | %d | %d | %d | %d |\n", all.runs, all.right, all.rightValid, all.wrong, all.wrongValid, all.open)
+	rows := slices.SortedFunc(maps.Keys(tallies), func(a, b row) int {
+		if a.AtOnce != b.AtOnce {
+			return cmp.Compare(strconv.FormatBool(a.AtOnce), strconv.FormatBool(b.AtOnce))
+		}
+		return cmp.Or(cmp.Compare(a.Loops, b.Loops), cmp.Compare(a.Streams, b.Streams))
+	})
+	fmt.Fprintf(w, "%d cores, %d a run. A run is right if no percentile is off by more than %g ms and %g %%.\n\n", runtime.NumCPU(), laneCores, 1e3*mostSeconds, 100*mostRatio)
+	fmt.Fprint(w, "| streams | begun | busy loops | runs | right | of these valid | wrong | of these valid | open |\n|--:|:--|--:|--:|--:|--:|--:|--:|--:|\n")
+	line := func(streams, begun, loops string, t tally) {
+		fmt.Fprintf(w, "| %s | %s | %s | %d | %d | %d | %d | %d | %d |\n", streams, begun, loops, t.runs, t.right, t.rightValid, t.wrong, t.wrongValid, t.open)
+	}
+	for _, r := range rows {
+		begun := "as by default"
+		if r.AtOnce {
+			begun = "at once"
+		}
+		line(strconv.Itoa(r.Streams), begun, strconv.Itoa(r.Loops), *tallies[r])
+	}
+	line("all", "", "", all)
 	switch {
 	case all.wrongValid > 0:
 		return fmt.Errorf("%d of %d wrong runs are valid, want none", all.wrongValid, all.wrong)
 	case float64(all.rightValid) < leastValid*float64(all.right):
 		return fmt.Errorf("%d of %d right runs are valid, want %g %%", all.rightValid, all.right, 100*leastValid)
+	case all.wrong < wrong:
+		return fmt.Errorf("%d wrong runs show too little, want %d", all.wrong, wrong)
 	}
 	return nil
 }
 
-// measure makes a run, with a server and busy loops of its own.
-func (r row) measure(ctx context.Context, folder, umaLoad string) (outcome, error) {
+// measure makes a run on these cores, with a server and busy loops of its own.
+func (r row) measure(ctx context.Context, folder, umaLoad, cores string) (outcome, error) {
 	ctx, stop := context.WithTimeout(ctx, longestRun)
 	defer stop()
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -178,7 +327,7 @@ func (r row) measure(ctx context.Context, folder, umaLoad string) (outcome, erro
 		return outcome{}, err
 	}
 	truth := filepath.Join(folder, "truth.json")
-	serving := exec.Command(self, "serve", "127.0.0.1:0", truth)
+	serving := exec.Command("taskset", "-c", cores, self, "serve", "127.0.0.1:0", truth)
 	serving.Stderr = os.Stderr
 	out, err := serving.StdoutPipe()
 	if err != nil {
@@ -196,17 +345,23 @@ func (r row) measure(ctx context.Context, folder, umaLoad string) (outcome, erro
 		return outcome{}, errors.Join(err, end())
 	}
 	var spinning []*exec.Cmd
-	for range r.loops {
-		one := exec.CommandContext(ctx, self, "spin", longestRun.String())
+	for range r.Loops {
+		one := exec.CommandContext(ctx, "taskset", "-c", cores, self, "spin", longestRun.String())
 		one.Env = append(os.Environ(), "GOMAXPROCS=1")
 		if err := one.Start(); err != nil {
 			return outcome{}, errors.Join(err, end())
 		}
 		spinning = append(spinning, one)
 	}
-	load := exec.CommandContext(ctx, umaLoad, "run", "--url", "http://"+strings.TrimSpace(address), "--out", folder, "--run-id", "run",
-		"--web.listen-address", "127.0.0.1:0", "--input-tokens", "8", "--output-tokens", "16",
-		"--concurrency", strconv.Itoa(r.streams), "--requests", strconv.Itoa(max(32, 4*r.streams)))
+	// The last token is often read together with the usage that follows it: of a late read, only the end is stamped. Of n
+	// tokens, TPOT is then in doubt by a gap/(n-1): 3.3 ms of 16 tokens.
+	tokens, ramp := 64, []string{}
+	if r.AtOnce {
+		tokens, ramp = 16, []string{"--ramp", "0s"}
+	}
+	load := exec.CommandContext(ctx, "taskset", append([]string{"-c", cores, umaLoad, "run", "--url", "http://" + strings.TrimSpace(address), "--out", folder, "--run-id", "run",
+		"--web.listen-address", "127.0.0.1:0", "--input-tokens", "8", "--output-tokens", strconv.Itoa(tokens),
+		"--concurrency", strconv.Itoa(r.Streams), "--requests", strconv.Itoa(max(8, 2*r.Streams))}, ramp...)...)
 	said, wrong := load.CombinedOutput()
 	for _, one := range spinning {
 		_ = one.Process.Kill()

@@ -18,10 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the server does: the first token so long after the request, then one a gap.
+// What the server does: the first token so long after the request, then one a gap. The ramp begins a stream every few
+// milliseconds: were these times multiples of its steps, all tokens would come when a stream begins.
 const (
-	firstToken = 100 * time.Millisecond
-	tokenGap   = 50 * time.Millisecond
+	firstToken = 97300 * time.Microsecond
+	tokenGap   = 49700 * time.Microsecond
 	model      = "truth"
 )
 
