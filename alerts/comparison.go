@@ -11,16 +11,6 @@ func comparisonGroup() Group {
 	return Group{Name: "comparison", Alerts: []Alert{latencyRegression(t), containerMemoryOverhead(t)}}
 }
 
-// latencyMetrics and throughputMetrics match the names of metrics of requests that uma-load measured. Names of figures
-// that an engine or a tool reported begin otherwise, and the whole name is matched.
-const (
-	latencyMetrics    = `(time_to_first_token|time_to_first_output|time_per_output_token|inter_token_latency|request_duration|queue_delay)_.*`
-	throughputMetrics = `(steady_|goodput_)?(output_tokens|input_tokens|requests)_per_second`
-)
-
-// occupiedMetric is the name of the memory occupied without KV cache in comparisons.
-const occupiedMetric = "memory_occupied_without_kv_bytes"
-
 // onRow joins series of one metric of a comparison.
 func onRow() expr.Matching { return expr.On(rowOfComparison()...) }
 
@@ -55,9 +45,9 @@ func byProof(proven, open expr.Expr, description, beyond string) []Rule {
 
 func latencyRegression(t metric.Thresholds) Alert {
 	const found = "{{ $labels.metric }} of {{ $labels.candidate }} is worse than that of {{ $labels.baseline }} ({{ $labels.scenario }}, {{ $labels.model }})"
-	requests := expr.Matches(metric.LabelMetric, latencyMetrics+"|"+throughputMetrics)
-	longer := differences(expr.Matches(metric.LabelMetric, latencyMetrics)).Above(expr.Number(0))
-	less := differences(expr.Matches(metric.LabelMetric, throughputMetrics)).Below(expr.Number(0))
+	requests := expr.Matches(metric.LabelMetric, metric.LatencyFigures+"|"+metric.ThroughputFigures)
+	longer := differences(expr.Matches(metric.LabelMetric, metric.LatencyFigures)).Above(expr.Number(0))
+	less := differences(expr.Matches(metric.LabelMetric, metric.ThroughputFigures)).Below(expr.Number(0))
 	open := newly(t, metric.VerdictWorseExtentOpen, requests).
 		Or(newly(t, metric.VerdictConfounded, requests).And(longer.Or(less), onRow()))
 	return Alert{
@@ -74,7 +64,7 @@ func latencyRegression(t metric.Thresholds) Alert {
 }
 
 func containerMemoryOverhead(t metric.Thresholds) Alert {
-	of := []expr.Matcher{expr.Is(metric.LabelMetric, occupiedMetric), expr.Is(metric.LabelBaseline, metric.ArmNative), expr.Is(metric.LabelCandidate, metric.ArmContainer)}
+	of := []expr.Matcher{expr.Is(metric.LabelMetric, metric.OccupiedWithoutKV), expr.Is(metric.LabelBaseline, metric.ArmNative), expr.Is(metric.LabelCandidate, metric.ArmContainer)}
 	more := differences(of...).Above(expr.Number(t.Container.OverheadBytes))
 	open := newly(t, metric.VerdictWorseExtentOpen, of...).Or(newly(t, metric.VerdictConfounded, of...))
 	const found = "runs in a container occupy {{ $value | humanize1024 }}B more without KV cache than native ones ({{ $labels.scenario }}, {{ $labels.model }})"

@@ -44,25 +44,25 @@ var mayImport = map[string][]string{
 	"loadgen/subprocess":        {},
 	"loadgen/traffic":           {},
 	"loadgen/campaign/plan":     {"cmd/terminal", "loadgen/stats"},
-	"loadgen/compare":           {"cmd/terminal", "exporter/metric", "loadgen/stats"},
+	"loadgen/compare":           {"cmd/terminal", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/rundir":            {"exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
 	"loadgen/sim":               {"exporter/metric"},
 	"loadgen/telemetry":         {"exporter/metric", "loadgen/runfile"},
 	"loadgen/campaign/arm":      {"loadgen/campaign/plan", "loadgen/openai", "loadgen/subprocess"},
 	"loadgen/hosts":             {"exporter/metric", "loadgen/openai", "loadgen/render", "loadgen/rundir"},
-	"loadgen/render/comparison": {"exporter/metric", "loadgen/compare", "loadgen/render", "loadgen/stats"},
+	"loadgen/render/comparison": {"exporter/metric", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/render", "loadgen/stats", "loadgen/summary"},
 	"loadgen/server":            {"cmd/terminal", "exporter/metric", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/traffic"},
-	"loadgen/summary":           {"cmd/terminal", "exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/roofline", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/telemetry"},
+	"loadgen/summary":           {"cmd/terminal", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/telemetry"},
 	"loadgen/summary/testrun":   {"exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/runfile", "loadgen/telemetry"},
 	"loadgen/workload":          {"cmd/terminal", "loadgen/evidence", "loadgen/openai", "loadgen/rundir", "loadgen/traffic"},
 	"loadgen/campaign":          {"exporter/metric", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/server"},
-	"loadgen/cell":              {"exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/cell":              {"exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/importer":          {"cmd/terminal", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
-	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
-	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
-	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
-	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
+	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
+	"loadgen/render/report":     {"exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"dashboards/grafana":        {},
 	"dashboards":                {"exporter/metric", "exporter/metric/expr"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr"},
@@ -71,20 +71,26 @@ var mayImport = map[string][]string{
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/memnet":       {}, // a network, for whatever is served on it
 	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/metric", "exporter/metric/expr"},
-	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
-	"cmd/internal/view":         {"alerts", "cmd/internal/memnet", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "exporter/metric/expr", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/summary"},
+	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
+	"cmd/internal/view":         {"alerts", "cmd/internal/memnet", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/metric", "exporter/metric/expr", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/summary"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/internal/view", "cmd/terminal", "loadgen"},
 	"cmd/uma-load":              {"cmd/terminal", "loadgen"},
 	"cmd/uma-view":              {"cmd/internal/view", "cmd/terminal"},
+	"loadgen/format":            {},
+	"loadgen/figure":            {"exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/rundir", "loadgen/summary"},
 }
 
-// mustNotLink names what a binary must not carry: people install the exporter on the machine
-// that they measure.
+// mustNotLink names what a binary must not carry, since people install the exporter on the machine that they measure, and
+// what a room must not stand on.
 var mustNotLink = map[string][]string{
 	"cmd/uma-exporter": {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/xuri/excelize", "gonum.org", module + "exporter/sim", module + "loadgen"},
 	"cmd/uma-load":     {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go", "github.com/NVIDIA/go-nvml", module + "exporter/sim", module + "exporter/collector"},
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
+	// From the files of a run to verdicts, nothing draws pages, and each step knows only the steps before it.
+	"loadgen/summary": {module + "loadgen/render", module + "loadgen/compare", module + "loadgen/figure"},
+	"loadgen/figure":  {module + "loadgen/render", module + "loadgen/compare"},
+	"loadgen/compare": {module + "loadgen/render"},
 }
 
 // queryEngine is what only uma-view and the demo may link: everything else talks to a Prometheus.
@@ -103,7 +109,9 @@ var mayWriteWith = map[string][]string{
 	"github.com/xuri/excelize/v2": {"loadgen/render"},
 }
 
-const longestChain = 5
+// longestChain is the way of a run through the house: metric, rundir, summary, figure, compare, comparison, publish,
+// loadgen, uma-load. Figures are read from summaries, and comparisons are of figures.
+const longestChain = 8
 
 // pkg is the output of go list for one of our packages.
 type pkg struct {
@@ -194,7 +202,7 @@ func TestImportChainsStayShort(t *testing.T) {
 	}
 }
 
-func TestBinariesLinkOnlyWhatTheyNeed(t *testing.T) {
+func TestBinariesAndRoomsLinkOnlyWhatTheyNeed(t *testing.T) {
 	packages := listPackages(t)
 	for name, banned := range mustNotLink {
 		if packages[name].ImportPath == "" {

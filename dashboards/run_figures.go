@@ -1,6 +1,9 @@
 package dashboards
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/grafana/grafana-foundation-sdk/go/barchart"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -9,9 +12,18 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// column is a figure of the chosen run, for a table of one line.
-func column(title string, d metric.Definer) figure {
-	return figure{title: title, expr: thisRun(d)}
+// columns are figures of the chosen run, for a table, with the titles of the vocabulary.
+func columns[D metric.Definer](of []D, value func(D) expr.Expr) []figure {
+	var all []figure
+	for _, d := range of {
+		title := d.Def().Title
+		all = append(all, figure{title: strings.ToUpper(title[:1]) + title[1:], expr: value(d)})
+	}
+	return all
+}
+
+func oneLine(of []metric.Gauge) []figure {
+	return columns(of, func(g metric.Gauge) expr.Expr { return thisRun(g) })
 }
 
 // freeWhenReady is MemFree when the engine of the chosen run was ready.
@@ -26,38 +38,26 @@ func quantilesOf(d metric.Summary) expr.Expr {
 }
 
 func runLatency() panel {
-	of := func(title string, d metric.Summary) figure { return figure{title: title, expr: quantilesOf(d)} }
 	return servedList(board{
 		title: "Latency",
 		means: "Quantiles over the measured requests that ended ok, by two clocks: from *sending* the request, and from its *intended* start, which is what a user waits when the server is busy. " +
 			"A quantile that too few requests support is absent. Time per token is one value a request, from its first to its last payload.",
-		wrong:  "*intended* is far above *sent*: requests waited for a free slot, and the rate asked for was more than the server gives.",
-		noData: "no measured request ended ok, the load was not ours, or " + noSuchRun,
-		keys:   []key{{label: metric.LabelQuantile, title: "Quantile"}},
-		figures: []figure{
-			of("First token, sent", metric.RunTimeToFirstTokenSeconds),
-			of("First token, intended", metric.RunScheduledTimeToFirstTokenSeconds),
-			of("Per token", metric.RunTimePerOutputTokenSeconds),
-			of("Whole, sent", metric.RunRequestDurationSeconds),
-			of("Whole, intended", metric.RunScheduledRequestDurationSeconds),
-		},
-		sortBy: "Quantile",
+		wrong:   "*intended* is far above *sent*: requests waited for a free slot, and the rate asked for was more than the server gives.",
+		noData:  "no measured request ended ok, the load was not ours, or " + noSuchRun,
+		keys:    []key{{label: metric.LabelQuantile, title: "Quantile"}},
+		figures: columns(metric.RunLatencies(), quantilesOf),
+		sortBy:  "Quantile",
 	})
 }
 
 func runThroughput() panel {
 	return servedList(board{
-		title:  "Throughput",
-		means:  "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
-		wrong:  "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
-		noData: "the load was not ours, or " + notOfRun,
-		keys:   []key{{label: metric.LabelRun, title: "Run"}},
-		figures: []figure{
-			column("Output", metric.RunOutputTokensPerSecond),
-			column("Requests", metric.RunAchievedRequestsPerSecond),
-			column("Goodput", metric.RunGoodputRatio),
-			column("KV cache, tokens", metric.RunKVCapacityTokens),
-		},
+		title:   "Throughput",
+		means:   "What requests that ended ok got, over the time that the measured load took; goodput is the share of all measured requests that met every objective of `--slo`, and the KV cache is the room that the engine made on the GPU.",
+		wrong:   "requests per second are below the rate that was asked for: the server was the limit, and its latencies are those of a queue.",
+		noData:  "the load was not ours, or " + notOfRun,
+		keys:    []key{{label: metric.LabelRun, title: "Run"}},
+		figures: oneLine(metric.RunThroughputs()),
 	}).WithTransformation(unshown("Run"))
 }
 
@@ -76,17 +76,12 @@ func runRequests() panel {
 
 func runHeat() panel {
 	return servedList(board{
-		title:  "Heat and energy",
-		means:  "The hottest GPU at the start and at most, mean power and energy of all GPUs, while the run measured.",
-		wrong:  "it started warmer than the runs it is held against, or came near the temperature at which the clock is held down.",
-		noData: "no telemetry of a GPU was kept with the run",
-		keys:   []key{{label: metric.LabelRun, title: "Run"}},
-		figures: []figure{
-			column("At start", metric.RunStartGPUTemperatureCelsius),
-			column("Hottest", metric.RunGPUTemperatureCelsius),
-			column("Power", metric.RunGPUPowerWatts),
-			column("Energy", metric.RunEnergyJoules),
-		},
+		title:   "Heat and energy",
+		means:   "The hottest GPU at the start and at most, mean power and energy of all GPUs, while the run measured.",
+		wrong:   "it started warmer than the runs it is held against, or came near the temperature at which the clock is held down.",
+		noData:  "no telemetry of a GPU was kept with the run",
+		keys:    []key{{label: metric.LabelRun, title: "Run"}},
+		figures: oneLine(metric.RunHeat()),
 	}).WithTransformation(unshown("Run"))
 }
 
@@ -98,16 +93,8 @@ func runMemory() panel {
 		wrong:  "*occupied without KV cache* is larger than in runs of the same model: compare the ledgers below before anything is blamed. An engine fills the share that it is given, so *unavailable, peak* hardly differs.",
 		noData: "no telemetry was kept with the run, and its engine said nothing",
 		keys:   []key{{label: metric.LabelRun, title: "Run"}},
-		figures: []figure{
-			column("Occupied without KV cache", metric.RunMemoryOccupiedWithoutKVBytes),
-			column("KV cache", metric.RunKVCapacityBytes),
-			{title: "Free", expr: freeWhenReady()},
-			column("Unavailable, peak", metric.RunMemoryUnavailablePeakBytes),
-			column("Available, least", metric.RunMemoryAvailableMinBytes),
-			column("Pool", metric.RunMemoryPoolBytes),
-			column("Free at KV sizing", metric.RunFreeAtKVSizingBytes),
-			column("Engine's own word", metric.RunEngineReportedPeakBytes),
-		},
+		// Free memory comes from the ledger, and stands beside the lines that it makes the pool with.
+		figures: slices.Insert(oneLine(metric.RunMemory()), 2, figure{title: "Free", expr: freeWhenReady()}),
 	}).WithTransformation(unshown("Run"))
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/cell"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -226,7 +226,7 @@ func (d *arenaDriver) measure(ctx context.Context, m *arena.Measured) error {
 	d.warm = true
 	m.Run, m.Status, m.Problem, m.InvalidReasons = made.Run, arena.Valid, "", nil
 	sum := made.Summary()
-	if g := sum.Goodput; g != nil {
+	if g := sum.SLO; g != nil {
 		m.SLOMet = &g.Met
 	}
 	if !sum.Valid {
@@ -263,7 +263,7 @@ func (d *arenaDriver) report(m arena.Measured) {
 		rate *float64
 	}{{"pp", pp}, {"tg", tg}} {
 		if of.rate != nil {
-			values = append(values, of.name, render.Digits(*of.rate)+" t/s")
+			values = append(values, of.name, format.Digits(*of.rate)+" t/s")
 		}
 	}
 	d.env.Log.Info("cell", values...)

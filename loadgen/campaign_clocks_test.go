@@ -43,7 +43,7 @@ func TestACampaignLocksTheClocksAroundItsRuns(t *testing.T) {
 	if err != nil || len(runs) != 2 || *runs[0].Manifest.Campaign.LockedClockHertz != 1.5e9 {
 		t.Fatalf("%d runs (%v)", len(runs), err)
 	}
-	if facts := runs[0].Observation().Facts; !slices.ContainsFunc(facts, func(f compare.Fact) bool { return f.Item == "GPU clocks locked to" && f.Value == "1500 MHz" }) {
+	if facts := compare.FromRun(runs[0]).Facts; !slices.ContainsFunc(facts, func(f compare.Fact) bool { return f.Item == "GPU clocks locked to" && f.Value == "1500 MHz" }) {
 		t.Errorf("%+v", facts)
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/promexport"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // checkMetric fails if the metric that a plan names does not exist.
 func checkMetric(name string) error {
-	if _, known := compare.FindMetric(name); !known {
+	if _, known := figure.FindCompared(name); !known {
 		return fmt.Errorf("%q is no metric; near it are %s", name, strings.Join(compare.Near(name), ", "))
 	}
 	return nil
@@ -35,8 +35,8 @@ func checkMargin(metric, amount string) error {
 }
 
 // marginsOf returns the margins that a plan gives.
-func marginsOf(planned *plan.Plan) map[string]compare.Margin {
-	margins := map[string]compare.Margin{}
+func marginsOf(planned *plan.Plan) map[string]figure.Margin {
+	margins := map[string]figure.Margin{}
 	for metric, amount := range planned.Margins {
 		if name, m, err := compare.ParseMargin(metric + "=" + amount); err == nil { // the plan was checked before
 			margins[name] = m
@@ -51,7 +51,7 @@ func decidesOf(planned *plan.Plan) campaign.Decides {
 	d := campaign.Decides{N: planned.Iterations, Primary: map[string]string{}, Margins: map[string]string{}}
 	margins := marginsOf(planned)
 	keep := func(metric string) {
-		m, _ := compare.FindMetric(metric)
+		m, _ := figure.FindCompared(metric)
 		margin, given := margins[metric]
 		if !given {
 			margin = m.Margin
@@ -99,7 +99,7 @@ func compareCampaign(planned *plan.Plan, dir string) (c compare.Comparison, runs
 	var observed []compare.Run
 	var arms []string
 	for _, r := range runs {
-		one := r.Observation()
+		one := compare.FromRun(r)
 		observed = append(observed, one)
 		if arm := one.Label("arm"); one.Valid && !slices.Contains(arms, arm) {
 			arms = append(arms, arm)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/render/comparison"
@@ -49,7 +50,7 @@ type compareLine struct {
 // margin is a --margin.
 type margin struct {
 	metric figureName
-	value  compare.Margin
+	value  figure.Margin
 }
 
 func parseMargin(text string) (m margin, err error) {
@@ -120,7 +121,7 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	}
 	var observed []compare.Run
 	for _, r := range runs {
-		observed = append(observed, r.Observation())
+		observed = append(observed, compare.FromRun(r))
 	}
 	c, err := compare.Compare(observed, l.options)
 	if err != nil {
@@ -150,7 +151,7 @@ func (l *compareLine) check() error {
 	if err := checkPlace("--html", l.html); err != nil {
 		return err
 	}
-	l.options.Margins = map[string]compare.Margin{}
+	l.options.Margins = map[string]figure.Margin{}
 	for _, m := range l.margins {
 		if _, twice := l.options.Margins[m.metric.now]; twice {
 			return fmt.Errorf("--margin: %s is given twice", m.metric.now)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -173,7 +174,7 @@ func TestRunsOfOurOwnAreCompared(t *testing.T) {
 		t.Errorf("baseline %s, order %s, simulated %v", c.Baseline, c.Strata[0].Order.Kind, c.Simulated)
 	}
 	metrics := c.Strata[0].Pairs[0].Metrics
-	m := metrics[slices.IndexFunc(metrics, func(m compare.Metrics) bool { return m.Name == compare.RequestDuration })]
+	m := metrics[slices.IndexFunc(metrics, func(m compare.Metrics) bool { return m.Name == figure.RequestDuration })]
 	if m.A.N != 3 || m.B.N != 3 || *m.Ratio < 2 || m.Verdict == compare.Better {
 		t.Errorf("%s of ratio %v over %d and %d runs", m.Verdict, *m.Ratio, m.A.N, m.B.N)
 	}

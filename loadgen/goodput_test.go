@@ -50,7 +50,7 @@ func TestTheLivePageAndTheSummaryAgreeWhichRequestsAreGood(t *testing.T) {
 	t.Parallel()
 	for _, objective := range []string{"e2e=150ms", "e2e=500ms", "e2e=1500ms", "e2e=5s", "e2e=15s"} {
 		dir, page := lastPage(t, "--url", engine(t, 5*time.Millisecond), "--requests=24", "--warmup=2", "--concurrency=4", "--output-tokens=2:60", "--slo="+objective)
-		g := summaryOf(t, dir).Goodput
+		g := summaryOf(t, dir).SLO
 		if g == nil {
 			t.Fatal("no goodput")
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // Scripts and notes have names that metrics had before: they give what today's names give, and one line on stderr.
@@ -40,7 +40,7 @@ func TestOldNamesOfMetricsAreAcceptedWithANotice(t *testing.T) {
 			t.Parallel()
 			code, printed, stderr := invokeVerb(t, test.args...)
 			today, wanted, quiet := invokeVerb(t, test.today...)
-			if code != exitDone || today != exitDone || printed != wanted || !strings.Contains(printed, compare.MemoryOccupiedWithoutKV) && strings.HasPrefix(name, "--") {
+			if code != exitDone || today != exitDone || printed != wanted || !strings.Contains(printed, figure.MemoryOccupiedWithoutKV) && strings.HasPrefix(name, "--") {
 				t.Errorf("exit %d: %.2000s\nby today's name %d: %.2000s", code, printed, today, wanted)
 			}
 			if stderr != quiet+test.notice && stderr != test.notice+quiet {

@@ -51,7 +51,7 @@ func judge(sum summary.Summary) error {
 		}
 		return outcome{exitInvalid, fmt.Errorf("the run is invalid: %s", strings.Join(reasons, "; "))}
 	}
-	if g := sum.Goodput; g != nil && !g.Met {
+	if g := sum.SLO; g != nil && !g.Met {
 		return outcome{exitMissed, fmt.Errorf("--slo %s: %d of %d requests kept it, %g %% wanted", g.SLO, g.Good, g.Requests, 100*g.RequiredRatio)}
 	}
 	return nil

@@ -136,7 +136,7 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // labelOf returns a label of a run, or the value that a comparison uses in its place.
 func labelOf(r summary.Run, name string) string {
-	o := r.Observation()
+	o := compare.FromRun(r)
 	return o.Label(name)
 }
 
@@ -206,7 +206,7 @@ func observations(paths []string) ([]compare.Run, error) {
 		if o.Err != nil {
 			return nil, o.Err
 		}
-		runs = append(runs, o.Run.Observation())
+		runs = append(runs, compare.FromRun(o.Run))
 	}
 	return runs, nil
 }

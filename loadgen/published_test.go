@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // The 63 runs that were published of native against container on a DGX Spark, with what was said of them.
@@ -138,13 +139,13 @@ func tableIsRecomputed(t *testing.T, c compare.Comparison) {
 			}
 			return m
 		}
-		memory := both(compare.MemoryOccupiedWithoutKV, want.excluding, gib, 0.005)
+		memory := both(figure.MemoryOccupiedWithoutKV, want.excluding, gib, 0.005)
 		if memory.Verdict != compare.Confounded || memory.VerdictIgnoringOrder != compare.Worse || !memory.Confounded || !memory.EngineReported {
 			t.Errorf("%s: memory is %s, confounded %v, the engine's word %v", model, memory.Verdict, memory.Confounded, memory.EngineReported)
 		}
-		both(compare.KVCapacity, want.kv, gib, 0.00501)
+		both(figure.KVCapacity, want.kv, gib, 0.00501)
 		both("gpu_end_celsius", want.end, 1, 0.05)
-		throughput := both(compare.ToolOutputTokensPerSecond, want.throughput, 1, 0.005)
+		throughput := both(figure.ToolOutputTokensPerSecond, want.throughput, 1, 0.005)
 		if throughput.Verdict != compare.Equivalent || !throughput.Primary {
 			t.Errorf("%s: throughput is %s, primary %v", model, throughput.Verdict, throughput.Primary)
 		}
@@ -176,8 +177,8 @@ func earnTheirWarnings(t *testing.T, c compare.Comparison) {
 	says(c.Warnings, compare.CodeFirstAfterSwitch, "first run of container", "highest memory occupied without KV cache in 3 of 3 blocks")
 	says(c.Warnings, compare.CodeModelsEquivalent, "3 models", "within 2 %", "native (largest |t| 7.2)", "identity")
 	says(c.Warnings, compare.CodeLedgerAbsent, "not observable")
-	says(c.Warnings, compare.CodeEngineReported, compare.MemoryOccupiedWithoutKV)
-	says(c.Warnings, compare.CodeToolReported, compare.ToolOutputTokensPerSecond)
+	says(c.Warnings, compare.CodeEngineReported, figure.MemoryOccupiedWithoutKV)
+	says(c.Warnings, compare.CodeToolReported, figure.ToolOutputTokensPerSecond)
 	byModel := map[string]compare.Stratum{}
 	for _, s := range c.Strata {
 		byModel[s.Within["model"]] = s
@@ -220,7 +221,7 @@ func orderIsWithTheVerdict(t *testing.T, c compare.Comparison) {
 					}
 				}
 			}
-			i := slices.IndexFunc(s.Pairs[0].Order.AfterSwitch, func(a compare.AfterSwitch) bool { return a.Metric == compare.MemoryOccupiedWithoutKV })
+			i := slices.IndexFunc(s.Pairs[0].Order.AfterSwitch, func(a compare.AfterSwitch) bool { return a.Metric == figure.MemoryOccupiedWithoutKV })
 			after := s.Pairs[0].Order.AfterSwitch[i]
 			first, rest := after.First/(1<<30), after.Rest/(1<<30)
 			near(t, model+" first container run", &first, want.first, 0.005)
@@ -244,7 +245,7 @@ func orderIsWithTheVerdict(t *testing.T, c compare.Comparison) {
 func driftOfMemory(t *testing.T, a compare.Arm) compare.Drift {
 	t.Helper()
 	for _, s := range a.Metrics {
-		if s.Name == compare.MemoryOccupiedWithoutKV {
+		if s.Name == figure.MemoryOccupiedWithoutKV {
 			return s.Drift
 		}
 	}

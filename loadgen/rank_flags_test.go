@@ -171,7 +171,7 @@ func checkMerged(t *testing.T, a attempt, merged string, alone summary.Summary) 
 		}
 	}
 	s := summaryOf(t, merged)
-	if s.Run != "load" || s.Requests[openai.StatusOK] != 60 || s.WorkloadSHA256 != alone.WorkloadSHA256 || !s.Valid || s.Labels["arm"] != "a" || s.Goodput == nil || s.Goodput.Good != 60 {
+	if s.Run != "load" || s.Requests[openai.StatusOK] != 60 || s.WorkloadSHA256 != alone.WorkloadSHA256 || !s.Valid || s.Labels["arm"] != "a" || s.SLO == nil || s.SLO.Good != 60 {
 		t.Errorf("summary %+v", s)
 	}
 	if !slices.Equal(s.Checked, alone.Checked) {

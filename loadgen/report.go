@@ -15,10 +15,9 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
-
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -90,7 +89,7 @@ func parseComputed(text string) (computedMetric, error) {
 	if !found || !terminal.PlainName(name) {
 		return computedMetric{}, fmt.Errorf("%q: want NAME=EXPRESSION, as in tokens_per_joule=output_tokens_per_second/gpu_power_mean_watts", text)
 	}
-	if _, taken := compare.FindMetric(name); taken {
+	if _, taken := figure.FindCompared(name); taken {
 		return computedMetric{}, fmt.Errorf("%q: %s is the name of a metric already", text, name)
 	}
 	f, err := compare.ParseExpression(strings.TrimSpace(expression))
@@ -98,7 +97,7 @@ func parseComputed(text string) (computedMetric, error) {
 		return computedMetric{}, err
 	}
 	for _, of := range f.Names() {
-		if _, known := compare.FindMetric(currentName(of).now); !known {
+		if _, known := figure.FindCompared(currentName(of).now); !known {
 			return computedMetric{}, fmt.Errorf("%q: %q is no metric; near it are %s", text, of, strings.Join(compare.Near(of), ", "))
 		}
 	}
@@ -193,7 +192,7 @@ func (l *reportLine) reportRun(stdout, stderr io.Writer, path string) error {
 	if r.Manifest.State == rundir.StateRunning {
 		fmt.Fprintf(stderr, "uma-load: %s: the run has not ended, or was killed: its figures are of what it wrote\n", printable(path))
 	}
-	r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+	r.Summary = r.Summary.With(l.compute(compare.FromRun(r).Metrics))
 	if r.Summary, err = l.limited(r.Summary); err != nil {
 		return err
 	}
@@ -242,7 +241,7 @@ func (l *reportLine) reportGroup(stdout, stderr io.Writer, paths []string) error
 	}
 	reportLeftOut(stderr, copies)
 	for i, r := range runs {
-		r.Summary = r.Summary.With(l.compute(r.Observation().Metrics))
+		r.Summary = r.Summary.With(l.compute(compare.FromRun(r).Metrics))
 		if r.Summary, err = l.limited(r.Summary); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -16,13 +17,13 @@ func printEntries(w io.Writer, all []rundir.Entry) error {
 	table := render.Table{Header: []string{"RUN", "START (UTC)", "ARM", "MODEL", "SCENARIO", "STATE", "SIZE", "IN"}}
 	var total int64
 	for _, e := range all {
-		table.Add(tableName(e.Run), entryStart(e), tableName(e.Arm), tableName(e.Model), tableName(e.Scenario), entryState(e), render.FormatBytes(float64(e.Bytes)), tableName(e.Group))
+		table.Add(tableName(e.Run), entryStart(e), tableName(e.Arm), tableName(e.Model), tableName(e.Scenario), entryState(e), format.Bytes(float64(e.Bytes)), tableName(e.Group))
 		total += e.Bytes
 	}
 	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), render.FormatBytes(float64(total)))
+	_, err := fmt.Fprintf(w, "%d runs, %s\n", len(all), format.Bytes(float64(total)))
 	return err
 }
 
@@ -38,12 +39,12 @@ func printChoices(w io.Writer, all []rundir.RetentionChoice) error {
 			goes++
 			bytes += c.Bytes
 		}
-		table.Add(what, tableName(c.Run), entryStart(c.Entry), render.FormatBytes(float64(c.Bytes)), c.Why)
+		table.Add(what, tableName(c.Run), entryStart(c.Entry), format.Bytes(float64(c.Bytes)), c.Why)
 	}
 	if err := render.TextTable(w, table); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), render.FormatBytes(float64(bytes)))
+	_, err := fmt.Fprintf(w, "%d of %d runs go, %s\n", goes, len(all), format.Bytes(float64(bytes)))
 	return err
 }
 

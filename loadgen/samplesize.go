@@ -13,6 +13,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -47,14 +48,14 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 	terminal.Flag(clause, "power", "How often either shall succeed.", "80%", &l.power, share)
 	terminal.Flag(clause, "alpha", "How often a verdict may be wrong.", "5%", &l.alpha, terminal.ShareWithin(1e-4, 0.5))
 	terminal.Flags(clause, "from", "Earlier runs, or a folder that has them below, to take the CV from; may be repeated.", &l.from, terminal.Text, terminal.AsGiven).PlaceHolder("DIR")
-	terminal.Flag(clause, "metric", "With --from: which figure of the runs.", compare.OutputTokensPerSecond, &l.metric, parseMetric)
+	terminal.Flag(clause, "metric", "With --from: which figure of the runs.", figure.OutputTokensPerSecond, &l.metric, parseMetric)
 	terminal.Flag(clause, "by", "With --from: the label that separates the arms.", defaultArmLabel, &l.by, terminal.Text).PlaceHolder("LABEL")
 	return verb{clause, func(_ context.Context, p Program) error { return l.run(p.Stdout, p.Stderr) }}
 }
 
 // parseMetric accepts metrics that runs are compared by.
 func parseMetric(text string) (string, error) {
-	if _, known := compare.FindMetric(currentName(text).now); !known {
+	if _, known := figure.FindCompared(currentName(text).now); !known {
 		return "", fmt.Errorf("%q is no metric; near it are %s", text, terminal.Join(compare.Near(text)))
 	}
 	return text, nil
@@ -106,7 +107,7 @@ func (l *powerLine) spread(stderr io.Writer) (plan.Spread, error) {
 	var order []cell // a fixed order, since sums of floats depend on it
 	labelled := l.by == defaultArmLabel
 	for _, r := range runs {
-		o := r.Observation()
+		o := compare.FromRun(r)
 		labelled = labelled || o.Labels[l.by] != ""
 		v, there := o.Metrics[l.metric]
 		if !there || !o.Valid {

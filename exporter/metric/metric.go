@@ -30,6 +30,8 @@ type Def struct {
 	Kind Kind
 	// Unit is the base unit of the value; the name ends with it where the unit has a suffix.
 	Unit Unit
+	// Title names the value in tables of both wings, in lower case; most families have none.
+	Title string
 	// Help defines the value in one or two sentences. Unit and source are added by HelpText.
 	Help string
 	// Source names the file, driver call or measurement that the value comes from.

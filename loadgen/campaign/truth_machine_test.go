@@ -15,6 +15,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -143,11 +144,11 @@ func (m machine) figures(campaign []made, seed uint64) []compare.Run {
 			memory += m.carried * math.Exp(-held.Seconds()/m.fading.Seconds())
 		}
 		metrics := map[string]float64{
-			compare.OutputTokensPerSecond:   speed * math.Exp(m.cv*random.NormFloat64()),
-			compare.MemoryOccupiedWithoutKV: gib * memory,
+			figure.OutputTokensPerSecond:   speed * math.Exp(m.cv*random.NormFloat64()),
+			figure.MemoryOccupiedWithoutKV: gib * memory,
 		}
 		if m.latency > 0 {
-			metrics[compare.TimeToFirstToken] = m.latency * math.Exp(m.cv*random.NormFloat64())
+			metrics[figure.TimeToFirstToken] = m.latency * math.Exp(m.cv*random.NormFloat64())
 		}
 		runs = append(runs, compare.Run{
 			ID: run.name, Labels: map[string]string{"arm": run.arm}, Pair: run.pair,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -53,18 +54,18 @@ func knownDifferences(t *testing.T, abba, blocks [][]made) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	speed := counts[compare.OutputTokensPerSecond]
+	speed := counts[figure.OutputTokensPerSecond]
 	about(t, "slower", speed.verdicts[compare.Worse]+speed.verdicts[compare.WorseExtentOpen]+speed.confounded, power)
 	about(t, "the true ratio in its interval", speed.covers(1-m.slower), 1-alpha)
 	most(t, "faster", speed.verdicts[compare.Better]+speed.verdicts[compare.BetterExtentOpen], 0)
 	most(t, "a drift taken for one", speed.confounded, .01)
 
-	memory := counts[compare.MemoryOccupiedWithoutKV]
+	memory := counts[figure.MemoryOccupiedWithoutKV]
 	least(t, "more memory, without reserve", memory.verdicts[compare.Worse], .80)
 	least(t, "the true difference in its interval", memory.covers(gib*m.heavier), 1-alpha)
 	most(t, "less memory", memory.verdicts[compare.Better], 0)
 
-	apart := compared(t, machine{slower: .03, cv: .015, memorySD: .25}, blocks)[compare.OutputTokensPerSecond]
+	apart := compared(t, machine{slower: .03, cv: .015, memorySD: .25}, blocks)[figure.OutputTokensPerSecond]
 	least(t, "in blocks, confounded", apart.confounded, .80)
 	most(t, "in blocks, better or worse", apart.found(), 0)
 }
@@ -73,7 +74,7 @@ func knownDifferences(t *testing.T, abba, blocks [][]made) {
 // which ten pairs are shown to be in 93 of 100 campaigns.
 func equalArms(t *testing.T, abba, _ [][]made) {
 	m := machine{cv: .012, memorySD: .3}
-	speed := compared(t, m, abba)[compare.OutputTokensPerSecond]
+	speed := compared(t, m, abba)[figure.OutputTokensPerSecond]
 	power, err := pairedTest(m.cv).EquivalencePower(.02, alpha)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func equalArms(t *testing.T, abba, _ [][]made) {
 // not primary are held down together by Holm.
 func noise(t *testing.T, abba, _ [][]made) {
 	counts := compared(t, machine{cv: .04, latency: .25, memorySD: 5}, abba)
-	for metric, truth := range map[string]float64{compare.OutputTokensPerSecond: 1, compare.TimeToFirstToken: 1, compare.MemoryOccupiedWithoutKV: 0} {
+	for metric, truth := range map[string]float64{figure.OutputTokensPerSecond: 1, figure.TimeToFirstToken: 1, figure.MemoryOccupiedWithoutKV: 0} {
 		c := counts[metric]
 		most(t, metric+" better or worse", c.found(), .07)
 		least(t, metric+" inconclusive", c.verdicts[compare.Inconclusive], .90)
@@ -110,7 +111,7 @@ func noise(t *testing.T, abba, _ [][]made) {
 func timeGoesBy(t *testing.T, abba, blocks [][]made) {
 	m := machine{cv: .006, memorySD: .25, carried: 2.5, fading: 2 * time.Hour, slowing: .01}
 	apart, mixed := compared(t, m, blocks), compared(t, m, abba)
-	for _, metric := range []string{compare.MemoryOccupiedWithoutKV, compare.OutputTokensPerSecond} {
+	for _, metric := range []string{figure.MemoryOccupiedWithoutKV, figure.OutputTokensPerSecond} {
 		b := apart[metric]
 		least(t, metric+" in blocks, confounded", b.confounded, .80)
 		most(t, metric+" in blocks, better or worse", b.found(), 0)
@@ -120,7 +121,7 @@ func timeGoesBy(t *testing.T, abba, blocks [][]made) {
 		least(t, "a warning of drift in blocks", b.warned[compare.CodeDrift], .80)
 		most(t, "a warning of blocks in ABBA", mixed[metric].warned[compare.CodeBlockedOrder], 0)
 	}
-	about(t, "in ABBA, no difference of speed in its interval", mixed[compare.OutputTokensPerSecond].covers(1), 1-alpha)
+	about(t, "in ABBA, no difference of speed in its interval", mixed[figure.OutputTokensPerSecond].covers(1), 1-alpha)
 }
 
 // pairedTest is the test that ten rounds come down to: of differences of two runs of this spread, in two halves.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -71,9 +72,9 @@ func overRuns(runs []Row, figure func(Measured) *Estimate) string {
 	e := estimate(means)
 	switch {
 	case e == nil:
-		return render.None
+		return format.None
 	case e.SD == nil:
-		return fmt.Sprintf("%s (%d)", render.Digits(e.Mean), e.N)
+		return fmt.Sprintf("%s (%d)", format.Digits(e.Mean), e.N)
 	}
-	return fmt.Sprintf("%s ± %s (%d)", render.Digits(e.Mean), render.Digits(*e.SD), e.N)
+	return fmt.Sprintf("%s ± %s (%d)", format.Digits(e.Mean), format.Digits(*e.SD), e.N)
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -122,7 +122,7 @@ func (r Row) earlyRole() string {
 	if early == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d requests, up to %s before the first token, where a token takes %s", early, len(all), render.FormatSeconds(most), render.FormatSeconds(step))
+	return fmt.Sprintf("%d of %d requests, up to %s before the first token, where a token takes %s", early, len(all), format.Seconds(most), format.Seconds(step))
 }
 
 // prefillShare returns the share of the time of llama-benchy's tg in which some requests had no token yet, and that
@@ -155,7 +155,7 @@ func (r Row) prefillInDecode() string {
 	if share <= mostPrefill {
 		return ""
 	}
-	return fmt.Sprintf("first tokens are up to %s apart, %s of the time of tg (total)", render.FormatSeconds(took), render.FormatRatio(share))
+	return fmt.Sprintf("first tokens are up to %s apart, %s of the time of tg (total)", format.Seconds(took), format.Ratio(share))
 }
 
 // shortAnswers finds answers that ended before the tokens that the cell asks for.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 )
@@ -56,9 +57,9 @@ type machineColumn struct {
 // machineColumns returns those columns that any of the rows has a figure for.
 func machineColumns(rows []Row) []machineColumn {
 	return slices.DeleteFunc([]machineColumn{
-		{"GPU W", "the mean power of all GPUs", Row.Watts, render.Digits},
-		{"tokens/J", "output tokens over the energy of all GPUs", Row.TokensPerJoule, render.Digits},
-		{"memory left", "the least that was available in the pool, or on a GPU with memory of its own", Row.MemoryLeft, render.FormatBytes},
+		{"GPU W", "the mean power of all GPUs", Row.Watts, format.Digits},
+		{"tokens/J", "output tokens over the energy of all GPUs", Row.TokensPerJoule, format.Digits},
+		{"memory left", "the least that was available in the pool, or on a GPU with memory of its own", Row.MemoryLeft, format.Bytes},
 	}, func(c machineColumn) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { return c.of(r) != nil })
 	})
@@ -67,7 +68,7 @@ func machineColumns(rows []Row) []machineColumn {
 func (c machineColumn) text(r Row) string {
 	v := c.of(r)
 	if v == nil {
-		return render.None
+		return format.None
 	}
 	return c.format(*v)
 }

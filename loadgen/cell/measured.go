@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -227,9 +227,9 @@ type Line struct {
 func (l Line) String() string {
 	grows := "grows by"
 	if constant := math.Round(l.InterceptSeconds*1e4) / 1e4; constant >= 0 {
-		grows = "is " + render.FormatSeconds(constant) + " and"
+		grows = "is " + format.Seconds(constant) + " and"
 	}
-	return fmt.Sprintf("TTFT of one request at a time %s 1 s for every %s computed tokens (%d requests).", grows, render.Digits(l.TokensPerSecond), l.Requests)
+	return fmt.Sprintf("TTFT of one request at a time %s 1 s for every %s computed tokens (%d requests).", grows, format.Digits(l.TokensPerSecond), l.Requests)
 }
 
 // PrefillLine fits the line by least squares over the requests of all cells with one request at a time whose whole prompt was computed:

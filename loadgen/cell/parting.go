@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 )
 
 // Margin is by how much a figure of llama-benchy must differ from the measured one for the difference to be explained.
@@ -65,9 +65,9 @@ func (r Row) tokenisation(ours Measured) string {
 	counted := r.countedPrompt()
 	switch {
 	case ours.Computed == nil:
-		return fmt.Sprintf("tokens: pp counts %s tokens of a prompt; how many of them the server computed, it does not say", render.Digits(counted))
+		return fmt.Sprintf("tokens: pp counts %s tokens of a prompt; how many of them the server computed, it does not say", format.Digits(counted))
 	case math.Abs(counted / *ours.Computed - 1) > Margin:
-		return fmt.Sprintf("tokens: pp counts %s tokens of a prompt, the server computed %s", render.Digits(counted), render.Digits(*ours.Computed))
+		return fmt.Sprintf("tokens: pp counts %s tokens of a prompt, the server computed %s", format.Digits(counted), format.Digits(*ours.Computed))
 	}
 	return ""
 }
@@ -86,7 +86,7 @@ func (r Row) role(theirs LlamaBenchy) string {
 	if r.Concurrency > 1 || theirs.FirstEvent == nil || theirs.TTFT == nil || theirs.FirstEvent.Mean > theirs.TTFT.Mean*(1-Margin) {
 		return ""
 	}
-	return fmt.Sprintf("early role: pp ends at the first event, %s before the first token", render.FormatSeconds((theirs.TTFT.Mean-theirs.FirstEvent.Mean)/1e3))
+	return fmt.Sprintf("early role: pp ends at the first event, %s before the first token", format.Seconds((theirs.TTFT.Mean-theirs.FirstEvent.Mean)/1e3))
 }
 
 // network compares the latency that is taken off with the time of the prefill.
@@ -94,7 +94,7 @@ func (r Row) network(theirs LlamaBenchy) string {
 	if r.Concurrency > 1 || theirs.FirstEvent == nil || !(r.LatencySeconds*1e3 > theirs.FirstEvent.Mean*Margin) {
 		return ""
 	}
-	return fmt.Sprintf("network: pp of one request leaves out %s of latency, of %s until the first event", render.FormatSeconds(r.LatencySeconds), render.FormatSeconds(theirs.FirstEvent.Mean/1e3))
+	return fmt.Sprintf("network: pp of one request leaves out %s of latency, of %s until the first event", format.Seconds(r.LatencySeconds), format.Seconds(theirs.FirstEvent.Mean/1e3))
 }
 
 // window says what the time of tg (total) has in it besides the time in which all decode.
@@ -103,9 +103,9 @@ func (r Row) window(ours Measured) string {
 		return ""
 	}
 	if share, _ := r.prefillShare(); share > mostPrefill {
-		return fmt.Sprintf("prefill: %s of tg's time is before the last first token; while all decode it is %s t/s", render.FormatRatio(share), render.Digits(ours.Decode.Mean))
+		return fmt.Sprintf("prefill: %s of tg's time is before the last first token; while all decode it is %s t/s", format.Ratio(share), format.Digits(ours.Decode.Mean))
 	}
-	return fmt.Sprintf("end: tg goes on until the last answer ends, when others have ended; while all decode it is %s t/s", render.Digits(ours.Decode.Mean))
+	return fmt.Sprintf("end: tg goes on until the last answer ends, when others have ended; while all decode it is %s t/s", format.Digits(ours.Decode.Mean))
 }
 
 // spreading says what llama-benchy does with tokens that come together, or without text.
@@ -123,9 +123,9 @@ func (r Row) spreading(theirs LlamaBenchy, ours Measured) string {
 		}
 	}
 	if lost > 0 {
-		return fmt.Sprintf("client: %d of %d tokens in events without text are not counted: tg of a request is %s t/s with them", lost, tokens, render.Digits(ours.DecodeEach.Mean))
+		return fmt.Sprintf("client: %d of %d tokens in events without text are not counted: tg of a request is %s t/s with them", lost, tokens, format.Digits(ours.DecodeEach.Mean))
 	}
-	return fmt.Sprintf("client: tokens come several at once and are spread evenly, the first event's too: tg of a request is %s t/s by arrivals", render.Digits(ours.DecodeEach.Mean))
+	return fmt.Sprintf("client: tokens come several at once and are spread evenly, the first event's too: tg of a request is %s t/s by arrivals", format.Digits(ours.DecodeEach.Mean))
 }
 
 // best says over what the peak is.
@@ -134,7 +134,7 @@ func (r Row) best(theirs LlamaBenchy, ours Measured) string {
 	if r.brief() {
 		of = "n tokens over n - 1 steps, as all came within a second"
 	}
-	return fmt.Sprintf("%s t/s is %s; the mean is %s t/s", render.Digits(theirs.Peak.Mean), of, render.Digits(ours.Decode.Mean))
+	return fmt.Sprintf("%s t/s is %s; the mean is %s t/s", format.Digits(theirs.Peak.Mean), of, format.Digits(ours.Decode.Mean))
 }
 
 // brief reports whether the tokens of every batch came within a second.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -154,7 +155,7 @@ func (p part) table(flags int, machine bool) render.Table {
 // text returns a rate with its spread, in tokens per second.
 func (m *Metric) text() string {
 	if m == nil {
-		return render.None
+		return format.None
 	}
 	return fmt.Sprintf("%.2f ± %.2f", m.Mean, m.SD)
 }
@@ -162,7 +163,7 @@ func (m *Metric) text() string {
 func (e *Estimate) text() string {
 	switch {
 	case e == nil:
-		return render.None
+		return format.None
 	case e.SD == nil:
 		return fmt.Sprintf("%.2f", e.Mean)
 	}
@@ -180,11 +181,11 @@ func (e *Estimate) count() string {
 func ttft(theirs LlamaBenchy, ours Measured) string {
 	switch {
 	case ours.TTFT != nil:
-		return render.FormatSeconds(ours.TTFT.Mean)
+		return format.Seconds(ours.TTFT.Mean)
 	case theirs.TTFT != nil:
-		return render.FormatSeconds(theirs.TTFT.Mean / 1e3)
+		return format.Seconds(theirs.TTFT.Mean / 1e3)
 	}
-	return render.None
+	return format.None
 }
 
 // prefillFlags and decodeFlags are the flags that concern one half of a row; all others concern both and stand beside
@@ -242,10 +243,10 @@ func (p part) notes() []render.Block {
 		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain("Flags:")}, Items: render.Items(flags)})
 	}
 	if len(causes) > 0 {
-		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", render.FormatRatio(Margin)))}, Items: render.Items(causes)})
+		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where the columns differ by more than %s:", format.Ratio(Margin)))}, Items: render.Items(causes)})
 	}
 	if len(peaks) > 0 {
-		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where llama-benchy's peak t/s, not shown above, is more than %s over the measured mean:", render.FormatRatio(Margin)))}, Items: render.Items(peaks)})
+		blocks = append(blocks, render.List{Lead: []render.Span{render.Plain(fmt.Sprintf("Where llama-benchy's peak t/s, not shown above, is more than %s over the measured mean:", format.Ratio(Margin)))}, Items: render.Items(peaks)})
 	}
 	blocks = append(blocks, render.Small(p.legend()))
 	if machine := p.machineLegend(); machine != "" {

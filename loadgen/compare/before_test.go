@@ -7,6 +7,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // before is a comparison as it was saved when names were others.
@@ -36,7 +37,7 @@ func TestAComparisonOfTheFormBeforeIsReadByTodaysNames(t *testing.T) {
 			}
 		}
 	}
-	for name, n := range map[string]int{compare.MemoryOccupiedWithoutKV: 3, compare.MemoryOccupiedWhenReady: 3, compare.MemoryUnavailablePeak: 2, compare.CodeOccupiedEqual: 3, compare.KVOfOccupied: 2, compare.KVCapacity: 1, compare.OutputTokensPerSecond: 1} {
+	for name, n := range map[string]int{figure.MemoryOccupiedWithoutKV: 3, figure.MemoryOccupiedWhenReady: 3, figure.MemoryUnavailablePeak: 2, compare.CodeOccupiedEqual: 3, compare.KVOfOccupied: 2, figure.KVCapacity: 1, figure.OutputTokensPerSecond: 1} {
 		if got := strings.Count(string(text), `"`+name+`"`); got != n {
 			t.Errorf("%s stands %d times, want %d: %s", name, got, n, text)
 		}
@@ -71,7 +72,7 @@ func TestAVerdictOfBeforeIsReadAsTodays(t *testing.T) {
 
 // Two figures were called used: pool minus MemFree, and pool minus MemAvailable. No figure is now.
 func TestNoFigureIsCalledUsed(t *testing.T) {
-	for _, m := range compare.Table() {
+	for _, m := range figure.Compared() {
 		for _, text := range []string{m.Name, m.Title} {
 			if strings.Contains(text, "used") || strings.Contains(text, "in use") || strings.Contains(text, "excluding") {
 				t.Errorf("%s, %s", m.Name, m.Title)
@@ -88,13 +89,13 @@ func TestNoFigureIsCalledUsed(t *testing.T) {
 
 // A name of today that is an old one of another figure would be read as that one.
 func TestNoNameOfTodayIsAnOldOne(t *testing.T) {
-	for _, m := range compare.Table() {
+	for _, m := range figure.Compared() {
 		if name, renamed := metric.CurrentName(metric.RenamedFigures(), m.Name); renamed {
 			t.Errorf("%s is read as %s", m.Name, name)
 		}
 	}
 	for _, r := range metric.RenamedFigures() {
-		if _, known := compare.FindMetric(strings.TrimPrefix(r.New, "engine_reported_")); !known {
+		if _, known := figure.FindCompared(strings.TrimPrefix(r.New, "engine_reported_")); !known {
 			t.Errorf("%s is %s, which is no metric", r.Old, r.New)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // The largest plan that is ready: ten models of thirty runs in three arms, with every figure that a run
@@ -17,7 +18,7 @@ func BenchmarkNineHundredRuns(b *testing.B) {
 		for model := range 10 {
 			for _, arm := range []string{"off", "cpu_only", "cpu_disk"} {
 				metrics := map[string]float64{}
-				for _, m := range compare.Table() {
+				for _, m := range figure.Compared() {
 					metrics[m.Name] = 100 * (1 + 0.01*random.NormFloat64())
 				}
 				e.run(arm, metrics, func(r *compare.Run) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // TestADifferenceIsNotDecidedWithinTheClientsOwnDelays gives both arms runs that differ by a time, and the runs of one a
@@ -38,7 +39,7 @@ func TestADifferenceIsNotDecidedWithinTheClientsOwnDelays(t *testing.T) {
 			}
 			e.run(arm, map[string]float64{metric: value}, func(r *compare.Run) { r.Doubts = doubts })
 		}
-		out := mustCompare(t, e.runs, compare.Options{Primary: metric, Margins: map[string]compare.Margin{metric: margin}})
+		out := mustCompare(t, e.runs, compare.Options{Primary: metric, Margins: map[string]figure.Margin{metric: margin}})
 		m, warned := metricOf(t, out, metric), len(codes(out)[compare.CodeClientDoubt]) > 0
 		if (m.Verdict == compare.Inconclusive) != c.open || warned != c.open || (m.ClientDoubt != nil) != (c.doubt > 0) || strings.Contains(strings.Join(m.Notes, ""), "more runs decide nothing") != c.open {
 			t.Errorf("%s: %s, doubt %v, notes %v, warned %v", name, m.Verdict, m.ClientDoubt, m.Notes, warned)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // began is when the first run of every experiment starts.
@@ -32,7 +33,7 @@ func (e *experiment) run(arm string, metrics map[string]float64, change ...func(
 func (e *experiment) throughput(order []string, values map[string][]float64, change ...func(*compare.Run)) {
 	at := map[string]int{}
 	for _, arm := range order {
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: values[arm][at[arm]%len(values[arm])]}, change...)
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: values[arm][at[arm]%len(values[arm])]}, change...)
 		at[arm]++
 	}
 }

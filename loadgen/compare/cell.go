@@ -5,7 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // cell holds the runs with the same values of all --within labels, in the order of their start.
@@ -40,14 +41,13 @@ func prepared(runs []Run) []*Run {
 // addOccupiedWhenReady adds the memory occupied once the engine has its KV cache. Its source is the source of the part
 // without the cache.
 func (r *Run) addOccupiedWhenReady() {
-	without, known := r.Metrics[MemoryOccupiedWithoutKV]
-	kv, sized := r.Metrics[KVCapacity]
-	if _, there := r.Metrics[MemoryOccupiedWhenReady]; there || !known || !sized {
+	without, known := r.Metrics[figure.MemoryOccupiedWithoutKV]
+	kv, sized := r.Metrics[figure.KVCapacity]
+	if _, there := r.Metrics[figure.MemoryOccupiedWhenReady]; there || !known || !sized {
 		return
 	}
-	r.Metrics[MemoryOccupiedWhenReady] = without + kv
-	if r.reportedByEngine(MemoryOccupiedWithoutKV) {
-		r.EngineReported = append(slices.Clone(r.EngineReported), MemoryOccupiedWhenReady)
+	if r.setFigure(figure.MemoryOccupiedWhenReady, new(without+kv)) && r.reportedByEngine(figure.MemoryOccupiedWithoutKV) {
+		r.EngineReported = append(slices.Clone(r.EngineReported), figure.MemoryOccupiedWhenReady)
 	}
 }
 
@@ -72,7 +72,7 @@ type key struct {
 }
 
 // byTool reports whether a tool reported the metric, by its own definition.
-func (k key) byTool() bool { return strings.HasPrefix(k.name, toolReported) }
+func (k key) byTool() bool { return figure.ByTool(k.name) }
 
 // toolsOf returns the tools whose figures are in the arms: figures of two tools are different metrics even if their
 // names are equal.
@@ -86,13 +86,13 @@ func toolsOf(arms ...*arm) []string {
 
 // sentByUs reports whether the throughput of any run was measured by uma-load.
 func (a *arm) sentByUs() bool {
-	return len(a.sample(key{name: OutputTokensPerSecond}).values)+len(a.sample(key{name: "requests_per_second"}).values) > 0
+	return len(a.sample(key{name: figure.OutputTokensPerSecond}).values)+len(a.sample(key{name: figure.RequestsPerSecond}).values) > 0
 }
 
 // keys returns all possible rows, in the order of the table.
 func keys() []key {
 	var all []key
-	for _, m := range Table() {
+	for _, m := range figure.Compared() {
 		all = append(all, key{m.Name, false}, key{m.Name, true})
 	}
 	return all

@@ -1,9 +1,13 @@
 // Package compare reports what differs between the arms of an experiment, how certain each difference is, and what else
-// than the arms could explain it. It computes on plain figures of runs: no files, no requests. The statistical unit is
-// the run, not the request.
+// than the arms could explain it. FromRun takes the figures and facts of a run, and Compare computes on them: no files, no
+// requests. The statistical unit is the run, not the request.
 package compare
 
-import "time"
+import (
+	"time"
+
+	"github.com/umascope/umascope/loadgen/summary"
+)
 
 // Schema names the form of a comparison. Comparisons of SchemaBefore, which has other names of memory, can be read too.
 const (
@@ -49,9 +53,9 @@ type Run struct {
 	Facts []Fact
 	// HashKey names the key of the hashes among the facts; empty for a run that does not record what ran.
 	HashKey string
-	Ledger  Ledger
+	Ledger  summary.Ledger
 	// Ledgers are the memory ledgers of further machines that the run measured, by machine name.
-	Ledgers map[string]Ledger
+	Ledgers map[string]summary.Ledger
 	KV      KV
 	// Pair joins a run of one arm with a run of another made under the same conditions: the round of a campaign, within
 	// one boot of the machine. It is empty for a run without a pair.

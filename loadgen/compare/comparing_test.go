@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // grid has four runs of each arm in each of two models, the larger one half as fast.
@@ -22,7 +23,7 @@ func grid(arms ...string) experiment {
 				if model == "large" {
 					value /= 2
 				}
-				e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+				e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) {
 					r.Model, r.WorkloadSHA256 = model, "work of "+model
 				})
 			}
@@ -64,7 +65,7 @@ func TestStrataOfNumbersComeBySize(t *testing.T) {
 	var e experiment
 	for _, concurrency := range []string{"16", "4", "128"} {
 		for _, arm := range order("abba") {
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(len(e.runs))}, func(r *compare.Run) { r.Labels["concurrency"] = concurrency })
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(len(e.runs))}, func(r *compare.Run) { r.Labels["concurrency"] = concurrency })
 		}
 	}
 	var got []string
@@ -89,10 +90,10 @@ func TestRunsThatCannotBeComparedAreAnErrorInOneLine(t *testing.T) {
 		"within twice":       {options: func(o *compare.Options) { o.Within = []string{"model", "model"} }, want: []string{"model", "twice"}},
 		"no by":              {options: func(o *compare.Options) { o.By = "" }, want: []string{"--by"}},
 		"unknown baseline":   {options: func(o *compare.Options) { o.Baseline = "docker" }, want: []string{"--baseline", `"docker"`, "container, native"}},
-		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_unavailable_peak_bytes"}},
-		"margin of nothing":  {options: func(o *compare.Options) { o.Margins = map[string]compare.Margin{compare.KVCapacity: {}} }, want: []string{"--margin", compare.KVCapacity}},
+		"unknown metric":     {options: func(o *compare.Options) { o.Margins = map[string]figure.Margin{"memory_peak_bytes": {Value: 1}} }, want: []string{"--margin", `"memory_peak_bytes"`, "memory_unavailable_peak_bytes"}},
+		"margin of nothing":  {options: func(o *compare.Options) { o.Margins = map[string]figure.Margin{figure.KVCapacity: {}} }, want: []string{"--margin", figure.KVCapacity}},
 		"unknown primary":    {options: func(o *compare.Options) { o.Primary = "ttft" }, want: []string{"--primary", `"ttft"`, "near it are output_tokens_per_second"}},
-		"primary not there":  {options: func(o *compare.Options) { o.Primary = compare.KVCapacity }, want: []string{"--primary", compare.KVCapacity}},
+		"primary not there":  {options: func(o *compare.Options) { o.Primary = figure.KVCapacity }, want: []string{"--primary", figure.KVCapacity}},
 		"no runs":            {change: func(e *experiment) { e.runs = nil }, want: []string{"no finished run"}},
 		"one arm":            {change: func(e *experiment) { each(e, func(r *compare.Run) { r.Labels["arm"] = "native" }) }, want: []string{"--by arm", `"native"`, "nothing to compare"}},
 		"two runs of one id": {change: func(e *experiment) { e.runs[5].ID = "run001" }, want: []string{"runs/run001", "runs/run006", `"run001"`}},
@@ -100,15 +101,15 @@ func TestRunsThatCannotBeComparedAreAnErrorInOneLine(t *testing.T) {
 		"nothing in common": {change: func(e *experiment) {
 			each(e, func(r *compare.Run) {
 				if r.Labels["arm"] == "native" {
-					r.Metrics = map[string]float64{compare.KVCapacity: 1}
+					r.Metrics = map[string]float64{figure.KVCapacity: 1}
 				}
 			})
-		}, want: []string{"no metric in common", "native has " + compare.KVCapacity, "container has " + compare.OutputTokensPerSecond}},
+		}, want: []string{"no metric in common", "native has " + figure.KVCapacity, "container has " + figure.OutputTokensPerSecond}},
 		"nothing but what two tools say": {change: func(e *experiment) {
 			each(e, func(r *compare.Run) {
-				r.Tool, r.Metrics = "tool of "+r.Labels["arm"], map[string]float64{compare.ToolOutputTokensPerSecond: 1}
+				r.Tool, r.Metrics = "tool of "+r.Labels["arm"], map[string]float64{figure.ToolOutputTokensPerSecond: 1}
 			})
-		}, want: []string{"no metric in common", "native has " + compare.ToolOutputTokensPerSecond + " by the definitions of tool of native", "by the definitions of tool of container"}},
+		}, want: []string{"no metric in common", "native has " + figure.ToolOutputTokensPerSecond + " by the definitions of tool of native", "by the definitions of tool of container"}},
 		"no valid run of an arm": {change: func(e *experiment) {
 			each(e, func(r *compare.Run) { r.Valid = r.Labels["arm"] == "native" })
 		}, want: []string{"container has no valid run"}},
@@ -179,7 +180,7 @@ func TestWhatIsInvalidEntersNoFigure(t *testing.T) {
 	for i := range e.runs {
 		if e.runs[i].ID == "run001" {
 			e.runs[i].Valid, e.runs[i].InvalidReasons = false, []string{"client_lag"}
-			e.runs[i].Metrics[compare.OutputTokensPerSecond] = 1e9
+			e.runs[i].Metrics[figure.OutputTokensPerSecond] = 1e9
 		}
 	}
 	c := mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
@@ -206,10 +207,10 @@ func TestAStratumWithoutAnArmIsWarnedAbout(t *testing.T) {
 
 // Figures of different source never share a row.
 func TestReportedAndMeasuredFiguresAreApart(t *testing.T) {
-	reported := func(r *compare.Run) { r.EngineReported = []string{compare.MemoryOccupiedWithoutKV} }
+	reported := func(r *compare.Run) { r.EngineReported = []string{figure.MemoryOccupiedWithoutKV} }
 	var e experiment
 	for i, arm := range order("abbaabba") {
-		metrics := map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i), compare.MemoryOccupiedWithoutKV: 1 << 36, compare.KVCapacity: 1 << 35}
+		metrics := map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i), figure.MemoryOccupiedWithoutKV: 1 << 36, figure.KVCapacity: 1 << 35}
 		if arm == "a" {
 			e.run(arm, metrics)
 		} else {
@@ -218,7 +219,7 @@ func TestReportedAndMeasuredFiguresAreApart(t *testing.T) {
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
 	for _, m := range c.Strata[0].Pairs[0].Metrics {
-		if m.Name == compare.MemoryOccupiedWithoutKV || m.Name == compare.MemoryOccupiedWhenReady {
+		if m.Name == figure.MemoryOccupiedWithoutKV || m.Name == figure.MemoryOccupiedWhenReady {
 			t.Errorf("%s has a row of two sources", m.Name)
 		}
 	}
@@ -229,7 +230,7 @@ func TestReportedAndMeasuredFiguresAreApart(t *testing.T) {
 		reported(&e.runs[i])
 	}
 	c = mustCompare(t, e.runs, compare.Options{})
-	if m := metricOf(t, c, compare.MemoryOccupiedWhenReady); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {
+	if m := metricOf(t, c, figure.MemoryOccupiedWhenReady); !m.EngineReported || *m.A.Mean != 1<<36+1<<35 {
 		t.Errorf("%+v", m)
 	}
 	if codes(c)[compare.CodeEngineReported] == nil {
@@ -242,7 +243,7 @@ func TestFiguresOfTwoToolsAreApart(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abbaabba") {
 		e.run(arm, map[string]float64{
-			compare.ToolOutputTokensPerSecond: 100 + float64(i), "requests_per_second": 3 + float64(i%3), "gpu_max_celsius": 60 + float64(i%2),
+			figure.ToolOutputTokensPerSecond: 100 + float64(i), "requests_per_second": 3 + float64(i%3), "gpu_max_celsius": 60 + float64(i%2),
 		}, func(r *compare.Run) {
 			r.Tool = map[string]string{"a": "aiperf", "b": "guidellm"}[arm]
 		})
@@ -286,8 +287,8 @@ func TestTheOrderOfTheInputDoesNotMatter(t *testing.T) {
 func TestTheRunsThatAreGivenStayAsTheyAre(t *testing.T) {
 	e := grid("native", "container")
 	for i := range e.runs {
-		e.runs[i].Metrics[compare.MemoryOccupiedWithoutKV], e.runs[i].Metrics[compare.KVCapacity] = 1<<36, 1<<35
-		e.runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
+		e.runs[i].Metrics[figure.MemoryOccupiedWithoutKV], e.runs[i].Metrics[figure.KVCapacity] = 1<<36, 1<<35
+		e.runs[i].EngineReported = []string{figure.MemoryOccupiedWithoutKV}
 	}
 	before := fmt.Sprintf("%+v", e.runs)
 	mustCompare(t, e.runs, compare.Options{Within: []string{"model"}})
@@ -300,7 +301,7 @@ func TestTheRunsThatAreGivenStayAsTheyAre(t *testing.T) {
 func TestRunsOfOtherWorkAreRefusedWithAWayThatWorks(t *testing.T) {
 	made := func(id, arm, work string, labels map[string]string) compare.Run {
 		labels["arm"] = arm
-		return compare.Run{ID: id, Path: "runs/" + id, Labels: labels, Valid: true, WorkloadSHA256: work, Metrics: map[string]float64{compare.OutputTokensPerSecond: 100}}
+		return compare.Run{ID: id, Path: "runs/" + id, Labels: labels, Valid: true, WorkloadSHA256: work, Metrics: map[string]float64{figure.OutputTokensPerSecond: 100}}
 	}
 	invalid := made("x", "slow", "w3", map[string]string{})
 	invalid.Valid = false

@@ -3,6 +3,9 @@ package compare
 import (
 	"iter"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Comparison is the output of compare --json: every arm against the baseline, in strata of runs with the same values of
@@ -105,9 +108,9 @@ type Pair struct {
 	Order    PairOrder  `json:"order"`
 	Fairness []Fairness `json:"fairness"`
 	// LedgerDifference is b - a by line, of the means of the runs.
-	LedgerDifference Ledger `json:"ledger_difference"`
+	LedgerDifference summary.Ledger `json:"ledger_difference"`
 	// LedgerDifferenceOn is LedgerDifference for further machines that both arms measured, by machine name.
-	LedgerDifferenceOn map[string]Ledger `json:"ledger_difference_on,omitempty"`
+	LedgerDifferenceOn map[string]summary.Ledger `json:"ledger_difference_on,omitempty"`
 	// Ledgers are the ledgers of the two arms that LedgerDifference is computed from: where every line is known, they add
 	// up to the pool.
 	Ledgers LedgerPair `json:"ledgers,omitzero"`
@@ -118,10 +121,10 @@ type Pair struct {
 
 // Metrics compares one metric of a pair.
 type Metrics struct {
-	Name      string    `json:"name"`
-	Unit      string    `json:"unit"`
-	Direction Direction `json:"direction"`
-	Primary   bool      `json:"primary"`
+	Name      string           `json:"name"`
+	Unit      string           `json:"unit"`
+	Direction figure.Direction `json:"direction"`
+	Primary   bool             `json:"primary"`
 	// EngineReported is true if the compared values were reported by the engine.
 	EngineReported bool      `json:"engine_reported,omitempty"`
 	A              Moments   `json:"a"`
@@ -141,15 +144,15 @@ type Metrics struct {
 	Pairs  int    `json:"pairs,omitempty"`
 	// PairsDropped counts pairs without a valid run of both arms, with a reboot between their runs, or with several runs
 	// of an arm.
-	PairsDropped  int      `json:"pairs_dropped,omitempty"`
-	WelchP        *float64 `json:"welch_p"`
-	WelchT        *float64 `json:"welch_t,omitempty"`
-	PairedP       *float64 `json:"paired_p,omitempty"`
-	MannWhitneyP  *float64 `json:"mann_whitney_p"`
-	HodgesLehmann *float64 `json:"hodges_lehmann,omitempty"`
-	HedgesG       *float64 `json:"hedges_g"`
-	TOSTP         *float64 `json:"tost_p"`
-	Margin        Margin   `json:"margin"`
+	PairsDropped  int           `json:"pairs_dropped,omitempty"`
+	WelchP        *float64      `json:"welch_p"`
+	WelchT        *float64      `json:"welch_t,omitempty"`
+	PairedP       *float64      `json:"paired_p,omitempty"`
+	MannWhitneyP  *float64      `json:"mann_whitney_p"`
+	HodgesLehmann *float64      `json:"hodges_lehmann,omitempty"`
+	HedgesG       *float64      `json:"hedges_g"`
+	TOSTP         *float64      `json:"tost_p"`
+	Margin        figure.Margin `json:"margin"`
 	// ClientDoubt is how far the load generator's own delays may have moved the metric, in its unit, as a mean over the
 	// runs of the arm where it is larger; absent if they move it by nothing, or that is not known.
 	ClientDoubt *float64 `json:"client_doubt,omitempty"`
@@ -207,22 +210,6 @@ type Moments struct {
 	MeanCI95 *Interval `json:"mean_ci95,omitempty"`
 }
 
-// Direction is the direction that is better.
-type Direction string
-
-// The directions.
-const (
-	LowerIsBetter  Direction = "lower"
-	HigherIsBetter Direction = "higher"
-	NeitherBetter  Direction = "neither"
-)
-
-// Margin is the largest difference that does not matter: relative to the baseline, or in the unit.
-type Margin struct {
-	Value    float64 `json:"value"`
-	Relative bool    `json:"relative"`
-}
-
 // Outlier is a run that lies apart in its arm. It is flagged and never excluded.
 type Outlier struct {
 	Run    string   `json:"run"`
@@ -242,8 +229,8 @@ type Fairness struct {
 
 // LedgerPair has the ledgers of two arms, the means of their runs, in bytes by line. Both have the same lines.
 type LedgerPair struct {
-	A Ledger `json:"a"`
-	B Ledger `json:"b"`
+	A summary.Ledger `json:"a"`
+	B summary.Ledger `json:"b"`
 }
 
 // Order describes the order of the runs of a stratum.

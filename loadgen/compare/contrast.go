@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // contrast holds a metric of two arms on the scale of its analysis.
 type contrast struct {
 	analysis
-	metric Metric
-	margin Margin
+	metric figure.Figure
+	margin figure.Margin
 	meanA  float64 // as measured
 	log    bool
 	// x and y are the values on the scale; low and high bound the differences that do not matter, around 0.
@@ -26,10 +27,10 @@ type contrast struct {
 }
 
 // newContrast converts the values of a metric to the scale of its analysis. It needs at least one value of each arm.
-func newContrast(m Metric, margin Margin, an analysis) *contrast {
+func newContrast(m figure.Figure, margin figure.Margin, an analysis) *contrast {
 	c := &contrast{analysis: an, metric: m, margin: margin, x: an.a.values, y: an.b.values, meanA: mean(an.a.values)}
 	// An absolute margin is a distance on the scale as it is; a relative one is a distance of logarithms.
-	if m.Scale == ScaleLog && margin.Relative {
+	if m.Scale == figure.ScaleLog && margin.Relative {
 		c.takeLogs()
 	}
 	switch {

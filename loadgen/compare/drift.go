@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -242,7 +243,7 @@ func driftWarning(name string, a Arm) []Warning {
 	var texts []string
 	looked := 0
 	for _, s := range a.Metrics {
-		m, known := FindMetric(s.Name)
+		m, known := figure.FindCompared(s.Name)
 		if !known || s.Drift.P == nil {
 			continue
 		}

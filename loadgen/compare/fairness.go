@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // Facts that must be known for both arms before the arms can be called alike.
@@ -183,15 +185,15 @@ func (f facts) text(l labels) string {
 func inUnit(v float64, unit string) string {
 	switch unit {
 	case "bytes":
-		return UnitBytes.Text(v)
+		return figure.Bytes.Text(v)
 	case "C":
-		return UnitCelsius.Text(v)
+		return figure.Celsius.Text(v)
 	case "s":
-		return UnitSeconds.Text(v)
+		return figure.Seconds.Text(v)
 	case "":
-		return digits(v)
+		return figure.Unit("").Text(v)
 	}
-	return digits(v) + " " + unit
+	return figure.Unit("").Text(v) + " " + unit
 }
 
 // Runs formats a number of runs: "1 run", "2 runs".

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 func number(item string, v, tolerance float64, unit string) compare.Fact {
@@ -54,11 +55,11 @@ func TestAnOutlierHasWhatWasSoInItAlone(t *testing.T) {
 		throttled := 0.0
 		if i == 3 {
 			throttled = 40
-			e.runs[i].Metrics[compare.OutputTokensPerSecond] = 80
+			e.runs[i].Metrics[figure.OutputTokensPerSecond] = 80
 		}
 		e.runs[i].Facts = []compare.Fact{number("throttled", throttled, 1, "s"), {Item: "driver", Value: "590.48"}}
 	}
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 	if len(m.Outliers) != 1 || m.A.N != 4 {
 		t.Fatalf("%+v of %d runs", m.Outliers, m.A.N)
 	}
@@ -114,13 +115,13 @@ func TestAGradeHasTheReasonsAgainstABetterOne(t *testing.T) {
 
 func TestTheMetricThatDecidesIsThatOfTheScenario(t *testing.T) {
 	for scenario, want := range map[string]string{
-		"standard": compare.OutputTokensPerSecond, "eviction_replay": compare.TimeToFirstToken,
-		"burst": "time_to_first_token_p95_seconds", "anything": compare.OutputTokensPerSecond,
+		"standard": figure.OutputTokensPerSecond, "eviction_replay": figure.TimeToFirstToken,
+		"burst": "time_to_first_token_p95_seconds", "anything": figure.OutputTokensPerSecond,
 	} {
 		e := quiet()
 		for i := range e.runs {
 			e.runs[i].Scenario = scenario
-			e.runs[i].Metrics[compare.TimeToFirstToken] = 1 + float64(i%3)
+			e.runs[i].Metrics[figure.TimeToFirstToken] = 1 + float64(i%3)
 			e.runs[i].Metrics["time_to_first_token_p95_seconds"] = 2 + float64(i%3)
 		}
 		for _, m := range mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Metrics {
@@ -134,7 +135,7 @@ func TestTheMetricThatDecidesIsThatOfTheScenario(t *testing.T) {
 	for i := range e.runs {
 		e.runs[i].Metrics["requests_per_second"] = 3 + float64(i%3)
 		if i == 0 || i == 3 || i == 4 || i == 7 {
-			delete(e.runs[i].Metrics, compare.OutputTokensPerSecond)
+			delete(e.runs[i].Metrics, figure.OutputTokensPerSecond)
 		}
 	}
 	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), "requests_per_second"); !m.Primary {

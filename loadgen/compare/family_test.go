@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // arms makes runs of a baseline and so many arms, of which b is slower by a share.
@@ -19,7 +20,7 @@ func arms(n int, slower float64) experiment {
 			if i == 1 {
 				value *= 1 - slower
 			}
-			e.run(string(rune('a'+i)), map[string]float64{compare.OutputTokensPerSecond: value, compare.TimeToFirstToken: noise[(3*round+i)%4]})
+			e.run(string(rune('a'+i)), map[string]float64{figure.OutputTokensPerSecond: value, figure.TimeToFirstToken: noise[(3*round+i)%4]})
 		}
 	}
 	return e
@@ -45,7 +46,7 @@ func TestAFindingThatIsOneOfManyIsWarnedAbout(t *testing.T) {
 				}
 			}
 			got := mustCompare(t, e.runs, compare.Options{Baseline: "a", Within: []string{"place"}})
-			if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse && m.Verdict != compare.WorseExtentOpen {
+			if m := metricOf(t, got, figure.OutputTokensPerSecond); m.Verdict != compare.Worse && m.Verdict != compare.WorseExtentOpen {
 				t.Fatalf("%s, p %v", m.Verdict, *m.WelchP)
 			}
 			told := strings.Join(codes(got)[compare.CodeManyTests], "\n")
@@ -67,10 +68,10 @@ func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
 		if r.Labels["arm"] == "b" {
 			value *= .95
 		}
-		r.Metrics[compare.OutputTokensPerSecond] = value
+		r.Metrics[figure.OutputTokensPerSecond] = value
 	}
 	got := mustCompare(t, e.runs, compare.Options{Baseline: "a"})
-	if m := metricOf(t, got, compare.OutputTokensPerSecond); m.Verdict != compare.Worse || *m.WelchP < .5 || *m.PairedP > .001 {
+	if m := metricOf(t, got, figure.OutputTokensPerSecond); m.Verdict != compare.Worse || *m.WelchP < .5 || *m.PairedP > .001 {
 		t.Fatalf("%s, Welch p %v, paired p %v", m.Verdict, *m.WelchP, *m.PairedP)
 	}
 	if told := codes(got)[compare.CodeManyTests]; told != nil {
@@ -82,15 +83,15 @@ func TestAmongManyAFindingGoesByItsOwnTest(t *testing.T) {
 func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
 	need := map[int]int{}
 	var latencies []string
-	for _, m := range compare.Table() {
-		if m.Unit == compare.UnitSeconds {
+	for _, m := range figure.Compared() {
+		if m.Unit == figure.Seconds {
 			latencies = append(latencies, m.Name)
 		}
 	}
 	for _, n := range []int{1, 10} {
 		var e experiment
 		for i, arm := range order("abbaabba") {
-			metrics := map[string]float64{compare.OutputTokensPerSecond: noise[i%4]}
+			metrics := map[string]float64{figure.OutputTokensPerSecond: noise[i%4]}
 			for k, m := range latencies[:n] {
 				metrics[m] = 100 * math.Exp(.05*float64((i*(k+3)*(k+5)+k+i*i)%7))
 			}
@@ -111,7 +112,7 @@ func TestOneOfManyMetricsNeedsMoreRuns(t *testing.T) {
 func TestDriftIsWarnedAboutWithTheNumberOfFigures(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abbaabbaabbaabba") {
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 - float64(i), compare.TimeToFirstToken: 1 + .1*float64(i*5%7), compare.TimePerOutputToken: .02})
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 - float64(i), figure.TimeToFirstToken: 1 + .1*float64(i*5%7), figure.TimePerOutputToken: .02})
 	}
 	told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeDrift]
 	for _, want := range []string{"p 5e-05, 8 runs worth 2.2)", "of 2 figures looked at"} { // the third has no spread

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -18,25 +19,28 @@ func (c *comparing) kvExplained(out Comparison) []Warning {
 	if m == nil || !m.Explained {
 		return nil
 	}
-	of := fmt.Sprintf("%.3g x (%s - memory occupied without KV cache)", m.Fraction, UnitBytes.Text(m.TotalBytes))
+	of := fmt.Sprintf("%.3g x (%s - memory occupied without KV cache)", m.Fraction, figure.Bytes.Text(m.TotalBytes))
 	if m.Of == KVOfFree {
 		of = fmt.Sprintf("%.3g x what was free when it was sized", m.Fraction)
 	}
 	return []Warning{warn(CodeKVExplained, "the KV cache of all %s is %s, to within %s: the two are one effect and no two findings",
-		Runs(m.N), of, UnitBytes.Text(m.ResidualBytes))}
+		Runs(m.N), of, figure.Bytes.Text(m.ResidualBytes))}
 }
 
 // smallBeside is the factor by which the difference in memory occupied when ready must be smaller than that without KV
 // cache, to be reported.
 const smallBeside = 5
 
+// leastChange is the relative difference without KV cache that is large enough to be reported.
+const leastChange = 0.02
+
 // occupiedEqual reports arms that differ without KV cache and hardly when ready.
 func (c *comparing) occupiedEqual(out Comparison) []Warning {
 	var with, without float64
 	pairs := 0
 	for _, p := range out.pairs() {
-		w, o := change(p, MemoryOccupiedWhenReady), change(p, MemoryOccupiedWithoutKV)
-		if w == nil || o == nil || math.Abs(*o) < twoPercent.Value {
+		w, o := change(p, figure.MemoryOccupiedWhenReady), change(p, figure.MemoryOccupiedWithoutKV)
+		if w == nil || o == nil || math.Abs(*o) < leastChange {
 			continue
 		}
 		pairs++
@@ -90,7 +94,7 @@ func (c *comparing) blockedEverywhere(out Comparison) []Warning {
 func (c *comparing) firstEverywhere() []Warning {
 	type finding struct {
 		firsts
-		metric Metric
+		metric figure.Figure
 		arm    string
 	}
 	var all []finding
@@ -102,7 +106,7 @@ func (c *comparing) firstEverywhere() []Warning {
 	for _, name := range c.arms {
 		for _, k := range keys() {
 			f := finding{arm: name}
-			f.metric, _ = FindMetric(k.name)
+			f.metric, _ = figure.FindCompared(k.name)
 			for _, own := range blocks {
 				f.add(own, k, name)
 			}
@@ -133,7 +137,7 @@ func (c *comparing) firstEverywhere() []Warning {
 // memoryDiffers reports whether a finding of a pair is about memory.
 func memoryDiffers(p Pair) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Metrics) bool {
-		return (m.Verdict.IsDifference() || m.VerdictIgnoringOrder.IsDifference()) && m.Unit == string(UnitBytes)
+		return (m.Verdict.IsDifference() || m.VerdictIgnoringOrder.IsDifference()) && m.Unit == string(figure.Bytes)
 	})
 }
 
@@ -141,7 +145,7 @@ func memoryDiffers(p Pair) bool {
 func (c *comparing) ledgerAbsent(out Comparison) []Warning {
 	var without []string
 	for s, p := range out.pairs() {
-		if p.LedgerDifference.empty() && memoryDiffers(p) {
+		if p.LedgerDifference.Empty() && memoryDiffers(p) {
 			without = append(without, p.B+in(s.Within))
 		}
 	}
@@ -159,7 +163,7 @@ func (c *comparing) reportedByOthers(out Comparison) []Warning {
 			if m.EngineReported || strings.HasPrefix(m.Name, "engine_reported_") {
 				engine[m.Name] = true
 			}
-			if strings.HasPrefix(m.Name, toolReported) {
+			if figure.ByTool(m.Name) {
 				tool[m.Name] = true
 			}
 		}
@@ -224,7 +228,7 @@ func (c *comparing) metricUnknown() []Warning {
 	unknown, unusable := map[string]bool{}, map[string]bool{}
 	for _, r := range c.runs {
 		for name, v := range r.Metrics {
-			if _, known := FindMetric(name); !known {
+			if _, known := figure.FindCompared(name); !known {
 				unknown[name] = true
 			} else if !usable(v) {
 				unusable[name+" of "+r.ID] = true

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = 1 << 30
@@ -20,7 +22,7 @@ func quiet() experiment {
 	for i, arm := range order("abbaabba") {
 		// Every arm has a falling and a rising half, so that nothing drifts.
 		value := []float64{100, 100.2, 100.1, 100.3, 100.25, 100.05, 100.15, 100.1}[i]
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) {
 			r.Mode = "live"
 			r.Ledger.Peak = map[string]float64{"anon": gib}
 			for _, item := range compare.Essentials() {
@@ -82,38 +84,38 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"two models as one": {func(e *experiment) {
 			for i := range e.runs[4:] {
 				e.runs[4+i].Model = "n"
-				e.runs[4+i].Metrics[compare.OutputTokensPerSecond] *= 0.9
+				e.runs[4+i].Metrics[figure.OutputTokensPerSecond] *= 0.9
 			}
 		}, compare.CodePooled, []string{"differ in model", "(m, n)", "--within model"}, nil},
 		"a run more": {func(e *experiment) { e.runs = e.runs[:7] },
 			compare.CodeUnequalN, []string{"a has 3 runs, b has 4"}, nil},
-		"an outlier": {func(e *experiment) { e.runs[2].Metrics[compare.OutputTokensPerSecond] = 90 },
+		"an outlier": {func(e *experiment) { e.runs[2].Metrics[figure.OutputTokensPerSecond] = 90 },
 			compare.CodeOutliers, []string{"run003 (output_tokens_per_second)", "of 2 samples, one in seven has one by chance"}, []string{compare.CodeNotRepeatable}},
 		"work that nobody can tell": {ofArm("a", func(r *compare.Run) { r.WorkloadSHA256 = "" }),
 			compare.CodeWorkloadUnknown, []string{"4 runs of 8"}, nil},
 		"a figure that the table does not have": {func(e *experiment) { e.runs[0].Metrics["jokes"] = 1 },
 			compare.CodeMetricUnknown, []string{"jokes"}, nil},
-		"a figure that is no number": {func(e *experiment) { e.runs[0].Metrics[compare.KVCapacity] = math.Inf(1) },
+		"a figure that is no number": {func(e *experiment) { e.runs[0].Metrics[figure.KVCapacity] = math.Inf(1) },
 			compare.CodeValueUnusable, []string{"kv_capacity_bytes of run001"}, nil},
 		"a tool's word": {func(e *experiment) {
 			each(e, func(r *compare.Run) {
-				r.Metrics = map[string]float64{compare.ToolOutputTokensPerSecond: r.Metrics[compare.OutputTokensPerSecond]}
+				r.Metrics = map[string]float64{figure.ToolOutputTokensPerSecond: r.Metrics[figure.OutputTokensPerSecond]}
 			})
-		}, compare.CodeToolReported, []string{compare.ToolOutputTokensPerSecond}, nil},
+		}, compare.CodeToolReported, []string{figure.ToolOutputTokensPerSecond}, nil},
 		"a tool's word beside what was measured": {func(e *experiment) {
 			each(e, func(r *compare.Run) {
-				r.Metrics["gpu_end_celsius"] = 60 + r.Metrics[compare.OutputTokensPerSecond]/100
+				r.Metrics["gpu_end_celsius"] = 60 + r.Metrics[figure.OutputTokensPerSecond]/100
 				if r.Labels["arm"] == "b" {
 					r.Tool = "vllm"
-					r.Metrics[compare.ToolOutputTokensPerSecond] = r.Metrics[compare.OutputTokensPerSecond]
-					delete(r.Metrics, compare.OutputTokensPerSecond)
+					r.Metrics[figure.ToolOutputTokensPerSecond] = r.Metrics[figure.OutputTokensPerSecond]
+					delete(r.Metrics, figure.OutputTokensPerSecond)
 				}
 			})
 		}, compare.CodeSourcesDiffer, []string{"vllm of b", "measured of a"}, nil},
 		"memory without a ledger": {func(e *experiment) {
 			for i := range e.runs {
 				r := &e.runs[i]
-				r.Ledger = compare.Ledger{}
+				r.Ledger = summary.Ledger{}
 				r.Metrics["memory_unavailable_peak_bytes"] = (60 + []float64{0, 0.1, 0.2, 0.3, 0.1, 0.3, 0, 0.2}[i]) * gib
 				if r.Labels["arm"] == "b" {
 					r.Metrics["memory_unavailable_peak_bytes"] += 20 * gib
@@ -149,7 +151,7 @@ func sized(residual float64) experiment {
 			without += 25
 		}
 		kv := 0.9*(119.71-without) + residual*float64(1-2*(i%2))
-		e.run(arm, map[string]float64{compare.MemoryOccupiedWithoutKV: without * gib, compare.KVCapacity: kv * gib}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.MemoryOccupiedWithoutKV: without * gib, figure.KVCapacity: kv * gib}, func(r *compare.Run) {
 			x, y := without*gib, kv*gib
 			r.KV = compare.KV{OccupiedWithoutKVBytes: &x, CapacityBytes: &y}
 		})
@@ -176,9 +178,9 @@ func TestAKVCacheThatFollowsFromWhatIsFreeIsOneEffect(t *testing.T) {
 	for with, want := range map[float64]int{2: 0, 12: 1} { // of 25 GiB the cache takes back all but 12, and all but 2
 		e := sized(0)
 		each(&e, func(r *compare.Run) {
-			r.Metrics[compare.MemoryOccupiedWhenReady] = 114 * gib
+			r.Metrics[figure.MemoryOccupiedWhenReady] = 114 * gib
 			if r.Labels["arm"] == "b" {
-				r.Metrics[compare.MemoryOccupiedWhenReady] += 24 / with * gib
+				r.Metrics[figure.MemoryOccupiedWhenReady] += 24 / with * gib
 			}
 		})
 		if told := codes(mustCompare(t, e.runs, compare.Options{}))[compare.CodeOccupiedEqual]; len(told) != want {
@@ -195,7 +197,7 @@ func TestTheKVCacheIsHeldAgainstWhatWasFreeWhereThatIsKnown(t *testing.T) {
 	for i, arm := range order("abbaabba") {
 		free := (30 + 2*float64(i)) * gib
 		kv := 0.85 * free
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
 			other := 1.0
 			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv, OccupiedWithoutKVBytes: &other}
 		})
@@ -212,7 +214,7 @@ func TestTheFractionOfWhatWasFreeIsByLeastSquares(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abba") {
 		free, kv := []float64{1, 2, 3, 6}[i], []float64{1, 2, 3, 5}[i]
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
 			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv}
 		})
 	}
@@ -251,7 +253,7 @@ func models(level map[string]float64, change func(*compare.Run)) experiment {
 		for _, model := range slices.Sorted(maps.Keys(level)) {
 			for _, arm := range []string{"a", "b"} {
 				value := level[model] * (1 + 0.001*float64((i*5)%8-3))
-				e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+				e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) {
 					r.Model = model
 					change(r)
 				})
@@ -296,7 +298,7 @@ func TestTheLedgerDifferenceIsThatOfTheMeans(t *testing.T) {
 		if arm == "b" {
 			page, anon = float64(30+i), 5
 		}
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			r.Ledger.Ready = map[string]float64{"page_cache": page * gib, "anon": anon * gib}
 			r.Ledger.Peak = map[string]float64{"anon": anon * gib}
 			if i < 2 {

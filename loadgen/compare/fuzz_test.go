@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // runsOf makes runs of bytes: an arm, what is known of the run, and two figures each.
@@ -17,9 +18,9 @@ func runsOf(data []byte) []compare.Run {
 	var e experiment
 	for ; len(data) >= size && len(e.runs) < 16; data = data[size:] {
 		value := math.Float64frombits(binary.LittleEndian.Uint64(data[2:]))
-		metrics := map[string]float64{compare.OutputTokensPerSecond: value, compare.MemoryOccupiedWithoutKV: float64(data[2]) * gib}
+		metrics := map[string]float64{figure.OutputTokensPerSecond: value, figure.MemoryOccupiedWithoutKV: float64(data[2]) * gib}
 		if data[0]&8 != 0 {
-			metrics[compare.KVCapacity] = value
+			metrics[figure.KVCapacity] = value
 		}
 		e.run([]string{"a", "b", "c"}[data[0]%3], metrics, func(r *compare.Run) {
 			r.Valid = data[0]&16 == 0
@@ -32,7 +33,7 @@ func runsOf(data []byte) []compare.Run {
 				r.Pair = fmt.Sprint(data[1] % 4)
 			}
 			if data[0]&128 != 0 {
-				r.EngineReported = []string{compare.MemoryOccupiedWithoutKV}
+				r.EngineReported = []string{figure.MemoryOccupiedWithoutKV}
 			}
 			r.KV = compare.KV{CapacityBytes: &value, OccupiedWithoutKVBytes: &value}
 		})

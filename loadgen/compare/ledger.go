@@ -1,30 +1,18 @@
 package compare
 
-import "github.com/umascope/umascope/exporter/metric"
-
-// Ledger has bytes by line of the memory ledger at three moments of a run: before the engine started, when it was ready,
-// and when least memory was available; nil where it was not observed.
-type Ledger struct {
-	Start map[string]float64 `json:"start,omitempty"`
-	Ready map[string]float64 `json:"ready,omitempty"`
-	Peak  map[string]float64 `json:"peak,omitempty"`
-}
-
-func (l Ledger) empty() bool { return len(l.Start)+len(l.Ready)+len(l.Peak) == 0 }
-
-// moments returns the lines at the three moments, in order.
-func (l *Ledger) moments() [3]*map[string]float64 {
-	return [...]*map[string]float64{&l.Start, &l.Ready, &l.Peak}
-}
+import (
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/summary"
+)
 
 // ledgersOf returns the mean ledgers of both arms at each moment, with the lines that both have.
-func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
+func ledgersOf(a, b []*Run, of func(*Run) summary.Ledger) LedgerPair {
 	var p LedgerPair
-	ofA, ofB := p.A.moments(), p.B.moments()
+	ofA, ofB := p.A.Moments(), p.B.Moments()
 	for i := range ofA {
 		lines := func(r *Run) map[string]float64 {
 			l := of(r)
-			return *l.moments()[i]
+			return *l.Moments()[i]
 		}
 		x, y := meanLines(a, lines), meanLines(b, lines)
 		keepShared(x, y)
@@ -39,16 +27,16 @@ func ledgersOf(a, b []*Run, of func(*Run) Ledger) LedgerPair {
 // setLedgers sets the ledgers of both arms and their differences: those of the host of the runs, and of the further
 // machines that both arms measured.
 func (p *Pair) setLedgers(a, b []*Run) {
-	p.Ledgers = ledgersOf(a, b, func(r *Run) Ledger { return r.Ledger })
+	p.Ledgers = ledgersOf(a, b, func(r *Run) summary.Ledger { return r.Ledger })
 	p.LedgerDifference = p.Ledgers.difference()
 	for _, r := range b {
 		for host := range r.Ledgers {
-			l := ledgersOf(a, b, func(r *Run) Ledger { return r.Ledgers[host] })
-			if l.B.empty() {
+			l := ledgersOf(a, b, func(r *Run) summary.Ledger { return r.Ledgers[host] })
+			if l.B.Empty() {
 				continue
 			}
 			if p.LedgersOn == nil {
-				p.LedgersOn, p.LedgerDifferenceOn = map[string]LedgerPair{}, map[string]Ledger{}
+				p.LedgersOn, p.LedgerDifferenceOn = map[string]LedgerPair{}, map[string]summary.Ledger{}
 			}
 			p.LedgersOn[host], p.LedgerDifferenceOn[host] = l, l.difference()
 		}
@@ -56,11 +44,11 @@ func (p *Pair) setLedgers(a, b []*Run) {
 }
 
 // difference returns b - a, line by line: the parts of an effect on memory.
-func (p LedgerPair) difference() Ledger {
-	var delta Ledger
-	to := delta.moments()
-	for i, of := range p.B.moments() {
-		a, b := *p.A.moments()[i], *of
+func (p LedgerPair) difference() summary.Ledger {
+	var delta summary.Ledger
+	to := delta.Moments()
+	for i, of := range p.B.Moments() {
+		a, b := *p.A.Moments()[i], *of
 		if len(b) == 0 {
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // A line that is known of some runs alone is unattributed in the others: there it goes for all, and the differences still add
@@ -11,7 +13,7 @@ import (
 func TestTheLinesOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abba") {
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			size := map[string]float64{"a": 7, "b": 11}[arm] + float64(i%3)
 			lines := map[string]float64{"free": 100 - size, "anon": size, "unattributed": 0}
 			if i%2 == 0 { // no privilege: the line is not known
@@ -32,7 +34,7 @@ func TestTheLinesOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 	if len(d) != 3 || d["anon"] <= 0 || sum != 0 {
 		t.Errorf("%v, in all %v", d, sum)
 	}
-	for arm, l := range map[string]compare.Ledger{"a": p.Ledgers.A, "b": p.Ledgers.B} {
+	for arm, l := range map[string]summary.Ledger{"a": p.Ledgers.A, "b": p.Ledgers.B} {
 		pool := 0.0
 		for line, bytes := range l.Ready {
 			if pool += bytes; p.Ledgers.B.Ready[line]-p.Ledgers.A.Ready[line] != d[line] {
@@ -53,11 +55,11 @@ func TestTheLedgerDifferenceOfFurtherMachinesIsOfThoseThatBothArmsMeasured(t *te
 		if arm == "b" {
 			page = 25
 		}
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			r.Ledger.Ready = map[string]float64{"page_cache": 1 * gib}
-			r.Ledgers = map[string]compare.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
+			r.Ledgers = map[string]summary.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
 			if arm == "b" {
-				r.Ledgers["spark-3"] = compare.Ledger{Ready: map[string]float64{"page_cache": gib}}
+				r.Ledgers["spark-3"] = summary.Ledger{Ready: map[string]float64{"page_cache": gib}}
 			}
 		})
 	}

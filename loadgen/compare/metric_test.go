@@ -2,86 +2,15 @@ package compare_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
-func TestTheTableIsOfOnePiece(t *testing.T) {
-	endings := map[compare.Unit][]string{
-		compare.UnitSeconds: {"_seconds"}, compare.UnitBytes: {"_bytes"}, compare.UnitCelsius: {"_celsius"}, compare.UnitWatts: {"_watts"},
-		compare.UnitJoules: {"_joules", "joules_per_output_token"}, compare.UnitTokens: {"_tokens"}, compare.UnitRatio: {"_ratio"},
-		compare.UnitPerSecond: {"_per_second", "_per_second_per_user", "_per_second_per_gpu"},
-	}
-	seen, titles := map[string]bool{}, map[string]bool{}
-	for _, m := range compare.Table() {
-		if seen[m.Name] || titles[m.Title] {
-			t.Errorf("%s (%s) is there twice", m.Name, m.Title)
-		}
-		seen[m.Name], titles[m.Title] = true, true
-		if !slices.ContainsFunc(endings[m.Unit], func(end string) bool { return strings.HasSuffix(m.Name, end) }) {
-			t.Errorf("%s is in %s", m.Name, m.Unit)
-		}
-		if m.Margin.Value <= 0 || m.Direction == "" || m.Scale == "" {
-			t.Errorf("%s has margin %v, direction %q, scale %q", m.Name, m.Margin, m.Direction, m.Scale)
-		}
-		if m.Margin.Relative != (m.Scale == compare.ScaleLog) {
-			t.Errorf("%s: a share is analysed as a logarithm and an amount is not", m.Name)
-		}
-		if found, known := compare.FindMetric(m.Name); !known || found != m {
-			t.Errorf("%s is not found", m.Name)
-		}
-	}
-	for name, want := range map[string]string{
-		compare.OutputTokensPerSecond: "2 %", compare.TimeToFirstToken: "2 %", compare.MemoryOccupiedWithoutKV: "1.00 GiB", "gpu_max_celsius": "2.0 °C",
-	} {
-		if m, _ := compare.FindMetric(name); m.Margin.Text(m.Unit) != want {
-			t.Errorf("%s has a margin of %s", name, m.Margin.Text(m.Unit))
-		}
-	}
-	if _, known := compare.FindMetric("jokes"); known {
-		t.Error("anything is a metric")
-	}
-}
-
-func TestFiguresAreWrittenForPeople(t *testing.T) {
-	for want, got := range map[string]string{
-		"70.47 GiB": compare.UnitBytes.Text(70.47 * gib),
-		"-1.50 MiB": compare.UnitBytes.Text(-1.5 * (1 << 20)),
-		"0 B":       compare.UnitBytes.Text(0),
-		"0 B ":      compare.UnitBytes.Text(3e-5) + " ",
-		"512.00 B":  compare.UnitBytes.Text(512),
-		"119.79 /s": compare.UnitPerSecond.Text(119.79),
-		"2.41 s":    compare.UnitSeconds.Text(2.41),
-		"183.00 ms": compare.UnitSeconds.Text(0.183),
-		"12.00 µs":  compare.UnitSeconds.Text(12e-6),
-		"0.5 µs":    compare.UnitSeconds.Text(0.5e-6),
-		"0 s":       compare.UnitSeconds.Text(0),
-		"60.7 °C":   compare.UnitCelsius.Text(60.7),
-		"99.5 %":    compare.UnitRatio.Text(0.995),
-		"100 %":     compare.UnitRatio.Text(1),
-		"262144":    compare.UnitTokens.Text(262144),
-		"9.80 W":    compare.UnitWatts.Text(9.8),
-		"0.25 J":    compare.UnitJoules.Text(0.25),
-		"+43.75 %":  compare.Change(1.4375),
-		"-0.325 %":  compare.Change(0.99675),
-		"2 %":       compare.Percent(0.02),
-		"1 run":     compare.Runs(1),
-		"0.944":     compare.UnitBytes.InUnitOf(0.944*gib, 70*gib),
-		"model m":   compare.Cell(map[string]string{"model": "m"}),
-		"kv o, m s": compare.Cell(map[string]string{"m": "s", "kv": "o"}),
-		"500.00 ms": compare.Margin{Value: 0.5}.Text(compare.UnitSeconds),
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestAMarginIsAShareOrAnAmountInAUnitOfItsMetric(t *testing.T) {
-	for text, want := range map[string]compare.Margin{
+	for text, want := range map[string]figure.Margin{
 		"output_tokens_per_second=2%":          {Value: 0.02, Relative: true},
 		"output_tokens_per_second=5/s":         {Value: 5},
 		"memory_unavailable_peak_bytes=1GiB":   {Value: 1 << 30},
@@ -125,13 +54,13 @@ func FuzzMarginsAreSaneOrRefused(f *testing.F) {
 		if err != nil {
 			return
 		}
-		metric, known := compare.FindMetric(name)
+		metric, known := figure.FindCompared(name)
 		if !known || m.Value <= 0 || math.IsInf(m.Value, 0) || m.Relative && m.Value >= 1 {
 			t.Errorf("%q is %v of %q", text, m, name)
 		}
 		// What is read is taken, and can be shown.
 		e := quiet()
-		if _, err := compare.Compare(e.runs, compare.Options{By: "arm", Margins: map[string]compare.Margin{name: m}}); err != nil {
+		if _, err := compare.Compare(e.runs, compare.Options{By: "arm", Margins: map[string]figure.Margin{name: m}}); err != nil {
 			t.Error(err)
 		}
 		if m.Text(metric.Unit) == "" {
@@ -149,11 +78,21 @@ func TestAColumnIsOneOfThose(t *testing.T) {
 	if _, err := compare.ParseColumn("p"); err == nil || !strings.Contains(err.Error(), "shapiro, bonferroni, bh, bca") {
 		t.Errorf("%v", err)
 	}
-	m := metricOf(t, mustCompare(t, quiet().runs, compare.Options{Columns: compare.Columns(), Seed: 5}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, quiet().runs, compare.Options{Columns: compare.Columns(), Seed: 5}), figure.OutputTokensPerSecond)
 	if m.ShapiroA == nil || m.ShapiroB == nil || m.BCa95 == nil || m.BootstrapSeed != 5 || m.BCa95[0] > *m.Difference || m.BCa95[1] < *m.Difference {
 		t.Errorf("%+v", m)
 	}
-	if m := metricOf(t, mustCompare(t, quiet().runs, compare.Options{}), compare.OutputTokensPerSecond); m.ShapiroA != nil || m.BCa95 != nil {
+	if m := metricOf(t, mustCompare(t, quiet().runs, compare.Options{}), figure.OutputTokensPerSecond); m.ShapiroA != nil || m.BCa95 != nil {
 		t.Error("columns that nobody asked for")
+	}
+}
+
+func TestRunsAndCellsAreNamedForPeople(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 run": compare.Runs(1), "2 runs": compare.Runs(2), "model m": compare.Cell(map[string]string{"model": "m"}), "kv o, m s": compare.Cell(map[string]string{"m": "s", "kv": "o"}),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

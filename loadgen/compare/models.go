@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -15,8 +16,8 @@ import (
 // them different, since runs of one model at other times differ too.
 func (c *comparing) modelsEquivalent() []Warning {
 	var all []Warning
-	for _, k := range []key{{name: OutputTokensPerSecond}, {name: ToolOutputTokensPerSecond}} {
-		m, _ := FindMetric(k.name)
+	for _, k := range []key{{name: figure.OutputTokensPerSecond}, {name: figure.ToolOutputTokensPerSecond}} {
+		m, _ := figure.FindCompared(k.name)
 		var texts []string
 		models := 0
 		for _, name := range c.arms {
@@ -41,7 +42,7 @@ type likeness struct {
 
 // likeModels compares every two models of an arm that had the same requests. It skips models that are known to answer
 // differently.
-func (c *comparing) likeModels(k key, m Metric, name string) (likeness, bool) {
+func (c *comparing) likeModels(k key, m figure.Figure, name string) (likeness, bool) {
 	if c.options.By == labelModel {
 		return likeness{}, false
 	}
@@ -92,7 +93,7 @@ const (
 )
 
 // equal reports whether two groups of runs are equivalent in a metric, and returns t of the test for a difference.
-func equal(k key, m Metric, margin Margin, a, b []*Run) (t float64, equivalent bool) {
+func equal(k key, m figure.Figure, margin figure.Margin, a, b []*Run) (t float64, equivalent bool) {
 	r := newContrast(m, margin, analysis{method: MethodWelch, a: (&arm{valid: a}).sample(k), b: (&arm{valid: b}).sample(k)})
 	welch, err := stats.Welch(r.x, r.y)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // Options select what is compared.
@@ -18,7 +19,7 @@ type Options struct {
 	// Baseline is the arm that all other arms are compared with; empty selects the arm of the earliest run.
 	Baseline string
 	// Margins replace the margins of the table, by metric.
-	Margins map[string]Margin
+	Margins map[string]figure.Margin
 	// Primary is the metric that decides; empty selects that of the scenario.
 	Primary string
 	// AllowDifferentWorkload compares runs of different workloads, with a warning.
@@ -50,7 +51,7 @@ func ParseColumn(text string) (Column, error) {
 func (o Options) wants(column Column) bool { return slices.Contains(o.Columns, column) }
 
 // margin returns the largest difference of a metric that does not matter.
-func (o Options) margin(m Metric) Margin {
+func (o Options) margin(m figure.Figure) figure.Margin {
 	if given, ok := o.Margins[m.Name]; ok {
 		return given
 	}
@@ -73,7 +74,7 @@ func (o Options) check() error {
 		}
 	}
 	for name, m := range o.Margins {
-		if _, known := FindMetric(name); !known {
+		if _, known := figure.FindCompared(name); !known {
 			return unknownMetric("--margin", name)
 		}
 		if m.Value <= 0 || m.Relative && m.Value >= 1 {
@@ -81,7 +82,7 @@ func (o Options) check() error {
 		}
 	}
 	if o.Primary != "" {
-		if _, known := FindMetric(o.Primary); !known {
+		if _, known := figure.FindCompared(o.Primary); !known {
 			return unknownMetric("--primary", o.Primary)
 		}
 	}
@@ -95,7 +96,7 @@ func unknownMetric(flag, name string) error {
 // Near returns the metrics whose names share most words with a name, at most five; well-known ones if none shares any.
 func Near(name string) []string {
 	words := strings.Split(strings.ToLower(name), "_")
-	common := func(m Metric) int {
+	common := func(m figure.Figure) int {
 		n := 0
 		for _, word := range strings.Split(m.Name, "_") {
 			if slices.Contains(words, word) {
@@ -104,10 +105,10 @@ func Near(name string) []string {
 		}
 		return n
 	}
-	all := Table()
-	slices.SortStableFunc(all, func(a, b Metric) int { return common(b) - common(a) })
+	all := figure.Compared()
+	slices.SortStableFunc(all, func(a, b figure.Figure) int { return common(b) - common(a) })
 	if common(all[0]) == 0 {
-		return []string{OutputTokensPerSecond, TimeToFirstToken, TimePerOutputToken, MemoryOccupiedWithoutKV, "gpu_end_celsius"}
+		return []string{figure.OutputTokensPerSecond, figure.TimeToFirstToken, figure.TimePerOutputToken, figure.MemoryOccupiedWithoutKV, "gpu_end_celsius"}
 	}
 	var names []string
 	for _, m := range all[:min(5, len(all))] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 func TestTheKindOfAnOrderFollowsFromItsSequence(t *testing.T) {
@@ -92,7 +93,7 @@ func TestBlocksAndDriftConfoundAFinding(t *testing.T) {
 		var e experiment
 		e.throughput(order(c.order), map[string][]float64{"a": level, "b": c.b})
 		got := mustCompare(t, e.runs, compare.Options{})
-		m := metricOf(t, got, compare.OutputTokensPerSecond)
+		m := metricOf(t, got, figure.OutputTokensPerSecond)
 		want := map[bool][2]compare.Verdict{false: {compare.Better, ""}, true: {compare.Confounded, compare.Better}}[c.confounded]
 		if m.Verdict != want[0] || m.VerdictIgnoringOrder != want[1] || m.Confounded != c.confounded {
 			t.Errorf("%s: %s, confounded %v, ignoring the order %s", name, m.Verdict, m.Confounded, m.VerdictIgnoringOrder)
@@ -114,7 +115,7 @@ func TestEquivalentArmsInBlocksAreConfoundedIfTheyDrift(t *testing.T) {
 	} {
 		var e experiment
 		e.throughput(order("aaaaaabbbbbb"), map[string][]float64{"a": c.a, "b": c.b})
-		if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Verdict != c.want || m.Confounded != (c.want == compare.Confounded) {
+		if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.Verdict != c.want || m.Confounded != (c.want == compare.Confounded) {
 			t.Errorf("%s: %s, confounded %v", name, m.Verdict, m.Confounded)
 		}
 	}
@@ -138,11 +139,11 @@ func carryOver(blocks int) experiment {
 	var e experiment
 	for block := range blocks {
 		for i := range 4 {
-			e.run("a", map[string]float64{compare.MemoryOccupiedWithoutKV: (70 + 0.1*float64((i+block)%4)) * (1 << 30)})
+			e.run("a", map[string]float64{figure.MemoryOccupiedWithoutKV: (70 + 0.1*float64((i+block)%4)) * (1 << 30)})
 		}
 		for i := range 4 {
 			carried := 12 * math.Exp(-1.5*float64(i))
-			e.run("b", map[string]float64{compare.MemoryOccupiedWithoutKV: (80 + carried + 0.1*float64((i+2*block)%4)) * (1 << 30)})
+			e.run("b", map[string]float64{figure.MemoryOccupiedWithoutKV: (80 + carried + 0.1*float64((i+2*block)%4)) * (1 << 30)})
 		}
 	}
 	return e
@@ -152,7 +153,7 @@ func TestTheFirstRunAfterAChangeOfArmsIsSetAgainstTheRest(t *testing.T) {
 	c := mustCompare(t, carryOver(3).runs, compare.Options{})
 	var found compare.AfterSwitch
 	for _, s := range c.Strata[0].Pairs[0].Order.AfterSwitch {
-		if s.Arm == "b" && s.Metric == compare.MemoryOccupiedWithoutKV {
+		if s.Arm == "b" && s.Metric == figure.MemoryOccupiedWithoutKV {
 			found = s
 		}
 	}
@@ -176,7 +177,7 @@ func TestFirstRunsThatAreHighestInEveryBlockAreNoChance(t *testing.T) {
 					if block == 1 {
 						value = 80 + change(i) + 0.1*float64((i*3+stratum)%4)
 					}
-					all.run([]string{"a", "b"}[block], map[string]float64{compare.MemoryOccupiedWithoutKV: value * (1 << 30)},
+					all.run([]string{"a", "b"}[block], map[string]float64{figure.MemoryOccupiedWithoutKV: value * (1 << 30)},
 						func(r *compare.Run) { r.Model = fmt.Sprintf("model%d", stratum) })
 				}
 			}
@@ -214,7 +215,7 @@ func TestAFirstRunThatIsLikeTheOthersDoesNotStandOut(t *testing.T) {
 		e.throughput(order("aaaabbbbbbbbbb"), map[string][]float64{"a": noise, "b": {first, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1, 40.1}})
 		if first == 40 {
 			for i := range e.runs[4:] {
-				e.runs[4+i].Metrics[compare.OutputTokensPerSecond] = 40.1 // no spread at all
+				e.runs[4+i].Metrics[figure.OutputTokensPerSecond] = 40.1 // no spread at all
 			}
 		}
 		after := mustCompare(t, e.runs, compare.Options{}).Strata[0].Pairs[0].Order.AfterSwitch
@@ -238,7 +239,7 @@ func TestTheHalvesOfPairsShowWhetherOrderMatters(t *testing.T) {
 			if i%2 == 1 {
 				value += c.late
 			}
-			e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+			e.run(string(letter), map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
 		}
 		got := mustCompare(t, e.runs, compare.Options{})
 		halves := got.Strata[0].Pairs[0].Order.Halves
@@ -263,7 +264,7 @@ func TestAnInvalidRunComesBetween(t *testing.T) {
 	if after := c.Strata[0].Pairs[0].Order.AfterSwitch; len(after) != 0 {
 		t.Errorf("%+v", after)
 	}
-	if len(c.Strata[0].Arms["b"].Excluded) != 1 || metricOf(t, c, compare.OutputTokensPerSecond).B.N != 3 {
+	if len(c.Strata[0].Arms["b"].Excluded) != 1 || metricOf(t, c, figure.OutputTokensPerSecond).B.N != 3 {
 		t.Error("an invalid run enters a figure")
 	}
 }
@@ -277,7 +278,7 @@ func TestOfManyFiguresOfNoiseOrderDoesNothing(t *testing.T) {
 		var e experiment
 		for i, letter := range "abbaabbaabbaabba" {
 			metrics := map[string]float64{}
-			for _, m := range compare.Table()[:12] {
+			for _, m := range figure.Compared()[:12] {
 				metrics[m.Name] = 100 * math.Exp(.03*random.NormFloat64())
 			}
 			e.run(string(letter), metrics, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
@@ -297,9 +298,9 @@ func TestOfManyFiguresOfNoiseOrderDoesNothing(t *testing.T) {
 func TestHalvesAreOfPairsOfTwoRuns(t *testing.T) {
 	for _, more := range []string{"a", "b"} {
 		var e experiment
-		e.run(more, map[string]float64{compare.OutputTokensPerSecond: 900}, func(r *compare.Run) { r.Pair = "p1" })
+		e.run(more, map[string]float64{figure.OutputTokensPerSecond: 900}, func(r *compare.Run) { r.Pair = "p1" })
 		for i, letter := range "abbaabba" {
-			e.run(string(letter), map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+			e.run(string(letter), map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
 		}
 		halves := mustCompare(t, e.runs, compare.Options{Baseline: "a"}).Strata[0].Pairs[0].Order.Halves
 		if len(halves) != 1 || *halves[0].AB != 1 || *halves[0].BA != -1 {

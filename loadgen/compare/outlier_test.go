@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // A cause is what an outlier has and no other run of its arm: what each run has in its own way explains none.
@@ -35,11 +36,11 @@ func TestACauseIsGivenOnlyWhereItSetsTheOutlierApart(t *testing.T) {
 			at := 0
 			for _, arm := range order("abbaabbaabbaabba") {
 				value := 100 + .1*float64(len(e.runs)*7%5)
-				e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+				e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) {
 					if arm == "a" {
 						r.Facts = []compare.Fact{c.fact(at)}
 						if at == 5 {
-							r.Metrics[compare.OutputTokensPerSecond] = 80
+							r.Metrics[figure.OutputTokensPerSecond] = 80
 						}
 						at++
 					}
@@ -67,7 +68,7 @@ func TestTheFirstRunAfterAChangeIsACauseOnlyWhereItIsTheOnlyOne(t *testing.T) {
 			if arm == "a" && i > 2 && first { // in ABBA the second of arm a, which comes after arm b
 				first, value = false, 80
 			}
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value})
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value})
 		}
 		m := tokens(t, mustCompare(t, e.runs, compare.Options{Baseline: "a"}))
 		i := slices.IndexFunc(m.Outliers, func(o compare.Outlier) bool { return o.Value == 80 })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // rounds makes a campaign of two arms in ABBA, a run an hour, of the throughput that value has for each run.
@@ -17,14 +18,14 @@ func rounds(n int, value func(arm string, run int) float64) experiment {
 	var e experiment
 	for i := range 2 * n {
 		arm := string("abba"[i%4])
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value(arm, i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value(arm, i)}, func(r *compare.Run) { r.Pair = fmt.Sprint("p", i/2) })
 	}
 	return e
 }
 
 func tokens(t *testing.T, c compare.Comparison) compare.Metrics {
 	t.Helper()
-	return metricOf(t, c, compare.OutputTokensPerSecond)
+	return metricOf(t, c, figure.OutputTokensPerSecond)
 }
 
 // The two halves of ABBA have a linear drift with opposite signs: it is in neither the difference nor its spread.
@@ -67,7 +68,7 @@ func TestMeansAreOfThePairedRuns(t *testing.T) {
 			e.runs[i].Valid = false
 		}
 		if i == 4 { // its partner
-			e.runs[i].Metrics[compare.OutputTokensPerSecond] = 500
+			e.runs[i].Metrics[figure.OutputTokensPerSecond] = 500
 		}
 	}
 	m := tokens(t, mustCompare(t, e.runs, compare.Options{}))
@@ -85,7 +86,7 @@ func TestMeansAreOfThePairedRuns(t *testing.T) {
 func TestAnInvalidRunIsReplacedByItsRepeat(t *testing.T) {
 	e := rounds(6, func(arm string, run int) float64 { return 100 + .1*float64(run*5%7) })
 	repeat := e.runs[5]
-	repeat.ID, repeat.StartedAt, repeat.Metrics = "again", repeat.StartedAt.Add(30*time.Minute), map[string]float64{compare.OutputTokensPerSecond: 100.2}
+	repeat.ID, repeat.StartedAt, repeat.Metrics = "again", repeat.StartedAt.Add(30*time.Minute), map[string]float64{figure.OutputTokensPerSecond: 100.2}
 	e.runs[5].Valid = false
 	e.runs = append(e.runs, repeat)
 	if m := tokens(t, mustCompare(t, e.runs, compare.Options{})); m.Pairs != 6 || m.PairsDropped != 0 {
@@ -110,7 +111,7 @@ func TestPairsThatDropOutAreCounted(t *testing.T) {
 		}, "1 with several valid runs of an arm"},
 		"a round that was cut off": {func(e *experiment) { e.runs = e.runs[:len(e.runs)-1] }, "1 without a valid run of both arms"},
 		"a figure that a run lacks": {func(e *experiment) {
-			e.runs[5].Metrics = map[string]float64{compare.TimeToFirstToken: 1}
+			e.runs[5].Metrics = map[string]float64{figure.TimeToFirstToken: 1}
 		}, "1 without a valid run of both arms"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestAnArmThatDriftsAloneMarksThePair(t *testing.T) {
 			})
 			got := mustCompare(t, e.runs, compare.Options{})
 			drift := got.Strata[0].Pairs[0].Order.Drift
-			if drift == nil || drift.P == nil || drift.Significant != c.marked || drift.Pairs != 10 || drift.Metric != compare.OutputTokensPerSecond {
+			if drift == nil || drift.P == nil || drift.Significant != c.marked || drift.Pairs != 10 || drift.Metric != figure.OutputTokensPerSecond {
 				t.Fatalf("%+v", drift)
 			}
 			want := map[bool]compare.Verdict{false: compare.Better, true: compare.Confounded}[c.marked]
@@ -210,7 +211,7 @@ func TestAStrictlyAlternatingOrderIsMarkedUnlessNeitherArmDrifts(t *testing.T) {
 		for i := range 16 {
 			arm := string("ab"[i%2])
 			v := 100 * math.Exp(map[string]float64{"b": .2}[arm]+drift*float64(i)+.004*random.NormFloat64())
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: v}, func(r *compare.Run) { r.Pair, r.Mode = fmt.Sprint("p", i/2), "live" })
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: v}, func(r *compare.Run) { r.Pair, r.Mode = fmt.Sprint("p", i/2), "live" })
 		}
 		c := mustCompare(t, e.runs, compare.Options{})
 		want := map[bool]compare.Verdict{false: compare.Better, true: compare.Confounded}[marked]
@@ -231,7 +232,7 @@ func TestRunsThatShareAStartAreAveragedAndNotPaired(t *testing.T) {
 	for i := range 16 {
 		arm := string("abba"[i%4])
 		value := 100 + 3*float64((i+1)/2*5%7) + .1*float64(i%2) // of the start, and a little of the run
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) {
 			r.Pair, r.EngineKept, r.Labels["campaign"] = fmt.Sprint("p", i/2), i > 0 && i%2 == 0, "c"
 		})
 	}
@@ -288,10 +289,10 @@ func TestAFigureIsConfoundedByItsOwnDrift(t *testing.T) {
 		tokens, first float64 // drift of arm b over the campaign
 		want          map[string]compare.Verdict
 	}{
-		"none drifts":               {0, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
-		"the metric that decides":   {.06, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Confounded, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
-		"another":                   {0, .06, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Confounded, compare.MemoryOccupiedWithoutKV: compare.Worse}},
-		"less than the margin does": {.01, 0, map[string]compare.Verdict{compare.OutputTokensPerSecond: compare.Better, compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Worse}},
+		"none drifts":               {0, 0, map[string]compare.Verdict{figure.OutputTokensPerSecond: compare.Better, figure.TimeToFirstToken: compare.Worse, figure.MemoryOccupiedWithoutKV: compare.Worse}},
+		"the metric that decides":   {.06, 0, map[string]compare.Verdict{figure.OutputTokensPerSecond: compare.Confounded, figure.TimeToFirstToken: compare.Worse, figure.MemoryOccupiedWithoutKV: compare.Worse}},
+		"another":                   {0, .06, map[string]compare.Verdict{figure.OutputTokensPerSecond: compare.Better, figure.TimeToFirstToken: compare.Confounded, figure.MemoryOccupiedWithoutKV: compare.Worse}},
+		"less than the margin does": {.01, 0, map[string]compare.Verdict{figure.OutputTokensPerSecond: compare.Better, figure.TimeToFirstToken: compare.Worse, figure.MemoryOccupiedWithoutKV: compare.Worse}},
 	} {
 		random := rand.New(rand.NewPCG(11, 1))
 		e := rounds(15, func(string, int) float64 { return 1 })
@@ -299,11 +300,11 @@ func TestAFigureIsConfoundedByItsOwnDrift(t *testing.T) {
 			r := &e.runs[i]
 			at := float64(i) / float64(len(e.runs)-1)
 			noise := func() float64 { return math.Exp(.002 * random.NormFloat64()) }
-			figures := map[string]float64{compare.OutputTokensPerSecond: 100 * noise(), compare.TimeToFirstToken: .2 * noise(), compare.MemoryOccupiedWithoutKV: 70 * gib * noise()}
+			figures := map[string]float64{figure.OutputTokensPerSecond: 100 * noise(), figure.TimeToFirstToken: .2 * noise(), figure.MemoryOccupiedWithoutKV: 70 * gib * noise()}
 			if r.Labels["arm"] == "b" {
-				figures[compare.OutputTokensPerSecond] *= 1.2 * (1 + c.tokens*at)
-				figures[compare.TimeToFirstToken] *= 1.2 * (1 + c.first*at)
-				figures[compare.MemoryOccupiedWithoutKV] += 10 * gib
+				figures[figure.OutputTokensPerSecond] *= 1.2 * (1 + c.tokens*at)
+				figures[figure.TimeToFirstToken] *= 1.2 * (1 + c.first*at)
+				figures[figure.MemoryOccupiedWithoutKV] += 10 * gib
 			}
 			r.Metrics = figures
 		}

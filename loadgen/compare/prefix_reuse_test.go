@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // warm is the share of prompt tokens that a cache answered beyond the schedule, in per cent.
@@ -17,7 +18,7 @@ func warm(percent float64) compare.Fact {
 func threeArms(percent map[string]float64) experiment {
 	var e experiment
 	for i, arm := range order("abccbaabccba") {
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)/10}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i%3)/10}, func(r *compare.Run) {
 			r.Mode = "live"
 			if share, known := percent[arm]; known {
 				r.Facts = append(r.Facts, warm(share))

@@ -3,7 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // findQuantities finds metrics of a pair that measure one quantity, and numbers the quantities from a number on; it
@@ -35,12 +36,12 @@ func findQuantities(rows []*row, from int) int {
 	return from + len(first)
 }
 
-// rates are the metrics that count one load in several units.
-var rates = []string{"output_tokens_per_second", "requests_per_second", "input_tokens_per_second", "total_tokens_per_second"}
-
 // isRate reports whether a metric counts a whole load, measured by uma-load or by a tool. In the steady state, the
 // requests that end in a window and the tokens that arrive in it do not belong to the same requests.
-func isRate(k key) bool { return slices.Contains(rates, strings.TrimPrefix(k.name, toolReported)) }
+func isRate(k key) bool {
+	f, _ := figure.FindCompared(k.name)
+	return f.CountsLoad
+}
 
 // sameQuantity reports whether two metrics of a pair measure one quantity.
 func sameQuantity(a, b *row) bool {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // measured makes a campaign of ten rounds in which the metrics of a run follow from two figures of it.
@@ -24,14 +25,14 @@ func measured(of func(speed, delay float64) map[string]float64) experiment {
 func TestWhatIsOneQuantityIsAdjustedOnce(t *testing.T) {
 	c := mustCompare(t, measured(func(speed, delay float64) map[string]float64 {
 		return map[string]float64{
-			compare.OutputTokensPerSecond: speed, "requests_per_second": speed / 128, "input_tokens_per_second": 12 * speed,
-			compare.TimeToFirstToken: delay, "time_to_first_token_send_p50_seconds": .999 * delay, "request_duration_p50_seconds": delay + 1/speed,
+			figure.OutputTokensPerSecond: speed, "requests_per_second": speed / 128, "input_tokens_per_second": 12 * speed,
+			figure.TimeToFirstToken: delay, "time_to_first_token_send_p50_seconds": .999 * delay, "request_duration_p50_seconds": delay + 1/speed,
 		}
 	}).runs, compare.Options{})
-	first := metricOf(t, c, compare.TimeToFirstToken)
+	first := metricOf(t, c, figure.TimeToFirstToken)
 	for name, want := range map[string]string{
-		compare.OutputTokensPerSecond: "", "requests_per_second": compare.OutputTokensPerSecond, "input_tokens_per_second": compare.OutputTokensPerSecond,
-		compare.TimeToFirstToken: "", "time_to_first_token_send_p50_seconds": compare.TimeToFirstToken,
+		figure.OutputTokensPerSecond: "", "requests_per_second": figure.OutputTokensPerSecond, "input_tokens_per_second": figure.OutputTokensPerSecond,
+		figure.TimeToFirstToken: "", "time_to_first_token_send_p50_seconds": figure.TimeToFirstToken,
 	} {
 		if m := metricOf(t, c, name); m.SameAs != want {
 			t.Errorf("%s is one quantity with %q, want %q", name, m.SameAs, want)
@@ -50,12 +51,12 @@ func TestWhatIsOneQuantityIsAdjustedOnce(t *testing.T) {
 // Metrics that have the effect of the arm in common, or the noise of the runs, are two quantities.
 func TestWhatHasOnlyItsArmOrItsNoiseInCommonIsTwoQuantities(t *testing.T) {
 	e := measured(func(speed, delay float64) map[string]float64 {
-		return map[string]float64{compare.OutputTokensPerSecond: speed, compare.TimeToFirstToken: delay, compare.TimePerOutputToken: delay / 10, "energy_joules": speed}
+		return map[string]float64{figure.OutputTokensPerSecond: speed, figure.TimeToFirstToken: delay, figure.TimePerOutputToken: delay / 10, "energy_joules": speed}
 	})
 	for i := range e.runs {
 		if e.runs[i].Labels["arm"] == "b" {
-			e.runs[i].Metrics[compare.OutputTokensPerSecond] *= 2
-			e.runs[i].Metrics[compare.TimeToFirstToken] *= 2
+			e.runs[i].Metrics[figure.OutputTokensPerSecond] *= 2
+			e.runs[i].Metrics[figure.TimeToFirstToken] *= 2
 			e.runs[i].Metrics["energy_joules"] *= 1.5
 		}
 	}
@@ -89,7 +90,7 @@ func TestRunsNeededAreOfTheEffectAndOfTheMarginApart(t *testing.T) {
 	// sd 5, difference 6: by the noncentral t of SciPy 11 of each arm find it in 76 % of repetitions, 12 in 80 %.
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": shifted(0, 5), "b": shifted(6, 5)})
-	linear := compare.Options{Margins: map[string]compare.Margin{compare.OutputTokensPerSecond: {Value: 2}}}
+	linear := compare.Options{Margins: map[string]figure.Margin{figure.OutputTokensPerSecond: {Value: 2}}}
 	if m := tokens(t, mustCompare(t, e.runs, linear)); m.NeedForEffect == nil || *m.NeedForEffect != 12 {
 		t.Errorf("for the effect: %v", m.NeedForEffect)
 	}
@@ -100,7 +101,7 @@ func TestTheChangeIsThatOfTheMeansOfItsRow(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": {100, 100.5, 99.5, 100}, "b": {60, 150, 90, 120}})
 	m := tokens(t, mustCompare(t, e.runs, compare.Options{}))
-	if math.Abs(*m.Ratio - *m.B.Mean / *m.A.Mean) > 1e-12 || m.Scale != compare.ScaleLog {
+	if math.Abs(*m.Ratio - *m.B.Mean / *m.A.Mean) > 1e-12 || m.Scale != figure.ScaleLog {
 		t.Errorf("ratio %v of means %v and %v", *m.Ratio, *m.B.Mean, *m.A.Mean)
 	}
 	if want := math.Pow(60*150*90*120, .25) / math.Pow(100*100.5*99.5*100, .25); math.Abs(*m.GeometricRatio-want) > 1e-9 {
@@ -114,12 +115,12 @@ func TestADifferenceInEveryRunIsAVerdict(t *testing.T) {
 	var e experiment
 	for i, arm := range order("abbaabba") {
 		e.run(arm, map[string]float64{
-			compare.OutputTokensPerSecond: 100 + float64(i%3), held: map[string]float64{"a": 15.86, "b": 10.70}[arm] * gib,
-			compare.KVCapacity: map[string]float64{"a": 8, "b": 4}[arm] * gib, compare.MemoryOccupiedWithoutKV: 5.29 * gib,
+			figure.OutputTokensPerSecond: 100 + float64(i%3), held: map[string]float64{"a": 15.86, "b": 10.70}[arm] * gib,
+			figure.KVCapacity: map[string]float64{"a": 8, "b": 4}[arm] * gib, figure.MemoryOccupiedWithoutKV: 5.29 * gib,
 		}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
-	for name, want := range map[string]compare.Verdict{held: compare.Different, compare.KVCapacity: compare.Worse, compare.MemoryOccupiedWithoutKV: compare.Equivalent} {
+	for name, want := range map[string]compare.Verdict{held: compare.Different, figure.KVCapacity: compare.Worse, figure.MemoryOccupiedWithoutKV: compare.Equivalent} {
 		if m := metricOf(t, c, name); m.Verdict != want || !m.Constant || m.Confounded || m.HolmP != nil {
 			t.Errorf("%s: %s, constant %v, confounded %v", name, m.Verdict, m.Constant, m.Confounded)
 		}
@@ -135,9 +136,9 @@ func TestADifferenceThatIsTheSameInEveryPairIsAVerdict(t *testing.T) {
 			if arm == "b" {
 				v += shift
 			}
-			e.run(arm, map[string]float64{compare.MemoryOccupiedWithoutKV: v * gib, compare.OutputTokensPerSecond: 100 + float64(i%5)}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
+			e.run(arm, map[string]float64{figure.MemoryOccupiedWithoutKV: v * gib, figure.OutputTokensPerSecond: 100 + float64(i%5)}, func(r *compare.Run) { r.Pair = fmt.Sprint(i / 2) })
 		}
-		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.MemoryOccupiedWithoutKV)
+		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.MemoryOccupiedWithoutKV)
 		if m.Verdict != want || !m.Constant || math.Abs(*m.Difference-shift*gib) > 1e-3 || m.PairedP != nil {
 			t.Errorf("%v GiB in every pair: %s, constant %v, %q", shift, m.Verdict, m.Constant, m.Notes)
 		}
@@ -153,7 +154,7 @@ func TestALineThatFitsExplainsTheKVCache(t *testing.T) {
 		if i == 5 {
 			kv += .004 * gib // an eightieth of the range
 		}
-		e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
+		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i%3)}, func(r *compare.Run) {
 			r.KV = compare.KV{FreeAtSizingBytes: &free, CapacityBytes: &kv}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -58,14 +59,14 @@ func notRepeatableOf(s sample, metric string) *NotRepeatable {
 func (n *NotRepeatable) Text() string {
 	var texts []string
 	if n.CV != nil && *n.CV > n.Limit {
-		texts = append(texts, fmt.Sprintf("CV %s of %s is over %s", short2(*n.CV), title(n.Metric), Percent(n.Limit)))
+		texts = append(texts, fmt.Sprintf("CV %s of %s is over %s", short2(*n.CV), title(n.Metric), figure.Percent(n.Limit)))
 	}
 	var off []string
 	for _, o := range n.Off {
 		off = append(off, fmt.Sprintf("%s (%+.1f %%)", o.Run, 100*o.Distance))
 	}
 	if len(off) > 0 {
-		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the arm in %s: %s", Runs(len(off)), Percent(n.Limit), title(n.Metric), some(off)))
+		texts = append(texts, fmt.Sprintf("%s more than %s from the median of the arm in %s: %s", Runs(len(off)), figure.Percent(n.Limit), title(n.Metric), some(off)))
 	}
 	return strings.Join(texts, "; ")
 }

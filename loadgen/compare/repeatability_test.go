@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 func TestRunsThatDoNotRepeatEachOtherAreNamed(t *testing.T) {
@@ -59,12 +60,12 @@ func TestAddedPairsLeaveTheVerdictWithoutThem(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabbaab"), map[string][]float64{"a": {100, 100.1, 99.9, 100, 100}, "b": {100, 100.1, 99.9, 100, 160}})
 	planned := e.runs[:len(e.runs)-2]
-	without := metricOf(t, mustCompare(t, planned, compare.Options{}), compare.OutputTokensPerSecond).Verdict
+	without := metricOf(t, mustCompare(t, planned, compare.Options{}), figure.OutputTokensPerSecond).Verdict
 	for i := range e.runs[len(planned):] {
 		e.runs[len(planned)+i].Added = true
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
-	m := metricOf(t, c, compare.OutputTokensPerSecond)
+	m := metricOf(t, c, figure.OutputTokensPerSecond)
 	if m.A.N != 5 || m.VerdictPlanned != without || m.Verdict == without {
 		t.Errorf("n %d, %s and without the pair %q, want %s", m.A.N, m.Verdict, m.VerdictPlanned, without)
 	}

@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -25,19 +26,19 @@ type row struct {
 }
 
 // newRow describes a metric in both arms and compares them.
-func newRow(k key, m Metric, o Options, an analysis) *row {
+func newRow(k key, m figure.Figure, o Options, an analysis) *row {
 	c := newContrast(m, o.margin(m), an)
 	r := &row{contrast: c, key: k, tested: c.run()}
 	r.out = Metrics{
 		Name: m.Name, Unit: string(m.Unit), Direction: m.Direction, EngineReported: k.engine,
-		A: moments(c.a.values), B: moments(c.b.values), Scale: ScaleLinear, Margin: c.margin, Outliers: []Outlier{},
+		A: moments(c.a.values), B: moments(c.b.values), Scale: figure.ScaleLinear, Margin: c.margin, Outliers: []Outlier{},
 		Method: c.method, Paired: c.paired(), PairsDropped: c.dropped, Constant: c.constant,
 	}
 	if r.out.Paired {
 		r.out.Pairs = len(c.x)
 	}
 	if c.log {
-		r.out.Scale = ScaleLog
+		r.out.Scale = figure.ScaleLog
 	}
 	r.setDifference()
 	if r.tested {
@@ -64,7 +65,7 @@ func (r *row) setTests() {
 	if r.log {
 		r.out.RatioCI95, r.out.GeometricRatio = ratios(ci95), finite(math.Exp(r.test.Difference))
 		if ratio, i := r.out.Ratio, r.out.RatioCI95; ratio != nil && i != nil && (*ratio < i[0] || *ratio > i[1]) {
-			r.note("the interval is of the geometric means, %s: that of the means lies outside", Change(math.Exp(r.test.Difference)))
+			r.note("the interval is of the geometric means, %s: that of the means lies outside", figure.Change(math.Exp(r.test.Difference)))
 		}
 	}
 	if r.welch != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // A margin of 50 % is from half to one and a half times the baseline, which are not as far from it on the
@@ -14,8 +15,8 @@ func TestAShareIsOneOfTheBaselineBothWays(t *testing.T) {
 	for ratio, want := range map[float64]compare.Verdict{.55: compare.Irrelevant, .45: compare.Worse, 1.45: compare.Irrelevant, 1.6: compare.Better} {
 		var e experiment
 		e.throughput(order("abbaabba"), map[string][]float64{"a": shifted(0, .1), "b": shifted(100*(ratio-1), .1)})
-		o := compare.Options{Margins: map[string]compare.Margin{compare.OutputTokensPerSecond: {Value: .5, Relative: true}}}
-		if m := metricOf(t, mustCompare(t, e.runs, o), compare.OutputTokensPerSecond); m.Verdict != want {
+		o := compare.Options{Margins: map[string]figure.Margin{figure.OutputTokensPerSecond: {Value: .5, Relative: true}}}
+		if m := metricOf(t, mustCompare(t, e.runs, o), figure.OutputTokensPerSecond); m.Verdict != want {
 			t.Errorf("%v of the baseline is %s, want %s", ratio, m.Verdict, want)
 		}
 	}
@@ -26,7 +27,7 @@ func TestAShareIsOneOfTheBaselineBothWays(t *testing.T) {
 func TestTheScalesOfAnIntervalAgree(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": shifted(0, 10), "b": shifted(60, 30)})
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 	for end := range 2 {
 		if want := (m.RatioCI95[end] - 1) * *m.A.Mean; math.Abs(m.CI95[end]-want) > 1e-9 {
 			t.Errorf("end %d: %v in the unit, %v by the ratio", end, m.CI95[end], want)
@@ -44,13 +45,13 @@ func TestFewPairsAmongManyRunsAreNoPairedTest(t *testing.T) {
 	for pairs, want := range map[int]bool{2: false, 3: false, 4: true} {
 		var e experiment
 		for i, arm := range order("abbaabbaabbaab") {
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i*5%7)}, func(r *compare.Run) {
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i*5%7)}, func(r *compare.Run) {
 				if i/2 < pairs {
 					r.Pair = fmt.Sprint("p", i/2)
 				}
 			})
 		}
-		if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Paired != want {
+		if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.Paired != want {
 			t.Errorf("%d pairs of 7 runs of an arm: paired %v", pairs, m.Paired)
 		}
 	}
@@ -59,7 +60,7 @@ func TestFewPairsAmongManyRunsAreNoPairedTest(t *testing.T) {
 	for i := range e.runs {
 		e.runs[i].Pair = fmt.Sprint(i / 2)
 	}
-	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Paired {
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.Paired {
 		t.Error("two pairs are tested as such")
 	}
 }

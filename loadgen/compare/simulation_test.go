@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -56,16 +57,16 @@ func (tr trial) campaign(seed uint64) []compare.Run {
 		value := 100 * math.Exp(level+math.Log1p(drift*float64(i)/float64(len(runs)-1))+cmp.Or(tr.cv, trialCV)*random.NormFloat64())
 		runs[i] = compare.Run{
 			ID: fmt.Sprint(i), Labels: map[string]string{"arm": arm}, Model: "m", Scenario: "standard", WorkloadSHA256: "w", Valid: true,
-			StartedAt: began.Add(time.Duration(i) * 15 * time.Minute), Metrics: map[string]float64{compare.OutputTokensPerSecond: value},
+			StartedAt: began.Add(time.Duration(i) * 15 * time.Minute), Metrics: map[string]float64{figure.OutputTokensPerSecond: value},
 		}
 		if !tr.unpaired {
 			runs[i].Pair = fmt.Sprint(i / 2)
 		}
-		for _, m := range compare.Table() {
+		for _, m := range figure.Compared() {
 			if len(runs[i].Metrics) > tr.others {
 				break
 			}
-			if m.Unit == compare.UnitSeconds || m.Unit == compare.UnitWatts {
+			if m.Unit == figure.Seconds || m.Unit == figure.Watts {
 				runs[i].Metrics[m.Name] = math.Exp(.05 * random.NormFloat64())
 			}
 		}

@@ -3,6 +3,8 @@ package compare
 import (
 	"maps"
 	"slices"
+
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // stratum compares every arm of a cell with the baseline.
@@ -109,7 +111,7 @@ func (c *comparing) pair(cell *cell, a, b *arm, primary key) (Pair, []*row) {
 		if apart && k.byTool() {
 			continue // two tools define the same name differently
 		}
-		m, _ := FindMetric(k.name)
+		m, _ := figure.FindCompared(k.name)
 		x, y := a.sample(k), b.sample(k)
 		if len(x.values) == 0 || len(y.values) == 0 {
 			continue

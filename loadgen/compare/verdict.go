@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -154,11 +155,11 @@ func (r *row) verdict() Verdict {
 
 // side returns better or worse by the sign of a difference and the direction of its metric; different if neither
 // direction is better.
-func side(direction Direction, difference float64) Verdict {
+func side(direction figure.Direction, difference float64) Verdict {
 	switch {
-	case direction == NeitherBetter:
+	case direction == figure.NeitherBetter:
 		return Different
-	case (direction == HigherIsBetter) == (difference > 0):
+	case (direction == figure.HigherIsBetter) == (difference > 0):
 		return Better
 	}
 	return Worse

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // noise is around 100: its mean is 100, its standard deviation 1.
@@ -40,7 +41,7 @@ func TestVerdictsGoByTheirPrecedence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var e experiment
 			e.throughput(order("abbaabba"), map[string][]float64{"a": shifted(0, c.spread), "b": shifted(c.shift, c.spread)})
-			m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+			m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 			if m.Verdict != c.want {
 				t.Errorf("%s of ratio %.4f %v, want %s", m.Verdict, *m.Ratio, *m.RatioCI95, c.want)
 			}
@@ -66,14 +67,14 @@ func TestLessIsBetterOfALatencyAndNeitherOfMemoryThatIsFilled(t *testing.T) {
 		}
 		small := float64(i%4) / 1000
 		e.run(arm, map[string]float64{
-			compare.TimeToFirstToken: up * (1 + small), compare.MemoryOccupiedWhenReady: up * (100 + small) * (1 << 30),
-			compare.KVCapacity: up * (40 + small) * (1 << 30), compare.MemoryOccupiedWithoutKV: up * (60 + small) * (1 << 30),
+			figure.TimeToFirstToken: up * (1 + small), figure.MemoryOccupiedWhenReady: up * (100 + small) * (1 << 30),
+			figure.KVCapacity: up * (40 + small) * (1 << 30), figure.MemoryOccupiedWithoutKV: up * (60 + small) * (1 << 30),
 		})
 	}
 	c := mustCompare(t, e.runs, compare.Options{})
 	for name, want := range map[string]compare.Verdict{
-		compare.TimeToFirstToken: compare.Worse, compare.MemoryOccupiedWhenReady: compare.Different,
-		compare.KVCapacity: compare.Better, compare.MemoryOccupiedWithoutKV: compare.Worse,
+		figure.TimeToFirstToken: compare.Worse, figure.MemoryOccupiedWhenReady: compare.Different,
+		figure.KVCapacity: compare.Better, figure.MemoryOccupiedWithoutKV: compare.Worse,
 	} {
 		if m := metricOf(t, c, name); m.Verdict != want {
 			t.Errorf("%s is %s, want %s", name, m.Verdict, want)
@@ -84,7 +85,7 @@ func TestLessIsBetterOfALatencyAndNeitherOfMemoryThatIsFilled(t *testing.T) {
 func TestOneRunOfAnArmGivesADifferenceOnly(t *testing.T) {
 	var e experiment
 	e.throughput(order("aaab"), map[string][]float64{"a": {100, 101, 102}, "b": {120}})
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 	if m.Verdict != compare.Undecided || *m.Difference != 19 || math.Abs(*m.Ratio-120.0/101) > 1e-12 {
 		t.Errorf("%s of %v, %v", m.Verdict, *m.Difference, *m.Ratio)
 	}
@@ -101,7 +102,7 @@ func TestOneRunOfAnArmGivesADifferenceOnly(t *testing.T) {
 func TestRanksOfOneRunEachAreNotTested(t *testing.T) {
 	var e experiment
 	e.throughput(order("ab"), map[string][]float64{"a": {100}, "b": {120}})
-	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.MannWhitneyP != nil || m.HodgesLehmann != nil {
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.MannWhitneyP != nil || m.HodgesLehmann != nil {
 		t.Errorf("Mann-Whitney p %v, Hodges-Lehmann %v", m.MannWhitneyP, m.HodgesLehmann)
 	}
 }
@@ -111,7 +112,7 @@ func TestADifferenceWithoutSpreadGetsItsVerdictByTheMargin(t *testing.T) {
 	for b, want := range map[float64]compare.Verdict{100: compare.Equivalent, 101: compare.Irrelevant, 102: compare.Irrelevant, 102.1: compare.Better, 150: compare.Better, 97: compare.Worse} {
 		var e experiment
 		e.throughput(order("abbaab"), map[string][]float64{"a": {100}, "b": {b}})
-		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+		m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 		if m.Verdict != want || !m.Constant || m.WelchP != nil || m.TOSTP != nil || m.MannWhitneyP != nil && *m.MannWhitneyP <= 0 {
 			t.Errorf("b = %v: %s, Welch p %v", b, m.Verdict, m.WelchP)
 		}
@@ -124,8 +125,8 @@ func TestADifferenceWithoutSpreadGetsItsVerdictByTheMargin(t *testing.T) {
 func TestAValueThatHasNoLogarithmIsAnalysedAsItIs(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": {0, 100, 101, 99}, "b": {100, 101, 99, 102}})
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
-	if m.Scale != compare.ScaleLinear || m.RatioCI95 != nil || m.CI95 == nil || len(m.Notes) == 0 {
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
+	if m.Scale != figure.ScaleLinear || m.RatioCI95 != nil || m.CI95 == nil || len(m.Notes) == 0 {
 		t.Errorf("scale %s, ratio interval %v, notes %q", m.Scale, m.RatioCI95, m.Notes)
 	}
 }
@@ -145,9 +146,9 @@ func TestMetricsThatAreNotPrimaryAreAdjustedForBeingMany(t *testing.T) {
 		if arm == "b" {
 			value += 2.6
 		}
-		few := map[string]float64{compare.OutputTokensPerSecond: noise[i], compare.TimeToFirstToken: value}
+		few := map[string]float64{figure.OutputTokensPerSecond: noise[i], figure.TimeToFirstToken: value}
 		alone.run(arm, few)
-		many := map[string]float64{compare.OutputTokensPerSecond: noise[i], compare.TimeToFirstToken: value}
+		many := map[string]float64{figure.OutputTokensPerSecond: noise[i], figure.TimeToFirstToken: value}
 		for j, name := range pure {
 			many[name] = 100 + patterns[j][i]
 			if arm == "b" {
@@ -156,15 +157,15 @@ func TestMetricsThatAreNotPrimaryAreAdjustedForBeingMany(t *testing.T) {
 		}
 		among.run(arm, many)
 	}
-	one := metricOf(t, mustCompare(t, alone.runs, compare.Options{}), compare.TimeToFirstToken)
+	one := metricOf(t, mustCompare(t, alone.runs, compare.Options{}), figure.TimeToFirstToken)
 	if one.Verdict != compare.WorseExtentOpen || *one.HolmP != *one.WelchP {
 		t.Errorf("alone: %s, p %v, Holm %v", one.Verdict, *one.WelchP, *one.HolmP)
 	}
-	of := metricOf(t, mustCompare(t, among.runs, compare.Options{Columns: []compare.Column{compare.ColumnBonferroni, compare.ColumnBH}}), compare.TimeToFirstToken)
+	of := metricOf(t, mustCompare(t, among.runs, compare.Options{Columns: []compare.Column{compare.ColumnBonferroni, compare.ColumnBH}}), figure.TimeToFirstToken)
 	if of.Verdict != compare.Inconclusive || math.Abs(*of.HolmP-7**of.WelchP) > 1e-12 || math.Abs(*of.BonferroniP-*of.HolmP) > 1e-12 || math.Abs(*of.BHP-*of.HolmP) > 1e-12 {
 		t.Errorf("among seven: %s, p %v, Holm %v, Bonferroni %v, Benjamini-Hochberg %v", of.Verdict, *of.WelchP, *of.HolmP, *of.BonferroniP, *of.BHP)
 	}
-	primary := metricOf(t, mustCompare(t, among.runs, compare.Options{Primary: compare.TimeToFirstToken}), compare.TimeToFirstToken)
+	primary := metricOf(t, mustCompare(t, among.runs, compare.Options{Primary: figure.TimeToFirstToken}), figure.TimeToFirstToken)
 	if primary.Verdict != compare.WorseExtentOpen || primary.HolmP != nil || !primary.Primary {
 		t.Errorf("as the primary one: %s, Holm %v", primary.Verdict, primary.HolmP)
 	}
@@ -180,17 +181,17 @@ func TestPairsTakeOutWhatTheyShare(t *testing.T) {
 			if arm == "b" {
 				value *= 1.04 + 0.001*float64(i%3)
 			}
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: value}, func(r *compare.Run) { r.Pair = string(rune('p' + i)) })
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: value}, func(r *compare.Run) { r.Pair = string(rune('p' + i)) })
 		}
 	}
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 	if !m.Paired || m.Pairs != 5 || m.Verdict != compare.Better || *m.PairedP > 0.001 || *m.WelchP < 0.5 {
 		t.Errorf("paired %v of %d: %s, paired p %v, Welch p %v", m.Paired, m.Pairs, m.Verdict, *m.PairedP, *m.WelchP)
 	}
 	for i := range e.runs {
 		e.runs[i].Pair = ""
 	}
-	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Paired || m.Verdict != compare.Inconclusive {
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.Paired || m.Verdict != compare.Inconclusive {
 		t.Errorf("without pairs: paired %v, %s", m.Paired, m.Verdict)
 	}
 }
@@ -198,14 +199,14 @@ func TestPairsTakeOutWhatTheyShare(t *testing.T) {
 func TestAPairWithARebootWithinIsNone(t *testing.T) {
 	var e experiment
 	for i := range 10 {
-		e.run([]string{"a", "b"}[i%2], map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+		e.run([]string{"a", "b"}[i%2], map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			r.Pair = fmt.Sprint(i / 2)
 			if i >= 5 {
 				r.BootID = "boot2"
 			}
 		})
 	}
-	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond)
+	m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond)
 	if m.Pairs != 4 || !strings.Contains(strings.Join(m.Notes, "; "), "a reboot between") {
 		t.Errorf("%d pairs, notes %q", m.Pairs, m.Notes)
 	}
@@ -216,7 +217,7 @@ func TestUnusablePairsAreNoted(t *testing.T) {
 		var e experiment
 		for i, letter := range names {
 			arm := []string{"a", "b"}[i%2]
-			e.run(arm, map[string]float64{compare.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
+			e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 				if letter != '-' {
 					r.Pair = string(letter)
 				}
@@ -232,7 +233,7 @@ func TestUnusablePairsAreNoted(t *testing.T) {
 		"ppqqrrpp": {0, "1 with several valid runs of an arm"},
 		"ppqq----": {0, "not tested by pairs, of which there are 2"}, // fewer than are worth it
 	} {
-		m := metricOf(t, mustCompare(t, pairOf(names).runs, compare.Options{}), compare.OutputTokensPerSecond)
+		m := metricOf(t, mustCompare(t, pairOf(names).runs, compare.Options{}), figure.OutputTokensPerSecond)
 		if m.Pairs != want.pairs || !strings.Contains(strings.Join(m.Notes, "; "), want.note) {
 			t.Errorf("%s: %d pairs, notes %q", names, m.Pairs, m.Notes)
 		}
@@ -244,12 +245,12 @@ func TestUnusablePairsAreNoted(t *testing.T) {
 func TestAMarginInItsUnitIsComparedAsItIs(t *testing.T) {
 	var e experiment
 	e.throughput(order("abbaabba"), map[string][]float64{"a": shifted(0, 0.1), "b": shifted(1, 0.1)})
-	amount := compare.Options{Margins: map[string]compare.Margin{compare.OutputTokensPerSecond: {Value: 0.5}}}
-	m := metricOf(t, mustCompare(t, e.runs, amount), compare.OutputTokensPerSecond)
-	if m.Scale != compare.ScaleLinear || m.Verdict != compare.Better || m.Margin.Relative {
+	amount := compare.Options{Margins: map[string]figure.Margin{figure.OutputTokensPerSecond: {Value: 0.5}}}
+	m := metricOf(t, mustCompare(t, e.runs, amount), figure.OutputTokensPerSecond)
+	if m.Scale != figure.ScaleLinear || m.Verdict != compare.Better || m.Margin.Relative {
 		t.Errorf("%s on scale %s", m.Verdict, m.Scale)
 	}
-	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), compare.OutputTokensPerSecond); m.Scale != compare.ScaleLog || m.Verdict != compare.Irrelevant {
+	if m := metricOf(t, mustCompare(t, e.runs, compare.Options{}), figure.OutputTokensPerSecond); m.Scale != figure.ScaleLog || m.Verdict != compare.Irrelevant {
 		t.Errorf("by default %s on scale %s", m.Verdict, m.Scale)
 	}
 }
@@ -262,8 +263,8 @@ func TestTheLeastDetectableDifferenceIsThatOfTheTable(t *testing.T) {
 		values = append(values, 100+math.Sqrt(0.9)*float64(1-2*(i%2)))
 	}
 	e.throughput(order("abbaabbaabbaabbaabba"), map[string][]float64{"a": values, "b": values})
-	linear := compare.Options{Margins: map[string]compare.Margin{compare.OutputTokensPerSecond: {Value: 2}}}
-	m := metricOf(t, mustCompare(t, e.runs, linear), compare.OutputTokensPerSecond)
+	linear := compare.Options{Margins: map[string]figure.Margin{figure.OutputTokensPerSecond: {Value: 2}}}
+	m := metricOf(t, mustCompare(t, e.runs, linear), figure.OutputTokensPerSecond)
 	if math.Abs(*m.MDE-1.325) > 0.001 {
 		t.Errorf("MDE of ten runs is %.4f standard deviations, want 1.325", *m.MDE)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -177,7 +178,7 @@ func (p Pair) orderWarnings() []Warning {
 	for _, name := range []string{p.A, p.B} {
 		var texts []string
 		for _, s := range p.Order.AfterSwitch {
-			m, known := FindMetric(s.Metric)
+			m, known := figure.FindCompared(s.Metric)
 			if known && s.Arm == name && s.StandsOut && s.Extreme != "" && p.matters(s.Metric, s.First-s.Rest, s.Rest) {
 				texts = append(texts, fmt.Sprintf("%s is %s in %s, %s otherwise", m.Title, m.Unit.Text(s.First), Runs(s.N), m.Unit.Text(s.Rest)))
 			}
@@ -189,7 +190,7 @@ func (p Pair) orderWarnings() []Warning {
 	all = append(all, p.driftWarnings()...)
 	var texts []string
 	for _, h := range p.Order.Halves {
-		if m, known := FindMetric(h.Metric); known && h.Suspect {
+		if m, known := figure.FindCompared(h.Metric); known && h.Suspect {
 			texts = append(texts, fmt.Sprintf("%s by %s if %s comes first, by %s if not (p %.2g)", m.Title, m.Unit.Text(*h.AB), p.A, m.Unit.Text(*h.BA), *h.P))
 		}
 	}
@@ -288,7 +289,7 @@ func sourceWarning(a, b *arm) []Warning {
 				strings.Join(tools, " and "), one.tool.name, one.measured.name))
 		}
 	}
-	for _, m := range Table() {
+	for _, m := range figure.Compared() {
 		measured, reported := key{m.Name, false}, key{m.Name, true}
 		has := func(arm *arm, k key) bool { return len(arm.sample(k).values) > 0 }
 		for _, one := range []struct{ measured, reported *arm }{{a, b}, {b, a}} {

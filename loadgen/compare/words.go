@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // NeededText formats how many runs of each arm an inconclusive metric needs: for a difference as large as the observed
@@ -65,14 +67,14 @@ func (d *PairDrift) text(m Metrics) string {
 // changeText formats a change in the unit of the margin, with its sign; amountText without.
 func (m Metrics) changeText(v float64) string {
 	if m.Margin.Relative {
-		return Change(1 + v)
+		return figure.Change(1 + v)
 	}
-	return Unit(m.Unit).Text(v)
+	return figure.Unit(m.Unit).Text(v)
 }
 
 func (m Metrics) amountText(v float64) string {
 	if m.Margin.Relative {
-		return Percent(v)
+		return figure.Percent(v)
 	}
-	return Unit(m.Unit).Text(v)
+	return figure.Unit(m.Unit).Text(v)
 }

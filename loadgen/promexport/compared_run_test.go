@@ -11,6 +11,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // Memory is analysed as it is and not as a logarithm: its verdict rests on an interval of differences.
@@ -32,7 +33,7 @@ func TestADifferenceHasItsIntervalWhereTheRatioHasNone(t *testing.T) {
 	}
 	// Of one run there is a difference and nothing to test it by.
 	c := twoArms()
-	c.Strata[0].Pairs[0].Metrics = []compare.Metrics{{Name: compare.MemoryOccupiedWithoutKV, Difference: new(-1.5), Verdict: compare.Undecided}}
+	c.Strata[0].Pairs[0].Metrics = []compare.Metrics{{Name: figure.MemoryOccupiedWithoutKV, Difference: new(-1.5), Verdict: compare.Undecided}}
 	kept = ofComparison("c", c, noon)
 	if d := kept.of(&metric.ComparisonDifference); d[memory] != -1.5 || len(kept.of(&metric.ComparisonDifferenceLower))+len(kept.of(&metric.ComparisonDifferenceUpper)) != 0 {
 		t.Errorf("of one run: %v", kept.series)
@@ -42,7 +43,7 @@ func TestADifferenceHasItsIntervalWhereTheRatioHasNone(t *testing.T) {
 func TestThePrimaryMetricIsMarkedAndAnInconclusiveOneHasTheRunsItNeeds(t *testing.T) {
 	kept := ofComparison("driver-upgrade", upgraded(t), noon)
 	const row = "driver-upgrade|%s|580|590|standard|llama-8b"
-	power, tokens := fmt.Sprintf(row, meanPower), fmt.Sprintf(row, compare.OutputTokensPerSecond)
+	power, tokens := fmt.Sprintf(row, figure.GPUPowerMean), fmt.Sprintf(row, figure.OutputTokensPerSecond)
 	if marked := kept.of(&metric.ComparisonPrimary); len(marked) != 2 || marked[tokens] != 1 || marked[power] != 0 {
 		t.Errorf("decides: %v", marked)
 	}

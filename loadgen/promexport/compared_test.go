@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // of are the series of a family: the values of their labels, joined by |, and their values.
@@ -90,13 +91,13 @@ func TestFactsThatDifferComeFirstAndShort(t *testing.T) {
 
 func TestUntestedEffectsOfOrderAreAbsent(t *testing.T) {
 	c := twoArms()
-	const tokens = compare.OutputTokensPerSecond
+	const tokens = figure.OutputTokensPerSecond
 	c.Strata[0].Arms = map[string]compare.Arm{
 		"native":    {Runs: make([]compare.RunRef, 2), Metrics: []compare.Series{{Name: tokens}}}, // too few
 		"container": {Runs: make([]compare.RunRef, 9), Metrics: []compare.Series{{Name: tokens, Drift: compare.Drift{Spearman: new(-0.9), Significant: true}}}},
 	}
 	c.Strata[0].Pairs[0].Order = compare.PairOrder{AfterSwitch: []compare.AfterSwitch{
-		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true},
+		{Metric: tokens, Arm: "native"}, {Metric: tokens, Arm: "container", P: new(0.4)}, {Metric: figure.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true},
 	}}
 	kept := ofComparison("c", c, noon)
 	for family, want := range map[*metric.Gauge]map[string]float64{
@@ -107,8 +108,8 @@ func TestUntestedEffectsOfOrderAreAbsent(t *testing.T) {
 		&metric.ComparisonOrderInfo:             {},
 		&metric.ComparisonLedgerDifferenceBytes: {},
 		&metric.ComparisonAfterSwitchStandsOut: {
-			"c|" + tokens + "|native|container|standard|llama-8b|container":                       0,
-			"c|" + compare.MemoryOccupiedWithoutKV + "|native|container|standard|llama-8b|native": 1,
+			"c|" + tokens + "|native|container|standard|llama-8b|container":                      0,
+			"c|" + figure.MemoryOccupiedWithoutKV + "|native|container|standard|llama-8b|native": 1,
 		},
 	} {
 		if got := kept.of(family); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -121,12 +122,12 @@ func TestUntestedEffectsOfOrderAreAbsent(t *testing.T) {
 func TestTheOrderOfAMeasuredMetricIsNotThatOfAnEngineReportedOne(t *testing.T) {
 	c := twoArms()
 	c.Strata[0].Arms = map[string]compare.Arm{"native": {Metrics: []compare.Series{
-		{Name: compare.MemoryOccupiedWithoutKV, Drift: compare.Drift{Spearman: new(0.1)}},
-		{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, Drift: compare.Drift{Spearman: new(0.8)}},
+		{Name: figure.MemoryOccupiedWithoutKV, Drift: compare.Drift{Spearman: new(0.1)}},
+		{Name: figure.MemoryOccupiedWithoutKV, EngineReported: true, Drift: compare.Drift{Spearman: new(0.8)}},
 	}}}
 	pair := &c.Strata[0].Pairs[0]
-	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
-	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: compare.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true}}
+	pair.Metrics = append(pair.Metrics, compare.Metrics{Name: figure.MemoryOccupiedWithoutKV, EngineReported: true, A: compare.Moments{Mean: new(7.)}})
+	pair.Order.AfterSwitch = []compare.AfterSwitch{{Metric: figure.MemoryOccupiedWithoutKV, Arm: "native", StandsOut: true}}
 	kept := ofComparison("c", c, noon)
 	if got := kept.of(&metric.ComparisonAfterSwitchStandsOut); len(got) != 0 {
 		t.Errorf("after a change of arms: %v, and nobody knows of which", got)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 func TestTheNewestComparisonsAreShown(t *testing.T) {
@@ -58,7 +59,7 @@ func TestComparisonsOfFoldersBelowAreShownOnce(t *testing.T) {
 func TestEngineReportedFiguresHaveNamesOfTheirOwn(t *testing.T) {
 	c := twoArms()
 	metrics := &c.Strata[0].Pairs[0].Metrics
-	*metrics = append(*metrics, compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
+	*metrics = append(*metrics, compare.Metrics{Name: figure.MemoryOccupiedWithoutKV, EngineReported: true, Ratio: new(2.)}, compare.Metrics{Name: "engine_reported_kv_bytes", EngineReported: true})
 	var names []string
 	for _, r := range ofComparison("c", c, noon).Rows {
 		names = append(names, r.Metric)

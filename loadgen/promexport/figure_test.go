@@ -7,13 +7,14 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func TestALoadThatWasNotOursHasNoRequests(t *testing.T) {
 	_, s := whole("recorded", 0)
-	s.Latency, s.Goodput = nil, &summary.Goodput{}
+	s.Latency, s.SLO = nil, &summary.SLOResult{}
 	for _, f := range Of(compare.Run{ID: "recorded"}, s).series {
 		if f.family == &metric.RunRequests || f.family == &metric.RunGoodputRatio {
 			t.Errorf("%s%q %v: nobody counted it", f.family.Def().Name, f.labels, f.value)
@@ -23,7 +24,7 @@ func TestALoadThatWasNotOursHasNoRequests(t *testing.T) {
 
 func TestWhatWasCountedAndIsNothingIsZero(t *testing.T) {
 	_, s := whole("r", 0)
-	s.Goodput.Ratio, s.Energy.Joules = 0, 0
+	s.SLO.Ratio, s.Energy.Joules = 0, 0
 	zeros := map[string]bool{}
 	for _, f := range Of(compare.Run{ID: "r"}, s).series {
 		if f.value == 0 {
@@ -43,8 +44,8 @@ func TestEngineReportedFiguresOfAnImportedRunAreNoMeasurement(t *testing.T) {
 	for i := range fewestBefore + 1 {
 		o, s := whole(fmt.Sprint("r", i), i)
 		o.Imported, o.Mode = "benchmark-spark", ""
-		o.Metrics = map[string]float64{compare.MemoryOccupiedWithoutKV: 70 + float64(i), compare.KVCapacity: 44, "gpu_max_celsius": 71}
-		o.EngineReported = []string{compare.KVCapacity, compare.MemoryOccupiedWithoutKV}
+		o.Metrics = map[string]float64{figure.MemoryOccupiedWithoutKV: 70 + float64(i), figure.KVCapacity: 44, "gpu_max_celsius": 71}
+		o.EngineReported = []string{figure.KVCapacity, figure.MemoryOccupiedWithoutKV}
 		s.Memory = &summary.Memory{EngineReported: &rundir.EngineReport{Peak: new(70e9), KV: new(44e9)}}
 		b.put(Of(o, s))
 	}

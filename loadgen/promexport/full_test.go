@@ -8,6 +8,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // Bounds of the page that the most results make, which those of the scrape have to leave room for.
@@ -28,7 +29,7 @@ func full(t testing.TB) *bench {
 		o, s := whole(fmt.Sprintf("20261105T%06d-native-%04d", i, i), i)
 		o.Labels["arm"], o.Labels["campaign"], o.Labels["iteration"] = fmt.Sprint("arm", i/cell), "night", fmt.Sprint(i%cell)
 		o.Metrics = map[string]float64{}
-		for n, m := range compare.Table() {
+		for n, m := range figure.Compared() {
 			o.Metrics[m.Name] = float64(100*(n+1) + i%7)
 		}
 		for _, lines := range []map[string]float64{s.Memory.LedgerAt.Start, s.Memory.LedgerAt.Ready, s.Memory.LedgerAt.Peak} {

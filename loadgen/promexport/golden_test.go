@@ -9,7 +9,9 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -33,7 +35,7 @@ func whole(id string, minute int) (compare.Run, summary.Summary) {
 	o := compare.Run{
 		ID: id, Host: "spark-1", Scenario: "standard", Engine: "vllm", Model: "llama-8b", Labels: map[string]string{"arm": "native", "host": "spark-1", "round": "1"},
 		StartedAt: started, EndedAt: started.Add(30 * time.Second), Valid: true, Mode: metric.ModeLive, WorkloadSHA256: "aa",
-		Metrics: map[string]float64{compare.OutputTokensPerSecond: 120.5 + float64(minute)/10, meanPower: 61.5},
+		Metrics: map[string]float64{figure.OutputTokensPerSecond: 120.5 + float64(minute)/10, figure.GPUPowerMean: 61.5},
 	}
 	return o, wholeSummary()
 }
@@ -41,7 +43,7 @@ func whole(id string, minute int) (compare.Run, summary.Summary) {
 func wholeSummary() summary.Summary {
 	s := summary.Summary{
 		Requests: map[openai.Status]int{openai.StatusOK: 63, openai.StatusTimeout: 1},
-		Goodput:  &summary.Goodput{SLO: "ttft=250ms", Good: 60, Requests: 64, Ratio: 0.9375},
+		SLO:      &summary.SLOResult{SLO: "ttft=250ms", Good: 60, Requests: 64, Ratio: 0.9375},
 		Latency: &summary.Latency{
 			TTFT: &summary.Clocks{Send: distribution(63, 0.125, new(0.1), new(0.2), new(0.25)), Intended: distribution(63, 0.25, new(0.2))},
 			TPOT: &summary.Clocks{Send: distribution(63, 0.01, new(0.009))},
@@ -55,6 +57,7 @@ func wholeSummary() summary.Summary {
 		KV:       &summary.KV{CapacityBytes: new(44.31 * gib), CapacityTokens: new(363008.)},
 		Thermal:  &summary.Thermal{StartCelsius: new(48.), MaxCelsius: new(71.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12.5, metric.ReasonHWThermal: 0}},
 		Energy:   &summary.Energy{Joules: 1845},
+		Phases:   map[string]summary.PhaseSummary{"measure": {End: 30, Measured: true}},
 		Warnings: []string{"clocks were held by the software power cap for 12.5 s of 30 s"},
 		Signals: evidence.Signals{
 			SSDOffload:   evidence.Signal{Grade: evidence.Proven},
@@ -69,8 +72,8 @@ func wholeSummary() summary.Summary {
 
 // ledgersOf are those of a run that began with so many GiB of page cache: what the engine finds free is less
 // by them, and so is what it takes.
-func ledgersOf(cache float64) compare.Ledger {
-	return compare.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
+func ledgersOf(cache float64) summary.Ledger {
+	return summary.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
 }
 
 // ledgerOf is a pool of 119.71 GiB of which processes hold so many of the GPU, and so many are cache and free.
@@ -92,8 +95,8 @@ func twoArms() compare.Comparison {
 	return compare.Comparison{Schema: compare.Schema, By: "arm", Baseline: "native", Simulated: true, Strata: []compare.Stratum{{
 		Within: map[string]string{"scenario": "standard", "model": "llama-8b"},
 		Pairs: []compare.Pair{{A: "native", B: "container", Metrics: []compare.Metrics{
-			{Name: compare.OutputTokensPerSecond, Ratio: new(0.97), RatioCI95: &compare.Interval{0.96, 0.98}, Verdict: compare.Worse, Confounded: true},
-			{Name: compare.MemoryOccupiedWithoutKV, Ratio: new(1.4), Verdict: compare.Worse},
+			{Name: figure.OutputTokensPerSecond, Ratio: new(0.97), RatioCI95: &compare.Interval{0.96, 0.98}, Verdict: compare.Worse, Confounded: true},
+			{Name: figure.MemoryOccupiedWithoutKV, Ratio: new(1.4), Verdict: compare.Worse},
 		}}},
 	}}}
 }
@@ -112,7 +115,7 @@ func compared(t *testing.T, models ...string) compare.Comparison {
 			}
 			r.Model, r.Labels, r.Simulated = model, map[string]string{"arm": arm}, true
 			r.Metrics = map[string]float64{
-				compare.OutputTokensPerSecond: 120 + float64(i%3)/10 - larger*float64(i)/5, compare.MemoryOccupiedWithoutKV: (70.5 + 8*larger + float64(i%3)/10) * gib,
+				figure.OutputTokensPerSecond: 120 + float64(i%3)/10 - larger*float64(i)/5, figure.MemoryOccupiedWithoutKV: (70.5 + 8*larger + float64(i%3)/10) * gib,
 			}
 			r.Ledger = ledgersOf(6 + 8*larger)
 			r.Facts = []compare.Fact{
@@ -137,7 +140,7 @@ func upgraded(t *testing.T) compare.Comparison {
 	for i, driver := range []string{"580", "580", "580", "580", "590", "590", "590"} {
 		r, _ := whole(fmt.Sprint("run-", i), i)
 		r.Labels = map[string]string{"driver": driver}
-		r.Metrics = map[string]float64{compare.OutputTokensPerSecond: 120 + 4*float64(i*i%5), meanPower: 61 + float64(i%2)/10}
+		r.Metrics = map[string]float64{figure.OutputTokensPerSecond: 120 + 4*float64(i*i%5), figure.GPUPowerMean: 61 + float64(i%2)/10}
 		runs = append(runs, r)
 	}
 	hot, _ := whole("hot", 8)
@@ -165,9 +168,10 @@ func golden(t *testing.T) *bench {
 	b.put(Of(o, s))
 	o, s = whole("spark", 9)
 	o.Imported, o.Mode, o.Host, o.Model, o.Scenario, o.Labels = "benchmark-spark", "", "spark-2", "deepseek", "benchmark-spark", map[string]string{"arm": "native", "host": "spark-2"}
-	o.Metrics = map[string]float64{compare.ToolOutputTokensPerSecond: 119.25, compare.ToolRequestsPerSecond: 0.9375}
+	o.Metrics = map[string]float64{figure.ToolOutputTokensPerSecond: 119.25, figure.ToolRequestsPerSecond: 0.9375}
 	s = summary.Summary{
-		Tool:   &rundir.ToolReport{Program: "trtllm-bench"},
+		Tool: &rundir.ToolReport{Program: "trtllm-bench", Values: []enginelog.Value{
+			enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 119.25), enginelog.NewValue(enginelog.RequestsPerSecond, "", 0.9375)}},
 		Memory: &summary.Memory{EngineReported: &rundir.EngineReport{Peak: new(70e9), KV: new(44e9), KVTokens: new(86720.), Source: "all.json"}},
 	}
 	b.put(Of(o, s))

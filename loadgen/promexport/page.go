@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -51,12 +52,12 @@ func Handler(s *Results, p Program, log *slog.Logger) (http.Handler, error) {
 	return mux, nil
 }
 
-// figure formats a number with so many decimals; empty if it is nil.
-func figure(decimals int, v *float64) string {
+// decimals formats a number with n decimals; empty if it is nil.
+func decimals(n int, v *float64) string {
 	if v == nil {
 		return ""
 	}
-	return strconv.FormatFloat(*v, 'f', decimals, 64)
+	return strconv.FormatFloat(*v, 'f', n, 64)
 }
 
 // build returns the build information of the server.
@@ -150,7 +151,7 @@ func (c comparison) table() []render.Block {
 		if r.Primary {
 			name += ", which decides"
 		}
-		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, figure(4, r.Ratio), r.Interval, r.verdict())
+		t.Add(name, r.Candidate, r.Baseline, r.Scenario, r.Model, decimals(4, r.Ratio), r.Interval, r.verdict())
 	}
 	table, shared := t.Shared(1, 2, 3, 4)
 	return []render.Block{shared, table}
@@ -209,7 +210,7 @@ func (r Run) quality() (text string, tone render.Tone) {
 func (r Run) median(family metric.Summary) string {
 	for _, l := range r.latencies {
 		if v, known := l.quantiles[0.5]; known && l.family.Def().Name == family.Def().Name {
-			return render.FormatSeconds(v)
+			return format.Seconds(v)
 		}
 	}
 	return ""
@@ -218,7 +219,7 @@ func (r Run) median(family metric.Summary) string {
 func (r Run) occupiedWithoutKV() string {
 	for _, f := range r.series {
 		if f.family == &metric.RunMemoryOccupiedWithoutKVBytes {
-			return render.FormatBytes(f.value)
+			return format.Bytes(f.value)
 		}
 	}
 	return ""
@@ -230,9 +231,9 @@ func (r Run) outputTokensPerSecond() string {
 	for _, f := range r.series {
 		switch f.family {
 		case &metric.RunOutputTokensPerSecond:
-			return figure(2, &f.value)
+			return decimals(2, &f.value)
 		case &metric.RunToolReportedOutputTokensPerSecond:
-			text = figure(2, &f.value) + ", by " + f.labels[1]
+			text = decimals(2, &f.value) + ", by " + f.labels[1]
 		}
 	}
 	return text

@@ -61,7 +61,7 @@ func openRun(path string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	return Of(r.Observation(), r.Summary), nil
+	return Of(compare.FromRun(r), r.Summary), nil
 }
 
 // kept is the result of reading a file, or the files of a folder.

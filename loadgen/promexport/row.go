@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // row is a metric of a candidate compared with the baseline, for the HTML page.
@@ -22,7 +23,7 @@ type row struct {
 // metricName returns the name of a metric, which differs for engine-reported and measured values.
 func metricName(m compare.Metrics) string {
 	if m.EngineReported {
-		return ownWord(m.Name)
+		return figure.EngineReported(m.Name)
 	}
 	return m.Name
 }
@@ -36,16 +37,16 @@ func newRow(of scope, m compare.Metrics) row {
 
 // intervalOf formats the interval behind a verdict: ratios as numbers, differences in their unit.
 func intervalOf(m compare.Metrics) string {
-	switch unit := compare.Unit(m.Unit); {
+	switch unit := figure.Unit(m.Unit); {
 	case m.RatioCI95 != nil:
-		return figure(4, &m.RatioCI95[0]) + " to " + figure(4, &m.RatioCI95[1])
+		return decimals(4, &m.RatioCI95[0]) + " to " + decimals(4, &m.RatioCI95[1])
 	case m.CI95 != nil:
 		return signed(unit, m.CI95[0]) + " to " + signed(unit, m.CI95[1])
 	}
 	return ""
 }
 
-func signed(unit compare.Unit, v float64) string {
+func signed(unit figure.Unit, v float64) string {
 	if v > 0 {
 		return "+" + unit.Text(v)
 	}

@@ -11,15 +11,13 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // longestText bounds the value of a label, in bytes.
 const longestText = 256
-
-// meanPower is the metric of comparisons with the mean power of a run.
-const meanPower = "gpu_power_mean_watts"
 
 // Run is the exported part of a finished run.
 type Run struct {
@@ -81,22 +79,12 @@ func latencies(l *summary.Latency) []latency {
 		return nil
 	}
 	var all []latency
-	enter := func(family metric.Summary, d *summary.Distribution) {
-		if d == nil || d.N == 0 || d.Mean == nil {
-			return
+	for _, of := range figure.Latencies() {
+		d := of.Of(l)
+		if of.Series == nil || d == nil || d.N == 0 || d.Mean == nil {
+			continue
 		}
-		all = append(all, latency{family, uint64(d.N), *d.Mean * float64(d.N), quantiles(d)})
-	}
-	both := func(c *summary.Clocks, send, scheduled metric.Summary) {
-		if c != nil {
-			enter(send, c.Send)
-			enter(scheduled, c.Intended)
-		}
-	}
-	both(l.TTFT, metric.RunTimeToFirstTokenSeconds, metric.RunScheduledTimeToFirstTokenSeconds)
-	both(l.E2E, metric.RunRequestDurationSeconds, metric.RunScheduledRequestDurationSeconds)
-	if l.TPOT != nil { // between two arrivals: it has no start
-		enter(metric.RunTimePerOutputTokenSeconds, l.TPOT.Send)
+		all = append(all, latency{*of.Series, uint64(d.N), *d.Mean * float64(d.N), quantiles(d)})
 	}
 	return all
 }

@@ -12,7 +12,8 @@ import (
 func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
 	of := func(s summary.Summary) map[string]float64 {
 		found := map[string]float64{}
-		for _, f := range Of(compare.Run{ID: "r", Metrics: map[string]float64{meanPower: 130}}, s).series {
+		s.Phases = map[string]summary.PhaseSummary{"measure": {End: 10, Measured: true}}
+		for _, f := range Of(compare.Run{ID: "r"}, s).series {
 			found[f.family.Def().Name] = f.value
 		}
 		return found
@@ -22,8 +23,11 @@ func TestTheEnergyIsThatOfAllMachinesAndThePowerThatOfTheHost(t *testing.T) {
 	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}, Together: together}); got[energy] != 1300 || got[power] != 50 {
 		t.Errorf("two machines: %v", got)
 	}
-	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}}); got[energy] != 500 || got[power] != 130 {
+	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}}); got[energy] != 500 || got[power] != 50 {
 		t.Errorf("one machine: %v", got)
+	}
+	if got := of(summary.Summary{Energy: &summary.Energy{Joules: 500}, Together: &summary.Together{Hosts: together.Hosts}}); got[energy] != 0 || got[power] != 50 {
+		t.Errorf("the energy of the other machine is not known: %v", got)
 	}
 	if got := of(summary.Summary{Together: together}); got[energy] != 1300 || got[power] != 0 {
 		t.Errorf("the host's own is not known: %v", got)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -83,7 +83,7 @@ func (b *builder) indexRuns() render.Table {
 		if !r.Valid {
 			state = "no: " + strings.Join(r.InvalidReasons, ", ")
 		}
-		start := render.None
+		start := format.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04")
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -199,7 +198,7 @@ func observed(paths []string) ([]compare.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, r.Observation())
+		all = append(all, compare.FromRun(r))
 	}
 	return all, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
@@ -34,7 +33,7 @@ func (b *builder) writeSheet(name string, s render.Sheet) error {
 }
 
 // figures returns the figures of any run, in the order of the table of metrics.
-func (b *builder) figures() []comparison.SourcedMetric { return comparison.SourcedMetrics(b.runs) }
+func (b *builder) figures() []compare.SourcedMetric { return compare.SourcedMetrics(b.runs) }
 
 // labelNames returns the labels of all runs that have no column of their own.
 func (b *builder) labelNames() []string {

@@ -36,19 +36,6 @@ func TestAxesHaveRoundTicksInside(t *testing.T) {
 	}
 }
 
-func TestFiguresAreWrittenForPeople(t *testing.T) {
-	for got, want := range map[string]string{
-		FormatSeconds(0): "0 s", FormatSeconds(1.5e-6): "1.5 µs", FormatSeconds(.0184): "18.4 ms", FormatSeconds(2.412): "2.41 s", FormatSeconds(754.4): "754 s",
-		FormatBytes(81.34 * gib): "81.3 GiB", FormatBytes(-2 * gib): "-2 GiB", FormatBytes(64 << 20): "64 MiB", FormatBytes(12): "12 B",
-		FormatJoules(.232): "0.232 J", FormatJoules(107800): "108 kJ", FormatJoules(2.5e6): "2.5 MJ",
-		FormatRatio(.0123): "1.23 %", Optional(nil, Digits): None, Digits(398.4): "398", Digits(10): "10", Digits(.25): "0.25",
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestNamesOfCategoriesAreAllThereHoweverLittleRoom(t *testing.T) {
 	names := []string{"native", "a-very-long-name-of-an-arm", "日本語のアーム名です", "b"}
 	f := NewFrame(220, 200, CategoryAxis("arm", names), LinearAxis("", 0, 1, 1, 4), "")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -165,16 +166,11 @@ func NewSeriesRun(name, status string, s *summary.Summary) SeriesRun {
 		codes = append(codes, string(reason.Code))
 	}
 	r.Why = strings.Join(codes, ", ")
-	r.OutputTokensPerSecond = s.Throughput.OutputTokensPerSecond
-	l := s.Latency
-	if l == nil { // of a command
-		return r
-	}
-	if l.TTFT != nil && l.TTFT.Intended != nil {
-		r.TTFTP50Seconds, r.TTFTP99Seconds = l.TTFT.Intended.P50, l.TTFT.Intended.P99
-	}
-	if l.ChunkGap != nil && l.ChunkGap.Send != nil {
-		r.ChunkGapP50Seconds, r.ChunkGapP99Seconds = l.ChunkGap.Send.P50, l.ChunkGap.Send.P99
+	for name, into := range map[string]**float64{
+		figure.OutputTokensPerSecond: &r.OutputTokensPerSecond, figure.TimeToFirstToken: &r.TTFTP50Seconds, figure.TimeToFirstTokenP99: &r.TTFTP99Seconds,
+		figure.ChunkGapP50: &r.ChunkGapP50Seconds, figure.ChunkGapP99: &r.ChunkGapP99Seconds,
+	} {
+		*into = figure.Value(s, name)
 	}
 	return r
 }

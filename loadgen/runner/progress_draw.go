@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -269,9 +270,9 @@ func (p Progress) drawFigures(d *drawing) {
 	rate := func(label string, of func(Rates) float64) {
 		text := func(r *Rates) string {
 			if r == nil {
-				return render.None
+				return format.None
 			}
-			return render.Digits(of(*r))
+			return format.Digits(of(*r))
 		}
 		row(label, text(p.LastRates), text(p.PhaseRates), func(s Second) float64 { return of(s.Rates) })
 	}
@@ -281,9 +282,9 @@ func (p Progress) drawFigures(d *drawing) {
 	latency := func(label string, l *Latencies, of func(Quantiles) float64, point func(Second) float64) {
 		text := func(q *Quantiles) string {
 			if q == nil {
-				return render.None
+				return format.None
 			}
-			return render.FormatSeconds(of(*q))
+			return format.Seconds(of(*q))
 		}
 		if l == nil {
 			l = &Latencies{}
@@ -333,23 +334,23 @@ func (m Machine) draw(d *drawing) {
 	if m.Mode != "" && m.Mode != metric.ModeLive {
 		host = append(host, render.Span{Text: " " + m.Mode, Style: "note"})
 	}
-	d.row("machine", append([][]render.Span{host}, known([]figure{{"GPU", m.GPUCelsius, render.FormatCelsius}, {"power", m.GPUWatts, watts}, {"KV cache", m.KVCacheBytes, render.FormatBytes}})...)...)
-	d.row("memory", known([]figure{{"pool", m.PoolBytes, render.FormatBytes}, {"occupied", m.OccupiedBytes, render.FormatBytes}, {"available", m.AvailableBytes, render.FormatBytes}})...)
+	d.row("machine", append([][]render.Span{host}, known([]shownFigure{{"GPU", m.GPUCelsius, format.Celsius}, {"power", m.GPUWatts, watts}, {"KV cache", m.KVCacheBytes, format.Bytes}})...)...)
+	d.row("memory", known([]shownFigure{{"pool", m.PoolBytes, format.Bytes}, {"occupied", m.OccupiedBytes, format.Bytes}, {"available", m.AvailableBytes, format.Bytes}})...)
 	if bar, legend := m.memory(d.columns - d.labels); len(legend) > 0 {
 		d.row("", bar)
 		d.row("", legend...)
 	}
 }
 
-// figure is a value with its name; nil if it is unknown.
-type figure struct {
+// shownFigure is a value with its name; nil if it is unknown.
+type shownFigure struct {
 	name  string
 	value *float64
 	text  func(float64) string
 }
 
 // known returns the items of the figures that are known.
-func known(figures []figure) [][]render.Span {
+func known(figures []shownFigure) [][]render.Span {
 	var items [][]render.Span
 	for _, f := range figures {
 		if f.value != nil {
@@ -359,7 +360,7 @@ func known(figures []figure) [][]render.Span {
 	return items
 }
 
-func watts(v float64) string { return render.Digits(v) + " W" }
+func watts(v float64) string { return format.Digits(v) + " W" }
 
 // memory draws the ledger as a bar of so many columns, and names its bands, which add up to the pool. The bar leaves out
 // a negative remainder.
@@ -385,7 +386,7 @@ func (m Machine) memory(columns int) (bar []render.Span, legend [][]render.Span)
 		cells := int(math.Round(before/sum*float64(columns))) - drawn
 		drawn += cells
 		bar = append(bar, render.Span{Text: strings.Repeat(bandMark(band.Name), cells), Style: style})
-		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + render.FormatBytes(sizes[band.Name]) + " " + band.Title)})
+		legend = append(legend, []render.Span{{Text: bandMark(band.Name), Style: style}, render.Plain(" " + format.Bytes(sizes[band.Name]) + " " + band.Title)})
 	}
 	return bar, legend
 }
@@ -457,8 +458,8 @@ func (s Series) drawResults(d *drawing) {
 		if r.Why != "" && d.columns >= narrowColumns {
 			status += ": " + r.Why
 		}
-		seconds := func(v *float64) string { return render.Optional(v, render.FormatSeconds) }
-		rate := func(v *float64) string { return render.Optional(v, render.Digits) }
+		seconds := func(v *float64) string { return format.Optional(v, format.Seconds) }
+		rate := func(v *float64) string { return format.Optional(v, format.Digits) }
 		figures := []string{rate(r.OutputTokensPerSecond), seconds(r.TTFTP50Seconds), seconds(r.TTFTP99Seconds), seconds(r.ChunkGapP50Seconds), seconds(r.ChunkGapP99Seconds)}
 		if s.Kind == SeriesArena {
 			figures = []string{rate(r.PP), rate(r.TG), rate(r.OutputTokensPerSecond)}

@@ -40,7 +40,7 @@ func (p Sweep) Finding(done []SweepRun) *SweepFinding {
 		Says: s.says(p.Over, done, b), Contradictions: s.contradictions(done),
 	}
 	if highest, at, m := highestThroughput(done); highest > 0 {
-		f.HighestThroughput, f.HighestAt, f.ThroughputUnit = &highest, &at, m.unit
+		f.HighestThroughput, f.HighestAt, f.ThroughputUnit = &highest, &at, m.unit()
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -103,12 +104,12 @@ func sweepPoint(t SweepRun) SweepPoint {
 	for _, reason := range t.Summary.InvalidReasons {
 		p.InvalidReasons = append(p.InvalidReasons, reason.Code)
 	}
-	if g := t.Summary.Goodput; g != nil {
+	if g := t.Summary.SLO; g != nil {
 		p.SLOMet = &g.Met
 	}
-	for _, f := range sweepFigures() {
-		if v := f.of(t.Summary); v != nil {
-			p.Figures[f.name] = *v
+	for _, f := range figure.All().Columns(figure.InSweep) {
+		if v := f.Get(t.Summary); v != nil {
+			p.Figures[f.Sweep.Heading] = *v
 		}
 	}
 	return p
@@ -184,10 +185,10 @@ func tooFew(done []SweepRun) string {
 	var values []string
 	least := 0
 	for _, t := range done {
-		if t.Summary == nil || t.Summary.Goodput == nil {
+		if t.Summary == nil || t.Summary.SLO == nil {
 			continue
 		}
-		g := t.Summary.Goodput
+		g := t.Summary.SLO
 		allowed := 1 - g.RequiredRatio
 		if few := float64(g.Requests)*allowed < 1; few && g.Requests > 0 && !slices.Contains(values, t.Value.Text) {
 			values, least = append(values, t.Value.Text), int(math.Round(1/allowed))

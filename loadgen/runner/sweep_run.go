@@ -1,9 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -78,52 +79,41 @@ func (t SweepRun) errorRatio() float64 {
 	if t.Summary == nil {
 		return 0
 	}
-	all := 0
-	for _, n := range t.Summary.Requests {
-		all += n
+	if ratio := summary.FailedRatio(t.Summary.Requests); ratio != nil {
+		return *ratio
 	}
-	if all == 0 {
-		return 0
-	}
-	return float64(all-t.Summary.Requests[openai.StatusOK]) / float64(all)
+	return 0
 }
 
 // met reports whether the SLO was kept; known is false without an SLO, or if the run shows nothing.
 func (t SweepRun) met() (met, known bool) {
-	if !t.usable() || t.Summary.Goodput == nil {
+	if !t.usable() || t.Summary.SLO == nil {
 		return false, false
 	}
-	return t.Summary.Goodput.Met, true
+	return t.Summary.SLO.Met, true
 }
 
-// throughputMeasure is a throughput that is comparable between runs.
-type throughputMeasure struct {
-	unit string
-	of   func(summary.Throughput) *float64
+// throughputMeasure is a throughput that is comparable between runs, by the names of its figures.
+type throughputMeasure struct{ steady, whole string }
+
+// unit returns the unit in words.
+func (m throughputMeasure) unit() string {
+	f, _ := figure.Find(m.whole)
+	return f.Title
 }
 
 // throughputMeasures returns the throughputs, the most meaningful first.
 func throughputMeasures() []throughputMeasure {
-	return []throughputMeasure{
-		{"output tokens per second", func(t summary.Throughput) *float64 { return t.OutputTokensPerSecond }},
-		{"requests per second", func(t summary.Throughput) *float64 { return t.RequestsPerSecond }},
-	}
+	return []throughputMeasure{{figure.SteadyOutputTokensPerSecond, figure.OutputTokensPerSecond}, {figure.SteadyRequestsPerSecond, figure.RequestsPerSecond}}
 }
 
 // throughput returns that of the steady state, without ramp and drain, if there is one; else that of the run.
 func (t SweepRun) throughput(m throughputMeasure) (float64, bool) {
-	if t.Summary == nil {
+	v := cmp.Or(figure.Value(t.Summary, m.steady), figure.Value(t.Summary, m.whole))
+	if v == nil {
 		return 0, false
 	}
-	if w := t.Summary.SteadyState; w != nil {
-		if v := m.of(w.Throughput); v != nil {
-			return *v, true
-		}
-	}
-	if v := m.of(t.Summary.Throughput); v != nil {
-		return *v, true
-	}
-	return 0, false
+	return *v, true
 }
 
 // hasThroughput reports whether a run has any comparable throughput.

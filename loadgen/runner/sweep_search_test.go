@@ -28,7 +28,7 @@ func outcomeOf(change func(*summary.Summary)) SweepOutcome {
 }
 
 func goodput(met bool) SweepOutcome {
-	return outcomeOf(func(s *summary.Summary) { s.Goodput = &summary.Goodput{Met: met} })
+	return outcomeOf(func(s *summary.Summary) { s.SLO = &summary.SLOResult{Met: met} })
 }
 
 func tokensPerSecond(rate float64) SweepOutcome {
@@ -306,7 +306,7 @@ func TestASearchThatNeverAgreesWithItselfEnds(t *testing.T) {
 				p := looking(t, kind, over, 0.01)
 				done := driveSweep(t, p, func(float64) SweepOutcome {
 					o := tokensPerSecond(1 + random.Float64())
-					o.Summary.Goodput = &summary.Goodput{Met: random.IntN(3) > 0}
+					o.Summary.SLO = &summary.SLOResult{Met: random.IntN(3) > 0}
 					o.Summary.Backlog = &summary.Backlog{Grows: random.IntN(3) == 0}
 					return o
 				})

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -239,14 +240,14 @@ func TestTheTableHasARowForEveryRunAndEmptyCellsForWhatIsNotThere(t *testing.T) 
 
 func TestColumnsHaveUniqueNamesWithTheirUnit(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range sweepFigures() {
-		if seen[f.name] {
-			t.Errorf("%s is there twice", f.name)
+	for _, f := range figure.All().Columns(figure.InSweep) {
+		if seen[f.Sweep.Heading] {
+			t.Errorf("%s is there twice", f.Sweep.Heading)
 		}
-		seen[f.name] = true
+		seen[f.Sweep.Heading] = true
 		units := []string{"_seconds", "_per_second", "_ratio", "_tokens_mean", "requests_ok", "requests_failed", "joules_per_output_token"}
-		if !slices.ContainsFunc(units, func(unit string) bool { return strings.HasSuffix(f.name, unit) }) {
-			t.Errorf("%s has no unit", f.name)
+		if !slices.ContainsFunc(units, func(unit string) bool { return strings.HasSuffix(f.Sweep.Heading, unit) }) {
+			t.Errorf("%s has no unit", f.Sweep.Heading)
 		}
 	}
 }
@@ -271,7 +272,7 @@ func TestASLOThatASingleRequestDecidesIsSaidToBeOne(t *testing.T) {
 	r := SweepResult{State: SweepComplete}
 	r.Update(p, driveSweep(t, p, func(rate float64) SweepOutcome {
 		o := goodput(true)
-		o.Summary.Goodput.RequiredRatio, o.Summary.Goodput.Requests = 0.99, int(49*rate)
+		o.Summary.SLO.RequiredRatio, o.Summary.SLO.Requests = 0.99, int(49*rate)
 		return o
 	}))
 	notes := r.Notes(p)
@@ -292,7 +293,7 @@ func TestASearchNamesBothEndsAndTheHighestThroughput(t *testing.T) {
 	}
 	r.Update(p, driveSweep(t, p, func(float64) SweepOutcome {
 		o := tokensPerSecond(7)
-		o.Summary.Goodput = &summary.Goodput{Met: true}
+		o.Summary.SLO = &summary.SLOResult{Met: true}
 		return o
 	}))
 	if notes := r.Notes(p); !strings.HasSuffix(notes[2], "is 7 output tokens per second, at 1.") {

@@ -227,7 +227,28 @@ func (a *aggregate) total() int {
 	return total
 }
 
-func (a *aggregate) failed() int { return a.total() - a.requests[openai.StatusOK] }
+func (a *aggregate) failed() int { return Failed(a.requests) }
+
+// Failed returns the number of requests that did not end ok.
+func Failed(requests map[openai.Status]int) int {
+	failed := 0
+	for status, n := range requests {
+		if status != openai.StatusOK {
+			failed += n
+		}
+	}
+	return failed
+}
+
+// FailedRatio returns the share of requests that did not end ok; nil without requests.
+func FailedRatio(requests map[openai.Status]int) *float64 {
+	failed := Failed(requests)
+	all := failed + requests[openai.StatusOK]
+	if all == 0 {
+		return nil
+	}
+	return new(float64(failed) / float64(all))
+}
 
 // duration returns the time that throughput is divided by, in nanoseconds.
 func (a *aggregate) duration() int64 {

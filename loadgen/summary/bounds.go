@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -236,7 +236,7 @@ type timingDoubt struct {
 func (d timingDoubt) of(limit float64) float64 { return d.off / max(limit, doubtRatio*d.value) }
 
 func (d timingDoubt) String() string {
-	return fmt.Sprintf("%s, %s, may be off by up to %s (%s)", d.name, render.FormatSeconds(d.value), render.FormatSeconds(d.off), render.FormatRatio(d.off/d.value))
+	return fmt.Sprintf("%s, %s, may be off by up to %s (%s)", d.name, format.Seconds(d.value), format.Seconds(d.off), format.Ratio(d.off/d.value))
 }
 
 // doubts returns how far each percentile of the latencies may be off. In a closed loop the intended start is the moment
@@ -329,7 +329,7 @@ func (in inputs) doubtCaveats(total *aggregate, all []timingDoubt) []string {
 		w = append(w, fmt.Sprintf("%s: the client sent late, which moves no latency from send", most))
 	}
 	if in.Client.CPURatio > clientBusy {
-		w = append(w, fmt.Sprintf("the client used %s of its cores%s", render.FormatRatio(in.Client.CPURatio), relief))
+		w = append(w, fmt.Sprintf("the client used %s of its cores%s", format.Ratio(in.Client.CPURatio), relief))
 	}
 	return w
 }

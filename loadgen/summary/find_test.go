@@ -238,49 +238,6 @@ func TestRunsAreLoadedInTheOrderOfTheirStart(t *testing.T) {
 	}
 }
 
-// FuzzOpen: a folder is refused in one line that names it, or is a run whose figures are numbers and that
-// a comparison can be told of.
-func FuzzOpen(f *testing.F) {
-	const manifest = `{"schema":"umascope.manifest/1","run":"r1","labels":{"host":"h"},"flags":{"rate":"2"},"machines":[{"source":"h","gpus":[{"vbios":"v"}]}]}`
-	for _, more := range []string{
-		`"tool_reported":{"values":[{"name":"ttft_seconds","statistic":"p50","value":1e308}]}`,
-		`"memory":{"occupied_without_kv_bytes":1e308,"ledger_at":{"start":{"free":1}}},"kv":{"capacity_bytes":1e308}`,
-		`"requests":{"ok":2,"http":1},"latency":{"ttft":{"intended":{"n":9,"p50":0.5}},"tpot":{"send":{"p99":null}}}`,
-		`"energy":{"joules":9},"phases":{"measure":{"start":1,"end":1,"measured":true}},"thermal":{"throttle_seconds":{"x":1}}`,
-	} {
-		f.Add(manifest, `{"schema":"umascope.summary/1","run":"r1",`+more+`}`)
-	}
-	r := complete("r1")
-	path := filepath.Join(f.TempDir(), "r1")
-	r.write(f, path)
-	f.Fuzz(func(t *testing.T, manifest, sum string) {
-		for name, text := range map[string]string{rundir.ManifestFile: manifest, rundir.SummaryFile: sum} {
-			if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		r, err := Open(path)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("%v", err)
-			}
-			return
-		}
-		o := r.Observation()
-		if o.ID == "" || o.ID != r.Manifest.Run || o.Path != path {
-			t.Errorf("%+v", o)
-		}
-		if _, err := json.Marshal(o); err != nil { // NaN and infinity are none
-			t.Errorf("%v", err)
-		}
-		for _, name := range o.EngineReported {
-			if _, there := o.Metrics[name]; !there {
-				t.Errorf("%s is reported and not there", name)
-			}
-		}
-	})
-}
-
 // cpuSeconds is the processor time of this process so far.
 func cpuSeconds(b *testing.B) float64 {
 	b.Helper()
@@ -318,9 +275,6 @@ func BenchmarkLoad(b *testing.B) {
 		runs, _, err := Load([]string{root})
 		if err != nil || len(runs) != 1000 {
 			b.Fatal(len(runs), err)
-		}
-		for _, r := range runs {
-			r.Observation()
 		}
 	}
 	b.ReportMetric((cpuSeconds(b)-before)/float64(loops), "cpu-s/op")

@@ -4,10 +4,9 @@
 // summary for the same folder. All figures that leave the package are in seconds and bytes. A value that was not
 // observed is absent, never zero.
 //
-// Find and Load find finished runs in folders, and Run.Observation is a run as input of a comparison: both read only the
-// manifest and the summary, so that a thousand runs take little time. The contents of a folder are untrusted, and may
-// come from another machine: the size of files is limited, links below a searched folder are not followed, and an
-// unknown form is refused by its name.
+// Find and Load find finished runs in folders. They read only the manifest and the summary, so that a thousand runs take
+// little time. The contents of a folder are untrusted, and may come from another machine: the size of files is limited,
+// links below a searched folder are not followed, and an unknown form is refused by its name.
 package summary
 
 import (

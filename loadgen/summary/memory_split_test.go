@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
@@ -50,7 +49,7 @@ func TestTheLinesOfEveryMomentAddUpToThePool(t *testing.T) {
 func TestLinesAreByWordsAndBySize(t *testing.T) {
 	m := &Memory{
 		Pool: new(100.), OccupiedWithoutKV: new(30.), FreeAtKVSizing: new(70.), UnavailablePeak: new(80.), OccupiedPeak: new(95.), GPUHeldPeak: new(60.),
-		LedgerAt: &compare.Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50, metric.LineFree: 20}},
+		LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50, metric.LineFree: 20}},
 	}
 	text := func(splits []MemorySplit) string {
 		var b strings.Builder
@@ -86,7 +85,7 @@ most GPU-held: GPU-held 60 not GPU-held 40
 		"GPU memory is not in the pool": {&Memory{Pool: new(100.), UnavailablePeak: new(10.), GPUHeldPeak: new(600.)}, &KV{CapacityBytes: new(500.)}, "least available: available 90 unavailable 10\n"},
 		"the pool is not known": {&Memory{
 			OccupiedWithoutKV: new(30.), FreeAtKVSizing: new(70.), UnavailablePeak: new(80.), CUDAFreeMin: new(5.), GPUHeldPeak: new(60.),
-			LedgerAt: &compare.Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50}},
+			LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50}},
 		}, &KV{CapacityBytes: new(50.)}, `KV cache sized: free 70 and the rest
 engine ready: KV cache 50 occupied without KV cache 30 and the rest
 least available: unavailable 80 and the rest
@@ -135,7 +134,7 @@ func FuzzLinesOfSplitsAddUpToThePool(f *testing.F) {
 		bytes := func(n int64) *float64 { return new(float64(n % (1 << 48))) } // sums of these are exact
 		m := &Memory{
 			Pool: bytes(pool), OccupiedWithoutKV: bytes(without), UnavailablePeak: bytes(unavailable), OccupiedPeak: bytes(unavailable), FreeAtKVSizing: bytes(kv),
-			GPUHeldPeak: bytes(held), LedgerAt: &compare.Ledger{Ready: map[string]float64{metric.LineGPUProcess: 0}},
+			GPUHeldPeak: bytes(held), LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 0}},
 		}
 		splits := m.Splits(&KV{CapacityBytes: bytes(kv)})
 		if len(splits) != 5 {

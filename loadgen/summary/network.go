@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -151,7 +151,7 @@ func (p Port) Title() string {
 func (p Port) Trouble() string {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(p.Errors)) {
-		kinds = append(kinds, kind+" "+render.Digits(p.Errors[kind]))
+		kinds = append(kinds, kind+" "+format.Digits(p.Errors[kind]))
 	}
 	return strings.Join(kinds, ", ")
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/compare"
 )
 
 // UnmarshalJSON reads a summary of Schema, or one of SchemaBefore, whose names it replaces by those of Schema.
@@ -93,7 +92,7 @@ func (r *Run) readPools() {
 
 // poolOf returns the sum of the lines at the first moment that has all; nil without one. The line unattributed is the
 // last that a series limit drops.
-func poolOf(at *compare.Ledger) *float64 {
+func poolOf(at *Ledger) *float64 {
 	if at == nil {
 		return nil
 	}

@@ -3,8 +3,8 @@ package summary
 import (
 	"fmt"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -37,7 +37,7 @@ func (c *PrefixCache) UnplannedRatio() *float64 {
 }
 
 func (c *PrefixCache) String() string {
-	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, render.FormatRatio(*c.UnplannedRatio()))
+	return fmt.Sprintf("%d of %d prompt tokens (%s) came from a prefix cache beyond what the schedule repeats", *c.UnplannedHitTokens, c.PromptTokens, format.Ratio(*c.UnplannedRatio()))
 }
 
 // prefixTokens sums the prompt tokens of a phase.
@@ -192,7 +192,7 @@ func judgeDepthEvicted(e grounds, limit float64) verdict {
 	}
 	wanted := int64(p.counted) * int64(held)
 	if missed := 1 - float64(p.hits)/float64(wanted); missed > limit {
-		return verdict{true, fmt.Sprintf("%s of the depth was not in the prefix cache: %d of %d tokens of %d prompts; the cache is off, evicted it, or is smaller than the batch", render.FormatRatio(missed), max(0, wanted-p.hits), wanted, p.counted)}
+		return verdict{true, fmt.Sprintf("%s of the depth was not in the prefix cache: %d of %d tokens of %d prompts; the cache is off, evicted it, or is smaller than the batch", format.Ratio(missed), max(0, wanted-p.hits), wanted, p.counted)}
 	}
 	return verdict{known: true}
 }

@@ -1,7 +1,5 @@
 package summary
 
-import "github.com/umascope/umascope/loadgen/compare"
-
 import "github.com/umascope/umascope/exporter/metric"
 
 func (r *reading) memory() *Memory {
@@ -44,8 +42,8 @@ func (r *reading) pool() *float64 {
 }
 
 // ledgerAt reads the ledger at its three moments.
-func (r *reading) ledgerAt(peakNS int64) *compare.Ledger {
-	var at compare.Ledger
+func (r *reading) ledgerAt(peakNS int64) *Ledger {
+	var at Ledger
 	if phase, known := r.startPhase(); known {
 		at.Start = r.ledgerAtStartOf(phase)
 	}

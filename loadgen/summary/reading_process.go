@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 )
 
 // held is the most that one process held of the GPUs.
@@ -47,7 +47,7 @@ func (p held) group() string {
 }
 
 func (p held) String() string {
-	return fmt.Sprintf("%s (%s) held %s", p.comm, p.pid, render.FormatBytes(p.bytes))
+	return fmt.Sprintf("%s (%s) held %s", p.comm, p.pid, format.Bytes(p.bytes))
 }
 
 // holders lists the processes on the GPUs in the measured phases, with the most that each held.

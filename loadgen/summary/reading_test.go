@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
-
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -116,7 +115,7 @@ func TestWhatWasFreeWhenTheKVCacheWasSized(t *testing.T) {
 		in.Telemetry, in.Phases = log, []rundir.Span{{Name: "load", StartNS: 0, EndNS: 10e9}, {Name: "measure", StartNS: 10e9, EndNS: 15e9}}
 		s := summarize(t, in, testrun.Steady(40)...)
 		if got := s.Memory.FreeAtKVSizing; (got == nil) != (test.want == nil) || (got != nil && *got != *test.want) {
-			t.Errorf("%s: %s, want %s", name, render.Optional(got, render.FormatBytes), render.Optional(test.want, render.FormatBytes))
+			t.Errorf("%s: %s, want %s", name, format.Optional(got, format.Bytes), format.Optional(test.want, format.Bytes))
 		}
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/runfile"
-
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // grounds are the inputs of the validity rules.
@@ -55,12 +54,12 @@ func judgeErrorRate(e grounds, limit float64) verdict {
 	if e.in.Tool != nil {
 		return verdict{}
 	}
-	total := e.total.total()
-	if total == 0 {
+	ratio := FailedRatio(e.total.requests)
+	if ratio == nil {
 		return verdict{true, "no request was measured"}
 	}
-	if ratio := float64(e.total.failed()) / float64(total); ratio > limit {
-		bad := fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), total, render.FormatRatio(ratio), e.total.errors)
+	if *ratio > limit {
+		bad := fmt.Sprintf("%d of %d requests did not end ok (%s): %s", e.total.failed(), e.total.total(), format.Ratio(*ratio), e.total.errors)
 		if e.in.several() {
 			bad += "; by server: " + e.phases.failures(e.in)
 		}
@@ -152,7 +151,7 @@ func judgeThermalThrottle(e grounds, limit float64) verdict {
 		for _, reason := range throttleReasons() {
 			spent, known := r.throttle[reason]
 			if share := spent / r.windowSeconds; known && share > limit {
-				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, render.FormatSeconds(spent), render.FormatRatio(share))}
+				return verdict{true, fmt.Sprintf("%s for %s, %s of the measured time", reason, format.Seconds(spent), format.Ratio(share))}
 			}
 		}
 		return verdict{known: r.whole}
@@ -178,7 +177,7 @@ func judgeSwapIn(e grounds, limit float64) verdict {
 		case r.swappedIn == nil:
 			return verdict{}
 		case *r.swappedIn > limit:
-			return verdict{true, fmt.Sprintf("%s were read back from swap", render.FormatBytes(*r.swappedIn))}
+			return verdict{true, fmt.Sprintf("%s were read back from swap", format.Bytes(*r.swappedIn))}
 		}
 		return verdict{known: r.whole}
 	})

@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 )
 
 // FormatRange formats a range.
 func FormatRange(r evidence.Range) string {
 	if math.IsInf(r[1], 1) {
-		return "at least " + render.Digits(r[0])
+		return "at least " + format.Digits(r[0])
 	}
 	if r[0] == r[1] {
-		return render.Digits(r[0])
+		return format.Digits(r[0])
 	}
-	return render.Digits(r[0]) + " to " + render.Digits(r[1])
+	return format.Digits(r[0]) + " to " + format.Digits(r[1])
 }
 
 // judgeOutputMatch makes a run invalid whose answers are not those of the model.
@@ -37,7 +37,7 @@ func differing(signal evidence.Signal) string {
 	var parts []string
 	for _, w := range signal.Figures {
 		if !w.Agrees {
-			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ReplaceAll(w.Name, "_", " "), render.Digits(w.Value), w.Unit))+", expected "+FormatRange(w.Expected))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s %s", strings.ReplaceAll(w.Name, "_", " "), format.Digits(w.Value), w.Unit))+", expected "+FormatRange(w.Expected))
 		}
 	}
 	return "answers from the cache are not those that were computed: " + strings.Join(parts, "; ")

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 )
 
 // goodRatio is the share of measured requests that must be good for an SLO to be met: the same one per cent that
@@ -141,8 +141,8 @@ func (s SLO) good(of sample, side func(bounded) Quantity) bool {
 	return true
 }
 
-// Goodput is the part of the load that was served within the SLO.
-type Goodput struct {
+// SLOResult is the part of the load that was served within the SLO.
+type SLOResult struct {
 	SLO string `json:"slo"`
 	// Good counts the good requests among all measured Requests, failed ones included.
 	Good     int     `json:"good"`
@@ -160,24 +160,24 @@ type Goodput struct {
 }
 
 // met reports whether so many good requests meet the SLO.
-func (g *Goodput) met(good int) bool {
+func (g *SLOResult) met(good int) bool {
 	return g.Requests > 0 && float64(good)/float64(g.Requests) >= goodRatio
 }
 
 // warning returns the caveat about an SLO that the client's delays leave undecided.
-func (g *Goodput) warning() string {
+func (g *SLOResult) warning() string {
 	if g == nil || !g.Undecided {
 		return ""
 	}
-	return fmt.Sprintf("whether the SLO %s is met is not decided: because of the client's own delays between %d and %d of %d requests meet it, and %s must", g.SLO, g.GoodBounds[0], g.GoodBounds[1], g.Requests, render.FormatRatio(goodRatio))
+	return fmt.Sprintf("whether the SLO %s is met is not decided: because of the client's own delays between %d and %d of %d requests meet it, and %s must", g.SLO, g.GoodBounds[0], g.GoodBounds[1], g.Requests, format.Ratio(goodRatio))
 }
 
-func (in inputs) goodput(a *aggregate) *Goodput {
+func (in inputs) sloResult(a *aggregate) *SLOResult {
 	slo := in.Objectives
 	if len(slo) == 0 {
 		return nil
 	}
-	g := Goodput{SLO: slo.String(), Good: a.good, Requests: a.total(), RequiredRatio: goodRatio}
+	g := SLOResult{SLO: slo.String(), Good: a.good, Requests: a.total(), RequiredRatio: goodRatio}
 	if g.Requests > 0 {
 		g.Ratio = float64(g.Good) / float64(g.Requests)
 	}

@@ -19,8 +19,8 @@ type Speculation struct {
 	Engine  *DraftCounts `json:"engine,omitempty"`
 }
 
-// acceptanceRatio is that of the run's own requests, where the answers report it.
-func (s *Speculation) acceptanceRatio() *float64 {
+// AcceptanceRatio is that of the run's own requests, where the answers report it.
+func (s *Speculation) AcceptanceRatio() *float64 {
 	switch {
 	case s == nil:
 		return nil

@@ -183,7 +183,7 @@ func TestAnSLOIsDecidedOnlyBeyondTheClientsOwnDelays(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := summarize(t, in, testrun.Altered(100, 100, func(r *openai.Record) { r.WrittenNS = new(*r.DispatchNS + c.late) })...)
-		g := s.Goodput
+		g := s.SLO
 		if g.GoodBounds == nil || *g.GoodBounds != c.good || g.Undecided == c.decided || strings.Contains(strings.Join(s.Warnings, "\n"), "is not decided") == c.decided {
 			t.Errorf("%s: %+v of %v, %v", name, g, g.GoodBounds, s.Warnings)
 		}

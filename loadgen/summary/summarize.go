@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -47,7 +47,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Servers, s.Tool = phases.byServer(in, total), in.Tool
 	s.Tokens, s.PrefixCache = total.tokens(), in.prefixCache(phases, total)
 	s.Speculation = in.speculation(total)
-	s.Goodput = in.goodput(total)
+	s.SLO = in.sloResult(total)
 	s.Client = in.client(total)
 	s.setMachines(machines, host)
 	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
@@ -64,7 +64,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Warnings = append([]string{}, j.warnings...) // an empty list rather than null
 	s.Warnings = append(s.Warnings, in.warnings(total, machines, host)...)
 	s.Warnings = append(s.Warnings, in.doubtCaveats(total, doubts)...)
-	if warning := s.Goodput.warning(); warning != "" {
+	if warning := s.SLO.warning(); warning != "" {
 		s.Warnings = append(s.Warnings, warning)
 	}
 	if caveat, seen := in.repeatedPrompts(s.PrefixCache); seen {
@@ -345,14 +345,14 @@ func (in inputs) pageWarnings() []string {
 
 func (r *reading) warnings() []string {
 	var w []string
-	add := func(format string, args ...any) {
-		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(format, args...))
+	add := func(text string, args ...any) {
+		w = append(w, fmt.Sprintf("telemetry of %s: ", r.Origin.Source)+fmt.Sprintf(text, args...))
 	}
 	if !r.Live() {
 		add("%s, not live: its figures are not measurements of this run", r.Mode)
 	}
 	if capped := r.throttle[metric.ReasonSWPowerCap]; capped > 0 && r.Live() {
-		add("clocks were held by the software power cap for %s of %s", render.FormatSeconds(capped), render.FormatSeconds(r.windowSeconds))
+		add("clocks were held by the software power cap for %s of %s", format.Seconds(capped), format.Seconds(r.windowSeconds))
 	}
 	if r.Thermal.asleep() && r.Live() {
 		add("no GPU left performance state P%.0f in the warm-up: it was not at work when measuring began", *r.Thermal.WarmupPerformanceState)

@@ -201,17 +201,17 @@ func TestGoodputCountsRequestsThatKeepEveryObjective(t *testing.T) {
 	waited := testrun.Answered(4, 1200, 100, 110, 120)
 	waited.IntendedNS -= 60 * ms
 	oneToken := testrun.Answered(5, 1500, 100)
-	g := summarize(t, in, append(testrun.Steady(2), late, slow, waited, oneToken, testrun.Failed(6, 1700, openai.StatusHTTP))...).Goodput
+	g := summarize(t, in, append(testrun.Steady(2), late, slow, waited, oneToken, testrun.Failed(6, 1700, openai.StatusHTTP))...).SLO
 	if g.Good != 3 || g.Requests != 7 || math.Abs(g.Ratio-3.0/7) > 1e-12 || g.Met {
 		t.Errorf("goodput %+v", g)
 	}
 	if !near(g.RequestsPerSecond, 3/1.705) {
 		t.Errorf("%v good requests a second", *g.RequestsPerSecond)
 	}
-	if g := summarize(t, in, testrun.Steady(3)...).Goodput; !g.Met || g.SLO != "ttft=150ms,tpot=25ms" {
+	if g := summarize(t, in, testrun.Steady(3)...).SLO; !g.Met || g.SLO != "ttft=150ms,tpot=25ms" {
 		t.Errorf("goodput %+v", g)
 	}
-	if summarize(t, input(t), testrun.Steady(1)...).Goodput != nil {
+	if summarize(t, input(t), testrun.Steady(1)...).SLO != nil {
 		t.Error("goodput without an SLO")
 	}
 }

@@ -44,7 +44,7 @@ type Summary struct {
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
 	// Speculation is absent where nothing was drafted, or not counted.
 	Speculation *Speculation `json:"speculation,omitempty"`
-	Goodput     *Goodput     `json:"goodput,omitempty"`
+	SLO         *SLOResult   `json:"goodput,omitempty"`
 	// Client is absent where stalls were not recorded.
 	Client *ClientFigures `json:"client,omitempty"`
 	// SteadyState is that of the measured phase; of several, each has its own under phases.

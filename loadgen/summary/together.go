@@ -3,7 +3,7 @@ package summary
 import (
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 )
 
 // Together has the energy of an engine that spans several machines, summed over all of them: each machine alone shows a
@@ -77,7 +77,7 @@ func unlinked(machines []*reading) []string {
 	}
 	for _, r := range machines {
 		if n := r.Network; n != nil && n.rdmaUp && n.rdmaKnown && n.rdma() == 0 && n.interfaces() > unlinkedBytes {
-			w = append(w, fmt.Sprintf("telemetry of %s: %s went over network interfaces and nothing by RDMA, although a port is up: the machines of the engine may talk over the slow way (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)", r.Origin.Source, render.FormatBytes(n.interfaces())))
+			w = append(w, fmt.Sprintf("telemetry of %s: %s went over network interfaces and nothing by RDMA, although a port is up: the machines of the engine may talk over the slow way (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)", r.Origin.Source, format.Bytes(n.interfaces())))
 		}
 	}
 	return w

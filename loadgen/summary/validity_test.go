@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/format"
+	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
-
-	"github.com/umascope/umascope/loadgen/openai"
-	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -156,7 +155,7 @@ func TestMachineFiguresAreThoseOfTheMeasuredPhases(t *testing.T) {
 		"delta of the warm-up": {ptr(s.Phases["warmup"].Deltas[`uma_gpu_energy_joules_total{uuid="GPU-1"}`].Delta), 200},
 	} {
 		if test.got == nil || math.Abs(*test.got-test.want) > 1e-5*math.Abs(test.want) {
-			t.Errorf("%s: %v, want %v", name, render.Optional(test.got, render.Digits), test.want)
+			t.Errorf("%s: %v, want %v", name, format.Optional(test.got, format.Digits), test.want)
 		}
 	}
 	if s.Memory.LedgerAt.Start != nil {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -82,7 +82,7 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 // compareArms compares the runs that exist.
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
-	args := []string{"compare", c.dir, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--primary", compare.MemoryOccupiedWithoutKV, "--save", "--json", "--html", page}
+	args := []string{"compare", c.dir, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--primary", figure.MemoryOccupiedWithoutKV, "--save", "--json", "--html", page}
 	c.Commands = append(c.Commands, typed(args))
 	var printed bytes.Buffer
 	// An interrupt does not end it: it is short, and compares the runs that were finished until then.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -98,7 +98,7 @@ func drawCached(c Campaign, files []cached, where side, width, height float64, y
 			top, bottom := f.PY(from+bytes), f.PY(from)
 			f.Add(render.Shape{
 				Kind: "rect", Class: file.class + " part", X: render.Tenth(at - half), Y: top, W: render.Tenth(2 * half), H: render.Tenth(bottom - top),
-				Title: fmt.Sprintf("%s, start %d: %s %s", s.Arm, i+1, file.name, compare.UnitBytes.Text(bytes)),
+				Title: fmt.Sprintf("%s, start %d: %s %s", s.Arm, i+1, file.name, figure.Bytes.Text(bytes)),
 			})
 			from += bytes
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
@@ -114,7 +114,7 @@ func (s strip) draw(where side, width, height float64, y render.Axis, label stri
 		at := float64(i + 1)
 		if v := s.values[i]; v != nil {
 			class, form := armClass(s.campaign, r.arm)
-			f.Mark(form, class+" run", f.PX(at), f.PY(*v), fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, compare.UnitBytes.Text(*v)))
+			f.Mark(form, class+" run", f.PX(at), f.PY(*v), fmt.Sprintf("%s, run %d, %s: %s", r.arm, i+1, r.Run, figure.Bytes.Text(*v)))
 			written.text(f, f.PX(at), f.PY(*v)-9, short(*v))
 		} else {
 			why := "it has no such figure"

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -52,7 +52,7 @@ func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 	many := strings.Repeat(abbaOrder, 3)
 	c := design{name: "abba", order: many}.campaign(t)
 	for name, f := range map[string]render.Figure{
-		"runs":  runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"),
+		"runs":  runsFigure([]Campaign{c}, figure.MemoryOccupiedWithoutKV, "t", "c"),
 		"cache": cacheFigure([]Campaign{c, c, c}),
 	} {
 		for _, d := range []*render.Drawing{f.Desk, f.Phone} {
@@ -73,7 +73,7 @@ func TestLabelsOfNeighboursDoNotRunIntoEachOther(t *testing.T) {
 func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
 	for order, want := range map[string]int{blockOrder: 6, abbaOrder: 3, "ncncncnc": 0} {
 		c := design{name: "x", order: order}.campaign(t)
-		f, threads := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c"), 0
+		f, threads := runsFigure([]Campaign{c}, figure.MemoryOccupiedWithoutKV, "t", "c"), 0
 		for _, s := range f.Desk.Shapes {
 			if strings.HasPrefix(s.Class, "thread") {
 				threads++
@@ -88,7 +88,7 @@ func TestALineJoinsOnlyRunsThatFollowEachOtherInAnArm(t *testing.T) {
 // Both arms of a line stand at the height of their figures, and the axis holds them all.
 func TestMarksStandAtTheirFigures(t *testing.T) {
 	c := design{name: "blocks", order: blockOrder}.campaign(t)
-	f := runsFigure([]Campaign{c}, compare.MemoryOccupiedWithoutKV, "t", "c")
+	f := runsFigure([]Campaign{c}, figure.MemoryOccupiedWithoutKV, "t", "c")
 	marks := map[string]bool{}
 	for _, s := range f.Phone.Shapes {
 		if strings.HasSuffix(s.Class, " run") {
@@ -134,7 +134,7 @@ func TestAnAlertThatFiresStillReachesTheEnd(t *testing.T) {
 func TestGradesAndDifferencesAreWritten(t *testing.T) {
 	for want, got := range map[string]string{
 		"contradicted (outputs_differ)": gradeWords(evidence.Signal{Grade: "contradicted", Reason: "outputs_differ"}), "not known": gradeWords(evidence.Signal{}),
-		"+1.5": shortSigned(1.5 * gib), "-1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "-2.00 GiB": signed(compare.UnitBytes, -2*gib),
+		"+1.5": shortSigned(1.5 * gib), "-1.5": shortSigned(-1.5 * gib), "0.0": shortSigned(-1e6), "-2.00 GiB": signed(figure.Bytes, -2*gib),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -122,7 +123,7 @@ func mean(x []float64) float64 {
 }
 
 // describe describes the ground truth next to an interval; the tone shows whether the interval contains it.
-func (b *groundTruth) describe(unit compare.Unit, ci *compare.Interval) (text string, tone render.Tone) {
+func (b *groundTruth) describe(unit figure.Unit, ci *compare.Interval) (text string, tone render.Tone) {
 	if b == nil {
 		return "none that can be matched with the runs", render.Note
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
@@ -25,21 +26,21 @@ func front(p Page) (sentence render.Paragraph, verdicts render.Table, red render
 			metric, title string
 			groundTruth   func(Start) float64
 		}{
-			{compare.MemoryOccupiedWithoutKV, "Occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
-			{compare.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
+			{figure.MemoryOccupiedWithoutKV, "Occupied without KV cache", func(s Start) float64 { return s.OccupiedWithoutKVBytes }},
+			{figure.KVCapacity, "KV cache", func(s Start) float64 { return s.KVBytes }},
 		} {
 			m := find(pair, q.metric)
 			if m == nil || m.Difference == nil {
 				continue // its section has the reason
 			}
-			if q.metric == compare.MemoryOccupiedWithoutKV {
+			if q.metric == figure.MemoryOccupiedWithoutKV {
 				differ = append(differ, fmt.Sprintf("%s GiB (%s, n = %d and %d: %s)", shortSigned(*m.Difference), c.Name, m.A.N, m.B.N, comparison.VerdictText(*m)))
 			}
 			var tone render.Tone
 			if m.Verdict == compare.Confounded {
 				tone = render.Note
 			}
-			truth, judged := groundTruthOf(c, pair, m, q.groundTruth).describe(compare.Unit(m.Unit), m.CI95)
+			truth, judged := groundTruthOf(c, pair, m, q.groundTruth).describe(figure.Unit(m.Unit), m.CI95)
 			switch judged {
 			case render.Good:
 				intervals++

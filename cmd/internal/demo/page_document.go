@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -102,7 +102,7 @@ func question(p Page) []render.Block {
 		cards.Blocks = append(cards.Blocks, campaignCard(c))
 		made = append(made, c.Commands...)
 	}
-	runs := runsFigure(p.Campaigns, compare.MemoryOccupiedWithoutKV, "Every run in the order of time: memory occupied without KV cache (simulated)",
+	runs := runsFigure(p.Campaigns, figure.MemoryOccupiedWithoutKV, "Every run in the order of time: memory occupied without KV cache (simulated)",
 		"Each is what was not free when the engine sized its KV cache. A line joins runs of one arm with no other between them: where it falls, what the other arm has left is given up from run to run.")
 	seen := render.Group{Class: "shot", ID: "seen", Blocks: []render.Block{render.Figures{runs}}}
 	if text := moral(p.Campaigns); text != "" {
@@ -126,7 +126,7 @@ func moral(campaigns []Campaign) string {
 	baseline := ""
 	for _, c := range campaigns {
 		pair, _ := pairOf(c)
-		if m := find(pair, compare.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
+		if m := find(pair, figure.MemoryOccupiedWithoutKV); m != nil && m.A.Mean != nil {
 			means, baseline = append(means, fmt.Sprintf("%s GiB (%s)", short(*m.A.Mean), c.Name)), pair.A
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -93,8 +94,8 @@ func (d design) run(i int, arm string, s Start) compare.Run {
 		ID: fmt.Sprintf("%s-%02d%s", d.name, i+1, d.hostile), Path: "runs/x", Scenario: "standard", Model: "simulated-14b", Engine: "vllm", Host: "spark-" + d.name,
 		Labels: map[string]string{"arm": arm}, WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(4 * time.Second), BootID: "b",
 		Valid: i+1 != d.invalid, Mode: "simulated", Simulated: true,
-		Metrics: map[string]float64{compare.MemoryOccupiedWithoutKV: seen, compare.KVCapacity: kv, compare.MemoryOccupiedWhenReady: seen + kv, compare.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
-		Ledger:  compare.Ledger{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
+		Metrics: map[string]float64{figure.MemoryOccupiedWithoutKV: seen, figure.KVCapacity: kv, figure.MemoryOccupiedWhenReady: seen + kv, figure.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
+		Ledger:  summary.Ledger{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
 		KV:      compare.KV{CapacityBytes: &kv, OccupiedWithoutKVBytes: &seen},
 	}
 	if !r.Valid {

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -142,15 +143,15 @@ func TestEveryFigureHasCountsAndUnits(t *testing.T) {
 	if len(all) != 9 {
 		t.Errorf("%d figures", len(all))
 	}
-	for _, figure := range all {
-		if !strings.Contains(figure, "(simulated)</h3>") {
-			t.Errorf("a figure that does not say what it is, once it is copied out of the page: %.200s", figure)
+	for _, drawn := range all {
+		if !strings.Contains(drawn, "(simulated)</h3>") {
+			t.Errorf("a figure that does not say what it is, once it is copied out of the page: %.200s", drawn)
 		}
-		if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
-			t.Errorf("a figure without n: %.200s", figure)
+		if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(drawn) {
+			t.Errorf("a figure without n: %.200s", drawn)
 		}
-		if strings.Count(figure, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(figure) {
-			t.Errorf("a figure that is not drawn twice, or has no unit: %.200s", figure)
+		if strings.Count(drawn, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(drawn) {
+			t.Errorf("a figure that is not drawn twice, or has no unit: %.200s", drawn)
 		}
 	}
 }
@@ -266,7 +267,7 @@ func TestThePageComparesTheBaselineBetweenDesigns(t *testing.T) {
 	p := whole(t)
 	for i, mean := range []float64{70.04, 93.92, 71.25} {
 		bytes := mean * gib
-		find(p.Campaigns[i].Comparison.Strata[0].Pairs[0], compare.MemoryOccupiedWithoutKV).A.Mean = &bytes
+		find(p.Campaigns[i].Comparison.Strata[0].Pairs[0], figure.MemoryOccupiedWithoutKV).A.Mean = &bytes
 	}
 	const want = "native itself has 70.0 GiB (blocks), 93.9 GiB (abba) and 71.2 GiB (equal)"
 	if got := moral(p.Campaigns); !strings.Contains(got, want) {
@@ -301,7 +302,7 @@ func TestVerdictsAreThoseOfTheComparison(t *testing.T) {
 	for _, verdict := range []compare.Verdict{compare.Equivalent, compare.Irrelevant, compare.Better, compare.Worse, compare.Different, compare.WorseExtentOpen, compare.Confounded, compare.Inconclusive, compare.Undecided} {
 		p := whole(t)
 		pair := p.Campaigns[2].Comparison.Strata[0].Pairs[0]
-		m := find(pair, compare.MemoryOccupiedWithoutKV)
+		m := find(pair, figure.MemoryOccupiedWithoutKV)
 		m.Verdict = verdict
 		_, verdicts, _ := front(p)
 		row := verdicts.Rows[4]

@@ -3,7 +3,7 @@ package demo
 import (
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 )
@@ -13,7 +13,7 @@ func where(p Page) []render.Block {
 	ledgers, cache := figuresNamed("where-the-memory-differs", p.Campaigns), cacheFigure(p.Campaigns)
 	limits := render.Table{Header: []string{"container on", "limit", "charged to it, at most", "GPU memory, charged to nothing, at most"}}
 	for _, c := range p.Limits.Containers {
-		limits.Add(c.Host, compare.UnitBytes.Text(c.Limit), compare.UnitBytes.Text(c.Charged), compare.UnitBytes.Text(c.Held))
+		limits.Add(c.Host, figure.Bytes.Text(c.Limit), figure.Bytes.Text(c.Charged), figure.Bytes.Text(c.Held))
 	}
 	return []render.Block{
 		section("where", "Where the GiB went"),

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
-func signed(unit compare.Unit, v float64) string {
+func signed(unit figure.Unit, v float64) string {
 	if v > 0 {
 		return "+" + unit.Text(v)
 	}
@@ -70,7 +71,7 @@ func duration(d time.Duration) string {
 // timeOfDay formats a time of day.
 func timeOfDay(t time.Time) string {
 	if t.IsZero() {
-		return render.None
+		return format.None
 	}
 	return t.UTC().Format("15:04:05")
 }

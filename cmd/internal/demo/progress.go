@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -134,7 +134,7 @@ func (s *shown) otherAlerts() []string {
 // difference returns the result of the comparison for the memory occupied without KV cache, in the comparison's words.
 func (c *shownCampaign) difference() string {
 	pair, _ := pairOf(c.Campaign)
-	m := find(pair, compare.MemoryOccupiedWithoutKV)
+	m := find(pair, figure.MemoryOccupiedWithoutKV)
 	switch {
 	case m == nil || m.Difference == nil:
 		return "no comparison: " + cmp.Or(c.Fault, "it was not made to its end")

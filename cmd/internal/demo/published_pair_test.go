@@ -19,7 +19,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	enginesim "github.com/umascope/umascope/loadgen/sim"
 )
 
@@ -42,7 +42,7 @@ func TestThePublishedPairFiresItsAlerts(t *testing.T) {
 	for range 3 {
 		s.pairRun(t, metric.ArmContainer, wholeBytes(publishedContainer-publishedNative))
 	}
-	s.command(t, "compare", s.out, "--by", "arm", "--within", "scenario", "--baseline", metric.ArmNative, "--primary", compare.MemoryOccupiedWithoutKV, "--save")
+	s.command(t, "compare", s.out, "--by", "arm", "--within", "scenario", "--baseline", metric.ArmNative, "--primary", figure.MemoryOccupiedWithoutKV, "--save")
 	s.serve(t, s.out)
 	at := time.Now()
 	s.scrape(t, s.targets[0], at.Add(time.Second))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // iterations is how many runs each arm has in a campaign: two whole blocks of ABBA.
@@ -80,10 +81,10 @@ func (s *specimen) finding(ctx context.Context, all []account) (finding, error) 
 	if out.comparison, err = s.compared(ctx, "arm", metric.ArmNative); err != nil {
 		return out, err
 	}
-	if out.memory, err = row(out.comparison, compare.MemoryOccupiedWithoutKV); err != nil {
+	if out.memory, err = row(out.comparison, figure.MemoryOccupiedWithoutKV); err != nil {
 		return out, err
 	}
-	if out.kv, err = row(out.comparison, compare.KVCapacity); err != nil {
+	if out.kv, err = row(out.comparison, figure.KVCapacity); err != nil {
 		return out, err
 	}
 	out.trueMemory = accountsDiffer(all, func(a account) int64 { return a.occupiedWithoutKVBytes })

@@ -9,6 +9,7 @@ import (
 
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // How a machine drifts: somebody's process takes more and more memory, and the room gets warmer
@@ -101,7 +102,7 @@ func drifting(t *testing.T, seeds []uint64) {
 	memory := func(by string, so func(compare.Metrics) bool) int {
 		n := 0
 		for _, one := range made {
-			if m, err := row(one[by], compare.MemoryOccupiedWithoutKV); err != nil {
+			if m, err := row(one[by], figure.MemoryOccupiedWithoutKV); err != nil {
 				t.Error(err)
 			} else if so(m) {
 				n++

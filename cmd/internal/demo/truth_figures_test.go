@@ -23,6 +23,7 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -66,8 +67,8 @@ func (w *witness) between(from, to time.Time) []moment {
 	return slices.Clone(w.seen[after(from)-1 : after(to)])
 }
 
-// figure is a figure of a run as the machine, its summary, its pages and comparisons have it.
-type figure struct {
+// runFigure is a figure of a run as the machine, its summary, its pages and comparisons have it.
+type runFigure struct {
 	// name is that of the comparison, row matches what stands before the figure in a report, and family is that of the page of
 	// finished runs; empty where they do not have it.
 	name, row string
@@ -77,7 +78,7 @@ type figure struct {
 }
 
 // figuresOf holds the summary of a run against the machine, and returns what its pages and its comparison have to show.
-func figuresOf(run summary.Run, w *witness, of account) ([]figure, error) {
+func figuresOf(run summary.Run, w *witness, of account) ([]runFigure, error) {
 	s := run.Summary
 	phase := s.Phases["measure"]
 	at := func(seconds float64) time.Time { return run.Manifest.StartedAt.Add(time.Duration(seconds * 1e9)) }
@@ -111,21 +112,21 @@ func figuresOf(run summary.Run, w *witness, of account) ([]figure, error) {
 
 	ttft, e2e, tpot := s.Latency.TTFT.Send, s.Latency.E2E.Send, s.Latency.TPOT.Send
 	const nanosecond = 1e-9
-	return []figure{
+	return []runFigure{
 		// A page is read when the load begins and when it ends, and the driver counts millijoules.
 		{name: "energy_joules", row: `energy`, family: metric.RunEnergyJoules, summary: s.Energy.Joules, truth: last.EnergyJoules - first.EnergyJoules, atMost: 0.002},
 		// The load begins and ends within a tick of the power.
 		{name: "gpu_power_mean_watts", family: metric.RunGPUPowerWatts, summary: s.Energy.Joules / duration, truth: watts, atMost: 2 * mostWatts * machineTick.Seconds() / duration},
 		// The driver reports whole degrees, and the page is read once a second.
 		{name: "gpu_max_celsius", row: `GPU temperature, highest`, family: metric.RunGPUTemperatureCelsius, summary: *s.Thermal.MaxCelsius, truth: hottest, atMost: 2},
-		{name: compare.KVCapacity, row: `KV cache, by [^|]*`, family: metric.RunKVCapacityBytes, summary: *s.KV.CapacityBytes, truth: kv},
-		{name: compare.MemoryOccupiedWithoutKV, row: `occupied without KV cache`, family: metric.RunMemoryOccupiedWithoutKVBytes, summary: *s.Memory.OccupiedWithoutKV, truth: float64(ready.PoolBytes-ready.FreeBytes) - kv},
+		{name: figure.KVCapacity, row: `KV cache, by [^|]*`, family: metric.RunKVCapacityBytes, summary: *s.KV.CapacityBytes, truth: kv},
+		{name: figure.MemoryOccupiedWithoutKV, row: `occupied without KV cache`, family: metric.RunMemoryOccupiedWithoutKVBytes, summary: *s.Memory.OccupiedWithoutKV, truth: float64(ready.PoolBytes-ready.FreeBytes) - kv},
 		{row: `TTFT from send \| \d+`, summary: *ttft.Mean, truth: engineMean(phase, "vllm:time_to_first_token_seconds"), atMost: nanosecond},
 		{row: `E2E from send \| \d+`, summary: *e2e.Mean, truth: engineMean(phase, "vllm:e2e_request_latency_seconds"), atMost: nanosecond},
 		{row: `TPOT \| \d+`, summary: *tpot.Mean, truth: engineMean(phase, "vllm:request_time_per_output_token_seconds"), atMost: nanosecond},
 		// On a virtual clock a request is sent when it is due.
-		{name: compare.TimeToFirstToken, summary: *s.Latency.TTFT.Intended.P50, truth: *ttft.P50},
-		{name: compare.RequestDuration, summary: *s.Latency.E2E.Intended.P50, truth: *e2e.P50},
+		{name: figure.TimeToFirstToken, summary: *s.Latency.TTFT.Intended.P50, truth: *ttft.P50},
+		{name: figure.RequestDuration, summary: *s.Latency.E2E.Intended.P50, truth: *e2e.P50},
 	}, nil
 }
 
@@ -199,7 +200,7 @@ func pagesOf(run summary.Run) (map[string]string, error) {
 // checkedRun is a run whose figures and ledger are those of the machine.
 type checkedRun struct {
 	arm, id string
-	figures []figure
+	figures []runFigure
 	ledger  map[string]float64 // when the engine was ready, by line
 }
 
@@ -235,7 +236,7 @@ func figuresAgree(t *testing.T, seeds []uint64) {
 }
 
 // agreeWithReport holds the figures of a run against the machine, and its report against them.
-func agreeWithReport(run summary.Run, figures []figure) error {
+func agreeWithReport(run summary.Run, figures []runFigure) error {
 	pages, err := pagesOf(run)
 	if err != nil {
 		return err
@@ -263,7 +264,7 @@ func agreeWithReport(run summary.Run, figures []figure) error {
 // agreeWithComparison holds the values and the ledgers of a comparison against those of its runs, in their order.
 func agreeWithComparison(c compare.Comparison, runs []checkedRun) error {
 	pair := c.Strata[0].Pairs[0]
-	for arm, ledger := range map[string]compare.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
+	for arm, ledger := range map[string]summary.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
 		values, lines, n := map[string][]float64{}, map[string]float64{}, 0.0
 		for _, r := range runs {
 			if r.arm != arm {

@@ -18,6 +18,7 @@ import (
 	"github.com/umascope/umascope/cmd/internal/memnet"
 	"github.com/umascope/umascope/loadgen"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -205,7 +206,7 @@ func (s *specimen) compared(ctx context.Context, by, baseline string) (compare.C
 	var out, complaints bytes.Buffer
 	var c compare.Comparison
 	// What decides here is memory: it is said before any run is made, so it is not one of many.
-	args := []string{"compare", s.folder, "--by", by, "--baseline", baseline, "--primary", compare.MemoryOccupiedWithoutKV, "--json"}
+	args := []string{"compare", s.folder, "--by", by, "--baseline", baseline, "--primary", figure.MemoryOccupiedWithoutKV, "--json"}
 	code := loadgen.Run(ctx, args, &out, &complaints)
 	if code != exitDone {
 		return c, fmt.Errorf("compare: exit %d: %s", code, strings.TrimSpace(complaints.String()))

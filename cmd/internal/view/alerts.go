@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -257,18 +258,18 @@ func since(a *rules.Alert) string {
 
 // formatValue formats the value of an expression.
 func formatValue(v float64, unit expr.Unit) string {
-	text := render.Digits(v) + " " + unit.String()
+	text := format.Digits(v) + " " + unit.String()
 	switch unit.Base {
 	case metric.Count, metric.State, metric.Info:
-		text = render.Digits(v)
+		text = format.Digits(v)
 	case metric.Bytes:
-		text = render.FormatBytes(v)
+		text = format.Bytes(v)
 	case metric.Seconds:
-		text = render.FormatSeconds(v)
+		text = format.Seconds(v)
 	case metric.Ratio:
-		text = render.FormatRatio(v)
+		text = format.Ratio(v)
 	case metric.Celsius:
-		text = render.FormatCelsius(v)
+		text = format.Celsius(v)
 	}
 	if unit.PerSecond && (unit.Base == metric.Bytes || unit.Base == metric.Ratio) {
 		text += " per second"

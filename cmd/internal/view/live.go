@@ -18,6 +18,7 @@ import (
 	"github.com/umascope/umascope/dashboards"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -144,11 +145,11 @@ func (v *viewer) liveRequests(ctx context.Context, of runningRun) string {
 	}
 	var counts []string
 	for _, s := range inFlight {
-		counts = append(counts, render.Digits(s.F)+" in flight")
+		counts = append(counts, format.Digits(s.F)+" in flight")
 	}
 	for _, s := range ended {
 		if s.F > 0 {
-			counts = append(counts, render.Digits(s.F)+" "+label(s, metric.LabelStatus))
+			counts = append(counts, format.Digits(s.F)+" "+label(s, metric.LabelStatus))
 		}
 	}
 	return "requests: " + strings.Join(counts, ", ")

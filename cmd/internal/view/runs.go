@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/umascope/umascope/dashboards"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/render/comparison"
@@ -103,7 +104,7 @@ func (v *viewer) fileList(r promexport.Run) render.Block {
 	table := render.Table{Header: []string{"File", "Size"}}
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			table.Rows = append(table.Rows, render.Row{Cells: []string{entry.Name(), render.FormatBytes(float64(info.Size()))}, Address: url.PathEscape(entry.Name())})
+			table.Rows = append(table.Rows, render.Row{Cells: []string{entry.Name(), format.Bytes(float64(info.Size()))}, Address: url.PathEscape(entry.Name())})
 		}
 	}
 	return table

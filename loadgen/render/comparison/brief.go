@@ -13,6 +13,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -85,7 +87,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 			left++
 			continue
 		}
-		unit := compare.Unit(m.Unit)
+		unit := figure.Unit(m.Unit)
 		name := keyOf(m).title()
 		if m.Primary {
 			name = "* " + name
@@ -97,7 +99,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 		case lostToHolm(m):
 			verdict += " (Holm)"
 		}
-		t.Add(name, render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text), SignedChange(m), verdict)
+		t.Add(name, format.Optional(m.A.Mean, unit.Text), format.Optional(m.B.Mean, unit.Text), SignedChange(m), verdict)
 	}
 	return foldNames(t), left
 }
@@ -106,7 +108,7 @@ func briefTable(p compare.Pair) (t render.Table, left int) {
 func SignedChange(m compare.Metrics) string {
 	c := changeOf(m)
 	if c.text == nil {
-		return render.None
+		return format.None
 	}
 	text := plus(c.value) + c.text(c.value)
 	if c.interval != nil {
@@ -190,7 +192,7 @@ func ledgerWords(p compare.Pair) string {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(math.Abs(lines[b]), math.Abs(lines[a])) })
 	var parts []string
 	for _, name := range names[:min(len(names), mostNames)] {
-		parts = append(parts, name+" "+signed(compare.UnitBytes, lines[name]))
+		parts = append(parts, name+" "+signed(figure.Bytes, lines[name]))
 	}
 	if left := len(names) - len(parts); left > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", left))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 func briefOf(t *testing.T, c compare.Comparison) string {
@@ -69,7 +70,7 @@ func TestAHeadlineStatesWhatEachVerdictIs(t *testing.T) {
 	gibs := func(low, high float64) *compare.Interval { return &compare.Interval{low * gib, high * gib} }
 	memory := func(v compare.Verdict, difference float64, ci *compare.Interval) compare.Metrics {
 		d := difference * gib
-		return compare.Metrics{Name: compare.MemoryOccupiedWithoutKV, Unit: string(compare.UnitBytes), Margin: compare.Margin{Value: gib}, Verdict: v, Difference: &d, CI95: ci}
+		return compare.Metrics{Name: figure.MemoryOccupiedWithoutKV, Unit: string(figure.Bytes), Margin: figure.Margin{Value: gib}, Verdict: v, Difference: &d, CI95: ci}
 	}
 	ratio := .9
 	for want, m := range map[string]compare.Metrics{
@@ -80,7 +81,7 @@ func TestAHeadlineStatesWhatEachVerdictIs(t *testing.T) {
 		"memory occupied without KV cache not decided":                                                         memory(compare.Inconclusive, 5, gibs(-16, 26)),
 		"memory occupied without KV cache 25.00 GiB more [18.00, 32.00], not decided as one of many tests":     memory(compare.Inconclusive, 25, gibs(18, 32)),
 		"memory occupied without KV cache 5.00 GiB more, not tested":                                           memory(compare.Undecided, 5, nil),
-		"request duration, p50 10 % shorter [8, 12], better":                                                   {Name: compare.RequestDuration, Unit: string(compare.UnitSeconds), Margin: compare.Margin{Value: .02, Relative: true}, Verdict: compare.Better, Ratio: &ratio, RatioCI95: &compare.Interval{.88, .92}},
+		"request duration, p50 10 % shorter [8, 12], better":                                                   {Name: figure.RequestDuration, Unit: string(figure.Seconds), Margin: figure.Margin{Value: .02, Relative: true}, Verdict: compare.Better, Ratio: &ratio, RatioCI95: &compare.Interval{.88, .92}},
 	} {
 		if got := clause(m); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -52,7 +53,7 @@ func ledgerRows(p compare.Pair) []map[string]any {
 		a, b, difference := m.of(p.Ledgers.A), m.of(p.Ledgers.B), m.of(p.LedgerDifference)
 		add := func(line string, of func(map[string]float64) any) {
 			rows = append(rows, map[string]any{
-				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(compare.UnitBytes), "better": string(compare.NeitherBetter), "primary": false, "engine_reported": false,
+				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(figure.Bytes), "better": string(figure.NeitherBetter), "primary": false, "engine_reported": false,
 				"mean_a": of(a), "mean_b": of(b), "difference": of(difference),
 			})
 		}

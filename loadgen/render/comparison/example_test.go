@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 const gib = float64(1 << 30)
@@ -75,15 +77,15 @@ func (e experiment) run(random *rand.Rand, at time.Time, model string, m, arm, l
 		WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(8 * time.Minute), BootID: "b", Valid: i != 3, InvalidReasons: []string{"client_lag"}[:boolInt(i == 3)],
 		Mode: "live",
 		Metrics: map[string]float64{
-			compare.OutputTokensPerSecond: speed, compare.TimeToFirstToken: .18 * noise(.02) * math.Max(1, float64(load)/4), compare.TimePerOutputToken: .0083 * noise(.004), compare.RequestDuration: 2.4 * noise(.01),
-			compare.MemoryOccupiedWithoutKV: without, compare.KVCapacity: .9 * (119.71*gib - without), compare.MemoryOccupiedWhenReady: without + .9*(119.71*gib-without),
+			figure.OutputTokensPerSecond: speed, figure.TimeToFirstToken: .18 * noise(.02) * math.Max(1, float64(load)/4), figure.TimePerOutputToken: .0083 * noise(.004), figure.RequestDuration: 2.4 * noise(.01),
+			figure.MemoryOccupiedWithoutKV: without, figure.KVCapacity: .9 * (119.71*gib - without), figure.MemoryOccupiedWhenReady: without + .9*(119.71*gib-without),
 			"gpu_end_celsius": 60 + float64(m) + 2*random.Float64(),
 		},
 		Facts: []compare.Fact{
 			{Item: "engine", Value: "vllm 0.33" + e.hostile}, {Item: "container image", Value: []string{"none", "sha256:4f1c" + e.hostile}[min(arm, 1)]},
-			{Item: "page cache at start", Value: compare.UnitBytes.Text(start["page_cache"]), Number: pointer(start["page_cache"]), Tolerance: gib, Unit: "bytes"},
+			{Item: "page cache at start", Value: figure.Bytes.Text(start["page_cache"]), Number: pointer(start["page_cache"]), Tolerance: gib, Unit: "bytes"},
 		},
-		Ledger: compare.Ledger{Start: start, Ready: peak, Peak: peak},
+		Ledger: summary.Ledger{Start: start, Ready: peak, Peak: peak},
 		KV:     compare.KV{CapacityBytes: pointer(.9 * (119.71*gib - without)), OccupiedWithoutKVBytes: pointer(without)},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
@@ -30,7 +31,7 @@ type point struct {
 	value float64
 }
 
-func (p point) text(unit compare.Unit) string {
+func (p point) text(unit figure.Unit) string {
 	return fmt.Sprintf("%s, %s, %s: %s", p.arm, p.run.Run, p.run.StartedAt.UTC().Format("2006-01-02 15:04"), unit.Text(p.value))
 }
 
@@ -51,7 +52,7 @@ func (k key) title() string {
 // words returns the title of the metric; its name if the table does not have it.
 func (k key) words() string {
 	text := strings.ReplaceAll(k.name, "_", " ")
-	if m, known := compare.FindMetric(k.name); known {
+	if m, known := figure.FindCompared(k.name); known {
 		text = m.Title
 	}
 	if k.engine {
@@ -61,8 +62,8 @@ func (k key) words() string {
 }
 
 // unit returns the unit of the metric.
-func (k key) unit() compare.Unit {
-	m, _ := compare.FindMetric(k.name)
+func (k key) unit() figure.Unit {
+	m, _ := figure.FindCompared(k.name)
 	return m.Unit
 }
 
@@ -109,7 +110,7 @@ func meanOf(x []float64) mean {
 	return m
 }
 
-func (m mean) text(unit compare.Unit, n int) string {
+func (m mean) text(unit figure.Unit, n int) string {
 	text := fmt.Sprintf("mean %s, n = %d", unit.Text(m.value), n)
 	if m.ci != nil {
 		text += fmt.Sprintf(", 95 %% CI %s to %s", unit.Text(m.ci.Low), unit.Text(m.ci.High))
@@ -163,8 +164,8 @@ func (s *span) take(values ...float64) {
 // headline returns the metrics of most interest, the most important first; others follow in the order of the table.
 func headline() []string {
 	return []string{
-		compare.OutputTokensPerSecond, compare.ToolOutputTokensPerSecond, compare.TimeToFirstToken, compare.TimePerOutputToken, compare.RequestDuration,
-		compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryUnavailablePeak, "gpu_end_celsius", "gpu_max_celsius", "joules_per_output_token",
+		figure.OutputTokensPerSecond, figure.ToolOutputTokensPerSecond, figure.TimeToFirstToken, figure.TimePerOutputToken, figure.RequestDuration,
+		figure.MemoryOccupiedWithoutKV, figure.KVCapacity, figure.MemoryOccupiedWhenReady, figure.MemoryUnavailablePeak, "gpu_end_celsius", "gpu_max_celsius", "joules_per_output_token",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/stats"
 )
@@ -81,7 +82,7 @@ func marginBand(c compare.Comparison, k key, s compare.Stratum, baseline []point
 		if m.Margin.Relative {
 			width *= middle
 		}
-		return &area{middle - width, middle + width, middle, "±" + m.Margin.Text(compare.Unit(m.Unit))}
+		return &area{middle - width, middle + width, middle, "±" + m.Margin.Text(figure.Unit(m.Unit))}
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ func drawBox(f *render.Frame, class string, at float64, x []float64) {
 	f.Line("median", middle-half, f.PY(median), middle+half, f.PY(median))
 }
 
-func drawMean(f *render.Frame, class string, at float64, all []point, unit compare.Unit) {
+func drawMean(f *render.Frame, class string, at float64, all []point, unit figure.Unit) {
 	m := meanOf(values(all))
 	x, y := f.PX(at), f.PY(m.value)
 	title := all[0].arm + ": " + m.text(unit, len(all))
@@ -123,7 +124,7 @@ func drawMean(f *render.Frame, class string, at float64, all []point, unit compa
 }
 
 // drawRuns spreads the runs of an arm to the right in their order, so that none hides another.
-func drawRuns(f *render.Frame, class string, form int, at float64, all []point, flagged map[string]bool, unit compare.Unit) {
+func drawRuns(f *render.Frame, class string, form int, at float64, all []point, flagged map[string]bool, unit figure.Unit) {
 	half := min(20, 0.16*slot(f))
 	for i, p := range all {
 		x := f.PX(at)

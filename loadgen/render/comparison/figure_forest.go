@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -26,10 +27,10 @@ const farthest = 20
 // newRatio returns nil for a metric without a ratio, such as a temperature.
 func newRatio(m compare.Metrics) *ratioRow {
 	base := m.A.Mean
-	if base == nil || *base <= 0 || compare.Unit(m.Unit) == compare.UnitCelsius || m.Ratio == nil || *m.Ratio <= 0 {
+	if base == nil || *base <= 0 || figure.Unit(m.Unit) == figure.Celsius || m.Ratio == nil || *m.Ratio <= 0 {
 		return nil
 	}
-	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, interval: m.RatioCI95 != nil || m.CI95 != nil, text: fmt.Sprintf("%s  %s", compare.Change(*m.Ratio), VerdictText(m))}
+	r := &ratioRow{name: keyOf(m).title(), at: *m.Ratio, class: verdictClass(m), inconclusive: m.Verdict == compare.Inconclusive, interval: m.RatioCI95 != nil || m.CI95 != nil, text: fmt.Sprintf("%s  %s", figure.Change(*m.Ratio), VerdictText(m))}
 	width := m.Margin.Value
 	if !m.Margin.Relative {
 		width /= *base
@@ -140,7 +141,7 @@ func drawRatio(f *render.Frame, r ratioRow, y float64) {
 	low, high := f.PX(r.marginLow), f.PX(r.marginHigh)
 	f.Add(render.Shape{Kind: "rect", Class: "margin", X: low, Y: render.Tenth(y - 7), W: render.Tenth(max(1, high-low)), H: 14})
 	f.Line("whisker strong", f.PX(r.lo), y, f.PX(r.hi), y)
-	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.text, compare.Change(r.lo), compare.Change(r.hi)))
+	f.Mark(0, r.class+" mean", f.PX(r.at), y, fmt.Sprintf("%s: %s, 95 %% CI %s to %s", r.name, r.text, figure.Change(r.lo), figure.Change(r.hi)))
 }
 
 // ratioAxis is logarithmic around 1: half and double are equally far away.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -105,6 +106,6 @@ func drawBar(f *render.Frame, c compare.Comparison, k key, g group) {
 }
 
 // barText formats the mean above a bar, in the unit of the axis.
-func barText(unit compare.Unit, v float64) string {
+func barText(unit figure.Unit, v float64) string {
 	return strconv.FormatFloat(v*scaleOf(unit, v).by, 'g', 4, 64)
 }

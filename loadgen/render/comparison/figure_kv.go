@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -12,18 +13,18 @@ func kvOf(m compare.KVModel) string {
 	if m.Of == compare.KVOfFree {
 		return "free_at_kv_sizing_bytes"
 	}
-	return compare.MemoryOccupiedWithoutKV
+	return figure.MemoryOccupiedWithoutKV
 }
 
 // kvWords describes the model and whether it explains the capacities.
 func kvWords(m compare.KVModel) string {
 	equation := fmt.Sprintf("KV cache = %.3g × memory free at sizing", m.Fraction)
 	if m.Of != compare.KVOfFree {
-		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory occupied without KV cache)", m.Fraction, compare.UnitBytes.Text(m.TotalBytes))
+		equation = fmt.Sprintf("KV cache = %.3g × (%s − memory occupied without KV cache)", m.Fraction, figure.Bytes.Text(m.TotalBytes))
 	}
-	text := fmt.Sprintf("%s, n = %d runs, largest residual %s.", equation, m.N, compare.UnitBytes.Text(m.ResidualBytes))
+	text := fmt.Sprintf("%s, n = %d runs, largest residual %s.", equation, m.N, figure.Bytes.Text(m.ResidualBytes))
 	if m.Of != compare.KVOfFree {
-		text += fmt.Sprintf(" %s is fitted to the runs, not the measured pool.", compare.UnitBytes.Text(m.TotalBytes))
+		text += fmt.Sprintf(" %s is fitted to the runs, not the measured pool.", figure.Bytes.Text(m.TotalBytes))
 	}
 	if m.Explained {
 		return text + " That explains the KV cache: the two figures are one effect, and count once."
@@ -50,7 +51,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	for _, s := range strata {
 		for _, arm := range c.Arms {
 			capacities := map[string]float64{}
-			for _, p := range eitherWay(s, arm, compare.KVCapacity) {
+			for _, p := range eitherWay(s, arm, figure.KVCapacity) {
 				capacities[p.run.Run] = p.value
 			}
 			for _, p := range eitherWay(s, arm, kvOf(m)) {
@@ -72,7 +73,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 	f := render.Figure{Title: title, Legend: legend(c, func(arm string) bool { return dots[arm] != nil })}
 	f.Caption = counts(c, func(arm string) int { return len(dots[arm]) }) + ", a mark each. The line is the model."
 	k.Figure = f.Draw(func(width, height float64) *render.Drawing {
-		right, up := closeAxis(compare.UnitBytes, x.lo, x.hi, render.TicksFor(width)), closeAxis(compare.UnitBytes, y.lo, y.hi, 4)
+		right, up := closeAxis(figure.Bytes, x.lo, x.hi, render.TicksFor(width)), closeAxis(figure.Bytes, y.lo, y.hi, 4)
 		right.Title, up.Title = key{name: kvOf(m)}.title()+", "+right.Title, "KV cache, "+up.Title
 		frame := render.NewFrame(width, height, right, up, f.Title+": "+f.Caption)
 		at := func(v float64) render.Place {
@@ -85,7 +86,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 		for _, arm := range c.Arms {
 			class, form := ArmClass(c, arm)
 			for _, d := range dots[arm] {
-				frame.Mark(form, class+" run", frame.PX(d.value), frame.PY(d.kv), fmt.Sprintf("%s, KV cache %s", d.text(compare.UnitBytes), compare.UnitBytes.Text(d.kv)))
+				frame.Mark(form, class+" run", frame.PX(d.value), frame.PY(d.kv), fmt.Sprintf("%s, KV cache %s", d.text(figure.Bytes), figure.Bytes.Text(d.kv)))
 			}
 		}
 		return frame.Drawing

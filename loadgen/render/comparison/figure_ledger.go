@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // ledgerFigures returns the charts of the host of the runs and of every further machine that both arms measured.
@@ -41,7 +43,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 	})
 }
 
-func drawLedger(names []string, extent span, delta compare.Ledger, width, height float64, label string) *render.Drawing {
+func drawLedger(names []string, extent span, delta summary.Ledger, width, height float64, label string) *render.Drawing {
 	margins := render.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	if width >= wide {
 		margins.Left, margins.Right = 190, 90
@@ -77,7 +79,7 @@ func drawDelta(f *render.Frame, class, name string, bytes, top, thick float64) {
 }
 
 func signedBytes(b float64) string {
-	text := compare.UnitBytes.Text(b)
+	text := figure.Bytes.Text(b)
 	if b > 0 {
 		text = "+" + text
 	}

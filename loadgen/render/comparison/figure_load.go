@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -70,7 +71,7 @@ func numbersOf(c compare.Comparison, label string) (map[string]float64, bool) {
 // overLoad draws the headline metrics of a course, a line for each arm.
 func overLoad(c compare.Comparison, label string, loads map[string]float64, along course) []render.Figure {
 	var figures []render.Figure
-	for _, name := range []string{compare.OutputTokensPerSecond, compare.ToolOutputTokensPerSecond, "requests_per_second", compare.TimeToFirstToken, compare.TimePerOutputToken, compare.RequestDuration} {
+	for _, name := range []string{figure.OutputTokensPerSecond, figure.ToolOutputTokensPerSecond, "requests_per_second", figure.TimeToFirstToken, figure.TimePerOutputToken, figure.RequestDuration} {
 		curves := map[string][]loaded{}
 		extent := noSpan()
 		for _, arm := range c.Arms {
@@ -139,8 +140,8 @@ func loadsOf(curves map[string][]loaded) []float64 {
 }
 
 // overLoadAxis begins at 0, except for durations that differ by more than a decade.
-func overLoadAxis(unit compare.Unit, extent span) render.Axis {
-	if unit == compare.UnitSeconds {
+func overLoadAxis(unit figure.Unit, extent span) render.Axis {
+	if unit == figure.Seconds {
 		return render.DurationAxis(extent.lo, extent.hi)
 	}
 	return wholeAxis(unit, extent.hi, 4)

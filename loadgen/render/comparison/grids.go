@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -30,12 +32,12 @@ func decisiveGrid(c compare.Comparison) render.Table {
 				name = strings.TrimPrefix(name+", "+pair.B, allRuns+", ")
 			}
 			for _, m := range pair.Metrics {
-				if !m.Primary && !(once && found(m)) && !slices.Contains([]string{compare.MemoryOccupiedWithoutKV, compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.TimeToFirstToken}, m.Name) {
+				if !m.Primary && !(once && found(m)) && !slices.Contains([]string{figure.MemoryOccupiedWithoutKV, figure.KVCapacity, figure.MemoryOccupiedWhenReady, figure.TimeToFirstToken}, m.Name) {
 					continue
 				}
-				unit := compare.Unit(m.Unit)
-				cells := []string{name, keyOf(m).title(), VerdictText(m), render.Optional(m.A.Mean, unit.Text), render.Optional(m.B.Mean, unit.Text),
-					render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
+				unit := figure.Unit(m.Unit)
+				cells := []string{name, keyOf(m).title(), VerdictText(m), format.Optional(m.A.Mean, unit.Text), format.Optional(m.B.Mean, unit.Text),
+					format.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m)}
 				if once {
 					cells = cells[1:]
 				}
@@ -48,18 +50,18 @@ func decisiveGrid(c compare.Comparison) render.Table {
 
 // ratioText formats the ratio as a change; a ratio of temperatures has no meaning and is left out.
 func ratioText(m compare.Metrics) string {
-	if compare.Unit(m.Unit) == compare.UnitCelsius {
-		return render.None
+	if figure.Unit(m.Unit) == figure.Celsius {
+		return format.None
 	}
-	return render.Optional(m.Ratio, compare.Change)
+	return format.Optional(m.Ratio, figure.Change)
 }
 
 // anyInterval returns the interval of the ratio for a metric analysed as ratios, else that of the difference.
 func anyInterval(m compare.Metrics) string {
-	unit := compare.Unit(m.Unit)
+	unit := figure.Unit(m.Unit)
 	switch {
 	case m.RatioCI95 != nil:
-		return interval(m.RatioCI95, compare.Change)
+		return interval(m.RatioCI95, figure.Change)
 	default:
 		return interval(m.CI95, func(v float64) string { return signed(unit, v) })
 	}
@@ -88,21 +90,21 @@ func metricsGrid(pair compare.Pair) render.Table {
 		g.Header = slices.Insert(g.Header, 13, "paired p")
 	}
 	for _, m := range pair.Metrics {
-		unit := compare.Unit(m.Unit)
+		unit := figure.Unit(m.Unit)
 		name := keyOf(m).title()
 		if m.Primary {
 			name += " (primary)"
 		}
 		cells := []string{
-			name, string(m.Direction), VerdictText(m), render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
-			render.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
+			name, string(m.Direction), VerdictText(m), format.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), format.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+			format.Optional(m.Difference, func(v float64) string { return signed(unit, v) }), ratioText(m), anyInterval(m), "±" + m.Margin.Text(unit),
 		}
 		if paired {
-			cells = append(cells, render.Optional(m.PairedP, probability))
+			cells = append(cells, format.Optional(m.PairedP, probability))
 		}
-		cells = append(cells, render.Optional(m.WelchP, probability), render.Optional(m.MannWhitneyP, probability), render.Optional(m.HedgesG, twoDigits),
-			render.Optional(m.TOSTP, probability), render.Optional(m.HolmP, probability), render.Optional(m.MDE, func(v float64) string {
-				return compare.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
+		cells = append(cells, format.Optional(m.WelchP, probability), format.Optional(m.MannWhitneyP, probability), format.Optional(m.HedgesG, twoDigits),
+			format.Optional(m.TOSTP, probability), format.Optional(m.HolmP, probability), format.Optional(m.MDE, func(v float64) string {
+				return figure.Margin{Value: v, Relative: m.Margin.Relative}.Text(unit)
 			}))
 		g.AddIn(RowTone(m), cells...)
 	}
@@ -160,7 +162,7 @@ func runsGrid(c compare.Comparison, s compare.Stratum) render.Table {
 	}
 	slices.SortStableFunc(runs, func(a, b run) int { return a.StartedAt.Compare(b.StartedAt) })
 	for _, r := range runs {
-		start := render.None
+		start := format.None
 		if !r.StartedAt.IsZero() {
 			start = r.StartedAt.UTC().Format("2006-01-02 15:04:05")
 		}
@@ -219,8 +221,8 @@ func orderGrid(pair compare.Pair) render.Table {
 		if h.Suspect {
 			finding = "depends on the order"
 		}
-		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+render.Optional(h.P, probability), "difference in pairs that "+pair.A+" began",
-			render.Optional(h.AB, text), render.Optional(h.BA, text))
+		g.AddIn(doubtIf(h.Suspect), key{name: h.Metric}.title(), finding+", p "+format.Optional(h.P, probability), "difference in pairs that "+pair.A+" began",
+			format.Optional(h.AB, text), format.Optional(h.BA, text))
 	}
 	return g
 }
@@ -237,7 +239,7 @@ func outlierGrid(pair compare.Pair) render.Table {
 	g := render.Table{Header: []string{"run", "arm", "metric", "value", "flagged by", "possible causes"}, Words: []int{1, 2, 4, 5}}
 	for _, m := range pair.Metrics {
 		for _, o := range m.Outliers {
-			g.Add(o.Run, o.Arm, keyOf(m).title(), compare.Unit(m.Unit).Text(o.Value), strings.ReplaceAll(strings.Join(o.By, ", "), "_", " "), strings.Join(o.Causes, "; "))
+			g.Add(o.Run, o.Arm, keyOf(m).title(), figure.Unit(m.Unit).Text(o.Value), strings.ReplaceAll(strings.Join(o.By, ", "), "_", " "), strings.Join(o.Causes, "; "))
 		}
 	}
 	return g

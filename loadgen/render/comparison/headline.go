@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -76,7 +77,7 @@ func headlineMetrics(p compare.Pair) []compare.Metrics {
 
 // inHeadline reports whether a headline states the metric.
 func inHeadline(m compare.Metrics) bool {
-	return m.Primary || m.Name == compare.MemoryOccupiedWithoutKV || m.Name == compare.OutputTokensPerSecond
+	return m.Primary || m.Name == figure.MemoryOccupiedWithoutKV || m.Name == figure.OutputTokensPerSecond
 }
 
 func toneOf(v compare.Verdict) render.Tone {
@@ -93,7 +94,7 @@ func toneOf(v compare.Verdict) render.Tone {
 // clause returns what is known of one metric: memory occupied without KV cache 10.2 GiB more [8.0, 11.9], worse.
 func clause(m compare.Metrics) string {
 	name := keyOf(m).words()
-	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
+	margin := "±" + m.Margin.Text(figure.Unit(m.Unit))
 	switch m.Verdict {
 	case compare.Equivalent:
 		return name + " the same within " + margin
@@ -148,13 +149,13 @@ type change struct {
 }
 
 func changeOf(m compare.Metrics) change {
-	unit := compare.Unit(m.Unit)
+	unit := figure.Unit(m.Unit)
 	c := change{interval: m.CI95, text: unit.Text, inUnit: unit.InUnitOf, more: "higher", less: "lower"}
 	relative := m.RatioCI95 != nil || m.CI95 == nil && m.Margin.Relative
 	switch {
 	case relative && m.Ratio != nil:
 		c.value, c.interval = *m.Ratio-1, nil
-		c.text, c.inUnit = compare.Percent, compare.UnitRatio.InUnitOf
+		c.text, c.inUnit = figure.Percent, figure.Ratio.InUnitOf
 		if m.RatioCI95 != nil {
 			c.interval = &compare.Interval{m.RatioCI95[0] - 1, m.RatioCI95[1] - 1}
 		}
@@ -164,9 +165,9 @@ func changeOf(m compare.Metrics) change {
 		return change{}
 	}
 	switch unit {
-	case compare.UnitBytes, compare.UnitTokens, compare.UnitJoules:
+	case figure.Bytes, figure.Tokens, figure.Joules:
 		c.more, c.less = "more", "less"
-	case compare.UnitSeconds:
+	case figure.Seconds:
 		c.more, c.less = "longer", "shorter"
 	}
 	return c

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -79,12 +80,12 @@ func TestEveryFigureOfAPageHasItsRunsAndItsUnit(t *testing.T) {
 	} {
 		text := rendered(t, name, c)
 		figures := regexp.MustCompile(`(?s)<figure.*?</figure>`).FindAllString(text, -1)
-		for _, figure := range figures {
-			if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(figure) {
-				t.Errorf("%s: a figure without n: %.200s", name, figure)
+		for _, drawn := range figures {
+			if !regexp.MustCompile(`<figcaption>[^<]*n = \d+`).MatchString(drawn) {
+				t.Errorf("%s: a figure without n: %.200s", name, drawn)
 			}
-			if strings.Count(figure, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(figure) {
-				t.Errorf("%s: a figure that is not drawn twice, or has no unit: %.200s", name, figure)
+			if strings.Count(drawn, "<svg") != 2 || !regexp.MustCompile(`class="axis"[^>]*>[^<]+<`).MatchString(drawn) {
+				t.Errorf("%s: a figure that is not drawn twice, or has no unit: %.200s", name, drawn)
 			}
 		}
 		if got := len(drawings(t, text)); got != 2*len(figures) || got < 20 {
@@ -197,12 +198,12 @@ func TestAMetricOfAnEngineSharesNoFigureWithAMeasuredOne(t *testing.T) {
 	runs := published().make()
 	for i := range runs {
 		if runs[i].Labels["arm"] == "container" {
-			runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
+			runs[i].EngineReported = []string{figure.MemoryOccupiedWithoutKV}
 		}
 	}
 	for i := range runs { // so that both arms have it of either kind
 		if i%2 == 0 {
-			runs[i].EngineReported = []string{compare.MemoryOccupiedWithoutKV}
+			runs[i].EngineReported = []string{figure.MemoryOccupiedWithoutKV}
 		}
 	}
 	c, err := compare.Compare(runs, compare.Options{By: "arm", Within: []string{"model"}})
@@ -210,11 +211,11 @@ func TestAMetricOfAnEngineSharesNoFigureWithAMeasuredOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Strata[0]
-	measured, reported := points(s, "native", key{compare.MemoryOccupiedWithoutKV, false}), points(s, "native", key{compare.MemoryOccupiedWithoutKV, true})
+	measured, reported := points(s, "native", key{figure.MemoryOccupiedWithoutKV, false}), points(s, "native", key{figure.MemoryOccupiedWithoutKV, true})
 	if len(measured)+len(reported) != 9 || len(reported) == 0 {
 		t.Errorf("%d measured and %d reported of 9", len(measured), len(reported))
 	}
-	if title := (key{compare.MemoryOccupiedWithoutKV, true}).title(); !strings.Contains(title, "as the engine reports it") {
+	if title := (key{figure.MemoryOccupiedWithoutKV, true}).title(); !strings.Contains(title, "as the engine reports it") {
 		t.Error(title)
 	}
 }

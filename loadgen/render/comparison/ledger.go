@@ -9,19 +9,21 @@ import (
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // moments are the moments at which ledgers are compared, with their colour.
 var moments = []moment{
-	{"start", "c7", func(d compare.Ledger) map[string]float64 { return d.Start }},
-	{"ready", "c5", func(d compare.Ledger) map[string]float64 { return d.Ready }},
-	{"peak", "c0", func(d compare.Ledger) map[string]float64 { return d.Peak }},
+	{"start", "c7", func(d summary.Ledger) map[string]float64 { return d.Start }},
+	{"ready", "c5", func(d summary.Ledger) map[string]float64 { return d.Ready }},
+	{"peak", "c0", func(d summary.Ledger) map[string]float64 { return d.Peak }},
 }
 
 type moment struct {
 	name, class string
-	of          func(compare.Ledger) map[string]float64
+	of          func(summary.Ledger) map[string]float64
 }
 
 // leastLedger is the difference in bytes from which on a line is shown by itself where lines are folded.
@@ -31,7 +33,7 @@ const leastLedger = 32 << 20
 type ledgers struct {
 	where      string // " of spark-2"; empty for the host of the runs
 	pair       compare.LedgerPair
-	difference compare.Ledger
+	difference summary.Ledger
 	differ     int // for folded ledgers, the number of lines that differ by leastLedger or more
 }
 
@@ -92,8 +94,8 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 		}
 		return folded
 	}
-	foldAll := func(d compare.Ledger) compare.Ledger {
-		return compare.Ledger{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
+	foldAll := func(d summary.Ledger) summary.Ledger {
+		return summary.Ledger{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
 	}
 	l.difference = foldAll(l.difference)
 	l.pair = compare.LedgerPair{A: foldAll(l.pair.A), B: foldAll(l.pair.B)}
@@ -103,7 +105,7 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 // large returns the lines that are at least a hundredth of the pool of an arm at one moment.
 func (l ledgers) large() map[string]bool {
 	large := map[string]bool{}
-	for _, arm := range []compare.Ledger{l.pair.A, l.pair.B} {
+	for _, arm := range []summary.Ledger{l.pair.A, l.pair.B} {
 		for _, m := range moments {
 			lines := m.of(arm)
 			pool, _ := sum(lines)
@@ -150,7 +152,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 func cells(columns []map[string]float64, of func(map[string]float64) (bytes float64, known bool)) []string {
 	var all []string
 	for i, lines := range columns {
-		text := render.None
+		text := format.None
 		if bytes, known := of(lines); known {
 			gib := math.Round(bytes/(1<<30)*100) / 100
 			text = strconv.FormatFloat(gib+0, 'f', 2, 64) // + 0 makes 0 of -0

@@ -3,7 +3,7 @@ package comparison
 import (
 	"math"
 
-	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -14,25 +14,25 @@ type scale struct {
 }
 
 // scaleOf returns the scale that suits amounts up to largest.
-func scaleOf(unit compare.Unit, largest float64) scale {
+func scaleOf(unit figure.Unit, largest float64) scale {
 	switch unit {
-	case compare.UnitSeconds:
+	case figure.Seconds:
 		by, name := render.SecondsUnit(largest)
 		return scale{name, by}
-	case compare.UnitBytes:
+	case figure.Bytes:
 		if largest < 2<<30 {
 			return scale{"MiB", 1. / (1 << 20)}
 		}
 		return scale{"GiB", 1. / (1 << 30)}
-	case compare.UnitRatio:
+	case figure.Ratio:
 		return scale{"%", 100}
-	case compare.UnitCelsius:
+	case figure.Celsius:
 		return scale{"°C", 1}
-	case compare.UnitWatts:
+	case figure.Watts:
 		return scale{"W", 1}
-	case compare.UnitJoules:
+	case figure.Joules:
 		return scale{"J", 1}
-	case compare.UnitPerSecond:
+	case figure.PerSecond:
 		return scale{"per second", 1}
 	default:
 		return scale{string(unit), 1}
@@ -40,7 +40,7 @@ func scaleOf(unit compare.Unit, largest float64) scale {
 }
 
 // closeAxis spans values that lie close together; its title notes that it does not begin at 0.
-func closeAxis(unit compare.Unit, lo, hi float64, n int) render.Axis {
+func closeAxis(unit figure.Unit, lo, hi float64, n int) render.Axis {
 	s := scaleOf(unit, max(math.Abs(lo), math.Abs(hi)))
 	room := max(0.08*(hi-lo), 0.002*max(math.Abs(lo), math.Abs(hi)), 1e-9)
 	low, high := lo-room, hi+room
@@ -55,7 +55,7 @@ func closeAxis(unit compare.Unit, lo, hi float64, n int) render.Axis {
 }
 
 // wholeAxis begins at 0, as bars must.
-func wholeAxis(unit compare.Unit, hi float64, n int) render.Axis {
+func wholeAxis(unit figure.Unit, hi float64, n int) render.Axis {
 	s := scaleOf(unit, hi)
 	return render.LinearAxis(s.unit, 0, hi*1.06, s.by, n).Between(0, hi*1.06)
 }

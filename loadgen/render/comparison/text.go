@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -96,17 +98,17 @@ func verdictGrid(p compare.Pair, short bool) (g render.Table, left int) {
 			left++
 			continue
 		}
-		unit := compare.Unit(m.Unit)
+		unit := figure.Unit(m.Unit)
 		name := keyOf(m).title()
 		if m.Primary {
 			name = "* " + name
 		}
-		change, ci := render.Optional(m.Ratio, compare.Change), interval(m.RatioCI95, compare.Change)
+		change, ci := format.Optional(m.Ratio, figure.Change), interval(m.RatioCI95, figure.Change)
 		if m.RatioCI95 == nil && (m.CI95 != nil || m.Ratio == nil || !m.Margin.Relative) {
 			signs := func(v float64) string { return signed(unit, v) }
-			change, ci = render.Optional(m.Difference, signs), interval(m.CI95, signs)
+			change, ci = format.Optional(m.Difference, signs), interval(m.CI95, signs)
 		}
-		g.Add(name, render.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), render.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
+		g.Add(name, format.Optional(m.A.Mean, unit.Text), deviation(m.A, unit), fmt.Sprint(m.A.N), format.Optional(m.B.Mean, unit.Text), deviation(m.B, unit), fmt.Sprint(m.B.N),
 			change, ci, "±"+m.Margin.Text(unit), VerdictText(m)+needed(m))
 	}
 	return g, left
@@ -232,16 +234,16 @@ func warningsBelow(c compare.Comparison) []compare.Warning {
 // interval formats the ends of an interval.
 func interval(i *compare.Interval, text func(float64) string) string {
 	if i == nil {
-		return render.None
+		return format.None
 	}
 	return text(i[0]) + " to " + text(i[1])
 }
 
 // deviation formats the standard deviation of the sample in the unit of its mean, and that of a population: both are
 // published.
-func deviation(m compare.Moments, unit compare.Unit) string {
+func deviation(m compare.Moments, unit figure.Unit) string {
 	if m.SD == nil || m.PopulationSD == nil {
-		return render.None
+		return format.None
 	}
 	return unit.InUnitOf(*m.SD, *m.Mean) + " (" + unit.InUnitOf(*m.PopulationSD, *m.Mean) + ")"
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 func textOf(t *testing.T, c compare.Comparison) string {
@@ -208,7 +209,7 @@ func bothLedgers() compare.Pair {
 	for line := range a {
 		difference[line] = b[line] - a[line]
 	}
-	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: compare.Ledger{Ready: a}, B: compare.Ledger{Ready: b}}, LedgerDifference: compare.Ledger{Ready: difference}}
+	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: summary.Ledger{Ready: a}, B: summary.Ledger{Ready: b}}, LedgerDifference: summary.Ledger{Ready: difference}}
 }
 
 func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *testing.T) {
@@ -306,7 +307,7 @@ func TestATableForProgramsHasTheLedgersOfBothArms(t *testing.T) {
 
 func TestTheLedgerOfEveryMachineIsShown(t *testing.T) {
 	c := compared(t, experiment{arms: []string{"native", "container"}, models: []string{"m"}, runs: 5}, compare.Options{})
-	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]compare.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
+	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]summary.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
 	var md strings.Builder
 	if err := Markdown(&md, "x", c); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -44,7 +45,7 @@ func Verdicts(c compare.Comparison) []Verdict {
 
 func newVerdict(where string, s compare.Stratum, pair compare.Pair, m compare.Metrics) Verdict {
 	v := Verdict{Tone: render.Note, Where: where}
-	unit := compare.Unit(m.Unit)
+	unit := figure.Unit(m.Unit)
 	v.Text = fmt.Sprintf("%s, %s against %s: %s", keyOf(m).title(), pair.B, pair.A, VerdictText(m))
 	if m.A.Mean != nil && m.B.Mean != nil {
 		v.Text += fmt.Sprintf(". %s against %s", unit.Text(*m.B.Mean), unit.Text(*m.A.Mean))
@@ -95,10 +96,10 @@ func gradeWords(s compare.Stratum, pair compare.Pair) (carry bool, text string) 
 
 // changeWords formats the difference with its interval, relative for a metric analysed as ratios.
 func changeWords(m compare.Metrics) string {
-	unit := compare.Unit(m.Unit)
+	unit := figure.Unit(m.Unit)
 	switch {
 	case m.RatioCI95 != nil && m.Ratio != nil:
-		return fmt.Sprintf("%s (95 %% CI %s to %s)", compare.Change(*m.Ratio), compare.Change(m.RatioCI95[0]), compare.Change(m.RatioCI95[1]))
+		return fmt.Sprintf("%s (95 %% CI %s to %s)", figure.Change(*m.Ratio), figure.Change(m.RatioCI95[0]), figure.Change(m.RatioCI95[1]))
 	case m.CI95 != nil && m.Difference != nil:
 		return fmt.Sprintf("%s (95 %% CI %s to %s)", signed(unit, *m.Difference), signed(unit, m.CI95[0]), signed(unit, m.CI95[1]))
 	case m.Difference != nil:
@@ -108,7 +109,7 @@ func changeWords(m compare.Metrics) string {
 	}
 }
 
-func signed(unit compare.Unit, v float64) string {
+func signed(unit figure.Unit, v float64) string {
 	if v > 0 {
 		return "+" + unit.Text(v)
 	}
@@ -117,7 +118,7 @@ func signed(unit compare.Unit, v float64) string {
 
 // meaning explains a verdict to a reader who doubts it.
 func meaning(m compare.Metrics) string {
-	margin := "±" + m.Margin.Text(compare.Unit(m.Unit))
+	margin := "±" + m.Margin.Text(figure.Unit(m.Unit))
 	switch m.Verdict {
 	case compare.Equivalent, compare.Irrelevant, compare.Better, compare.Worse, compare.Different:
 		if m.Constant {

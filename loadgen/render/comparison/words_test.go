@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -16,14 +17,14 @@ import (
 func TestACaptionNamesIntervalsThatExcludeOne(t *testing.T) {
 	metric := func(name string, low, high float64, verdict compare.Verdict) compare.Metrics {
 		return compare.Metrics{
-			Name: name, Unit: string(compare.UnitSeconds), Verdict: verdict, Margin: compare.Margin{Value: .02, Relative: true},
+			Name: name, Unit: string(figure.Seconds), Verdict: verdict, Margin: figure.Margin{Value: .02, Relative: true},
 			A: compare.Moments{N: 4, Mean: pointer(1)}, B: compare.Moments{N: 4, Mean: pointer(1)}, Ratio: pointer((low + high) / 2), RatioCI95: &compare.Interval{low, high},
 		}
 	}
-	worse := metric(compare.TimeToFirstToken, 1.03, 1.1, compare.Worse)
-	unsure := metric(compare.TimePerOutputToken, 1.01, 1.1, compare.Inconclusive)
-	equal := metric(compare.RequestDuration, 1.001, 1.01, compare.Irrelevant)
-	single := metric(compare.RequestDuration, 1.2, 1.2, compare.Undecided)
+	worse := metric(figure.TimeToFirstToken, 1.03, 1.1, compare.Worse)
+	unsure := metric(figure.TimePerOutputToken, 1.01, 1.1, compare.Inconclusive)
+	equal := metric(figure.RequestDuration, 1.001, 1.01, compare.Irrelevant)
+	single := metric(figure.RequestDuration, 1.2, 1.2, compare.Undecided)
 	single.RatioCI95 = nil
 	for name, c := range map[string]struct {
 		metrics   []compare.Metrics
@@ -66,7 +67,7 @@ func TestAKVModelIsDescribedByItsFit(t *testing.T) {
 
 func TestAVerdictWithoutSpreadStatesIt(t *testing.T) {
 	m := compare.Metrics{
-		Unit: string(compare.UnitBytes), Verdict: compare.Different, Constant: true, Margin: compare.Margin{Value: gib},
+		Unit: string(figure.Bytes), Verdict: compare.Different, Constant: true, Margin: figure.Margin{Value: gib},
 		A: compare.Moments{N: 4, SD: pointer(0)}, B: compare.Moments{N: 4, SD: pointer(0)},
 	}
 	if text := VerdictText(m); text != "different (runs do not vary)" {
@@ -94,7 +95,7 @@ func TestEveryVerdictHasItsWords(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	open := meaning(compare.Metrics{Unit: string(compare.UnitSeconds), Verdict: compare.WorseExtentOpen, Margin: compare.Margin{Value: .02, Relative: true}})
+	open := meaning(compare.Metrics{Unit: string(figure.Seconds), Verdict: compare.WorseExtentOpen, Margin: figure.Margin{Value: .02, Relative: true}})
 	if !strings.Contains(open, "crosses the margin") || toneOf(compare.WorseExtentOpen) != render.Note || toneOf(compare.Confounded) != render.Note {
 		t.Errorf("%q", open)
 	}
@@ -156,7 +157,7 @@ func TestPairsAreShownWithTheOrder(t *testing.T) {
 }
 
 func TestAnInconclusiveVerdictWhoseIntervalLeavesOutZeroSaysWhy(t *testing.T) {
-	m := compare.Metrics{Unit: string(compare.UnitBytes), Verdict: compare.Inconclusive, CI95: &compare.Interval{1, 2}, Margin: compare.Margin{Value: gib}}
+	m := compare.Metrics{Unit: string(figure.Bytes), Verdict: compare.Inconclusive, CI95: &compare.Interval{1, 2}, Margin: figure.Margin{Value: gib}}
 	if text := VerdictText(m); text != "inconclusive as one of many tests (Holm)" {
 		t.Errorf("%q", text)
 	}
@@ -177,7 +178,7 @@ func TestAKVModelsConstantIsNotTakenForThePool(t *testing.T) {
 }
 
 func TestFirstRunsAreLikeTheOthersOnlyWhereThatWasTested(t *testing.T) {
-	const memory = compare.MemoryOccupiedWithoutKV
+	const memory = figure.MemoryOccupiedWithoutKV
 	pair := compare.Pair{A: "native", B: "container", Metrics: []compare.Metrics{{Name: memory, Primary: true}}}
 	for want, after := range map[string]compare.AfterSwitch{
 		"cannot be tested: too few others, or they do not vary": {},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -106,7 +107,7 @@ func memoryParts(lines []summary.MemoryLine, kv *summary.KV) []metric.MemoryPart
 func loadText(s summary.Summary) string {
 	var parts []string
 	if rate := s.Throughput.OutputTokensPerSecond; rate != nil && s.Tool == nil {
-		text := render.Digits(*rate) + " output tokens per second"
+		text := format.Digits(*rate) + " output tokens per second"
 		if s.Model.Simulated {
 			text += " (simulated)"
 		}
@@ -115,9 +116,9 @@ func loadText(s summary.Summary) string {
 	if l := s.Latency; l != nil && l.TTFT != nil && l.TTFT.Intended != nil && s.Tool == nil {
 		switch d := l.TTFT.Intended; {
 		case d.P50 != nil:
-			parts = append(parts, "TTFT "+render.FormatSeconds(*d.P50)+" (p50)")
+			parts = append(parts, "TTFT "+format.Seconds(*d.P50)+" (p50)")
 		case d.Max != nil:
-			parts = append(parts, "TTFT at most "+render.FormatSeconds(*d.Max))
+			parts = append(parts, "TTFT at most "+format.Seconds(*d.Max))
 		}
 	}
 	if s.Tool == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/roofline"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -33,7 +34,7 @@ func withoutText(d summary.Decode) string {
 		return ""
 	}
 	w := d.Prefill.Without
-	text := fmt.Sprintf(" While no prompt was read: %s tokens per second with %s", render.Digits(w.TokensPerSecond), sequences(w.Concurrency))
+	text := fmt.Sprintf(" While no prompt was read: %s tokens per second with %s", format.Digits(w.TokensPerSecond), sequences(w.Concurrency))
 	if w.Share != nil {
 		text += fmt.Sprintf(", at %s of their memory limit", *w.Share)
 	}
@@ -44,22 +45,22 @@ func sequences(n float64) string {
 	if n == 1 {
 		return "1 sequence"
 	}
-	return render.Digits(n) + " sequences"
+	return format.Digits(n) + " sequences"
 }
 
 // decodeText is the rate, its share of the limit, and what the limit is of.
 func decodeText(d summary.Decode) string {
-	text := fmt.Sprintf("Decoded %s tokens per second with %s of %s tokens", render.Digits(d.TokensPerSecond), sequences(d.Concurrency), render.Digits(d.Context))
+	text := fmt.Sprintf("Decoded %s tokens per second with %s of %s tokens", format.Digits(d.TokensPerSecond), sequences(d.Concurrency), format.Digits(d.Context))
 	if d.Limit == nil || d.Share == nil {
 		return text + ": " + d.LimitUnknown + "."
 	}
 	limit := d.Limit
-	text += fmt.Sprintf(": at %s of the memory limit, %s tokens per second", *d.Share, bounds(limit.TokensPerSecond, render.Digits))
-	of := render.Digits(d.BytesPerSecond/1e9) + " GB/s" // as makers give it
+	text += fmt.Sprintf(": at %s of the memory limit, %s tokens per second", *d.Share, bounds(limit.TokensPerSecond, format.Digits))
+	of := format.Digits(d.BytesPerSecond/1e9) + " GB/s" // as makers give it
 	if d.Part != "" {
 		of = d.Part + ", " + of
 	}
-	text = fmt.Sprintf("%s (%s; a token reads %s, %s of it KV cache).", text, of, bounds(limit.BytesPerToken, render.FormatBytes), render.FormatRatio(limit.KVShare))
+	text = fmt.Sprintf("%s (%s; a token reads %s, %s of it KV cache).", text, of, bounds(limit.BytesPerToken, format.Bytes), format.Ratio(limit.KVShare))
 	if d.Share.Low > 1 {
 		text += " No engine decodes faster than memory: model or bandwidth are not those of this run, or a step gave several tokens (speculative decoding)."
 	}

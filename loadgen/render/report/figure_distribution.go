@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -73,17 +74,17 @@ func (h histogram) figure() render.Figure {
 
 func (h histogram) caption() string {
 	d := h.summary
-	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, render.Optional(d.Mean, render.FormatSeconds))
+	text := fmt.Sprintf("n = %d %s, mean %s", d.N, h.counts, format.Optional(d.Mean, format.Seconds))
 	if d.SD != nil {
-		text += ", sd " + render.FormatSeconds(*d.SD)
+		text += ", sd " + format.Seconds(*d.SD)
 	}
-	text += fmt.Sprintf(", from %s to %s.", render.Optional(d.Min, render.FormatSeconds), render.Optional(d.Max, render.FormatSeconds))
+	text += fmt.Sprintf(", from %s to %s.", format.Optional(d.Min, format.Seconds), format.Optional(d.Max, format.Seconds))
 	if d.P99 == nil {
 		text += " p99 needs 299 samples."
 	}
 	if o := h.otherSummary; o != nil {
 		text += fmt.Sprintf(" From the intended start: n = %d, mean %s, p50 %s, longest %s.", o.N,
-			render.Optional(o.Mean, render.FormatSeconds), render.Optional(o.P50, render.FormatSeconds), render.Optional(o.Max, render.FormatSeconds))
+			format.Optional(o.Mean, format.Seconds), format.Optional(o.P50, format.Seconds), format.Optional(o.Max, format.Seconds))
 	}
 	return text
 }
@@ -149,7 +150,7 @@ func drawBars(f *render.Frame, bins []int64, x render.Axis, counts string) {
 		top := f.PY(float64(n))
 		f.Add(render.Shape{
 			Kind: "rect", Class: "c0", X: render.Tenth(f.Left + float64(i)*width + .5), Y: top, W: render.Tenth(width - 1), H: render.Tenth(f.Bottom - top),
-			Title: fmt.Sprintf("%s to %s: %d %s", render.FormatSeconds(x.At(float64(i)/float64(len(bins)))), render.FormatSeconds(x.At(float64(i+1)/float64(len(bins)))), n, counts),
+			Title: fmt.Sprintf("%s to %s: %d %s", format.Seconds(x.At(float64(i)/float64(len(bins)))), format.Seconds(x.At(float64(i+1)/float64(len(bins)))), n, counts),
 		})
 	}
 }
@@ -177,7 +178,7 @@ func drawPercentiles(f *render.Frame, d *summary.Distribution) {
 		}
 		at, top := f.PX(*p.value), f.Top+float64(13*row)
 		f.Line("mark", at, top, at, f.Bottom)
-		text, anchor, x := p.name+" "+render.FormatSeconds(*p.value), "start", at+4
+		text, anchor, x := p.name+" "+format.Seconds(*p.value), "start", at+4
 		if x+render.LetterWidth*float64(len(text)) > f.Right {
 			anchor, x = "end", at-4
 		}

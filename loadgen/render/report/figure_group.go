@@ -6,44 +6,27 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// curve is one line over load.
-type curve struct {
-	name, class string
-	of          func(*summary.Summary) *float64
-}
+// curve is one line over load: a figure by its name.
+type curve struct{ name, class, figure string }
 
 // figures returns throughput and latencies over load; none without two runs at different loads.
 func (g Group) figures() []render.Figure {
 	if len(g.loads()) < 2 {
 		return nil
 	}
-	tokens := []curve{
-		{"whole run", "c1", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }},
-		{"steady state", "c3", steadyTokens},
-	}
-	arrivals := []curve{
-		{"ended", "c1", func(s *summary.Summary) *float64 { return s.Throughput.RequestsPerSecond }},
-		{"within the SLO", "c4", func(s *summary.Summary) *float64 {
-			if s.Goodput == nil {
-				return nil
-			}
-			return s.Goodput.RequestsPerSecond
-		}},
-	}
 	figures := []render.Figure{
-		g.figure("Output", "tokens per second", tokens, false),
-		g.figure("Requests", "requests per second", arrivals, false),
+		g.figure("Output", "tokens per second", []curve{{"whole run", "c1", figure.OutputTokensPerSecond}, {"steady state", "c3", figure.SteadyOutputTokensPerSecond}}, false),
+		g.figure("Requests", "requests per second", []curve{{"ended", "c1", figure.RequestsPerSecond}, {"within the SLO", "c4", figure.RequestsWithinSLOPerSecond}}, false),
 	}
-	for _, l := range groupLatencies() {
-		var curves []curve
-		for _, q := range groupQuantiles() {
-			curves = append(curves, curve{q.name, q.class, func(s *summary.Summary) *float64 { return l.value(s, q.of) }})
+	for _, l := range figure.Latencies() {
+		if l.Chart != "" {
+			figures = append(figures, g.figure(l.Chart, "", []curve{{"p50", "c0", l.Figure("p50")}, {"p95", "c2", l.Figure("p95")}}, true))
 		}
-		figures = append(figures, g.figure(l.title, "", curves, true))
 	}
 	return slices.DeleteFunc(figures, func(f render.Figure) bool { return !f.Drawn() })
 }
@@ -107,10 +90,10 @@ type value struct {
 func (g Group) values(c curve) []value {
 	var values []value
 	for _, m := range g.Members {
-		if m.Load == 0 || m.Summary == nil {
+		if m.Load == 0 {
 			continue
 		}
-		if y := c.of(m.Summary); y != nil {
+		if y := figure.Value(m.Summary, c.figure); y != nil {
 			values = append(values, value{render.Place{X: m.Load, Y: *y}, m.Summary.Valid, m.Run})
 		}
 	}
@@ -121,9 +104,9 @@ func (g Group) values(c curve) []value {
 func (g Group) draw(f *render.Frame, c curve, durations bool) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, v := range g.values(c) {
-		text := render.Digits(v.Y)
+		text := format.Digits(v.Y)
 		if durations {
-			text = render.FormatSeconds(v.Y)
+			text = format.Seconds(v.Y)
 		}
 		title := fmt.Sprintf("%s at %s: %s (%s)", c.name, render.Number(v.X), text, v.run)
 		x, y := f.PX(v.X), f.PY(v.Y)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -22,7 +23,7 @@ func heatFigure(h *summary.Heat, title, counts string, end float64, phases []ren
 	if h.N < leastHeat || end <= 0 {
 		return render.Figure{}, false
 	}
-	f := render.Figure{Title: title, Caption: fmt.Sprintf("n = %d %s of all phases; the darker, the more of them at a time. %s at a time, a quarter of an octave high.", h.N, counts, render.FormatSeconds(end/heatColumns))}
+	f := render.Figure{Title: title, Caption: fmt.Sprintf("n = %d %s of all phases; the darker, the more of them at a time. %s at a time, a quarter of an octave high.", h.N, counts, format.Seconds(end/heatColumns))}
 	for level := 1; level <= heatLevels; level++ {
 		least, largest := levelRange(level, most)
 		if least <= largest {

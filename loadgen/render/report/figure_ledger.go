@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -206,8 +207,8 @@ func stackLegend(bands []band, runs [][]balance) []render.LegendItem {
 		if lo == 0 && hi == 0 {
 			return
 		}
-		text := render.FormatBytes(hi)
-		if low := render.FormatBytes(lo); low != text {
+		text := format.Bytes(hi)
+		if low := format.Bytes(lo); low != text {
 			text = low + " to " + text
 		}
 		items = append(items, render.LegendItem{Class: class, Text: title + " " + text})
@@ -232,7 +233,7 @@ func drawStack(f *render.Frame, bands []band, run []balance) {
 			upper[i] = render.Place{X: seconds(b.at), Y: base[i]}
 		}
 		if !empty {
-			f.Area(class, fmt.Sprintf("%s, at most %s", title, render.FormatBytes(highestOf(run, of))), lower, upper)
+			f.Area(class, fmt.Sprintf("%s, at most %s", title, format.Bytes(highestOf(run, of))), lower, upper)
 		}
 	}
 	for i, band := range bands {
@@ -270,5 +271,5 @@ func drawPoolLine(f *render.Frame, run []balance) {
 	for _, b := range run {
 		edge = append(edge, render.Place{X: seconds(b.at), Y: b.pool})
 	}
-	f.Polyline("pool", fmt.Sprintf("pool %s", render.FormatBytes(run[0].pool)), [][]render.Place{edge})
+	f.Polyline("pool", fmt.Sprintf("pool %s", format.Bytes(run[0].pool)), [][]render.Place{edge})
 }

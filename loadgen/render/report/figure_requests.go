@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -65,15 +66,15 @@ func everyRequest(t *summary.Timeline, phases []render.PhaseSpan) render.Figure 
 func drawRequest(f *render.Frame, s summary.Sent) {
 	x := f.PX(s.At)
 	if s.Status != openai.StatusOK {
-		f.Cross(x, f.PY(s.E2E), fmt.Sprintf("%s after %s, sent at %s", s.Status, render.FormatSeconds(s.E2E), render.FormatSeconds(s.At)))
+		f.Cross(x, f.PY(s.E2E), fmt.Sprintf("%s after %s, sent at %s", s.Status, format.Seconds(s.E2E), format.Seconds(s.At)))
 		return
 	}
-	title := "sent at " + render.FormatSeconds(s.At)
+	title := "sent at " + format.Seconds(s.At)
 	if s.TTFT >= 0 {
 		f.Add(render.Shape{Kind: "dot", Class: "c4", X: x, Y: f.PY(s.TTFT), W: 2})
-		title += ", first token after " + render.FormatSeconds(s.TTFT)
+		title += ", first token after " + format.Seconds(s.TTFT)
 	}
-	f.Add(render.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.E2E), W: 2.5, Title: title + ", done after " + render.FormatSeconds(s.E2E)})
+	f.Add(render.Shape{Kind: "dot", Class: "c0", X: x, Y: f.PY(s.E2E), W: 2.5, Title: title + ", done after " + format.Seconds(s.E2E)})
 }
 
 func output(t *summary.Timeline, phases []render.PhaseSpan) render.Figure {
@@ -96,7 +97,7 @@ func timeCurve(t *summary.Timeline, title, unit, class string, bins []float64, p
 		}
 	}
 	f := render.Figure{Title: title}
-	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.Seen, render.FormatSeconds(t.End/summary.TimelineBins), render.Digits(math.Round(highest*100)/100))
+	f.Caption = fmt.Sprintf("n = %d requests of all phases; mean over %s at a time, at most %s.", t.Seen, format.Seconds(t.End/summary.TimelineBins), format.Digits(math.Round(highest*100)/100))
 	return f.Draw(func(width, height float64) *render.Drawing {
 		frame := render.NewFrame(width, height, render.TimeAxis(t.End, render.TicksFor(width)), render.LinearAxis(unit, 0, highest*1.1, 1, 4), title+": "+f.Caption)
 		frame.Area(class, "", lower, upper)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -49,7 +50,7 @@ func runsHeat(members []Member, which int, figure courseFigure) []render.Block {
 	scale := newHeatScale(low, high)
 	f := render.Figure{Full: true, Title: figure.title + " over runs and time", Legend: scale.legend(figure.unit)}
 	f.Caption = fmt.Sprintf("%d runs in the order of their start, the first at the top; n = %d samples. Each cell shows the highest value of %s; a gap in the samples stays open. Marks are the beginnings of phases.",
-		len(members), samples, render.FormatSeconds(end/runColumns))
+		len(members), samples, format.Seconds(end/runColumns))
 	height := float64(heatRowsAround + heatRowHeight*len(members))
 	drawn := f.DrawTall(height, height, func(width, height float64) *render.Drawing {
 		slices.Reverse(names) // the axis goes up
@@ -99,7 +100,7 @@ func (s heatScale) legend(unit string) []render.LegendItem {
 }
 
 func (s heatScale) text(level int, unit string) string {
-	return fmt.Sprintf("%s to %s %s", render.Digits(s.low+float64(level-1)*s.step), render.Digits(s.low+float64(level)*s.step), unit)
+	return fmt.Sprintf("%s to %s %s", format.Digits(s.low+float64(level-1)*s.step), format.Digits(s.low+float64(level)*s.step), unit)
 }
 
 func (s heatScale) draw(f *render.Frame, unit string, members []Member, which int, end float64) {
@@ -173,15 +174,15 @@ func heatTable(members []Member, which int, figure courseFigure) render.Table {
 			}
 		}
 		if len(kept) == 0 {
-			return render.None
+			return format.None
 		}
-		return render.Digits(slices.MaxFunc(kept, func(a, b render.Place) int { return cmp.Compare(a.Y, b.Y) }).Y)
+		return format.Digits(slices.MaxFunc(kept, func(a, b render.Place) int { return cmp.Compare(a.Y, b.Y) }).Y)
 	}
 	for _, m := range members {
 		points := slices.Concat(m.Course.lines[which]...)
-		row := []string{m.Name, strconv.Itoa(m.Course.samples), render.Digits(points[0].Y), highest(points, 0, math.Inf(1))}
+		row := []string{m.Name, strconv.Itoa(m.Course.samples), format.Digits(points[0].Y), highest(points, 0, math.Inf(1))}
 		for _, phase := range phases {
-			text := render.None
+			text := format.None
 			for _, p := range m.Course.phases {
 				if p.Name == phase {
 					text = highest(points, p.Start, p.End)

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -67,98 +68,45 @@ type groupColumn struct {
 // groupColumns returns the columns for a comparison of runs at a glance; all other figures are in the folders of the
 // runs.
 func groupColumns() []groupColumn {
-	columns := []groupColumn{
-		{name: "requests", words: true, of: func(s *summary.Summary) string {
-			if s.Tool != nil {
-				return render.None // uma-load did not send the requests
-			}
-			return requestCounts(*s)
-		}},
-		{name: "requests/s", of: func(s *summary.Summary) string { return render.Optional(s.Throughput.RequestsPerSecond, render.Digits) }},
-		{name: "output tokens/s", of: func(s *summary.Summary) string {
-			return render.Optional(s.Throughput.OutputTokensPerSecond, render.Digits)
-		}},
-		{name: "steady tokens/s", of: func(s *summary.Summary) string { return render.Optional(steadyTokens(s), render.Digits) }},
-	}
-	for _, l := range groupLatencies() {
-		for _, q := range groupQuantiles() {
-			columns = append(columns, groupColumn{name: l.name + " " + q.name, of: func(s *summary.Summary) string {
-				return render.Optional(l.value(s, q.of), render.FormatSeconds)
-			}})
+	columns := []groupColumn{{name: "requests", words: true, of: func(s *summary.Summary) string {
+		if s.Tool != nil {
+			return format.None // uma-load did not send the requests
 		}
+		return requestCounts(*s)
+	}}}
+	for _, f := range figure.All().Columns(figure.InReport) {
+		columns = append(columns, groupColumn{name: f.Column.Heading, origin: f.Origin, of: func(s *summary.Summary) string {
+			return format.Optional(f.Get(s), f.Unit.Rounded)
+		}})
 	}
-	columns = append(columns, groupColumn{name: "within SLO", of: func(s *summary.Summary) string {
-		if s.Goodput == nil {
-			return render.None
-		}
-		return render.FormatRatio(s.Goodput.Ratio)
-	}})
-	return slices.Concat(columns, toolColumns(), machineColumns())
+	return columns
 }
 
-// groupLatency is a latency that runs are compared by.
-type groupLatency struct {
-	name  string
-	title string
-	of    func(*summary.Latency) *summary.Distribution
+// mode returns the mode of a column's figure of a run, such as simulated; empty for one of the client, a live one and one
+// of a file of results.
+func (c groupColumn) mode(s *summary.Summary) string {
+	if c.origin == nil {
+		return ""
+	}
+	if o := c.origin(s); !o.Live() {
+		return o.Mode
+	}
+	return ""
 }
 
-// groupLatencies count from the intended start where there is one, as the SLO does: counted from the dispatch, a server
-// with a backlog seems fast.
-func groupLatencies() []groupLatency {
-	intended := func(c *summary.Clocks) *summary.Distribution {
-		if c == nil {
-			return nil
-		}
-		return c.Intended
+// marked returns the figure with its mode.
+func (c groupColumn) marked(s *summary.Summary) string {
+	text := c.of(s)
+	if mode := c.mode(s); mode != "" && text != format.None {
+		text += " (" + mode + ")"
 	}
-	return []groupLatency{
-		{"TTFT", "Time to first token, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.TTFT) }},
-		{"TPOT", "Time per output token", func(l *summary.Latency) *summary.Distribution {
-			if l.TPOT == nil {
-				return nil
-			}
-			return l.TPOT.Send
-		}},
-		{"E2E", "Duration of a request, from the intended start", func(l *summary.Latency) *summary.Distribution { return intended(l.E2E) }},
-	}
-}
-
-// groupQuantile is a quantile of the latencies that runs are compared by, with the colour of its line.
-type groupQuantile struct {
-	name, class string
-	of          func(*summary.Distribution) *float64
-}
-
-func groupQuantiles() []groupQuantile {
-	return []groupQuantile{
-		{"p50", "c0", func(d *summary.Distribution) *float64 { return d.P50 }},
-		{"p95", "c2", func(d *summary.Distribution) *float64 { return d.P95 }},
-	}
-}
-
-func (g groupLatency) value(s *summary.Summary, of func(*summary.Distribution) *float64) *float64 {
-	if s == nil || s.Latency == nil {
-		return nil
-	}
-	if d := g.of(s.Latency); d != nil {
-		return of(d)
-	}
-	return nil
-}
-
-// steadyTokens returns the throughput of the steady state.
-func steadyTokens(s *summary.Summary) *float64 {
-	if s.SteadyState == nil {
-		return nil
-	}
-	return s.SteadyState.Throughput.OutputTokensPerSecond
+	return text
 }
 
 // columns returns the columns in which some run has a figure: the table is wide.
 func (g Group) columns() []groupColumn {
 	return slices.DeleteFunc(slices.Concat(groupColumns(), g.computedColumns()), func(c groupColumn) bool {
-		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != render.None })
+		return !slices.ContainsFunc(g.Members, func(m Member) bool { return m.Summary != nil && c.of(m.Summary) != format.None })
 	})
 }
 
@@ -184,7 +132,7 @@ func (g Group) tables() []render.Block {
 	modes := map[string]bool{}
 	for _, m := range g.Members {
 		for _, c := range machine {
-			if m.Summary != nil && c.of(m.Summary) != render.None {
+			if m.Summary != nil && c.of(m.Summary) != format.None {
 				modes[c.mode(m.Summary)] = true
 			}
 		}
@@ -213,7 +161,7 @@ func (g Group) tableOf(columns []groupColumn, text func(groupColumn, *summary.Su
 	for _, m := range g.Members {
 		cells := []string{m.Name, m.State}
 		for _, c := range columns {
-			cell := render.None
+			cell := format.None
 			if m.Summary != nil {
 				cell = text(c, m.Summary)
 			}
@@ -234,7 +182,7 @@ func (g Group) computedColumns() []groupColumn {
 		for i, c := range m.Summary.Computed() {
 			columns = append(columns, groupColumn{name: c.Name, of: func(s *summary.Summary) string {
 				if i >= len(s.Computed()) {
-					return render.None
+					return format.None
 				}
 				return computedText(s.Computed()[i])
 			}})

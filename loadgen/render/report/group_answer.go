@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/figure"
 )
 
 // answer returns what the runs show together: whether they are valid, the range of throughput and of the time to the
@@ -14,18 +13,8 @@ import (
 func (g Group) answer() string {
 	sentences := []string{strings.TrimSuffix(g.Verdict, ".")}
 	var ranges []string
-	for _, f := range []struct {
-		name, best string
-		of         func(*summary.Summary) *float64
-		format     func(float64) string
-		better     func(a, b float64) bool
-	}{
-		{"output tokens per second", "highest", func(s *summary.Summary) *float64 { return s.Throughput.OutputTokensPerSecond }, render.Digits, func(a, b float64) bool { return a > b }},
-		{"TTFT p50", "shortest", func(s *summary.Summary) *float64 {
-			return groupLatencies()[0].value(s, groupQuantiles()[0].of)
-		}, render.FormatSeconds, func(a, b float64) bool { return a < b }},
-	} {
-		if text := g.rangeOf(f.name, f.best, f.of, f.format, f.better); text != "" {
+	for _, of := range []struct{ title, best, figure string }{{"output tokens per second", "highest", figure.OutputTokensPerSecond}, {"TTFT p50", "shortest", figure.TimeToFirstToken}} {
+		if text := g.rangeOf(of.title, of.best, of.figure); text != "" {
 			ranges = append(ranges, text)
 		}
 	}
@@ -61,7 +50,8 @@ func (g Group) otherWork() string {
 }
 
 // rangeOf formats the range of a figure over the valid runs and the run with the best; empty for fewer than two figures.
-func (g Group) rangeOf(name, word string, of func(*summary.Summary) *float64, format func(float64) string, better func(a, b float64) bool) string {
+func (g Group) rangeOf(title, word, name string) string {
+	f, _ := figure.Find(name)
 	var low, high, best float64
 	var where string
 	n := 0
@@ -69,11 +59,11 @@ func (g Group) rangeOf(name, word string, of func(*summary.Summary) *float64, fo
 		if m.Summary == nil || !m.Summary.Valid || m.OtherWork {
 			continue
 		}
-		v := of(m.Summary)
+		v := f.Get(m.Summary)
 		if v == nil {
 			continue
 		}
-		if n == 0 || better(*v, best) {
+		if n == 0 || *v != best && (f.Direction == figure.HigherIsBetter) == (*v > best) {
 			best, where = *v, m.Name
 		}
 		if n == 0 {
@@ -85,5 +75,5 @@ func (g Group) rangeOf(name, word string, of func(*summary.Summary) *float64, fo
 	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s to %s, %s at %s %s", name, format(low), format(high), word, g.Over, where)
+	return fmt.Sprintf("%s %s to %s, %s at %s %s", title, f.Unit.Rounded(low), f.Unit.Rounded(high), word, g.Over, where)
 }

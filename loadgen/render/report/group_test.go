@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/summary/testrun"
-
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
 const hostileName = "<script>alert(1)</script>\x1b[31m|`x`"
@@ -61,7 +61,7 @@ func TestAGroupShowsEveryRunAndWhatTheyHaveInCommon(t *testing.T) {
 			t.Errorf("%d dots and %d crosses in %.80s", dots, crosses, picture)
 		}
 	}
-	if rows := g.table().Rows; len(rows) != 4 || rows[3].Cells[2] != render.None || rows[0].Cells[2] != "12 ok" {
+	if rows := g.table().Rows; len(rows) != 4 || rows[3].Cells[2] != format.None || rows[0].Cells[2] != "12 ok" {
 		t.Errorf("rows %q", rows)
 	}
 }
@@ -71,8 +71,8 @@ func TestAColumnThatNoRunHasIsLeftOut(t *testing.T) {
 	if header := strings.Join(g.table().Header, " "); strings.Contains(header, "SLO") || !strings.Contains(header, "TTFT p50") {
 		t.Errorf("columns %s", header)
 	}
-	g.Members[1].Summary.Goodput = &summary.Goodput{Ratio: .5}
-	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != render.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
+	g.Members[1].Summary.SLO = &summary.SLOResult{Requests: 2, Ratio: .5}
+	if rows := g.table(); rows.Header[len(rows.Header)-1] != "within SLO" || rows.Rows[0].Cells[len(rows.Header)-1] != format.None || rows.Rows[1].Cells[len(rows.Header)-1] != "50 %" {
 		t.Errorf("%v", rows)
 	}
 }
@@ -104,7 +104,7 @@ func TestThePageOfAGroupHasTheMachineInASecondTable(t *testing.T) {
 		if header := strings.Join(machine.Header, "|"); header != "requests in flight|run is|unavailable, peak" {
 			t.Errorf("the second table has %s", header)
 		}
-		if title.Text != c.title || machine.Rows[0].Cells[2] != c.cell || machine.Rows[1].Cells[2] != "11 GiB" || machine.Rows[2].Cells[2] != render.None {
+		if title.Text != c.title || machine.Rows[0].Cells[2] != c.cell || machine.Rows[1].Cells[2] != "11 GiB" || machine.Rows[2].Cells[2] != format.None {
 			t.Errorf("%s and %s: %q above %v", c.first, c.second, title.Text, machine.Rows)
 		}
 		if all := g.table(); c.first == "simulated" && !slices.Contains(all.Rows[0].Cells, "10 GiB (simulated)") {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -21,7 +21,7 @@ func growthTable(all []summary.Growth) render.Table {
 		if g.Reason != "" {
 			verdict += ": " + g.Reason
 		}
-		slope, interval, least := render.None, render.None, render.None
+		slope, interval, least := format.None, format.None, format.None
 		if g.BytesPerSecond != nil && g.CI95 != nil {
 			slope, interval = perMinute(*g.BytesPerSecond), fmt.Sprintf("%s to %s", perMinute(g.CI95[0]), perMinute(g.CI95[1]))
 		}
@@ -34,5 +34,5 @@ func growthTable(all []summary.Growth) render.Table {
 }
 
 func perMinute(bytesPerSecond float64) string {
-	return render.Digits(summary.MiBPerMinute(bytesPerSecond))
+	return format.Digits(summary.MiBPerMinute(bytesPerSecond))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -21,18 +22,18 @@ type unit struct {
 	format func(float64) string
 }
 
-func perSecond() unit { return unit{"1/s", 1, render.Digits} }
-func percent() unit   { return unit{"%", 0.01, render.FormatRatio} }
-func inSeconds() unit { return unit{"s", 1, render.FormatSeconds} }
-func gibibytes() unit { return unit{"GiB", 1 << 30, render.FormatBytes} }
-func celsius() unit   { return unit{"°C", 1, render.FormatCelsius} }
-func inJoules() unit  { return unit{"J", 1, render.FormatJoules} }
-func inTokens() unit  { return unit{"tokens", 1, render.Digits} }
-func noUnit() unit    { return unit{"", 1, render.Digits} }
+func perSecond() unit { return unit{"1/s", 1, format.Digits} }
+func percent() unit   { return unit{"%", 0.01, format.Ratio} }
+func inSeconds() unit { return unit{"s", 1, format.Seconds} }
+func gibibytes() unit { return unit{"GiB", 1 << 30, format.Bytes} }
+func celsius() unit   { return unit{"°C", 1, format.Celsius} }
+func inJoules() unit  { return unit{"J", 1, format.Joules} }
+func inTokens() unit  { return unit{"tokens", 1, format.Digits} }
+func noUnit() unit    { return unit{"", 1, format.Digits} }
 
 // number returns a headline whose value may be absent.
 func number(name string, value *float64, in unit) headline {
-	h := headline{Fact: fact(name, render.Optional(value, in.format))}
+	h := headline{Fact: fact(name, format.Optional(value, in.format))}
 	if value != nil {
 		h.Number, h.Unit = new(*value/in.size), in.name
 	}

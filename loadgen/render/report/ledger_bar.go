@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -30,7 +31,7 @@ func LedgerBar(title, caption string, lines map[string]float64) render.Figure {
 			if wide := width * max(0, b.bands[i]) / whole; wide > 0 {
 				d.Shapes = append(d.Shapes, render.Shape{
 					Kind: "rect", Class: "band-" + band.name, X: render.Tenth(left), W: render.Tenth(wide), H: height,
-					Title: band.title + " " + render.FormatBytes(b.bands[i]),
+					Title: band.title + " " + format.Bytes(b.bands[i]),
 				})
 				left += wide
 			}

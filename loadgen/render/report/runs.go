@@ -127,7 +127,7 @@ func (s *Runs) group() Group {
 func (s *Runs) otherWork() map[string]bool {
 	points := map[string][]*compare.Run{}
 	for _, r := range s.runs {
-		one := r.Observation()
+		one := compare.FromRun(r)
 		point := ""
 		if s.over != "" {
 			point = s.setting(r, s.over)
@@ -258,7 +258,7 @@ func (s *Runs) names() []string {
 	if s.over != "" {
 		add(func(r summary.Run) string { return s.setting(r, s.over) })
 	}
-	add(func(r summary.Run) string { return r.Observation().Model })
+	add(func(r summary.Run) string { return compare.FromRun(r).Model })
 	add(func(r summary.Run) string { return r.Summary.Scenario })
 	for _, name := range s.labels() {
 		if name != s.over && name != "model" && !slices.Contains(notNames, name) {
@@ -337,7 +337,7 @@ func (s *Runs) byArm() []render.Block {
 	o := compare.Options{By: arm}
 	var observed []compare.Run
 	for _, r := range s.runs {
-		one := r.Observation()
+		one := compare.FromRun(r)
 		if s.over != "" {
 			one.Labels = maps.Clone(one.Labels)
 			one.Labels[s.over] = s.setting(r, s.over)

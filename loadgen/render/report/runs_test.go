@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/umascope/umascope/loadgen/compare"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
@@ -34,9 +35,9 @@ func TestThePageOfACampaignBeginsWithTheVerdictsOnItsArms(t *testing.T) {
 		run.Manifest.Labels = map[string]string{"arm": arm, "campaign": "c"}
 		r := read(t, run)
 		r.Summary.Model.Simulated = true
-		runs, observed = append(runs, r), append(observed, r.Observation())
+		runs, observed = append(runs, r), append(observed, compare.FromRun(r))
 	}
-	c, err := compare.Compare(observed, compare.Options{By: "arm", Baseline: "native", Primary: compare.OutputTokensPerSecond})
+	c, err := compare.Compare(observed, compare.Options{By: "arm", Baseline: "native", Primary: figure.OutputTokensPerSecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,7 @@ import (
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/rundir"
-
 	"github.com/umascope/umascope/loadgen/stats"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -59,7 +57,7 @@ type figuresOfRun struct {
 func (s *Runs) withFigures() []figuresOfRun {
 	var all []figuresOfRun
 	for _, r := range s.runs {
-		all = append(all, figuresOfRun{r, r.Observation()})
+		all = append(all, figuresOfRun{r, compare.FromRun(r)})
 	}
 	return all
 }
@@ -70,9 +68,9 @@ func (s *Runs) columns() []figureColumn {
 	var columns []figureColumn
 	var observed []compare.Run
 	for _, r := range s.runs {
-		observed = append(observed, r.Observation())
+		observed = append(observed, compare.FromRun(r))
 	}
-	for _, m := range comparison.SourcedMetrics(observed) {
+	for _, m := range compare.SourcedMetrics(observed) {
 		columns = append(columns, figureColumn{m.Column(), func(r figuresOfRun) *float64 { return m.Of(r.observed) }})
 	}
 	for i, c := range s.runs[0].Summary.Computed() {

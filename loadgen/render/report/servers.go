@@ -3,6 +3,8 @@ package report
 import (
 	"strconv"
 
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -17,53 +19,34 @@ func serverTable(s summary.Summary) render.Table {
 	latencies := serverLatencies(s.Latency)
 	t := render.Table{Header: []string{"by server", "requests", "errors"}}
 	for _, l := range latencies {
-		t.Header = append(t.Header, l.name+" p50", l.name+" p99")
+		t.Header = append(t.Header, l.Short()+" p50", l.Short()+" p99")
 	}
 	t.Header = append(t.Header, "output tokens per second", "share of tokens")
 	for _, server := range s.Servers {
-		total := 0
-		for _, n := range server.Requests {
-			total += n
-		}
-		row := []string{server.URL, strconv.Itoa(total), strconv.Itoa(total - server.Requests[openai.StatusOK])}
+		failed := summary.Failed(server.Requests)
+		row := []string{server.URL, strconv.Itoa(failed + server.Requests[openai.StatusOK]), strconv.Itoa(failed)}
 		for _, l := range latencies {
 			var d summary.Distribution
-			if found := l.of(server.Latency); found != nil {
-				d = *found
+			if server.Latency != nil && l.Of(server.Latency) != nil {
+				d = *l.Of(server.Latency)
 			}
-			row = append(row, render.Optional(d.P50, render.FormatSeconds), render.Optional(d.P99, render.FormatSeconds))
+			row = append(row, format.Optional(d.P50, format.Seconds), format.Optional(d.P99, format.Seconds))
 		}
 		rate := server.Throughput.OutputTokensPerSecond
-		t.Add(append(row, render.Optional(rate, render.Digits), render.Optional(shareOf(rate, s.Throughput.OutputTokensPerSecond), render.FormatRatio))...)
+		t.Add(append(row, format.Optional(rate, format.Digits), format.Optional(shareOf(rate, s.Throughput.OutputTokensPerSecond), format.Ratio))...)
 	}
 	return t
 }
 
-// serverLatency is a latency of the table of servers.
-type serverLatency struct {
-	name string
-	of   func(*summary.Latency) *summary.Distribution
-}
-
-// serverLatencies returns the latencies that the run has.
-func serverLatencies(run *summary.Latency) []serverLatency {
-	send := func(name string, clocks func(*summary.Latency) *summary.Clocks) serverLatency {
-		return serverLatency{name, func(l *summary.Latency) *summary.Distribution {
-			if l == nil || clocks(l) == nil {
-				return nil
-			}
-			return clocks(l).Send
-		}}
-	}
-	var known []serverLatency
-	for _, l := range []serverLatency{
-		send("TTFT", func(l *summary.Latency) *summary.Clocks { return l.TTFT }),
-		send("TPOT", func(l *summary.Latency) *summary.Clocks { return l.TPOT }),
-		send("E2E", func(l *summary.Latency) *summary.Clocks { return l.E2E }),
-	} {
-		if l.of(run) != nil && (l.name != "E2E" || len(known) == 0) {
-			known = append(known, l)
+// serverLatencies returns the latencies of the table of servers that the run has: those that are exported, from send. The
+// duration of a request is there only if nothing shorter is.
+func serverLatencies(run *summary.Latency) []figure.Latency {
+	var known []figure.Latency
+	for _, l := range figure.Latencies() {
+		if run == nil || l.Series == nil || l.From == figure.FromIntended || l.Of(run) == nil || l.Short() == "E2E" && len(known) > 0 {
+			continue
 		}
+		known = append(known, l)
 	}
 	return known
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -23,7 +23,7 @@ func draftFacts(c *summary.DraftCounts, by string) []headline {
 	ratio := number("drafted tokens accepted", &c.AcceptanceRatio, percent())
 	ratio.Note = fmt.Sprintf("of %d, %s", c.DraftTokens, by)
 	if d := c.AcceptanceByRequest; d != nil && d.P50 != nil {
-		ratio.Note += fmt.Sprintf("; p50 of requests %s", render.FormatRatio(*d.P50))
+		ratio.Note += fmt.Sprintf("; p50 of requests %s", format.Ratio(*d.P50))
 	}
 	ratio.Value += " " + ratio.Note
 	if c.MeanAcceptedLength == nil {
@@ -34,7 +34,7 @@ func draftFacts(c *summary.DraftCounts, by string) []headline {
 	if len(c.AcceptedByPosition) > 0 {
 		var shares []string
 		for _, tokens := range c.AcceptedByPosition {
-			shares = append(shares, render.FormatRatio(float64(tokens)/float64(*c.Drafts)))
+			shares = append(shares, format.Ratio(float64(tokens)/float64(*c.Drafts)))
 		}
 		length.Note += "; accepted by position: " + strings.Join(shares, ", ")
 	}

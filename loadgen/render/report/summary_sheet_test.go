@@ -13,7 +13,7 @@ func TestHeadlinesOfWorkbooksAreNumbersWithUnits(t *testing.T) {
 	s := summary.Summary{
 		Run: "r", Scenario: "standard", Requests: map[openai.Status]int{openai.StatusOK: 28, openai.StatusTimeout: 2},
 		Throughput: summary.Throughput{RequestsPerSecond: new(24.5), DurationSeconds: new(90.25)},
-		Goodput:    &summary.Goodput{SLO: "e2e=1s", Ratio: 0.75, Requests: 30},
+		SLO:        &summary.SLOResult{SLO: "e2e=1s", Ratio: 0.75, Requests: 30},
 		Memory:     &summary.Memory{Origin: live, Pool: new(64. * (1 << 30)), UnavailablePeak: new(48. * (1 << 30))},
 		KV:         &summary.KV{CapacityTokens: new(2048.), Source: "its page"},
 		Thermal:    &summary.Thermal{Origin: live, MaxCelsius: new(59.5)},

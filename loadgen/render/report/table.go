@@ -11,8 +11,8 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -54,24 +54,24 @@ func distributionHeader(first ...string) []string {
 }
 
 // distributionCells returns the columns of distributionHeader, n first.
-func distributionCells(d *summary.Distribution, format func(float64) string) []string {
+func distributionCells(d *summary.Distribution, written func(float64) string) []string {
 	cells := []string{fmt.Sprint(d.N)}
 	for _, v := range []*float64{d.Mean, d.SD, d.Min, d.P25, d.P50, d.P75, d.P90, d.P95, d.P99, d.P999, d.Max} {
-		cells = append(cells, render.Optional(v, format))
+		cells = append(cells, format.Optional(v, written))
 	}
 	return cells
 }
 
-func distributionTable(title string, rows []row, format func(float64) string) render.Table {
+func distributionTable(title string, rows []row, written func(float64) string) render.Table {
 	t := render.Table{Header: distributionHeader(title, "n")}
 	for _, r := range rows {
-		t.Add(append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, format)...)...)
+		t.Add(append([]string{strings.TrimSpace(r.name + fromText(r.from))}, distributionCells(r.values, written)...)...)
 	}
 	return t
 }
 
 func latencyTable(l *summary.Latency) render.Table {
-	return distributionTable("latency", shownLatencies(l), render.FormatSeconds)
+	return distributionTable("latency", shownLatencies(l), format.Seconds)
 }
 
 func fromText(from string) string {
@@ -90,7 +90,7 @@ func memoryTable(m *summary.Memory, kv *summary.KV, where string) render.Table {
 	}
 	t := render.Table{Header: []string{"memory" + where + notLive(m.Origin), "line", "GiB", "share of the pool"}, Words: []int{1}}
 	for _, line := range lines {
-		t.Add(line.moment, line.name, render.Optional(line.bytes, formatGiB), render.Optional(line.share, render.FormatRatio))
+		t.Add(line.moment, line.name, format.Optional(line.bytes, formatGiB), format.Optional(line.share, format.Ratio))
 	}
 	return t
 }
@@ -187,7 +187,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 	for _, name := range metric.InLedgerOrder(names) {
 		row := []string{name}
 		for _, lines := range moments {
-			text := render.None
+			text := format.None
 			if i := slices.IndexFunc(lines, func(l summary.MemoryLine) bool { return l.Name == name }); i >= 0 {
 				text = formatGiB(lines[i].Bytes)
 			}
@@ -197,7 +197,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 	}
 	if m.Pool == nil { // lines may be missing, with their bytes
 		for i := range moments {
-			pools[i+1] = render.None
+			pools[i+1] = format.None
 		}
 		t.Add(append([]string{summary.LineNotRecorded}, pools[1:]...)...)
 	}
@@ -218,8 +218,8 @@ func PhaseTable(s summary.Summary) render.Table {
 		p := s.Phases[name]
 		first := firstToken(p)
 		row := []string{
-			name, render.FormatSeconds(p.Start), render.FormatSeconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
-			render.Optional(p.Throughput.OutputTokensPerSecond, render.Digits), render.Optional(first.Mean, render.FormatSeconds), render.Optional(first.P50, render.FormatSeconds),
+			name, format.Seconds(p.Start), format.Seconds(p.End), requestCounts(summary.Summary{Requests: p.Requests}),
+			format.Optional(p.Throughput.OutputTokensPerSecond, format.Digits), format.Optional(first.Mean, format.Seconds), format.Optional(first.P50, format.Seconds),
 		}
 		t.Add(row[:len(t.Header)]...)
 	}
@@ -241,7 +241,7 @@ func throttleTable(t *summary.Thermal) render.Table {
 	}
 	rows := render.Table{Header: []string{"clock held down by", "for"}}
 	for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
-		rows.Add(reason, render.FormatSeconds(t.ThrottleSeconds[reason]))
+		rows.Add(reason, format.Seconds(t.ThrottleSeconds[reason]))
 	}
 	return rows
 }
@@ -261,16 +261,16 @@ func SignalTable(s evidence.Signals) render.Table {
 		if signal.Reason != "" {
 			grade += ": " + string(signal.Reason)
 		}
-		t.Add(signal.Name, grade, signal.Statement, render.None, render.None, render.None)
+		t.Add(signal.Name, grade, signal.Statement, format.None, format.None, format.None)
 		for _, w := range signal.Figures {
 			agrees := "no"
 			if w.Agrees {
 				agrees = "yes"
 			}
-			t.Add("", "", w.Name, render.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
+			t.Add("", "", w.Name, format.Digits(w.Value)+" "+w.Unit, summary.FormatRange(w.Expected), agrees)
 		}
 		for _, m := range signal.Missing {
-			t.Add("", "", m.Name+": "+m.Reason, "missing", render.None, render.None)
+			t.Add("", "", m.Name+": "+m.Reason, "missing", format.None, format.None)
 		}
 	}
 	return t
@@ -284,14 +284,14 @@ func networkTable(n *summary.Network) render.Table {
 	t := render.Table{Header: []string{"between machines", "received", "a second", "sent", "a second", "trouble"}}
 	rate := func(bytes *float64) string {
 		if bytes == nil || n.Seconds <= 0 {
-			return render.None
+			return format.None
 		}
-		return render.FormatBytes(*bytes/n.Seconds) + "/s"
+		return format.Bytes(*bytes/n.Seconds) + "/s"
 	}
 	for _, p := range n.Ports {
 		t.Add(
-			p.Title(), render.Optional(p.ReceivedBytes, render.FormatBytes), rate(p.ReceivedBytes),
-			render.Optional(p.SentBytes, render.FormatBytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
+			p.Title(), format.Optional(p.ReceivedBytes, format.Bytes), rate(p.ReceivedBytes),
+			format.Optional(p.SentBytes, format.Bytes), rate(p.SentBytes), cmp.Or(p.Trouble(), "none"))
 	}
 	return t
 }
@@ -332,12 +332,12 @@ func named(v enginelog.Value) string {
 func formatValue(v enginelog.Value) string {
 	switch v.Unit {
 	case enginelog.Bytes:
-		return render.FormatBytes(v.Value)
+		return format.Bytes(v.Value)
 	case enginelog.Seconds:
-		return render.FormatSeconds(v.Value)
+		return format.Seconds(v.Value)
 	case enginelog.PerSecond:
-		return render.Digits(v.Value) + " /s"
+		return format.Digits(v.Value) + " /s"
 	default:
-		return render.Digits(v.Value)
+		return format.Digits(v.Value)
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/summary/testrun"
-
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
-
+	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
 // Whether prompts came from a cache shows in how soon their answers begin: of a pass and of the one that
@@ -26,7 +25,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	if at < 0 {
 		t.Fatal(table.Header)
 	}
-	for i, want := range []string{"400 ms", "100 ms", render.None} {
+	for i, want := range []string{"400 ms", "100 ms", format.None} {
 		if got := table.Rows[i].Cells[at]; got != want {
 			t.Errorf("%s: %s, want %s", table.Rows[i].Cells[0], got, want)
 		}

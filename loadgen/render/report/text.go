@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
-
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -28,43 +29,20 @@ func latencyRows(l *summary.Latency) []row {
 	if l == nil {
 		return nil
 	}
-	add := func(name, from string, d *summary.Distribution) {
-		if d != nil {
-			rows = append(rows, row{name, from, d})
+	for _, of := range figure.Latencies() {
+		if d := of.Of(l); d != nil {
+			rows = append(rows, row{of.Short(), of.From, d})
 		}
 	}
-	both := func(name string, c *summary.Clocks) {
-		if c != nil {
-			add(name, "send", c.Send)
-			add(name, "intended start", c.Intended)
-		}
-	}
-	both("TTFT", l.TTFT)
-	both("TTFO", l.TTFO)
-	if l.TPOT != nil {
-		add("TPOT", "", l.TPOT.Send)
-	}
-	if l.ChunkGap != nil {
-		add(chunkGap, "", l.ChunkGap.Send)
-	}
-	if l.ITL != nil {
-		add(itl, "", l.ITL.Send)
-	}
-	both("E2E", l.E2E)
-	add("queue delay", "", l.QueueDelay)
-	add("client lag", "", l.ClientLag)
 	return rows
 }
-
-// Names of latencies that are one where every chunk has one token.
-const chunkGap, itl = "chunk gap", "ITL"
 
 // shownLatencies returns the rows of a page, which has each quantity once.
 func shownLatencies(l *summary.Latency) []row {
 	rows := latencyRows(distinct(l))
 	for i := 1; i < len(rows); i++ {
-		if rows[i-1].name == chunkGap && rows[i].name == itl && same(rows[i-1].values, rows[i].values) {
-			rows[i].name = itl + ", " + chunkGap
+		if rows[i-1].name == figure.ChunkGap && rows[i].name == figure.ITL && same(rows[i-1].values, rows[i].values) {
+			rows[i].name = figure.ITL + ", " + figure.ChunkGap
 			return slices.Delete(rows, i-1, i)
 		}
 	}
@@ -102,7 +80,7 @@ func runFacts(s summary.Summary) []headline {
 		number("input tokens per second", s.Throughput.InputTokensPerSecond, perSecond()),
 		number("measured for", s.Throughput.DurationSeconds, inSeconds()),
 	}
-	if g := s.Goodput; g != nil {
+	if g := s.SLO; g != nil {
 		met := "not met"
 		if g.Met {
 			met = "met"
@@ -223,7 +201,7 @@ func Text(w io.Writer, s summary.Summary) error {
 	for _, r := range shownLatencies(s.Latency) {
 		cells := []string{r.name, r.from, strconv.Itoa(r.values.N)}
 		for _, v := range []*float64{r.values.P50, r.values.P90, r.values.P99, r.values.Max} {
-			cells = append(cells, render.Optional(v, render.FormatSeconds))
+			cells = append(cells, format.Optional(v, format.Seconds))
 		}
 		latencies.Add(cells...)
 	}
@@ -306,10 +284,10 @@ func toolFacts(t *rundir.ToolReport) []headline {
 // steadyText describes the window in words.
 func steadyText(w summary.SteadyState) string {
 	return fmt.Sprintf("From %s to %s, the first and the last moment with %d requests in flight or more, which half of the time had: %d requests were sent then and ended ok; %s output tokens per second.",
-		render.FormatSeconds(w.Start), render.FormatSeconds(w.End), w.InFlight, w.Requests, render.Optional(w.Throughput.OutputTokensPerSecond, render.Digits))
+		format.Seconds(w.Start), format.Seconds(w.End), w.InFlight, w.Requests, format.Optional(w.Throughput.OutputTokensPerSecond, format.Digits))
 }
 
-func computedText(c summary.Computed) string { return render.Optional(c.Value, render.Digits) }
+func computedText(c summary.Computed) string { return format.Optional(c.Value, format.Digits) }
 
 func computedFacts(s summary.Summary) []headline {
 	var facts []headline

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -45,7 +46,7 @@ func timeSentence(w *evidence.Worth) string {
 	text += " prompt tokens came from " + from
 	if w.TimeRatio != nil {
 		text += fmt.Sprintf("; that took %s times as long as computing them (%s against %s to the first token)",
-			render.Digits(*w.TimeRatio), render.FormatSeconds(*w.ReusedSeconds), render.FormatSeconds(*w.ComputedSeconds))
+			format.Digits(*w.TimeRatio), format.Seconds(*w.ReusedSeconds), format.Seconds(*w.ComputedSeconds))
 	}
 	return text + "."
 }
@@ -56,7 +57,7 @@ func breakEvenSentence(w *evidence.Worth) string {
 		return ""
 	}
 	lengths := fmt.Sprintf("prompts of %s to %s tokens", whole(b.LeastTokens), whole(b.MostTokens))
-	tokens := render.Optional(b.Tokens, whole)
+	tokens := format.Optional(b.Tokens, whole)
 	switch b.Outcome {
 	case evidence.AlwaysFaster:
 		return fmt.Sprintf("Break-even length: reuse was faster than computing at all lengths of the run (%s).", lengths)
@@ -74,10 +75,10 @@ func priceSentence(w *evidence.Worth) string {
 	if w.WrittenBytes == nil || w.WrittenPerReadByte == nil {
 		return ""
 	}
-	text := fmt.Sprintf("Price: %s were written to the SSD and %s read back, %s bytes written for each byte reused", render.FormatBytes(*w.WrittenBytes),
-		render.FormatBytes(*w.ReadBytes), render.Digits(*w.WrittenPerReadByte))
+	text := fmt.Sprintf("Price: %s were written to the SSD and %s read back, %s bytes written for each byte reused", format.Bytes(*w.WrittenBytes),
+		format.Bytes(*w.ReadBytes), format.Digits(*w.WrittenPerReadByte))
 	if w.WrittenPerTokenBytes != nil {
-		text += fmt.Sprintf(", %s for each token that the SSD answered", render.FormatBytes(*w.WrittenPerTokenBytes))
+		text += fmt.Sprintf(", %s for each token that the SSD answered", format.Bytes(*w.WrittenPerTokenBytes))
 	}
 	return text + "."
 }
@@ -86,14 +87,14 @@ func lifetimeSentence(w *evidence.Worth) string {
 	if w.EngineRatio == nil {
 		return ""
 	}
-	return fmt.Sprintf("Since the engine started, %s blocks were written to read %s: %s.", whole(*w.EngineWrittenBlocks), whole(*w.EngineReadBlocks), render.Digits(*w.EngineRatio))
+	return fmt.Sprintf("Since the engine started, %s blocks were written to read %s: %s.", whole(*w.EngineWrittenBlocks), whole(*w.EngineReadBlocks), format.Digits(*w.EngineRatio))
 }
 
 func enduranceSentence(w *evidence.Worth) string {
 	if w.EnduranceShare == nil {
 		return ""
 	}
-	return fmt.Sprintf("A day of this load takes %s of the drive's rated endurance.", render.FormatRatio(*w.EnduranceShare))
+	return fmt.Sprintf("A day of this load takes %s of the drive's rated endurance.", format.Ratio(*w.EnduranceShare))
 }
 
 // whole formats a count with commas: 54,896.

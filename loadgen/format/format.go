@@ -1,4 +1,5 @@
-package render
+// Package format formats quantities for people: three digits, in the unit that fits.
+package format
 
 import (
 	"strconv"
@@ -8,8 +9,8 @@ import (
 // None is shown in place of a missing figure.
 const None = "–"
 
-// FormatSeconds formats a duration with three digits in the unit that fits: 183 ms, 2.41 s.
-func FormatSeconds(s float64) string {
+// Seconds formats a duration with three digits in the unit that fits: 183 ms, 2.41 s.
+func Seconds(s float64) string {
 	switch a := max(s, -s); {
 	case a == 0:
 		return "0 s"
@@ -22,8 +23,8 @@ func FormatSeconds(s float64) string {
 	}
 }
 
-// FormatBytes formats an amount of memory in the unit that fits: 81.3 GiB, 64 MiB.
-func FormatBytes(b float64) string {
+// Bytes formats an amount of memory in the unit that fits: 81.3 GiB, 64 MiB.
+func Bytes(b float64) string {
 	switch a := max(b, -b); {
 	case a >= 1<<30:
 		return Digits(b/(1<<30)) + " GiB"
@@ -36,9 +37,9 @@ func FormatBytes(b float64) string {
 	}
 }
 
-func FormatCelsius(v float64) string { return Digits(v) + " °C" }
+func Celsius(v float64) string { return Digits(v) + " °C" }
 
-func FormatJoules(v float64) string {
+func Joules(v float64) string {
 	switch {
 	case v >= 1e6:
 		return Digits(v/1e6) + " MJ"
@@ -49,7 +50,7 @@ func FormatJoules(v float64) string {
 	}
 }
 
-func FormatRatio(ratio float64) string { return Digits(100*ratio) + " %" }
+func Ratio(ratio float64) string { return Digits(100*ratio) + " %" }
 
 // Digits formats a number with three significant digits, and more before the point if it has more.
 func Digits(v float64) string {

@@ -1,4 +1,4 @@
-package summary
+package compare
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Differences that count as none.
@@ -28,31 +28,31 @@ const (
 	ownMemoryTolerance = 256 << 20
 )
 
-// facts are the conditions that can differ between arms, in the order of display. An unknown fact of a run is absent.
-type facts struct{ all []compare.Fact }
+// factList has the conditions that can differ between arms, in the order of display. An unknown fact of a run is absent.
+type factList struct{ all []Fact }
 
-func (f *facts) add(item, value string) {
+func (f *factList) add(item, value string) {
 	if value != "" {
-		f.all = append(f.all, compare.Fact{Item: item, Value: value})
+		f.all = append(f.all, Fact{Item: item, Value: value})
 	}
 }
 
 // ran adds a fact of what the run was made with.
-func (f *facts) ran(item, value string) {
+func (f *factList) ran(item, value string) {
 	if value != "" {
-		f.all = append(f.all, compare.Fact{Item: item, Value: value, Ran: true})
+		f.all = append(f.all, Fact{Item: item, Value: value, Ran: true})
 	}
 }
 
 // number adds a quantity.
-func (f *facts) number(item string, value *float64, tolerance float64, unit string) {
+func (f *factList) number(item string, value *float64, tolerance float64, unit string) {
 	if value != nil {
-		f.all = append(f.all, compare.Fact{Item: item, Value: fmt.Sprintf("%g %s", *value, unit), Number: value, Tolerance: tolerance, Unit: unit})
+		f.all = append(f.all, Fact{Item: item, Value: fmt.Sprintf("%g %s", *value, unit), Number: value, Tolerance: tolerance, Unit: unit})
 	}
 }
 
 // of adds the entries of a map, with a word before each name.
-func (f *facts) of(word string, values map[string]string) {
+func (f *factList) of(word string, values map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f.add(word+name, values[name])
 	}
@@ -60,16 +60,16 @@ func (f *facts) of(word string, values map[string]string) {
 
 // growthFacts adds whether memory grows at equal load, where that could be observed: a run with a leak is not equal to
 // one without.
-func (r Run) growthFacts(f *facts) {
+func (r observed) growthFacts(f *factList) {
 	for _, g := range r.Summary.Growth {
-		if g.Verdict != GrowthNotObservable {
+		if g.Verdict != summary.GrowthNotObservable {
 			f.add("growth of "+g.Name()+" memory at equal load", strings.ReplaceAll(string(g.Verdict), "_", " "))
 		}
 	}
 }
 
 // driverFacts adds errors of the GPU driver during the run, for the measured host.
-func (r Run) driverFacts(f *facts) {
+func (r observed) driverFacts(f *factList) {
 	for _, m := range r.Summary.Machines {
 		if r.Summary.Memory == nil || m.Source != r.Summary.Memory.Source {
 			continue
@@ -80,8 +80,8 @@ func (r Run) driverFacts(f *facts) {
 	}
 }
 
-func (r Run) facts() []compare.Fact {
-	f := &facts{}
+func (r observed) facts() []Fact {
+	f := &factList{}
 	r.engineFacts(f)
 	r.provenanceFacts(f)
 	r.containerFacts(f)
@@ -95,14 +95,14 @@ func (r Run) facts() []compare.Fact {
 	r.promptFacts(f)
 	r.campaignFacts(f)
 	if r.Manifest.Imported == nil { // another program wrote it than made the measurement
-		f.add(compare.FactProgram, r.Manifest.Program.Version)
+		f.add(FactProgram, r.Manifest.Program.Version)
 	}
 	f.of("flag --", r.flags())
 	return f.all
 }
 
 // engineFacts adds the engine that answered, and its settings.
-func (r Run) engineFacts(f *facts) {
+func (r observed) engineFacts(f *factList) {
 	server, command := r.Manifest.Server, r.Manifest.Command
 	switch {
 	case command != nil:
@@ -110,16 +110,16 @@ func (r Run) engineFacts(f *facts) {
 		if !r.recorded() { // the facts of what ran have the options, with their values
 			f.add("options of the command", strings.Join(command.Options, " "))
 		}
-		f.ran(compare.FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
+		f.ran(FactEngine, strings.TrimSpace(r.engine()+" "+command.Version))
 	default:
-		f.ran(compare.FactEngine, strings.TrimSpace(server.Engine+" "+r.Manifest.EngineVersion()))
+		f.ran(FactEngine, strings.TrimSpace(server.Engine+" "+r.Manifest.EngineVersion()))
 		f.add("request fields left out", leftOut(server.Fields))
 	}
 	if tool := r.Summary.Tool; tool != nil && r.Manifest.Imported != nil {
 		f.add("tool", strings.TrimSpace(tool.Program+" "+tool.Version))
 	}
 	f.add("model", r.model())
-	f.add(compare.FactFingerprint, r.Summary.Model.Fingerprint)
+	f.add(FactFingerprint, r.Summary.Model.Fingerprint)
 	if print := server.FingerprintStart; print != nil && print.Weights != nil {
 		f.add("model weights", fmt.Sprintf("%d bytes in %d files, configuration %.12s", print.Weights.Bytes, print.Weights.Files, print.Weights.ConfigSHA256))
 	}
@@ -130,7 +130,7 @@ func (r Run) engineFacts(f *facts) {
 }
 
 // containerFacts adds the container of the engine.
-func (r Run) containerFacts(f *facts) {
+func (r observed) containerFacts(f *factList) {
 	c := r.Manifest.Container
 	if c == nil {
 		return
@@ -159,7 +159,7 @@ func compact(raw json.RawMessage) string {
 }
 
 // machineFacts adds the measured machine: by the exporter, or by the client where it ran on the same machine.
-func (r Run) machineFacts(f *facts) {
+func (r observed) machineFacts(f *factList) {
 	client := r.Manifest.Client
 	local := client.Hostname != "" && r.Summary.Labels[labelHost] == client.Hostname
 	m := r.machine()
@@ -168,10 +168,10 @@ func (r Run) machineFacts(f *facts) {
 		f.add("telemetry", m.Mode)
 		f.machine("", m)
 	case local:
-		f.add(compare.FactKernel, client.Kernel)
+		f.add(FactKernel, client.Kernel)
 		f.add("architecture", client.Arch)
 	}
-	f.add(compare.FactBoot, r.Summary.BootID)
+	f.add(FactBoot, r.Summary.BootID)
 	if local {
 		f.add("CPU governor", client.Governor)
 		f.add("power profile", client.PowerProfile)
@@ -182,8 +182,8 @@ func (r Run) machineFacts(f *facts) {
 	}
 }
 
-// distinct lists the values of a label, each once.
-func distinct(all []map[string]string, label string) string {
+// distinctValues lists the values of a label, each once.
+func distinctValues(all []map[string]string, label string) string {
 	var values []string
 	for _, labels := range all {
 		if value := labels[label]; value != "" && !slices.Contains(values, value) {
@@ -195,13 +195,13 @@ func distinct(all []map[string]string, label string) string {
 }
 
 // conditionFacts adds the state of the machine when the run began, and its events during the run.
-func (r Run) conditionFacts(f *facts) {
+func (r observed) conditionFacts(f *factList) {
 	f.conditions("", r.Summary.Memory, r.Summary.Thermal)
-	f.number(compare.FactSwap, r.swappedIn(), swapTolerance, "bytes")
+	f.number(FactSwap, r.swappedIn(), swapTolerance, "bytes")
 }
 
 // swappedIn covers the measured phases; nil where a phase has no figure.
-func (r Run) swappedIn() *float64 {
+func (r observed) swappedIn() *float64 {
 	var total *float64
 	for _, phase := range r.Summary.Phases {
 		if !phase.Measured {
@@ -220,7 +220,7 @@ func (r Run) swappedIn() *float64 {
 }
 
 // storageFacts adds the storage of the disk tier of the KV cache.
-func (r Run) storageFacts(f *facts) {
+func (r observed) storageFacts(f *factList) {
 	for _, s := range r.Manifest.Storage {
 		if s.Of != rundir.StorageOfKV || s.Missing != "" {
 			continue
@@ -239,15 +239,15 @@ func (r Run) storageFacts(f *facts) {
 }
 
 // promptFacts adds whether a server may have seen the prompts before, and whether it had.
-func (r Run) promptFacts(f *facts) {
+func (r observed) promptFacts(f *factList) {
 	if judging := r.Manifest.Judging; judging != nil && judging.PrefixReuse != nil {
 		f.add("prompts", cmp.Or(judging.PrefixReuse.Repeats, "new in each run"))
 	}
 	if ratio := r.Summary.PrefixCache.UnplannedRatio(); ratio != nil {
 		percent := 100 * *ratio
-		f.number(compare.FactPrefixReuse, &percent, compare.PrefixReuseTolerance, "%")
+		f.number(FactPrefixReuse, &percent, PrefixReuseTolerance, "%")
 	}
-	if ratio := r.Summary.Speculation.acceptanceRatio(); ratio != nil {
+	if ratio := r.Summary.Speculation.AcceptanceRatio(); ratio != nil {
 		percent := 100 * *ratio
 		f.number("drafted tokens accepted", &percent, draftTolerance, "%")
 	}
@@ -255,7 +255,7 @@ func (r Run) promptFacts(f *facts) {
 
 // flags returns the flags that can change what a run measures, with their values. It leaves out those of the
 // destination, the name and the output of the run, and the start that ranks agree on.
-func (r Run) flags() map[string]string {
+func (r observed) flags() map[string]string {
 	flags := maps.Clone(r.Manifest.Flags)
 	for _, name := range []string{
 		"out", "run-id", "label", "log.level", "log.format", "log-level", "engine-log", "verbose", "print-content", "progress", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "telemetry-config",

@@ -1,43 +1,61 @@
-package summary
+package compare_test
 
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
-const gib = 1 << 30
+// finished returns a complete and valid run without figures.
+func finished(id string) summary.Run {
+	started := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	ended := started.Add(time.Minute)
+	return summary.Run{
+		Manifest: rundir.Manifest{
+			Schema: rundir.ManifestSchema, Run: id, Scenario: "standard", State: rundir.StateComplete, StartedAt: started, EndedAt: &ended,
+			Labels: map[string]string{"arm": "a", "host": "spark1"},
+		},
+		Summary: summary.Summary{
+			Schema: summary.Schema, Run: id, Scenario: "standard", Labels: map[string]string{"arm": "a", "host": "spark1"}, Valid: true,
+		},
+	}
+}
 
 // observedRun is a run of our own with telemetry of its host.
-func observedRun() Run {
-	r := complete("r1")
-	d := func(v float64) *Distribution { return &Distribution{N: 100, P50: &v, P95: new(2 * v)} }
-	live := Origin{Source: "spark1", Mode: metric.ModeLive}
+func observedRun() summary.Run {
+	r := finished("r1")
+	d := func(v float64) *summary.Distribution { return &summary.Distribution{N: 100, P50: &v, P95: new(2 * v)} }
+	live := summary.Origin{Source: "spark1", Mode: metric.ModeLive}
 	s := &r.Summary
-	s.Model = Model{ID: "m", Fingerprint: "f"}
+	s.Model = summary.Model{ID: "m", Fingerprint: "f"}
 	s.BootID = "boot1"
 	s.Requests = map[openai.Status]int{openai.StatusOK: 99, openai.StatusHTTP: 1}
-	s.Throughput = Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
-	s.Latency = &Latency{TTFT: &Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &Clocks{Send: d(.01)}, E2E: &Clocks{Intended: d(3)}}
-	s.Memory = &Memory{
+	s.Throughput = summary.Throughput{OutputTokensPerSecond: new(120.), RequestsPerSecond: new(0.9)}
+	s.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &summary.Clocks{Send: d(.01)}, E2E: &summary.Clocks{Intended: d(3)}}
+	s.Memory = &summary.Memory{
 		Origin: live, OccupiedWithoutKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &rundir.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
-		LedgerAt: &compare.Ledger{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+		LedgerAt: &summary.Ledger{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
 	}
-	s.KV = &KV{CapacityBytes: new(44. * gib), Source: "a page"}
-	s.Thermal = &Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
-	s.Energy = &Energy{Origin: live, Joules: 600}
-	s.Phases = map[string]PhaseSummary{
-		"warmup":  {Start: 0, End: 5, Deltas: map[string]Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
-		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
+	s.KV = &summary.KV{CapacityBytes: new(44. * gib), Source: "a page"}
+	s.Thermal = &summary.Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
+	s.Energy = &summary.Energy{Origin: live, Joules: 600}
+	s.Phases = map[string]summary.PhaseSummary{
+		"warmup":  {Start: 0, End: 5, Deltas: map[string]summary.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 9 << 30}}},
+		"measure": {Start: 5, End: 15, Measured: true, Deltas: map[string]summary.Delta{metric.VmstatSwappedInBytesTotal.Def().Name: {Delta: 4096}}},
 	}
 	s.Signals.SSDRehydrate = evidence.Signal{Grade: evidence.Proven}
 	m := &r.Manifest
@@ -56,13 +74,13 @@ func observedRun() Run {
 }
 
 func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
-	o := observedRun().Observation()
+	o := compare.FromRun(observedRun())
 	want := map[string]float64{
-		compare.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
+		figure.OutputTokensPerSecond: 120, "requests_per_second": .9, "failed_ratio": .01,
 		"time_to_first_token_p50_seconds": .2, "time_to_first_token_p95_seconds": .4, "time_to_first_token_send_p50_seconds": .1,
 		"time_per_output_token_p50_seconds": .01, "time_per_output_token_p95_seconds": .02,
 		"request_duration_p50_seconds": 3, "request_duration_p95_seconds": 6,
-		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
+		figure.MemoryOccupiedWithoutKV: 70 * gib, figure.KVCapacity: 44 * gib, figure.MemoryOccupiedWhenReady: 114 * gib, "free_at_kv_sizing_bytes": 49 * gib,
 		"engine_reported_peak_bytes": 69 * gib, "engine_reported_kv_bytes": 44 * gib,
 		"gpu_start_celsius": 40, "gpu_end_celsius": 60, "gpu_max_celsius": 61, "energy_joules": 600, "gpu_power_mean_watts": 60,
 	}
@@ -79,32 +97,32 @@ func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 
 // TestEveryMetricOfTheTableCanBeFilled: a name that no run could ever have is a mistake in one of the two.
 func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
-	own, foreign := complete("r1"), complete("r2")
-	d := &Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
-	both := &Clocks{Send: d, Intended: d}
+	own, foreign := finished("r1"), finished("r2")
+	d := &summary.Distribution{N: 9, P50: new(1.), P95: new(1.), P99: new(1.)}
+	both := &summary.Clocks{Send: d, Intended: d}
 	one := new(1.)
-	through := Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
+	through := summary.Throughput{DurationSeconds: one, RequestsPerSecond: one, OutputTokensPerSecond: one, InputTokensPerSecond: one}
 	own.Summary.Requests = map[openai.Status]int{openai.StatusOK: 1}
-	own.Summary.Throughput, own.Summary.SteadyState = through, &SteadyState{Throughput: through}
-	own.Summary.Goodput = &Goodput{Requests: 1, RequestsPerSecond: one}
-	own.Summary.Latency = &Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
-	own.Summary.Memory = &Memory{
+	own.Summary.Throughput, own.Summary.SteadyState = through, &summary.SteadyState{Throughput: through}
+	own.Summary.SLO = &summary.SLOResult{Requests: 1, RequestsPerSecond: one}
+	own.Summary.Latency = &summary.Latency{TTFT: both, TTFO: both, TPOT: both, ITL: both, E2E: both, QueueDelay: d}
+	own.Summary.Memory = &summary.Memory{
 		OccupiedWithoutKV: one, UnavailablePeak: one, CUDAFreeMin: one, FreeAtKVSizing: one, GPUHeldPeak: one,
 		EngineReported: &rundir.EngineReport{Peak: one, NonTorch: one, KV: one, KVTokens: one, Weights: one, Compute: one},
 	}
-	own.Summary.KV = &KV{CapacityBytes: one, CapacityTokens: one}
-	own.Summary.Thermal = &Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
-	own.Summary.Energy = &Energy{Joules: 1, JoulesPerOutputToken: one}
-	own.Summary.Phases = map[string]PhaseSummary{"measure": {End: 1, Measured: true}}
+	own.Summary.KV = &summary.KV{CapacityBytes: one, CapacityTokens: one}
+	own.Summary.Thermal = &summary.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
+	own.Summary.Energy = &summary.Energy{Joules: 1, JoulesPerOutputToken: one}
+	own.Summary.Phases = map[string]summary.PhaseSummary{"measure": {End: 1, Measured: true}}
 	foreign.Summary.Tool = &rundir.ToolReport{}
 	for _, q := range enginelog.Quantities() {
 		for _, statistic := range []string{"", "mean", "p50", "p95", "p99"} {
 			foreign.Summary.Tool.Values = append(foreign.Summary.Tool.Values, enginelog.NewValue(q.Name, statistic, 1))
 		}
 	}
-	filled := own.Observation().Metrics
-	maps.Copy(filled, foreign.Observation().Metrics)
-	for _, m := range compare.Table() {
+	filled := compare.FromRun(own).Metrics
+	maps.Copy(filled, compare.FromRun(foreign).Metrics)
+	for _, m := range figure.Compared() {
 		if _, there := filled[m.Name]; !there {
 			t.Errorf("%s is in the table and never filled", m.Name)
 		}
@@ -116,23 +134,23 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 }
 
 func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T) {
-	r := complete("r1")
+	r := finished("r1")
 	r.Manifest.Imported = &rundir.Imported{Format: "benchmark-spark"}
 	r.Manifest.Server.Engine = "trtllm"
-	imported := Origin{Source: "trtllm-bench", Mode: "imported"}
-	r.Summary.Memory = &Memory{Origin: imported, EngineReported: &rundir.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
-	r.Summary.KV = &KV{CapacityBytes: new(44. * gib)}
-	r.Summary.Thermal = &Thermal{Origin: imported, EndCelsius: new(60.)}
+	imported := summary.Origin{Source: "trtllm-bench", Mode: "imported"}
+	r.Summary.Memory = &summary.Memory{Origin: imported, EngineReported: &rundir.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
+	r.Summary.KV = &summary.KV{CapacityBytes: new(44. * gib)}
+	r.Summary.Thermal = &summary.Thermal{Origin: imported, EndCelsius: new(60.)}
 	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 120), enginelog.NewValue(enginelog.TTFTSeconds, "p50", 2)}}
-	o := r.Observation()
+	o := compare.FromRun(r)
 	want := map[string]float64{
-		compare.MemoryOccupiedWithoutKV: 70 * gib, compare.KVCapacity: 44 * gib, compare.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
-		compare.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
+		figure.MemoryOccupiedWithoutKV: 70 * gib, figure.KVCapacity: 44 * gib, figure.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
+		figure.ToolOutputTokensPerSecond: 120, "tool_reported_time_to_first_token_p50_seconds": 2,
 	}
 	if !maps.Equal(o.Metrics, want) {
 		t.Errorf("%v\nwant %v", o.Metrics, want)
 	}
-	if marked := []string{compare.KVCapacity, compare.MemoryOccupiedWhenReady, compare.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
+	if marked := []string{figure.KVCapacity, figure.MemoryOccupiedWhenReady, figure.MemoryOccupiedWithoutKV}; !slices.Equal(o.EngineReported, marked) {
 		t.Errorf("%q, want %q", o.EngineReported, marked)
 	}
 	if o.Imported != "benchmark-spark" || o.Mode != "" || o.KV.OccupiedWithoutKVBytes == nil || o.Engine != "trtllm" {
@@ -141,18 +159,18 @@ func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T)
 }
 
 func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
-	r := complete("r1")
+	r := finished("r1")
 	part := func(of string, value float64) enginelog.Value {
 		v := enginelog.NewValue(enginelog.RequestsPerSecond, "", value)
 		v.Of = of
 		return v
 	}
 	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{part("concurrency 1", 1)}}
-	if got := r.Observation().Metrics["tool_reported_requests_per_second"]; got != 1 {
+	if got := compare.FromRun(r).Metrics["tool_reported_requests_per_second"]; got != 1 {
 		t.Errorf("of one part: %v", got)
 	}
 	r.Summary.Tool.Values = append(r.Summary.Tool.Values, part("concurrency 2", 2))
-	if got, there := r.Observation().Metrics["tool_reported_requests_per_second"]; there {
+	if got, there := compare.FromRun(r).Metrics["tool_reported_requests_per_second"]; there {
 		t.Errorf("of two parts: %v", got)
 	}
 }
@@ -161,7 +179,7 @@ func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
 // that change what is measured.
 func TestFactsAreConditionsThatCanDifferBetweenArms(t *testing.T) {
 	got := map[string]compare.Fact{}
-	for _, f := range observedRun().Observation().Facts {
+	for _, f := range compare.FromRun(observedRun()).Facts {
 		if _, twice := got[f.Item]; twice {
 			t.Errorf("%s stands there twice", f.Item)
 		}
@@ -202,10 +220,10 @@ func TestFieldsThatAServerRefusedAreFact(t *testing.T) {
 		"none":               {Accepted: []string{"ignore_eos"}},
 		"":                   {Accepted: []string{}, Unknown: "the server did not answer"},
 	} {
-		r := complete("r1")
+		r := finished("r1")
 		r.Manifest.Server.Fields = fields
 		got := ""
-		for _, f := range r.Observation().Facts {
+		for _, f := range compare.FromRun(r).Facts {
 			if f.Item == "request fields left out" {
 				got = f.Value
 			}
@@ -217,18 +235,18 @@ func TestFieldsThatAServerRefusedAreFact(t *testing.T) {
 }
 
 func TestTheContextThatAServerAllowsIsFact(t *testing.T) {
-	r := complete("r1")
+	r := finished("r1")
 	r.Manifest.Server.MaxTokens = 8192
 	allowed := compare.Fact{Item: "most tokens of a request", Value: "8192"}
-	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == allowed.Item && f.Value == allowed.Value }) {
-		t.Errorf("%+v is not in %+v", allowed, r.Observation().Facts)
+	if !slices.ContainsFunc(compare.FromRun(r).Facts, func(f compare.Fact) bool { return f.Item == allowed.Item && f.Value == allowed.Value }) {
+		t.Errorf("%+v is not in %+v", allowed, compare.FromRun(r).Facts)
 	}
 }
 
 // TestWhatACampaignDidAroundARunIsFact: files by their hash, processes by their options, what gates and
 // checks saw.
 func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
-	r := complete("r1")
+	r := finished("r1")
 	r.Manifest.Campaign = &rundir.Campaign{
 		Processes: []rundir.ArmMember{{Name: "serve", Program: "vllm", Options: []string{"--model", "-p"}, Container: "c1", Host: "spark2"}},
 		Files:     []rundir.ArmFile{{Path: "/etc/x/engine.yaml", SHA256: "0123456789abcdef"}},
@@ -242,7 +260,7 @@ func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
 		"files in the page cache before the engine": "4096 bytes", "gate mem_free": "9e+10 bytes", "check matmul before": "-50 TFLOPS",
 	}
 	got := map[string]string{}
-	for _, f := range r.Observation().Facts {
+	for _, f := range compare.FromRun(r).Facts {
 		got[f.Item] = f.Value
 		if f.Item == "check matmul before" && (f.Number == nil || f.Tolerance != 1) {
 			t.Errorf("%+v", f)
@@ -256,22 +274,22 @@ func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
 func TestFactsOfTheClientAreNotThoseOfAnotherHost(t *testing.T) {
 	r := observedRun()
 	r.Manifest.Machines, r.Manifest.Client.Hostname = nil, "laptop"
-	for _, f := range r.Observation().Facts {
+	for _, f := range compare.FromRun(r).Facts {
 		if f.Item == "kernel" || f.Item == "CPU governor" || f.Item == "architecture" || f.Item == "CPU of uma-exporter, of one core" {
 			t.Errorf("%+v is of the client", f)
 		}
 	}
 	r.Manifest.Client.Hostname = "spark1"
-	if !slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "kernel" && f.Value == "6.17" }) {
+	if !slices.ContainsFunc(compare.FromRun(r).Facts, func(f compare.Fact) bool { return f.Item == "kernel" && f.Value == "6.17" }) {
 		t.Error("the kernel of the host itself is missing")
 	}
 }
 
 func TestSwapIsUnknownWhereAPhaseHasNoFigure(t *testing.T) {
 	r := observedRun()
-	for name, deltas := range map[string]map[string]Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
-		r.Summary.Phases["again"] = PhaseSummary{Measured: true, Deltas: deltas}
-		if slices.ContainsFunc(r.Observation().Facts, func(f compare.Fact) bool { return f.Item == "read back from swap" }) {
+	for name, deltas := range map[string]map[string]summary.Delta{"reset": {metric.VmstatSwappedInBytesTotal.Def().Name: {Reset: true}}, "absent": nil} {
+		r.Summary.Phases["again"] = summary.PhaseSummary{Measured: true, Deltas: deltas}
+		if slices.ContainsFunc(compare.FromRun(r).Facts, func(f compare.Fact) bool { return f.Item == "read back from swap" }) {
 			t.Errorf("%s: what one phase read back is told as that of all", name)
 		}
 	}
@@ -286,9 +304,9 @@ func TestWhatAScenarioIsThereToShow(t *testing.T) {
 		{"standard", "", nil}, {"reuse_verify", "off", []string{"reuse"}}, {"rehydrate_replay", "cpu_disk", []string{"ssd_rehydrate"}},
 		{"rehydrate_replay", "", []string{"ssd_rehydrate"}}, {"eviction_replay", "cpu_only", nil}, {"eviction_replay", "off", nil}, {"eviction_replay", "kv=cpu_disk", []string{"ssd_rehydrate"}},
 	} {
-		r := complete("r1")
+		r := finished("r1")
 		r.Summary.Scenario, r.Manifest.Flags = c.scenario, map[string]string{"expect": c.expect}
-		if got := r.Observation().Expected; !slices.Equal(got, c.want) {
+		if got := compare.FromRun(r).Expected; !slices.Equal(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.scenario, c.expect, got, c.want)
 		}
 	}
@@ -297,9 +315,9 @@ func TestWhatAScenarioIsThereToShow(t *testing.T) {
 // TestRunsOfARoundArePairs: of the same campaign, model, scenario and round, whatever the arm.
 func TestRunsOfARoundArePairs(t *testing.T) {
 	run := func(labels map[string]string) string {
-		r := complete("r1")
+		r := finished("r1")
 		r.Summary.Labels = labels
-		return r.Observation().Pair
+		return compare.FromRun(r).Pair
 	}
 	a := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "a"})
 	if b := run(map[string]string{"campaign": "c", "model": "m", "round": "1", "arm": "b"}); a == "" || a != b {
@@ -321,23 +339,23 @@ func TestRunsOfARoundArePairs(t *testing.T) {
 
 func TestARunThatFoundItsEngineUpIsMarked(t *testing.T) {
 	for _, kept := range []bool{false, true} {
-		r := complete("r1")
+		r := finished("r1")
 		r.Manifest.Campaign = &rundir.Campaign{EngineKept: kept}
-		if got := r.Observation().EngineKept; got != kept {
+		if got := compare.FromRun(r).EngineKept; got != kept {
 			t.Errorf("kept %v: %v", kept, got)
 		}
 	}
 }
 
 func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
-	r := complete("r1")
+	r := finished("r1")
 	r.Manifest.Command = &rundir.Command{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1", Options: []string{"--model"}}
 	r.Summary.Labels["model"] = "deepseek"
-	if o := r.Observation(); o.Engine != "trtllm" || o.Model != "deepseek" || o.Facts[2].Value != "trtllm 1.1" {
+	if o := compare.FromRun(r); o.Engine != "trtllm" || o.Model != "deepseek" || o.Facts[2].Value != "trtllm 1.1" {
 		t.Errorf("%+v", o)
 	}
 	r.Manifest.Command.Extractor = enginelog.None
-	if o := r.Observation(); o.Engine != "" {
+	if o := compare.FromRun(r); o.Engine != "" {
 		t.Errorf("%q", o.Engine)
 	}
 }
@@ -345,26 +363,26 @@ func TestARecordedCommandIsOfTheEngineWhoseLogWasRead(t *testing.T) {
 // TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere: recorded, imported from its log or from a table.
 func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
 	for extractor, want := range map[string]string{"trtllm": "trtllm", "trtllm-log": "trtllm", "benchmark-spark": "trtllm", "aiperf": "aiperf"} {
-		r := complete("r1")
+		r := finished("r1")
 		r.Summary.Tool = &rundir.ToolReport{Extractor: extractor}
-		if got := r.Observation().Tool; got != "" {
+		if got := compare.FromRun(r).Tool; got != "" {
 			t.Errorf("%s without figures: %q", extractor, got)
 		}
 		r.Summary.Tool.Values = []enginelog.Value{enginelog.NewValue(enginelog.Requests, "", 1)}
-		if got := r.Observation().Tool; got != want {
+		if got := compare.FromRun(r).Tool; got != want {
 			t.Errorf("%s: %q, want %q", extractor, got, want)
 		}
 	}
 }
 
 func TestModeIsOfTelemetryAlone(t *testing.T) {
-	r := complete("r1")
-	r.Summary.Memory = &Memory{Origin: Origin{Mode: "unknown"}}
-	if mode := r.Observation().Mode; mode != "" {
+	r := finished("r1")
+	r.Summary.Memory = &summary.Memory{Origin: summary.Origin{Mode: "unknown"}}
+	if mode := compare.FromRun(r).Mode; mode != "" {
 		t.Errorf("of an engine's word: %q", mode)
 	}
-	r.Summary.Thermal = &Thermal{Origin: Origin{Mode: metric.ModeSimulated}}
-	if mode := r.Observation().Mode; mode != metric.ModeSimulated {
+	r.Summary.Thermal = &summary.Thermal{Origin: summary.Origin{Mode: metric.ModeSimulated}}
+	if mode := compare.FromRun(r).Mode; mode != metric.ModeSimulated {
 		t.Errorf("%q", mode)
 	}
 }
@@ -372,18 +390,18 @@ func TestModeIsOfTelemetryAlone(t *testing.T) {
 // An engine on two machines: its energy is that of both, its memory that of each, and either may be what is unfair.
 func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 	r := observedRun()
-	live := Origin{Source: "spark2", Mode: metric.ModeLive}
+	live := summary.Origin{Source: "spark2", Mode: metric.ModeLive}
 	s := &r.Summary
 	s.Labels["host"] = "spark1"
-	s.Together = &Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
-	s.Machines = []Machine{
-		{Origin: Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
-		{Origin: live, Memory: &Memory{Origin: live, LedgerAt: &compare.Ledger{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
-			Thermal: &Thermal{Origin: live, StartCelsius: new(58.)}},
-		{Origin: Origin{Source: "client", Mode: metric.ModeLive}, Memory: &Memory{LedgerAt: &compare.Ledger{Ready: map[string]float64{metric.LineAnon: gib}}}},
+	s.Together = &summary.Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
+	s.Machines = []summary.Machine{
+		{Origin: summary.Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
+		{Origin: live, Memory: &summary.Memory{Origin: live, LedgerAt: &summary.Ledger{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+			Thermal: &summary.Thermal{Origin: live, StartCelsius: new(58.)}},
+		{Origin: summary.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &summary.Memory{LedgerAt: &summary.Ledger{Ready: map[string]float64{metric.LineAnon: gib}}}},
 	}
 	r.Manifest.Machines = append(r.Manifest.Machines, rundir.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
-	o := r.Observation()
+	o := compare.FromRun(r)
 	if o.Metrics["energy_joules"] != 1300 || o.Metrics["joules_per_output_token"] != 1.3 || o.Metrics["gpu_power_mean_watts"] != 130 {
 		t.Errorf("%v", o.Metrics)
 	}
@@ -401,7 +419,7 @@ func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 			t.Errorf("%s is %q, want %q", item, facts[item], want)
 		}
 	}
-	if s.Together.Joules, s.Together.JoulesPerOutputToken = nil, nil; len(r.Observation().Metrics) == 0 || hasMetric(r.Observation(), "energy_joules") {
+	if s.Together.Joules, s.Together.JoulesPerOutputToken = nil, nil; len(compare.FromRun(r).Metrics) == 0 || hasMetric(compare.FromRun(r), "energy_joules") {
 		t.Error("the energy of one machine passes for that of the engine")
 	}
 }
@@ -414,10 +432,10 @@ func hasMetric(o compare.Run, name string) bool {
 // A run whose memory grows stands in the fairness of a comparison beside one whose memory does not; a verdict that could not
 // be seen does not.
 func TestGrowthOfMemoryIsAFactOfARun(t *testing.T) {
-	r := Run{}
-	r.Summary.Growth = []Growth{{Quantity: "unattributed", Verdict: Grows}, {Quantity: "gpu_held", Verdict: GrowthNotObservable}}
+	r := summary.Run{}
+	r.Summary.Growth = []summary.Growth{{Quantity: "unattributed", Verdict: summary.Grows}, {Quantity: "gpu_held", Verdict: summary.GrowthNotObservable}}
 	var grown []compare.Fact
-	for _, f := range r.facts() {
+	for _, f := range compare.FromRun(r).Facts {
 		if strings.HasPrefix(f.Item, "growth of") {
 			grown = append(grown, f)
 		}
@@ -425,4 +443,48 @@ func TestGrowthOfMemoryIsAFactOfARun(t *testing.T) {
 	if len(grown) != 1 || grown[0].Item != "growth of unattributed memory at equal load" || grown[0].Value != "grows" {
 		t.Errorf("%+v", grown)
 	}
+}
+
+// FuzzFromRun: a folder is refused in one line that names it, or is a run whose figures are numbers and that
+// a comparison can be told of.
+func FuzzFromRun(f *testing.F) {
+	const manifest = `{"schema":"umascope.manifest/1","run":"r1","labels":{"host":"h"},"flags":{"rate":"2"},"machines":[{"source":"h","gpus":[{"vbios":"v"}]}]}`
+	for _, more := range []string{
+		`"tool_reported":{"values":[{"name":"ttft_seconds","statistic":"p50","value":1e308}]}`,
+		`"memory":{"occupied_without_kv_bytes":1e308,"ledger_at":{"start":{"free":1}}},"kv":{"capacity_bytes":1e308}`,
+		`"requests":{"ok":2,"http":1},"latency":{"ttft":{"intended":{"n":9,"p50":0.5}},"tpot":{"send":{"p99":null}}}`,
+		`"energy":{"joules":9},"phases":{"measure":{"start":1,"end":1,"measured":true}},"thermal":{"throttle_seconds":{"x":1}}`,
+	} {
+		f.Add(manifest, `{"schema":"umascope.summary/1","run":"r1",`+more+`}`)
+	}
+	path := filepath.Join(f.TempDir(), "r1")
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, manifest, sum string) {
+		for name, text := range map[string]string{rundir.ManifestFile: manifest, rundir.SummaryFile: sum} {
+			if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := summary.Open(path)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		o := compare.FromRun(r)
+		if o.ID == "" || o.ID != r.Manifest.Run || o.Path != path {
+			t.Errorf("%+v", o)
+		}
+		if _, err := json.Marshal(o); err != nil { // NaN and infinity are none
+			t.Errorf("%v", err)
+		}
+		for _, name := range o.EngineReported {
+			if _, there := o.Metrics[name]; !there {
+				t.Errorf("%s is reported and not there", name)
+			}
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package summary
+package compare
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ const (
 )
 
 // pair returns the round of a campaign, in which every arm has a run of the same model and scenario.
-func (r Run) pair() string {
+func (r observed) pair() string {
 	l := r.Summary.Labels
 	switch {
 	case l[labelCampaign] == "":
@@ -35,7 +35,7 @@ func (r Run) pair() string {
 const checkTolerance = 0.02
 
 // campaignFacts adds the actions and findings of the campaign before and after the run.
-func (r Run) campaignFacts(f *facts) {
+func (r observed) campaignFacts(f *factList) {
 	c := r.Manifest.Campaign
 	if c == nil {
 		return
@@ -56,11 +56,11 @@ func (r Run) campaignFacts(f *facts) {
 	}
 	for _, file := range c.Files {
 		if file.SHA256 != "" { // set in runs from before keyed hashes
-			f.add("file "+filepath.Base(file.Path), short(file.SHA256))
+			f.add("file "+filepath.Base(file.Path), shortHash(file.SHA256))
 		}
 	}
 	for _, collected := range c.Collected {
-		f.add("collected "+collected.Name, short(collected.SHA256))
+		f.add("collected "+collected.Name, shortHash(collected.SHA256))
 	}
 	if p := c.PageCache; p != nil {
 		f.add("page cache before the engine", p.Policy)
@@ -84,7 +84,7 @@ func (r Run) campaignFacts(f *facts) {
 }
 
 // gateFacts adds the state of the machine when a run was admitted, as read by gates.
-func gateFacts(f *facts, gates []rundir.Gate) {
+func gateFacts(f *factList, gates []rundir.Gate) {
 	for _, g := range gates {
 		if g.Value == nil {
 			continue
@@ -96,5 +96,5 @@ func gateFacts(f *facts, gates []rundir.Gate) {
 	}
 }
 
-// short returns the part of a hash that is enough to distinguish two.
-func short(sha256 string) string { return sha256[:min(len(sha256), 12)] }
+// shortHash returns the part of a hash that is enough to distinguish two.
+func shortHash(sha256 string) string { return sha256[:min(len(sha256), 12)] }

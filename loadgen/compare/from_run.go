@@ -1,27 +1,30 @@
-package summary
+package compare
 
 import (
 	"cmp"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
+	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// Labels that identify runs.
-const (
-	labelHost  = string(metric.LabelHost)
-	labelModel = string(metric.LabelModel)
-)
+// labelHost is the label of the measured machine.
+const labelHost = string(metric.LabelHost)
 
-// Observation returns the run as the input of a comparison.
-func (r Run) Observation() compare.Run {
+// FromRun returns a run as the input of a comparison.
+func FromRun(r summary.Run) Run { return observed{r}.run() }
+
+// observed is a run while its input of a comparison is gathered.
+type observed struct{ summary.Run }
+
+func (r observed) run() Run {
 	m, s, reset := r.Manifest, r.Summary, r.Manifest.PrefixCacheReset()
-	o := compare.Run{
+	o := Run{
 		ID: s.Run, Path: string(r.Folder), Labels: s.Labels, Scenario: s.Scenario, Model: r.model(), Engine: r.engine(), Host: s.Labels[labelHost],
 		CacheReset:  reset != nil && *reset,
 		Fingerprint: s.Model.Fingerprint, WorkloadSHA256: s.WorkloadSHA256, StartedAt: m.StartedAt, BootID: s.BootID,
@@ -29,7 +32,7 @@ func (r Run) Observation() compare.Run {
 		Mode: r.mode(), Simulated: s.Model.Simulated, Pair: r.pair(),
 		Facts: r.facts(), HashKey: r.hashKey(), KV: r.kv(),
 	}
-	o.Metrics, o.Doubts, o.EngineReported = r.figures()
+	o.setFigures(r)
 	for _, reason := range s.InvalidReasons {
 		o.InvalidReasons = append(o.InvalidReasons, string(reason.Code))
 	}
@@ -51,10 +54,10 @@ func (r Run) Observation() compare.Run {
 }
 
 // model returns the model that answered, by its own name; for a load that uma-load did not send, the label.
-func (r Run) model() string { return cmp.Or(r.Summary.Model.ID, r.Summary.Labels[labelModel]) }
+func (r observed) model() string { return cmp.Or(r.Summary.Model.ID, r.Summary.Labels[labelModel]) }
 
 // engine returns the engine that answered; for a recorded command, the engine whose log was read.
-func (r Run) engine() string {
+func (r observed) engine() string {
 	if c := r.Manifest.Command; c != nil && c.Extractor != enginelog.None {
 		return c.Extractor
 	}
@@ -63,7 +66,7 @@ func (r Run) engine() string {
 
 // tool returns the tool whose definitions apply to the tool-reported figures; empty without any. The same extractor
 // reads a recorded log and an imported one.
-func (r Run) tool() string {
+func (r observed) tool() string {
 	t := r.Summary.Tool
 	if t == nil || len(t.Values) == 0 {
 		return ""
@@ -85,7 +88,7 @@ func grades(s evidence.Signals) map[string]string {
 }
 
 // expected returns the signals that the scenario is meant to show: a hit has to come from the lowest tier that is on.
-func (r Run) expected() []string {
+func (r observed) expected() []string {
 	tiers := r.Manifest.Flags["expect"]
 	lowest := "ssd_rehydrate"
 	if strings.HasSuffix(tiers, "off") || strings.HasSuffix(tiers, "cpu_only") {
@@ -103,7 +106,7 @@ func (r Run) expected() []string {
 }
 
 // mode returns the mode of the telemetry of the measured host; empty without any.
-func (r Run) mode() string {
+func (r observed) mode() string {
 	s := r.Summary
 	if r.Manifest.Imported != nil {
 		return "" // the mode of its file, not of telemetry
@@ -127,8 +130,8 @@ func (r Run) mode() string {
 }
 
 // kv returns the figures that the engine sized its KV cache from. Measured figures take precedence over reported ones.
-func (r Run) kv() compare.KV {
-	var kv compare.KV
+func (r observed) kv() KV {
+	var kv KV
 	m := r.Summary.Memory
 	if m != nil {
 		kv.FreeAtSizingBytes, kv.OccupiedWithoutKVBytes = m.FreeAtKVSizing, m.OccupiedWithoutKV
@@ -140,12 +143,12 @@ func (r Run) kv() compare.KV {
 	if own := r.Summary.KV; own != nil {
 		kv.CapacityBytes = cmp.Or(own.CapacityBytes, kv.CapacityBytes)
 	}
-	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, r.reported(enginelog.FreeBytes, ""))
+	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, figure.ToolReported(&r.Summary, enginelog.FreeBytes, ""))
 	return kv
 }
 
 // machine returns the exporter's description of the measured host; nil without telemetry of it.
-func (r Run) machine() *rundir.Machine {
+func (r observed) machine() *rundir.Machine {
 	all := r.Manifest.Machines
 	for i, m := range all {
 		if len(all) == 1 || m.Source == r.Summary.Labels[labelHost] {

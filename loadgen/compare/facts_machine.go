@@ -1,4 +1,4 @@
-package summary
+package compare
 
 import (
 	"fmt"
@@ -7,27 +7,27 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // machine adds the properties of a machine, by its exporter. The items begin with a word, which is empty for the host
 // of the run.
-func (f *facts) machine(word string, m *rundir.Machine) {
+func (f *factList) machine(word string, m *rundir.Machine) {
 	f.add(word+"machine", m.Host[string(metric.LabelProduct)])
-	f.add(word+compare.FactKernel, m.Host[string(metric.LabelKernel)])
+	f.add(word+FactKernel, m.Host[string(metric.LabelKernel)])
 	f.add(word+"architecture", m.Host[string(metric.LabelArch)])
 	for _, of := range []struct {
 		item  string
 		label metric.Label
-	}{{"GPU", metric.LabelName}, {compare.FactDriver, metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
-		f.add(word+of.item, distinct(m.GPUs, string(of.label)))
+	}{{"GPU", metric.LabelName}, {FactDriver, metric.LabelDriver}, {"CUDA of the driver", metric.LabelCUDAVersion}, {"VBIOS", metric.LabelVBIOS}} {
+		f.add(word+of.item, distinctValues(m.GPUs, string(of.label)))
 	}
 	f.limits(word, m.GPULimits)
 }
 
 // limits adds the limits of the GPUs; of several, in their order.
-func (f *facts) limits(word string, all []rundir.GPULimit) {
+func (f *factList) limits(word string, all []rundir.GPULimit) {
 	var watts, hertz []string
 	for _, l := range all {
 		if l.PowerWatts != nil {
@@ -42,18 +42,18 @@ func (f *facts) limits(word string, all []rundir.GPULimit) {
 }
 
 // conditions adds the state of a machine when the run began, and its events during the run.
-func (f *facts) conditions(word string, memory *Memory, thermal *Thermal) {
+func (f *factList) conditions(word string, memory *summary.Memory, thermal *summary.Thermal) {
 	if memory != nil && memory.LedgerAt != nil {
 		start := memory.LedgerAt.Start
 		if free, known := metric.FreeBytes(start); known {
-			f.number(word+compare.FactMemFree, &free, memoryTolerance, "bytes")
+			f.number(word+FactMemFree, &free, memoryTolerance, "bytes")
 		}
 		if cache, known := start[metric.LinePageCache]; known {
-			f.number(word+compare.FactPageCache, &cache, memoryTolerance, "bytes")
+			f.number(word+FactPageCache, &cache, memoryTolerance, "bytes")
 		}
 	}
 	if t := thermal; t != nil {
-		f.number(word+compare.FactTemperature, t.StartCelsius, celsiusTolerance, "C")
+		f.number(word+FactTemperature, t.StartCelsius, celsiusTolerance, "C")
 		f.number(word+"GPU performance state in the warm-up", t.WarmupPerformanceState, 0, "")
 		for _, reason := range slices.Sorted(maps.Keys(t.ThrottleSeconds)) {
 			spent := t.ThrottleSeconds[reason]
@@ -63,12 +63,12 @@ func (f *facts) conditions(word string, memory *Memory, thermal *Thermal) {
 }
 
 // further returns the measured machines other than the host of the run.
-func (r Run) further() []Machine {
+func (r observed) further() []summary.Machine {
 	t := r.Summary.Together
 	if t == nil {
 		return nil
 	}
-	var all []Machine
+	var all []summary.Machine
 	for _, m := range r.Summary.Machines {
 		if m.Source != r.Summary.Labels[labelHost] && slices.Contains(t.Hosts, m.Source) {
 			all = append(all, m)
@@ -79,7 +79,7 @@ func (r Run) further() []Machine {
 
 // furtherFacts adds the same facts as for the host, each under the name of its machine: an engine that spans machines
 // is only as comparable as the warmest of them.
-func (r Run) furtherFacts(f *facts) {
+func (r observed) furtherFacts(f *factList) {
 	switch t, m := r.Summary.Together, r.machine(); {
 	case t != nil:
 		f.add("measured machines", strings.Join(t.Hosts, ", "))
@@ -96,14 +96,14 @@ func (r Run) furtherFacts(f *facts) {
 }
 
 // furtherLedgers returns the ledgers of these machines; nil without any.
-func (r Run) furtherLedgers() map[string]compare.Ledger {
-	var all map[string]compare.Ledger
+func (r observed) furtherLedgers() map[string]summary.Ledger {
+	var all map[string]summary.Ledger
 	for _, m := range r.further() {
 		if m.Memory == nil || m.Memory.LedgerAt == nil {
 			continue
 		}
 		if all == nil {
-			all = map[string]compare.Ledger{}
+			all = map[string]summary.Ledger{}
 		}
 		all[m.Source] = *m.Memory.LedgerAt
 	}
