@@ -75,6 +75,23 @@ func TestARunEndsWithThePhaseWhoseRequestsAllFailed(t *testing.T) {
 	}
 }
 
+func TestAWarmUpEndsWhenARequestOfEachSlotTimedOut(t *testing.T) {
+	t.Parallel()
+	url := loaded(t, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v1/models" {
+			<-r.Context().Done()
+		}
+		return r.URL.Path != "/v1/models"
+	})
+	code, path, _, stderr := invoke(t, t.Context(), "--url", url, "--requests=20", "--warmup=100", "--concurrency=2", "--output-tokens=7", "--request-timeout=200ms")
+	if sent := byStatus(records(t, path)); code != exitInvalid || len(sent) != 1 || sent[openai.StatusTimeout] < 2 || sent[openai.StatusTimeout] > 4 {
+		t.Errorf("exit %d, requests by status %v, want one of each slot, and those that were under way: %s", code, sent, stderr)
+	}
+	if !strings.Contains(stderr, "all requests of warmup failed, and 1 more phases were not sent") {
+		t.Errorf("stderr: %s", stderr)
+	}
+}
+
 func TestNothingIsSentOnceTheModelIsDropped(t *testing.T) {
 	t.Parallel()
 	const served, concurrency = 20, 4

@@ -11,10 +11,14 @@ import (
 // kvbmPage is a page of a KV block manager or of its transfer layer, NIXL.
 type kvbmPage struct{ engine.Page }
 
-// series returns the series of a name with whichever prefix the page has.
+// series returns the series of a name with whichever prefix the page has. None is returned if one of them is below zero,
+// which no count, size, time or share can be: a sum of the others would be a part.
 func (p kvbmPage) series(name string) []engine.Series {
 	for _, prefix := range metric.ForeignKVBMPrefixes() {
 		if found := p.Series(prefix + name); len(found) > 0 {
+			if slices.ContainsFunc(found, func(one engine.Series) bool { return one.Value < 0 }) {
+				return nil
+			}
 			return found
 		}
 	}

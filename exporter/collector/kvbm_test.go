@@ -141,6 +141,23 @@ func TestBytesAreAbsentWhereTheSizeOfABlockIsNotKnown(t *testing.T) {
 	wantAbsent(t, series, movedBytes("offload", "host", "disk"), "uma_kvbm_block_bytes")
 }
 
+// Programs write -1 for what they do not have.
+func TestAFigureOfKVBMBelowZeroIsAbsent(t *testing.T) {
+	page := v1Page(map[string]float64{"kvbm_onboard_blocks_h2d": -1, "kvbm_host_cache_hit_rate": -1, "kvbm_offload_blocks_d2h": 7}) +
+		"kvbm_inflight_onboard_hashes -1\nkvbm_transfer_inflight{operation=\"offload\"} -1\nkvbm_transfer_inflight{operation=\"onboard\"} 2\n"
+	series, outcome := kvbmPageOf(t, page, SourceOptions{})
+	if outcome.State != OK {
+		t.Fatalf("%s: %v", outcome.State, outcome.Err)
+	}
+	wantSeries(t, series, map[string]float64{blocksOf("offload", "device", "host"): 7})
+	for name, value := range series {
+		if value < 0 {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+	wantAbsent(t, series, blocksOf("onboard", "host", "device"), "uma_kvbm_window_hit_ratio{"+leaderSource+`,tier="host"}`, "uma_kvbm_onboards_in_flight", "uma_kvbm_transfers_in_flight")
+}
+
 func TestASizeGivenForOneSourceIsNotThatOfAnother(t *testing.T) {
 	for flag, want := range map[string]float64{leader: 8, "": 8, "127.0.0.1:6881/metrics": 0} {
 		series, _ := kvbmPageOf(t, v1Page(nil), SourceOptions{BytesPerBlock: map[string]uint64{flag: 8}})

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,8 +118,18 @@ func (s *sender) drivePhase(stop, cut context.Context, p workload.Phase) (failed
 	if s.plan.work.Counts(p.Name) {
 		watch = workload.StartWatch(s.run.journal.clock, shortestStall)
 	}
+	dispatching, end := context.WithCancel(stop)
+	defer end()
 	var ended outcomes
-	driven := s.loop.Drive(stop, cut, p, q.Jobs(), s.observer(p, progress, &ended))
+	if slots := cmp.Or(p.Slots, s.loop.Slots, 1); p.Name == rundir.PhaseWarmup && s.run.keep.Limits.Judges(summary.CodePhaseFailed) {
+		// Each slot has waited for as long as a request may: the rest of the warm-up would cost as much for each request.
+		ended.timedOut = func(requests int64) {
+			if requests >= int64(slots) {
+				end()
+			}
+		}
+	}
+	driven := s.loop.Drive(dispatching, cut, p, q.Jobs(), s.observer(p, progress, &ended))
 	s.run.capture.sample()
 	if watch != nil {
 		s.sent.health = s.sent.health.And(watch.End())
@@ -198,7 +209,11 @@ func (f recordFiles) close() error {
 }
 
 // outcomes counts how the requests of a phase ended. It does not count cancelled requests.
-type outcomes struct{ ok, failed atomic.Int64 }
+type outcomes struct {
+	ok, failed, late atomic.Int64
+	// timedOut, if not nil, is told after each timeout how many there were, while no request has ended ok.
+	timedOut func(requests int64)
+}
 
 func (o *outcomes) add(status openai.Status) {
 	switch status {
@@ -207,6 +222,11 @@ func (o *outcomes) add(status openai.Status) {
 	case openai.StatusCancelled:
 	default:
 		o.failed.Add(1)
+	}
+	if status == openai.StatusTimeout && o.timedOut != nil {
+		if late := o.late.Add(1); o.ok.Load() == 0 {
+			o.timedOut(late)
+		}
 	}
 }
 
