@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // engineServer answers with pages by host and path; at other hosts nobody listens.
@@ -41,7 +42,7 @@ func (s engineServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // engineHost is a host with these pages, and options that name these addresses.
 func engineHost(t *testing.T, server http.RoundTripper, addresses ...string) (Host, Options) {
 	t.Helper()
-	host, options := spark(t), Options{}
+	host, options := spark(t), Options{Sources: SourceOptions{Known: supported.Engines()}}
 	host.HTTP = server
 	for _, address := range addresses {
 		at, err := engine.ParseEndpoint("http://" + address)
@@ -109,7 +110,7 @@ func TestAnEngineThatIsNotRunningIsAbsentAndOneInTroubleFailed(t *testing.T) {
 		`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1, `uma_engine_up{source="127.0.0.1:8001/metrics"}`: 0, `uma_engine_up{source="127.0.0.1:8002/metrics"}`: 0,
 	})
 
-	if _, outcome = page(t, engineSpec(), spark(t), Options{}); outcome.State != Absent {
+	if _, outcome = page(t, engineSpec(), spark(t), Options{Sources: SourceOptions{Known: supported.Engines()}}); outcome.State != Absent {
 		t.Errorf("no sources: %s, %v", outcome.State, outcome.Err)
 	}
 }

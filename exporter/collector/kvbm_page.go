@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // kvbmPage is a page of a KV block manager or of its transfer layer, NIXL.
-type kvbmPage struct{ engine.Page }
+type kvbmPage struct{ spec.Page }
 
 // series returns the series of a name with whichever prefix the page has.
-func (p kvbmPage) series(name string) []engine.Series {
+func (p kvbmPage) series(name string) []spec.Series {
 	for _, prefix := range metric.ForeignKVBMPrefixes() {
 		if found := p.Series(prefix + name); len(found) > 0 {
 			return found

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -47,7 +48,7 @@ func (s *server) read(t *testing.T, path string, iterationStats bool, before Rea
 		t.Fatal(err)
 	}
 	s.asked = nil
-	return Client{HTTP: s, IterationStats: iterationStats}.Read(t.Context(), at, before)
+	return Client{Engines: supported.Engines(), HTTP: s, IterationStats: iterationStats}.Read(t.Context(), at, before)
 }
 
 func TestAVersionIsAskedForOnce(t *testing.T) {
@@ -171,14 +172,14 @@ func TestDrainingStatisticsAreReadOnRequestOnly(t *testing.T) {
 func TestAnAddressThatDrainsIsAskedOnce(t *testing.T) {
 	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm_metrics_doc.json")}}
 	got, err := s.read(t, "/metrics", false, Reading{})
-	if !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/metrics", "/prometheus/metrics"}) {
+	if !drains(err) || !slices.Equal(s.asked, []string{"/metrics", "/prometheus/metrics"}) {
 		t.Errorf("%v, asked %v", err, s.asked)
 	}
-	if got, err = s.read(t, "/metrics", false, got); !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/prometheus/metrics"}) {
+	if got, err = s.read(t, "/metrics", false, got); !drains(err) || !slices.Equal(s.asked, []string{"/prometheus/metrics"}) {
 		t.Errorf("again: %v, asked %v", err, s.asked)
 	}
 	s.answers["/prometheus/metrics"] = sample(t, "trtllm_prometheus.prom")
-	if got, err = s.read(t, "/metrics", false, got); err != nil || got.Engine != metric.EngineTensorRTLLM || slices.Contains(s.asked, "/metrics") {
+	if got, err = s.read(t, "/metrics", false, got); err != nil || got.Engine != "trtllm" || slices.Contains(s.asked, "/metrics") {
 		t.Errorf("with a page: %+v, %v, asked %v", got, err, s.asked)
 	}
 	s.refuses = true
@@ -213,4 +214,9 @@ func TestTextsOfServersAreBounded(t *testing.T) {
 	if got, err = s.read(t, "/metrics", false, Reading{}); err != nil || len(got.Models[0].Name) > 200 || got.Models[0].Requests[metric.RequestsRunning] != 1 {
 		t.Errorf("a page with a long name: %v, %d", err, len(got.Models[0].Name))
 	}
+}
+
+func drains(err error) bool {
+	_, is := errors.AsType[DrainsError](err)
+	return is
 }

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // wantReason fails unless one of the reasons for absent figures has all these words.
-func wantReason(t *testing.T, what string, reading Reading, words ...string) {
+func wantReason(t *testing.T, what string, reading spec.Translation, words ...string) {
 	t.Helper()
 	if !slices.ContainsFunc(reading.Absent, func(reason string) bool {
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(reason, word) })
@@ -199,7 +201,7 @@ func TestAStatePoolIsAFigureOfItsOwn(t *testing.T) {
 	want := map[string]float64{"running": 48, "used ratio": 0.12, "used tokens": 48000, "capacity tokens": 400000}
 	reading := translate(t, hybrid)
 	wantModel(t, "hybrid", reading.Models[0], "m", want)
-	if pools := reading.Models[0].StatePools; !slices.Contains(pools, StatePool{metric.PoolMamba, 0.97}) {
+	if pools := reading.Models[0].StatePools; !slices.Contains(pools, spec.StatePool{Kind: metric.PoolMamba, UsedRatio: 0.97}) {
 		t.Errorf("state pools %v", pools)
 	}
 	wantModel(t, "worked out from tokens", translate(t, without(hybrid, "sglang:full_token_usage")).Models[0], "m", want)
@@ -221,8 +223,8 @@ func TestAPoolThatWasNeverUsedIsAbsentAndOneThatIsEmptyAgainIsNot(t *testing.T) 
 	var reading Reading
 	for _, step := range []struct {
 		page string
-		want []StatePool
-	}{{idle, nil}, {hybrid, []StatePool{{metric.PoolMamba, 0.97}}}, {idle, []StatePool{{metric.PoolMamba, 0}}}} {
+		want []spec.StatePool
+	}{{idle, nil}, {hybrid, []spec.StatePool{{Kind: metric.PoolMamba, UsedRatio: 0.97}}}, {idle, []spec.StatePool{{Kind: metric.PoolMamba, UsedRatio: 0}}}} {
 		s.answers["/metrics"] = step.page
 		var err error
 		if reading, err = s.read(t, "/metrics", false, reading); err != nil || !slices.Equal(reading.Models[0].StatePools, step.want) {
@@ -278,7 +280,7 @@ e2e_request_latency_seconds_count{engine_type="undefined",model_name="undefined"
 # TYPE request_success_total counter
 request_success_total{engine_type="undefined",finished_reason="length",model_name="undefined"} 3
 `)
-	if reading.Engine != metric.EngineTensorRTLLM || reading.Families != 2 {
+	if reading.Engine != "trtllm" || reading.Families != 2 {
 		t.Errorf("%s of %d families", reading.Engine, reading.Families)
 	}
 	wantModel(t, "no prefix", reading.Models[0], "", map[string]float64{})
@@ -288,7 +290,7 @@ request_success_total{engine_type="undefined",finished_reason="length",model_nam
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Translate(page); err == nil {
+		if got, err := supported.Engines().Translate(page); err == nil {
 			t.Errorf("%q is %s", other, got.Engine)
 		}
 	}
@@ -327,7 +329,7 @@ func TestWhatIsAskedBesideAPageKeepsItsPrefix(t *testing.T) {
 	if err != nil || reading.Version != "" || reading.Models[0].Name != "" || !slices.Equal(s.asked, []string{"/own/page"}) {
 		t.Errorf("a path of its own: %+v, %v, asked %v", reading, err, s.asked)
 	}
-	wantReason(t, "a path of its own", reading, "does not end in /metrics")
+	wantReason(t, "a path of its own", reading.Translation, "does not end in /metrics")
 	if reading, err = s.read(t, "/vllm/metrics", false, Reading{}); err != nil || reading.Version != "" || s.asked[1] != "/vllm/version" {
 		t.Errorf("vLLM: %q, %v, asked %v", reading.Version, err, s.asked)
 	}
@@ -371,7 +373,7 @@ func TestNumbersBelowZeroInJSONAreAbsent(t *testing.T) {
 
 func TestReplicasOfOnePageAreBounded(t *testing.T) {
 	var page strings.Builder
-	for i := range maxReplicas + 1 {
+	for i := range spec.MaxReplicas + 1 {
 		fmt.Fprintf(&page, "vllm:kv_cache_usage_perc{engine=\"%d\",model_name=\"m\"} 0.5\n", i)
 	}
 	reading := translate(t, page.String())

@@ -1,15 +1,5 @@
 package metric
 
-// Values of LabelEngine. The names of its series identify an engine, not its address.
-const (
-	EngineVLLM        = "vllm"
-	EngineTensorRTLLM = "trtllm"
-	EngineSGLang      = "sglang"
-	EngineDynamo      = "dynamo"
-	EngineLlamaCPP    = "llamacpp"
-	EngineLMCache     = "lmcache"
-)
-
 // Values of LabelTier on lookups in a prefix cache, in addition to those of KVBM. A lookup that several tiers answered,
 // without a count by tier from the engine, is any; one that no tier answers is none.
 const (

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -91,7 +92,7 @@ func TestBytesOfATokenAreComputedFromConfigJSONAndTheTypeOfTheCache(t *testing.T
 	windowed := shape
 	windowed.Windowed = true
 	of := func(kind string) string {
-		return metric.ForeignVLLMCacheConfigInfo + `{cache_dtype="` + kind + `"} 1` + "\n"
+		return vllm.CacheConfigInfo + `{cache_dtype="` + kind + `"} 1` + "\n"
 	}
 	for _, c := range []struct {
 		page  string
@@ -106,14 +107,4 @@ func TestBytesOfATokenAreComputedFromConfigJSONAndTheTypeOfTheCache(t *testing.T
 			t.Errorf("%.80s: %v, want %v", c.page, got, c.want)
 		}
 	}
-}
-
-func FuzzCacheValueBytes(f *testing.F) {
-	f.Add("auto")
-	f.Add("fp8_e5m2")
-	f.Fuzz(func(t *testing.T, kind string) {
-		if bytes := cacheValueBytes(kind); bytes != 0 && bytes != 1 && bytes != 2 {
-			t.Errorf("%q: %v", kind, bytes)
-		}
-	})
 }
