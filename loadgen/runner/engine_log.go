@@ -47,7 +47,7 @@ func logTools(engine string) []enginelog.Tool {
 	if known, is := supported.Engines().Find(engine); is && known.Metrics.Around != nil {
 		names = server.EngineNames(supported.Engines())
 	}
-	return slices.DeleteFunc(enginelog.Tools(), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
+	return slices.DeleteFunc(enginelog.Tools(supported.Engines()), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
 // readEngineLog returns the engine's report of its memory at start, from the first of its logs that contains it, or

@@ -32,7 +32,7 @@ func recordedEviction(t *testing.T) *EvidenceInput {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool, err := enginelog.Find("vllm")
+	tool, err := enginelog.Find(supported.Engines(), "vllm")
 	if err != nil {
 		t.Fatal(err)
 	}

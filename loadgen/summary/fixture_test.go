@@ -83,7 +83,7 @@ func near(got *float64, want float64) bool { return got != nil && math.Abs(*got-
 // engineLog is what TensorRT-LLM said.
 func engineLog(t *testing.T, lines ...string) *enginelog.Reading {
 	t.Helper()
-	tool, err := enginelog.Find("trtllm")
+	tool, err := enginelog.Find(supported.Engines(), "trtllm")
 	if err != nil {
 		t.Fatal(err)
 	}

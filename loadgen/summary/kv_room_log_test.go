@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -19,7 +20,7 @@ func readingOf(t *testing.T, file string) *enginelog.Reading {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool, err := enginelog.Find("vllm")
+	tool, err := enginelog.Find(supported.Engines(), "vllm")
 	if err != nil {
 		t.Fatal(err)
 	}

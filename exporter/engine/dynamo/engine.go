@@ -34,6 +34,7 @@ func Engine() spec.Engine {
 			About: &spec.About{Path: spec.OpenAPIPath, Read: about},
 		},
 		CommandLine: commandLine(),
+		LogTiers:    tiers,
 		// lib/llm/src/protocols/openai: common_ext.rs and validate.rs, which refuse any other field.
 		Request: &spec.Request{
 			ChatCap: spec.MaxCompletionTokens,

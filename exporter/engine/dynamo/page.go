@@ -166,5 +166,5 @@ func size(page spec.Page) spec.Size {
 	if countWorkers(page[WorkerRegistered]) != 1 {
 		return spec.Size{}
 	}
-	return spec.Size{Tokens: spec.Largest(page, ModelBlocks) * spec.Largest(page, ModelBlockSize)}
+	return spec.Size{Tokens: spec.Highest(page, ModelBlocks) * spec.Highest(page, ModelBlockSize)}
 }

@@ -26,14 +26,14 @@ func Engine() spec.Engine {
 			Complete: complete,
 		},
 		CommandLine: commandLine(),
-		LogNeeds:    "-lv 4",
-		Request:     &spec.Request{Plain: true},
-		Tokenizer:   &spec.Tokenizer{Path: "/tokenize", Text: "content", Fixed: map[string]any{"add_special": false}},
-		Context:     &spec.Context{Path: PropertiesPath, Read: slotContext},
-		Settings:    spec.Settings{Paths: []string{PropertiesPath}, Members: []string{"build_info", "total_slots"}},
-		Wording:     spec.Wording{TooLong: []string{"the request exceeds the available context size"}},
-		Programs:    []spec.Program{{Command: "llama-server", Flag: "--port", Variable: portVariable, Port: 8080}}, // b6000
-		Variables:   []string{portVariable},
+		Log:         log(), LogNeeds: "-lv 4",
+		Request:   &spec.Request{Plain: true},
+		Tokenizer: &spec.Tokenizer{Path: "/tokenize", Text: "content", Fixed: map[string]any{"add_special": false}},
+		Context:   &spec.Context{Path: PropertiesPath, Read: slotContext},
+		Settings:  spec.Settings{Paths: []string{PropertiesPath}, Members: []string{"build_info", "total_slots"}},
+		Wording:   spec.Wording{TooLong: []string{"the request exceeds the available context size"}},
+		Programs:  []spec.Program{{Command: "llama-server", Flag: "--port", Variable: portVariable, Port: 8080}}, // b6000
+		Variables: []string{portVariable},
 	}
 }
 

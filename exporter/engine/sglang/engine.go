@@ -18,6 +18,7 @@ func Engine() spec.Engine {
 		Identity:    spec.Identity{Owners: []string{"sglang"}, Traits: []spec.Trait{{Path: "/get_model_info", Shows: modelInfo}}, Gateway: gateway()},
 		Block:       []string{LabelPageSize},
 		CommandLine: commandLine(),
+		Log:         log(),
 		// srt/entrypoints/openai/protocol.py.
 		Request: &spec.Request{
 			Both:  []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage, spec.ReturnTokenIDs, spec.CacheSalt},

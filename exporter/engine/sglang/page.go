@@ -225,9 +225,9 @@ func tier(source string) string {
 
 // size reads the size of the KV cache of the fullest replica.
 func size(page spec.Page) spec.Size {
-	tokens := spec.Largest(page, MaxTokens)
+	tokens := spec.Highest(page, MaxTokens)
 	if tokens == 0 {
 		return spec.Size{}
 	}
-	return spec.Size{Tokens: tokens, TokenBytes: spec.Largest(page, KVGigabytes) * (1 << 30) / tokens}
+	return spec.Size{Tokens: tokens, TokenBytes: spec.Highest(page, KVGigabytes) * (1 << 30) / tokens}
 }

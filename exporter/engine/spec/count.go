@@ -208,8 +208,8 @@ func ShortText(text string) string {
 	return text[:min(len(text), enough)]
 }
 
-// Largest is the largest value of a series on a page; 0 if the page lacks it.
-func Largest(page Page, name string) float64 {
+// Highest is the largest value of a series on a page; 0 if the page lacks it.
+func Highest(page Page, name string) float64 {
 	most := 0.0
 	for _, one := range page[name] {
 		most = max(most, one.Value)

@@ -25,6 +25,10 @@ type Engine struct {
 	Context   *Context
 	Settings  Settings
 	Wording   Wording
+	// Log is nil for an engine whose log is not read.
+	Log *Log
+	// LogTiers reads a line about tiers of the KV cache below the device, in the log of any engine; nil if it writes none.
+	LogTiers func(*Tiers, string)
 	// LogNeeds is the option without which its log has no figures of memory.
 	LogNeeds string
 	// CachedTokens is the option without which answers do not have the tokens that were found in a cache.

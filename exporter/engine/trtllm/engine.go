@@ -32,6 +32,7 @@ func Engine() spec.Engine {
 		},
 		Identity:    spec.Identity{Owners: []string{"tensorrt_llm"}, About: spec.AboutVersion(), Manner: manner},
 		CommandLine: commandLine(),
+		Log:         log(),
 		// serve/openai_protocol.py, which refuses any other field.
 		Request: &spec.Request{
 			ChatCap: spec.MaxCompletionTokens,

@@ -162,5 +162,5 @@ func tier(word string) string {
 
 // size is that of a page by which blocks hold so many tokens.
 func size(page spec.Page) spec.Size {
-	return spec.Size{Tokens: spec.Largest(page, MaxBlocks) * spec.Largest(page, TokensPerBlock)}
+	return spec.Size{Tokens: spec.Highest(page, MaxBlocks) * spec.Highest(page, TokensPerBlock)}
 }
