@@ -26,6 +26,7 @@ func Engine() spec.Engine {
 			Complete: complete,
 		},
 		CommandLine: commandLine(),
+		Sizing:      &spec.Sizing{Version: "0.5.0", Grant: grant},
 		Log:         log(), LogNeeds: "-lv 4",
 		Request:   &spec.Request{Plain: true},
 		Tokenizer: &spec.Tokenizer{Path: "/tokenize", Text: "content", Fixed: map[string]any{"add_special": false}},

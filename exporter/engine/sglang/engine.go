@@ -18,6 +18,7 @@ func Engine() spec.Engine {
 		Identity:    spec.Identity{Owners: []string{"sglang"}, Traits: []spec.Trait{{Path: "/get_model_info", Shows: modelInfo}}, Gateway: gateway()},
 		Block:       []string{LabelPageSize},
 		CommandLine: commandLine(),
+		Sizing:      &spec.Sizing{Version: "0.5.23", Grant: grant, Runtime: runtime},
 		Log:         log(),
 		// srt/entrypoints/openai/protocol.py.
 		Request: &spec.Request{

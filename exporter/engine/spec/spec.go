@@ -25,6 +25,8 @@ type Engine struct {
 	Context   *Context
 	Settings  Settings
 	Wording   Wording
+	// Sizing is nil for an engine that is not known to size its KV cache by a figure of memory.
+	Sizing *Sizing
 	// Log is nil for an engine whose log is not read.
 	Log *Log
 	// LogTiers reads a line about tiers of the KV cache below the device, in the log of any engine; nil if it writes none.

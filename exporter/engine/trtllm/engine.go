@@ -32,6 +32,7 @@ func Engine() spec.Engine {
 		},
 		Identity:    spec.Identity{Owners: []string{"tensorrt_llm"}, About: spec.AboutVersion(), Manner: manner},
 		CommandLine: commandLine(),
+		Sizing:      &spec.Sizing{Version: "of November 2026", Grant: grant, CUDAFree: true},
 		Log:         log(),
 		// serve/openai_protocol.py, which refuses any other field.
 		Request: &spec.Request{

@@ -28,6 +28,7 @@ func Engine() spec.Engine {
 		// LabelBlockSize can be the size from before it was fitted to a hybrid model.
 		Block:       []string{LabelBlockSize, LabelEffectiveBlockSize, LabelMambaBlockSize},
 		CommandLine: commandLine(),
+		Sizing:      &spec.Sizing{Version: "0.32.0", Grant: grant},
 		Log:         log(), LogTiers: tiers,
 		// vllm/entrypoints/openai/protocol.py.
 		Request: &spec.Request{
