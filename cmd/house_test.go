@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/engine/supported", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/engine/supported", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"dashboards/grafana":        {},
-	"dashboards":                {"exporter/metric", "exporter/metric/expr"},
+	"dashboards":                {"exporter/engine/spec", "exporter/engine/supported", "exporter/metric", "exporter/metric/expr"},
 	"alerts":                    {"exporter/metric", "exporter/metric/expr"},
 	"cmd/gguf":                  {}, // ground floor: a file format that the exporter and the load generator read
 	"cmd/terminal":              {}, // ground floor, as exporter/metric is: what is typed and shown is alike in all programs

@@ -15,7 +15,7 @@ import (
 func engineSpec() Spec {
 	return Spec{
 		Name:    metric.CollectorEngine,
-		Help:    "vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache: KV cache, prefix cache and queues.",
+		Help:    "Inference engines: KV cache, prefix cache and queues.",
 		Metrics: engineMetrics(),
 		Needs:   []Need{needDiscovery()},
 		Open: func(host Host, options Options) Collect {

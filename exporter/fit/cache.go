@@ -97,7 +97,7 @@ func (m Model) Tokens(kv spec.Interval, context int64) spec.Interval {
 		return spec.Interval{}
 	}
 	return spec.Interval{
-		int64(float64(kv.Low) / float64(sequence.High) * float64(context)),
-		int64(float64(kv.High) / float64(sequence.Low) * float64(context)),
+		Low:  int64(float64(kv.Low) / float64(sequence.High) * float64(context)),
+		High: int64(float64(kv.High) / float64(sequence.Low) * float64(context)),
 	}
 }

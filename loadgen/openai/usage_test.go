@@ -229,3 +229,32 @@ func FuzzErrorCode(f *testing.F) {
 		}
 	})
 }
+
+func TestEveryReasonOfAnEngineForAnAnswerItGaveUpIsKnown(t *testing.T) {
+	seen := 0
+	for _, e := range supported.Engines() {
+		for _, reason := range e.Wording.GivenUp {
+			if seen++; !givenUp(reason) {
+				t.Errorf("%s: %s", e.Name, reason)
+			}
+		}
+	}
+	if seen < 5 || givenUp("stop") || givenUp("length") {
+		t.Errorf("%d reasons", seen)
+	}
+}
+
+func TestEveryRequestFieldOfAnEngineIsOneOfThisPackage(t *testing.T) {
+	known := []Field{FieldIgnoreEOS, FieldMinTokens, FieldContinuousUsage, FieldCachedDetails, FieldDraftDetails, FieldTokenIDs, FieldCacheSalt}
+	for _, e := range supported.Engines() {
+		v := vendorOf(e.Name)
+		for _, field := range slices.Concat(v.Both, v.Chat, v.Newer) {
+			if !slices.Contains(known, field) {
+				t.Errorf("%s: %s is sent by nothing here", e.Name, field)
+			}
+		}
+		if v.ChatCap != "" && v.ChatCap != FieldMaxCompletionTokens {
+			t.Errorf("%s: the cap %s", e.Name, v.ChatCap)
+		}
+	}
+}

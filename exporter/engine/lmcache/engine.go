@@ -9,6 +9,7 @@ func Engine() spec.Engine {
 	return spec.Engine{
 		Name: "lmcache", Title: "LMCache",
 		Metrics: spec.Metrics{
+			Bytes: spec.BytesAlways,
 			Forms: []spec.Form{{Prefix: Prefix, Labels: labels(), Read: read}},
 		},
 		CommandLine: commandLine(),

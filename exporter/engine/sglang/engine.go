@@ -8,6 +8,7 @@ func Engine() spec.Engine {
 	return spec.Engine{
 		Name: "sglang", Title: "SGLang",
 		Metrics: spec.Metrics{
+			KeptIsFree: true, Preempted: "retractions", PreemptedLate: true, Bytes: spec.BytesAlways,
 			Forms: []spec.Form{{Prefix: Prefix, Labels: labels(), Read: read}},
 			Cache: &spec.CacheCounters{
 				Prompt: PromptTokens, Tiers: CachedTokens, TierLabel: LabelCacheSource, Tier: tier,

@@ -55,6 +55,14 @@ type Metrics struct {
 	Draining *Draining
 	// Around is set for an engine that passes on the series of another one.
 	Around *Around
+	// KeptIsFree is set if blocks that are kept for reuse only count as free in the share of the KV cache in use.
+	KeptIsFree bool
+	// Preempted is the engine's word for requests that lose their place for lack of KV cache, "" if it does not count them;
+	// PreemptedLate is set if the count exists from the first one on.
+	Preempted     string
+	PreemptedLate bool
+	// Bytes is whether the page has bytes of KV cache.
+	Bytes Bytes
 	// Cache are the counters of prompt tokens and of those found in a prefix cache, nil without a page that has them.
 	Cache *CacheCounters
 	// Drafts are the counters of speculative decoding; empty where no counter has them.
@@ -66,6 +74,16 @@ type Metrics struct {
 	Sizes []string
 	Size  func(Page) Size
 }
+
+// Bytes is whether a page has bytes of KV cache.
+type Bytes int
+
+// The cases.
+const (
+	BytesNever Bytes = iota
+	BytesIfSet       // if the engine was given a size in bytes
+	BytesAlways
+)
 
 // DefaultPath is the path of the page of most engines.
 const DefaultPath = "/metrics"

@@ -11,6 +11,7 @@ func Engine() spec.Engine {
 	return spec.Engine{
 		Name: "vllm", Title: "vLLM",
 		Metrics: spec.Metrics{
+			KeptIsFree: true, Preempted: "preemptions", Bytes: spec.BytesIfSet,
 			Forms: []spec.Form{{Prefix: Prefix, Labels: labels(), Read: read}},
 			Cache: &spec.CacheCounters{
 				Prompt: metric.VLLMPromptTokensTotal.Def().Name,
