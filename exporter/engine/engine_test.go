@@ -111,23 +111,23 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		file, engine, model string
 		want                map[string]float64
 	}{
-		{"vllm.prom", "vllm", small, map[string]float64{
+		{"vllm-doc.prom", "vllm", small, map[string]float64{
 			"capacity blocks": 5943, "capacity tokens": 5943 * 16, "used ratio": 0, "used tokens": 0, "preemptions": 0, "running": 0, "waiting": 0,
 			"prompt": 66, "generation": 600, "tokens looked up": 66, "tokens hit device": 0, "tokens hit external": 0, "tokens missed": 66,
 		}},
-		{"trtllm_prometheus.prom", "trtllm", small, map[string]float64{
+		{"trtllm-constructed.prom", "trtllm", small, map[string]float64{
 			"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used ratio": 0.3128, "used tokens": 31673 * 32, "running": 4, "waiting": 2,
 			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158, "device memory": 76665782272,
 		}},
-		{"sglang.prom", "sglang", small, map[string]float64{
+		{"sglang-doc.prom", "sglang", small, map[string]float64{
 			"capacity tokens": 92962, "used ratio": 0, "used tokens": 0, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
 		}},
-		{"llamacpp.prom", "llamacpp", "", map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}},
-		{"lmcache.prom", "lmcache", "Qwen/Qwen3-8B", map[string]float64{
+		{"llamacpp-constructed.prom", "llamacpp", "", map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}},
+		{"lmcache-constructed.prom", "lmcache", "Qwen/Qwen3-8B", map[string]float64{
 			"tokens looked up": 655360, "tokens hit external": 417792, "tokens missed": 655360 - 417792,
 			"host bytes": 8 << 30, "disk bytes": 32 << 30, "external bytes": 0,
 		}},
-		{"dynamo_frontend.prom", "dynamo", small, map[string]float64{
+		{"dynamo-frontend-doc.prom", "dynamo", small, map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 33, "generation": 300, // of how many workers is not on the page
 		}},
 		{"vllm-0.32.0-cpu.prom", "vllm", "tiny-llama", map[string]float64{
@@ -181,7 +181,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000, "device memory": 16 << 30, "pinned memory": 2 << 30,
 			"drafted": 6000, "accepted": 4500, "accepted length": 2.5,
 		}},
-		{"dynamo_worker_component.prom", "dynamo", small, map[string]float64{
+		{"dynamo-worker-doc.prom", "dynamo", small, map[string]float64{
 			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
 		}},
 	} {
@@ -211,10 +211,10 @@ func TestFamiliesThatAreNotReadAreCounted(t *testing.T) {
 
 func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 	for text, want := range map[string]string{
-		sample(t, "dynamo_worker_component.prom") + sample(t, "vllm.prom"):              "vllm",
-		sample(t, "dynamo_worker_component.prom") + sample(t, "sglang.prom"):            "sglang",
-		sample(t, "dynamo_worker_component.prom") + sample(t, "trtllm_prometheus.prom"): "trtllm",
-		sample(t, "lmcache.prom") + sample(t, "vllm.prom"):                              "vllm",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "vllm-doc.prom"):              "vllm",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):            "sglang",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "trtllm-constructed.prom"): "trtllm",
+		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):                              "vllm",
 		"vllm:num_requests_running 1\n":                                                 "vllm",
 	} {
 		if got := translate(t, text).Engine; got != want {
@@ -587,7 +587,7 @@ func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 
 // TestTheShareThatVLLMWasToldToTake is in a label of its page.
 func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
-	page := sample(t, "vllm.prom")
+	page := sample(t, "vllm-doc.prom")
 	for told, want := range map[string]float64{"0.9": 0.9, "0.25": 0.25, "None": -1, "90": -1, "NaN": -1} {
 		models := translate(t, strings.Replace(page, `gpu_memory_utilization="0.9"`, `gpu_memory_utilization="`+told+`"`, 1)).Models
 		got := -1.0

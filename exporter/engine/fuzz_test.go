@@ -105,7 +105,7 @@ func checkModel(t *testing.T, m spec.Model) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, name := range []string{"llamacpp_slots.json", "trtllm_metrics_full.json", "trtllm_metrics_doc.json"} {
+	for _, name := range []string{"llamacpp-slots-constructed.json", "trtllm-metrics-constructed.json", "trtllm-metrics-doc.json"} {
 		f.Add([]byte(sample(f, name)))
 	}
 	f.Add([]byte(`[{"n_ctx":1,"is_processing":true,"n_prompt_tokens":-5,"next_token":{"n_decoded":7}}]`))

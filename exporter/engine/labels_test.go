@@ -76,7 +76,7 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 	counts := map[string]bool{"preemptions": true, "prompt": true, "generation": true, "drafts": true, "drafted": true, "begun": true, "reported": true}
 	for _, file := range []string{
 		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "sglang-0.5.23-constructed.prom", "trtllm-050f80de-constructed.prom",
-		"llamacpp-b0.25.3-cuda.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-sample.prom", "dynamo_worker_component.prom", "lmcache.prom",
+		"llamacpp-b0.25.3-cuda.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-sample.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
 	} {
 		var twice strings.Builder
 		for line := range strings.Lines(sample(t, file)) {
@@ -113,9 +113,9 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 
 func TestLabelsOfRecordedPagesAreKnown(t *testing.T) {
 	for _, file := range []string{
-		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "vllm.prom", "sglang.prom", "sglang-0.5.23-constructed.prom", "trtllm_prometheus.prom",
-		"trtllm-050f80de-constructed.prom", "llamacpp.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-mocker-vllm.prom",
-		"dynamo-1.6.1-worker-sample.prom", "dynamo_frontend.prom", "dynamo_worker_component.prom", "lmcache.prom",
+		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "vllm-doc.prom", "sglang-doc.prom", "sglang-0.5.23-constructed.prom", "trtllm-constructed.prom",
+		"trtllm-050f80de-constructed.prom", "llamacpp-constructed.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-mocker-vllm.prom",
+		"dynamo-1.6.1-worker-sample.prom", "dynamo-frontend-doc.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
 	} {
 		if got := translate(t, sample(t, file)); len(got.UnknownLabels) > 0 || len(got.Absent) > 0 {
 			t.Errorf("%s: unknown labels %q, absent %q", file, got.UnknownLabels, got.Absent)
@@ -303,8 +303,8 @@ func TestWhatIsAskedBesideAPageKeepsItsPrefix(t *testing.T) {
 		"/metrics": `[{"numActiveRequests":9}]`,
 	}}
 	for path, page := range map[string]string{
-		"/02/metrics": sample(t, "llamacpp.prom"), "/up/a/metrics/": sample(t, "llamacpp.prom"), "/own/page": sample(t, "llamacpp.prom"), "/prometheus/metrics": sample(t, "llamacpp.prom"),
-		"/vllm/metrics": sample(t, "vllm.prom"), "/trt/prometheus/metrics": sample(t, "trtllm_prometheus.prom"), "/old/metrics": `[{"numActiveRequests":1}]`,
+		"/02/metrics": sample(t, "llamacpp-constructed.prom"), "/up/a/metrics/": sample(t, "llamacpp-constructed.prom"), "/own/page": sample(t, "llamacpp-constructed.prom"), "/prometheus/metrics": sample(t, "llamacpp-constructed.prom"),
+		"/vllm/metrics": sample(t, "vllm-doc.prom"), "/trt/prometheus/metrics": sample(t, "trtllm-constructed.prom"), "/old/metrics": `[{"numActiveRequests":1}]`,
 	} {
 		s.answers[path] = page
 	}
@@ -359,7 +359,7 @@ func TestAnEscapedPrefixStaysEscaped(t *testing.T) {
 }
 
 func TestNumbersBelowZeroInJSONAreAbsent(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/slots": `[{"id":0,"n_ctx":-1,"is_processing":true,"n_prompt_tokens":-5,"next_token":[{"n_decoded":-1}]}]`}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp-constructed.prom"), "/slots": `[{"id":0,"n_ctx":-1,"is_processing":true,"n_prompt_tokens":-5,"next_token":[{"n_decoded":-1}]}]`}}
 	reading, err := s.read(t, "/metrics", false, Reading{})
 	if m := reading.Models[0]; err != nil || m.CapacityTokens != nil || m.UsedTokens != nil || m.UsedRatio != nil {
 		t.Errorf("%+v, %v", m.Pool, err)

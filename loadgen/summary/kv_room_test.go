@@ -33,7 +33,7 @@ func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 }
 
 func TestTheSizeOfTheDeviceIsReadFromTheRealPageOfSGLang(t *testing.T) {
-	page, err := os.ReadFile("../../exporter/engine/testdata/sglang.prom")
+	page, err := os.ReadFile("../../exporter/engine/testdata/sglang-doc.prom")
 	if err != nil {
 		t.Fatal(err)
 	}
