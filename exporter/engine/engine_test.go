@@ -211,11 +211,11 @@ func TestFamiliesThatAreNotReadAreCounted(t *testing.T) {
 
 func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 	for text, want := range map[string]string{
-		sample(t, "dynamo-worker-doc.prom") + sample(t, "vllm-doc.prom"):              "vllm",
-		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):            "sglang",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "vllm-doc.prom"):           "vllm",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):         "sglang",
 		sample(t, "dynamo-worker-doc.prom") + sample(t, "trtllm-constructed.prom"): "trtllm",
-		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):                              "vllm",
-		"vllm:num_requests_running 1\n":                                                 "vllm",
+		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):         "vllm",
+		"vllm:num_requests_running 1\n":                                            "vllm",
 	} {
 		if got := translate(t, text).Engine; got != want {
 			t.Errorf("%.60q is %s, want %s", text, got, want)

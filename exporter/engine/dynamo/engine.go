@@ -37,6 +37,7 @@ func Engine() spec.Engine {
 		LogTiers:    tiers,
 		// lib/llm/src/protocols/openai: common_ext.rs and validate.rs, which refuse any other field.
 		Request: &spec.Request{
+			Source:  "lib/llm/src/protocols/openai: common_ext.rs, validate.rs",
 			ChatCap: spec.MaxCompletionTokens,
 			Both:    []string{spec.IgnoreEOS, spec.MinTokens}, Newer: []string{spec.ContinuousUsage, spec.CacheSalt},
 		},

@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started, with the names of 0.7. Its workers run another engine.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:   "Dynamo 0.7",
 		Commands: []string{"dynamo.frontend", "dynamo.router", "dynamo-run"},
 		Starts:   "dynamo.",
 		Prefixes: []string{"DYN_"},

@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started, with the names of November 2026.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:   "llama.cpp of November 2026",
 		Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-batched-bench"},
 		Images:   []string{"llama.cpp"},
 		Prefixes: []string{"LLAMA_", "GGML_"},

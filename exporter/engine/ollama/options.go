@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:   "Ollama, envconfig/config.go",
 		Commands: []string{"ollama"},
 		Images:   []string{"ollama"},
 		Prefixes: []string{"OLLAMA_"},

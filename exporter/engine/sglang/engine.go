@@ -23,8 +23,9 @@ func Engine() spec.Engine {
 		Log:         log(),
 		// srt/entrypoints/openai/protocol.py.
 		Request: &spec.Request{
-			Both:  []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage, spec.ReturnTokenIDs, spec.CacheSalt},
-			Newer: []string{"return_cached_tokens_details", "return_spec_tokens_details"},
+			Source: "srt/entrypoints/openai/protocol.py",
+			Both:   []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage, spec.ReturnTokenIDs, spec.CacheSalt},
+			Newer:  []string{"return_cached_tokens_details", "return_spec_tokens_details"},
 		},
 		// sglang/srt/entrypoints/http_server.py of 0.5.23.
 		Reset:        &spec.Reset{Path: "/flush_cache", Without: "a gateway before SGLang may not pass it on"},

@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started, with the names of 0.5 and their older spellings.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:   "SGLang 0.5 and older",
 		Commands: []string{"sglang", "sglang.launch_server", "sglang.bench_one_batch", "sglang.bench_offline_throughput"},
 		Images:   []string{"sglang"},
 		Prefixes: []string{"SGLANG_", "SGL_"},

@@ -21,6 +21,8 @@ func Phases() []string {
 
 // Log describes the log of an engine and of its benchmarks.
 type Log struct {
+	// Source is the text of the engine that writes the lines, "" if they are known from logs only.
+	Source string
 	// Help describes the input in one line.
 	Help string
 	// First is the phase in which the program starts; empty if the log does not show phases.

@@ -37,6 +37,8 @@ func Hidden(names ...string) Option { return Option{HiddenValue, names} }
 
 // CommandLine describes how an engine is started. In names of options - and _ are equal.
 type CommandLine struct {
+	// Source is the release or document that the options are of.
+	Source string
 	// Commands are the names of its programs and Python modules. The list is closed: the names on it are recorded.
 	Commands []string
 	// Images are parts of the last part of the name of an image that starts the engine by default, and ImagePaths parts of

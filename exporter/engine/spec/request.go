@@ -8,6 +8,8 @@ type Request struct {
 	// Both are the fields of both endpoints, Chat the additional fields of the chat endpoint, Newer the fields that only
 	// later releases accept. An engine may refuse a field that is not listed.
 	Both, Chat, Newer []string
+	// Source is the text of the engine that declares the fields.
+	Source string
 	// Plain is set for an engine that takes OpenAI's fields and no others, so that it may be taken for any server.
 	Plain bool
 }

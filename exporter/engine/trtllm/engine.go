@@ -36,6 +36,7 @@ func Engine() spec.Engine {
 		Log:         log(),
 		// serve/openai_protocol.py, which refuses any other field.
 		Request: &spec.Request{
+			Source:  "serve/openai_protocol.py",
 			ChatCap: spec.MaxCompletionTokens,
 			Both:    []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage}, Chat: []string{spec.CacheSalt},
 		},

@@ -24,8 +24,9 @@ import (
 //	[TTFT] P99    : 232.4339
 func log() *spec.Log {
 	l := &spec.Log{
-		Help:  "trtllm-bench and trtllm-serve: memory of the engine, KV cache, the report",
-		First: spec.PhaseLoad,
+		Source: "tensorrt_llm/bench, _torch/pyexecutor/_util.py; 0.15 to 1.3",
+		Help:   "trtllm-bench and trtllm-serve: memory of the engine, KV cache, the report",
+		First:  spec.PhaseLoad,
 		Marks: []spec.Mark{
 			{Text: "Setting up for warmup...", To: spec.PhaseWarmup},
 			{Text: "Running warmup", To: spec.PhaseWarmup},

@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started, with the names of 1.2 and their older spellings.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:     "TensorRT-LLM 1.2 and older",
 		Commands:   []string{"trtllm-serve", "trtllm-bench", "trtllm-eval", "tensorrt_llm.commands.serve"},
 		ImagePaths: []string{"tensorrt-llm", "trtllm"},
 		Prefixes:   []string{"TRTLLM_", "TLLM_"},

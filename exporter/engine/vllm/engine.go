@@ -33,6 +33,7 @@ func Engine() spec.Engine {
 		Log:         log(), LogTiers: tiers,
 		// vllm/entrypoints/openai/protocol.py.
 		Request: &spec.Request{
+			Source:  "vllm/entrypoints/openai/protocol.py",
 			ChatCap: spec.MaxCompletionTokens,
 			Both:    []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage, spec.ReturnTokenIDs, spec.CacheSalt},
 		},

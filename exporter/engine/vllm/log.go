@@ -24,8 +24,9 @@ import (
 //	Overriding num_gpu_blocks=4096 with num_gpu_blocks_override=64
 func log() *spec.Log {
 	return &spec.Log{
-		Help:  "vLLM's engine and its bench throughput, latency and serve: weights, KV cache, the report",
-		First: spec.PhaseLoad,
+		Source: "vllm/v1/worker/gpu_worker.py, gpu_model_runner.py, v1/core/kv_cache_utils.py; 0.6 to 0.29",
+		Help:   "vLLM's engine and its bench throughput, latency and serve: weights, KV cache, the report",
+		First:  spec.PhaseLoad,
 		Marks: []spec.Mark{
 			{Text: "init engine (profile, create kv cache, warmup model) took", To: spec.PhaseReady},
 			{Text: "Application startup complete.", To: spec.PhaseReady},

@@ -5,6 +5,7 @@ import "github.com/umascope/umascope/exporter/engine/spec"
 // commandLine describes how the engine is started, with the names of 0.12 and their older spellings.
 func commandLine() spec.CommandLine {
 	return spec.CommandLine{
+		Source:   "vLLM 0.12 and older",
 		Commands: []string{"vllm", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.cli.main"},
 		Images:   []string{"vllm"},
 		Prefixes: []string{"VLLM_"},
