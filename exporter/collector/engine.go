@@ -158,12 +158,28 @@ func emitEngineCounts(batch *Batch, source string, m spec.Model) {
 	if m.Preemptions != nil {
 		batch.Counter(metric.EnginePreemptionsTotal, *m.Preemptions, source, m.Name)
 	}
+	emitMoved(batch, source, m)
 	emitSpeculation(batch, source, m)
 	if m.PromptTokens != nil {
 		batch.Counter(metric.EngineTokensTotal, *m.PromptTokens, source, m.Name, metric.DirectionPrompt)
 	}
 	if m.GenerationTokens != nil {
 		batch.Counter(metric.EngineTokensTotal, *m.GenerationTokens, source, m.Name, metric.DirectionGeneration)
+	}
+}
+
+// emitMoved counts what went from one tier of the KV cache to another, and what left the GPU.
+func emitMoved(batch *Batch, source string, m spec.Model) {
+	for _, move := range m.Moved {
+		if move.Bytes != nil {
+			batch.Counter(metric.EngineKVMovedBytesTotal, *move.Bytes, source, m.Name, move.From, move.To)
+		}
+		if move.Tokens != nil {
+			batch.Counter(metric.EngineKVMovedTokensTotal, *move.Tokens, source, m.Name, move.From, move.To)
+		}
+	}
+	if m.EvictedTokens != nil {
+		batch.Counter(metric.EngineKVEvictedTokensTotal, *m.EvictedTokens, source, m.Name)
 	}
 }
 
@@ -232,7 +248,8 @@ func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
-		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens,
+		metric.EngineKVMovedBytesTotal, metric.EngineKVMovedTokensTotal, metric.EngineKVEvictedTokensTotal, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,
 		metric.EngineRequests, metric.EngineTokensTotal, metric.EngineDiscoverySockets,

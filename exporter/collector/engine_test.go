@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/engine"
 	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // engineServer answers with pages by host and path; at other hosts nobody listens.
@@ -91,6 +94,39 @@ func TestAnEngineWorkedOutByHand(t *testing.T) {
 		`uma_engine_prefix_cache_tokens_total{model="org/m",result="miss",source="127.0.0.1:8000/metrics",tier="none"}`:    35,
 	})
 	wantAbsent(t, series, "uma_engine_prefix_cache_blocks", "uma_engine_kv_tier")
+}
+
+func TestTheCopiesOfAnEnginesOwnTiersAreSeriesByRoute(t *testing.T) {
+	text, err := os.ReadFile("../engine/testdata/sglang-0.5.23-constructed.prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, options := engineHost(t, engineServer{"127.0.0.1:30000/metrics": string(text)}, "127.0.0.1:30000")
+	series, _ := page(t, engineSpec(), host, options)
+	of := func(from, to string) string {
+		return `{from="` + from + `",model="m",source="127.0.0.1:30000/metrics",to="` + to + `"}`
+	}
+	wantSeries(t, series, map[string]float64{
+		`uma_engine_kv_moved_bytes_total` + of("device", "host"):                         2 << 32,
+		`uma_engine_kv_moved_bytes_total` + of("host", "device"):                         2 << 30,
+		`uma_engine_kv_moved_tokens_total` + of("device", "host"):                        65536,
+		`uma_engine_kv_moved_tokens_total` + of("host", "device"):                        16384,
+		`uma_engine_kv_moved_tokens_total` + of("host", "disk"):                          32768,
+		`uma_engine_kv_moved_tokens_total` + of("disk", "host"):                          6400,
+		`uma_engine_kv_evicted_tokens_total{model="m",source="127.0.0.1:30000/metrics"}`: 70000,
+	})
+	wantAbsent(t, series, `uma_engine_kv_moved_bytes_total`+of("disk", "host"))
+}
+
+// TestEveryVariableThatMovesAPortIsRead: of another process's environment only listed variables are kept.
+func TestEveryVariableThatMovesAPortIsRead(t *testing.T) {
+	for _, e := range supported.Engines() {
+		for _, name := range e.Variables {
+			if !slices.Contains(hostfs.EnvironVariables(), name) {
+				t.Errorf("%s: %s is not read", e.Name, name)
+			}
+		}
+	}
 }
 
 func TestAnEngineThatIsNotRunningIsAbsentAndOneInTroubleFailed(t *testing.T) {

@@ -65,6 +65,17 @@ func valuesOf(m spec.Model) map[string]float64 {
 			values[tier.Tier+unit] = tier.Value
 		}
 	}
+	for _, move := range m.Moved {
+		if move.Bytes != nil {
+			values[move.From+" to "+move.To+" bytes"] = *move.Bytes
+		}
+		if move.Tokens != nil {
+			values[move.From+" to "+move.To+" tokens"] = *move.Tokens
+		}
+	}
+	if m.EvictedTokens != nil {
+		values["evicted"] = *m.EvictedTokens
+	}
 	for kind, bytes := range m.Memory {
 		values[kind+" memory"] = bytes
 	}
@@ -116,6 +127,7 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"prompt": 66, "generation": 600, "tokens looked up": 66, "tokens hit device": 0, "tokens hit external": 0, "tokens missed": 66,
 		}},
 		{"trtllm-constructed.prom", "trtllm", small, map[string]float64{
+			"device to host bytes": 0, "host to device bytes": 0,
 			"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used ratio": 0.3128, "used tokens": 31673 * 32, "running": 4, "waiting": 2,
 			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158, "device memory": 76665782272,
 		}},
@@ -174,6 +186,9 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit external": 6000,
 			"host used tokens": 302000, "host capacity tokens": 1983872,
 			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30), "drafts": 3300, "accepted length": 2.75,
+			// Each rank counts its own bytes, and the same tokens.
+			"device to host bytes": 2 << 32, "device to host tokens": 65536, "host to device bytes": 2 << 30, "host to device tokens": 16384,
+			"host to disk tokens": 32768, "disk to host tokens": 6400, "evicted": 70000,
 		}},
 		{"trtllm-050f80de-constructed.prom", "trtllm", "m", map[string]float64{
 			"capacity blocks": 1000, "capacity tokens": 32000, "used ratio": 0.25, "used tokens": 8000, "running": 4, "waiting": 2,
@@ -596,6 +611,33 @@ func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %v, want %v", told, got, want)
+		}
+	}
+}
+
+func TestTheTiersOfVLLMsOwnOffloadingMoveBytes(t *testing.T) {
+	for page, want := range map[string]map[string]float64{
+		sample(t, "vllm-0.26.0-cuda-tiering-fs.prom"): {"device to host bytes": 18896912384, "host to device bytes": 1809842176},
+		// A release without counters of loads and stores.
+		`vllm:num_requests_running{engine="0",model_name="m"} 1
+vllm:kv_offload_total_bytes_total{engine="0",model_name="m",transfer_type="CPU_to_GPU"} 7
+`: {"host to device bytes": 7},
+		`vllm:num_requests_running{engine="0",model_name="m"} 1
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="0:primary"} 100
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="1:fs"} 20
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="2:fs"} 3
+vllm:kv_offload_tiering_write_bytes_total{engine="0",model_name="m",tier="3:obj"} 4
+`: {"disk to host bytes": 23, "host to object bytes": 4},
+	} {
+		reading := translate(t, page)
+		got := map[string]float64{}
+		for name, value := range valuesOf(reading.Models[0]) {
+			if strings.Contains(name, " to ") {
+				got[name] = value
+			}
+		}
+		if !maps.Equal(got, want) || len(reading.UnknownLabels) > 0 {
+			t.Errorf("%v, want %v; unknown labels %q", got, want, reading.UnknownLabels)
 		}
 	}
 }

@@ -51,7 +51,8 @@ func Engine() spec.Engine {
 func labels() spec.Labels {
 	return spec.Labels{
 		Replica: []string{LabelReplica},
-		Others:  append([]string{spec.LabelModelName, spec.LabelEngineType, LabelPriority, LabelPhase, LabelCacheSource}, ranks()...),
+		Others: append([]string{spec.LabelModelName, spec.LabelEngineType, LabelPriority, LabelPhase, LabelCacheSource,
+			LabelCacheType, LabelBackend, LabelPool, "pp_size", "attn_cp_rank", "attn_cp_size"}, ranks()...),
 	}
 }
 

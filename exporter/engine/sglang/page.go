@@ -13,7 +13,7 @@ import (
 // replica; data-parallel replicas add up.
 func read(all spec.View) []spec.Model {
 	names := []string{Running, TokenUsage, PromptTokens}
-	return spec.PerModel(all, spec.LabelModelName, names, func(v spec.View) spec.Model {
+	models := spec.PerModel(all, spec.LabelModelName, names, func(v spec.View) spec.Model {
 		return spec.Model{
 			Pool:         pool(v),
 			StatePools:   states(v),
@@ -34,6 +34,10 @@ func read(all spec.View) []spec.Model {
 			GenerationTokens: v.Counter(GenerationTokens),
 		}
 	})
+	if len(models) == 1 { // the caches do not name it
+		models[0].Moved, models[0].EvictedTokens = moved(all), perReplica(all, EvictedTokens)
+	}
+	return models
 }
 
 // requests is a gauge of requests. With priorities, only the series for all of them counts.
@@ -231,3 +235,43 @@ func size(page spec.Page) spec.Size {
 	}
 	return spec.Size{Tokens: tokens, TokenBytes: spec.Highest(page, KVGigabytes) * (1 << 30) / tokens}
 }
+
+// moved are the copies of the hierarchical cache. Each rank counts the bytes of its own shard, and the same tokens.
+func moved(all spec.View) []spec.Move {
+	moves := []spec.Move{
+		{From: metric.TierDevice, To: metric.TierHost, Bytes: all.Counter(BackupBytes), Tokens: perReplica(all, BackupTokens)},
+		{From: metric.TierHost, To: metric.TierDevice, Bytes: all.Counter(LoadBackBytes), Tokens: perReplica(all, LoadBackTokens)},
+	}
+	for _, backend := range spec.LabelValues(slices.Concat(all.Series(StoredTokens), all.Series(PrefetchedTokens)), LabelBackend) {
+		below, of := metric.TierExternal, all.With(LabelBackend, backend)
+		if backend == fileBackend {
+			below = metric.TierDisk
+		}
+		moves = append(moves, spec.Move{From: metric.TierHost, To: below, Tokens: perReplica(of, StoredTokens)},
+			spec.Move{From: below, To: metric.TierHost, Tokens: perReplica(of, PrefetchedTokens)})
+	}
+	return spec.Moves(moves...)
+}
+
+// fileBackend is the value of --hicache-storage-backend for files of this machine.
+const fileBackend = "file"
+
+// perReplica adds up a counter of tokens of the first rank of each replica, of pools the one of the KV cache; nil if there is
+// none.
+func perReplica(v spec.View, name string) *float64 {
+	if slices.Contains(spec.LabelValues(v.Series(name), LabelPool), poolKV) {
+		v = v.With(LabelPool, poolKV)
+	}
+	var sum *float64
+	for _, replica := range v.Replicas(name) {
+		if count := firstRank(replica, name).Counter(name); count != nil {
+			if sum == nil {
+				sum = new(0.0)
+			}
+			*sum += *count
+		}
+	}
+	return sum
+}
+
+const poolKV = "kv"

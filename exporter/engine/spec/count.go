@@ -216,3 +216,8 @@ func Highest(page Page, name string) float64 {
 	}
 	return most
 }
+
+// Moves are those with a count.
+func Moves(all ...Move) []Move {
+	return slices.DeleteFunc(all, func(m Move) bool { return m.Bytes == nil && m.Tokens == nil })
+}

@@ -15,6 +15,10 @@ type Model struct {
 	TierBytes []TierValue
 	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their capacity.
 	TierUsedTokens, TierCapacityTokens []TierValue
+	// Moved are the KV cache that the engine itself copied between tiers.
+	Moved []Move
+	// EvictedTokens are the tokens whose KV cache left the GPU to make room.
+	EvictedTokens *float64
 	// Memory are bytes by kind: values of metric.LabelKind.
 	Memory map[string]float64
 	// PrefixTokens and PrefixBlocks are lookups in the prefix cache, nil if it does not count in them.
@@ -44,6 +48,12 @@ type RequestedTokens struct {
 	Begun, Reported float64 // requests
 	Prompt, Cached  float64 // tokens of these
 	Idle            bool    // no request is in flight
+}
+
+// Move is KV cache copied from one tier to another, both values of metric.LabelTier; nil where the engine does not count it.
+type Move struct {
+	From, To      string
+	Bytes, Tokens *float64
 }
 
 // TierValue is a value of a tier, one of the values of metric.LabelTier.

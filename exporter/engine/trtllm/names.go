@@ -25,6 +25,8 @@ const (
 	AcceptanceLength    = "trtllm_spec_decode_acceptance_length"    // of one iteration, 0 without a draft
 	DraftTokensByPos    = "trtllm_spec_decode_drafted_tokens_total" // this and the next of requests that ended, by token_position
 	AcceptedTokensByPos = "trtllm_spec_decode_accepted_tokens_total"
+	OffloadBytes        = "trtllm_kv_cache_offload_bytes_total"
+	OnboardBytes        = "trtllm_kv_cache_onboard_bytes_total"
 	GPUMemory           = "trtllm_gpu_memory_usage_bytes"
 	PinnedMemory        = "trtllm_pinned_memory_usage_bytes"
 	LabelCacheLevel     = "cache_level" // position in the list of tiers

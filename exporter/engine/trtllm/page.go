@@ -25,6 +25,10 @@ func read(all spec.View) []spec.Model {
 				metric.EngineMemoryDevice: v.Gauge(GPUMemory),
 				metric.EngineMemoryPinned: v.Gauge(PinnedMemory),
 			}),
+			Moved: spec.Moves(
+				spec.Move{From: metric.TierDevice, To: metric.TierHost, Bytes: v.Counter(OffloadBytes)},
+				spec.Move{From: metric.TierHost, To: metric.TierDevice, Bytes: v.Counter(OnboardBytes)},
+			),
 			PromptTokens:     prompt,
 			GenerationTokens: v.Counter(GenerationTokens),
 		}

@@ -64,6 +64,6 @@ func Engine() spec.Engine {
 func labels() spec.Labels {
 	return spec.Labels{
 		Replica: []string{LabelEngine},
-		Others:  []string{spec.LabelModelName, LabelTokenSource, LabelPosition, LabelTransfer},
+		Others:  []string{spec.LabelModelName, LabelTokenSource, LabelPosition, LabelTransfer, LabelTier},
 	}
 }

@@ -16,6 +16,10 @@ const (
 	PromptTokensBy          = "vllm:prompt_tokens_by_source_total"        // newer releases, at the end of the prefill
 	CachedBySource          = "vllm:prompt_tokens_cached_by_source_total" // 0.32, by tier, at admission
 	OffloadedBytes          = "vllm:kv_offload_total_bytes_total"         // of its own offloading, by direction, not by tier
+	StoredBytes             = "vllm:kv_offload_store_bytes_total"         // these two since 0.26, of all tiers together
+	LoadedBytes             = "vllm:kv_offload_load_bytes_total"
+	TierReadBytes           = "vllm:kv_offload_tiering_read_bytes_total" // these two by tier below the host's
+	TierWrittenBytes        = "vllm:kv_offload_tiering_write_bytes_total"
 	Preemptions             = "vllm:num_preemptions_total"
 	Drafts                  = "vllm:spec_decode_num_drafts_total" // these four with speculative decoding only
 	DraftTokens             = "vllm:spec_decode_num_draft_tokens_total"
@@ -36,8 +40,10 @@ const (
 	LabelAttentionFree      = "is_attention_free"
 	LabelEffectiveBlockSize = "effective_attention_block_size" // 0.32
 	LabelTokenSource        = "source"
+	LabelTier               = "tier" // 0:primary, 1:fs, 2:obj
 	LabelPosition           = "position"
 	LabelTransfer           = "transfer_type"
+	TransferStore           = "GPU_to_CPU"
 	TransferLoad            = "CPU_to_GPU" // of LabelTransfer: what comes back, from files too
 	SourceCompute           = "local_compute"
 	SourceLocalHit          = "local_cache_hit"

@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
@@ -19,6 +20,7 @@ func read(all spec.View) []spec.Model {
 			PrefixTokens: lookups(v),
 			Preemptions:  v.Counter(Preemptions),
 			Speculation:  speculation(v),
+			Moved:        moved(v),
 			Requests: spec.Counts(map[string]*float64{
 				metric.RequestsRunning: v.Gauge(running), metric.RequestsWaiting: v.Gauge(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),
@@ -131,4 +133,39 @@ func speculation(v spec.View) spec.Speculation {
 		s.Accepted = spec.Accepted(total)
 	}
 	return s
+}
+
+// moved are the copies of the engine's own offloading, whose first tier is the host. Releases before the counters of loads and
+// stores have one counter by direction.
+func moved(v spec.View) []spec.Move {
+	either := func(name, transfer string) *float64 {
+		if count := v.Counter(name); count != nil {
+			return count
+		}
+		return v.With(LabelTransfer, transfer).Counter(OffloadedBytes)
+	}
+	moves := []spec.Move{
+		{From: metric.TierDevice, To: metric.TierHost, Bytes: either(StoredBytes, TransferStore)},
+		{From: metric.TierHost, To: metric.TierDevice, Bytes: either(LoadedBytes, TransferLoad)},
+	}
+	for _, below := range []struct{ tier, kind string }{{metric.TierDisk, ":fs"}, {metric.TierObject, ":obj"}} {
+		moves = append(moves,
+			spec.Move{From: metric.TierHost, To: below.tier, Bytes: ofKind(v, TierWrittenBytes, below.kind)},
+			spec.Move{From: below.tier, To: metric.TierHost, Bytes: ofKind(v, TierReadBytes, below.kind)})
+	}
+	return spec.Moves(moves...)
+}
+
+// ofKind adds up the tiers of a kind, by the end of their label; nil if there is none.
+func ofKind(v spec.View, name, kind string) *float64 {
+	var sum *float64
+	for _, tier := range spec.LabelValues(v.Series(name), LabelTier) {
+		if count := v.With(LabelTier, tier).Counter(name); count != nil && strings.HasSuffix(tier, kind) {
+			if sum == nil {
+				sum = new(0.0)
+			}
+			*sum += *count
+		}
+	}
+	return sum
 }
