@@ -206,12 +206,12 @@ func sharedMemoryIsRight(c finding) bool {
 
 // blocksWithCaches is how the published runs were made: native first, then the container, and nobody drops caches. The
 // container finds what the native arm has left in the page cache, which fades from run to run as it takes what it
-// needs. Much more is found than what the arm takes itself, and every finding has to be called one of time.
+// needs. Much more is found than what the arm takes itself, and the verdict has to be that time may have done it.
 func blocksWithCaches(t *testing.T, seeds []uint64) {
 	made := campaigns(t, seeds, compare.OrderBlocked, false)
 	own := float64(imageBytes + containerArm().shmemBytes)
 	n := len(made)
-	often(t, "more memory", count(made, func(c finding) bool { return c.memory.Verdict == compare.Worse }), n, 0.95)
+	often(t, "a difference of memory that time may have made", count(made, func(c finding) bool { return c.memory.Verdict == compare.Confounded }), n, 0.95)
 	never(t, "a finding without reserve, of any figure", count(made, func(c finding) bool { return anyPlain(c.comparison) }), n)
 	if found := average(made, func(c finding) float64 { return *c.memory.Difference }); found < 1.3*own {
 		t.Errorf("%.2f GiB are found in the mean, where nothing but the %.2f GiB of the container itself would be no carry-over", found/gib, own/gib)
