@@ -182,7 +182,7 @@ func (p phaseAggregates) summaries(in inputs, host *reading) map[string]PhaseSum
 			s.Start = seconds(phase.StartNS)
 		}
 		s.End = seconds(phase.EndNS)
-		s.Deltas = deltas(in.Telemetry, host, phase.Name)
+		s.Work, s.Deltas = host.workIn(phase.Name), deltas(in.Telemetry, host, phase.Name)
 		all[phase.Name] = s
 	}
 	for _, name := range p.names {
@@ -227,7 +227,7 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 		s.Machines = append(s.Machines, r.Machine)
 	}
 	if host != nil {
-		s.Memory, s.KV, s.Thermal, s.Energy, s.Growth = host.Memory, host.KV, host.Thermal, host.Energy, host.Growth
+		s.Memory, s.KV, s.Thermal, s.Energy, s.Work, s.Growth = host.Memory, host.KV, host.Thermal, host.Energy, host.Work, host.Growth
 	}
 }
 
